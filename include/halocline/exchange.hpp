@@ -1,0 +1,76 @@
+#pragma once
+// The exchange: fills the halos of fields with the neighbours' values.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/field.hpp>
+#include <halocline/grid.hpp>
+#include <halocline/stream.hpp>
+
+namespace halocline {
+
+/// Whose cells are wanted: those beyond a face only, or beyond edges and corners too.
+enum class Neighbours { faces, all };
+
+struct ExchangeOptions {
+  Neighbours neighbours = Neighbours::all;
+  /// Widths to fill; left out, each field's own.
+  std::optional<HaloWidths> widths;
+  /// "auto", the name of one transport for every peer, or one per kind of pair:
+  /// "self=self,same-node=shared,other-node=mpi".
+  std::string transport = "auto";
+};
+
+/// What an exchange is made of, on this rank.
+struct ExchangeInfo {
+  std::int64_t messages = 0;  ///< sent to other ranks, one per peer
+  std::int64_t bytes = 0;     ///< sent to other ranks
+  /// (kind of pair, transport), for the kinds that occur on any rank.
+  std::vector<std::pair<std::string, std::string>> transports;
+  std::vector<std::string> notes;  ///< fallbacks taken, in words
+};
+
+using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;
+
+/// A plan to fill the halos of some fields, made once and run many times: all fields, faces,
+/// edges and corners in one stage, one message per peer. Needs nothing but a grid and fields.
+/// Between start() and finish() the owned cells within a halo's width of the boundary may be
+/// read but not written, and the halo neither; finish() before the next start(). Several
+/// exchanges may be in flight and finish in any order.
+class Exchange {
+ public:
+  /// Collective. Throws, on every rank, usage if the ranks' plans differ (naming the
+  /// difference), if a width exceeds a field's halo or a neighbour's cells; unavailable if the
+  /// named transport cannot reach a peer. The fields' memory must outlive the exchange.
+  Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
+           const ExchangeOptions& options = {});
+  /// Waits, within the wait limit, for an exchange still in flight.
+  ~Exchange();
+  Exchange(Exchange&&) noexcept;
+  Exchange& operator=(Exchange&&) noexcept;
+
+  /// Sends what earlier work on `stream` has written. Does not block.
+  void start(Stream stream = Stream::host());
+  /// Moves transports on that need the host's help; true once finish() would not wait.
+  bool progress();
+  /// Lets later work on `stream` see the halos. Blocks the host if a transport is host-driven.
+  /// Throws communication if a peer does not answer within the wait limit.
+  void finish(Stream stream = Stream::host());
+  /// start(), then finish().
+  void run(Stream stream = Stream::host());
+
+  const ExchangeInfo& info() const;
+
+ private:
+  class Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace halocline

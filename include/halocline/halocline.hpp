@@ -1,0 +1,11 @@
+#pragma once
+// Everything public, but for mpi.hpp, which needs mpi.h.
+
+#include <halocline/box.hpp>
+#include <halocline/communicator.hpp>
+#include <halocline/error.hpp>
+#include <halocline/exchange.hpp>
+#include <halocline/field.hpp>
+#include <halocline/grid.hpp>
+#include <halocline/solver.hpp>
+#include <halocline/stream.hpp>

@@ -1,0 +1,32 @@
+#pragma once
+// Integer arithmetic that refuses to wrap: sizes come from users, and 46341 squared is past int.
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <fmt/core.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline {
+
+/// Multiplies sizes; throws usage naming `what` if the product does not fit 63 bits.
+inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const char* what) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product))
+    throw Error(ErrorKind::usage, fmt::format("{}: {} times {} is more than 2^63", what, a, b));
+  return product;
+}
+
+/// Converts between integer types; throws internal if the value does not survive.
+template <class To, class From>
+To checked_cast(From value) {
+  static_assert(std::is_integral_v<To> && std::is_integral_v<From>);
+  const To result = static_cast<To>(value);
+  if (static_cast<From>(result) != value || ((result < To{}) != (value < From{})))
+    throw Error(ErrorKind::internal, fmt::format("the value {} does not fit its place", value));
+  return result;
+}
+
+}  // namespace halocline

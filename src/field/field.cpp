@@ -1,0 +1,96 @@
+#include <halocline/field.hpp>
+
+#include <fmt/format.h>
+
+#include "base/checked.hpp"
+#include "device/buffer.hpp"
+#include "field/strided_layout.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::int64_t line_bytes = 64;
+
+FieldShape shape_of(const Grid& grid, const FieldOptions& options, std::int64_t element_bytes) {
+  FieldShape shape{.owned = grid.owned(),
+                   .halo = options.halo,
+                   .components = options.components,
+                   .element_bytes = element_bytes,
+                   .memory = options.memory};
+  if (options.components < 1)
+    throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components; at least 1 is needed",
+                                              options.name, options.components));
+  for (int axis = 0; axis < 3; ++axis) {
+    if (axis >= grid.axes()) shape.halo.lower[axis] = shape.halo.upper[axis] = 0;
+    if (shape.halo.lower[axis] < 0 || shape.halo.upper[axis] < 0)
+      throw Error(ErrorKind::usage,
+                  fmt::format("field '{}' has a negative halo width along {}", options.name,
+                              "xyz"[axis]));
+  }
+  return shape;
+}
+
+std::shared_ptr<const Layout> layout_of(const FieldShape& shape, int axes, const Strides& strides,
+                                        std::int64_t first_owned_offset) {
+  const std::int64_t element = shape.element_bytes;
+  return std::make_shared<field::StridedLayout>(
+      shape, axes,
+      std::array{strides.x * element, strides.y * element, strides.z * element,
+                 strides.component * element},
+      first_owned_offset);
+}
+
+/// Elements from the first held cell to the first owned one.
+std::int64_t lead_in(const FieldShape& shape, const Strides& strides) {
+  const Int3& halo = shape.halo.lower;
+  return halo.x * strides.x + halo.y * strides.y + halo.z * strides.z;
+}
+
+}  // namespace
+
+FieldStorage::FieldStorage(const Grid& grid, const FieldOptions& options,
+                           std::int64_t element_bytes)
+    : name_(options.name), shape_(shape_of(grid, options, element_bytes)) {
+  strides_ = field::padded_strides(shape_, grid.axes());
+  const Int3 held = shape_.held().extent();
+  const std::int64_t lead = lead_in(shape_, strides_) * element_bytes;
+  // Room before the first held cell, so that the first owned one starts a line.
+  const std::int64_t front = (line_bytes - lead % line_bytes) % line_bytes;
+  const std::int64_t outer = grid.axes() > 2 ? held.z : grid.axes() > 1 ? held.y : held.x;
+  const std::int64_t outer_stride = grid.axes() > 2   ? strides_.z
+                                    : grid.axes() > 1 ? strides_.y
+                                                      : strides_.x;
+  const std::int64_t cells_bytes = checked_multiply(
+      checked_multiply(outer, outer_stride, "bytes of a field"), element_bytes, "bytes of a field");
+  // Vector loads may read the rest of the last line.
+  allocated_bytes_ = front + cells_bytes + line_bytes;
+  memory_ = device::allocate(shape_.memory, allocated_bytes_);
+  bytes_ = static_cast<std::byte*>(memory_.get());
+  first_owned_ = bytes_ + front + lead;
+  layout_ = layout_of(shape_, grid.axes(), strides_, front + lead);
+}
+
+FieldStorage::FieldStorage(const Grid& grid, const FieldOptions& options,
+                           std::int64_t element_bytes, void* first_owned, const Strides& strides)
+    : name_(options.name), shape_(shape_of(grid, options, element_bytes)), strides_(strides) {
+  if (first_owned == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("field '{}' was given a null pointer", name_));
+  const std::array<std::int64_t, 3> along{strides.x, strides.y, strides.z};
+  for (int axis = 0; axis < grid.axes(); ++axis)
+    if (along[static_cast<std::size_t>(axis)] < 1)
+      throw Error(ErrorKind::usage,
+                  fmt::format("field '{}' has stride {} along {}; strides are in elements and "
+                              "positive",
+                              name_, along[static_cast<std::size_t>(axis)], "xyz"[axis]));
+  if (options.components > 1 && strides.component < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("field '{}' has {} components and stride {} between them; strides are "
+                            "in elements and positive",
+                            name_, options.components, strides.component));
+  first_owned_ = static_cast<std::byte*>(first_owned);
+  const std::int64_t lead = lead_in(shape_, strides_) * element_bytes;
+  bytes_ = first_owned_ - lead;
+  layout_ = layout_of(shape_, grid.axes(), strides_, lead);
+}
+
+}  // namespace halocline

@@ -1,0 +1,118 @@
+#include "grid/decomposition.hpp"
+
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline::grid {
+namespace {
+
+// What one cell of a face costs, next to one of a contiguous face. MEASURE
+constexpr double axis_cost[3] = {2.0, 1.0, 1.0};
+
+std::int64_t narrowest_part(const GridOptions& options, int axis) {
+  return std::max<std::int64_t>(
+      1, std::max(options.expected_halo.lower[axis], options.expected_halo.upper[axis]));
+}
+
+/// Cost of what the largest part sends per exchange, or nothing if the split does not fit.
+std::optional<double> cost_of(const Int3& parts, const GridOptions& options) {
+  Int3 largest{1, 1, 1};
+  for (int axis = 0; axis < options.cells.axes(); ++axis) {
+    const std::int64_t cells = options.cells[axis];
+    if (cells / parts[axis] < (parts[axis] > 1 ? narrowest_part(options, axis) : 1))
+      return std::nullopt;
+    largest[axis] = (cells + parts[axis] - 1) / parts[axis];
+  }
+  double cost = 0;
+  for (int axis = 0; axis < options.cells.axes(); ++axis) {
+    if (parts[axis] == 1) continue;
+    double face = axis_cost[axis];
+    for (int other = 0; other < 3; ++other)
+      if (other != axis) face *= static_cast<double>(largest[other]);
+    const HaloWidths& halo = options.expected_halo;
+    cost += face * static_cast<double>(halo.lower[axis] + halo.upper[axis]);
+  }
+  return cost;
+}
+
+std::string times(const Extents& extents) {
+  std::string text = fmt::format("{}", extents[0]);
+  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
+  return text;
+}
+
+}  // namespace
+
+Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part) {
+  const std::int64_t base = cells / parts, extra = cells % parts;
+  const std::int64_t lower = part * base + std::min(part, extra);
+  return {lower, lower + base + (part < extra ? 1 : 0)};
+}
+
+Extents choose_process_grid(int ranks, const GridOptions& options) {
+  const int axes = options.cells.axes();
+  std::optional<double> least;
+  Int3 best{1, 1, 1};
+  // From many parts along z to few, so that of equal costs the split of slow axes wins.
+  for (std::int64_t z = (axes > 2 ? ranks : 1); z >= 1; --z) {
+    if (ranks % z != 0) continue;
+    const std::int64_t plane = ranks / z;
+    for (std::int64_t y = (axes > 1 ? plane : 1); y >= 1; --y) {
+      if (plane % y != 0) continue;
+      const Int3 parts{plane / y, y, z};
+      const std::optional<double> cost = cost_of(parts, options);
+      if (cost && (!least || *cost < *least)) {
+        least = cost;
+        best = parts;
+      }
+    }
+  }
+  if (!least) {
+    std::int64_t most = ranks - 1;
+    const auto fits = [&](std::int64_t count) {
+      for (std::int64_t z = 1; z <= count; ++z)
+        for (std::int64_t y = 1; count % z == 0 && y <= count / z; ++y)
+          if ((count / z) % y == 0 && (axes > 2 || z == 1) && (axes > 1 || y == 1) &&
+              cost_of({count / z / y, y, z}, options))
+            return true;
+      return false;
+    };
+    while (most > 1 && !fits(most)) --most;
+    throw Error(ErrorKind::usage,
+                fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {} "
+                            "cell(s) along each split axis; use at most {} rank(s)",
+                            times(options.cells), ranks, narrowest_part(options, 0), most));
+  }
+  return Extents(best, axes);
+}
+
+void check_process_grid(const Extents& process_grid, int ranks, const Extents& cells) {
+  if (process_grid.axes() != cells.axes())
+    throw Error(ErrorKind::usage,
+                fmt::format("the process grid {} has {} axes, but the grid of {} cells has {}",
+                            times(process_grid), process_grid.axes(), times(cells), cells.axes()));
+  const Int3& parts = process_grid.values();
+  if (parts.x < 1 || parts.y < 1 || parts.z < 1)
+    throw Error(ErrorKind::usage, fmt::format("the process grid {} has an axis with no part",
+                                              times(process_grid)));
+  // In floating point: a product that overflows is not the number of ranks either.
+  const double product = static_cast<double>(parts.x) * static_cast<double>(parts.y) *
+                         static_cast<double>(parts.z);
+  if (product != static_cast<double>(ranks))
+    throw Error(ErrorKind::usage,
+                fmt::format("the process grid {} is for {:.0f} ranks, but there are {}; give a "
+                            "process grid whose product is {}, or start {:.0f} ranks",
+                            times(process_grid), product, ranks, ranks, product));
+  for (int axis = 0; axis < cells.axes(); ++axis)
+    if (parts[axis] > cells[axis])
+      throw Error(ErrorKind::usage,
+                  fmt::format("the process grid {} has {} parts along {}, but there are only {} "
+                              "cells along it; a part would be empty",
+                              times(process_grid), parts[axis], "xyz"[axis], cells[axis]));
+}
+
+}  // namespace halocline::grid

@@ -1,0 +1,23 @@
+#pragma once
+// Splitting cells over ranks: how many parts along each axis, and which cells each part gets.
+
+#include <halocline/grid.hpp>
+
+namespace halocline::grid {
+
+struct Interval {
+  std::int64_t lower, upper;
+};
+
+/// Cells of part `part` of `parts`: the first `cells % parts` parts get one more.
+Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part);
+
+/// Chooses parts per axis for `ranks` ranks: the least traffic of a rank, faces whose cells are
+/// contiguous preferred. Throws usage, with the most ranks that would fit, if no split gives
+/// every part at least the expected halo width in cells.
+Extents choose_process_grid(int ranks, const GridOptions& options);
+
+/// Throws usage if `process_grid` does not match the ranks or leaves a part without cells.
+void check_process_grid(const Extents& process_grid, int ranks, const Extents& cells);
+
+}  // namespace halocline::grid

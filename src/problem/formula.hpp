@@ -1,0 +1,16 @@
+#pragma once
+// What the formula of a stencil may use. A formula is written once and compiled for plain loops,
+// for vectors of lanes, and for GPUs by nvcc and NVRTC; so this header and the formulas include
+// nothing from the standard library.
+//
+// A formula is a struct with plain numbers as coefficients and
+//   template <class Cells> HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const
+// where u.c() is the cell, u.w() u.e() u.s() u.n() u.d() u.t() its lower and upper neighbours
+// along x, y and z, and u.constant(v) a coefficient as a value. Values know + - *, evaluated
+// as written: no contraction, so that every backend computes the same bits.
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define HALOCLINE_FORMULA __host__ __device__ inline
+#else
+#define HALOCLINE_FORMULA inline
+#endif

@@ -1,0 +1,43 @@
+#include "problem/problem.hpp"
+
+namespace halocline::problem {
+namespace {
+
+class NoiseStart final : public Start {
+ public:
+  explicit NoiseStart(const Setting& setting) : cells_(setting.cells), seed_(setting.seed) {}
+  void row(Int3 first, std::int64_t count, double* values) const override {
+    const auto index =
+        static_cast<std::uint64_t>(first.x + cells_.x * (first.y + cells_.y * first.z));
+    for (std::int64_t i = 0; i < count; ++i)
+      values[i] = noise(seed_, index + static_cast<std::uint64_t>(i));
+  }
+
+ private:
+  Int3 cells_;
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::string_view name_of(Precision precision) {
+  return precision == Precision::f32 ? "f32" : "f64";
+}
+
+std::string_view name_of(NormKind kind) {
+  return kind == NormKind::none ? "none" : kind == NormKind::max ? "max" : "l2";
+}
+
+void Problem::check(const Setting&) const {}
+
+double Problem::boundary(const Setting&, Int3) const { return 0; }
+
+std::optional<double> Problem::exact(const Setting&, Int3, std::int64_t) const {
+  return std::nullopt;
+}
+
+std::unique_ptr<Start> noise_start(const Setting& setting) {
+  return std::make_unique<NoiseStart>(setting);
+}
+
+}  // namespace halocline::problem

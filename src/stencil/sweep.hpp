@@ -1,0 +1,64 @@
+#pragma once
+// One sweep over a region: what every backend computes, each in its way, to the same bits.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <halocline/field.hpp>
+#include <halocline/stream.hpp>
+
+#include "problem/problem.hpp"
+
+namespace halocline::stencil {
+
+struct SweepArguments {
+  const FieldStorage& in;
+  const FieldStorage& out;
+  /// Cells to update; may reach into the halo of `out` (the redundant rim of a deep halo), and
+  /// the neighbours of every cell must be held by `in`.
+  Box region;
+  problem::NormKind norm = problem::NormKind::none;
+  /// Where the norm of the update is added up, in the backend's memory: the maximum of
+  /// |new - old|, or the sum of squares of new - old in double precision. Owned cells only. A
+  /// difference that is not a number makes it not a number. Unused if norm is none.
+  double* norm_sum = nullptr;
+};
+
+/// A problem's update compiled for one backend, number of axes and precision.
+class Sweep {
+ public:
+  virtual ~Sweep() = default;
+  /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
+  virtual void run(const SweepArguments& arguments, Stream stream) = 0;
+};
+
+struct SweepOptions {
+  int threads = 1;  ///< of this rank
+  /// "auto" or one of simd_levels(): the widest vectors to use.
+  std::string simd = "auto";
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  /// Throws usage if the problem does not have that many axes.
+  virtual std::unique_ptr<Sweep> make(const problem::Problem& problem,
+                                      const problem::Setting& setting,
+                                      problem::Precision precision,
+                                      const SweepOptions& options) const = 0;
+};
+
+/// The backends of this build. A new one is a folder and a row in backends.cpp.
+std::span<const Backend* const> backends();
+
+/// Throws usage, naming the backends there are.
+const Backend& find_backend(std::string_view name);
+
+/// The vector levels that this build knows and this processor has, narrowest first.
+std::vector<std::string> simd_levels();
+
+}  // namespace halocline::stencil
