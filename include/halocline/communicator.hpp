@@ -50,6 +50,7 @@ class Communicator {
   int node_count() const;
   /// Ranks on this rank's node.
   int node_size() const;
+  const CommunicatorOptions& options() const;
 
   comm::State& state() const { return *state_; }
 

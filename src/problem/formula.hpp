@@ -4,10 +4,12 @@
 // nothing from the standard library.
 //
 // A formula is a struct with plain numbers as coefficients and
-//   template <class Cells> HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const
+//   template <class Cells> HALOCLINE_FORMULA auto operator()(const Cells& u) const
 // where u.c() is the cell, u.w() u.e() u.s() u.n() u.d() u.t() its lower and upper neighbours
 // along x, y and z, and u.constant(v) a coefficient as a value. Values know + - *, evaluated
-// as written: no contraction, so that every backend computes the same bits.
+// as written: no contraction, so that every backend computes the same bits. A value may also be a
+// symbol that stands for one (stencil/cpu/expression.hpp), and the sum of two symbols has a type
+// of its own: hence auto.
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define HALOCLINE_FORMULA __host__ __device__ inline

@@ -12,7 +12,7 @@ template <class Real>
 struct HeatFormula<1, Real> {
   Real r, two;
   template <class Cells>
-  HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const {
+  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
     const auto twice = u.constant(two) * u.c();
     return u.c() + u.constant(r) * ((u.w() - twice) + u.e());
   }
@@ -22,7 +22,7 @@ template <class Real>
 struct HeatFormula<2, Real> {
   Real r, two;
   template <class Cells>
-  HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const {
+  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
     const auto twice = u.constant(two) * u.c();
     return u.c() + u.constant(r) * (((u.w() - twice) + u.e()) + ((u.s() - twice) + u.n()));
   }
@@ -32,7 +32,7 @@ template <class Real>
 struct HeatFormula<3, Real> {
   Real r, two;
   template <class Cells>
-  HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const {
+  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
     const auto twice = u.constant(two) * u.c();
     return u.c() + u.constant(r) * ((((u.w() - twice) + u.e()) + ((u.s() - twice) + u.n())) +
                                     ((u.d() - twice) + u.t()));

@@ -12,7 +12,7 @@ template <class Real>
 struct AverageFormula<2, Real> {
   Real quarter;
   template <class Cells>
-  HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const {
+  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
     return u.constant(quarter) * ((u.w() + u.e()) + (u.s() + u.n()));
   }
 };
@@ -21,7 +21,7 @@ template <class Real>
 struct AverageFormula<3, Real> {
   Real sixth;
   template <class Cells>
-  HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const {
+  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
     return u.constant(sixth) * (((u.w() + u.e()) + (u.s() + u.n())) + (u.d() + u.t()));
   }
 };

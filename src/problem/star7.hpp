@@ -12,7 +12,7 @@ template <class Real>
 struct StarFormula<3, Real> {
   Real centre, side;
   template <class Cells>
-  HALOCLINE_FORMULA typename Cells::Value operator()(const Cells& u) const {
+  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
     return u.constant(centre) * u.c() +
            u.constant(side) * (((u.w() + u.e()) + (u.s() + u.n())) + (u.d() + u.t()));
   }

@@ -1,0 +1,255 @@
+#include "comm/collectives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/checked.hpp"
+#include "comm/gate.hpp"
+
+namespace halocline::comm {
+namespace {
+
+constexpr int bulk_tag = 1;
+
+/// Starts a non-blocking collective and waits for it through the gate.
+template <class Start>
+void collective(const Communicator& communicator, const char* site, Start&& start,
+                Phase phase = Phase::other) {
+  State& state = communicator.state();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(start(state.all(), &request), site);
+  wait_all(state, {&request, 1}, {.site = site, .phase = phase, .missing = {}});
+}
+
+template <class T>
+T all_reduce(const Communicator& communicator, T value, MPI_Datatype type, MPI_Op op) {
+  T result{};
+  collective(communicator, "MPI_Iallreduce", [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Iallreduce(&value, &result, 1, type, op, comm, request);
+  });
+  return result;
+}
+
+/// Not a number if any value is.
+double largest(std::span<const double> values) {
+  double most = 0;
+  for (const double value : values) {
+    if (std::isnan(value)) return value;
+    most = std::max(most, value);
+  }
+  return most;
+}
+
+double in_order(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+}  // namespace
+
+Recorder& recorder(const Communicator& communicator) { return communicator.state().recorder(); }
+
+void abort(const Communicator& communicator, int exit_code) {
+  MPI_Abort(communicator.state().all(), exit_code);
+  std::_Exit(exit_code);
+}
+
+void set_stall_handler(const Communicator& communicator,
+                       std::function<void(const std::string&)> on_stall) {
+  State& state = communicator.state();
+  state.watchdog().set_handler(std::move(on_stall), state.options().wait_limit);
+}
+
+void barrier(const Communicator& communicator) {
+  collective(communicator, "MPI_Ibarrier", [](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Ibarrier(comm, request);
+  });
+}
+
+double max_over_ranks(const Communicator& communicator, double value) {
+  return all_reduce(communicator, value, MPI_DOUBLE, MPI_MAX);
+}
+
+std::int64_t max_over_ranks(const Communicator& communicator, std::int64_t value) {
+  return all_reduce(communicator, value, MPI_INT64_T, MPI_MAX);
+}
+
+std::uint64_t sum_over_ranks(const Communicator& communicator, std::uint64_t value) {
+  return all_reduce(communicator, value, MPI_UINT64_T, MPI_SUM);
+}
+
+std::vector<double> gather_all(const Communicator& communicator, double value) {
+  std::vector<double> all(static_cast<std::size_t>(communicator.size()));
+  collective(communicator, "MPI_Iallgather", [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Iallgather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, comm, request);
+  });
+  return all;
+}
+
+double sum_in_rank_order(const Communicator& communicator, double value) {
+  return in_order(gather_all(communicator, value));
+}
+
+std::string broadcast(const Communicator& communicator, std::string text, int root) {
+  auto length = static_cast<std::int64_t>(text.size());
+  collective(communicator, "MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Ibcast(&length, 1, MPI_INT64_T, root, comm, request);
+  });
+  text.resize(static_cast<std::size_t>(length));
+  collective(communicator, "MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Ibcast(text.data(), checked_cast<int>(length), MPI_CHAR, root, comm, request);
+  });
+  return text;
+}
+
+std::vector<std::string> gather_texts(const Communicator& communicator, const std::string& text) {
+  std::vector<std::string> texts;
+  const std::vector<double> lengths =
+      gather_all(communicator, static_cast<double>(text.size()));
+  if (communicator.rank() != 0) {
+    send(communicator, 0, std::as_bytes(std::span(text)));
+    return texts;
+  }
+  texts.push_back(text);
+  for (int rank = 1; rank < communicator.size(); ++rank) {
+    std::string other(static_cast<std::size_t>(lengths[static_cast<std::size_t>(rank)]), ' ');
+    receive(communicator, rank, std::as_writable_bytes(std::span(other)));
+    texts.push_back(std::move(other));
+  }
+  return texts;
+}
+
+void sum_to_first(const Communicator& communicator, std::span<double> values) {
+  std::vector<double> result(communicator.rank() == 0 ? values.size() : 0);
+  collective(communicator, "MPI_Ireduce", [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Ireduce(values.data(), result.data(), checked_cast<int>(values.size()), MPI_DOUBLE,
+                       MPI_SUM, 0, comm, request);
+  });
+  if (communicator.rank() == 0) std::copy(result.begin(), result.end(), values.begin());
+}
+
+void send(const Communicator& communicator, int to, std::span<const std::byte> bytes) {
+  State& state = communicator.state();
+  const auto piece = static_cast<std::size_t>(state.options().piece_bytes);
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto count = static_cast<int>(std::min(piece, bytes.size() - at));
+    check(MPI_Isend(bytes.data() + at, count, MPI_BYTE, to, bulk_tag, state.all(), &request),
+          "MPI_Isend");
+    wait_all(state, {&request, 1},
+             {.site = "MPI_Isend", .phase = Phase::other, .missing = {},
+              .limit = Wait::Limit::none});
+  }
+}
+
+void receive(const Communicator& communicator, int from, std::span<std::byte> bytes) {
+  State& state = communicator.state();
+  const auto piece = static_cast<std::size_t>(state.options().piece_bytes);
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto count = static_cast<int>(std::min(piece, bytes.size() - at));
+    check(MPI_Irecv(bytes.data() + at, count, MPI_BYTE, from, bulk_tag, state.all(), &request),
+          "MPI_Irecv");
+    wait_all(state, {&request, 1},
+             {.site = "MPI_Irecv", .phase = Phase::other, .missing = {},
+              .limit = Wait::Limit::none});
+  }
+}
+
+void together(const Communicator& communicator, const std::function<void()>& work) {
+  std::optional<Error> mine;
+  try {
+    work();
+  } catch (const Error& error) {
+    mine = error;
+  } catch (const std::bad_alloc&) {
+    mine = Error(ErrorKind::resource, "out of host memory");
+  } catch (const std::exception& error) {
+    mine = Error(ErrorKind::internal, error.what());
+  }
+  const int ranks = communicator.size();
+  const std::vector<double> failed = gather_all(communicator, mine ? 1 : 0);
+  const auto first = std::find(failed.begin(), failed.end(), 1.0);
+  if (first == failed.end()) return;
+
+  const int rank = static_cast<int>(first - failed.begin());
+  const auto kind = static_cast<ErrorKind>(
+      all_reduce(communicator, communicator.rank() == rank ? static_cast<int>(mine->kind()) : 0,
+                 MPI_INT, MPI_MAX));
+  const std::string text = broadcast(communicator, mine ? mine->what() : "", rank);
+  const bool all_failed = std::count(failed.begin(), failed.end(), 1.0) == ranks;
+  throw Error(kind, all_failed ? text : fmt::format("rank {}: {}", rank, text));
+}
+
+void require_same(const Communicator& communicator, const std::string& what,
+                  const std::vector<std::string>& lines) {
+  std::string mine;
+  for (const std::string& line : lines) mine += line + '\n';
+  const std::string first = broadcast(communicator, mine, 0);
+  const std::vector<double> differs = gather_all(communicator, mine == first ? 0 : 1);
+  const auto other = std::find(differs.begin(), differs.end(), 1.0);
+  if (other == differs.end()) return;
+
+  const int rank = static_cast<int>(other - differs.begin());
+  const std::string second = broadcast(communicator, mine, rank);
+  const auto line_of = [](const std::string& text, std::size_t at) {
+    const std::size_t end = text.find('\n', at);
+    return end == std::string::npos ? std::string("nothing") : text.substr(at, end - at);
+  };
+  std::size_t start = 0;  // of the first line that differs
+  for (std::size_t i = 0; i < std::min(first.size(), second.size()) && first[i] == second[i]; ++i)
+    if (first[i] == '\n') start = i + 1;
+  throw Error(ErrorKind::usage,
+              fmt::format("the ranks' {} differ: rank 0 has «{}», rank {} has «{}»; every rank "
+                          "must make the same calls with the same arguments",
+                          what, line_of(first, start), rank, line_of(second, start)));
+}
+
+// Gathered, not reduced: MPI_SUM may add in another order each time, and the norm shall not
+// depend on it. 8 bytes from each rank.
+struct NormReduction::Pending {
+  explicit Pending(const Communicator& c) : communicator(c), all(static_cast<std::size_t>(c.size())) {}
+  Communicator communicator;
+  std::vector<double> all;
+  Kind kind = Kind::max;
+  double mine = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  bool in_flight = false;
+};
+
+NormReduction::NormReduction(const Communicator& communicator)
+    : pending_(std::make_unique<Pending>(communicator)) {}
+
+NormReduction::~NormReduction() {
+  // In flight only while an error unwinds the stack: MPI may still write the buffer, so it stays.
+  if (pending_->in_flight) static_cast<void>(pending_.release());
+}
+
+void NormReduction::start(Kind kind, double value) {
+  Pending& p = *pending_;
+  p.kind = kind;
+  p.mine = value;
+  State& state = p.communicator.state();
+  const Span span(state.recorder(), Phase::reduce, "norm, start");
+  check(MPI_Iallgather(&p.mine, 1, MPI_DOUBLE, p.all.data(), 1, MPI_DOUBLE, state.all(),
+                       &p.request),
+        "MPI_Iallgather");
+  p.in_flight = true;
+}
+
+double NormReduction::finish() {
+  Pending& p = *pending_;
+  p.in_flight = false;
+  wait_all(p.communicator.state(), {&p.request, 1},
+           {.site = "norm, wait", .phase = Phase::reduce, .missing = [] {
+              return std::string("every rank's norm");
+            }});
+  return p.kind == Kind::max ? largest(p.all) : in_order(p.all);
+}
+
+bool NormReduction::in_flight() const { return pending_->in_flight; }
+
+}  // namespace halocline::comm

@@ -1,0 +1,75 @@
+#pragma once
+// What all ranks do together. Nothing here blocks without a limit, and nothing shows mpi.h.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/error.hpp>
+
+#include "base/recorder.hpp"
+
+namespace halocline::comm {
+
+Recorder& recorder(const Communicator& communicator);
+
+/// Ends every rank at once with this exit code; for commands, never for the library.
+[[noreturn]] void abort(const Communicator& communicator, int exit_code);
+/// Guards calls that block inside MPI: see Watchdog::set_handler.
+void set_stall_handler(const Communicator& communicator,
+                       std::function<void(const std::string&)> on_stall);
+
+void barrier(const Communicator& communicator);
+double max_over_ranks(const Communicator& communicator, double value);
+std::int64_t max_over_ranks(const Communicator& communicator, std::int64_t value);
+/// Modulo 2^64.
+std::uint64_t sum_over_ranks(const Communicator& communicator, std::uint64_t value);
+/// Every rank's value, in order of rank.
+std::vector<double> gather_all(const Communicator& communicator, double value);
+/// Adds in order of rank, so that the sum is the same each time.
+double sum_in_rank_order(const Communicator& communicator, double value);
+/// Rank `root`'s text, on every rank.
+std::string broadcast(const Communicator& communicator, std::string text, int root);
+/// Every rank's text on rank 0, nothing elsewhere.
+std::vector<std::string> gather_texts(const Communicator& communicator, const std::string& text);
+/// Adds up arrays element by element on rank 0; what the others get back is unspecified.
+void sum_to_first(const Communicator& communicator, std::span<double> values);
+
+/// Blocks until sent; above 2 GiB in pieces. Not limited in time: the receiver may be computing.
+void send(const Communicator& communicator, int to, std::span<const std::byte> bytes);
+void receive(const Communicator& communicator, int from, std::span<std::byte> bytes);
+
+/// Runs `work` on every rank and then throws, on every rank, the error of the lowest rank that
+/// had one, its text preceded by the rank if only some had it. So no rank is left waiting.
+void together(const Communicator& communicator, const std::function<void()>& work);
+
+/// Throws usage, on every rank, unless all ranks give the same lines; the text names the first
+/// line that differs and both versions. `what` names the thing: "exchange plans".
+void require_same(const Communicator& communicator, const std::string& what,
+                  const std::vector<std::string>& lines);
+
+/// A norm on its way to every rank, begun after one sweep and needed after the next.
+class NormReduction {
+ public:
+  enum class Kind { max, sum };
+  explicit NormReduction(const Communicator& communicator);
+  ~NormReduction();
+  NormReduction(const NormReduction&) = delete;
+  NormReduction& operator=(const NormReduction&) = delete;
+
+  void start(Kind kind, double value);
+  /// The maximum, or the sum in order of rank. Blocks within the wait limit.
+  double finish();
+  bool in_flight() const;
+
+ private:
+  struct Pending;
+  std::unique_ptr<Pending> pending_;
+};
+
+}  // namespace halocline::comm

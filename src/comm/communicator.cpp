@@ -1,0 +1,106 @@
+#include <halocline/communicator.hpp>
+#include <halocline/error.hpp>
+#include <halocline/mpi.hpp>
+
+#include <algorithm>
+#include <exception>
+
+#include "comm/gate.hpp"
+#include "comm/state.hpp"
+
+namespace halocline {
+namespace comm {
+
+State::State(MPI_Comm source, const CommunicatorOptions& options) : options_(options) {
+  check(MPI_Comm_dup(source, &all_), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(all_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  int size = 0;
+  check(MPI_Comm_rank(all_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(all_, &size), "MPI_Comm_size");
+  node_of_.resize(static_cast<std::size_t>(size));
+  void* value = nullptr;
+  int found = 0;
+  check(MPI_Comm_get_attr(all_, MPI_TAG_UB, static_cast<void*>(&value), &found),
+        "MPI_Comm_get_attr");
+  if (found != 0) largest_tag_ = *static_cast<int*>(value);
+  find_nodes();
+}
+
+State::~State() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0 || others_may_be_gone()) return;
+  MPI_Comm_free(&node_);
+  MPI_Comm_free(&all_);
+}
+
+bool State::others_may_be_gone() const { return given_up_ || std::uncaught_exceptions() > 0; }
+
+void State::find_nodes() {
+  if (options_.ranks_per_node > 0) {
+    check(MPI_Comm_split(all_, rank_ / options_.ranks_per_node, rank_, &node_), "MPI_Comm_split");
+  } else {
+    check(MPI_Comm_split_type(all_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_),
+          "MPI_Comm_split_type");
+  }
+  check(MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_size(node_, &node_size_), "MPI_Comm_size");
+  // A node is known by its lowest rank, then numbered in that order.
+  int lowest = rank_;
+  check(MPI_Bcast(&lowest, 1, MPI_INT, 0, node_), "MPI_Bcast");
+  check(MPI_Allgather(&lowest, 1, MPI_INT, node_of_.data(), 1, MPI_INT, all_), "MPI_Allgather");
+  std::vector<int> firsts(node_of_);
+  std::sort(firsts.begin(), firsts.end());
+  firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
+  for (int& node : node_of_)
+    node = static_cast<int>(std::lower_bound(firsts.begin(), firsts.end(), node) - firsts.begin());
+  node_count_ = static_cast<int>(firsts.size());
+}
+
+int State::next_tag() {
+  constexpr int first_tag = 1000;  // below: the collectives' own messages
+  last_tag_ = last_tag_ < first_tag || last_tag_ >= largest_tag_ ? first_tag : last_tag_ + 1;
+  return last_tag_;
+}
+
+}  // namespace comm
+
+Runtime::Runtime() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized != 0) return;
+  int provided = 0;
+  comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+              "MPI_Init_thread");
+  started_ = true;
+  if (provided < MPI_THREAD_FUNNELED)
+    throw Error(ErrorKind::unavailable,
+                "this MPI does not allow threads beside the one that calls it "
+                "(MPI_THREAD_FUNNELED); use an MPI built with thread support");
+}
+
+Runtime::~Runtime() {
+  if (started_) MPI_Finalize();
+}
+
+Communicator Communicator::world(const CommunicatorOptions& options) {
+  return from_mpi(MPI_COMM_WORLD, options);
+}
+
+Communicator from_mpi(MPI_Comm comm, const CommunicatorOptions& options) {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized == 0)
+    throw Error(ErrorKind::usage,
+                "MPI is not running: make a halocline::Runtime first, or call MPI_Init");
+  return Communicator(std::make_shared<comm::State>(comm, options));
+}
+
+int Communicator::rank() const { return state_->rank(); }
+int Communicator::size() const { return state_->size(); }
+int Communicator::node_of(int rank) const { return state_->node_of(rank); }
+int Communicator::node_count() const { return state_->node_count(); }
+int Communicator::node_size() const { return state_->node_size(); }
+const CommunicatorOptions& Communicator::options() const { return state_->options(); }
+
+}  // namespace halocline

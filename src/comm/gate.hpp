@@ -1,0 +1,37 @@
+#pragma once
+// The one gate for MPI calls: checks the code, records time and bytes by call site, and names
+// what a wait is for. For comm and transport only: it shows mpi.h.
+
+#include <mpi.h>
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "comm/state.hpp"
+#include "comm/waiting.hpp"
+
+namespace halocline::comm {
+
+/// Throws communication with MPI's own text unless `code` is success.
+void check(int code, const char* call);
+
+/// Makes a call that returns at once, such as the posting of a message.
+template <class Call>
+void post(State& state, const char* site, std::int64_t bytes, Call&& call) {
+  const Span span(state.recorder(), Phase::call, site, bytes);
+  check(std::forward<Call>(call)(), site);
+}
+
+/// Makes a call that may block inside MPI and cannot be polled; the watchdog guards it.
+template <class Call>
+void block(State& state, const char* site, Call&& call) {
+  const Watchdog::Guard guard(state.watchdog(), site);
+  const Span span(state.recorder(), Phase::other, site);
+  check(std::forward<Call>(call)(), site);
+}
+
+/// Waits for all `requests`. Persistent requests stay, others become null.
+void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait);
+
+}  // namespace halocline::comm

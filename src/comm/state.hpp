@@ -1,0 +1,61 @@
+#pragma once
+// What a Communicator is made of. For comm and transport only: it shows mpi.h.
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+#include "base/recorder.hpp"
+#include "comm/watchdog.hpp"
+
+namespace halocline::comm {
+
+class State {
+ public:
+  /// Duplicates `source`. Collective.
+  State(MPI_Comm source, const CommunicatorOptions& options);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  MPI_Comm all() const { return all_; }
+  /// The ranks of this node.
+  MPI_Comm node() const { return node_; }
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(node_of_.size()); }
+  int node_of(int rank) const { return node_of_[static_cast<std::size_t>(rank)]; }
+  int node_count() const { return node_count_; }
+  int node_size() const { return node_size_; }
+  const CommunicatorOptions& options() const { return options_; }
+  Recorder& recorder() { return recorder_; }
+  Watchdog& watchdog() { return watchdog_; }
+  /// A tag for one plan. Every rank must ask in the same order; tags are used again after some
+  /// thousand plans at the least.
+  int next_tag();
+  /// After a wait ran out or while an error unwinds the stack, other ranks may not join a
+  /// collective call: clean-up that needs them is left undone.
+  bool others_may_be_gone() const;
+  void give_up() { given_up_ = true; }
+
+ private:
+  void find_nodes();
+
+  CommunicatorOptions options_;
+  MPI_Comm all_ = MPI_COMM_NULL;
+  MPI_Comm node_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  std::vector<int> node_of_;
+  int node_count_ = 1;
+  int node_size_ = 1;
+  int last_tag_ = 0;
+  int largest_tag_ = 32767;
+  bool given_up_ = false;
+  Recorder recorder_;
+  Watchdog watchdog_;
+};
+
+}  // namespace halocline::comm

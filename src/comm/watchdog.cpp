@@ -1,0 +1,63 @@
+#include "comm/watchdog.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace halocline::comm {
+
+Watchdog::~Watchdog() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::set_handler(Handler on_stall, std::chrono::duration<double> limit) {
+  on_stall_ = std::move(on_stall);
+  limit_ = limit;
+  if (on_stall_ && limit_.count() > 0 && !thread_.joinable())
+    thread_ = std::thread([this] { watch(); });
+}
+
+void Watchdog::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (what_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto end = since_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
+    if (changed_.wait_until(lock, end) == std::cv_status::timeout && !what_.empty() &&
+        std::chrono::steady_clock::now() >= end) {
+      const std::string sentence =
+          fmt::format("{} has not returned for {:g} s; another rank is stopped, lost or elsewhere",
+                      what_, limit_.count());
+      what_.clear();
+      lock.unlock();
+      on_stall_(sentence);
+      lock.lock();
+    }
+  }
+}
+
+Watchdog::Guard::Guard(Watchdog& watchdog, std::string what) : watchdog_(watchdog) {
+  if (!watchdog_.thread_.joinable()) return;
+  {
+    const std::lock_guard lock(watchdog_.mutex_);
+    watchdog_.what_ = std::move(what);
+    watchdog_.since_ = std::chrono::steady_clock::now();
+  }
+  watchdog_.changed_.notify_all();
+}
+
+Watchdog::Guard::~Guard() {
+  if (!watchdog_.thread_.joinable()) return;
+  const std::lock_guard lock(watchdog_.mutex_);
+  watchdog_.what_.clear();
+}
+
+}  // namespace halocline::comm

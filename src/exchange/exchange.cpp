@@ -1,0 +1,345 @@
+#include <halocline/exchange.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/collectives.hpp"
+#include "exchange/choice.hpp"
+#include "exchange/messages.hpp"
+#include "grid/halo_regions.hpp"
+#include "pack/pack.hpp"
+#include "proof/in_job.hpp"
+
+namespace halocline {
+
+using exchange::PeerMessage;
+using exchange::Piece;
+using transport::Channel;
+using transport::Message;
+using transport::Pair;
+using transport::Transport;
+
+namespace {
+
+std::string widths_text(const HaloWidths& widths, int axes) {
+  std::string text;
+  for (int axis = 0; axis < axes; ++axis)
+    text += fmt::format("{}{} {}/{}", axis > 0 ? ", " : "", "xyz"[axis], widths.lower[axis],
+                        widths.upper[axis]);
+  return text;
+}
+
+std::string extents_text(const Extents& extents) {
+  std::string text = fmt::format("{}", extents[0]);
+  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
+  return text;
+}
+
+/// The plan in words: what has to be the same on every rank.
+std::vector<std::string> describe(const Communicator& communicator, const Grid& grid,
+                                  const FieldList& fields, const ExchangeOptions& options) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("{} cells", extents_text(grid.cells())));
+  lines.push_back(fmt::format("process grid {}", extents_text(grid.process_grid())));
+  for (int axis = 0; axis < grid.axes(); ++axis)
+    lines.push_back(
+        fmt::format("{} {}", "xyz"[axis], grid.periodic(axis) ? "periodic" : "not periodic"));
+  lines.push_back(fmt::format(
+      "neighbours {}", options.neighbours == Neighbours::faces ? "across faces" : "all"));
+  lines.push_back(fmt::format("transport {}", options.transport));
+  lines.push_back(fmt::format("{} field(s)", fields.size()));
+  for (const FieldStorage& field : fields) {
+    const FieldShape& shape = field.shape();
+    lines.push_back(fmt::format(
+        "field '{}' with {} component(s) of {} bytes in order {}, halo {}", field.name(),
+        shape.components, shape.element_bytes, field.layout().order(),
+        widths_text(options.widths.value_or(shape.halo), grid.axes())));
+  }
+  lines.push_back(fmt::format("pieces of {} bytes",
+                              communicator.options().piece_bytes));
+  return lines;
+}
+
+HaloWidths widths_of(const FieldStorage& field, const ExchangeOptions& options) {
+  return options.widths.value_or(field.shape().halo);
+}
+
+/// Throws usage for what one rank can see alone.
+void check_fields(const Grid& grid, const FieldList& fields, const ExchangeOptions& options) {
+  if (fields.empty()) throw Error(ErrorKind::usage, "an exchange needs at least one field");
+  for (const FieldStorage& field : fields) {
+    const HaloWidths widths = widths_of(field, options);
+    grid::check_widths(grid, widths);
+    const FieldShape& shape = field.shape();
+    if (!(shape.owned == grid.owned()))
+      throw Error(ErrorKind::usage,
+                  fmt::format("field '{}' was made for another grid", field.name()));
+    for (int axis = 0; axis < grid.axes(); ++axis)
+      if (widths.lower[axis] > shape.halo.lower[axis] ||
+          widths.upper[axis] > shape.halo.upper[axis])
+        throw Error(ErrorKind::usage,
+                    fmt::format("exchange width {}/{} along {} exceeds the halo {}/{} of field "
+                                "'{}'; make the field with a wider halo",
+                                widths.lower[axis], widths.upper[axis], "xyz"[axis],
+                                shape.halo.lower[axis], shape.halo.upper[axis], field.name()));
+  }
+}
+
+/// Which kinds of pair occur on any rank.
+exchange::PairsThere pairs_there(const Communicator& communicator,
+                                 const std::vector<PeerMessage>& messages) {
+  std::int64_t bits = 0;
+  for (const PeerMessage& message : messages)
+    bits |= std::int64_t{1} << static_cast<int>(transport::pair_of(communicator, message.peer));
+  exchange::PairsThere there{};
+  for (const Pair pair : transport::pairs) {
+    const std::int64_t bit = std::int64_t{1} << static_cast<int>(pair);
+    there[static_cast<std::size_t>(pair)] =
+        comm::max_over_ranks(communicator, bits & bit) != 0;
+  }
+  return there;
+}
+
+}  // namespace
+
+/// Channels, and the packing that feeds them.
+class Exchange::Plan {
+ public:
+  Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
+       const ExchangeOptions& options);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  void start(Stream stream);
+  bool progress();
+  void finish(Stream stream);
+  const ExchangeInfo& info() const { return info_; }
+
+ private:
+  /// Messages that one transport carries.
+  struct Carried {
+    const Transport* transport;
+    std::vector<Message> messages;
+    std::vector<const PeerMessage*> contents;
+  };
+
+  std::vector<Carried> sort_by_transport(const std::vector<PeerMessage>& messages,
+                                         const exchange::Choice& choice) const;
+  Message message_for(const PeerMessage& content, const Transport& transport) const;
+  std::vector<transport::Part> parts_for(const std::vector<Piece>& pieces,
+                                         const Transport& transport) const;
+  std::int64_t bytes_of(const Piece& piece) const;
+  void open(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
+  void add_bundles(Channel& channel, const Carried& carried);
+  pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots,
+                          const Channel& channel) const;
+  void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
+
+  Communicator communicator_;
+  FieldList fields_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<pack::Bundle> packing_, unpacking_;
+  std::int64_t packed_bytes_ = 0, unpacked_bytes_ = 0;
+  bool in_flight_ = false;
+  ExchangeInfo info_;
+};
+
+Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
+                     const ExchangeOptions& options)
+    : communicator_(communicator), fields_(fields) {
+  comm::require_same(communicator, "exchange plans", describe(communicator, grid, fields, options));
+  std::vector<PeerMessage> messages;
+  comm::together(communicator, [&] {
+    if (grid.rank() != communicator.rank() || grid.ranks() != communicator.size())
+      throw Error(ErrorKind::usage,
+                  fmt::format("the grid was made for rank {} of {}, the communicator says {} of {}",
+                              grid.rank(), grid.ranks(), communicator.rank(),
+                              communicator.size()));
+    check_fields(grid, fields, options);
+    std::vector<HaloWidths> widths;
+    for (const FieldStorage& field : fields) widths.push_back(widths_of(field, options));
+    messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
+  });
+
+  const exchange::PairsThere there = pairs_there(communicator, messages);
+  exchange::Choice choice = exchange::choose(options.transport, there);
+  try {
+    open(choice, messages);
+  } catch (const Error& error) {
+    // Only what auto chose may be replaced; and there must be something else to choose.
+    const exchange::Choice fallback = exchange::choose(
+        options.transport, there, choice[static_cast<std::size_t>(Pair::same_node)]);
+    if (fallback == choice || error.kind() == ErrorKind::internal) throw;
+    info_.notes.push_back(fmt::format("transport {} was left out: {}",
+                                      choice[static_cast<std::size_t>(Pair::same_node)]->name(),
+                                      error.what()));
+    choice = fallback;
+    open(choice, messages);
+  }
+  fill_info(choice, messages);
+}
+
+Exchange::Plan::~Plan() {
+  try {
+    if (in_flight_) finish(Stream::host());
+  } catch (const Error&) {
+    // The peer is gone: nothing is left to wait for, and a destructor may not throw.
+  }
+}
+
+std::vector<Exchange::Plan::Carried> Exchange::Plan::sort_by_transport(
+    const std::vector<PeerMessage>& messages, const exchange::Choice& choice) const {
+  std::vector<Carried> all;
+  // In the table's order, used here or not: opening is collective.
+  for (const Transport* transport : transport::transports()) {
+    if (std::find(choice.begin(), choice.end(), transport) == choice.end()) continue;
+    Carried carried{transport, {}, {}};
+    for (const PeerMessage& message : messages) {
+      const Pair pair = transport::pair_of(communicator_, message.peer);
+      if (choice[static_cast<std::size_t>(pair)] != transport) continue;
+      carried.messages.push_back(message_for(message, *transport));
+      carried.contents.push_back(&message);
+    }
+    all.push_back(std::move(carried));
+  }
+  return all;
+}
+
+Message Exchange::Plan::message_for(const PeerMessage& content, const Transport& transport) const {
+  return {.peer = content.peer,
+          .send = parts_for(content.send, transport),
+          .receive = parts_for(content.receive, transport),
+          .label = exchange::label_of(content, fields_)};
+}
+
+std::int64_t Exchange::Plan::bytes_of(const Piece& piece) const {
+  const FieldShape& shape = fields_[piece.field].get().shape();
+  return piece.box.cells() * shape.components * shape.element_bytes;
+}
+
+std::vector<transport::Part> Exchange::Plan::parts_for(const std::vector<Piece>& pieces,
+                                                       const Transport& transport) const {
+  std::vector<transport::Part> parts;
+  for (const Piece& piece : pieces) parts.push_back({nullptr, bytes_of(piece)});
+  if (pieces.size() == 1 && transport.capabilities().in_place) {
+    const FieldStorage& field = fields_[pieces[0].field];
+    const std::vector<Run> runs = field.layout().runs(pieces[0].box);
+    if (runs.size() == 1 && runs[0].count == 1)
+      parts[0].in_place = field.bytes() + runs[0].offset;
+  }
+  return parts;
+}
+
+void Exchange::Plan::open(const exchange::Choice& choice,
+                          const std::vector<PeerMessage>& messages) {
+  channels_.clear();
+  packing_.clear();
+  unpacking_.clear();
+  for (const Carried& carried : sort_by_transport(messages, choice)) {
+    std::unique_ptr<Channel> channel;
+    comm::together(communicator_, [&] {
+      channel = carried.transport->open(communicator_, carried.messages);
+    });
+    if (carried.transport->capabilities().prove_in_job) {
+      std::optional<std::string> wrong = proof::prove(communicator_, *channel, carried.messages);
+      comm::together(communicator_, [&] {
+        if (wrong) throw Error(ErrorKind::communication, *wrong);
+      });
+    }
+    add_bundles(*channel, carried);
+    channels_.push_back(std::move(channel));
+  }
+}
+
+void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried) {
+  for (std::size_t m = 0; m < carried.messages.size(); ++m) {
+    const Message& message = carried.messages[m];
+    if (transport::in_place(message.send) == nullptr) {
+      packing_.push_back(bundle_for(carried.contents[m]->send, channel.send_slots(m), channel));
+      packed_bytes_ += transport::bytes_of(message.send);
+    }
+    if (transport::in_place(message.receive) == nullptr) {
+      unpacking_.push_back(
+          bundle_for(carried.contents[m]->receive, channel.receive_slots(m), channel));
+      unpacked_bytes_ += transport::bytes_of(message.receive);
+    }
+  }
+}
+
+pack::Bundle Exchange::Plan::bundle_for(const std::vector<Piece>& pieces,
+                                        const transport::Slots& slots,
+                                        const Channel& channel) const {
+  pack::Bundle bundle{.pieces = {}, .even = slots.even, .odd = slots.odd};
+  if (channel.port() != nullptr) bundle.epoch = channel.port()->epoch;
+  std::int64_t offset = 0;
+  for (const Piece& piece : pieces) {
+    const FieldStorage& field = fields_[piece.field];
+    bundle.pieces.push_back({field.bytes(), field.layout().runs(piece.box), offset});
+    offset += bytes_of(piece);
+  }
+  return bundle;
+}
+
+void Exchange::Plan::fill_info(const exchange::Choice& choice,
+                               const std::vector<PeerMessage>& messages) {
+  for (const PeerMessage& message : messages) {
+    if (message.peer == communicator_.rank()) continue;
+    info_.messages += 1;
+    for (const Piece& piece : message.send) info_.bytes += bytes_of(piece);
+  }
+  for (const Pair pair : transport::pairs)
+    if (const Transport* transport = choice[static_cast<std::size_t>(pair)])
+      info_.transports.emplace_back(transport::name_of(pair), transport->name());
+}
+
+void Exchange::Plan::start(Stream stream) {
+  if (in_flight_)
+    throw Error(ErrorKind::usage,
+                "an exchange was started again before it was finished; call finish() first");
+  Recorder& recorder = comm::recorder(communicator_);
+  if (!packing_.empty()) {
+    const Span span(recorder, Phase::pack, "pack", packed_bytes_);
+    pack::pack(packing_, stream);
+  }
+  in_flight_ = true;
+  for (const auto& channel : channels_) channel->start(stream);
+}
+
+bool Exchange::Plan::progress() {
+  bool done = true;
+  for (const auto& channel : channels_) done &= channel->progress();
+  return done;
+}
+
+void Exchange::Plan::finish(Stream stream) {
+  if (!in_flight_)
+    throw Error(ErrorKind::usage, "an exchange was finished that had not been started");
+  in_flight_ = false;
+  for (const auto& channel : channels_) channel->finish(stream);
+  if (unpacking_.empty()) return;
+  const Span span(comm::recorder(communicator_), Phase::unpack, "unpack", unpacked_bytes_);
+  pack::unpack(unpacking_, stream);
+}
+
+Exchange::Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
+                   const ExchangeOptions& options)
+    : plan_(std::make_unique<Plan>(communicator, grid, fields, options)) {}
+Exchange::~Exchange() = default;
+Exchange::Exchange(Exchange&&) noexcept = default;
+Exchange& Exchange::operator=(Exchange&&) noexcept = default;
+
+void Exchange::start(Stream stream) { plan_->start(stream); }
+bool Exchange::progress() { return plan_->progress(); }
+void Exchange::finish(Stream stream) { plan_->finish(stream); }
+void Exchange::run(Stream stream) {
+  plan_->start(stream);
+  plan_->finish(stream);
+}
+const ExchangeInfo& Exchange::info() const { return plan_->info(); }
+
+}  // namespace halocline

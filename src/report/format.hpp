@@ -1,0 +1,50 @@
+#pragma once
+// How a number is written for people.
+
+#include <string>
+
+namespace halocline {
+
+/// Says how text shows a number; JSON carries the value as it was given.
+struct Format {
+  enum class Style {
+    general,     ///< significant digits, trailing zeros dropped
+    rate,        ///< significant digits, trailing zeros kept: columns of them line up
+    scientific,  ///< d.ddde+xx
+    bytes,       ///< B, KiB, MiB, ...
+    time         ///< ns, us, ms or s, whichever reads best
+  };
+  Style style = Style::general;
+  int digits = 6;  ///< significant
+  std::string unit = {};
+  double seconds_per_unit = 1;  ///< `time` only: 1e-6 if the value counts microseconds
+
+  static Format general(int digits, std::string unit = {}) {
+    return {Style::general, digits, unit};
+  }
+  static Format rate(std::string unit, int digits = 4) { return {Style::rate, digits, unit}; }
+  static Format scientific(int digits = 4, std::string unit = {}) {
+    return {Style::scientific, digits, unit};
+  }
+  static Format bytes(int digits = 3) { return {Style::bytes, digits}; }
+  static Format time(double seconds_per_unit = 1, int digits = 3) {
+    return {Style::time, digits, {}, seconds_per_unit};
+  }
+};
+
+/// A unit chosen so that numbers read well, and what turns a value as given into that unit.
+struct Scale {
+  double factor = 1;
+  std::string unit;
+};
+
+/// Chooses one scale for a group of values, the largest of which (in size) is `largest`.
+Scale choose_scale(double largest, const Format& format);
+
+/// Writes `value` in the unit of `scale`, without the unit.
+std::string write_digits(double value, const Format& format, const Scale& scale);
+
+/// Writes a number with its unit: "12.30 GLUP/s", "1.50 MiB", "312 us".
+std::string write_number(double value, const Format& format);
+
+}  // namespace halocline

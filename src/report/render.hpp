@@ -1,0 +1,20 @@
+#pragma once
+// The two renderings of a report.
+
+#include <string>
+
+#include "report/report.hpp"
+
+namespace halocline {
+
+/// Renders what a colleague would tell: labels and values aligned, at most 100 columns, plain
+/// ASCII as far as the report's own strings are. Ends with a newline.
+std::string render_text(const Report& report);
+
+/// Renders JSON, keys in the order added, indented by two; lists and objects of plain values stay
+/// on one line where they fit. Doubles read back to the same bits; NaN and infinities are null;
+/// bytes that are not UTF-8 become U+FFFD. Ends with a newline. Throws internal if a key comes
+/// twice in one object.
+std::string render_json(const Report& report);
+
+}  // namespace halocline

@@ -1,0 +1,136 @@
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <halocline/error.hpp>
+
+#include "report/render.hpp"
+
+namespace halocline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t line_columns = 100;
+
+Json to_json(const Value& value) {
+  return std::visit(
+      [](const auto& data) -> Json {
+        using T = std::decay_t<decltype(data)>;
+        if constexpr (std::is_same_v<T, MinMeanMax>) {
+          return {{"min", data.min}, {"mean", data.mean}, {"max", data.max}};
+        } else if constexpr (std::is_same_v<T, Value::List>) {
+          Json list = Json::array();
+          for (const Value& element : data) list.push_back(to_json(element));
+          return list;
+        } else {
+          return data;
+        }
+      },
+      value.data());
+}
+
+void insert(Json& object, const std::string& key, Json value) {
+  if (key.empty()) throw Error(ErrorKind::internal, "a value in the report has no JSON key");
+  if (object.contains(key))
+    throw Error(ErrorKind::internal, fmt::format("the report has the JSON key '{}' twice", key));
+  object[key] = std::move(value);
+}
+
+Json cells_to_object(const Table& table, const std::vector<Value>& cells, std::size_t first) {
+  Json object = Json::object();
+  for (std::size_t c = first; c < cells.size(); ++c)
+    insert(object, table.columns[c].key, to_json(cells[c]));
+  return object;
+}
+
+Json to_json(const Table& table) {
+  const bool keyed = table.shape == Table::Shape::keyed;
+  Json json = keyed ? Json::object() : Json::array();
+  for (const std::vector<Value>& cells : table.rows) {
+    if (keyed)
+      insert(json, to_json(cells.front()).get<std::string>(), cells_to_object(table, cells, 1));
+    else if (table.shape == Table::Shape::objects)
+      json.push_back(cells_to_object(table, cells, 0));
+    else
+      json.push_back(to_json(Value(cells)));
+  }
+  return json;
+}
+
+void fill(Json& object, const Section& section) {
+  for (const auto& node : section.nodes()) {
+    if (const Row* row = std::get_if<Row>(&node->content)) {
+      if (row->audience != Audience::text) insert(object, row->key, to_json(row->value));
+    } else if (const Table* table = std::get_if<Table>(&node->content)) {
+      if (table->audience != Audience::text) insert(object, table->key, to_json(*table));
+    } else {
+      const Section& child = std::get<Section>(node->content);
+      if (child.audience() == Audience::text) continue;
+      if (child.key().empty()) {
+        fill(object, child);
+      } else {
+        Json nested = Json::object();
+        fill(nested, child);
+        insert(object, child.key(), std::move(nested));
+      }
+    }
+  }
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Joins plain values on one line: `dump` alone puts no space after commas and colons.
+std::string one_line(const Json& json) {
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    if (!text.empty()) text += ", ";
+    if (json.is_object()) text += dump(key) + ": ";
+    text += dump(value);
+  }
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
+bool holds_plain_values(const Json& json) {
+  for (const Json& value : json)
+    if (value.is_structured() && !value.empty()) return false;
+  return true;
+}
+
+/// Appends `json`; its first line starts at `column`, further ones are indented by `indent`.
+void print(const Json& json, std::size_t indent, std::size_t column, std::string& text) {
+  if (!json.is_structured()) {
+    text += dump(json);
+    return;
+  }
+  if (json.empty() || (indent > 0 && holds_plain_values(json))) {
+    const std::string line = one_line(json);
+    if (column + line.size() < line_columns) {
+      text += line;
+      return;
+    }
+  }
+  const std::string margin(indent + 2, ' ');
+  text += json.is_object() ? "{" : "[";
+  const char* separator = "\n";
+  for (const auto& [key, value] : json.items()) {
+    const std::string name = json.is_object() ? dump(key) + ": " : "";
+    text += separator + margin + name;
+    print(value, indent + 2, margin.size() + name.size(), text);
+    separator = ",\n";
+  }
+  text += "\n" + std::string(indent, ' ') + (json.is_object() ? "}" : "]");
+}
+
+}  // namespace
+
+std::string render_json(const Report& report) {
+  Json root = Json::object();
+  fill(root, report);
+  std::string text;
+  print(root, 0, 0, text);
+  return text + "\n";
+}
+
+}  // namespace halocline

@@ -1,0 +1,143 @@
+#pragma once
+// One tree of what a command found out; text and JSON are two renderings of it (render.hpp).
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "report/format.hpp"
+
+namespace halocline {
+
+/// A quantity's spread over ranks or repetitions. JSON: an object with these three keys.
+struct MinMeanMax {
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+};
+
+/// Holds anything a report can state; made implicitly from the plain type. Pairs and vectors
+/// become lists, nullptr is "not known" ("-" in text).
+class Value {
+ public:
+  using List = std::vector<Value>;
+  using Data = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
+                            MinMeanMax, List>;
+
+  Value(std::nullptr_t = nullptr) : data_(nullptr) {}
+  template <std::same_as<bool> T>  // a template, so that no pointer turns into a bool
+  Value(T value) : data_(value) {}
+  template <std::signed_integral T>
+  Value(T value) : data_(static_cast<std::int64_t>(value)) {}
+  template <std::unsigned_integral T>
+  requires(!std::same_as<T, bool>) Value(T value) : data_(static_cast<std::uint64_t>(value)) {}
+  template <std::floating_point T>
+  Value(T value) : data_(static_cast<double>(value)) {}
+  Value(const char* value) : data_(std::string(value)) {}
+  Value(std::string_view value) : data_(std::string(value)) {}
+  Value(std::string value) : data_(std::move(value)) {}
+  Value(MinMeanMax value) : data_(value) {}
+  Value(List value) : data_(std::move(value)) {}
+  template <class T>
+  Value(const std::vector<T>& values) : data_(List(values.begin(), values.end())) {}
+  template <class A, class B>
+  Value(const std::pair<A, B>& pair) : data_(List{pair.first, pair.second}) {}
+
+  const Data& data() const { return data_; }
+
+ private:
+  Data data_;
+};
+
+/// Who gets to see a node.
+enum class Audience { all, text, json };
+
+struct Row {
+  std::string key;    ///< in JSON
+  std::string label;  ///< in text; empty: the words stand alone on their line
+  Value value;
+  Format format;
+  std::string words;  ///< what text says instead of the value, if not empty
+  Audience audience;
+};
+
+struct Column {
+  std::string key;
+  std::string label;
+  Format format = {};
+};
+
+struct Table {
+  /// What a table becomes in JSON.
+  enum class Shape {
+    objects,  ///< [{column: cell, ...}, ...]
+    arrays,   ///< [[cell, ...], ...]
+    keyed     ///< {first cell: {column: cell, ...}, ...}
+  };
+
+  /// Adds a line of cells, one for each column; throws internal if their number is another.
+  Table& add(std::vector<Value> cells);
+
+  std::string key;
+  std::string title;  ///< line above the table in text; may be empty
+  std::vector<Column> columns;
+  Shape shape = Shape::objects;
+  Audience audience = Audience::all;
+  std::vector<std::vector<Value>> rows = {};
+};
+
+/// A report, or a part of one: rows, tables and sections in the order they were added.
+/// References to tables and sections stay valid while it lives.
+class Section {
+ public:
+  struct Node;
+
+  /// An empty `key` puts the content into the enclosing JSON object; an empty `title` puts it into
+  /// the enclosing block of text, aligned with its rows.
+  explicit Section(std::string key = {}, std::string title = {}, Audience audience = Audience::all);
+  ~Section();
+  Section(Section&&) noexcept;
+  Section& operator=(Section&&) noexcept;
+
+  /// Adds a value that both renderings show; `words` replace it in text.
+  Section& add(std::string key, std::string label, Value value, Format format = {});
+  Section& add(std::string key, std::string label, Value value, std::string words);
+  /// Adds a value that only JSON shows.
+  Section& add_json(std::string key, Value value);
+  /// Adds a labelled line that only text shows.
+  Section& add_text(std::string label, std::string words);
+  /// Adds a sentence that only text shows; an empty one is a blank line.
+  Section& add_line(std::string words);
+  /// Adds a JSON list of strings, and in text one wrapped "note:" paragraph for each.
+  Section& add_notes(std::string key, const std::vector<std::string>& notes);
+
+  Section& add_section(std::string key, std::string title, Audience audience = Audience::all);
+  Table& add_table(Table table);
+
+  const std::string& key() const { return key_; }
+  const std::string& title() const { return title_; }
+  Audience audience() const { return audience_; }
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+
+ private:
+  Section& add_row(Row row);
+
+  std::string key_;
+  std::string title_;
+  Audience audience_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+struct Section::Node {
+  std::variant<Row, Table, Section> content;
+};
+
+/// A whole report is its outermost section; its title is the first line of the text.
+using Report = Section;
+
+}  // namespace halocline

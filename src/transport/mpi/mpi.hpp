@@ -1,0 +1,19 @@
+#pragma once
+// MPI on memory that the host can read, with persistent requests.
+
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class MpiTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "mpi"; }
+  std::optional<std::string> unavailable(Pair pair) const override;
+  Capabilities capabilities() const override {
+    return {.host_driven = true, .in_place = true, .prove_in_job = false};
+  }
+  std::unique_ptr<Channel> open(const Communicator& communicator,
+                                std::vector<Message> messages) const override;
+};
+
+}  // namespace halocline::transport

@@ -1,0 +1,19 @@
+#pragma once
+// Copies inside a rank: a periodic axis owned whole. The send slot is the receive slot.
+
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class SelfTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "self"; }
+  std::optional<std::string> unavailable(Pair pair) const override;
+  Capabilities capabilities() const override {
+    return {.host_driven = false, .in_place = false, .prove_in_job = false};
+  }
+  std::unique_ptr<Channel> open(const Communicator& communicator,
+                                std::vector<Message> messages) const override;
+};
+
+}  // namespace halocline::transport

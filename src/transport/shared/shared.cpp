@@ -1,0 +1,193 @@
+#include "transport/shared/shared.hpp"
+
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "comm/gate.hpp"
+
+namespace halocline::transport {
+namespace {
+
+constexpr std::int64_t line_bytes = 64;
+
+std::int64_t round_up_to_line(std::int64_t bytes) {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+/// Where, in a rank's window, one peer's flag and slots are.
+struct Place {
+  std::int64_t flag, even, odd;
+};
+
+/// An MPI shared window: every rank's part can be loaded and stored by the ranks of the node.
+class Window {
+ public:
+  Window(const Communicator& communicator, std::int64_t bytes) : communicator_(communicator) {
+    comm::State& state = communicator.state();
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    // Each part on its own pages, near the rank that reads it.
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    comm::block(state, "MPI_Win_allocate_shared", [&] {
+      return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, state.node(),
+                                     static_cast<void*>(&mine_), &window_);
+    });
+    MPI_Info_free(&info);
+    if (bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(bytes));
+    comm::block(state, "MPI_Win_lock_all",
+                [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
+    comm::block(state, "MPI_Barrier", [&] { return MPI_Barrier(state.node()); });
+  }
+  // Frees collectively: plans are destroyed in the same order on every rank of a node.
+  ~Window() {
+    if (communicator_.state().others_may_be_gone()) return;
+    MPI_Win_unlock_all(window_);
+    MPI_Win_free(&window_);
+  }
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  std::byte* mine() const { return mine_; }
+  std::byte* of(int node_rank) const {
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    std::byte* base = nullptr;
+    comm::check(MPI_Win_shared_query(window_, node_rank, &bytes, &unit, static_cast<void*>(&base)),
+                "MPI_Win_shared_query");
+    return base;
+  }
+
+ private:
+  Communicator communicator_;
+  std::byte* mine_ = nullptr;
+  MPI_Win window_ = MPI_WIN_NULL;
+};
+
+class SharedChannel final : public Channel {
+ public:
+  SharedChannel(const Communicator& communicator, std::vector<Message> messages)
+      : communicator_(communicator),
+        messages_(std::move(messages)),
+        places_(lay_out()),
+        window_(communicator, window_bytes_) {
+    for (const Message& message : messages_) sent_bytes_ += bytes_of(message.send);
+    connect();
+    port_ = {peers_.data(), static_cast<int>(peers_.size()), &epoch_};
+  }
+
+  Slots send_slots(std::size_t message) override {
+    const device::PortPeer& peer = peers_[message];
+    return {peer.window[0], peer.window[1]};
+  }
+  Slots receive_slots(std::size_t message) override {
+    const Place& place = places_[message];
+    return {window_.mine() + place.even, window_.mine() + place.odd};
+  }
+
+  void start(Stream) override {
+    const Span span(state().recorder(), Phase::call, "raise flags", sent_bytes_);
+    ++epoch_;
+    for (const device::PortPeer& peer : peers_) device::raise(peer.raise, epoch_);
+  }
+
+  bool progress() override {
+    for (const device::PortPeer& peer : peers_)
+      if (!device::reached(peer.raised, epoch_)) return false;
+    return true;
+  }
+
+  void finish(Stream) override {
+    comm::wait_until(state(),
+                     {.site = "exchange, wait (shared)", .missing = [this] { return missing(); }},
+                     [this] { return progress(); });
+  }
+
+  const device::DevicePort* port() const override { return &port_; }
+
+ private:
+  comm::State& state() const { return communicator_.state(); }
+
+  /// Flags first, a line each, so that a peer's store disturbs no other peer's.
+  std::vector<Place> lay_out() {
+    std::vector<Place> places;
+    std::int64_t at = line_bytes * static_cast<std::int64_t>(messages_.size());
+    for (const Message& message : messages_) {
+      const std::int64_t bytes = round_up_to_line(bytes_of(message.receive));
+      places.push_back({line_bytes * static_cast<std::int64_t>(places.size()), at, at + bytes});
+      at += 2 * bytes;
+    }
+    window_bytes_ = at;
+    return places;
+  }
+
+  /// Tells each peer where it shall write, and learns the same.
+  void connect() {
+    std::vector<Place> theirs(messages_.size());
+    std::vector<MPI_Request> requests;
+    const int tag = state().next_tag();
+    const auto place_bytes = static_cast<int>(sizeof(Place));
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      const int peer = messages_[m].peer;
+      requests.resize(requests.size() + 2, MPI_REQUEST_NULL);
+      comm::check(MPI_Irecv(&theirs[m], place_bytes, MPI_BYTE, peer, tag, state().all(),
+                            &requests[requests.size() - 2]),
+                  "MPI_Irecv");
+      comm::check(MPI_Isend(&places_[m], place_bytes, MPI_BYTE, peer, tag, state().all(),
+                            &requests[requests.size() - 1]),
+                  "MPI_Isend");
+    }
+    comm::wait_all(state(), requests,
+                   {.site = "plan, connect", .phase = Phase::other, .missing = {}});
+
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      std::byte* base = window_.of(node_rank_of(messages_[m].peer));
+      peers_.push_back({{base + theirs[m].even, base + theirs[m].odd},
+                        reinterpret_cast<std::uint64_t*>(base + theirs[m].flag),
+                        reinterpret_cast<std::uint64_t*>(window_.mine() + places_[m].flag)});
+    }
+  }
+
+  /// Node ranks follow the order of ranks, since the node communicator was split with that key.
+  int node_rank_of(int peer) const {
+    int before = 0;
+    for (int rank = 0; rank < peer; ++rank)
+      before += state().node_of(rank) == state().node_of(peer) ? 1 : 0;
+    return before;
+  }
+
+  std::string missing() const {
+    std::string text;
+    for (std::size_t m = 0; m < messages_.size(); ++m)
+      if (!device::reached(peers_[m].raised, epoch_))
+        text += fmt::format("{}rank {} ({})", text.empty() ? "" : " and ", messages_[m].peer,
+                            messages_[m].label);
+    return text;
+  }
+
+  Communicator communicator_;
+  std::vector<Message> messages_;
+  std::int64_t window_bytes_ = 0;
+  std::vector<Place> places_;
+  Window window_;
+  std::vector<device::PortPeer> peers_;
+  device::DevicePort port_{};
+  std::uint64_t epoch_ = 0;
+  std::int64_t sent_bytes_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::string> SharedTransport::unavailable(Pair pair) const {
+  if (pair == Pair::same_node) return std::nullopt;
+  return pair == Pair::self ? "it stores into other ranks' memory only"
+                            : "the ranks share no memory";
+}
+
+std::unique_ptr<Channel> SharedTransport::open(const Communicator& communicator,
+                                               std::vector<Message> messages) const {
+  return std::make_unique<SharedChannel>(communicator, std::move(messages));
+}
+
+}  // namespace halocline::transport

@@ -1,0 +1,20 @@
+#pragma once
+// Stores into the neighbour's MPI shared window on the node, then a flag: the host twin of peer
+// memory between GPUs. See device/port.hpp for the protocol.
+
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class SharedTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "shared"; }
+  std::optional<std::string> unavailable(Pair pair) const override;
+  Capabilities capabilities() const override {
+    return {.host_driven = false, .in_place = false, .prove_in_job = true};
+  }
+  std::unique_ptr<Channel> open(const Communicator& communicator,
+                                std::vector<Message> messages) const override;
+};
+
+}  // namespace halocline::transport

@@ -1,0 +1,99 @@
+#pragma once
+// Transports: bytes between ranks. They know no grid, no field and no packing.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/stream.hpp>
+
+#include "device/port.hpp"
+
+namespace halocline::transport {
+
+/// Contiguous bytes of a message. With `in_place` null the channel provides the memory.
+struct Part {
+  void* in_place = nullptr;
+  std::int64_t bytes = 0;
+};
+
+/// What goes to and comes from one peer in one exchange; there is one message per peer. Parts
+/// follow each other as the sender lists them. A message with more than one part, or none, is
+/// not in place. Messages without bytes are sent all the same: they signal.
+struct Message {
+  int peer = -1;
+  std::vector<Part> send, receive;
+  std::string label;  ///< what would be missing: "field 'u', +x"
+};
+
+/// Where the bytes of a message stand; the same twice when there is one buffer only.
+struct Slots {
+  std::byte* even = nullptr;
+  std::byte* odd = nullptr;
+};
+
+/// Messages between this rank and some peers, opened once and run many times. Errors of a peer
+/// that does not answer are thrown by finish() within the wait limit.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  /// Where to write what goes out: this rank's memory, or the neighbour's. Null if in place.
+  virtual Slots send_slots(std::size_t message) = 0;
+  virtual Slots receive_slots(std::size_t message) = 0;
+  /// Sends the bytes written before this point of `stream`; never blocks the host. Begins the
+  /// next epoch.
+  virtual void start(Stream stream) = 0;
+  /// Moves on what needs the host; true when finish() would not wait.
+  virtual bool progress() = 0;
+  /// Lets later work on `stream` see the bytes; blocks the host only if host-driven.
+  virtual void finish(Stream stream) = 0;
+  /// Null unless peers can be stored to by whoever computes. Its epoch tells which slot is used:
+  /// see pack::Bundle.
+  virtual const device::DevicePort* port() const { return nullptr; }
+};
+
+/// How two ranks lie to each other.
+enum class Pair { self, same_node, other_node };
+inline constexpr Pair pairs[] = {Pair::self, Pair::same_node, Pair::other_node};
+std::string_view name_of(Pair pair);
+Pair pair_of(const Communicator& communicator, int peer);
+
+struct Capabilities {
+  bool host_driven;  ///< the host must move messages on: progress() helps to overlap
+  bool in_place;     ///< bytes may be sent from and received into the caller's memory
+  /// Cannot crash, and is no standard's promise: shown to work whenever a plan is made.
+  bool prove_in_job;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::string_view name() const = 0;
+  /// Why such a pair cannot be served, or nothing.
+  virtual std::optional<std::string> unavailable(Pair pair) const = 0;
+  virtual Capabilities capabilities() const = 0;
+  /// Opens a channel. Collective over the communicator: ranks without messages join. The
+  /// memory of parts in place must outlive the channel. Throws resource.
+  virtual std::unique_ptr<Channel> open(const Communicator& communicator,
+                                        std::vector<Message> messages) const = 0;
+};
+
+/// The transports of this build, in order of preference where several reach a peer. A new one
+/// is a folder and a row in transports.cpp.
+std::span<const Transport* const> transports();
+
+/// Throws usage, naming the transports there are.
+const Transport& find_transport(std::string_view name);
+
+/// Bytes of all parts.
+std::int64_t bytes_of(const std::vector<Part>& parts);
+/// The memory of a message in place, or null. Throws internal for a mixture.
+void* in_place(const std::vector<Part>& parts);
+
+}  // namespace halocline::transport

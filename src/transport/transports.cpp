@@ -1,0 +1,57 @@
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "transport/mpi/mpi.hpp"
+#include "transport/self/self.hpp"
+#include "transport/shared/shared.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+std::span<const Transport* const> transports() {
+  static const SelfTransport self;
+  static const SharedTransport shared;
+  static const MpiTransport mpi;
+  static const std::array<const Transport*, 3> all{&self, &shared, &mpi};
+  return all;
+}
+
+const Transport& find_transport(std::string_view name) {
+  std::string names;
+  for (const Transport* transport : transports()) {
+    if (transport->name() == name) return *transport;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", transport->name());
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no transport '{}'; there are: auto, {}", name, names));
+}
+
+std::string_view name_of(Pair pair) {
+  return pair == Pair::self ? "self" : pair == Pair::same_node ? "same-node" : "other-node";
+}
+
+Pair pair_of(const Communicator& communicator, int peer) {
+  if (peer == communicator.rank()) return Pair::self;
+  return communicator.node_of(peer) == communicator.node_of(communicator.rank())
+             ? Pair::same_node
+             : Pair::other_node;
+}
+
+std::int64_t bytes_of(const std::vector<Part>& parts) {
+  std::int64_t bytes = 0;
+  for (const Part& part : parts) bytes += part.bytes;
+  return bytes;
+}
+
+void* in_place(const std::vector<Part>& parts) {
+  for (const Part& part : parts)
+    if (part.in_place != nullptr && parts.size() > 1)
+      throw Error(ErrorKind::internal, "a message of several parts cannot be sent in place");
+  return parts.size() == 1 ? parts.front().in_place : nullptr;
+}
+
+}  // namespace halocline::transport
