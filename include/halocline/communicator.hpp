@@ -41,6 +41,8 @@ class Communicator {
  public:
   /// Duplicates MPI_COMM_WORLD. Collective. mpi.hpp makes one from any MPI_Comm.
   static Communicator world(const CommunicatorOptions& options = {});
+  /// This rank alone. Not collective.
+  static Communicator self(const CommunicatorOptions& options = {});
   explicit Communicator(std::shared_ptr<comm::State> state) : state_(std::move(state)) {}
 
   int rank() const;

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include <halocline/grid.hpp>
+#include <halocline/memory.hpp>
 
 namespace halocline {
-
-/// Where a field's bytes live.
-enum class Memory { host, pinned, device, managed, system };
 
 /// What a field holds, without saying where each byte is.
 struct FieldShape {

@@ -7,5 +7,6 @@
 #include <halocline/exchange.hpp>
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/memory.hpp>
 #include <halocline/solver.hpp>
 #include <halocline/stream.hpp>

@@ -1,9 +1,11 @@
 #include "comm/collectives.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -18,11 +20,26 @@ constexpr int bulk_tag = 1;
 /// Starts a non-blocking collective and waits for it through the gate.
 template <class Start>
 void collective(const Communicator& communicator, const char* site, Start&& start,
-                Phase phase = Phase::other) {
+                Wait::Limit limit = Wait::Limit::as_set) {
   State& state = communicator.state();
   MPI_Request request = MPI_REQUEST_NULL;
   check(start(state.all(), &request), site);
-  wait_all(state, {&request, 1}, {.site = site, .phase = phase, .missing = {}});
+  wait_all(state, {&request, 1},
+           {.site = site, .phase = Phase::other, .missing = {}, .limit = limit});
+}
+
+/// What went wrong in `work`, if anything did.
+std::optional<Error> error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorKind::resource, "out of host memory");
+  } catch (const std::exception& error) {
+    return Error(ErrorKind::internal, error.what());
+  }
+  return std::nullopt;
 }
 
 template <class T>
@@ -51,6 +68,28 @@ double in_order(std::span<const double> values) {
 }  // namespace
 
 Recorder& recorder(const Communicator& communicator) { return communicator.state().recorder(); }
+
+Family family() {
+#ifdef OPEN_MPI
+  return Family::open_mpi;
+#else
+  return Family::mpich;
+#endif
+}
+
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string_view all(text.data(), static_cast<std::size_t>(length));
+  // "Open MPI v4.1.4, package: …"; "MPICH Version:\t4.0.2\nMPICH Release date: …"
+  std::istringstream words{std::string(all.substr(0, all.find_first_of(",\n")))};
+  std::string version;
+  for (std::string word; words >> word;)
+    if (word != "Version:")
+      version += (version.empty() ? "" : " ") + (word[0] == 'v' ? word.substr(1) : word);
+  return version;
+}
 
 void abort(const Communicator& communicator, int exit_code) {
   MPI_Abort(communicator.state().all(), exit_code);
@@ -160,16 +199,7 @@ void receive(const Communicator& communicator, int from, std::span<std::byte> by
 }
 
 void together(const Communicator& communicator, const std::function<void()>& work) {
-  std::optional<Error> mine;
-  try {
-    work();
-  } catch (const Error& error) {
-    mine = error;
-  } catch (const std::bad_alloc&) {
-    mine = Error(ErrorKind::resource, "out of host memory");
-  } catch (const std::exception& error) {
-    mine = Error(ErrorKind::internal, error.what());
-  }
+  const std::optional<Error> mine = error_of(work);
   const int ranks = communicator.size();
   const std::vector<double> failed = gather_all(communicator, mine ? 1 : 0);
   const auto first = std::find(failed.begin(), failed.end(), 1.0);
@@ -182,6 +212,21 @@ void together(const Communicator& communicator, const std::function<void()>& wor
   const std::string text = broadcast(communicator, mine ? mine->what() : "", rank);
   const bool all_failed = std::count(failed.begin(), failed.end(), 1.0) == ranks;
   throw Error(kind, all_failed ? text : fmt::format("rank {}: {}", rank, text));
+}
+
+void on_first_rank(const Communicator& communicator, const std::function<void()>& work) {
+  std::optional<Error> error;
+  if (communicator.rank() == 0) error = error_of(work);
+  int kind = error ? static_cast<int>(error->kind()) : -1;
+  collective(
+      communicator, "MPI_Ibcast",
+      [&](MPI_Comm comm, MPI_Request* request) {
+        return MPI_Ibcast(&kind, 1, MPI_INT, 0, comm, request);
+      },
+      Wait::Limit::none);
+  if (kind < 0) return;
+  throw Error(static_cast<ErrorKind>(kind),
+              broadcast(communicator, error ? error->what() : "", 0));
 }
 
 void require_same(const Communicator& communicator, const std::string& what,

@@ -17,6 +17,11 @@
 namespace halocline::comm {
 
 Recorder& recorder(const Communicator& communicator);
+enum class Family { open_mpi, mpich };
+/// The MPI that this library was built with; MPICH stands for its kin as well.
+Family family();
+/// "Open MPI 4.1.4", as far as the library tells.
+std::string library_version();
 
 /// Ends every rank at once with this exit code; for commands, never for the library.
 [[noreturn]] void abort(const Communicator& communicator, int exit_code);
@@ -47,6 +52,10 @@ void receive(const Communicator& communicator, int from, std::span<std::byte> by
 /// Runs `work` on every rank and then throws, on every rank, the error of the lowest rank that
 /// had one, its text preceded by the rank if only some had it. So no rank is left waiting.
 void together(const Communicator& communicator, const std::function<void()>& work);
+
+/// Runs `work` on rank 0 while the others wait, for as long as it takes; throws its error on
+/// every rank.
+void on_first_rank(const Communicator& communicator, const std::function<void()>& work);
 
 /// Throws usage, on every rank, unless all ranks give the same lines; the text names the first
 /// line that differs and both versions. `what` names the thing: "exchange plans".

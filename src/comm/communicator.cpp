@@ -87,6 +87,10 @@ Communicator Communicator::world(const CommunicatorOptions& options) {
   return from_mpi(MPI_COMM_WORLD, options);
 }
 
+Communicator Communicator::self(const CommunicatorOptions& options) {
+  return from_mpi(MPI_COMM_SELF, options);
+}
+
 Communicator from_mpi(MPI_Comm comm, const CommunicatorOptions& options) {
   int initialized = 0;
   MPI_Initialized(&initialized);

@@ -33,6 +33,8 @@ class Sweep {
   virtual ~Sweep() = default;
   /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
+  /// The vector level it computes with, one of simd_levels().
+  virtual std::string_view simd() const { return "scalar"; }
 };
 
 struct SweepOptions {

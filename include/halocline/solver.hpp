@@ -1,0 +1,111 @@
+#pragma once
+// Solving the built-in problems: what `halocline solve` does, as a function.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/grid.hpp>
+
+namespace halocline {
+
+/// What to solve and how. Everything left out is the problem's own default, or chosen.
+struct SolveOptions {
+  std::string problem;
+  Extents cells;           ///< the unknowns; boundary values lie outside
+  Extents cells_per_rank;  ///< instead of `cells`: times the process grid
+  std::optional<std::int64_t> sweeps;
+  std::optional<double> tolerance;  ///< stop when the norm is not above it
+  std::optional<std::string> norm;  ///< "max", "l2", "none"
+  std::int64_t norm_every = 1;      ///< sweeps from one norm to the next
+  std::optional<std::string> precision;  ///< "f32", "f64"
+  std::vector<std::pair<std::string, double>> parameters;
+  std::uint64_t seed = 12345;
+  std::optional<std::string> initial;  ///< path of a .npy file to start from
+
+  Extents process_grid;
+  std::string backend = "auto";    ///< "auto", "reference", "cpu"
+  std::string transport = "auto";  ///< as ExchangeOptions::transport
+  std::string schedule = "auto";   ///< "auto", "sequential", "overlap"
+  std::int64_t halo_depth = 1;     ///< sweeps per exchange
+  int threads = 0;                 ///< of each rank; 0: its share of the node's cores
+  std::string simd = "auto";       ///< vector level of the cpu backend
+
+  enum class Extra { no, yes };
+  Extra verify = Extra::no;    ///< compare with a run on one rank
+  Extra baseline = Extra::no;  ///< time one rank alone as well
+  std::optional<std::string> output;  ///< path of a .npy or .png file
+  std::optional<std::string> trace;   ///< path of a Chrome trace (JSON)
+
+  struct Progress {
+    std::int64_t sweep, sweeps;
+    std::optional<double> norm;
+    double seconds, glups;
+  };
+  /// Called on rank 0 now and then.
+  std::function<void(const Progress&)> on_progress;
+};
+
+/// Over ranks.
+struct Spread {
+  double min = 0, mean = 0, max = 0;
+};
+
+/// One call site of MPI or of a wait, over all ranks.
+struct SiteProfile {
+  std::string site, phase;
+  std::int64_t calls, bytes;
+  double mean_seconds, max_seconds, longest_seconds;
+};
+
+/// What was solved and how it went; the same on every rank, but for `profile`, which rank 0 has.
+struct SolveResult {
+  std::string problem;
+  Extents cells, process_grid;
+  std::array<bool, 3> periodic{};
+  std::string precision, norm, backend, simd, schedule, processor, mpi;
+  int ranks = 0, nodes = 0, threads = 0;
+  std::int64_t halo_depth = 1;
+  std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
+
+  std::int64_t sweeps = 0;
+  std::optional<double> tolerance;
+  bool converged = false;
+  bool diverged = false;  ///< a norm was not finite
+  std::vector<std::pair<std::int64_t, double>> norm_history;  ///< (sweep from 0, its norm)
+  double sum = 0;
+  std::uint64_t checksum = 0;
+
+  double setup_seconds = 0, first_sweep_seconds = 0, loop_seconds = 0;
+  double glups = 0, gigabytes_per_second = 0;
+  std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
+  std::int64_t halo_messages = 0, halo_bytes = 0, exchanges = 0;  ///< most of any rank
+  Spread exchange_seconds;                                        ///< of one exchange
+  std::vector<SiteProfile> profile;
+
+  struct Baseline {
+    double seconds, speedup, efficiency;
+  };
+  std::optional<Baseline> baseline;
+  struct Verification {
+    bool passed;
+    std::string text;  ///< against what; or the first cell that differs
+  };
+  std::optional<Verification> verification;
+  std::vector<std::string> notes;
+};
+
+/// Solves a problem. Collective. Throws usage, unavailable, resource or communication, the same
+/// on every rank; a result that --verify found wrong, or a norm that is not finite, is no
+/// exception but told in the result.
+SolveResult solve(const Communicator& communicator, const SolveOptions& options);
+
+/// Throws what solve() would throw of usage errors for this number of ranks, without MPI.
+void check(const SolveOptions& options, int ranks);
+
+}  // namespace halocline

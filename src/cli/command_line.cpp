@@ -1,0 +1,224 @@
+#include "cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "build_info.hpp"
+#include "cli/parse.hpp"
+#include "problem/catalogue.hpp"
+
+namespace halocline::cli {
+namespace {
+
+using problem::ProblemInfo;
+
+constexpr auto about =
+    "Halocline moves halos between the ranks of structured-grid codes, and solves stencil "
+    "problems on top.";
+
+constexpr auto exit_codes =
+    "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
+
+std::string cells_text(const ProblemInfo& info) {
+  std::string text = fmt::format("{}", info.cells.x);
+  for (int axis = 1; axis < info.axes; ++axis) text += fmt::format("x{}", info.cells[axis]);
+  return text;
+}
+
+std::string problems_text() {
+  std::string text = "Problems (halocline solve PROBLEM --help tells more):\n";
+  for (const problem::Problem* problem : problem::problems())
+    text += fmt::format("  {:<9} {}\n", problem->info().name, problem->info().summary);
+  return text;
+}
+
+std::string problem_text(const ProblemInfo& info) {
+  const std::string axes = info.fewest_axes == info.most_axes
+                               ? fmt::format("{}", info.most_axes)
+                               : fmt::format("{} to {}", info.fewest_axes, info.most_axes);
+  std::string text = fmt::format(
+      "{}: {}\n"
+      "  {}\n"
+      "  {} axes; by default {} cells in {}, {} sweeps",
+      info.name, info.summary, info.formula, axes, cells_text(info),
+      problem::name_of(info.precision), info.sweeps);
+  if (info.tolerance)
+    text += fmt::format(" or until the {} norm is at most {:g}", problem::name_of(info.norm),
+                        *info.tolerance);
+  text += "\n";
+  if (info.parameters.empty()) return text;
+  text += "  parameters (--set NAME=VALUE):\n";
+  for (const problem::Parameter& parameter : info.parameters)
+    text += fmt::format("    {:<9} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),
+                        parameter.help);
+  return text;
+}
+
+const char* examples =
+    "Examples:\n"
+    "  halocline solve laplace --cells 4096x4096 --ranks 2\n"
+    "  halocline solve heat --cells 200x100x50 --set dt=2e-4 --sweeps 1000 --verify\n"
+    "  mpirun -n 4 halocline solve star7 --cells 256x256x256 --output star7.npy\n"
+    "  halocline solve laplace --initial u.npy --cells 256x128 --output u.png\n";
+
+/// Words as the user wrote them, before they become options.
+struct SolveWords {
+  std::string problem, cells, cells_per_rank, process_grid, norm, precision, initial, output, json,
+      trace;
+  std::vector<std::string> settings;
+  std::optional<std::int64_t> sweeps;
+  std::optional<double> tolerance;
+  std::optional<int> ranks;
+  bool verify = false, baseline = false, profile = false, quiet = false;
+};
+
+std::optional<std::string> unless_empty(const std::string& word) {
+  return word.empty() ? std::nullopt : std::optional(word);
+}
+
+void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
+  const auto* group = "What to solve";
+  app.add_option("problem", words.problem, "name of a problem")->required()->type_name("PROBLEM");
+  app.add_option("--cells", words.cells, "unknowns along each axis, x first: 256x128")
+      ->type_name("NXxNY[xNZ]")->group(group);
+  app.add_option("--cells-per-rank", words.cells_per_rank, "the same for one rank")
+      ->type_name("NXxNY[xNZ]")->group(group);
+  app.add_option("--sweeps", words.sweeps, "do at most N sweeps")->type_name("N")->group(group);
+  app.add_option("--tolerance", words.tolerance, "stop once the norm of an update is at most T")
+      ->type_name("T")->group(group);
+  app.add_option("--norm", words.norm, "max, l2 or none")->type_name("KIND")->group(group);
+  app.add_option("--norm-every", options.norm_every, "take it every K sweeps, and at the last")
+      ->type_name("K")->group(group);
+  app.add_option("--precision", words.precision, "f32 or f64")->type_name("P")->group(group);
+  app.add_option("--set", words.settings, "set a parameter of the problem; may be repeated")
+      ->type_name("NAME=VALUE")->group(group)->allow_extra_args(false);
+  app.add_option("--seed", options.seed, "of the start's noise (12345)")
+      ->type_name("N")->group(group);
+  app.add_option("--initial", words.initial, "start from an array: .npy, shape (NZ,) NY, NX")
+      ->type_name("FILE")->group(group);
+}
+
+void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
+  const auto* group = "How";
+  SolveOptions& options = command.options;
+  app.add_option("--ranks", words.ranks, "start N ranks; not needed under mpirun or srun")
+      ->type_name("N")->group(group);
+  app.add_option("--process-grid", words.process_grid, "ranks along each axis (least traffic)")
+      ->type_name("PXxPY[xPZ]")->group(group);
+  app.add_option("--threads", options.threads, "threads of each rank (its share of the cores)")
+      ->type_name("N")->group(group);
+  app.add_option("--backend", options.backend, "auto, reference or cpu")
+      ->type_name("NAME")->group(group);
+  app.add_option("--simd", options.simd, "widest vectors to use; a wrong name lists them (auto)")
+      ->type_name("LEVEL")->group(group);
+  app.add_option("--transport", options.transport,
+                 "auto, mpi or shared; or by pair: same-node=shared,other-node=mpi")
+      ->type_name("NAME")->group(group);
+  app.add_option("--schedule", options.schedule, "auto, sequential or overlap")
+      ->type_name("NAME")->group(group);
+  app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
+      ->type_name("K")->group(group);
+  app.add_option("--wait-limit", command.wait_limit_seconds,
+                 "give up a wait for another rank after S seconds; 0: never (120)")
+      ->type_name("S")->group(group);
+}
+
+void add_results(CLI::App& app, SolveWords& words) {
+  const auto* group = "Results";
+  app.add_flag("--verify", words.verify, "compare every cell with a run on one rank")->group(group);
+  app.add_flag("--baseline", words.baseline, "time one rank alone too: speed-up, efficiency")
+      ->group(group);
+  app.add_option("--output", words.output, "write the array (.npy) or a picture of it (.png)")
+      ->type_name("FILE")->group(group);
+  app.add_option("--json", words.json, "write the report as JSON; - for standard output")
+      ->type_name("FILE")->group(group);
+  app.add_flag("--profile", words.profile, "add a table of MPI calls and waits")->group(group);
+  app.add_option("--trace", words.trace, "write a time line for chrome://tracing or Perfetto")
+      ->type_name("FILE")->group(group);
+  app.add_flag("--quiet", words.quiet, "print nothing but errors")->group(group);
+}
+
+SolveCommand finish(const SolveWords& words, SolveCommand command) {
+  using Extra = SolveOptions::Extra;
+  using Flag = SolveCommand::Flag;
+  SolveOptions& options = command.options;
+  options.problem = words.problem;
+  if (!words.cells.empty()) options.cells = parse_extents(words.cells, "--cells");
+  if (!words.cells_per_rank.empty())
+    options.cells_per_rank = parse_extents(words.cells_per_rank, "--cells-per-rank");
+  if (!words.process_grid.empty())
+    options.process_grid = parse_extents(words.process_grid, "--process-grid");
+  for (const std::string& word : words.settings)
+    options.parameters.push_back(parse_assignment(word, "--set"));
+  options.sweeps = words.sweeps;
+  options.tolerance = words.tolerance;
+  options.norm = unless_empty(words.norm);
+  options.precision = unless_empty(words.precision);
+  options.initial = unless_empty(words.initial);
+  options.output = unless_empty(words.output);
+  options.trace = unless_empty(words.trace);
+  options.verify = words.verify ? Extra::yes : Extra::no;
+  options.baseline = words.baseline ? Extra::yes : Extra::no;
+  command.json = unless_empty(words.json);
+  command.profile = words.profile ? Flag::yes : Flag::no;
+  command.quiet = words.quiet ? Flag::yes : Flag::no;
+  command.ranks = words.ranks;
+  if (command.ranks && *command.ranks < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} ranks cannot be started; use at least 1", *command.ranks));
+  if (!(command.wait_limit_seconds >= 0))
+    throw Error(ErrorKind::usage, fmt::format("the wait limit {} is not a number from 0 up",
+                                              command.wait_limit_seconds));
+  return command;
+}
+
+/// The problem that a word of the command line names, so that help can be about it.
+const ProblemInfo* named_problem(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    for (const problem::Problem* problem : problem::problems())
+      if (problem->info().name == word) return &problem->info();
+  return nullptr;
+}
+
+}  // namespace
+
+CommandLine read_command_line(const std::vector<std::string>& words) {
+  CLI::App app(about, "halocline");
+  app.require_subcommand(0, 1);
+  app.footer(problems_text() + "\n" + examples + "\n" + exit_codes);
+  app.get_formatter()->column_width(32);
+  bool version = false;
+  app.add_flag("--version", version, "print the version");
+
+  SolveWords solve_words;
+  SolveCommand command;
+  CLI::App& solve = *app.add_subcommand("solve", "solve a problem and check the result");
+  add_what(solve, solve_words, command.options);
+  add_how(solve, solve_words, command);
+  add_results(solve, solve_words);
+  const ProblemInfo* info = named_problem(words);
+  solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
+               exit_codes);
+
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    return {std::nullopt, app.help()};
+  } catch (const CLI::ParseError& error) {
+    // CLI11 asks for the problem before it tells of help.
+    throw Error(ErrorKind::usage,
+                fmt::format("{}; see halocline {}--help", error.what(),
+                            solve.parsed() ? "solve " : ""));
+  }
+  if (version)
+    return {std::nullopt,
+            fmt::format("halocline {} (commit {}, {})\n", build_info::version,
+                        build_info::commit(), build_info::compiler)};
+  if (!solve.parsed()) return {std::nullopt, app.help()};
+  return {finish(solve_words, std::move(command)), {}};
+}
+
+}  // namespace halocline::cli

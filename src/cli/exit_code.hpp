@@ -1,0 +1,17 @@
+#pragma once
+// How the command ends.
+
+#include <halocline/error.hpp>
+
+namespace halocline::cli {
+
+inline constexpr int exit_ok = 0, exit_wrong_result = 1, exit_usage = 2, exit_unavailable = 3,
+                     exit_failure = 4;
+
+constexpr int exit_code(ErrorKind kind) {
+  if (kind == ErrorKind::usage) return exit_usage;
+  if (kind == ErrorKind::unavailable) return exit_unavailable;
+  return exit_failure;
+}
+
+}  // namespace halocline::cli

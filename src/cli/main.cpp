@@ -1,0 +1,29 @@
+// halocline: the command.
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <halocline/error.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/solve_command.hpp"
+
+int main(int argc, char** argv) {
+  using namespace halocline;
+  try {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    const cli::CommandLine line = cli::read_command_line(words);
+    if (line.solve) return cli::run_solve(*line.solve, words);
+    std::fputs(line.text.c_str(), stdout);
+    return cli::exit_ok;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "halocline: %s\n", error.what());
+    return cli::exit_code(error.kind());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "halocline: %s\n", error.what());
+    return cli::exit_failure;
+  }
+}

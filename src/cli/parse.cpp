@@ -1,0 +1,65 @@
+#include "cli/parse.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline::cli {
+namespace {
+
+std::optional<double> number(std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+/// A whole number, digits or in the form 1e9.
+std::optional<std::int64_t> whole_number(std::string_view word) {
+  if (word.empty() || word[0] < '0' || word[0] > '9') return std::nullopt;
+  std::int64_t exact = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), exact);
+  if (error == std::errc{} && end == word.data() + word.size()) return exact;
+  const std::optional<double> value = number(word);
+  if (!value || *value != std::floor(*value) || *value >= 0x1p63) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+}  // namespace
+
+Extents parse_extents(const std::string& word, const std::string& option) {
+  Int3 values{1, 1, 1};
+  int axes = 0;
+  for (std::size_t at = 0; at <= word.size(); ++axes) {
+    const std::size_t end = std::min(word.find_first_of("xX", at), word.size());
+    const std::optional<std::int64_t> value =
+        whole_number(std::string_view(word).substr(at, end - at));
+    if (!value)
+      throw Error(ErrorKind::usage, fmt::format("{} '{}' is not a size; write numbers joined by "
+                                                "x, such as 256x128 or 64x64x64",
+                                                option, word));
+    if (axes == 3)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} '{}' has more than 3 axes", option, word));
+    values[axes] = *value;
+    at = end + 1;
+  }
+  return Extents(values, axes);
+}
+
+std::pair<std::string, double> parse_assignment(const std::string& word,
+                                                const std::string& option) {
+  const std::size_t equals = word.find('=');
+  const std::optional<double> value =
+      equals == std::string::npos ? std::nullopt : number(std::string_view(word).substr(equals + 1));
+  if (!value || equals == 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} '{}' is not of the form NAME=NUMBER", option, word));
+  return {word.substr(0, equals), *value};
+}
+
+}  // namespace halocline::cli

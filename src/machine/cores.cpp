@@ -1,0 +1,113 @@
+#include "machine/cores.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "comm/collectives.hpp"
+
+namespace halocline::machine {
+namespace {
+
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+/// A number in a file of one word; `unlimited` for "max" or a missing file.
+std::int64_t read_number(const char* path) {
+  std::ifstream file(path);
+  std::int64_t number = unlimited;
+  return file >> number ? number : unlimited;
+}
+
+std::int64_t kilobytes_in_meminfo(const std::string& key) {
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  std::int64_t value = 0;
+  while (file >> name >> value) {
+    if (name == key + ":") return value * 1024;
+    std::getline(file, unit);
+  }
+  return unlimited;
+}
+
+}  // namespace
+
+std::vector<int> allowed_cores() {
+  std::vector<int> cores;
+  // Masks beyond 1024 cores need a larger set; doubled until the kernel's fits.
+  for (int capacity = 1024; capacity <= 1 << 18; capacity *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(capacity));
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
+    CPU_ZERO_S(bytes, set);
+    const bool known = sched_getaffinity(0, bytes, set) == 0;
+    for (int core = 0; known && core < capacity; ++core)
+      if (CPU_ISSET_S(static_cast<std::size_t>(core), bytes, set)) cores.push_back(core);
+    CPU_FREE(set);
+    if (known) break;
+  }
+  if (cores.empty()) cores.push_back(0);
+  return cores;
+}
+
+int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine) {
+  std::map<int, int> users;
+  for (const auto& cores : cores_of)
+    for (const int core : cores) ++users[core];
+  double share = 0;
+  for (const int core : cores_of[mine]) share += 1.0 / users[core];
+  // A third of three shared cores is a whole one, in spite of rounding.
+  return std::max(1, static_cast<int>(share + 1e-9));
+}
+
+int default_threads(const Communicator& communicator) {
+  std::ostringstream mine;
+  mine << communicator.node_of(communicator.rank());
+  for (const int core : allowed_cores()) mine << ' ' << core;
+  std::string all;
+  for (const std::string& text : comm::gather_texts(communicator, mine.str())) all += text + '\n';
+  std::istringstream lines(comm::broadcast(communicator, all, 0));
+
+  std::vector<std::vector<int>> cores_of;
+  std::size_t index = 0;
+  std::string line;
+  for (int rank = 0; std::getline(lines, line); ++rank) {
+    std::istringstream numbers(line);
+    int node = 0;
+    numbers >> node;
+    if (node != communicator.node_of(communicator.rank())) continue;
+    if (rank == communicator.rank()) index = cores_of.size();
+    cores_of.emplace_back();
+    for (int core = 0; numbers >> core;) cores_of.back().push_back(core);
+  }
+  return threads_for(cores_of, index);
+}
+
+NodeMemory node_memory() {
+  const std::int64_t physical = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
+                                static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+  NodeMemory memory{std::min(physical, kilobytes_in_meminfo("MemAvailable")), physical};
+  const std::int64_t limit = read_number("/sys/fs/cgroup/memory.max");
+  if (limit != unlimited) {
+    const std::int64_t used = read_number("/sys/fs/cgroup/memory.current");
+    memory.total_bytes = std::min(memory.total_bytes, limit);
+    if (used != unlimited)
+      memory.available_bytes = std::min(memory.available_bytes, std::max<std::int64_t>(0, limit - used));
+  }
+  return memory;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line))
+    if (line.rfind("model name", 0) == 0)
+      if (const auto colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "unknown processor";
+}
+
+}  // namespace halocline::machine

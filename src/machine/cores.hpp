@@ -1,0 +1,33 @@
+#pragma once
+// Cores and memory that a rank may use.
+
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+namespace halocline::machine {
+
+/// Numbers of the cores that this process may run on, ascending.
+std::vector<int> allowed_cores();
+
+/// How many threads a rank should run so that the ranks of a node together fill its cores once:
+/// a core that several ranks may use counts for each of them as the inverse of their number. At
+/// least 1. `cores_of` lists the ranks of one node, `mine` is an index into it.
+int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine);
+
+/// threads_for() with the facts gathered. Collective.
+int default_threads(const Communicator& communicator);
+
+struct NodeMemory {
+  std::int64_t available_bytes;  ///< before something has to be swapped out or killed
+  std::int64_t total_bytes;
+};
+
+/// Reads this node's memory, or the limit of the control group if that is lower.
+NodeMemory node_memory();
+
+/// "AMD EPYC 9655", or "unknown processor".
+std::string processor_name();
+
+}  // namespace halocline::machine

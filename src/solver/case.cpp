@@ -1,0 +1,143 @@
+#include "solver/case.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/checked.hpp"
+#include "grid/halo_regions.hpp"
+#include "problem/catalogue.hpp"
+
+namespace halocline::solver {
+namespace {
+
+using problem::NormKind;
+using problem::Precision;
+using problem::ProblemInfo;
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+Extents cells_of(const SolveOptions& options, const ProblemInfo& info, int ranks) {
+  Extents cells = options.cells;
+  if (options.cells_per_rank.axes() > 0) {
+    if (cells.axes() > 0) refuse("give the cells of the whole grid or of one rank, not both");
+    const Extents& each = options.cells_per_rank;
+    // Least traffic for parts of a given size: split the slowest axis only.
+    Int3 parts{1, 1, 1};
+    parts[each.axes() - 1] = ranks;
+    if (options.process_grid.axes() > 0) parts = options.process_grid.values();
+    Int3 all;
+    for (int axis = 0; axis < each.axes(); ++axis)
+      all[axis] = checked_multiply(each[axis], parts[axis], "cells");
+    cells = Extents(all, each.axes());
+  }
+  if (cells.axes() == 0) cells = Extents(info.cells, info.axes);
+  if (cells.axes() < info.fewest_axes || cells.axes() > info.most_axes)
+    refuse(info.fewest_axes == info.most_axes
+               ? fmt::format("{} has {} axes, but the cells were given for {}", info.name,
+                             info.fewest_axes, cells.axes())
+               : fmt::format("{} has {} to {} axes, but the cells were given for {}", info.name,
+                             info.fewest_axes, info.most_axes, cells.axes()));
+  return cells;
+}
+
+std::vector<double> parameters_of(const SolveOptions& options, const ProblemInfo& info) {
+  std::vector<double> values;
+  std::string names;
+  for (const problem::Parameter& parameter : info.parameters) {
+    values.push_back(parameter.value);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", parameter.name);
+  }
+  for (const auto& [name, value] : options.parameters) {
+    std::size_t index = 0;
+    while (index < values.size() && info.parameters[index].name != name) ++index;
+    if (index == values.size())
+      refuse(names.empty()
+                 ? fmt::format("{} has no parameters, so '{}' cannot be set", info.name, name)
+                 : fmt::format("{} has no parameter '{}'; it has: {}", info.name, name, names));
+    if (!std::isfinite(value)) refuse(fmt::format("parameter {} cannot be {}", name, value));
+    values[index] = value;
+  }
+  return values;
+}
+
+NormKind norm_of(const SolveOptions& options, const ProblemInfo& info) {
+  if (!options.norm) {
+    // A tolerance asks for a norm, also where the problem itself needs none.
+    return options.tolerance && info.norm == NormKind::none ? NormKind::max : info.norm;
+  }
+  for (const NormKind kind : {NormKind::none, NormKind::max, NormKind::l2})
+    if (problem::name_of(kind) == *options.norm) return kind;
+  refuse(fmt::format("there is no norm '{}'; there are: max, l2, none", *options.norm));
+}
+
+Precision precision_of(const SolveOptions& options, const ProblemInfo& info) {
+  if (!options.precision) return info.precision;
+  for (const Precision precision : {Precision::f32, Precision::f64})
+    if (problem::name_of(precision) == *options.precision) return precision;
+  refuse(fmt::format("there is no precision '{}'; there are: f32, f64", *options.precision));
+}
+
+std::optional<double> tolerance_of(const SolveOptions& options, const ProblemInfo& info,
+                                   NormKind norm) {
+  if (options.tolerance && norm == NormKind::none)
+    refuse("a tolerance needs a norm, but the norm is 'none'; choose max or l2");
+  if (options.tolerance && !(*options.tolerance >= 0))
+    refuse(fmt::format("the tolerance {} is not a number from 0 up", *options.tolerance));
+  if (norm == NormKind::none) return std::nullopt;
+  return options.tolerance ? options.tolerance : info.tolerance;
+}
+
+}  // namespace
+
+Case make_case(const SolveOptions& options, int ranks) {
+  const problem::Problem& problem = problem::find_problem(options.problem);
+  const ProblemInfo& info = problem.info();
+  const Extents cells = cells_of(options, info, ranks);
+  const NormKind norm = norm_of(options, info);
+  const std::int64_t sweeps = options.sweeps.value_or(info.sweeps);
+  if (sweeps < 0) refuse(fmt::format("{} sweeps cannot be done", sweeps));
+  if (options.norm_every < 1)
+    refuse(fmt::format("a norm every {} sweeps cannot be taken; use at least 1",
+                       options.norm_every));
+  if (options.halo_depth < 1)
+    refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
+  if (options.threads < 0) refuse(fmt::format("{} threads cannot be run", options.threads));
+
+  Case result{.problem = &problem,
+              .setting = {.cells = cells.values(),
+                          .axes = cells.axes(),
+                          .parameters = parameters_of(options, info),
+                          .seed = options.seed},
+              .precision = precision_of(options, info),
+              .norm = norm,
+              .norm_every = options.norm_every,
+              .tolerance = tolerance_of(options, info, norm),
+              .sweeps = sweeps,
+              .halo_depth = options.halo_depth,
+              .grid = {.cells = cells,
+                       .periodic = info.periodic,
+                       .process_grid = options.process_grid,
+                       .expected_halo = options.halo_depth},
+              .initial = options.initial,
+              .notes = {}};
+  if (options.cells_per_rank.axes() > 0 && options.process_grid.axes() == 0) {
+    Int3 parts{1, 1, 1};
+    parts[cells.axes() - 1] = ranks;
+    result.grid.process_grid = Extents(parts, cells.axes());
+  }
+  problem.check(result.setting);
+  const Grid grid(0, ranks, result.grid);
+  grid::check_widths(grid, HaloWidths(options.halo_depth));
+  return result;
+}
+
+}  // namespace halocline::solver
+
+namespace halocline {
+
+void check(const SolveOptions& options, int ranks) { solver::make_case(options, ranks); }
+
+}  // namespace halocline

@@ -1,0 +1,36 @@
+#pragma once
+// A problem with every choice made that needs no machine: pure, so it can be checked before any
+// rank is started.
+
+#include <halocline/solver.hpp>
+
+#include "problem/problem.hpp"
+
+namespace halocline::solver {
+
+struct Case {
+  const problem::Problem* problem;
+  problem::Setting setting;
+  problem::Precision precision;
+  problem::NormKind norm;
+  std::int64_t norm_every;
+  std::optional<double> tolerance;
+  std::int64_t sweeps;
+  std::int64_t halo_depth;
+  GridOptions grid;
+  std::optional<std::string> initial;
+  std::vector<std::string> notes;
+
+  std::int64_t element_bytes() const { return precision == problem::Precision::f32 ? 4 : 8; }
+  std::int64_t cells() const {
+    return setting.cells.x * setting.cells.y * setting.cells.z;
+  }
+  bool wants_norm(std::int64_t sweep) const {
+    return norm != problem::NormKind::none && (sweep % norm_every == 0 || sweep == sweeps - 1);
+  }
+};
+
+/// Throws usage for options that make no sense for this problem and number of ranks.
+Case make_case(const SolveOptions& options, int ranks);
+
+}  // namespace halocline::solver

@@ -1,0 +1,81 @@
+#include "solver/schedule.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline::solver {
+namespace {
+
+// Cells swept between two looks at MPI: about 90 us at 3 GLUP/s per rank, so that a rendezvous
+// of several steps still finishes within a sweep of a millisecond, at a cost of 0.1 us each.
+constexpr std::int64_t cells_between_progress = 1 << 18;
+
+class Sequential final : public Schedule {
+ public:
+  std::string_view name() const override { return "sequential"; }
+  void run(const Step& step, Stream stream) const override {
+    step.exchange.run(stream);
+    sweep_timed(step, step.arguments.region, stream);
+  }
+};
+
+/// Sweeps the cells that need no halo while the halo is on its way.
+class Overlap final : public Schedule {
+ public:
+  std::string_view name() const override { return "overlap"; }
+  void run(const Step& step, Stream stream) const override {
+    step.exchange.start(stream);
+    const Box interior = intersect(step.grid.interior(), step.arguments.region);
+    sweep_with_progress(step, interior, stream);
+    step.exchange.finish(stream);
+    for (const Box& box : subtract(step.arguments.region, interior))
+      sweep_timed(step, box, stream);
+  }
+
+ private:
+  static void sweep_with_progress(const Step& step, const Box& interior, Stream stream) {
+    if (interior.empty()) return;
+    const Int3 extent = interior.extent();
+    const int axis = extent.z > 1 ? 2 : extent.y > 1 ? 1 : 0;
+    const std::int64_t cells_per_layer = interior.cells() / extent[axis];
+    const std::int64_t layers =
+        std::max<std::int64_t>(1, cells_between_progress / cells_per_layer);
+    for (std::int64_t at = interior.lower[axis]; at < interior.upper[axis]; at += layers) {
+      Box slab = interior;
+      slab.lower[axis] = at;
+      slab.upper[axis] = std::min(at + layers, interior.upper[axis]);
+      sweep_timed(step, slab, stream);
+      step.exchange.progress();
+    }
+  }
+};
+
+}  // namespace
+
+void sweep_timed(const Step& step, const Box& region, Stream stream) {
+  const Span span(step.recorder, Phase::compute, "sweep");
+  stencil::SweepArguments arguments = step.arguments;
+  arguments.region = region;
+  step.sweep.run(arguments, stream);
+}
+
+std::span<const Schedule* const> schedules() {
+  static const Sequential sequential;
+  static const Overlap overlap;
+  static const std::array<const Schedule*, 2> all{&sequential, &overlap};
+  return all;
+}
+
+const Schedule& find_schedule(std::string_view name) {
+  std::string names = "auto";
+  for (const Schedule* schedule : schedules()) {
+    if (schedule->name() == name) return *schedule;
+    names += fmt::format(", {}", schedule->name());
+  }
+  throw Error(ErrorKind::usage, fmt::format("there is no schedule '{}'; there are: {}", name, names));
+}
+
+}  // namespace halocline::solver

@@ -1,0 +1,42 @@
+#pragma once
+// In which order a sweep and the exchange before it are done.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <halocline/exchange.hpp>
+
+#include "base/recorder.hpp"
+#include "stencil/sweep.hpp"
+
+namespace halocline::solver {
+
+/// A sweep that needs fresh halos, and the exchange that brings them.
+struct Step {
+  Exchange& exchange;
+  stencil::Sweep& sweep;
+  const Grid& grid;
+  stencil::SweepArguments arguments;  ///< of the whole region
+  Recorder& recorder;
+};
+
+/// Enqueues the exchange of a step's input and its sweep, in some order that is right.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  virtual std::string_view name() const = 0;
+  virtual void run(const Step& step, Stream stream) const = 0;
+};
+
+std::span<const Schedule* const> schedules();
+
+/// Throws usage, naming the schedules there are.
+const Schedule& find_schedule(std::string_view name);
+
+/// Runs a sweep and books its time as compute.
+void sweep_timed(const Step& step, const Box& region, Stream stream);
+
+}  // namespace halocline::solver

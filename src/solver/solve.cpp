@@ -1,0 +1,334 @@
+#include <halocline/solver.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/notes.hpp"
+#include "comm/collectives.hpp"
+#include "files/npy.hpp"
+#include "files/picture.hpp"
+#include "files/temporary_file.hpp"
+#include "machine/cores.hpp"
+#include "solver/alone.hpp"
+#include "solver/case.hpp"
+#include "solver/start.hpp"
+#include "solver/time_loop.hpp"
+#include "solver/trace.hpp"
+#include "solver/verify.hpp"
+#include "stencil/measure.hpp"
+
+namespace halocline {
+namespace {
+
+using solver::Case;
+
+// Up to here --verify uses plain loops, some seconds on one core; above, the fast backend.
+constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Spread spread_over_ranks(const Communicator& communicator, double mine) {
+  const std::vector<double> all = comm::gather_all(communicator, mine);
+  return {*std::min_element(all.begin(), all.end()),
+          std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()),
+          *std::max_element(all.begin(), all.end())};
+}
+
+std::string extents_text(const Extents& extents) {
+  std::string text = fmt::format("{}", extents[0]);
+  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
+  return text;
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array units = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
+  return fmt::format("{:.3g} {}", bytes, units[unit]);
+}
+
+/// Throws resource if two time levels do not fit the memory of this rank's node.
+void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid) {
+  const Int3 owned = grid.owned().extent();
+  double cells = 1;
+  for (int axis = 0; axis < grid.axes(); ++axis)
+    cells *= static_cast<double>(owned[axis] + 2 * the_case.halo_depth);
+  const double wanted =
+      2 * cells * static_cast<double>(the_case.element_bytes()) * communicator.node_size();
+  const machine::NodeMemory memory = machine::node_memory();
+  if (wanted <= static_cast<double>(memory.available_bytes)) return;
+  throw Error(ErrorKind::resource,
+              fmt::format("{} cells in {} take {} for two time levels on this node, which has {} "
+                          "free of {}; use fewer cells, {}or more nodes",
+                          extents_text(grid.cells()), problem::name_of(the_case.precision),
+                          bytes_text(wanted),
+                          bytes_text(static_cast<double>(memory.available_bytes)),
+                          bytes_text(static_cast<double>(memory.total_bytes)),
+                          the_case.precision == problem::Precision::f64 ? "f32, " : ""));
+}
+
+enum class OutputKind { npy, png };
+
+OutputKind kind_of(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension();
+  if (extension == ".npy") return OutputKind::npy;
+  if (extension == ".png") return OutputKind::png;
+  throw Error(ErrorKind::usage,
+              fmt::format("the output '{}' ends neither in .npy (the whole array) nor in .png (a "
+                          "picture)",
+                          path));
+}
+
+/// Throws now what would otherwise be found out when the work is done.
+void check_outputs(const Communicator& communicator, const SolveOptions& options) {
+  comm::together(communicator, [&] {
+    if (options.output) kind_of(*options.output);
+    if (communicator.rank() != 0) return;
+    for (const auto& path : {options.output, options.trace})
+      if (path) const TemporaryFile can_be_made(*path);
+  });
+}
+
+const solver::Schedule& choose_schedule(const std::string& wanted, const ExchangeInfo& info) {
+  if (wanted != "auto") return solver::find_schedule(wanted);
+  // Overlap pays where the host has to wait for others to send. Copies on the node use the same
+  // memory as the sweep: nothing is gained by doing both at once.
+  const bool over_mpi = std::any_of(info.transports.begin(), info.transports.end(),
+                                    [](const auto& use) { return use.second == "mpi"; });
+  return solver::find_schedule(over_mpi ? "overlap" : "sequential");
+}
+
+/// One solve, from options to result.
+class SolveRun {
+ public:
+  SolveRun(const Communicator& communicator, const SolveOptions& options)
+      : communicator_(communicator),
+        options_(options),
+        case_(solver::make_case(options, communicator.size())),
+        grid_(communicator.rank(), communicator.size(), case_.grid) {}
+
+  SolveResult run();
+
+ private:
+  void prepare();
+  void loop();
+  void measure();
+  void verify_and_compare();
+  void write();
+  void say_what_ran();
+  const FieldStorage& answer() const { return (*levels_)[level_]; }
+  double glups_of(double sweeps, double seconds) const;
+
+  Communicator communicator_;
+  const SolveOptions& options_;
+  Case case_;
+  Grid grid_;
+  Clock::time_point begun_ = Clock::now();
+  stencil::SweepOptions sweep_options_;
+  const stencil::Backend* backend_ = nullptr;
+  std::unique_ptr<stencil::Sweep> sweep_;
+  std::optional<std::array<FieldStorage, 2>> levels_;
+  std::optional<std::array<Exchange, 2>> exchanges_;
+  std::size_t level_ = 0;
+  Notes notes_;
+  SolveResult result_;
+};
+
+void SolveRun::prepare() {
+  check_outputs(communicator_, options_);
+  comm::together(communicator_, [&] { check_memory(communicator_, case_, grid_); });
+  sweep_options_ = {
+      .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
+      .simd = options_.simd};
+  backend_ = &stencil::find_backend(options_.backend == "auto" ? "cpu" : options_.backend);
+  comm::together(communicator_, [&] {
+    sweep_ = backend_->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
+    levels_ = solver::make_levels(case_, grid_, case_.halo_depth);
+  });
+  const ExchangeOptions exchange{
+      .neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
+      .widths = std::nullopt,
+      .transport = options_.transport};
+  exchanges_.emplace(
+      std::array{Exchange(communicator_, grid_, {(*levels_)[0]}, exchange),
+                 Exchange(communicator_, grid_, {(*levels_)[1]}, exchange)});
+  solver::fill_levels(case_, grid_, *levels_, communicator_, sweep_options_.threads);
+  for (const std::string& note : case_.notes) notes_.add(note);
+  for (const std::string& note : (*exchanges_)[0].info().notes) notes_.add(note);
+}
+
+double SolveRun::glups_of(double sweeps, double seconds) const {
+  return seconds > 0 ? static_cast<double>(case_.cells()) * sweeps / seconds / 1e9 : 0;
+}
+
+void SolveRun::loop() {
+  const solver::Schedule& schedule =
+      choose_schedule(options_.schedule, (*exchanges_)[0].info());
+  result_.schedule = schedule.name();
+  solver::TimeLoop time_loop({.communicator = communicator_,
+                              .the_case = case_,
+                              .grid = grid_,
+                              .levels = *levels_,
+                              .exchanges = *exchanges_,
+                              .sweep = *sweep_,
+                              .schedule = schedule});
+  solver::Stopping stopping(communicator_, case_);
+  result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
+
+  const auto loop_begun = Clock::now();
+  auto last_told = loop_begun;
+  const bool tells = communicator_.rank() == 0 && options_.on_progress != nullptr;
+  const solver::LoopResult done = time_loop.run(stopping, [&](std::int64_t sweep) {
+    if (!tells || seconds_since(last_told) < 0.5) return;
+    last_told = Clock::now();
+    const double seconds = seconds_since(loop_begun);
+    options_.on_progress({.sweep = sweep + 1,
+                          .sweeps = case_.sweeps,
+                          .norm = stopping.history().empty()
+                                      ? std::nullopt
+                                      : std::optional(stopping.history().back().second),
+                          .seconds = seconds,
+                          .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
+  });
+  level_ = done.level;
+  result_.sweeps = done.sweeps;
+  result_.exchanges = done.exchanges;
+  result_.converged = stopping.converged();
+  result_.diverged = stopping.diverged();
+  result_.norm_history = stopping.history();
+  result_.first_sweep_seconds = comm::max_over_ranks(communicator_, done.first_sweep_seconds);
+  result_.loop_seconds = comm::max_over_ranks(communicator_, done.loop_seconds);
+  if (stopping.was_close())
+    notes_.add("the L2 norm came within 1e-12 of the tolerance: another number of ranks may stop "
+               "one sweep earlier or later");
+  if (result_.diverged)
+    notes_.add(fmt::format("the norm of sweep {} is not finite: the run diverged",
+                           result_.norm_history.back().first));
+}
+
+void SolveRun::measure() {
+  const bool one_sweep = result_.sweeps <= 1;
+  result_.glups = one_sweep ? glups_of(static_cast<double>(result_.sweeps),
+                                       result_.first_sweep_seconds)
+                            : glups_of(static_cast<double>(result_.sweeps - 1),
+                                       result_.loop_seconds);
+  // Each update reads one value and writes one, at best.
+  result_.gigabytes_per_second = result_.glups * 2 * static_cast<double>(case_.element_bytes());
+
+  const Recorder& recorder = comm::recorder(communicator_);
+  double exchange_seconds = 0;
+  for (std::size_t p = 0; p < phase_count - 1; ++p) {
+    const auto phase = static_cast<Phase>(p);
+    const double seconds = recorder.seconds(phase);
+    result_.phases.emplace_back(name_of(phase), spread_over_ranks(communicator_, seconds));
+    if (phase != Phase::compute && phase != Phase::reduce) exchange_seconds += seconds;
+  }
+  // The first exchange is not in the recorder: it belongs to the first sweep.
+  const auto counted = std::max<std::int64_t>(1, result_.exchanges - 1);
+  result_.exchange_seconds =
+      spread_over_ranks(communicator_, exchange_seconds / static_cast<double>(counted));
+  const ExchangeInfo& info = (*exchanges_)[0].info();
+  result_.halo_messages = comm::max_over_ranks(communicator_, info.messages);
+  result_.halo_bytes = comm::max_over_ranks(communicator_, info.bytes);
+  result_.transports = info.transports;
+  result_.profile = solver::gather_profile(communicator_);
+
+  result_.checksum = comm::sum_over_ranks(
+      communicator_, stencil::checksum(answer(), grid_, sweep_options_.threads));
+  result_.sum =
+      comm::sum_in_rank_order(communicator_, stencil::sum(answer(), sweep_options_.threads));
+}
+
+void SolveRun::verify_and_compare() {
+  if (options_.verify == SolveOptions::Extra::no && options_.baseline == SolveOptions::Extra::no)
+    return;
+  const bool verifies = options_.verify == SolveOptions::Extra::yes;
+  const bool by_reference =
+      verifies && case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
+                      most_updates_by_reference;
+  const bool by_backend = options_.baseline == SolveOptions::Extra::yes ||
+                          (verifies && !by_reference);
+  std::optional<solver::AloneResult> reference, alone;
+  comm::on_first_rank(communicator_, [&] {
+    if (by_reference)
+      reference = solver::solve_alone(case_, result_.sweeps, stencil::find_backend("reference"),
+                                      {.threads = 1, .simd = "auto"});
+    if (by_backend) alone = solver::solve_alone(case_, result_.sweeps, *backend_, sweep_options_);
+  });
+  if (verifies)
+    result_.verification = solver::compare(
+        {.communicator = communicator_,
+         .the_case = case_,
+         .grid = grid_,
+         .field = answer(),
+         .norm_history = result_.norm_history,
+         .alone = by_reference ? (reference ? &*reference : nullptr) : (alone ? &*alone : nullptr),
+         .against = by_reference
+                        ? "the reference backend on one rank"
+                        : fmt::format("the {} backend on one rank alone", backend_->name())});
+  if (options_.baseline == SolveOptions::Extra::yes) {
+    const double mine = alone ? alone->loop_seconds : 0;
+    const double seconds = comm::max_over_ranks(communicator_, mine);
+    const double speedup = result_.loop_seconds > 0 ? seconds / result_.loop_seconds : 0;
+    result_.baseline = {seconds, speedup, speedup / communicator_.size()};
+  }
+}
+
+void SolveRun::write() {
+  if (options_.output) {
+    if (kind_of(*options_.output) == OutputKind::npy)
+      files::write_npy(communicator_, grid_, answer(), *options_.output);
+    else
+      files::write_picture(communicator_, grid_, answer(), *options_.output,
+                           fmt::format("{} {}, {} sweeps", options_.problem,
+                                       extents_text(grid_.cells()), result_.sweeps));
+  }
+  if (options_.trace) solver::write_trace(communicator_, *options_.trace);
+}
+
+void SolveRun::say_what_ran() {
+  result_.problem = case_.problem->info().name;
+  result_.cells = grid_.cells();
+  result_.process_grid = grid_.process_grid();
+  result_.periodic = case_.grid.periodic;
+  result_.precision = problem::name_of(case_.precision);
+  result_.norm = problem::name_of(case_.norm);
+  result_.backend = backend_->name();
+  result_.simd = sweep_->simd();
+  result_.processor = machine::processor_name();
+  result_.mpi = comm::library_version();
+  result_.ranks = communicator_.size();
+  result_.nodes = communicator_.node_count();
+  result_.threads = sweep_options_.threads;
+  result_.halo_depth = case_.halo_depth;
+  result_.tolerance = case_.tolerance;
+  result_.notes = notes_.all();
+}
+
+SolveResult SolveRun::run() {
+  if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
+  prepare();
+  loop();
+  measure();
+  verify_and_compare();
+  write();
+  say_what_ran();
+  return std::move(result_);
+}
+
+}  // namespace
+
+SolveResult solve(const Communicator& communicator, const SolveOptions& options) {
+  std::optional<SolveRun> run;
+  comm::together(communicator, [&] { run.emplace(communicator, options); });
+  return run->run();
+}
+
+}  // namespace halocline

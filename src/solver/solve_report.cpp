@@ -1,0 +1,209 @@
+#include "solver/solve_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace halocline::solver {
+namespace {
+
+// A norm per sweep of a long run is more than anybody plots.
+constexpr std::size_t most_norms = 10'000;
+
+std::string extents_text(const Extents& extents) {
+  std::string text = fmt::format("{}", extents[0]);
+  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
+  return text;
+}
+
+std::vector<std::int64_t> list_of(const Extents& extents) {
+  std::vector<std::int64_t> list;
+  for (int axis = 0; axis < extents.axes(); ++axis) list.push_back(extents[axis]);
+  return list;
+}
+
+std::string plural(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+MinMeanMax triple(const Spread& spread, double scale = 1) {
+  return {spread.min * scale, spread.mean * scale, spread.max * scale};
+}
+
+std::string outcome(const SolveResult& result) {
+  const std::string sweeps = plural(result.sweeps, "sweep");
+  if (result.norm_history.empty()) return sweeps;
+  const auto& [sweep, norm] = result.norm_history.back();
+  if (result.diverged) return fmt::format("{}, diverged: {} norm {}", sweeps, result.norm, norm);
+  if (result.converged)
+    return fmt::format("{}, converged: {} norm {:.6g} <= {:g}", sweeps, result.norm, norm,
+                       *result.tolerance);
+  if (result.tolerance && *result.tolerance > 0)
+    return fmt::format("{}, not converged: {} norm {:.6g} > {:g}", sweeps, result.norm, norm,
+                       *result.tolerance);
+  return fmt::format("{}, {} norm {:.6g}", sweeps, result.norm, norm);
+}
+
+/// Thins a history to at most `most_norms` entries, the last kept.
+std::vector<std::pair<std::int64_t, double>> thinned(const SolveResult& result) {
+  const auto& all = result.norm_history;
+  if (all.size() <= most_norms) return all;
+  const std::size_t step = (all.size() + most_norms - 1) / most_norms;
+  std::vector<std::pair<std::int64_t, double>> some;
+  for (std::size_t i = 0; i < all.size(); i += step) some.push_back(all[i]);
+  if (some.back() != all.back()) some.push_back(all.back());
+  return some;
+}
+
+void add_problem(Report& report, const SolveResult& result) {
+  report.add_json("problem", result.problem);
+  report.add_json("cells", list_of(result.cells));
+  report.add_json("precision", result.precision);
+  report.add_json("norm", result.norm);
+  report.add("sweeps", "result", result.sweeps, outcome(result));
+  report.add_json("converged", result.converged);
+  report.add_json("norm_history", thinned(result));
+  report.add("sum", "sum", result.sum, Format::general(15));
+  report.add("checksum", "checksum", fmt::format("{:016x}", result.checksum));
+  if (result.verification) {
+    report.add("verified", "verified", result.verification->passed,
+               (result.verification->passed ? "" : "NO: ") + result.verification->text);
+  } else {
+    report.add_json("verified", nullptr);
+  }
+  report.add_line("");
+}
+
+void add_speed(Report& report, const SolveResult& result) {
+  report.add("glups", "rate", result.glups,
+             fmt::format("{}, {} per rank; {:.1f} GB/s at one read and one write per update",
+                         write_number(result.glups, Format::rate("GLUP/s")),
+                         write_number(result.glups / result.ranks, Format::rate("")),
+                         result.gigabytes_per_second));
+  report.add_json("glups_per_rank", result.glups / result.ranks);
+  Section& seconds = report.add_section("seconds", "");
+  seconds.add("setup", "set-up", result.setup_seconds, Format::time());
+  seconds.add("first_sweep", "first sweep", result.first_sweep_seconds, Format::time());
+  seconds.add("loop", "other sweeps", result.loop_seconds, Format::time());
+  if (result.baseline) {
+    Section& baseline = report.add_section("baseline", "");
+    baseline.add("seconds", "one rank", result.baseline->seconds,
+                 fmt::format("{}; speed-up {:.2f} on {}, efficiency {:.0f} %",
+                             write_number(result.baseline->seconds, Format::time()),
+                             result.baseline->speedup, plural(result.ranks, "rank"),
+                             100 * result.baseline->efficiency));
+    baseline.add_json("speedup", result.baseline->speedup);
+    baseline.add_json("efficiency", result.baseline->efficiency);
+  }
+  report.add_line("");
+}
+
+std::string transports_text(const SolveResult& result) {
+  std::string text;
+  for (const auto& [pair, transport] : result.transports)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", pair, transport);
+  return text.empty() ? "none needed" : text;
+}
+
+void add_machine(Report& report, const SolveResult& result) {
+  report.add("ranks", "ranks", result.ranks,
+             fmt::format("{} on {}, process grid {}, {} each", result.ranks,
+                         plural(result.nodes, "node"), extents_text(result.process_grid),
+                         plural(result.threads, "thread")));
+  report.add_json("nodes", result.nodes);
+  report.add_json("process_grid", list_of(result.process_grid));
+  report.add_json("threads_per_rank", result.threads);
+  report.add("backend", "backend", result.backend,
+             fmt::format("{} ({}) on {}", result.backend, result.simd, result.processor));
+  report.add_json("simd", result.simd);
+  report.add_table({.key = "devices",
+                    .title = "",
+                    .columns = {{"kind", "kind"}, {"name", "name"}},
+                    .audience = Audience::json})
+      .add({"cpu", result.processor});
+  report.add("mpi", "MPI", result.mpi);
+  Section& transport = report.add_section("transport", "", Audience::json);
+  for (const auto& [pair, name] : result.transports) transport.add_json(pair, name);
+  report.add_text("transport", transports_text(result));
+  report.add("schedule", "schedule", result.schedule,
+             result.halo_depth > 1
+                 ? fmt::format("{}, one exchange every {} sweeps", result.schedule,
+                               result.halo_depth)
+                 : result.schedule);
+  report.add_json("halo_depth", result.halo_depth);
+}
+
+void add_halo(Report& report, const SolveResult& result) {
+  Section& halo = report.add_section("halo", "", Audience::json);
+  halo.add_json("messages", result.halo_messages);
+  halo.add_json("bytes", result.halo_bytes);
+  halo.add_json("exchanges", result.exchanges);
+  halo.add_json("us", triple(result.exchange_seconds, 1e6));
+  if (result.transports.empty()) return;
+  report.add_text("halo", fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
+                                      plural(result.halo_messages, "message"),
+                                      write_number(static_cast<double>(result.halo_bytes),
+                                                   Format::bytes()),
+                                      write_number(result.exchange_seconds.mean, Format::time()),
+                                      write_number(result.exchange_seconds.max, Format::time())));
+}
+
+void add_phases(Report& report, const SolveResult& result) {
+  report.add_line("");
+  Table table{.key = "phases",
+              .title = "seconds per rank, without the first sweep",
+              .columns = {{"phase", "phase"},
+                          {"min", "min", Format::time()},
+                          {"mean", "mean", Format::time()},
+                          {"max", "max", Format::time()}},
+              .shape = Table::Shape::keyed,
+              .audience = Audience::json};
+  Table shown = table;
+  shown.key = "phases_shown";
+  shown.audience = Audience::text;
+  for (const auto& [phase, spread] : result.phases) {
+    table.add({phase, spread.min, spread.mean, spread.max});
+    if (spread.max > 0) shown.add({phase, spread.min, spread.mean, spread.max});
+  }
+  report.add_table(std::move(table));
+  if (!shown.rows.empty()) report.add_table(std::move(shown));
+}
+
+void add_profile(Report& report, const SolveResult& result) {
+  report.add_line("");
+  Table table{.key = "profile",
+              .title = "call sites, busiest first, over all ranks",
+              .columns = {{"site", "call site"},
+                          {"phase", "phase"},
+                          {"calls", "calls"},
+                          {"bytes", "bytes", Format::bytes()},
+                          {"mean_seconds", "mean per rank", Format::time()},
+                          {"max_seconds", "slowest rank", Format::time()},
+                          {"longest_seconds", "longest call", Format::time()}}};
+  for (const SiteProfile& site : result.profile)
+    table.add({site.site, site.phase, site.calls, site.bytes, site.mean_seconds, site.max_seconds,
+               site.longest_seconds});
+  report.add_table(std::move(table));
+}
+
+}  // namespace
+
+Report report_of(const SolveResult& result, ProfileTable profile) {
+  Report report("", fmt::format("{} {}-D, {} cells, {}", result.problem, result.cells.axes(),
+                                extents_text(result.cells), result.precision));
+  add_problem(report, result);
+  add_speed(report, result);
+  add_machine(report, result);
+  add_halo(report, result);
+  add_phases(report, result);
+  if (profile == ProfileTable::yes) add_profile(report, result);
+  std::vector<std::string> notes = result.notes;
+  if (result.norm_history.size() > most_norms)
+    notes.push_back(fmt::format("norm_history keeps {} of {} norms", thinned(result).size(),
+                                result.norm_history.size()));
+  if (!notes.empty()) report.add_line("");
+  report.add_notes("notes", notes);
+  return report;
+}
+
+}  // namespace halocline::solver

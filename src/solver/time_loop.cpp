@@ -1,0 +1,100 @@
+#include "solver/time_loop.hpp"
+
+#include <algorithm>
+
+namespace halocline::solver {
+namespace {
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+std::array<FieldStorage, 2> make_levels(const Case& the_case, const Grid& grid,
+                                        std::int64_t halo_width) {
+  const FieldOptions options{.name = "u", .halo = halo_width};
+  if (the_case.precision == problem::Precision::f32)
+    return {Field<float>(grid, options), Field<float>(grid, options)};
+  return {Field<double>(grid, options), Field<double>(grid, options)};
+}
+
+/// Owned cells, and `reach` layers of the halo where another subdomain lies.
+Box TimeLoop::region(std::int64_t reach) const {
+  const Grid& grid = parts_.grid;
+  Box box = grid.owned();
+  for (int axis = 0; axis < grid.axes(); ++axis) {
+    Direction down, up;
+    down[axis] = -1;
+    up[axis] = 1;
+    if (grid.neighbour(grid.rank(), down) >= 0) box.lower[axis] -= reach;
+    if (grid.neighbour(grid.rank(), up) >= 0) box.upper[axis] += reach;
+  }
+  return box;
+}
+
+void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
+  const Case& the_case = parts_.the_case;
+  double norm_sum = 0;
+  const bool wants_norm = the_case.wants_norm(sweep);
+  const bool needs_exchange = fresh_layers_ == 0;
+  if (needs_exchange) fresh_layers_ = the_case.halo_depth;
+  // No wider than the sweeps still to come before the next exchange can use.
+  const std::int64_t reach = std::min(fresh_layers_, the_case.sweeps - sweep) - 1;
+
+  const Step step{
+      .exchange = parts_.exchanges[level_],
+      .sweep = parts_.sweep,
+      .grid = parts_.grid,
+      .arguments = {.in = parts_.levels[level_],
+                    .out = parts_.levels[1 - level_],
+                    .region = region(reach),
+                    .norm = wants_norm ? the_case.norm : problem::NormKind::none,
+                    .norm_sum = &norm_sum},
+      .recorder = comm::recorder(parts_.communicator)};
+  if (needs_exchange) {
+    parts_.schedule.run(step, Stream::host());
+    ++exchanges_;
+  } else {
+    sweep_timed(step, step.arguments.region, Stream::host());
+  }
+  --fresh_layers_;
+  level_ = 1 - level_;
+  if (wants_norm) stopping.offer(sweep, norm_sum);
+}
+
+LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
+  const std::int64_t sweeps = parts_.the_case.sweeps;
+  comm::barrier(parts_.communicator);
+  comm::recorder(parts_.communicator).reset_totals();
+  auto start = Clock::now();
+  double first_sweep_seconds = 0;
+
+  std::int64_t sweep = 0;
+  bool stopped = false;
+  for (; sweep < sweeps && !stopped; ++sweep) {
+    if (stopping.stops_at(sweep - 2)) {
+      stopped = true;
+      break;
+    }
+    step(sweep, stopping);
+    if (sweep == 0) {
+      first_sweep_seconds = seconds_since(start);
+      comm::recorder(parts_.communicator).reset_totals();
+      start = Clock::now();
+    }
+    after_sweep(sweep);
+  }
+  // `sweep` sweeps are done; the last norms are still on their way.
+  if (stopped || stopping.stops_at(sweep - 2)) {
+    stopping.discard(sweep - 1);
+    level_ = 1 - level_;  // one sweep too many: its input is the result
+    --sweep;
+  } else {
+    stopping.stops_at(sweep - 1);
+  }
+  comm::barrier(parts_.communicator);
+  return {sweep, level_, exchanges_, first_sweep_seconds, seconds_since(start)};
+}
+
+}  // namespace halocline::solver

@@ -1,0 +1,53 @@
+#pragma once
+// Sweep after sweep.
+
+#include <array>
+#include <functional>
+
+#include "solver/case.hpp"
+#include "solver/schedule.hpp"
+#include "solver/stopping.hpp"
+
+namespace halocline::solver {
+
+/// The two time levels of a field, on the memory layout that halo depth and precision ask for.
+std::array<FieldStorage, 2> make_levels(const Case& the_case, const Grid& grid,
+                                        std::int64_t halo_width);
+
+struct LoopParts {
+  const Communicator& communicator;
+  const Case& the_case;
+  const Grid& grid;
+  std::array<FieldStorage, 2>& levels;
+  std::array<Exchange, 2>& exchanges;  ///< one for each level
+  stencil::Sweep& sweep;
+  const Schedule& schedule;
+};
+
+struct LoopResult {
+  std::int64_t sweeps;        ///< that count: the one that stopped the run is the last
+  std::size_t level;          ///< which level holds the result
+  std::int64_t exchanges;
+  double first_sweep_seconds, loop_seconds;  ///< of this rank; the loop without the first sweep
+};
+
+class TimeLoop {
+ public:
+  /// Called after a sweep, with its number from 0; must be cheap.
+  using AfterSweep = std::function<void(std::int64_t sweep)>;
+
+  explicit TimeLoop(const LoopParts& parts) : parts_(parts) {}
+  /// Runs from level 0. Collective.
+  LoopResult run(Stopping& stopping, const AfterSweep& after_sweep);
+
+ private:
+  void step(std::int64_t sweep, Stopping& stopping);
+  Box region(std::int64_t reach) const;
+
+  LoopParts parts_;
+  std::size_t level_ = 0;           // that holds the newest values
+  std::int64_t fresh_layers_ = 0;   // halo cells still right, from the owned ones outward
+  std::int64_t exchanges_ = 0;
+};
+
+}  // namespace halocline::solver
