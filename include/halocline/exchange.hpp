@@ -22,7 +22,7 @@ enum class Neighbours { faces, all };
 struct ExchangeOptions {
   Neighbours neighbours = Neighbours::all;
   /// Widths to fill; left out, each field's own.
-  std::optional<HaloWidths> widths;
+  std::optional<HaloWidths> widths{};
   /// "auto", the name of one transport for every peer, or one per kind of pair:
   /// "self=self,same-node=shared,other-node=mpi".
   std::string transport = "auto";

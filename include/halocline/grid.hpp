@@ -44,7 +44,7 @@ struct GridOptions {
   Extents cells;
   std::array<bool, 3> periodic{};
   /// Parts per axis; their product must be the number of ranks. Empty: chosen for least traffic.
-  Extents process_grid;
+  Extents process_grid{};
   /// What the automatic choice assumes about halo widths.
   HaloWidths expected_halo = 1;
 };

@@ -20,10 +20,9 @@ std::string_view name_of(Phase phase) {
   return names[static_cast<std::size_t>(phase)];
 }
 
-void Recorder::restart() {
-  const Detail detail = detail_;
-  *this = Recorder{};
-  detail_ = detail;
+void Recorder::reset_totals() {
+  totals_ = {};
+  sites_.clear();
 }
 
 void Recorder::add(Phase phase, const char* site, Clock::time_point start, Clock::time_point end,

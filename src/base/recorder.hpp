@@ -27,7 +27,7 @@ struct SiteTotals {
   double longest_seconds = 0;
 };
 
-/// One bar of a time line, in seconds since the recorder was made or restarted.
+/// One bar of a time line, in seconds since the recorder was made.
 struct TraceEvent {
   const char* site;
   Phase phase;
@@ -42,8 +42,8 @@ class Recorder {
   enum class Detail { phases, trace };
 
   void set_detail(Detail detail) { detail_ = detail; }
-  /// Forgets everything and starts the clock at now.
-  void restart();
+  /// Forgets what was added up per phase and site; the trace goes on.
+  void reset_totals();
   void add(Phase phase, const char* site, Clock::time_point start, Clock::time_point end,
            std::int64_t bytes);
 

@@ -8,6 +8,7 @@
 #include "build_info.hpp"
 #include "cli/parse.hpp"
 #include "problem/catalogue.hpp"
+#include "stencil/sweep.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -65,18 +66,15 @@ const char* examples =
 
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
-  std::string problem, cells, cells_per_rank, process_grid, norm, precision, initial, output, json,
-      trace;
+  std::string problem;
+  std::optional<std::string> cells, cells_per_rank, process_grid, norm, precision, initial, output,
+      json, trace;
   std::vector<std::string> settings;
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;
   std::optional<int> ranks;
   bool verify = false, baseline = false, profile = false, quiet = false;
 };
-
-std::optional<std::string> unless_empty(const std::string& word) {
-  return word.empty() ? std::nullopt : std::optional(word);
-}
 
 void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
   const auto* group = "What to solve";
@@ -111,7 +109,7 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
       ->type_name("N")->group(group);
   app.add_option("--backend", options.backend, "auto, reference or cpu")
       ->type_name("NAME")->group(group);
-  app.add_option("--simd", options.simd, "widest vectors to use; a wrong name lists them (auto)")
+  app.add_option("--simd", options.simd, fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")))
       ->type_name("LEVEL")->group(group);
   app.add_option("--transport", options.transport,
                  "auto, mpi or shared; or by pair: same-node=shared,other-node=mpi")
@@ -145,23 +143,23 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   using Flag = SolveCommand::Flag;
   SolveOptions& options = command.options;
   options.problem = words.problem;
-  if (!words.cells.empty()) options.cells = parse_extents(words.cells, "--cells");
-  if (!words.cells_per_rank.empty())
-    options.cells_per_rank = parse_extents(words.cells_per_rank, "--cells-per-rank");
-  if (!words.process_grid.empty())
-    options.process_grid = parse_extents(words.process_grid, "--process-grid");
+  if (words.cells) options.cells = parse_extents(*words.cells, "--cells");
+  if (words.cells_per_rank)
+    options.cells_per_rank = parse_extents(*words.cells_per_rank, "--cells-per-rank");
+  if (words.process_grid)
+    options.process_grid = parse_extents(*words.process_grid, "--process-grid");
   for (const std::string& word : words.settings)
     options.parameters.push_back(parse_assignment(word, "--set"));
   options.sweeps = words.sweeps;
   options.tolerance = words.tolerance;
-  options.norm = unless_empty(words.norm);
-  options.precision = unless_empty(words.precision);
-  options.initial = unless_empty(words.initial);
-  options.output = unless_empty(words.output);
-  options.trace = unless_empty(words.trace);
+  options.norm = words.norm;
+  options.precision = words.precision;
+  options.initial = words.initial;
+  options.output = words.output;
+  options.trace = words.trace;
   options.verify = words.verify ? Extra::yes : Extra::no;
   options.baseline = words.baseline ? Extra::yes : Extra::no;
-  command.json = unless_empty(words.json);
+  command.json = words.json;
   command.profile = words.profile ? Flag::yes : Flag::no;
   command.quiet = words.quiet ? Flag::yes : Flag::no;
   command.ranks = words.ranks;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -17,7 +18,6 @@
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
-#include "machine/cores.hpp"
 #include "report/render.hpp"
 #include "solver/solve_report.hpp"
 
@@ -69,6 +69,13 @@ void write_results(const SolveCommand& command, const SolveResult& result) {
   std::fflush(stdout);
 }
 
+std::optional<std::string> what_is_wrong(const SolveResult& result) {
+  if (result.verification && !result.verification->passed) return result.verification->text;
+  if (result.diverged)
+    return fmt::format("the norm of sweep {} is not finite", result.norm_history.back().first);
+  return std::nullopt;
+}
+
 /// Solves as one of the ranks; throws the same error on every rank.
 int solve_together(const SolveCommand& command, const Communicator& world) {
   if (command.ranks && *command.ranks != world.size())
@@ -84,7 +91,8 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   const SolveResult result = solve(world, options);
   line.clear();
   comm::on_first_rank(world, [&] { write_results(command, result); });
-  const bool wrong = result.diverged || (result.verification && !result.verification->passed);
+  const std::optional<std::string> wrong = what_is_wrong(result);
+  if (wrong && world.rank() == 0) fmt::print(stderr, "halocline: wrong result: {}\n", *wrong);
   return wrong ? exit_wrong_result : exit_ok;
 }
 
@@ -127,5 +135,56 @@ int solve_as_rank(const SolveCommand& command) {
   }
 }
 
+/// The command line for a rank: as given, without --ranks.
+std::vector<std::string> words_for_ranks(const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--ranks")
+      ++i;
+    else if (words[i].rfind("--ranks=", 0) != 0)
+      result.push_back(words[i]);
+  }
+  return result;
+}
+
+std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
+  if (end.how != JobEnd::How::exited) return fmt::format("{}: {}", launcher.path, end.reason);
+  if (const auto signal = signal_of_rank(launcher.kind, end.exit_code))
+    return fmt::format("a rank was ended by signal {} ({})", *signal, strsignal(*signal));
+  const std::string complaint = complaint_of(launcher, job);
+  return fmt::format("{} ended with exit code {}{}{}", launcher.path, end.exit_code,
+                     complaint.empty() ? "" : ": ", complaint);
+}
+
+int start_ranks(const SolveCommand& command, const std::vector<std::string>& words) {
+  check(command.options, *command.ranks);  // usage errors cost no start of a job
+  const Variables variables = current_variables();
+  const Launcher launcher = find_launcher(comm::family() == comm::Family::open_mpi
+                                              ? MpiFamily::open_mpi
+                                              : MpiFamily::mpich,
+                                          std::string(build_info::mpi_launcher), variables);
+  const JobSpec job{.ranks = *command.ranks,
+                    .program = std::filesystem::read_symlink("/proc/self/exe"),
+                    .arguments = words_for_ranks(words),
+                    .cores = usable_cores(),
+                    .threads_per_rank = std::max(1, command.options.threads)};
+  Variables extra = job_variables(launcher, job);
+  if (isatty(STDERR_FILENO) != 0) extra[terminal_variable] = "1";
+  const JobEnd end = run_job(halocline::command(launcher, job), extra,
+                             {.output = JobOutput::relay});
+  // Ranks say why they end with anything but 0; 1 may be a launcher's own, which is kept quiet.
+  const bool said_why = end.exit_code == exit_ok || !end.err.empty() || !end.out.empty();
+  if (end.how == JobEnd::How::exited && end.exit_code <= exit_failure && said_why)
+    return end.exit_code;
+  throw Error(ErrorKind::communication, how_it_ended(launcher, job, end));
+}
+
 }  // namespace
+
+int run_solve(const SolveCommand& command, const std::vector<std::string>& words) {
+  if (command.ranks.value_or(1) == 1 || launched_by(current_variables()))
+    return solve_as_rank(command);
+  return start_ranks(command, words);
+}
+
 }  // namespace halocline::cli

@@ -17,15 +17,18 @@ namespace {
 
 constexpr int bulk_tag = 1;
 
-/// Starts a non-blocking collective and waits for it through the gate.
+/// Starts a non-blocking collective and waits for it through the gate. `memory` is what it reads
+/// and writes.
 template <class Start>
-void collective(const Communicator& communicator, const char* site, Start&& start,
+void collective(const Communicator& communicator, const char* site,
+                std::shared_ptr<const void> memory, Start&& start,
                 Wait::Limit limit = Wait::Limit::as_set) {
   State& state = communicator.state();
   MPI_Request request = MPI_REQUEST_NULL;
   check(start(state.all(), &request), site);
   wait_all(state, {&request, 1},
-           {.site = site, .phase = Phase::other, .missing = {}, .limit = limit});
+           {.site = site, .phase = Phase::other, .missing = {}, .limit = limit},
+           std::move(memory));
 }
 
 /// What went wrong in `work`, if anything did.
@@ -44,11 +47,14 @@ std::optional<Error> error_of(const std::function<void()>& work) {
 
 template <class T>
 T all_reduce(const Communicator& communicator, T value, MPI_Datatype type, MPI_Op op) {
-  T result{};
-  collective(communicator, "MPI_Iallreduce", [&](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Iallreduce(&value, &result, 1, type, op, comm, request);
+  struct Values {
+    T mine, result;
+  };
+  const auto values = std::make_shared<Values>(Values{value, T{}});
+  collective(communicator, "MPI_Iallreduce", values, [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Iallreduce(&values->mine, &values->result, 1, type, op, comm, request);
   });
-  return result;
+  return values->result;
 }
 
 /// Not a number if any value is.
@@ -85,9 +91,11 @@ std::string library_version() {
   // "Open MPI v4.1.4, package: …"; "MPICH Version:\t4.0.2\nMPICH Release date: …"
   std::istringstream words{std::string(all.substr(0, all.find_first_of(",\n")))};
   std::string version;
-  for (std::string word; words >> word;)
-    if (word != "Version:")
-      version += (version.empty() ? "" : " ") + (word[0] == 'v' ? word.substr(1) : word);
+  for (std::string word; words >> word;) {
+    if (word == "Version:") continue;
+    if (!version.empty()) version += ' ';
+    version += word[0] == 'v' ? word.substr(1) : word;
+  }
   return version;
 }
 
@@ -103,7 +111,7 @@ void set_stall_handler(const Communicator& communicator,
 }
 
 void barrier(const Communicator& communicator) {
-  collective(communicator, "MPI_Ibarrier", [](MPI_Comm comm, MPI_Request* request) {
+  collective(communicator, "MPI_Ibarrier", nullptr, [](MPI_Comm comm, MPI_Request* request) {
     return MPI_Ibarrier(comm, request);
   });
 }
@@ -121,11 +129,17 @@ std::uint64_t sum_over_ranks(const Communicator& communicator, std::uint64_t val
 }
 
 std::vector<double> gather_all(const Communicator& communicator, double value) {
-  std::vector<double> all(static_cast<std::size_t>(communicator.size()));
-  collective(communicator, "MPI_Iallgather", [&](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Iallgather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, comm, request);
+  struct Values {
+    double mine;
+    std::vector<double> all;
+  };
+  const auto values = std::make_shared<Values>(
+      Values{value, std::vector<double>(static_cast<std::size_t>(communicator.size()))});
+  collective(communicator, "MPI_Iallgather", values, [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Iallgather(&values->mine, 1, MPI_DOUBLE, values->all.data(), 1, MPI_DOUBLE, comm,
+                          request);
   });
-  return all;
+  return values->all;
 }
 
 double sum_in_rank_order(const Communicator& communicator, double value) {
@@ -133,15 +147,21 @@ double sum_in_rank_order(const Communicator& communicator, double value) {
 }
 
 std::string broadcast(const Communicator& communicator, std::string text, int root) {
-  auto length = static_cast<std::int64_t>(text.size());
-  collective(communicator, "MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Ibcast(&length, 1, MPI_INT64_T, root, comm, request);
+  struct Values {
+    std::int64_t length;
+    std::string text;
+  };
+  const auto values = std::make_shared<Values>(
+      Values{static_cast<std::int64_t>(text.size()), std::move(text)});
+  collective(communicator, "MPI_Ibcast", values, [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Ibcast(&values->length, 1, MPI_INT64_T, root, comm, request);
   });
-  text.resize(static_cast<std::size_t>(length));
-  collective(communicator, "MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Ibcast(text.data(), checked_cast<int>(length), MPI_CHAR, root, comm, request);
+  values->text.resize(static_cast<std::size_t>(values->length));
+  collective(communicator, "MPI_Ibcast", values, [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Ibcast(values->text.data(), checked_cast<int>(values->length), MPI_CHAR, root, comm,
+                      request);
   });
-  return text;
+  return values->text;
 }
 
 std::vector<std::string> gather_texts(const Communicator& communicator, const std::string& text) {
@@ -162,12 +182,17 @@ std::vector<std::string> gather_texts(const Communicator& communicator, const st
 }
 
 void sum_to_first(const Communicator& communicator, std::span<double> values) {
-  std::vector<double> result(communicator.rank() == 0 ? values.size() : 0);
-  collective(communicator, "MPI_Ireduce", [&](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Ireduce(values.data(), result.data(), checked_cast<int>(values.size()), MPI_DOUBLE,
-                       MPI_SUM, 0, comm, request);
+  struct Values {
+    std::vector<double> mine, result;
+  };
+  const auto sums = std::make_shared<Values>(
+      Values{{values.begin(), values.end()}, std::vector<double>(values.size())});
+  collective(communicator, "MPI_Ireduce", sums, [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Ireduce(sums->mine.data(), sums->result.data(), checked_cast<int>(values.size()),
+                       MPI_DOUBLE, MPI_SUM, 0, comm, request);
   });
-  if (communicator.rank() == 0) std::copy(result.begin(), result.end(), values.begin());
+  if (communicator.rank() == 0)
+    std::copy(sums->result.begin(), sums->result.end(), values.begin());
 }
 
 void send(const Communicator& communicator, int to, std::span<const std::byte> bytes) {
@@ -219,7 +244,7 @@ void on_first_rank(const Communicator& communicator, const std::function<void()>
   if (communicator.rank() == 0) error = error_of(work);
   int kind = error ? static_cast<int>(error->kind()) : -1;
   collective(
-      communicator, "MPI_Ibcast",
+      communicator, "MPI_Ibcast", nullptr,
       [&](MPI_Comm comm, MPI_Request* request) {
         return MPI_Ibcast(&kind, 1, MPI_INT, 0, comm, request);
       },
@@ -269,8 +294,8 @@ NormReduction::NormReduction(const Communicator& communicator)
     : pending_(std::make_unique<Pending>(communicator)) {}
 
 NormReduction::~NormReduction() {
-  // In flight only while an error unwinds the stack: MPI may still write the buffer, so it stays.
-  if (pending_->in_flight) static_cast<void>(pending_.release());
+  // In flight only after an error, when the other ranks may have none.
+  if (pending_->in_flight) keep_for_mpi(std::move(pending_));
 }
 
 void NormReduction::start(Kind kind, double value) {
@@ -287,11 +312,11 @@ void NormReduction::start(Kind kind, double value) {
 
 double NormReduction::finish() {
   Pending& p = *pending_;
-  p.in_flight = false;
   wait_all(p.communicator.state(), {&p.request, 1},
            {.site = "norm, wait", .phase = Phase::reduce, .missing = [] {
               return std::string("every rank's norm");
             }});
+  p.in_flight = false;
   return p.kind == Kind::max ? largest(p.all) : in_order(p.all);
 }
 

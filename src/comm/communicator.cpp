@@ -1,9 +1,17 @@
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <limits>
+
+#include <fmt/format.h>
+
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 #include <halocline/mpi.hpp>
-
-#include <algorithm>
-#include <exception>
 
 #include "comm/gate.hpp"
 #include "comm/state.hpp"
@@ -24,6 +32,7 @@ State::State(MPI_Comm source, const CommunicatorOptions& options) : options_(opt
         "MPI_Comm_get_attr");
   if (found != 0) largest_tag_ = *static_cast<int*>(value);
   find_nodes();
+  count_cores();
 }
 
 State::~State() {
@@ -55,6 +64,24 @@ void State::find_nodes() {
   for (int& node : node_of_)
     node = static_cast<int>(std::lower_bound(firsts.begin(), firsts.end(), node) - firsts.begin());
   node_count_ = static_cast<int>(firsts.size());
+}
+
+void State::count_cores() {
+  // A machine with more cores than this type holds has enough of them.
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const bool known = sched_getaffinity(0, sizeof cores, &cores) == 0;
+  std::array<std::uint64_t, sizeof cores / sizeof(std::uint64_t)> together{};
+  if (known) std::memcpy(together.data(), &cores, sizeof cores);
+  // Nodes that are pretended to be several share one machine's cores.
+  const MPI_Comm sharing = options_.ranks_per_node > 0 ? all_ : node_;
+  check(MPI_Allreduce(MPI_IN_PLACE, together.data(), static_cast<int>(together.size()),
+                      MPI_UINT64_T, MPI_BOR, sharing),
+        "MPI_Allreduce");
+  int count = 0, ranks = 0;
+  for (const std::uint64_t word : together) count += std::popcount(word);
+  check(MPI_Comm_size(sharing, &ranks), "MPI_Comm_size");
+  crowded_ = count > 0 && ranks > count;
 }
 
 int State::next_tag() {
@@ -97,6 +124,10 @@ Communicator from_mpi(MPI_Comm comm, const CommunicatorOptions& options) {
   if (initialized == 0)
     throw Error(ErrorKind::usage,
                 "MPI is not running: make a halocline::Runtime first, or call MPI_Init");
+  if (options.piece_bytes < 1 || options.piece_bytes > std::numeric_limits<int>::max())
+    throw Error(ErrorKind::usage,
+                fmt::format("messages cannot be cut into pieces of {} bytes; give 1 to {}",
+                            options.piece_bytes, std::numeric_limits<int>::max()));
   return Communicator(std::make_shared<comm::State>(comm, options));
 }
 

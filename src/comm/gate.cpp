@@ -1,6 +1,7 @@
 #include "comm/gate.hpp"
 
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,14 +18,26 @@ void check(int code, const char* call) {
               fmt::format("{} failed: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))));
 }
 
-void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait) {
-  wait_until(state, wait, [&] {
-    int done = 0;
-    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
+              std::shared_ptr<const void> memory) {
+  const auto done = [&] {
+    int all = 0;
+    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all,
                       MPI_STATUSES_IGNORE),
           wait.site);
-    return done != 0;
-  });
+    return all != 0;
+  };
+  try {
+    wait_until(state, wait, done);
+  } catch (...) {
+    keep_for_mpi(std::move(memory));
+    throw;
+  }
+}
+
+void keep_for_mpi(std::shared_ptr<const void> memory) {
+  static std::vector<std::shared_ptr<const void>> kept;
+  kept.push_back(std::move(memory));
 }
 
 }  // namespace halocline::comm

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,7 +32,13 @@ void block(State& state, const char* site, Call&& call) {
   check(std::forward<Call>(call)(), site);
 }
 
-/// Waits for all `requests`. Persistent requests stay, others become null.
-void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait);
+/// Waits for all `requests`. Persistent requests stay, others become null. If the wait runs out
+/// they stay active, and `memory`, which they read and write, is kept.
+void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
+              std::shared_ptr<const void> memory = nullptr);
+
+/// Keeps memory to the end of the program, where a message that nobody waits for any more may
+/// still come and be written.
+void keep_for_mpi(std::shared_ptr<const void> memory);
 
 }  // namespace halocline::comm

@@ -30,6 +30,8 @@ class State {
   int node_of(int rank) const { return node_of_[static_cast<std::size_t>(rank)]; }
   int node_count() const { return node_count_; }
   int node_size() const { return node_size_; }
+  /// True if the ranks of the node outnumber the cores that they may run on.
+  bool is_crowded() const { return crowded_; }
   const CommunicatorOptions& options() const { return options_; }
   Recorder& recorder() { return recorder_; }
   Watchdog& watchdog() { return watchdog_; }
@@ -43,6 +45,7 @@ class State {
 
  private:
   void find_nodes();
+  void count_cores();
 
   CommunicatorOptions options_;
   MPI_Comm all_ = MPI_COMM_NULL;
@@ -51,6 +54,7 @@ class State {
   std::vector<int> node_of_;
   int node_count_ = 1;
   int node_size_ = 1;
+  bool crowded_ = false;
   int last_tag_ = 0;
   int largest_tag_ = 32767;
   bool given_up_ = false;

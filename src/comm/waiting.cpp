@@ -1,6 +1,7 @@
 #include "comm/waiting.hpp"
 
 #include <sched.h>
+#include <time.h>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,25 @@ namespace {
 // A poll takes about 50 ns: a message on its way on the node arrives within these, and no core
 // is given up for it. Then the clock is read and the core offered to others at each turn.
 constexpr int polls_before_yield = 200;
+constexpr int yields_before_sleep = 50;
+
+/// Lets MPI move on what other exchanges have in flight: most MPIs do so only inside calls, and
+/// the rank waited for may itself wait for one of these. Nobody sends on the node's communicator,
+/// so the probe finds nothing and does not return before it has looked around.
+void move_others_on(const State& state) {
+  int found = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
+}
+
+/// Lets others have the core. Linux lets only those of the same session profit from a yield, and
+/// MPICH's launcher gives every rank its own: where ranks share cores, a rank has to sleep.
+void give_way(const State& state, std::int64_t turn) {
+  constexpr timespec short_while{.tv_sec = 0, .tv_nsec = 1000};  // the kernel makes it 50 us
+  if (state.is_crowded() && turn >= yields_before_sleep)
+    nanosleep(&short_while, nullptr);
+  else
+    sched_yield();
+}
 
 }  // namespace
 
@@ -25,8 +45,9 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
   const double limit =
       wait.limit == Wait::Limit::none ? 0 : state.options().wait_limit.count();
   const auto since = Clock::now();
-  while (!done()) {
-    sched_yield();
+  for (std::int64_t turn = 0; !done(); ++turn) {
+    move_others_on(state);
+    give_way(state, turn);
     if (limit <= 0) continue;
     if (std::chrono::duration<double>(Clock::now() - since).count() < limit) continue;
     state.give_up();

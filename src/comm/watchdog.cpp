@@ -17,6 +17,7 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::set_handler(Handler on_stall, std::chrono::duration<double> limit) {
+  const std::lock_guard lock(mutex_);
   on_stall_ = std::move(on_stall);
   limit_ = limit;
   if (on_stall_ && limit_.count() > 0 && !thread_.joinable())
@@ -30,17 +31,18 @@ void Watchdog::watch() {
       changed_.wait(lock);
       continue;
     }
-    const auto end = since_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
-    if (changed_.wait_until(lock, end) == std::cv_status::timeout && !what_.empty() &&
-        std::chrono::steady_clock::now() >= end) {
-      const std::string sentence =
-          fmt::format("{} has not returned for {:g} s; another rank is stopped, lost or elsewhere",
-                      what_, limit_.count());
-      what_.clear();
-      lock.unlock();
-      on_stall_(sentence);
-      lock.lock();
-    }
+    const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
+    changed_.wait_until(lock, since_ + limit);
+    // Another call may be guarded by now, and have its time still.
+    if (what_.empty() || std::chrono::steady_clock::now() - since_ < limit) continue;
+    const std::string sentence =
+        fmt::format("{} has not returned for {:g} s; another rank is stopped, lost or elsewhere",
+                    what_, limit_.count());
+    what_.clear();
+    const Handler on_stall = on_stall_;
+    lock.unlock();
+    on_stall(sentence);
+    lock.lock();
   }
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <halocline/field.hpp>
+#include <halocline/memory.hpp>
 
 namespace halocline::device {
 

@@ -44,7 +44,7 @@ ValueRange range_of(std::span<const double> values) {
 }
 
 Colour colour_of(double value, const ValueRange& range) {
-  if (std::isnan(value)) return nan_colour;
+  if (!std::isfinite(value)) return not_finite_colour;
   const double position = position_in(range, value) * (anchors.size() - 1);
   const std::size_t below = std::min(static_cast<std::size_t>(position), anchors.size() - 2);
   const double share = position - static_cast<double>(below);

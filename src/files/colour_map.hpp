@@ -18,8 +18,8 @@ struct ValueRange {
   double max = 0;
 };
 
-/// Shows that a value is not a number; nowhere near a colour of the map.
-inline constexpr Colour nan_colour{230, 25, 75};
+/// Shows NaN and infinities; nowhere near a colour of the map.
+inline constexpr Colour not_finite_colour{230, 25, 75};
 
 /// Finds the smallest and the largest finite value; {0, 0} if there is none.
 ValueRange range_of(std::span<const double> values);

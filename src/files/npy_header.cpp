@@ -213,9 +213,10 @@ Frame parse_frame(std::string_view start, std::string_view file_name) {
   return frame;
 }
 
-std::int64_t data_bytes_of(const NpyHeader& header) {
+std::int64_t data_bytes_of(const NpyHeader& header, std::string_view file_name) {
+  const std::string what = fmt::format("size of '{}'", file_name);
   std::int64_t bytes = header.element_bytes;
-  for (const std::int64_t size : header.shape) bytes = checked_multiply(bytes, size, "array size");
+  for (const std::int64_t size : header.shape) bytes = checked_multiply(bytes, size, what.c_str());
   return bytes;
 }
 
@@ -265,7 +266,7 @@ void require(const NpyHeader& header, const NpyNeeds& needs, std::int64_t file_b
   if (header.descr != needs.descr)
     refuse(file_name, fmt::format("holds '{}' but '{}' is needed; convert with a.astype('{}')",
                                   header.descr, needs.descr, needs.descr));
-  const std::int64_t expected = data_bytes_of(header);
+  const std::int64_t expected = data_bytes_of(header, file_name);
   const std::int64_t present = file_bytes - static_cast<std::int64_t>(header.data_offset);
   if (present < expected)
     refuse(file_name, fmt::format("is truncated: {} bytes of data expected, {} present", expected,

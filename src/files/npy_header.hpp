@@ -39,8 +39,8 @@ inline constexpr std::size_t npy_start_bytes = 10012;
 /// Writes shapes as Python does: (128, 32), (5,), ().
 std::string write_shape(std::span<const std::int64_t> shape);
 
-/// Returns the header, padded so that the data after it starts at a multiple of 64 bytes: the same
-/// bytes that numpy.save writes.
+/// Returns a header of format 1.0, padded so that the data after it starts at a multiple of 64
+/// bytes.
 std::string format_npy_header(const NpyArray& array);
 
 /// Reads a header from the first bytes of a file: all of them, or npy_start_bytes of a longer

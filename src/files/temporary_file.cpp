@@ -1,15 +1,17 @@
 #include "files/temporary_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <halocline/error.hpp>
 
@@ -68,8 +70,11 @@ TemporaryFile::TemporaryFile(std::string target) : target_(std::move(target)) {
 
   struct stat existing {};
   const bool exists = ::stat(target_.c_str(), &existing) == 0;
+  if (!exists && errno != ENOENT) fail(target_, errno);
+  if (target_.empty()) throw Error(ErrorKind::usage, "cannot write a file without a name");
   if (exists && S_ISDIR(existing.st_mode)) fail(target_, EISDIR);
-  if (exists && ::access(target_.c_str(), W_OK) != 0) fail(target_, errno);
+  if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
+    fail(target_, errno);  // renaming would get round a file's own protection
   if (exists && !S_ISREG(existing.st_mode)) {
     mode_ = Mode::in_place;
     path_ = target_;

@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
+#include <utility>
 
+#include "base/environment.hpp"
 #include "comm/collectives.hpp"
 
 namespace halocline::machine {
@@ -32,6 +36,31 @@ std::int64_t kilobytes_in_meminfo(const std::string& key) {
     std::getline(file, unit);
   }
   return unlimited;
+}
+
+/// The cores of each rank on this node, and which of them is this rank. Collective.
+std::pair<std::vector<std::vector<int>>, std::size_t> cores_on_node(
+    const Communicator& communicator) {
+  std::ostringstream mine;
+  mine << communicator.node_of(communicator.rank());
+  for (const int core : allowed_cores()) mine << ' ' << core;
+  std::string all;
+  for (const std::string& text : comm::gather_texts(communicator, mine.str())) all += text + '\n';
+  std::istringstream lines(comm::broadcast(communicator, all, 0));
+
+  std::vector<std::vector<int>> cores_of;
+  std::size_t index = 0;
+  std::string line;
+  for (int rank = 0; std::getline(lines, line); ++rank) {
+    std::istringstream numbers(line);
+    int node = 0;
+    numbers >> node;
+    if (node != communicator.node_of(communicator.rank())) continue;
+    if (rank == communicator.rank()) index = cores_of.size();
+    cores_of.emplace_back();
+    for (int core = 0; numbers >> core;) cores_of.back().push_back(core);
+  }
+  return {cores_of, index};
 }
 
 }  // namespace
@@ -64,26 +93,17 @@ int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine)
 }
 
 int default_threads(const Communicator& communicator) {
-  std::ostringstream mine;
-  mine << communicator.node_of(communicator.rank());
-  for (const int core : allowed_cores()) mine << ' ' << core;
-  std::string all;
-  for (const std::string& text : comm::gather_texts(communicator, mine.str())) all += text + '\n';
-  std::istringstream lines(comm::broadcast(communicator, all, 0));
+  if (const auto wanted = environment("OMP_NUM_THREADS"))
+    if (const int threads = std::atoi(wanted->c_str()); threads > 0) return threads;
+  const auto [cores_of, mine] = cores_on_node(communicator);
+  return threads_for(cores_of, mine);
+}
 
-  std::vector<std::vector<int>> cores_of;
-  std::size_t index = 0;
-  std::string line;
-  for (int rank = 0; std::getline(lines, line); ++rank) {
-    std::istringstream numbers(line);
-    int node = 0;
-    numbers >> node;
-    if (node != communicator.node_of(communicator.rank())) continue;
-    if (rank == communicator.rank()) index = cores_of.size();
-    cores_of.emplace_back();
-    for (int core = 0; numbers >> core;) cores_of.back().push_back(core);
-  }
-  return threads_for(cores_of, index);
+int node_cores(const Communicator& communicator) {
+  std::set<int> cores;
+  for (const auto& of_rank : cores_on_node(communicator).first)
+    cores.insert(of_rank.begin(), of_rank.end());
+  return static_cast<int>(cores.size());
 }
 
 NodeMemory node_memory() {

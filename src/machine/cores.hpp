@@ -16,8 +16,12 @@ std::vector<int> allowed_cores();
 /// least 1. `cores_of` lists the ranks of one node, `mine` is an index into it.
 int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine);
 
-/// threads_for() with the facts gathered. Collective.
+/// OMP_NUM_THREADS if it is set (on all ranks or on none), else threads_for() with the facts
+/// gathered. Collective.
 int default_threads(const Communicator& communicator);
+
+/// Cores of this rank's node that its ranks may use. Collective.
+int node_cores(const Communicator& communicator);
 
 struct NodeMemory {
   std::int64_t available_bytes;  ///< before something has to be swapped out or killed

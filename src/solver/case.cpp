@@ -98,13 +98,14 @@ Case make_case(const SolveOptions& options, int ranks) {
   const Extents cells = cells_of(options, info, ranks);
   const NormKind norm = norm_of(options, info);
   const std::int64_t sweeps = options.sweeps.value_or(info.sweeps);
-  if (sweeps < 0) refuse(fmt::format("{} sweeps cannot be done", sweeps));
+  if (sweeps < 0) refuse(fmt::format("{} sweeps cannot be done; use 0 or more", sweeps));
   if (options.norm_every < 1)
     refuse(fmt::format("a norm every {} sweeps cannot be taken; use at least 1",
                        options.norm_every));
   if (options.halo_depth < 1)
     refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
-  if (options.threads < 0) refuse(fmt::format("{} threads cannot be run", options.threads));
+  if (options.threads < 0) 
+    refuse(fmt::format("{} threads cannot be run; use 1 or more", options.threads));
 
   Case result{.problem = &problem,
               .setting = {.cells = cells.values(),
@@ -121,8 +122,7 @@ Case make_case(const SolveOptions& options, int ranks) {
                        .periodic = info.periodic,
                        .process_grid = options.process_grid,
                        .expected_halo = options.halo_depth},
-              .initial = options.initial,
-              .notes = {}};
+              .initial = options.initial};
   if (options.cells_per_rank.axes() > 0 && options.process_grid.axes() == 0) {
     Int3 parts{1, 1, 1};
     parts[cells.axes() - 1] = ranks;

@@ -19,7 +19,6 @@ struct Case {
   std::int64_t halo_depth;
   GridOptions grid;
   std::optional<std::string> initial;
-  std::vector<std::string> notes;
 
   std::int64_t element_bytes() const { return precision == problem::Precision::f32 ? 4 : 8; }
   std::int64_t cells() const {

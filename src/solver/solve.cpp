@@ -154,13 +154,17 @@ void SolveRun::prepare() {
   });
   const ExchangeOptions exchange{
       .neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
-      .widths = std::nullopt,
       .transport = options_.transport};
   exchanges_.emplace(
       std::array{Exchange(communicator_, grid_, {(*levels_)[0]}, exchange),
                  Exchange(communicator_, grid_, {(*levels_)[1]}, exchange)});
   solver::fill_levels(case_, grid_, *levels_, communicator_, sweep_options_.threads);
-  for (const std::string& note : case_.notes) notes_.add(note);
+  const int cores = machine::node_cores(communicator_);
+  const int wanted = communicator_.node_size() * sweep_options_.threads;
+  if (wanted > cores)
+    notes_.add(fmt::format("{} ranks of {} thread(s) share {} core(s) of a node: the times say "
+                           "little",
+                           communicator_.node_size(), sweep_options_.threads, cores));
   for (const std::string& note : (*exchanges_)[0].info().notes) notes_.add(note);
 }
 

@@ -1,6 +1,7 @@
 #include "transport/mpi/mpi.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,7 @@ class MpiChannel final : public Channel {
   }
 
   ~MpiChannel() override {
+    if (in_flight_) abandon();
     for (MPI_Request& request : requests_) MPI_Request_free(&request);
   }
 
@@ -41,6 +43,7 @@ class MpiChannel final : public Channel {
 
   void start(Stream) override {
     if (requests_.empty()) return;
+    in_flight_ = true;
     comm::post(state(), "MPI_Startall", sent_bytes_, [&] {
       return MPI_Startall(static_cast<int>(requests_.size()), requests_.data());
     });
@@ -60,6 +63,7 @@ class MpiChannel final : public Channel {
     if (requests_.empty()) return;
     comm::wait_all(state(), requests_,
                    {.site = "exchange, wait (mpi)", .missing = [this] { return missing(); }});
+    in_flight_ = false;
   }
 
  private:
@@ -84,6 +88,18 @@ class MpiChannel final : public Channel {
                   "MPI_Send_init or MPI_Recv_init");
       at += piece;
     } while (at < count);
+  }
+
+  /// Takes back the receives of messages that have not come, lest they come into memory that is
+  /// no longer there. What goes out may still be read: it stays.
+  void abandon() {
+    const std::size_t receives = receive_requests_of_.back();
+    for (std::size_t r = 0; r < receives; ++r) {
+      int done = 0;
+      MPI_Request_get_status(requests_[r], &done, MPI_STATUS_IGNORE);
+      if (done == 0) MPI_Cancel(&requests_[r]);
+    }
+    comm::keep_for_mpi(std::make_shared<decltype(buffers_)>(std::move(buffers_)));
   }
 
   /// Names the messages that have not come.
@@ -111,6 +127,7 @@ class MpiChannel final : public Channel {
   std::vector<MPI_Request> requests_;              // all receives, then all sends
   std::vector<std::size_t> receive_requests_of_;   // end of each message's receives
   std::int64_t sent_bytes_ = 0;
+  bool in_flight_ = false;
 };
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "transport/shared/shared.hpp"
 
 #include <cstring>
-#include <new>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include <halocline/error.hpp>
 
 #include "comm/gate.hpp"
 
@@ -38,11 +41,17 @@ class Window {
     if (bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(bytes));
     comm::block(state, "MPI_Win_lock_all",
                 [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
-    comm::block(state, "MPI_Barrier", [&] { return MPI_Barrier(state.node()); });
+    meet("plan, open (shared)");
   }
-  // Frees collectively: plans are destroyed in the same order on every rank of a node.
+  // Frees collectively: plans are destroyed in the same order on every rank of a node. A window
+  // that others will not free stays, as MPI_Win_free would wait for them without limit.
   ~Window() {
     if (communicator_.state().others_may_be_gone()) return;
+    try {
+      meet("plan, close (shared)");
+    } catch (const Error&) {
+      return;
+    }
     MPI_Win_unlock_all(window_);
     MPI_Win_free(&window_);
   }
@@ -60,6 +69,14 @@ class Window {
   }
 
  private:
+  /// Waits for the other ranks of the node, within the wait limit.
+  void meet(const char* site) const {
+    comm::State& state = communicator_.state();
+    MPI_Request request = MPI_REQUEST_NULL;
+    comm::check(MPI_Ibarrier(state.node(), &request), "MPI_Ibarrier");
+    comm::wait_all(state, {&request, 1}, {.site = site, .phase = Phase::other, .missing = {}});
+  }
+
   Communicator communicator_;
   std::byte* mine_ = nullptr;
   MPI_Win window_ = MPI_WIN_NULL;
@@ -70,6 +87,7 @@ class SharedChannel final : public Channel {
   SharedChannel(const Communicator& communicator, std::vector<Message> messages)
       : communicator_(communicator),
         messages_(std::move(messages)),
+        tag_(communicator.state().next_tag()),
         places_(lay_out()),
         window_(communicator, window_bytes_) {
     for (const Message& message : messages_) sent_bytes_ += bytes_of(message.send);
@@ -124,22 +142,23 @@ class SharedChannel final : public Channel {
 
   /// Tells each peer where it shall write, and learns the same.
   void connect() {
-    std::vector<Place> theirs(messages_.size());
+    const auto memory = std::make_shared<std::pair<std::vector<Place>, std::vector<Place>>>(
+        places_, std::vector<Place>(messages_.size()));
+    auto& [mine, theirs] = *memory;
     std::vector<MPI_Request> requests;
-    const int tag = state().next_tag();
     const auto place_bytes = static_cast<int>(sizeof(Place));
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       const int peer = messages_[m].peer;
       requests.resize(requests.size() + 2, MPI_REQUEST_NULL);
-      comm::check(MPI_Irecv(&theirs[m], place_bytes, MPI_BYTE, peer, tag, state().all(),
+      comm::check(MPI_Irecv(&theirs[m], place_bytes, MPI_BYTE, peer, tag_, state().all(),
                             &requests[requests.size() - 2]),
                   "MPI_Irecv");
-      comm::check(MPI_Isend(&places_[m], place_bytes, MPI_BYTE, peer, tag, state().all(),
+      comm::check(MPI_Isend(&mine[m], place_bytes, MPI_BYTE, peer, tag_, state().all(),
                             &requests[requests.size() - 1]),
                   "MPI_Isend");
     }
     comm::wait_all(state(), requests,
-                   {.site = "plan, connect", .phase = Phase::other, .missing = {}});
+                   {.site = "plan, connect", .phase = Phase::other, .missing = {}}, memory);
 
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       std::byte* base = window_.of(node_rank_of(messages_[m].peer));
@@ -168,6 +187,8 @@ class SharedChannel final : public Channel {
 
   Communicator communicator_;
   std::vector<Message> messages_;
+  // Taken before anything can fail on some ranks only: all ranks count tags alike.
+  int tag_;
   std::int64_t window_bytes_ = 0;
   std::vector<Place> places_;
   Window window_;

@@ -1,0 +1,32 @@
+# Thin: everything happens in scripts/ and in the CMake presets.
+.PHONY: build demo test lint format install clean
+
+PREFIX ?= $(CURDIR)/install
+
+build:
+	@scripts/setup --for demo
+	@cmake --preset release
+	@cmake --build --preset release
+
+demo:
+	@scripts/setup --for demo
+	@cmake --preset release
+	@cmake --build --preset release --target halocline_cli
+	build/release/bin/halocline solve laplace --cells 256x128 --ranks 2 --verify --output demo.png
+	@echo "The solution: $(CURDIR)/demo.png"
+
+test:
+	@scripts/setup --for test
+	@scripts/test
+
+lint:
+	@scripts/lint --tidy-seconds 0
+
+format:
+	@scripts/format
+
+install: build
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+clean:
+	rm -rf build demo.png

@@ -1,0 +1,75 @@
+# Finds what Halocline stands on. Sets halocline_libraries (linked) and halocline_headers (needed
+# to compile only), and turns HALOCLINE_TESTS from AUTO into ON or OFF.
+
+include(FetchContent)
+
+# Finds a package; if it is not installed, downloads it where HALOCLINE_FETCH allows, and else says
+# what to do. Adds the name to halocline_fetched in the second case.
+macro(halocline_find package git_repository git_tag)
+  find_package(${package} QUIET)
+  if(NOT ${package}_FOUND)
+    if(NOT HALOCLINE_FETCH)
+      message(FATAL_ERROR "${package} is not installed. Run scripts/setup, or give its place with "
+        "-DCMAKE_PREFIX_PATH=..., or let CMake download it with -DHALOCLINE_FETCH=ON.")
+    endif()
+    message(STATUS "${package}: not installed, downloading ${git_tag}")
+    list(APPEND halocline_fetched ${package})
+    FetchContent_Declare(${package} GIT_REPOSITORY ${git_repository} GIT_TAG ${git_tag}
+      GIT_SHALLOW ON)
+    # Linked into ours, so that nothing of theirs needs to be installed.
+    set(build_shared ${BUILD_SHARED_LIBS})
+    set(BUILD_SHARED_LIBS OFF)
+    foreach(option FMT_INSTALL JSON_BuildTests INSTALL_GTEST
+                   HWY_ENABLE_TESTS HWY_ENABLE_EXAMPLES HWY_ENABLE_CONTRIB HWY_ENABLE_INSTALL)
+      set(${option} OFF CACHE INTERNAL "")
+    endforeach()
+    FetchContent_MakeAvailable(${package})
+    set(BUILD_SHARED_LIBS ${build_shared})
+  endif()
+endmacro()
+
+set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+halocline_find(fmt https://github.com/fmtlib/fmt.git 9.1.0)
+halocline_find(nlohmann_json https://github.com/nlohmann/json.git v3.11.2)
+halocline_find(CLI11 https://github.com/CLIUtils/CLI11.git v2.3.2)
+halocline_find(hwy https://github.com/google/highway.git 1.2.0)
+if(NOT TARGET hwy::hwy)
+  add_library(hwy::hwy ALIAS hwy)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+include(cmake/mpi.cmake)
+
+if(HALOCLINE_PORTABLE)
+  include(cmake/portable.cmake)
+else()
+  find_package(PNG REQUIRED)
+  set(halocline_fmt fmt::fmt)
+  set(halocline_openmp OpenMP::OpenMP_CXX)
+endif()
+
+set(halocline_libraries hwy::hwy PNG::PNG ${halocline_openmp} Threads::Threads MPI::MPI_C)
+set(halocline_headers nlohmann_json::nlohmann_json)
+# fmt has code of its own unless it is used as headers only.
+if(halocline_fmt STREQUAL "fmt::fmt")
+  list(APPEND halocline_libraries ${halocline_fmt})
+else()
+  list(APPEND halocline_headers ${halocline_fmt})
+endif()
+
+if(HALOCLINE_TESTS STREQUAL "AUTO")
+  find_package(GTest QUIET)
+  if(PROJECT_IS_TOP_LEVEL AND GTest_FOUND)
+    set(HALOCLINE_TESTS ON)
+  else()
+    set(HALOCLINE_TESTS OFF)
+  endif()
+  if(PROJECT_IS_TOP_LEVEL AND NOT GTest_FOUND)
+    message(STATUS "Tests are not built: no GoogleTest (scripts/setup --for test)")
+  endif()
+elseif(HALOCLINE_TESTS)
+  halocline_find(GTest https://github.com/google/googletest.git release-1.12.1)
+endif()

@@ -1,0 +1,57 @@
+# Flags of everything that is built here. Options of the host compiler are tied to C and CXX, so
+# that another language of the build does not get them.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+# Results are bitwise the same in every configuration, and an installed program runs on every CPU
+# of its architecture.
+if("${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES
+   "-(ffast-math|Ofast|funsafe-math-optimizations|ffp-contract=fast|march=native)")
+  message(FATAL_ERROR "${CMAKE_MATCH_0} would change results or tie the program to this CPU; "
+    "take it out of CFLAGS and CXXFLAGS")
+endif()
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>")
+
+# Line numbers in back traces, at a tenth of the disk that -g takes.
+add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-g1>")
+
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion>")
+# GCC 12 sees an overlap in "text" + std::string (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>")
+endif()
+if(HALOCLINE_WERROR)
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>")
+endif()
+
+# MPI's deprecated C++ classes.
+add_compile_definitions(OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+
+if(HALOCLINE_SANITIZE STREQUAL "address")
+  set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(HALOCLINE_SANITIZE STREQUAL "thread")
+  set(sanitize -fsanitize=thread)
+elseif(HALOCLINE_SANITIZE)
+  message(FATAL_ERROR "HALOCLINE_SANITIZE is '${HALOCLINE_SANITIZE}', not address or thread")
+endif()
+if(HALOCLINE_SANITIZE)
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${sanitize};-fno-omit-frame-pointer>")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(${sanitize})
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+# Build and install folders may be moved. An MPI outside the system's folders stays findable,
+# except in a portable build, whose MPI is that of another machine.
+file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+if(NOT HALOCLINE_PORTABLE)
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()

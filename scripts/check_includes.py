@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: the layers under src/, the public headers, and the few places that may
+see MPI, CUDA, NCCL and the environment. --self-test checks the checker."""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Layer: the layers it stands on. It may include those, and what those may include; `base` is for
+# all. ONLY says that nothing is inherited: top headers only.
+LAYERS = {
+    "base": [],
+    "grid": [],
+    "device": [],
+    "comm": [],
+    "launch": [],
+    "report": [],
+    "problem": [],
+    "field": ["grid", "device"],
+    "machine": ["comm", "device"],
+    "pack": ["field"],
+    "transport": ["device", "comm"],
+    "proof": ["launch", "comm", "transport"],
+    "exchange": ["pack", "transport", "proof", "machine"],
+    "stencil": ["field", "problem"],
+    "files": ["field", "comm"],
+    "solver": ["exchange", "stencil", "files", "report"],
+    "doctor": ["proof", "machine", "exchange", "report"],
+    "bench": ["solver", "doctor"],
+    "cli": ["solver", "doctor", "bench", "report", "launch", "problem", "machine", "comm", "files",
+            "grid", "stencil"],
+}
+ONLY = {"cli"}
+
+# The layer that each public header belongs to; halocline.hpp is the umbrella over all.
+PUBLIC = {
+    "error.hpp": "base",
+    "box.hpp": "base",
+    "version.hpp": "base",
+    "grid.hpp": "grid",
+    "memory.hpp": "device",
+    "stream.hpp": "device",
+    "communicator.hpp": "comm",
+    "mpi.hpp": "comm",
+    "field.hpp": "field",
+    "exchange.hpp": "exchange",
+    "solver.hpp": "solver",
+}
+UMBRELLA = "halocline.hpp"
+
+# Headers of others: (pattern of the name, where it may be included, that place in words).
+RESTRICTED = [
+    (r"mpi\.h", r"src/(comm|transport)/|include/halocline/mpi\.hpp|(tests|bench)/",
+     "src/comm, src/transport, include/halocline/mpi.hpp, tests and bench"),
+    (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/device/cuda/|.*\.cuh?$",
+     "src/device/cuda and .cu, .cuh files"),
+    (r"nccl\.h", r"src/transport/nccl/", "src/transport/nccl"),
+]
+ENVIRONMENT = "src/base/environment.cpp"
+
+SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
+
+
+def reachable(layer):
+    """Returns the layers that `layer` may include."""
+    found = {"base", layer}
+    todo = list(LAYERS[layer])
+    while todo:
+        lower = todo.pop()
+        if lower not in found:
+            found.add(lower)
+            if layer not in ONLY:
+                todo += LAYERS[lower]
+    return found
+
+
+def layer_of(path):
+    """Returns the layer of a path relative to the root; None for what is in no layer."""
+    parts = path.split("/")
+    if parts[0] == "src" and len(parts) > 2:
+        return parts[1]
+    if parts[:2] == ["include", "halocline"]:
+        return PUBLIC.get(parts[2])
+    return None
+
+
+def resolve(root, path, quote, name):
+    """Returns the path, relative to the root, of an included file of ours; None for others'."""
+    if name.startswith("halocline/"):
+        return "include/" + name
+    if quote == "<":
+        return None
+    for folder in [pathlib.PurePosixPath(path).parent, pathlib.PurePosixPath("src")]:
+        target = (root / folder / name).resolve()
+        if target.is_file() and target.is_relative_to(root):
+            return target.relative_to(root).as_posix()
+    return None
+
+
+def check_file(root, path, text):
+    """Yields (line, message) for each violation in a file, and ("edge", from, to) for layers."""
+    layer = layer_of(path)
+    public = path.startswith("include/")
+    in_src = path.startswith("src/")
+    if in_src and path.count("/") > 1 and layer not in LAYERS:
+        yield 1, f"the folder src/{layer} is no layer known to scripts/check_includes.py"
+        return
+    if public and layer is None and path != f"include/halocline/{UMBRELLA}":
+        yield 1, "a public header that belongs to no layer: add it to scripts/check_includes.py"
+        return
+
+    for match in INCLUDE.finditer(text):
+        line = text.count("\n", 0, match.start(2)) + 1
+        quote, name = match.groups()
+        for pattern, allowed, where in RESTRICTED:
+            if re.fullmatch(pattern, name) and not re.match(allowed, path):
+                yield line, f"{name} may be included only in {where}"
+        target = resolve(root, path, quote, name)
+        if target is None:
+            continue
+        if public and not target.startswith("include/"):
+            yield line, f"a public header includes {target}, which is not installed"
+            continue
+        if path.startswith("doors/") and not target.startswith(("include/", "doors/")):
+            yield line, f"doors use public headers only, not {target}"
+            continue
+        if layer is None:
+            continue
+        if target == f"include/halocline/{UMBRELLA}":
+            if layer != "cli":
+                yield line, f"the umbrella {UMBRELLA} is for users; include what is needed"
+            continue
+        lower = layer_of(target)
+        if lower is None or lower == layer:
+            continue
+        yield "edge", layer, lower
+        if lower not in reachable(layer):
+            may = ", ".join(sorted(reachable(layer) - {layer}))
+            yield line, f"{layer} may not include {target} of {lower} (it may include: {may})"
+
+    if (in_src or public) and path != ENVIRONMENT:
+        code = NOT_CODE.sub(lambda found: "\n" * found.group().count("\n"), text)
+        for match in re.finditer(r"\b(secure_)?getenv\b", code):
+            line = code.count("\n", 0, match.start()) + 1
+            yield line, f"the environment is read only in {ENVIRONMENT}"
+
+
+def cycle_in(edges):
+    """Returns layers that include each other in a circle, or an empty list."""
+    def search(node, path):
+        if node in path:
+            return path[path.index(node):] + [node]
+        if node in done:
+            return []
+        for lower in sorted(edges.get(node, ())):
+            found = search(lower, path + [node])
+            if found:
+                return found
+        done.add(node)
+        return []
+
+    done = set()
+    for node in sorted(edges):
+        found = search(node, [])
+        if found:
+            return found
+    return []
+
+
+def check(root):
+    """Returns one line of text per violation."""
+    violations, edges = [], {}
+    for folder in ["include", "src", "doors", "examples", "tests", "bench"]:
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix not in SUFFIXES or not file.is_file():
+                continue
+            path = file.relative_to(root).as_posix()
+            for line, *rest in check_file(root, path, file.read_text(encoding="utf-8")):
+                if line == "edge":
+                    edges.setdefault(rest[0], set()).add(rest[1])
+                else:
+                    violations.append(f"{path}:{line}: {rest[0]}")
+    cycle = cycle_in(edges)
+    if cycle:
+        violations.append("layers include each other in a circle: " + " -> ".join(cycle))
+    return violations
+
+
+def self_test():
+    """Checks one small tree per rule: (files, a part of the one message expected, or None)."""
+    cases = [
+        ({"src/field/a.cpp": '#include "grid/g.hpp"\n#include <halocline/box.hpp>\n',
+          "src/grid/g.hpp": ""}, None),
+        ({"src/exchange/a.cpp": '#include "comm/c.hpp"\n', "src/comm/c.hpp": ""}, None),
+        ({"src/grid/a.cpp": '#include "field/f.hpp"\n', "src/field/f.hpp": ""},
+         "src/grid/a.cpp:1: grid may not include src/field/f.hpp"),
+        ({"src/pack/a.cpp": '\n#include "../transport/t.hpp"\n', "src/transport/t.hpp": ""},
+         "src/pack/a.cpp:2: pack may not include src/transport/t.hpp"),
+        ({"src/transport/a.cpp": '#include "pack/p.hpp"\n', "src/pack/p.hpp": ""},
+         "transport may not include src/pack/p.hpp"),
+        ({"src/grid/a.cpp": "#include <halocline/field.hpp>\n"}, "grid may not include"),
+        ({"src/cli/a.cpp": '#include "pack/p.hpp"\n', "src/pack/p.hpp": ""},
+         "cli may not include src/pack/p.hpp"),
+        ({"include/halocline/grid.hpp": "#include <halocline/field.hpp>\n"},
+         "grid may not include include/halocline/field.hpp"),
+        ({"include/halocline/grid.hpp": '#include "base/b.hpp"\n', "src/base/b.hpp": ""},
+         "which is not installed"),
+        ({"include/halocline/new.hpp": ""}, "belongs to no layer"),
+        ({"src/solver/a.cpp": "#include <halocline/halocline.hpp>\n"}, "umbrella"),
+        ({"src/oddity/a.cpp": ""}, "no layer known"),
+        ({"doors/c/a.cpp": '#include "comm/c.hpp"\n', "src/comm/c.hpp": ""}, "public headers only"),
+        ({"src/field/a.cpp": "#include <mpi.h>\n"}, "mpi.h may be included only in"),
+        ({"src/comm/a.cpp": "#include <mpi.h>\n", "tests/unit/a.cpp": "#include <mpi.h>\n",
+          "include/halocline/mpi.hpp": "#include <mpi.h>\n"}, None),
+        ({"src/pack/a.cpp": "#include <cuda_runtime.h>\n"}, "cuda_runtime.h may be included only"),
+        ({"src/pack/cuda/a.cu": "#include <cuda_runtime.h>\n"}, None),
+        ({"src/transport/mpi/a.cpp": "#include <nccl.h>\n"}, "nccl.h may be included only in"),
+        ({"src/comm/a.cpp": "int x;\n/* a\n */ auto v = std::getenv(name);\n"},
+         "src/comm/a.cpp:3: the environment is read only in"),
+        ({"src/comm/a.cpp": '// getenv\nauto text = "getenv";\n',
+          "src/base/environment.cpp": "auto v = std::getenv(name);\n"}, None),
+    ]
+    wrong = 0
+    for files, expected in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve()
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            found = check(root)
+        if (found == []) if expected is None else (len(found) == 1 and expected in found[0]):
+            continue
+        wrong += 1
+        print(f"expected {expected!r}, found {found} for {files}")
+
+    edges = {"pack": {"field"}, "field": {"grid"}, "grid": {"pack"}}
+    if cycle_in(edges) != ["field", "grid", "pack", "field"] or cycle_in({"a": {"b"}}):
+        wrong += 1
+        print("circles are not found")
+    # The table itself: no circle, and the two that must never meet do not.
+    if cycle_in({layer: set(lower) for layer, lower in LAYERS.items()}):
+        wrong += 1
+        print("the table of layers has a circle")
+    if "transport" in reachable("pack") or "pack" in reachable("transport"):
+        wrong += 1
+        print("pack and transport see each other")
+    return wrong
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return 1 if self_test() else 0
+    if arguments:
+        print("usage: scripts/check_includes.py [--self-test]", file=sys.stderr)
+        return 2
+    violations = check(ROOT)
+    for violation in violations:
+        print(violation)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

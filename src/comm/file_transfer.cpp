@@ -1,0 +1,335 @@
+#include "comm/file_transfer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/checked.hpp"
+#include "comm/collectives.hpp"
+#include "comm/gate.hpp"
+
+namespace halocline::comm {
+namespace {
+
+/// Bytes that a rank reads or writes at once. MEASURE
+constexpr std::int64_t largest_chunk_bytes = std::int64_t{4} << 20;
+
+std::int64_t chunk_bytes(const Communicator& communicator) {
+  return std::min(communicator.options().piece_bytes, largest_chunk_bytes);
+}
+
+/// Elements in a rank's memory.
+struct Row {
+  std::byte* first;
+  std::int64_t cells;
+  std::int64_t stride_bytes;
+};
+
+/// Copies elements of a size known when compiled: a call of memcpy for each would cost more.
+template <std::size_t Bytes>
+void gather_elements(std::byte* to, const Row& row) {
+  for (std::int64_t i = 0; i < row.cells; ++i)
+    std::memcpy(to + i * static_cast<std::int64_t>(Bytes), row.first + i * row.stride_bytes, Bytes);
+}
+
+template <std::size_t Bytes>
+void scatter_elements(const Row& row, const std::byte* from) {
+  for (std::int64_t i = 0; i < row.cells; ++i)
+    std::memcpy(row.first + i * row.stride_bytes, from + i * static_cast<std::int64_t>(Bytes),
+                Bytes);
+}
+
+void gather(std::byte* to, const Row& row, std::int64_t element_bytes) {
+  const auto bytes = static_cast<std::size_t>(element_bytes);
+  if (row.stride_bytes == element_bytes || row.cells == 1) {
+    std::memcpy(to, row.first, static_cast<std::size_t>(row.cells) * bytes);
+  } else if (bytes == 8) {
+    gather_elements<8>(to, row);
+  } else if (bytes == 4) {
+    gather_elements<4>(to, row);
+  } else {
+    for (std::int64_t i = 0; i < row.cells; ++i)
+      std::memcpy(to + i * element_bytes, row.first + i * row.stride_bytes, bytes);
+  }
+}
+
+void scatter(const Row& row, const std::byte* from, std::int64_t element_bytes) {
+  const auto bytes = static_cast<std::size_t>(element_bytes);
+  if (row.stride_bytes == element_bytes || row.cells == 1) {
+    std::memcpy(row.first, from, static_cast<std::size_t>(row.cells) * bytes);
+  } else if (bytes == 8) {
+    scatter_elements<8>(row, from);
+  } else if (bytes == 4) {
+    scatter_elements<4>(row, from);
+  } else {
+    for (std::int64_t i = 0; i < row.cells; ++i)
+      std::memcpy(row.first + i * row.stride_bytes, from + i * element_bytes, bytes);
+  }
+}
+
+}  // namespace
+
+FileTransfer::FileTransfer(const Communicator& communicator, const ArrayInFile& array,
+                           const PartInMemory& part, std::string file)
+    : communicator_(communicator),
+      array_(array),
+      part_(part),
+      file_(std::move(file)),
+      rounds_(array, communicator.size(), chunk_bytes(communicator)),
+      tag_(communicator.state().next_tag()) {
+  together(communicator, [&] { allocate(); });
+  gather_boxes();
+  const int ranks = communicator.size();
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!Box{{}, array.cells}.contains(boxes_[static_cast<std::size_t>(rank)]))
+      throw Error(ErrorKind::internal,
+                  fmt::format("'{}': the cells of rank {} are not all in the array", file_, rank));
+  for (int step = 1; step < ranks; ++step)
+    other_ranks_.push_back((communicator.rank() + step) % ranks);
+}
+
+void FileTransfer::allocate() {
+  // A last element may reach beyond its chunk.
+  const std::int64_t bytes =
+      std::min(array_.bytes(), chunk_bytes(communicator_) + array_.element_bytes);
+  for (auto* memory :
+       {&buffers_->chunk, &buffers_->incoming.memory, &buffers_->outgoing.memory})
+    memory->resize(static_cast<std::size_t>(bytes));
+}
+
+void FileTransfer::gather_boxes() {
+  using Corners = std::array<std::int64_t, 6>;
+  struct Values {
+    Corners mine;
+    std::vector<Corners> all;
+  };
+  State& state = communicator_.state();
+  const Int3 lower = part_.box.lower, upper = part_.box.upper;
+  const auto values =
+      std::make_shared<Values>(Values{{lower.x, lower.y, lower.z, upper.x, upper.y, upper.z},
+                                      std::vector<Corners>(static_cast<std::size_t>(state.size()))});
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(values->mine.data(), 6, MPI_INT64_T, values->all.data(), 6, MPI_INT64_T,
+                       state.all(), &request),
+        "MPI_Iallgather");
+  wait_all(state, {&request, 1}, {.site = "file, boxes", .phase = Phase::other, .missing = {}},
+           values);
+  for (const Corners& c : values->all) boxes_.push_back({{c[0], c[1], c[2]}, {c[3], c[4], c[5]}});
+}
+
+std::int64_t FileTransfer::offset_bytes(std::int64_t round) const {
+  return array_.offset_bytes +
+         rounds_.range(communicator_.rank(), round).begin * array_.element_bytes;
+}
+
+std::span<std::byte> FileTransfer::chunk(std::int64_t round) {
+  const CellRange range = rounds_.range(communicator_.rank(), round);
+  return std::span(buffers_->chunk)
+      .first(static_cast<std::size_t>(range.cells() * array_.element_bytes));
+}
+
+std::int64_t FileTransfer::cells_held() const {
+  std::int64_t cells = 0;
+  for (const Box& box : boxes_) cells += box.cells();
+  return cells;
+}
+
+void FileTransfer::collect(std::int64_t round) {
+  try {
+    collect_at_once(round);
+  } catch (...) {
+    keep_for_mpi(buffers_);
+    throw;
+  }
+}
+
+void FileTransfer::distribute(std::int64_t round) {
+  try {
+    distribute_at_once(round);
+  } catch (...) {
+    keep_for_mpi(buffers_);
+    throw;
+  }
+}
+
+// Every rank posts what it is to receive in a round before it waits for anything in that round,
+// so the rank that is furthest behind can always go on.
+void FileTransfer::collect_at_once(std::int64_t round) {
+  const CellRange range = rounds_.range(communicator_.rank(), round);
+  make_room(buffers_->incoming, range);
+  for (const int holder : other_ranks_) post_receive(holder, bytes_of(holder, range));
+  send_cells(round);
+  place_in_chunk(range);
+  wait(buffers_->outgoing);
+  clear(buffers_->outgoing);
+}
+
+void FileTransfer::send_cells(std::int64_t round) {
+  Mail& mail = buffers_->outgoing;
+  for (const int keeper : other_ranks_) {
+    const CellRange range = rounds_.range(keeper, round);
+    const std::int64_t bytes = bytes_of(communicator_.rank(), range);
+    if (bytes == 0) continue;
+    if (!has_room(mail, bytes)) {
+      wait(mail);
+      clear(mail);
+    }
+    const Message message = add(mail, keeper, bytes);
+    std::byte* to = message.bytes.data();
+    for_each_row(array_.cells, part_.box, range,
+                 [&](const Int3& start, std::int64_t cells, std::int64_t) {
+                   gather(to, {in_memory(start), cells, part_.stride_bytes.x},
+                          array_.element_bytes);
+                   to += cells * array_.element_bytes;
+                 });
+    post_send(message);
+  }
+}
+
+void FileTransfer::place_in_chunk(CellRange range) {
+  const std::int64_t element = array_.element_bytes;
+  std::byte* const chunk = buffers_->chunk.data();
+  for_each_row(array_.cells, part_.box, range,
+               [&](const Int3& start, std::int64_t cells, std::int64_t at) {
+                 gather(chunk + at * element, {in_memory(start), cells, part_.stride_bytes.x},
+                        element);
+               });
+  wait(buffers_->incoming);
+  for (const Message& message : buffers_->incoming.messages) {
+    const std::byte* from = message.bytes.data();
+    for_each_row(array_.cells, boxes_[static_cast<std::size_t>(message.peer)], range,
+                 [&](const Int3&, std::int64_t cells, std::int64_t at) {
+                   std::memcpy(chunk + at * element, from, static_cast<std::size_t>(cells * element));
+                   from += cells * element;
+                 });
+  }
+  clear(buffers_->incoming);
+}
+
+void FileTransfer::distribute_at_once(std::int64_t round) {
+  const CellRange range = rounds_.range(communicator_.rank(), round);
+  send_chunk(range);
+  for_each_row(array_.cells, part_.box, range,
+               [&](const Int3& start, std::int64_t cells, std::int64_t at) {
+                 scatter({in_memory(start), cells, part_.stride_bytes.x},
+                         buffers_->chunk.data() + at * array_.element_bytes, array_.element_bytes);
+               });
+  for (const int keeper : other_ranks_) {
+    const std::int64_t bytes = bytes_of(communicator_.rank(), rounds_.range(keeper, round));
+    if (!has_room(buffers_->incoming, bytes)) place_in_memory(round);
+    post_receive(keeper, bytes);
+  }
+  place_in_memory(round);
+  wait(buffers_->outgoing);
+  clear(buffers_->outgoing);
+}
+
+void FileTransfer::send_chunk(CellRange range) {
+  const std::int64_t element = array_.element_bytes;
+  make_room(buffers_->outgoing, range);
+  for (const int holder : other_ranks_) {
+    const std::int64_t bytes = bytes_of(holder, range);
+    if (bytes == 0) continue;
+    const Message message = add(buffers_->outgoing, holder, bytes);
+    std::byte* to = message.bytes.data();
+    for_each_row(array_.cells, boxes_[static_cast<std::size_t>(holder)], range,
+                 [&](const Int3&, std::int64_t cells, std::int64_t at) {
+                   std::memcpy(to, buffers_->chunk.data() + at * element,
+                               static_cast<std::size_t>(cells * element));
+                   to += cells * element;
+                 });
+    post_send(message);
+  }
+}
+
+void FileTransfer::place_in_memory(std::int64_t round) {
+  wait(buffers_->incoming);
+  for (const Message& message : buffers_->incoming.messages) {
+    const std::byte* from = message.bytes.data();
+    for_each_row(array_.cells, part_.box, rounds_.range(message.peer, round),
+                 [&](const Int3& start, std::int64_t cells, std::int64_t) {
+                   scatter({in_memory(start), cells, part_.stride_bytes.x}, from,
+                           array_.element_bytes);
+                   from += cells * array_.element_bytes;
+                 });
+  }
+  clear(buffers_->incoming);
+}
+
+std::int64_t FileTransfer::bytes_of(int holder, CellRange range) const {
+  return cells_in(array_.cells, boxes_[static_cast<std::size_t>(holder)], range) *
+         array_.element_bytes;
+}
+
+std::byte* FileTransfer::in_memory(const Int3& cell) const {
+  const Int3 at = cell - part_.box.lower, &stride = part_.stride_bytes;
+  return part_.first + at.x * stride.x + at.y * stride.y + at.z * stride.z;
+}
+
+void FileTransfer::make_room(Mail& mail, CellRange range) const {
+  std::int64_t bytes = 0;
+  for (const int holder : other_ranks_) bytes += bytes_of(holder, range);
+  if (mail.memory.size() < static_cast<std::size_t>(bytes))
+    mail.memory.resize(static_cast<std::size_t>(bytes));
+}
+
+bool FileTransfer::has_room(const Mail& mail, std::int64_t bytes) const {
+  return mail.used + static_cast<std::size_t>(bytes) <= mail.memory.size();
+}
+
+FileTransfer::Message FileTransfer::add(Mail& mail, int peer, std::int64_t bytes) const {
+  const auto size = static_cast<std::size_t>(bytes);
+  mail.messages.push_back({peer, {mail.memory.data() + mail.used, size}});
+  mail.used += size;
+  return mail.messages.back();
+}
+
+void FileTransfer::post_receive(int peer, std::int64_t bytes) {
+  if (bytes == 0) return;
+  Mail& mail = buffers_->incoming;
+  const Message message = add(mail, peer, bytes);
+  mail.requests.push_back(MPI_REQUEST_NULL);
+  State& state = communicator_.state();
+  post(state, mail.site, bytes, [&] {
+    return MPI_Irecv(message.bytes.data(), checked_cast<int>(bytes), MPI_BYTE, peer, tag_,
+                     state.all(), &mail.requests.back());
+  });
+}
+
+// Synchronous: a rank with little to give must not run ahead of those who write, for MPI would
+// have to store its messages of all the rounds to come.
+void FileTransfer::post_send(const Message& message) {
+  Mail& mail = buffers_->outgoing;
+  mail.requests.push_back(MPI_REQUEST_NULL);
+  State& state = communicator_.state();
+  post(state, mail.site, static_cast<std::int64_t>(message.bytes.size()), [&] {
+    return MPI_Issend(message.bytes.data(), checked_cast<int>(message.bytes.size()), MPI_BYTE,
+                      message.peer, tag_, state.all(), &mail.requests.back());
+  });
+}
+
+void FileTransfer::wait(Mail& mail) {
+  const auto missing = [&] {
+    for (std::size_t m = 0; m < mail.requests.size(); ++m) {
+      int done = 0;
+      MPI_Request_get_status(mail.requests[m], &done, MPI_STATUS_IGNORE);
+      if (done == 0) return fmt::format("rank {} (cells of '{}')", mail.messages[m].peer, file_);
+    }
+    return std::string("the other ranks");
+  };
+  wait_all(communicator_.state(), mail.requests,
+           {.site = mail.site, .phase = Phase::other, .missing = missing});
+}
+
+void FileTransfer::clear(Mail& mail) {
+  mail.used = 0;
+  mail.messages.clear();
+  mail.requests.clear();
+}
+
+}  // namespace halocline::comm

@@ -1,0 +1,148 @@
+#include "files/picture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "comm/collectives.hpp"
+#include "files/png.hpp"
+#include "files/scalar_field.hpp"
+
+namespace halocline::files {
+namespace {
+
+/// More than these along an axis the PNG writer would average.
+constexpr std::int64_t most_samples = 1024;
+
+/// Every `step`-th cell along an axis, in the middle of those that it stands for.
+struct SampledAxis {
+  std::int64_t cells;
+  std::int64_t step;
+
+  std::int64_t count() const { return (cells + step - 1) / step; }
+  std::int64_t cell(std::int64_t sample) const {
+    return std::min(sample * step + step / 2, cells - 1);
+  }
+  /// How many samples lie before `cell`.
+  std::int64_t before(std::int64_t cell) const {
+    if (cell >= cells) return count();
+    return std::max<std::int64_t>(0, (cell - step / 2 + step - 1) / step);
+  }
+};
+
+/// The samples of a plane, x and y being counted in samples and z in cells.
+class SampledPlane {
+ public:
+  explicit SampledPlane(const Grid& grid)
+      : axes_(grid.axes()), z_(grid.cells().values().z / 2) {
+    const Int3& cells = grid.cells().values();
+    const std::int64_t step = (std::max(cells.x, cells.y) + most_samples - 1) / most_samples;
+    x_ = {cells.x, step};
+    y_ = {cells.y, step};
+  }
+
+  std::int64_t width() const { return x_.count(); }
+  std::int64_t height() const { return y_.count(); }
+
+  /// The samples among `cells`, which lie next to each other.
+  Box among(const Box& cells) const {
+    if (z_ < cells.lower.z || z_ >= cells.upper.z) return {};
+    return {{x_.before(cells.lower.x), y_.before(cells.lower.y), z_},
+            {x_.before(cells.upper.x), y_.before(cells.upper.y), z_ + 1}};
+  }
+
+  Int3 cell(std::int64_t x, std::int64_t y) const { return {x_.cell(x), y_.cell(y), z_}; }
+
+  /// Says what of the field is shown; empty if all is.
+  std::string description() const {
+    std::string text;
+    if (axes_ == 3) text += fmt::format(", z = {}", z_);
+    if (x_.step == 1) return text;
+    return text + (axes_ == 1 ? fmt::format(", one cell in {}", x_.step)
+                              : fmt::format(", one cell in {0} x {0}", x_.step));
+  }
+
+ private:
+  int axes_;
+  std::int64_t z_;
+  SampledAxis x_{}, y_{};
+};
+
+double value_at(const FieldStorage& field, const Int3& cell) {
+  const Int3 at = cell - field.shape().owned.lower;
+  const Strides& stride = field.strides();
+  const std::byte* bytes =
+      field.first_owned() +
+      (at.x * stride.x + at.y * stride.y + at.z * stride.z) * field.shape().element_bytes;
+  if (field.shape().element_bytes == sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  double value = 0;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+std::vector<double> sample(const FieldStorage& field, const SampledPlane& plane) {
+  const Box box = plane.among(field.shape().owned);
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(box.cells()));
+  for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
+    for (std::int64_t x = box.lower.x; x < box.upper.x; ++x)
+      values.push_back(value_at(field, plane.cell(x, y)));
+  return values;
+}
+
+/// Copies the samples of `box` to their places in the picture.
+void place(std::vector<double>& picture, const SampledPlane& plane, const Box& box,
+           std::span<const double> values) {
+  const Int3 extent = box.extent();
+  for (std::int64_t y = 0; y < extent.y; ++y)
+    std::copy_n(values.begin() + y * extent.x, extent.x,
+                picture.begin() + (box.lower.y + y) * plane.width() + box.lower.x);
+}
+
+/// Brings the samples of all ranks to rank 0.
+std::vector<double> gather(const Communicator& communicator, const Grid& grid,
+                           const SampledPlane& plane, std::span<const double> mine) {
+  std::vector<double> picture;
+  if (communicator.rank() != 0) {
+    comm::send(communicator, 0, std::as_bytes(mine));
+    return picture;
+  }
+  picture.resize(static_cast<std::size_t>(plane.width() * plane.height()));
+  place(picture, plane, plane.among(grid.owned()), mine);
+  for (int rank = 1; rank < communicator.size(); ++rank) {
+    const Box box = plane.among(grid.owned(rank));
+    std::vector<double> values(static_cast<std::size_t>(box.cells()));
+    comm::receive(communicator, rank, std::as_writable_bytes(std::span(values)));
+    place(picture, plane, box, values);
+  }
+  return picture;
+}
+
+}  // namespace
+
+void write_picture(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
+                   const std::string& path, const std::string& title) {
+  const SampledPlane plane(grid);
+  std::vector<double> mine;
+  comm::together(communicator, [&] {
+    require_scalar(grid, field);
+    mine = sample(field, plane);
+  });
+  const std::vector<double> values = gather(communicator, grid, plane, mine);
+  comm::on_first_rank(communicator, [&] {
+    write_png(path, {.width = plane.width(),
+                     .height = plane.height(),
+                     .values = values,
+                     .title = title + plane.description()});
+  });
+}
+
+}  // namespace halocline::files

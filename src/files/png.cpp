@@ -1,0 +1,268 @@
+#include "files/png.hpp"
+
+#include <png.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include <halocline/error.hpp>
+
+#include "files/canvas.hpp"
+#include "files/temporary_file.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr Colour paper{255, 255, 255};
+constexpr Colour ink{34, 34, 34};
+constexpr Colour faint_ink{110, 110, 110};
+
+// All in pixels.
+constexpr int margin = 16;
+constexpr int gap = 8;
+constexpr int line_height = 24;
+constexpr int bar_width = 20;
+constexpr int tick_length = 6;
+constexpr int largest_cell = 96;
+constexpr int aimed_plot_size = 768;
+constexpr int largest_plot_size = 1024;
+constexpr int smallest_plot_size = 64;
+constexpr std::size_t longest_title = 80;  // characters
+
+/// How the cells along one axis become pixels.
+struct Axis {
+  std::int64_t cells = 0;
+  int pixels = 0;
+
+  /// First cell shown by `pixel`; that of the next pixel ends its share, which is never empty.
+  std::int64_t first_cell(std::int64_t pixel) const { return pixel * cells / pixels; }
+  std::int64_t end_cell(std::int64_t pixel) const {
+    return std::max(first_cell(pixel + 1), first_cell(pixel) + 1);
+  }
+};
+
+Axis axis_of(std::int64_t cells, std::int64_t cells_of_longer_axis) {
+  std::int64_t pixels = 0;
+  if (cells_of_longer_axis > largest_plot_size) {
+    const std::int64_t share = (cells_of_longer_axis + largest_plot_size - 1) / largest_plot_size;
+    pixels = (cells + share - 1) / share;
+  } else {
+    pixels =
+        cells * std::clamp<std::int64_t>(aimed_plot_size / cells_of_longer_axis, 1, largest_cell);
+  }
+  if (pixels < smallest_plot_size) {
+    // A whole number of pixels for each cell, or of cells for each pixel.
+    pixels = cells <= smallest_plot_size ? cells * ((smallest_plot_size + cells - 1) / cells)
+                                         : cells / (cells / smallest_plot_size);
+  }
+  return {cells, static_cast<int>(pixels)};
+}
+
+/// Returns the mean of a block of cells; it is not finite if one of them is not.
+double mean_of(const Picture& picture, std::array<std::int64_t, 2> xs,
+               std::array<std::int64_t, 2> ys) {
+  // Weighted before they are added: a sum of large values might overflow.
+  const double weight = 1 / static_cast<double>((xs[1] - xs[0]) * (ys[1] - ys[0]));
+  double mean = 0;
+  for (std::int64_t y = ys[0]; y < ys[1]; ++y)
+    for (std::int64_t x = xs[0]; x < xs[1]; ++x)
+      mean += weight * picture.values[static_cast<std::size_t>(y * picture.width + x)];
+  return mean;
+}
+
+/// Returns the middle of a range, with no digits that are mere rounding noise beside its ends.
+double middle_of(const ValueRange& range) {
+  const double middle = range.min / 2 + range.max / 2;
+  const double noise = 1e-4 * std::max(std::fabs(range.min), std::fabs(range.max));
+  return std::fabs(middle) < noise ? 0 : middle;
+}
+
+/// Writes the ends and the middle of a range with as many digits as tell them apart.
+std::array<std::string, 3> tick_labels(const ValueRange& range) {
+  std::array<std::string, 3> labels;
+  for (int digits = 4; digits <= 17; ++digits) {
+    labels = {fmt::format("{:.{}g}", range.min, digits),
+              fmt::format("{:.{}g}", middle_of(range), digits),
+              fmt::format("{:.{}g}", range.max, digits)};
+    if (labels[0] != labels[1] && labels[1] != labels[2]) break;
+  }
+  return labels;
+}
+
+std::string stretch_of(const Axis& x, const Axis& y) {
+  const double x_scale = x.pixels / static_cast<double>(x.cells);
+  const double y_scale = y.pixels / static_cast<double>(y.cells);
+  const double ratio = std::max(x_scale, y_scale) / std::min(x_scale, y_scale);
+  if (ratio < 1.1) return "";
+  return fmt::format(", {} stretched {:.3g} times", x_scale > y_scale ? "x" : "y", ratio);
+}
+
+/// Draws one picture: measures first, then paints.
+class Drawing {
+ public:
+  explicit Drawing(const Picture& picture)
+      : picture_(picture),
+        x_(axis_of(picture.width, std::max(picture.width, picture.height))),
+        y_(axis_of(picture.height, std::max(picture.width, picture.height))),
+        range_(picture.range.value_or(range_of(picture.values))),
+        labels_(tick_labels(range_)),
+        title_(picture.title.substr(0, longest_title)),
+        subtitle_(
+            fmt::format("{} x {} cells{}", picture.width, picture.height, stretch_of(x_, y_))),
+        not_finite_(std::count_if(picture.values.begin(), picture.values.end(),
+                                  [](double value) { return !std::isfinite(value); })) {
+    place();
+  }
+
+  Canvas paint() const {
+    Canvas canvas(width_, height_, paper);
+    canvas.write(margin, margin, title_, ink);
+    paint_subtitle(canvas);
+    paint_cells(canvas);
+    paint_axes(canvas);
+    paint_bar(canvas);
+    return canvas;
+  }
+
+ private:
+  std::string not_finite_text() const {
+    return fmt::format("not finite: {} cell{}", not_finite_, not_finite_ == 1 ? "" : "s");
+  }
+
+  bool is_constant() const { return !(range_.max > range_.min); }
+
+  void place() {
+    top_of_subtitle_ = title_.empty() ? margin : margin + line_height;
+    plot_.top = top_of_subtitle_ + line_height + gap;
+    plot_.left = margin + std::max(text_width("0"), text_width(fmt::format("{}", y_.cells))) + gap;
+    plot_.width = x_.pixels;
+    plot_.height = y_.pixels;
+    bar_ = {plot_.right() + 2 * margin, plot_.top, bar_width, plot_.height};
+
+    int label_width = 0;
+    for (const std::string& label : labels_) label_width = std::max(label_width, text_width(label));
+    int subtitle_width = text_width(subtitle_);
+    if (not_finite_ > 0) subtitle_width += 4 * gap + text_height + text_width(not_finite_text());
+    width_ = std::max({bar_.right() + tick_length + gap + label_width, margin + text_width(title_),
+                       margin + subtitle_width}) +
+             margin;
+    height_ = plot_.bottom() + gap + text_height + margin;
+  }
+
+  void paint_subtitle(Canvas& canvas) const {
+    canvas.write(margin, top_of_subtitle_, subtitle_, faint_ink);
+    if (not_finite_ == 0) return;
+    const int left = margin + text_width(subtitle_) + 3 * gap;
+    canvas.fill({left, top_of_subtitle_, text_height, text_height}, not_finite_colour);
+    canvas.write(left + text_height + gap, top_of_subtitle_, not_finite_text(), ink);
+  }
+
+  static void frame(Canvas& canvas, const Rectangle& box) {
+    canvas.fill({box.left - 1, box.top - 1, box.width + 2, box.height + 2}, ink);
+  }
+
+  void paint_cells(Canvas& canvas) const {
+    frame(canvas, plot_);
+    for (int j = 0; j < y_.pixels; ++j) {
+      if (j > 0 && y_.first_cell(j) == y_.first_cell(j - 1)) continue;  // painted already
+      int rows = 1;
+      while (j + rows < y_.pixels && y_.first_cell(j + rows) == y_.first_cell(j)) ++rows;
+      for (int i = 0; i < x_.pixels; ++i) {
+        const double value = mean_of(picture_, {x_.first_cell(i), x_.end_cell(i)},
+                                     {y_.first_cell(j), y_.end_cell(j)});
+        canvas.fill({plot_.left + i, plot_.bottom() - j - rows, 1, rows}, colour_of(value, range_));
+      }
+    }
+  }
+
+  void paint_axes(Canvas& canvas) const {
+    const std::string nx = fmt::format("{}", x_.cells);
+    const std::string ny = fmt::format("{}", y_.cells);
+    const int below = plot_.bottom() + gap;
+    canvas.write(plot_.left, below, "0", faint_ink);
+    canvas.write(plot_.right() - text_width(nx), below, nx, faint_ink);
+    if (text_width("0") + text_width(nx) + 3 * text_advance <= plot_.width)
+      canvas.write(plot_.left + (plot_.width - text_width("x")) / 2, below, "x", ink);
+
+    const auto beside = [&](int top, const std::string& text, Colour colour) {
+      canvas.write(plot_.left - gap - text_width(text), top, text, colour);
+    };
+    beside(plot_.bottom() - text_height, "0", faint_ink);
+    beside(plot_.top + (plot_.height - text_height) / 2, "y", ink);
+    beside(plot_.top, ny, faint_ink);
+  }
+
+  void paint_bar(Canvas& canvas) const {
+    frame(canvas, bar_);
+    for (int j = 0; j < bar_.height; ++j) {
+      const double share = (j + 0.5) / bar_.height;
+      const double value = range_.min * (1 - share) + range_.max * share;
+      canvas.fill({bar_.left, bar_.bottom() - 1 - j, bar_.width, 1}, colour_of(value, range_));
+    }
+    for (const int tick : is_constant() ? std::vector<int>{1} : std::vector<int>{0, 1, 2}) {
+      const int y = bar_.bottom() - tick * (bar_.height - 1) / 2 - 1;
+      const int top = std::clamp(y - text_height / 2, bar_.top, bar_.bottom() - text_height);
+      canvas.fill({bar_.right() + 1, y, tick_length, 1}, ink);
+      canvas.write(bar_.right() + tick_length + gap, top, labels_[static_cast<std::size_t>(tick)],
+                   ink);
+    }
+  }
+
+  const Picture& picture_;
+  Axis x_;
+  Axis y_;
+  ValueRange range_;
+  std::array<std::string, 3> labels_;
+  std::string title_;
+  std::string subtitle_;
+  std::int64_t not_finite_;
+  int top_of_subtitle_ = 0;
+  Rectangle plot_;
+  Rectangle bar_;
+  int width_ = 0;
+  int height_ = 0;
+};
+
+void check(const Picture& picture) {
+  if (picture.width <= 0 || picture.height <= 0 ||
+      picture.values.size() / static_cast<std::size_t>(picture.width) !=
+          static_cast<std::size_t>(picture.height) ||
+      picture.values.size() % static_cast<std::size_t>(picture.width) != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("a picture of {} x {} cells cannot show {} values", picture.width,
+                            picture.height, picture.values.size()));
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_png(const Picture& picture) {
+  check(picture);
+  const Canvas canvas = Drawing(picture).paint();
+
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(canvas.width());
+  image.height = static_cast<png_uint_32>(canvas.height());
+  image.format = PNG_FORMAT_RGB;
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::vector<std::byte> file(bytes);
+  if (!png_image_write_to_memory(&image, file.data(), &bytes, 0, canvas.pixels().data(), 0,
+                                 nullptr))
+    throw Error(ErrorKind::internal, fmt::format("libpng cannot encode a picture of {} x {}: {}",
+                                                 canvas.width(), canvas.height(), image.message));
+  file.resize(bytes);
+  return file;
+}
+
+void write_png(const std::string& path, const Picture& picture) {
+  const std::vector<std::byte> bytes = encode_png(picture);
+  TemporaryFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace halocline

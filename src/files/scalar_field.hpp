@@ -1,0 +1,13 @@
+#pragma once
+// What files can hold: one number per cell.
+
+#include <halocline/field.hpp>
+#include <halocline/grid.hpp>
+
+namespace halocline::files {
+
+/// Throws usage unless `field` has one component of 4 or 8 bytes, in memory that the host can
+/// read, on the cells that `grid` gives this rank.
+void require_scalar(const Grid& grid, const FieldStorage& field);
+
+}  // namespace halocline::files

@@ -1,0 +1,133 @@
+#include "launch/child.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline {
+namespace {
+
+constexpr int lowest_descriptor = 3;
+
+[[noreturn]] void fail_pipe(int error) {
+  throw Error(ErrorKind::resource, fmt::format("cannot make a pipe for a job: {}",
+                                               std::generic_category().message(error)));
+}
+
+/// Moves a descriptor out of the way of 0, 1 and 2, which are free if this process was started
+/// with a closed stream.
+Descriptor above_standard_streams(Descriptor descriptor) {
+  if (descriptor.get() >= lowest_descriptor) return descriptor;
+  const int moved = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, lowest_descriptor);
+  if (moved < 0) fail_pipe(errno);
+  return Descriptor(moved);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// What the child needs between fork and exec.
+struct Launchpad {
+  const Program& program;
+  char* const* arguments;
+  char* const* environment;
+  pid_t parent;
+  int failure_pipe;
+  const sigset_t& mask;
+};
+
+/// Turns the child into the program, or reports the errno. Async-signal-safe calls only.
+[[noreturn]] void become(const Launchpad& pad) {
+  const Program& program = pad.program;
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != pad.parent) ::_exit(127);  // it died before we asked to be told
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  const bool wired = nothing >= 0 && ::dup2(nothing, 0) >= 0 &&
+                     (program.out < 0 || ::dup2(program.out, 1) >= 0) &&
+                     (program.err < 0 || ::dup2(program.err, 2) >= 0);
+  if (wired) {
+    if (nothing > 2) ::close(nothing);
+    for (const int signal : program.default_signals) ::signal(signal, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &pad.mask, nullptr);
+    ::execve(program.path.c_str(), pad.arguments, pad.environment);
+  }
+  const int error = errno;
+  [[maybe_unused]] const ssize_t told = ::write(pad.failure_pipe, &error, sizeof error);
+  ::_exit(127);
+}
+
+/// Waits for the exec, which closes the pipe, or for the errno that it failed with.
+int read_failure(int descriptor) {
+  int error = 0;
+  ssize_t got = 0;
+  do got = ::read(descriptor, &error, sizeof error);
+  while (got < 0 && errno == EINTR);
+  return got == sizeof error ? error : 0;
+}
+
+void reap(pid_t child) {
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    reset();
+    value_ = std::exchange(other.value_, -1);
+  }
+  return *this;
+}
+
+void Descriptor::reset() {
+  if (value_ >= 0) ::close(value_);
+  value_ = -1;
+}
+
+Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_pipe(errno);
+  Descriptor read(ends[0]);
+  Descriptor write(ends[1]);
+  return {above_standard_streams(std::move(read)), above_standard_streams(std::move(write))};
+}
+
+std::pair<pid_t, int> start(const Program& program) {
+  Pipe failure = make_pipe();
+  const std::vector<char*> arguments = pointers_to(program.arguments);
+  const std::vector<char*> environment = pointers_to(program.environment);
+  const pid_t parent = ::getpid();
+
+  // No handler of ours may run in the child.
+  sigset_t all, mask;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &mask);
+  const pid_t child = ::fork();
+  if (child == 0)
+    become({program, arguments.data(), environment.data(), parent, failure.write.get(), mask});
+  const int fork_error = child < 0 ? errno : 0;
+  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  if (child < 0) return {child, fork_error};
+
+  ::setpgid(child, child);  // whoever of the two comes first
+  failure.write.reset();
+  const int exec_error = read_failure(failure.read.get());
+  if (exec_error != 0) reap(child);
+  return {child, exec_error};
+}
+
+}  // namespace halocline

@@ -1,0 +1,27 @@
+#pragma once
+// Are we already one rank of a job?
+
+#include <optional>
+#include <string>
+
+#include "launch/variables.hpp"
+
+namespace halocline {
+
+/// Tells set by launchers in every rank's environment. No variable gives a number that is not
+/// there: PALS, for one, need not tell the size.
+struct Launched {
+  std::string launcher;     ///< "mpirun", "mpiexec", "srun", ...
+  std::optional<int> size;  ///< ranks in the job
+  std::optional<int> rank;
+};
+
+/// Set by job_variables() for the ranks of our own jobs: whatever the launcher, they start no job
+/// of their own. Its value is the number of ranks.
+inline constexpr const char* launched_variable = "HALOCLINE_LAUNCHED";
+
+/// Finds the launcher that started this process, if one did. A shell inside a Slurm allocation
+/// (salloc, sbatch, srun --pty) counts as started by nobody, although Slurm's variables are there.
+std::optional<Launched> launched_by(const Variables& variables);
+
+}  // namespace halocline

@@ -1,0 +1,237 @@
+#include "launch/launcher.hpp"
+
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "launch/job.hpp"
+#include "launch/launched.hpp"
+
+namespace halocline {
+namespace {
+
+std::string name_of(MpiFamily family) {
+  return family == MpiFamily::open_mpi ? "Open MPI" : "MPICH";
+}
+
+/// Names as Debian, Red Hat and the makers install them, the telling ones first.
+std::vector<std::string> usual_names(MpiFamily family) {
+  if (family == MpiFamily::open_mpi) return {"mpirun.openmpi", "mpirun", "mpiexec"};
+  return {"mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich", "mpiexec", "mpirun"};
+}
+
+std::optional<LauncherKind> kind_by_name(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  if (name == "srun") return LauncherKind::srun;
+  for (const char* ours : {"mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun"})
+    if (name == ours) return LauncherKind::open_mpi;
+  for (const char* ours : {"mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich"})
+    if (name == ours) return LauncherKind::hydra;
+  return std::nullopt;
+}
+
+std::string version_text(const std::string& path) {
+  JobOptions options;
+  options.output = JobOutput::capture;
+  options.time_limit = std::chrono::seconds(10);
+  const JobEnd end = run_job({path, "--version"}, {}, options);
+  return end.out + end.err;
+}
+
+std::optional<LauncherKind> kind_by_version(const std::string& text) {
+  const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
+  if (says("Open MPI") || says("OpenRTE") || says("PRRTE") || says("prte"))
+    return LauncherKind::open_mpi;
+  if (says("HYDRA") || says("MPICH") || says("Intel(R) MPI") || says("PALS"))
+    return LauncherKind::hydra;
+  if (says("slurm")) return LauncherKind::srun;
+  return std::nullopt;
+}
+
+LauncherKind kind_of(const std::string& path) {
+  if (const auto kind = kind_by_name(path)) return *kind;
+  std::error_code ignored;
+  if (const auto kind = kind_by_name(std::filesystem::canonical(path, ignored))) return *kind;
+  return kind_by_version(version_text(path)).value_or(LauncherKind::other);
+}
+
+/// Says why a launcher cannot start ranks of `family`; empty if it can.
+std::string objection_to(LauncherKind kind, MpiFamily family) {
+  const LauncherKind wanted =
+      family == MpiFamily::open_mpi ? LauncherKind::open_mpi : LauncherKind::hydra;
+  if (kind == wanted || kind == LauncherKind::srun) return "";
+  if (kind == LauncherKind::other) return "does not say in --version whose it is";
+  return fmt::format("belongs to {}", name_of(kind == LauncherKind::open_mpi ? MpiFamily::open_mpi
+                                                                             : MpiFamily::mpich));
+}
+
+bool in_slurm_allocation(const Variables& variables) { return variables.contains("SLURM_JOB_ID"); }
+
+/// Completes what srun needs to know of the family, unless user or site have said it.
+Launcher srun_for(MpiFamily family, std::string path, std::vector<std::string> arguments,
+                  const Variables& variables) {
+  const bool said = variables.contains("SLURM_MPI_TYPE") ||
+                    std::any_of(arguments.begin(), arguments.end(),
+                                [](const std::string& word) { return word.starts_with("--mpi"); });
+  if (!said) arguments.push_back(family == MpiFamily::open_mpi ? "--mpi=pmix" : "--mpi=pmi2");
+  return {LauncherKind::srun, std::move(path), std::move(arguments)};
+}
+
+/// Takes the user's word, except for a launcher that is known not to work.
+Launcher launcher_of_user(const std::string& words, MpiFamily family, const Variables& variables) {
+  std::istringstream stream(words);
+  std::string program;
+  stream >> program;
+  std::vector<std::string> arguments;
+  for (std::string word; stream >> word;) arguments.push_back(word);
+
+  const std::string path = find_program(program, variables);
+  if (path.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{} says '{}', but there is no such program; correct or unset it",
+                            launcher_variable, words));
+  const LauncherKind kind = kind_of(path);
+  if (kind == LauncherKind::srun) return srun_for(family, path, arguments, variables);
+  const std::string objection = objection_to(kind, family);
+  if (kind != LauncherKind::other && !objection.empty())
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format("{} says '{}', but {} {} and this is a build for {}: every rank would run "
+                    "alone; name a launcher of {}, or unset it",
+                    launcher_variable, words, path, objection, name_of(family), name_of(family)));
+  return {kind, path, arguments};
+}
+
+[[noreturn]] void fail_search(MpiFamily family, const std::vector<std::string>& tried,
+                              const std::vector<std::string>& rejected) {
+  const char* package = family == MpiFamily::open_mpi ? "openmpi-bin" : "mpich";
+  throw Error(
+      ErrorKind::unavailable,
+      fmt::format("no launcher of {} found: looked for {}{}{}; install it (Debian, Ubuntu: "
+                  "{}), name one in {}, or start the ranks yourself: mpirun -n N halocline ...",
+                  name_of(family), fmt::join(tried, ", "), rejected.empty() ? "" : "; rejected ",
+                  fmt::join(rejected, ", "), package, launcher_variable));
+}
+
+void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {
+  words.insert(words.end(), more);
+}
+
+void append_open_mpi_options(std::vector<std::string>& words, const JobSpec& job) {
+  append(words, {"--bind-to", "none"});
+  // Only where needed: a rank on an oversubscribed node yields its core while it waits.
+  if (job.ranks > job.cores) append(words, {"--map-by", ":OVERSUBSCRIBE"});
+  if (job.chatter == Chatter::quiet) words.push_back("--quiet");
+}
+
+void append_srun_options(std::vector<std::string>& words, const JobSpec& job) {
+  append(words, {"--kill-on-bad-exit=1", "--cpu-bind=none"});
+  if (job.threads_per_rank > 1)
+    words.push_back(fmt::format("--cpus-per-task={}", job.threads_per_rank));
+  if (job.chatter == Chatter::quiet) words.push_back("--quiet");
+}
+
+}  // namespace
+
+Launcher find_launcher(MpiFamily family, const std::string& hint, const Variables& variables) {
+  const auto choice = variables.find(launcher_variable);
+  if (choice != variables.end() && choice->second.find_first_not_of(" \t") != std::string::npos)
+    return launcher_of_user(choice->second, family, variables);
+
+  std::vector<std::string> tried = usual_names(family);
+  if (!hint.empty()) tried.insert(tried.begin(), hint);
+  std::vector<std::string> seen;
+  std::vector<std::string> rejected;
+  for (const std::string& name : tried) {
+    const std::string path = find_program(name, variables);
+    if (path.empty() || std::find(seen.begin(), seen.end(), path) != seen.end()) continue;
+    seen.push_back(path);
+    const LauncherKind kind = kind_of(path);
+    const std::string objection = objection_to(kind, family);
+    if (kind == LauncherKind::srun) return srun_for(family, path, {}, variables);
+    if (objection.empty()) return {kind, path};
+    rejected.push_back(fmt::format("{} ({})", path, objection));
+  }
+  if (in_slurm_allocation(variables)) {
+    const std::string path = find_program("srun", variables);
+    if (!path.empty()) return srun_for(family, path, {}, variables);
+    tried.push_back("srun");
+  }
+  fail_search(family, tried, rejected);
+}
+
+int usable_cores() {
+  // Larger than any machine: a set that is too small makes the call fail.
+  constexpr int most_threads = 16384;
+  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> allowed(
+      CPU_ALLOC(most_threads), [](cpu_set_t* set) { CPU_FREE(set); });
+  const std::size_t bytes = CPU_ALLOC_SIZE(most_threads);
+  if (!allowed || ::sched_getaffinity(0, bytes, allowed.get()) != 0) return 1;
+  std::set<std::string> cores;
+  for (int thread = 0; thread < most_threads; ++thread) {
+    if (!CPU_ISSET_S(static_cast<std::size_t>(thread), bytes, allowed.get())) continue;
+    std::ifstream file(
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", thread));
+    std::string siblings;
+    if (!std::getline(file, siblings)) siblings = fmt::format("{}", thread);
+    cores.insert(siblings);
+  }
+  return static_cast<int>(cores.size());
+}
+
+std::vector<std::string> command(const Launcher& launcher, const JobSpec& job) {
+  std::vector<std::string> words{launcher.path};
+  words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
+  append(words, {"-n", fmt::format("{}", job.ranks)});
+  if (launcher.kind == LauncherKind::open_mpi) append_open_mpi_options(words, job);
+  if (launcher.kind == LauncherKind::srun) append_srun_options(words, job);
+  words.push_back(job.program);
+  words.insert(words.end(), job.arguments.begin(), job.arguments.end());
+  return words;
+}
+
+User current_user() { return ::geteuid() == 0 ? User::root : User::ordinary; }
+
+Variables job_variables(const Launcher& launcher, const JobSpec& job, User user) {
+  Variables variables{{launched_variable, fmt::format("{}", job.ranks)}};
+  // Root, as in many containers, has chosen already; mpirun would ask for these two.
+  if (launcher.kind == LauncherKind::open_mpi && user == User::root) {
+    variables["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
+    variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+  }
+  return variables;
+}
+
+std::optional<int> signal_of_rank(LauncherKind kind, int exit_code) {
+  if (exit_code > 128 && exit_code <= 128 + SIGRTMAX) return exit_code - 128;
+  // Hydra gives the number itself, which an exit code of ours, 4 at most, cannot be taken for.
+  if (kind == LauncherKind::hydra && exit_code >= SIGABRT && exit_code <= SIGTERM) return exit_code;
+  return std::nullopt;
+}
+
+std::string complaint_of(const Launcher& launcher, const JobSpec& job) {
+  JobSpec harmless = job;
+  harmless.program = "true";
+  harmless.arguments.clear();
+  harmless.chatter = Chatter::full;
+  JobOptions options;
+  options.output = JobOutput::capture;
+  options.time_limit = std::chrono::seconds(30);
+  const JobEnd end = run_job(command(launcher, harmless), job_variables(launcher, job), options);
+  if (end.succeeded()) return "";
+  return end.err.empty() && end.out.empty() ? end.reason : end.out + end.err;
+}
+
+}  // namespace halocline

@@ -1,0 +1,20 @@
+#pragma once
+// Environment variables as a value, so that what depends on them is a function of its arguments.
+
+#include <map>
+#include <string>
+
+#include "base/environment.hpp"
+
+namespace halocline {
+
+using Variables = std::map<std::string, std::string>;
+
+/// Returns the variables of this process.
+inline Variables current_variables() {
+  Variables variables;
+  for (auto& [name, value] : environment_all()) variables.emplace(name, value);
+  return variables;
+}
+
+}  // namespace halocline

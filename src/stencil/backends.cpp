@@ -1,0 +1,33 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "stencil/cpu/backend.hpp"
+#include "stencil/reference/backend.hpp"
+#include "stencil/sweep.hpp"
+
+namespace halocline::stencil {
+
+std::span<const Backend* const> backends() {
+  static const reference::Backend reference_backend;
+  static const cpu::Backend cpu_backend;
+  static const std::array<const Backend*, 2> all{
+      &reference_backend,  //
+      &cpu_backend,        //
+  };
+  return all;
+}
+
+const Backend& find_backend(std::string_view name) {
+  std::string names;
+  for (const Backend* backend : backends()) {
+    if (backend->name() == name) return *backend;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", backend->name());
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no backend '{}'; there are: {}", name, names));
+}
+
+}  // namespace halocline::stencil

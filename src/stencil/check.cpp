@@ -1,0 +1,47 @@
+#include "stencil/check.hpp"
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline::stencil {
+namespace {
+
+std::string written(const Box& box) {
+  return fmt::format("[{},{}) x [{},{}) x [{},{})", box.lower.x, box.upper.x, box.lower.y,
+                     box.upper.y, box.lower.z, box.upper.z);
+}
+
+void check_held(const FieldStorage& field, const Box& box, const char* what) {
+  const Box held = field.shape().held();
+  if (!held.contains(box))
+    throw Error(ErrorKind::internal,
+                fmt::format("a sweep {} the cells {}, but field '{}' holds {}", what, written(box),
+                            field.name(), written(held)));
+}
+
+}  // namespace
+
+void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, Stream stream) {
+  if (!stream.is_host())
+    throw Error(ErrorKind::internal, "a sweep on the host was given a stream of a device");
+  if (arguments.norm != problem::NormKind::none && arguments.norm_sum == nullptr)
+    throw Error(ErrorKind::internal, "a sweep has a norm to take and no place for it");
+  const std::int64_t element_bytes = needs.precision == problem::Precision::f32 ? 4 : 8;
+  for (const FieldStorage* field : {&arguments.in, &arguments.out})
+    if (field->shape().element_bytes != element_bytes)
+      throw Error(ErrorKind::internal,
+                  fmt::format("a sweep in {} was given field '{}' of {} bytes per element",
+                              name_of(needs.precision), field->name(),
+                              field->shape().element_bytes));
+  if (arguments.region.empty()) return;
+  Box read = arguments.region;
+  for (int axis = 0; axis < needs.axes; ++axis) {
+    read.lower[axis] -= 1;
+    read.upper[axis] += 1;
+  }
+  check_held(arguments.in, read, "reads");
+  check_held(arguments.out, arguments.region, "writes");
+}
+
+}  // namespace halocline::stencil

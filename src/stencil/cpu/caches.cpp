@@ -1,0 +1,79 @@
+#include "stencil/cpu/caches.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace halocline::stencil::cpu {
+namespace {
+
+/// Reads one line; empty if there is none.
+std::string line_of(const std::string& path) {
+  std::string line;
+  std::ifstream(path) >> line;
+  return line;
+}
+
+/// Counts processors in a list like "0-3,8-11".
+int count_listed(const std::string& list) {
+  int count = 0;
+  for (std::size_t at = 0; at < list.size();) {
+    std::size_t used = 0;
+    const int first = std::stoi(list.substr(at), &used);
+    at += used;
+    int last = first;
+    if (at < list.size() && list[at] == '-') {
+      last = std::stoi(list.substr(at + 1), &used);
+      at += used + 1;
+    }
+    count += last - first + 1;
+    ++at;  // the comma
+  }
+  return count;
+}
+
+/// Reads "32768K" or "32M".
+std::int64_t bytes_of(const std::string& size) {
+  if (size.empty()) return 0;
+  const std::int64_t unit = size.back() == 'M' ? 1 << 20 : size.back() == 'K' ? 1 << 10 : 1;
+  return std::stoll(size) * unit;
+}
+
+Caches find_caches() {
+  const auto processors = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+  try {
+    // sysconf alone will not do: on AMD processors glibc 2.36 reports the sum over the socket
+    // (320 MiB on an EPYC 9004 whose cores see 32).
+    for (const char* index : {"index3", "index2"}) {
+      const std::string folder = std::string("/sys/devices/system/cpu/cpu0/cache/") + index;
+      const std::int64_t bytes = bytes_of(line_of(folder + "/size"));
+      const int sharing = std::max(1, count_listed(line_of(folder + "/shared_cpu_list")));
+      if (bytes > 0) return {bytes, sharing, std::max(1, processors / sharing)};
+    }
+  } catch (const std::exception&) {
+    // Unreadable text is no text.
+  }
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  return {std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)), processors, 1};
+#else
+  return {0, processors, 1};
+#endif
+}
+
+}  // namespace
+
+const Caches& caches() {
+  static const Caches found = find_caches();
+  return found;
+}
+
+bool exceeds(const Caches& caches, std::int64_t bytes, int ranks, int threads) {
+  if (caches.bytes == 0) return false;
+  const int busy = (ranks * threads + caches.processors - 1) / caches.processors;
+  const std::int64_t reachable = caches.bytes * std::clamp(busy, 1, caches.count);
+  return bytes * ranks > reachable;
+}
+
+}  // namespace halocline::stencil::cpu

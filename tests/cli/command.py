@@ -1,0 +1,123 @@
+"""Runs the command, reads what it says, and sees to it that nothing of it is left running."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import uuid
+from typing import NamedTuple
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HALOCLINE = os.path.abspath(os.environ.get("HALOCLINE", ROOT / "build/release/bin/halocline"))
+
+# Every process of a run inherits this variable, with a value of its own for each run.
+MARK = "CLI_TEST_RUN"
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def variables_of(pid):
+    """The environment that a process was started with; nothing if it is gone or not ours."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return {}
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
+class Job:
+    """A command that was started, with every process that comes of it."""
+
+    def __init__(self, words, env=None, cwd=None, stdout=subprocess.PIPE):
+        self.words = [str(word) for word in words]
+        self.mark = uuid.uuid4().hex
+        variables = {**os.environ, "OMP_NUM_THREADS": "1", **(env or {}), MARK: self.mark}
+        self.child = subprocess.Popen(
+            self.words, env=variables, cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout,
+            stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def processes(self):
+        """Process id: environment, for all that run."""
+        there = {int(name): variables_of(name) for name in os.listdir("/proc") if name.isdigit()}
+        return {pid: env for pid, env in there.items() if env.get(MARK) == self.mark}
+
+    def ranks(self):
+        """Rank: process id."""
+        found = {}
+        for pid, env in self.processes().items():
+            rank = env.get("OMPI_COMM_WORLD_RANK", env.get("PMI_RANK"))
+            with contextlib.suppress(OSError):
+                if rank is not None and os.path.samefile(f"/proc/{pid}/exe", HALOCLINE):
+                    found[int(rank)] = pid
+        return found
+
+    def finish(self, timeout=60):
+        """Waits for the end; it is a failure if it does not come or leaves processes behind."""
+        try:
+            out, err = self.child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            out, err = self.child.communicate()
+            pytest.fail(f"did not end within {timeout} s: {self.words}\n{out}{err}")
+        left = self.wait_until_gone(seconds=3)
+        assert not left, f"left running: {left}"
+        return Ended(self.child.returncode, out, err)
+
+    def wait_until_gone(self, seconds):
+        """Returns what still runs after that time."""
+        end = time.monotonic() + seconds
+        while (left := self.processes()) and time.monotonic() < end:
+            time.sleep(0.05)
+        return left
+
+    def kill(self):
+        for pid in self.processes():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def started(*words, program=(HALOCLINE,), **options):
+    """Starts the command; what is left of it at the end of the block is killed."""
+    job = Job([*program, *words], **options)
+    try:
+        yield job
+    finally:
+        job.kill()
+        job.child.wait()
+
+
+def run(*words, timeout=60, **options):
+    """Runs the command to its end."""
+    with started(*words, **options) as job:
+        return job.finish(timeout)
+
+
+def solve_json(*words, code=0, **options):
+    """Runs `halocline solve` and returns its JSON report."""
+    end = run("solve", *words, "--json", "-", **options)
+    assert end.code == code, f"{words}: exit code {end.code}\n{end.out}{end.err}"
+    return json.loads(end.out)
+
+
+def solve(*words, code=0, **options):
+    """Runs `halocline solve` and returns what it printed."""
+    end = run("solve", *words, **options)
+    assert end.code == code, f"{words}: exit code {end.code}\n{end.out}{end.err}"
+    return end.out
+
+
+def skip(reason, needs):
+    """Skips a test that cannot run here, unless HALOCLINE_REQUIRE names what it needs."""
+    if needs in os.environ.get("HALOCLINE_REQUIRE", "").split(","):
+        pytest.fail(f"{needs} is required, but {reason}")
+    pytest.skip(f"{needs}: {reason}")

@@ -1,0 +1,48 @@
+"""Facts about the command under test, found out once."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from command import HALOCLINE, run, skip, solve_json
+
+
+def pytest_sessionstart(session):
+    if not os.access(HALOCLINE, os.X_OK):
+        pytest.exit(f"there is no command {HALOCLINE}; HALOCLINE=PATH names it", returncode=2)
+
+
+@pytest.fixture(scope="session")
+def simd_levels():
+    """Every vector level of this machine, as the error about a wrong one lists them."""
+    listed = re.search("there are: (.*)", run("solve", "heat", "--simd", "no-such-level").err)
+    return listed.group(1).split(", ")
+
+
+@pytest.fixture(scope="session")
+def mpi():
+    """Name and version of the command's MPI."""
+    return solve_json("heat")["mpi"]
+
+
+@pytest.fixture(scope="session")
+def mpirun(mpi):
+    """Starts the command under the launcher of its MPI: run("solve", ..., **mpirun(ranks=3))."""
+    is_open_mpi = "Open MPI" in mpi
+    names = ["mpirun.openmpi", "mpirun"] if is_open_mpi else ["mpiexec.mpich", "mpiexec.hydra",
+                                                              "mpiexec"]
+    if "MPIEXEC" in os.environ:
+        names = [os.environ["MPIEXEC"]]
+    launcher = next(filter(None, map(shutil.which, names)), None)
+    if launcher is None:
+        skip(f"there is no launcher for {mpi} among {', '.join(names)}", needs="launcher")
+    words = [launcher, "--oversubscribe", "--bind-to", "none"] if is_open_mpi else [launcher]
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def options(ranks):
+        return {"program": [*words, "-n", str(ranks), HALOCLINE], "env": env}
+
+    options.path = launcher
+    return options

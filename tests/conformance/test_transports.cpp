@@ -1,0 +1,255 @@
+// What every transport promises, tested with no grid at all: one suite over all of transports().
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <halocline/communicator.hpp>
+#include <halocline/error.hpp>
+
+#include "support/caught.hpp"
+#include "support/communicators.hpp"
+#include "support/conversation.hpp"
+#include "support/ranks.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::test {
+namespace {
+
+using transport::Pair;
+using transport::Transport;
+using Sizes = std::optional<std::vector<std::int64_t>>;
+
+bool are_next_to_each_other(int from, int to, int ranks) {
+  return (from + 1) % ranks == to || (to + 1) % ranks == from;
+}
+
+const Pattern one_byte{"OneByte", [](int, int, int) { return Sizes{{1}}; }};
+const Pattern odd_sizes{"OddSizes", [](int, int, int) { return Sizes{{1, 3, 7, 64, 4097}}; }};
+const Pattern of_all_sizes{"OfAllSizes", [](int from, int to, int) {
+                             return Sizes{{from * 7 + to * 3 + 1, 0, 65 + to * 100, from}};
+                           }};
+const Pattern single_part{
+    "SinglePart", [](int from, int to, int) { return Sizes{{101 + 1000 * from + 10 * to}}; }};
+const Pattern one_way{"OneWay", [](int from, int to, int) {
+                        return from <= to ? Sizes{{100, 29}} : Sizes{};
+                      }};
+const Pattern signals{"Signals", [](int, int, int) { return Sizes{std::vector<std::int64_t>{}}; }};
+const Pattern zero_bytes{"ZeroBytes", [](int, int, int) { return Sizes{{0, 0}}; }};
+const Pattern ring{"Ring", [](int from, int to, int ranks) {
+                     return (from + 1) % ranks == to ? Sizes{{33, 5}} : Sizes{};
+                   }};
+const Pattern last_is_silent{"LastIsSilent", [](int from, int to, int ranks) {
+                               return std::max(from, to) < ranks - 1 ? Sizes{{17}} : Sizes{};
+                             }};
+const Pattern silence{"Silence", [](int, int, int) { return Sizes{}; }};
+// Beyond what any MPI sends eagerly.
+const Pattern large{
+    "Large", [](int from, int to, int ranks) {
+      return are_next_to_each_other(from, to, ranks) ? Sizes{{300'001, 2}} : Sizes{};
+    }};
+
+const Pattern patterns[] = {one_byte, odd_sizes,  of_all_sizes,   single_part, one_way, signals,
+                            ring,     zero_bytes, last_is_silent, silence,     large};
+
+std::vector<std::string> names_of_transports() {
+  std::vector<std::string> names;
+  for (const Transport* transport : transport::transports()) names.emplace_back(transport->name());
+  return names;
+}
+
+void sleep_for_milliseconds(int count) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(count));
+}
+
+class EveryPattern : public testing::TestWithParam<std::tuple<std::string, Pattern>> {
+ protected:
+  const Transport& transport() const { return transport::find_transport(std::get<0>(GetParam())); }
+  const Pattern& pattern() const { return std::get<1>(GetParam()); }
+};
+
+std::string name_of_pattern_test(const testing::TestParamInfo<EveryPattern::ParamType>& info) {
+  return std::get<0>(info.param) + std::get<1>(info.param).name;
+}
+
+TEST_P(EveryPattern, ArrivesAsSent) {
+  const Communicator& communicator = communicator_with();
+  Conversation conversation(communicator, transport(), pattern());
+  for (int epoch = 0; epoch < 6; ++epoch) conversation.run();
+}
+
+TEST_P(EveryPattern, ArrivesInPlace) {
+  if (!transport().capabilities().in_place) GTEST_SKIP() << "it sends from its own memory only";
+  const Communicator& communicator = communicator_with();
+  Conversation conversation(communicator, transport(), pattern(), Placement::in_place);
+  for (int epoch = 0; epoch < 6; ++epoch) conversation.run();
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, EveryPattern,
+                         testing::Combine(testing::ValuesIn(names_of_transports()),
+                                          testing::ValuesIn(patterns)),
+                         name_of_pattern_test);
+
+class EveryTransport : public testing::TestWithParam<std::string> {
+ protected:
+  const Transport& transport() const { return transport::find_transport(GetParam()); }
+};
+
+std::string name_of_transport_test(const testing::TestParamInfo<std::string>& info) {
+  return info.param;
+}
+
+TEST_P(EveryTransport, CutsMessagesIntoPieces) {
+  const Communicator& communicator = communicator_with({.piece_bytes = 7});
+  const Placement in_place =
+      transport().capabilities().in_place ? Placement::in_place : Placement::slots;
+  for (const Pattern& pattern : {odd_sizes, one_way, of_all_sizes, zero_bytes, single_part}) {
+    Conversation conversation(communicator, transport(), pattern, in_place);
+    for (int epoch = 0; epoch < 3; ++epoch) conversation.run();
+  }
+}
+
+TEST_P(EveryTransport, CarriesManyEpochs) {
+  const Communicator& communicator = communicator_with();
+  Conversation conversation(communicator, transport(), of_all_sizes);
+  for (int epoch = 0; epoch < 1000; ++epoch) conversation.run();
+}
+
+TEST_P(EveryTransport, BearsRanksThatStartLate) {
+  const Communicator& communicator = communicator_with();
+  Conversation conversation(communicator, transport(), odd_sizes);
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    if (epoch % communicator.size() == communicator.rank()) sleep_for_milliseconds(15);
+    conversation.run();
+  }
+}
+
+TEST_P(EveryTransport, BearsRanksThatFinishLate) {
+  const Communicator& communicator = communicator_with();
+  Conversation conversation(communicator, transport(), odd_sizes);
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    conversation.start();
+    if (epoch % communicator.size() == communicator.rank()) sleep_for_milliseconds(15);
+    conversation.finish();
+  }
+}
+
+TEST_P(EveryTransport, GetsDoneByProgressAlone) {
+  const Communicator& communicator = communicator_with();
+  for (const Pattern& pattern : {odd_sizes, large}) {
+    Conversation conversation(communicator, transport(), pattern);
+    for (int epoch = 0; epoch < 5; ++epoch) {
+      conversation.start();
+      const auto end = std::chrono::steady_clock::now() + wait_limit;
+      while (!conversation.channel().progress() && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+      EXPECT_TRUE(conversation.channel().progress());
+      // Nobody helps the others from inside finish().
+      agree(true);
+      conversation.finish();
+    }
+  }
+}
+
+TEST_P(EveryTransport, KeepsChannelsInFlightApart) {
+  const Communicator& communicator = communicator_with();
+  std::vector<Conversation> conversations;
+  for (const Pattern& pattern : {odd_sizes, single_part, of_all_sizes, odd_sizes})
+    conversations.emplace_back(communicator, transport(), pattern);
+  const std::size_t count = conversations.size();
+  for (std::size_t epoch = 0; epoch < 12; ++epoch) {
+    const std::size_t shift = epoch + static_cast<std::size_t>(communicator.rank());
+    for (std::size_t i = 0; i < count; ++i) conversations[(i * 3 + epoch) % count].start();
+    for (std::size_t i = 0; i < count; ++i) conversations[(i + shift) % count].finish();
+  }
+}
+
+TEST_P(EveryTransport, KeepsChannelsApartThatRunAtTheirOwnPace) {
+  const Communicator& communicator = communicator_with();
+  Conversation slow(communicator, transport(), odd_sizes);
+  Conversation quick(communicator, transport(), of_all_sizes);
+  for (int epoch = 0; epoch < 10; ++epoch) {
+    slow.start();
+    for (int i = 0; i < 3; ++i) quick.run();
+    slow.finish();
+  }
+}
+
+TEST_P(EveryTransport, ServesThePairsOfSeveralNodes) {
+  for (const int ranks_per_node : {1, 2, 3}) {
+    const Communicator& communicator = communicator_with({.ranks_per_node = ranks_per_node});
+    EXPECT_EQ(communicator.node_of(communicator.rank()), communicator.rank() / ranks_per_node);
+    Conversation conversation(communicator, transport(), of_all_sizes);
+    for (int epoch = 0; epoch < 4; ++epoch) conversation.run();
+  }
+}
+
+TEST_P(EveryTransport, IsOpenedAndClosedWithoutUse) {
+  const Communicator& communicator = communicator_with();
+  for (int time = 0; time < 5; ++time) Conversation(communicator, transport(), odd_sizes);
+  Conversation conversation(communicator, transport(), odd_sizes);
+  conversation.run();
+}
+
+TEST_P(EveryTransport, HasNothingToWaitForBeforeItsStart) {
+  const Communicator& communicator = communicator_with();
+  Conversation conversation(communicator, transport(), odd_sizes);
+  EXPECT_TRUE(conversation.channel().progress());
+  conversation.run();
+  EXPECT_TRUE(conversation.channel().progress());
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, EveryTransport, testing::ValuesIn(names_of_transports()),
+                         name_of_transport_test);
+
+// A rank that waits for one channel still moves on the others: here rank 0 waits for what rank 1
+// begins only when it has got rank 0's large message.
+TEST(Transports, MoveOnWhileTheHostWaitsForAnother) {
+  const Communicator& communicator = communicator_with();
+  for (const char* waited_for : {"shared", "mpi"}) {
+    Conversation first(communicator, transport::find_transport(waited_for), one_byte);
+    Conversation second(communicator, transport::find_transport("mpi"), large);
+    if (communicator.rank() % 2 == 0) {
+      first.start();
+      second.start();
+      first.finish();
+      second.finish();
+    } else {
+      second.run();
+      first.run();
+    }
+  }
+}
+
+TEST(Transports, SayWhichPairsTheyServe) {
+  for (const Transport* transport : transport::transports()) {
+    const std::string name(transport->name());
+    EXPECT_EQ(&transport::find_transport(name), transport);
+    EXPECT_EQ(!transport->unavailable(Pair::self), name != "shared") << name;
+    EXPECT_EQ(!transport->unavailable(Pair::same_node), name != "self") << name;
+    EXPECT_EQ(!transport->unavailable(Pair::other_node), name == "mpi") << name;
+  }
+}
+
+TEST(Transports, AreFoundByNameOnly) {
+  const Caught error = caught([] { transport::find_transport("telepathy"); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_EQ(error.text, "there is no transport 'telepathy'; there are: auto, self, shared, mpi");
+}
+
+TEST(Transports, RefuseMessagesOfSeveralPartsInPlace) {
+  int memory = 0;
+  const Caught error = caught([&] { transport::in_place({{&memory, 4}, {nullptr, 4}}); });
+  EXPECT_EQ(error.kind, ErrorKind::internal);
+  EXPECT_EQ(transport::in_place({{&memory, 4}}), &memory);
+  EXPECT_EQ(transport::in_place({}), nullptr);
+  EXPECT_EQ(transport::bytes_of({{nullptr, 4}, {nullptr, 5}}), 9);
+}
+
+}  // namespace
+}  // namespace halocline::test

@@ -1,0 +1,33 @@
+#include "support/communicators.hpp"
+
+#include <map>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace halocline::test {
+namespace {
+
+using Key = std::pair<std::int64_t, int>;
+std::map<Key, Communicator> communicators;
+
+class GivesBack : public testing::Environment {
+ public:
+  void TearDown() override { communicators.clear(); }
+};
+
+// gtest owns it.
+const testing::Environment* const gives_back = testing::AddGlobalTestEnvironment(new GivesBack);
+
+}  // namespace
+
+const Communicator& communicator_with(const CommunicatorOptions& options) {
+  const Key key{options.piece_bytes, options.ranks_per_node};
+  const auto found = communicators.find(key);
+  if (found != communicators.end()) return found->second;
+  CommunicatorOptions limited = options;
+  limited.wait_limit = wait_limit;
+  return communicators.emplace(key, Communicator::world(limited)).first->second;
+}
+
+}  // namespace halocline::test

@@ -1,0 +1,16 @@
+#pragma once
+// Communicators that tests share: making one costs a dozen collective calls, which take their
+// time where ranks outnumber cores.
+
+#include <halocline/communicator.hpp>
+
+namespace halocline::test {
+
+/// A communicator of all ranks, made when first asked for with these options, and given back
+/// after the last test. Collective. Not for tests after which it may be unusable.
+const Communicator& communicator_with(const CommunicatorOptions& options = {});
+
+/// Waits no test should reach, yet short of the time after which a test is ended.
+inline constexpr std::chrono::seconds wait_limit{10};
+
+}  // namespace halocline::test

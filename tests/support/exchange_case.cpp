@@ -1,0 +1,96 @@
+#include "support/exchange_case.hpp"
+
+#include <map>
+#include <sstream>
+
+#include "support/communicators.hpp"
+#include "support/halo_formula.hpp"
+#include "support/ranks.hpp"
+
+namespace halocline::test {
+namespace {
+
+std::string describe(const Extents& extents) {
+  if (extents.axes() == 0) return "chosen";
+  std::string text = std::to_string(extents[0]);
+  for (int axis = 1; axis < extents.axes(); ++axis) text += "x" + std::to_string(extents[axis]);
+  return text;
+}
+
+/// Bytes that one rank owns and another's halo images, by definition.
+std::int64_t bytes_between(const Grid& grid, int from, int to, const ExchangeCase& c) {
+  const Box source = owned_by_formula(grid, from), target = owned_by_formula(grid, to);
+  std::int64_t bytes = 0;
+  for (const FieldSpec& field : c.fields) {
+    const HaloWidths widths = widths_filled(grid, field.halo, c.exchange);
+    for_each_cell(grow(target, widths.lower, widths.upper), [&](Int3 at) {
+      const auto cell = imaged_cell(grid, target, widths, c.exchange.neighbours, at);
+      if (cell && source.contains(*cell)) bytes += field.components * bytes_of(field.element);
+    });
+  }
+  return bytes;
+}
+
+void expect_info(const ExchangeInfo& info, const Grid& grid, const ExchangeCase& c) {
+  std::int64_t messages = 0, bytes = 0;
+  for (int peer = 0; peer < grid.ranks(); ++peer) {
+    if (peer == grid.rank()) continue;
+    const std::int64_t sent = bytes_between(grid, grid.rank(), peer, c);
+    const std::int64_t received = bytes_between(grid, peer, grid.rank(), c);
+    messages += sent > 0 || received > 0 ? 1 : 0;
+    bytes += sent;
+  }
+  EXPECT_EQ(info.messages, messages);
+  EXPECT_EQ(info.bytes, bytes);
+  EXPECT_TRUE(info.notes.empty()) << info.notes.front();
+}
+
+}  // namespace
+
+std::string describe(const ExchangeCase& c) {
+  std::ostringstream text;
+  text << describe(c.grid.cells) << " cells, periodic " << c.grid.periodic[0] << c.grid.periodic[1]
+       << c.grid.periodic[2] << ", process grid " << describe(c.grid.process_grid) << ", "
+       << (c.exchange.neighbours == Neighbours::all ? "all" : "faces") << ", transport "
+       << c.exchange.transport;
+  if (c.exchange.widths) {
+    text << ", widths";
+    for (int axis = 0; axis < 3; ++axis)
+      text << ' ' << c.exchange.widths->lower[axis] << '/' << c.exchange.widths->upper[axis];
+  }
+  text << ", pieces of " << c.communicator.piece_bytes << ", " << c.communicator.ranks_per_node
+       << " rank(s) per node";
+  for (const FieldSpec& field : c.fields) text << "; " << describe(field);
+  return text.str();
+}
+
+std::vector<CheckedField> make_fields(const Grid& grid, const ExchangeCase& c) {
+  std::vector<CheckedField> fields;
+  for (const FieldSpec& spec : c.fields)
+    fields.emplace_back(grid, spec, static_cast<int>(fields.size()));
+  return fields;
+}
+
+FieldList list_of(const std::vector<CheckedField>& fields) {
+  FieldList list;
+  for (const CheckedField& field : fields) list.emplace_back(field.storage());
+  return list;
+}
+
+bool run(const ExchangeCase& c) {
+  SCOPED_TRACE(describe(c));
+  const Communicator& communicator = communicator_with(c.communicator);
+  const Grid grid(communicator.rank(), communicator.size(), c.grid);
+  EXPECT_EQ(grid.owned(), owned_by_formula(grid, grid.rank()));
+  std::vector<CheckedField> fields = make_fields(grid, c);
+  Exchange exchange(communicator, grid, list_of(fields), c.exchange);
+  expect_info(exchange.info(), grid, c);
+  for (int step = 0; step < c.steps; ++step) {
+    for (CheckedField& field : fields) field.fill(step);
+    exchange.run();
+    for (const CheckedField& field : fields) EXPECT_TRUE(field.is_exchanged(c.exchange));
+  }
+  return all_well();
+}
+
+}  // namespace halocline::test

@@ -1,0 +1,33 @@
+#pragma once
+// An exchange with all its circumstances, and what must come of it.
+
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/exchange.hpp>
+#include <halocline/grid.hpp>
+
+#include "support/checked_field.hpp"
+
+namespace halocline::test {
+
+struct ExchangeCase {
+  GridOptions grid;
+  std::vector<FieldSpec> fields{FieldSpec{}};
+  ExchangeOptions exchange;
+  CommunicatorOptions communicator;
+  int steps = 3;
+};
+
+std::string describe(const ExchangeCase& exchange_case);
+
+/// The fields of a case on this rank.
+std::vector<CheckedField> make_fields(const Grid& grid, const ExchangeCase& exchange_case);
+FieldList list_of(const std::vector<CheckedField>& fields);
+
+/// Runs the steps of a case on all ranks and expects every byte of every field, and what the
+/// exchange says of itself, to be right. False, on every rank, if anything was wrong.
+bool run(const ExchangeCase& exchange_case);
+
+}  // namespace halocline::test

@@ -1,0 +1,127 @@
+// main() of the tests that run on several ranks. Rank 0 prints; the others print what fails. All
+// ranks end with the same exit code, and none outlives a hang.
+
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <halocline/communicator.hpp>
+
+#include "support/ranks.hpp"
+
+namespace halocline::test {
+namespace {
+
+// The slowest test takes some seconds on a busy machine, some more under a sanitizer.
+constexpr std::chrono::seconds patience{30};
+constexpr unsigned alarm_seconds = 60;
+
+MPI_Comm everyone = MPI_COMM_NULL;
+// Written before the alarm is set; its handler may only read.
+char alarm_text[256];
+
+std::string name_of_running_test() {
+  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+  if (test == nullptr) return "the end of all tests";
+  return std::string(test->test_suite_name()) + "." + test->name();
+}
+
+/// Ends this process, and so the job, if `what` takes longer than any test should.
+void set_alarm(const std::string& what) {
+  std::snprintf(alarm_text, sizeof alarm_text, "[rank %d] %s has not ended within %u s\n", rank(),
+                what.c_str(), alarm_seconds);
+  alarm(alarm_seconds);
+}
+
+extern "C" void on_alarm(int) {
+  if (write(STDERR_FILENO, alarm_text, std::strlen(alarm_text)) < 0) _exit(2);
+  _exit(1);
+}
+
+/// The lowest rank that has something to tell, or the number of ranks.
+int lowest_of(int mine) {
+  int lowest = mine;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, everyone, &request);
+  const auto since = std::chrono::steady_clock::now();
+  for (int done = 0; done == 0; sched_yield()) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0 && std::chrono::steady_clock::now() - since > patience) {
+      std::fprintf(stderr, "[rank %d] other ranks do not come to agree in %s\n", rank(),
+                   name_of_running_test().c_str());
+      MPI_Abort(everyone, 1);
+    }
+  }
+  return lowest;
+}
+
+class RankListener : public testing::EmptyTestEventListener {
+ public:
+  void OnTestStart(const testing::TestInfo&) override { set_alarm(name_of_running_test()); }
+
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (rank() == 0 || !result.failed()) return;
+    const char* file = result.file_name() != nullptr ? result.file_name() : "unknown file";
+    std::fprintf(stderr, "[rank %d] %s failed at %s:%d\n%s\n", rank(),
+                 name_of_running_test().c_str(), file, result.line_number(), result.message());
+  }
+
+  // Before the printer, which rank 0 alone has: what is added here is printed.
+  void OnTestEnd(const testing::TestInfo& info) override {
+    const bool failed = info.result()->Failed();
+    const int lowest = lowest_of(failed ? rank() : ranks());
+    if (rank() == 0 && !failed && lowest < ranks())
+      ADD_FAILURE() << "failed on rank " << lowest << ", which says why";
+  }
+};
+
+void listen() {
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  if (rank() != 0) {
+    delete listeners.Release(listeners.default_result_printer());
+    GTEST_FLAG_SET(output, "");
+  }
+  listeners.Append(new RankListener);
+}
+
+}  // namespace
+
+int rank() {
+  int value = 0;
+  MPI_Comm_rank(everyone, &value);
+  return value;
+}
+
+int ranks() {
+  int value = 0;
+  MPI_Comm_size(everyone, &value);
+  return value;
+}
+
+bool agree(bool ok) { return lowest_of(ok ? ranks() : rank()) == ranks(); }
+
+bool all_well() { return agree(!testing::Test::HasFailure()); }
+
+}  // namespace halocline::test
+
+int main(int argc, char** argv) {
+  using namespace halocline::test;
+  const halocline::Runtime runtime;
+  MPI_Comm_dup(MPI_COMM_WORLD, &everyone);
+  std::signal(SIGALRM, on_alarm);
+  testing::InitGoogleTest(&argc, argv);
+  listen();
+  const bool passed = RUN_ALL_TESTS() == 0;
+  const bool all_passed = agree(passed);
+  set_alarm("MPI's end");
+  MPI_Comm_free(&everyone);
+  return all_passed ? 0 : 1;
+}

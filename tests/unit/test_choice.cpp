@@ -1,0 +1,99 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exchange/choice.hpp"
+#include "support/caught.hpp"
+
+namespace halocline::test {
+namespace {
+
+using exchange::Choice;
+using exchange::PairsThere;
+using testing::AllOf;
+using testing::HasSubstr;
+using transport::Pair;
+
+constexpr PairsThere all{true, true, true};
+constexpr PairsThere no_self{false, true, true};
+constexpr PairsThere one_node{true, true, false};
+
+/// "self/shared/mpi", a dash where there is no such pair.
+std::string names(const Choice& choice) {
+  std::string text;
+  for (const transport::Transport* transport : choice) {
+    if (!text.empty()) text += '/';
+    text += transport != nullptr ? std::string(transport->name()) : "-";
+  }
+  return text;
+}
+
+std::string chosen(const std::string& wanted, const PairsThere& there = all) {
+  return names(exchange::choose(wanted, there));
+}
+
+TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
+  EXPECT_EQ(chosen("auto"), "self/shared/mpi");
+  EXPECT_EQ(chosen("auto", one_node), "self/shared/-");
+  EXPECT_EQ(chosen("auto", {}), "-/-/-");
+}
+
+TEST(Choice, AutoLeavesOutWhatIsExcluded) {
+  const transport::Transport& shared = transport::find_transport("shared");
+  EXPECT_EQ(names(exchange::choose("auto", all, &shared)), "self/mpi/mpi");
+}
+
+TEST(Choice, ExclusionDoesNotReplaceWhatWasNamed) {
+  const transport::Transport& shared = transport::find_transport("shared");
+  EXPECT_EQ(names(exchange::choose("same-node=shared", all, &shared)), "self/shared/mpi");
+}
+
+TEST(Choice, ASingleNameServesEveryPairButSelf) {
+  EXPECT_EQ(chosen("mpi"), "self/mpi/mpi");
+  EXPECT_EQ(chosen("shared", one_node), "self/shared/-");
+  EXPECT_EQ(chosen("self", {true, false, false}), "self/-/-");
+}
+
+TEST(Choice, TakesANamePerKindOfPair) {
+  EXPECT_EQ(chosen("self=mpi,same-node=mpi,other-node=mpi"), "mpi/mpi/mpi");
+  EXPECT_EQ(chosen("same-node=mpi"), "self/mpi/mpi");
+  EXPECT_EQ(chosen("other-node=mpi,same-node=shared"), "self/shared/mpi");
+  EXPECT_EQ(chosen("same-node=auto,self=mpi"), "mpi/shared/mpi");
+}
+
+TEST(Choice, IgnoresNamesForPairsThatAreNotThere) {
+  EXPECT_EQ(chosen("other-node=shared", one_node), "self/shared/-");
+  EXPECT_EQ(chosen("self=shared", no_self), "-/shared/mpi");
+}
+
+TEST(Choice, RefusesATransportThatCannotServeAPair) {
+  const Caught shared = caught([] { chosen("shared"); });
+  EXPECT_EQ(shared.kind, ErrorKind::unavailable);
+  EXPECT_EQ(shared.text,
+            "transport shared cannot serve other-node pairs: the ranks share no memory; use auto, "
+            "or other-node=mpi for them");
+  const Caught self = caught([] { chosen("self", no_self); });
+  EXPECT_EQ(self.kind, ErrorKind::unavailable);
+  EXPECT_THAT(self.text, AllOf(HasSubstr("same-node"), HasSubstr("inside a rank only")));
+  EXPECT_EQ(caught([] { chosen("self=shared"); }).kind, ErrorKind::unavailable);
+}
+
+TEST(Choice, RefusesWordsItDoesNotKnow) {
+  for (const char* wanted : {"telepathy", "same-node=telepathy", "near=mpi", "same-node=shared,mpi",
+                             "same-node=", "=mpi", "", ",", "same-node=shared,,self=mpi"}) {
+    const Caught error = caught([&] { chosen(wanted); });
+    EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << wanted << "': " << error.text;
+  }
+  EXPECT_THAT(caught([] { chosen("near=mpi"); }).text,
+              AllOf(HasSubstr("'near=mpi'"), HasSubstr("same-node=")));
+  EXPECT_THAT(caught([] { chosen("telepathy"); }).text,
+              AllOf(HasSubstr("'telepathy'"), HasSubstr("auto, self, shared, mpi")));
+}
+
+TEST(Choice, RefusesUnknownWordsEvenForPairsThatAreNotThere) {
+  EXPECT_EQ(caught([] { chosen("other-node=telepathy", one_node); }).kind, ErrorKind::usage);
+}
+
+}  // namespace
+}  // namespace halocline::test
