@@ -1,7 +1,6 @@
 #include "comm/collective_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <halocline/error.hpp>
 
@@ -32,7 +32,7 @@ namespace {
 
 /// Rounds until the ranks ask each other whether to go on. Within these they need not wait for
 /// each other, so their number is small next to what a slow disk writes within the wait limit.
-constexpr std::int64_t rounds_per_leg = 8;
+constexpr std::int64_t rounds_per_leg = 32;
 
 /// Beside the system's error numbers.
 constexpr int ended_early = -1;
@@ -105,8 +105,8 @@ struct ReadResult {
 ReadResult read_at(int descriptor, std::span<std::byte> bytes, std::int64_t offset) {
   ReadResult result;
   while (result.bytes < bytes.size()) {
-    const ssize_t got = ::pread(descriptor, bytes.data() + result.bytes,
-                                bytes.size() - result.bytes, offset);
+    const ssize_t got =
+        ::pread(descriptor, bytes.data() + result.bytes, bytes.size() - result.bytes, offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) result.error = errno;
     if (got <= 0) break;
@@ -121,9 +121,9 @@ void wait_for_disks(const Communicator& communicator) {
   State& state = communicator.state();
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(state.all(), &request), "MPI_Ibarrier");
-  wait_all(state, {&request, 1},
-           {.site = "file, disks", .phase = Phase::other, .missing = {},
-            .limit = Wait::Limit::none});
+  wait_all(
+      state, {&request, 1},
+      {.site = "file, disks", .phase = Phase::other, .missing = {}, .limit = Wait::Limit::none});
 }
 
 }  // namespace
@@ -142,7 +142,11 @@ int CollectiveFile::Descriptor::close() {
 CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpen& file)
     : communicator_(communicator), file_(file) {
   if (file_.name_in_errors.empty()) file_.name_in_errors = file_.path;
-  on_first_rank(communicator_, [this] { open(); });
+  on_first_rank(communicator_, [this] {
+    open();
+    file_.path = std::filesystem::absolute(file_.path).string();
+  });
+  file_.path = broadcast(communicator_, file_.path, 0);
   together(communicator_, [this] {
     if (communicator_.rank() != 0) open();
   });
@@ -153,15 +157,16 @@ void CollectiveFile::open() {
   const bool reads = file_.access == FileToOpen::Access::read;
   const bool is_first = communicator_.rank() == 0;
   // Without O_NONBLOCK a pipe would be waited for until somebody writes to it.
-  descriptor_.open(file_.path,
-                   reads ? O_RDONLY | O_NONBLOCK : is_first ? O_WRONLY | O_CREAT : O_WRONLY);
+  descriptor_.open(file_.path, reads      ? O_RDONLY | O_NONBLOCK
+                               : is_first ? O_WRONLY | O_CREAT
+                                          : O_WRONLY);
   const int error = errno;
   if (descriptor_.value() >= 0) return look_at_type();
   if (error != ENOENT) fail(error);
   if (!is_first) fail(ErrorKind::usage, "it is not there; all nodes must share its folder");
   if (reads) fail(ErrorKind::usage, "there is no such file");
-  fail(ErrorKind::usage, fmt::format("there is no folder '{}'; create it first",
-                                     folder_of(file_.name_in_errors)));
+  fail(ErrorKind::usage,
+       fmt::format("there is no folder '{}'; create it first", folder_of(file_.name_in_errors)));
 }
 
 void CollectiveFile::look_at_type() {
@@ -198,7 +203,7 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
   FileTransfer transfer(communicator_, array, part, file_.name_in_errors);
   if (transfer.cells_held() != array.cells.x * array.cells.y * array.cells.z)
     fail(ErrorKind::internal, "the ranks hold fewer or more cells than the array has");
-  on_first_rank(communicator_, [&] { reserve(array.end_bytes()); });
+  on_first_rank(communicator_, [&] { reserve(array); });
   int error = 0;
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
     transfer.collect(round);
@@ -213,11 +218,11 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
 
 /// Finds out at once, and not after hours, that the disk is too small. Where the file system
 /// cannot reserve space it tells so when written to.
-void CollectiveFile::reserve(std::int64_t end_bytes) {
+void CollectiveFile::reserve(const ArrayInFile& array) {
   if (!is_regular_) return;
   int result = 0;
   do {
-    result = ::fallocate(descriptor_.value(), 0, 0, end_bytes);
+    result = ::fallocate(descriptor_.value(), 0, array.offset_bytes, array.bytes());
   } while (result != 0 && errno == EINTR);
   if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) fail(errno);
 }
@@ -230,8 +235,7 @@ void CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {
     if (error == 0) {
       const Span span(recorder(communicator_), Phase::other, "file, read",
                       static_cast<std::int64_t>(chunk.size()));
-      const ReadResult result =
-          read_at(descriptor_.value(), chunk, transfer.offset_bytes(round));
+      const ReadResult result = read_at(descriptor_.value(), chunk, transfer.offset_bytes(round));
       error = result.bytes < chunk.size() && result.error == 0 ? ended_early : result.error;
     }
     transfer.distribute(round);
@@ -268,8 +272,8 @@ void CollectiveFile::check_length() const {
   struct stat status {};
   if (::fstat(descriptor_.value(), &status) != 0) fail(errno);
   if (is_regular_ && status.st_size < written_to_)
-    fail(ErrorKind::resource, fmt::format("{} bytes were written, but the file has {}",
-                                          written_to_, status.st_size));
+    fail(ErrorKind::resource,
+         fmt::format("{} bytes were written, but the file has {}", written_to_, status.st_size));
 }
 
 void CollectiveFile::fail(int error) const {

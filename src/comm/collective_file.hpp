@@ -14,9 +14,9 @@ namespace halocline::comm {
 
 struct FileToOpen {
   enum class Access { read, write };
-  std::string path;
+  std::string path;  ///< rank 0's counts, from rank 0's working folder
   Access access = Access::read;
-  std::string name_in_errors;  ///< left out, the path
+  std::string name_in_errors = {};  ///< left out, the path
 };
 
 /// An open file that all ranks see. Everything is collective. Errors are thrown on every rank
@@ -36,10 +36,10 @@ class CollectiveFile {
   void write_start(std::string_view text);
 
   /// Writes the whole array, of which each rank gives the cells that it holds: together all,
-  /// each of them once. Asks for the space on the disk before it begins. Takes 12 MiB of memory
+  /// each of them once. Asks for the space on the disk before it begins. Takes 3 MiB of memory
   /// for any size.
   void write(const ArrayInFile& array, const PartInMemory& part);
-  /// Reads for each rank the cells that it holds. Takes 12 MiB, more if ranks hold the same
+  /// Reads for each rank the cells that it holds. Takes 3 MiB, more if ranks hold the same
   /// cells. After an error it is not specified which cells were read.
   void read(const ArrayInFile& array, const PartInMemory& part);
 
@@ -66,7 +66,7 @@ class CollectiveFile {
 
   void open();
   void look_at_type();
-  void reserve(std::int64_t end_bytes);
+  void reserve(const ArrayInFile& array);
   void finish_leg(int error);
   int sync() const;
   void check_length() const;

@@ -55,14 +55,11 @@ void write_npy(const Communicator& communicator, const Grid& grid, const FieldSt
   comm::together(communicator, [&] { require_scalar(grid, field); });
   std::optional<TemporaryFile> temporary;  // on rank 0
   comm::on_first_rank(communicator, [&] { temporary.emplace(path); });
-  const std::string beside =
-      comm::broadcast(communicator, temporary ? temporary->path() : "", 0);
 
-  comm::CollectiveFile file(communicator, {.path = beside,
+  comm::CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
                                            .access = comm::FileToOpen::Access::write,
                                            .name_in_errors = path});
-  const std::string header =
-      format_npy_header({.shape = shape_of(grid), .descr = descr_of(field)});
+  const std::string header = format_npy_header({.shape = shape_of(grid), .descr = descr_of(field)});
   file.write_start(header);
   file.write(array_of(grid, field, header.size()), part_of(field));
   file.close();
@@ -76,8 +73,7 @@ void read_npy(const Communicator& communicator, const Grid& grid, const FieldSto
   // Every rank looks at the same bytes and finds the same fault.
   const std::string start = file.read_start(npy_start_bytes);
   const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);
-  require(header,
-          {.shape = shape_of(grid), .descr = descr_of(field), .asked_by = asked_by(grid)},
+  require(header, {.shape = shape_of(grid), .descr = descr_of(field), .asked_by = asked_by(grid)},
           file.bytes(), path);
   file.read(array_of(grid, field, header.data_offset), part_of(field));
   file.close();

@@ -37,8 +37,7 @@ struct SampledAxis {
 /// The samples of a plane, x and y being counted in samples and z in cells.
 class SampledPlane {
  public:
-  explicit SampledPlane(const Grid& grid)
-      : axes_(grid.axes()), z_(grid.cells().values().z / 2) {
+  explicit SampledPlane(const Grid& grid) : axes_(grid.axes()), z_(grid.cells().values().z / 2) {
     const Int3& cells = grid.cells().values();
     const std::int64_t step = (std::max(cells.x, cells.y) + most_samples - 1) / most_samples;
     x_ = {cells.x, step};

@@ -12,9 +12,10 @@ namespace {
 
 std::string describe(const Extents& extents) {
   if (extents.axes() == 0) return "chosen";
-  std::string text = std::to_string(extents[0]);
-  for (int axis = 1; axis < extents.axes(); ++axis) text += "x" + std::to_string(extents[axis]);
-  return text;
+  std::ostringstream text;
+  text << extents[0];
+  for (int axis = 1; axis < extents.axes(); ++axis) text << 'x' << extents[axis];
+  return text.str();
 }
 
 /// Bytes that one rank owns and another's halo images, by definition.

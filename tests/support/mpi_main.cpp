@@ -28,11 +28,8 @@ MPI_Comm everyone = MPI_COMM_NULL;
 // Written before the alarm is set; its handler may only read.
 char alarm_text[256];
 
-std::string name_of_running_test() {
-  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-  if (test == nullptr) return "the end of all tests";
-  return std::string(test->test_suite_name()) + "." + test->name();
-}
+// Kept here, because gtest may not be asked for it from OnTestPartResult: it holds its lock there.
+std::string running_test = "the end of all tests";
 
 /// Ends this process, and so the job, if `what` takes longer than any test should.
 void set_alarm(const std::string& what) {
@@ -56,7 +53,7 @@ int lowest_of(int mine) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done == 0 && std::chrono::steady_clock::now() - since > patience) {
       std::fprintf(stderr, "[rank %d] other ranks do not come to agree in %s\n", rank(),
-                   name_of_running_test().c_str());
+                   running_test.c_str());
       MPI_Abort(everyone, 1);
     }
   }
@@ -65,13 +62,16 @@ int lowest_of(int mine) {
 
 class RankListener : public testing::EmptyTestEventListener {
  public:
-  void OnTestStart(const testing::TestInfo&) override { set_alarm(name_of_running_test()); }
+  void OnTestStart(const testing::TestInfo& test) override {
+    running_test = std::string(test.test_suite_name()) + "." + test.name();
+    set_alarm(running_test);
+  }
 
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (rank() == 0 || !result.failed()) return;
     const char* file = result.file_name() != nullptr ? result.file_name() : "unknown file";
     std::fprintf(stderr, "[rank %d] %s failed at %s:%d\n%s\n", rank(),
-                 name_of_running_test().c_str(), file, result.line_number(), result.message());
+                 running_test.c_str(), file, result.line_number(), result.message());
   }
 
   // Before the printer, which rank 0 alone has: what is added here is printed.

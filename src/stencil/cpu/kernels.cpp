@@ -148,12 +148,7 @@ class MaxNorm {
 template <class Real, int rows>
 class SquaresNorm {
  public:
-  HWY_INLINE SquaresNorm() {
-    for (int row = 0; row < rows; ++row) {
-      lower_[row] = upper_[row] = hn::Zero(Doubles());
-      single_[row] = 0;
-    }
-  }
+  HWY_INLINE SquaresNorm() : SquaresNorm(std::make_integer_sequence<int, rows>()) {}
 
   template <class Lanes>
   HWY_INLINE void add(const Lanes& lanes, hn::Vec<typename Lanes::Tag> change, int row) {
@@ -183,6 +178,12 @@ class SquaresNorm {
  private:
   using Wide = hn::ScalableTag<Real>;
   using Doubles = hn::ScalableTag<double>;
+
+  template <int... row>
+  HWY_INLINE explicit SquaresNorm(std::integer_sequence<int, row...>)
+      : lower_{(static_cast<void>(row), hn::Zero(Doubles()))...},
+        upper_{(static_cast<void>(row), hn::Zero(Doubles()))...},
+        single_{} {}
   HWY_INLINE void add_single(double change, int row) { single_[row] += change * change; }
 
   hn::Vec<Doubles> lower_[rows], upper_[rows];
@@ -280,8 +281,7 @@ class VectorKernel final : public Kernel {
     const std::int64_t first = std::min(rows.cells, cells_to_alignment(rows.out));
     std::int64_t x = first;
     for (; x + width <= rows.cells; x += width) update_vectors(bundle, sequence, formula, rows, x, stores, sum);
-    for (int row = 0; row < Bundle::all_rows; ++row)
-      sum.end_row(norm, row, rows.number + row % Bundle::rows + row / Bundle::rows * rows.plane);
+    end_rows(bundle, std::make_integer_sequence<int, Bundle::all_rows>(), sum, rows, norm);
     sum.end(norm);
     if (first > 0 || x < rows.cells)
       for (int row = 0; row < Bundle::all_rows; ++row) {
@@ -313,6 +313,11 @@ class VectorKernel final : public Kernel {
       (hn::Stream(updated[i], lanes.d, targets[i]), ...);
     else
       (hn::StoreU(updated[i], lanes.d, targets[i]), ...);
+  }
+
+  template <class Bundle, int... row, class Norm>
+  static HWY_INLINE void end_rows(Bundle, std::integer_sequence<int, row...>, Norm& sum, const Rows& rows, BlockNorm& norm) {
+    (sum.end_row(norm, row, rows.number + row % Bundle::rows + row / Bundle::rows * rows.plane), ...);
   }
 
   /// One row, or part of one.

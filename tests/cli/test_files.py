@@ -1,0 +1,225 @@
+"""Files written and read: arrays, pictures, time lines; and what is left when a disk is full."""
+
+import json
+import os
+import struct
+import subprocess
+import zlib
+
+import numpy as np
+import pytest
+
+import expected
+from command import run, skip, solve, solve_json
+
+# Arrays
+
+
+def assert_same(array, other):
+    assert (array.shape, array.dtype) == (other.shape, other.dtype)
+    np.testing.assert_array_equal(array, other)
+
+
+@pytest.mark.parametrize("cells, sweeps, ranks", [((101,), 30, 3), ((33, 17), 20, 4),
+                                                  ((13, 11, 7), 10, 6)])
+def test_heat_arrays_have_the_closed_form(cells, sweeps, ranks, tmp_path):
+    solve("heat", "--cells", "x".join(map(str, cells)), "--sweeps", sweeps, "--ranks", ranks,
+          "--output", "u.npy", cwd=tmp_path)
+    u = np.load(tmp_path / "u.npy")
+    exact = expected.heat(cells, sweeps)
+    assert (u.shape, u.dtype) == (exact.shape, exact.dtype)
+    np.testing.assert_allclose(u, exact, rtol=1e-13, atol=0)
+
+
+def test_smoke_an_array_is_bitwise_that_of_numpy(tmp_path):
+    solve("laplace", "--cells", "53x31", "--sweeps", "25", "--ranks", "4", "--process-grid", "2x2",
+          "--output", "u.npy", cwd=tmp_path)
+    assert_same(np.load(tmp_path / "u.npy"), expected.laplace((53, 31), 25, None).field)
+
+
+def test_the_file_is_the_same_for_all_ranks(tmp_path):
+    ways = [["--ranks", "1"], ["--ranks", "2"], ["--ranks", "6", "--process-grid", "3x1x2"]]
+    contents = set()
+    for way in ways:
+        solve("star7", "--cells", "12x7x9", "--precision", "f32", "--sweeps", "4", *way,
+              "--output", "u.npy", cwd=tmp_path)
+        contents.add((tmp_path / "u.npy").read_bytes())
+    assert len(contents) == 1
+    assert_same(np.load(tmp_path / "u.npy"), expected.star7((12, 7, 9), 4, np.float32).field)
+
+
+@pytest.mark.parametrize("words, sweeps", [
+    ("laplace --cells 64x48 --tolerance 0", (40, 60)),
+    ("laplace --cells 64x48 --tolerance 0 --precision f32", (1, 30)),
+    ("jacobi --cells 40x50", (20, 31)),
+    ("heat --cells 15x14x13", (7, 6)),
+    ("star7 --cells 12x10x9 --halo-depth 2", (5, 4)),
+])
+def test_a_run_goes_on_as_if_it_had_never_stopped(words, sweeps, tmp_path):
+    words = words.split()
+    first, second = sweeps
+    whole = solve_json(*words, "--sweeps", first + second, "--ranks", "2", cwd=tmp_path)
+    solve(*words, "--sweeps", first, "--ranks", "3", "--output", "u.npy", cwd=tmp_path)
+    # Onto the file it starts from, too.
+    rest = solve_json(*words, "--sweeps", second, "--ranks", "2", "--initial", "u.npy",
+                      "--output", "u.npy", cwd=tmp_path)
+    assert rest["checksum"] == whole["checksum"]
+    assert expected.checksum(np.load(tmp_path / "u.npy")) == whole["checksum"]
+    if whole["norm"] == "max":
+        assert [n for _, n in rest["norm_history"]] == [n for _, n in
+                                                        whole["norm_history"][first:]]
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_starts_from_an_array_of_numpy(version, tmp_path):
+    start = np.random.default_rng(5).normal(size=(23, 35))
+    with open(tmp_path / "u.npy", "wb") as file:
+        np.lib.format.write_array(file, start, version=version)
+    report = solve_json("laplace", "--cells", "35x23", "--sweeps", "9", "--initial", "u.npy",
+                        "--ranks", "3", "--verify", cwd=tmp_path)
+    assert report["verified"] is True
+    assert report["checksum"] == expected.laplace((35, 23), 9, start=start).checksum
+
+
+def test_an_array_that_is_not_finite_ends_the_run(tmp_path):
+    start = np.zeros((6, 8))
+    start[3, 4] = np.nan
+    np.save(tmp_path / "u.npy", start)
+    report = solve_json("laplace", "--cells", "8x6", "--initial", "u.npy", "--ranks", "2",
+                        code=1, cwd=tmp_path)
+    assert report["sum"] is None and any("diverged" in note for note in report["notes"])
+
+
+def test_a_replaced_file_keeps_mode_and_links(tmp_path):
+    old = tmp_path / "old.npy"
+    old.write_text("old")
+    old.chmod(0o640)
+    (tmp_path / "link.npy").symlink_to("old.npy")
+    solve("heat", "--ranks", "2", "--output", "link.npy", cwd=tmp_path)
+    assert (tmp_path / "link.npy").is_symlink()
+    assert old.stat().st_mode & 0o777 == 0o640
+    assert np.load(old).shape == (9,)
+    assert sorted(os.listdir(tmp_path)) == ["link.npy", "old.npy"]
+
+
+# Pictures
+
+
+def size_of_png(content):
+    """Width and height, after a check of every chunk and of the number of pixels."""
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    at, kinds, pixels = 8, [], b""
+    while at < len(content):
+        length, kind = struct.unpack(">I4s", content[at:at + 8])
+        data = content[at + 8:at + 8 + length]
+        assert zlib.crc32(kind + data) == struct.unpack(">I", content[at + 8 + length:][:4])[0]
+        kinds.append(kind)
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", data[:10])
+        if kind == b"IDAT":
+            pixels += data
+        at += 12 + length
+    assert kinds[0] == b"IHDR" and kinds[-1] == b"IEND"
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    assert len(zlib.decompress(pixels)) == height * (1 + (width * channels * depth + 7) // 8)
+    return width, height
+
+
+@pytest.mark.parametrize("cells", ["200", "60x40", "20x16x12"])
+def test_pictures_are_the_same_for_all_ranks(cells, tmp_path):
+    contents = set()
+    for ranks in (1, 2, 3):
+        solve("heat", "--cells", cells, "--ranks", ranks, "--output", "u.png", cwd=tmp_path)
+        contents.add((tmp_path / "u.png").read_bytes())
+    assert len(contents) == 1
+    width, height = size_of_png(contents.pop())
+    assert 50 <= width <= 5000 and 50 <= height <= 5000
+    assert os.listdir(tmp_path) == ["u.png"]
+
+
+@pytest.mark.parametrize("cells, fill", [((5, 5), 0.0), ((7, 3), 1e300), ((4, 4), np.nan),
+                                         ((6,), np.inf), ((1,), 1.0), ((1, 1, 1), -2.0),
+                                         ((3000, 2), 0.5), ((2, 3000), 0.5)])
+def test_pictures_of_odd_arrays(cells, fill, tmp_path):
+    start = np.full(cells[::-1], fill)
+    start.flat[0] = 0.25
+    np.save(tmp_path / "u.npy", start)
+    solve("heat", "--cells", "x".join(map(str, cells)), "--sweeps", "0", "--initial", "u.npy",
+          "--output", "u.png", cwd=tmp_path)
+    size_of_png((tmp_path / "u.png").read_bytes())
+
+
+# Time lines and profiles
+
+
+def test_a_trace_has_spans_of_every_rank(tmp_path):
+    solve("laplace", "--cells", "64x48", "--sweeps", "10", "--ranks", "3", "--process-grid",
+          "3x1", "--transport", "mpi", "--trace", "t.json", cwd=tmp_path)
+    trace = json.loads((tmp_path / "t.json").read_text())
+    spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert {span["pid"] for span in spans} == {0, 1, 2}
+    assert all(span["ts"] >= 0 and span["dur"] >= 0 for span in spans)
+    for rank in range(3):
+        kinds = {span["cat"] for span in spans if span["pid"] == rank}
+        assert {"compute", "pack", "wait", "unpack", "reduce"} <= kinds
+        sweeps = [span for span in spans if span["pid"] == rank and span["name"] == "sweep"]
+        assert len(sweeps) >= 10
+    names = {event["pid"]: event["args"]["name"] for event in trace["traceEvents"]
+             if event["ph"] == "M" and event["name"] == "process_name"}
+    assert names == {rank: f"rank {rank}" for rank in range(3)}
+
+
+def test_a_profile_lists_call_sites():
+    words = ["laplace", "--cells", "64x48", "--sweeps", "20", "--tolerance", "0", "--ranks", "2",
+             "--transport", "mpi", "--profile"]
+    rows = solve_json(*words)["profile"]
+    sites = {row["site"]: row for row in rows}
+    waits = next(row for site, row in sites.items() if "wait (mpi)" in site)
+    assert waits["phase"] == "wait" and waits["calls"] >= 2 * 19
+    assert all(0 <= row["mean_seconds"] <= row["max_seconds"] and
+               row["longest_seconds"] <= row["max_seconds"] for row in rows)
+    means = [row["mean_seconds"] for row in rows]
+    assert means == sorted(means, reverse=True)
+    text = solve(*words)
+    assert all(site in text for site in sites if "wait" in site)
+
+
+# A full disk
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder with room for 1 MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)],
+                             capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        skip(f"no small disk can be mounted here: {mounted.stderr.strip()}", needs="mount")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_full_disk_leaves_the_old_array(ranks, small_disk):
+    (small_disk / "u.npy").write_text("old")
+    end = run("solve", "heat", "--cells", "400x400", "--ranks", ranks, "--output",
+              small_disk / "u.npy")
+    assert end.code == 4 and end.out == ""
+    assert end.err.startswith("halocline: ") and end.err.count("\n") == 1
+    assert "u.npy" in end.err and "No space left" in end.err
+    assert (small_disk / "u.npy").read_text() == "old"
+    assert os.listdir(small_disk) == ["u.npy"]
+
+
+@pytest.mark.parametrize("option, name", [("--output", "u.png"), ("--trace", "t.json"),
+                                          ("--json", "r.json")])
+def test_a_full_disk_leaves_other_old_files(option, name, small_disk):
+    (small_disk / name).write_text("old")
+    (small_disk / "filler").write_bytes(bytes((1 << 20) - 8192))
+    end = run("solve", "laplace", "--cells", "60x50", "--sweeps", "200", "--tolerance", "0",
+              "--ranks", "2", option, small_disk / name)
+    assert end.code == 4
+    assert end.err.startswith("halocline: ") and name in end.err and "No space left" in end.err
+    assert (small_disk / name).read_text() == "old"
+    assert sorted(os.listdir(small_disk)) == sorted(["filler", name])

@@ -1,0 +1,230 @@
+// Whole solves on some ranks: reference values, the same bits whatever the choices, and checks that
+// find what is wrong.
+
+#include <cmath>
+#include <string>
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <halocline/solver.hpp>
+
+#include "comm/collectives.hpp"
+#include "solver/alone.hpp"
+#include "solver/start.hpp"
+#include "solver/time_loop.hpp"
+#include "solver/verify.hpp"
+#include "support/caught.hpp"
+#include "support/communicators.hpp"
+#include "support/ranks.hpp"
+
+namespace halocline::test {
+namespace {
+
+using testing::HasSubstr;
+
+const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
+
+SolveOptions small(const std::string& problem, const Extents& cells, std::int64_t sweeps) {
+  SolveOptions options;
+  options.problem = problem;
+  options.cells = cells;
+  options.sweeps = sweeps;
+  options.threads = 1;
+  return options;
+}
+
+TEST(Solver, StopsLaplaceWhereTheReferenceDoes) {
+  SolveOptions options = small("laplace", {256, 128}, 526);
+  options.verify = SolveOptions::Extra::yes;
+  const SolveResult result = solve(world(), options);
+  EXPECT_EQ(result.sweeps, 199);
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(result.checksum, 0x528098ec285fe4a5u);
+  EXPECT_NEAR(result.sum, 13630.1557717833, 1e-9);
+  ASSERT_EQ(result.norm_history.size(), 199u);
+  EXPECT_NEAR(result.norm_history[0].second, 0.939938784454794, 1e-15);
+  EXPECT_NEAR(result.norm_history[198].second, 0.049954430, 5e-10);
+  ASSERT_TRUE(result.verification);
+  EXPECT_TRUE(result.verification->passed) << result.verification->text;
+}
+
+TEST(Solver, TakesNormsWhereAskedAndStopsOnlyThere) {
+  SolveOptions options = small("laplace", {256, 128}, 526);
+  options.norm_every = 50;
+  const SolveResult result = solve(world(), options);
+  EXPECT_EQ(result.sweeps, 201) << "the first of sweeps 0, 50, 100, ... below the tolerance";
+  ASSERT_EQ(result.norm_history.size(), 5u);
+  EXPECT_EQ(result.norm_history.back().first, 200);
+}
+
+TEST(Solver, RunsAllSweepsWithoutATolerance) {
+  SolveOptions options = small("laplace", {64, 64}, 526);
+  options.tolerance = 0;
+  options.norm_every = 100;
+  const SolveResult result = solve(world(), options);
+  EXPECT_EQ(result.sweeps, 526);
+  EXPECT_FALSE(result.converged);
+  EXPECT_EQ(result.checksum, 0x3b97bf2af2c55464u);
+  EXPECT_NEAR(result.sum, 767.048512190739, 1e-11);
+  EXPECT_EQ(result.norm_history.back().first, 525);
+  EXPECT_NEAR(result.norm_history.back().second, 0.012472773, 5e-10);
+}
+
+TEST(Solver, StopsInTheFirstSweepsToo) {
+  // Tolerances that sweeps 0, 1 and 2 meet: the late norm and the end of the run meet here.
+  for (const std::int64_t sweeps : {1, 2, 3, 4})
+    for (const double tolerance : {1.0, 0.7, 0.51}) {
+      SolveOptions options = small("laplace", {256, 128}, sweeps);
+      options.tolerance = tolerance;
+      const SolveResult result = solve(world(), options);
+      const std::int64_t stops_after = tolerance == 1.0 ? 1 : tolerance == 0.7 ? 2 : 3;
+      EXPECT_EQ(result.sweeps, std::min(sweeps, stops_after)) << tolerance;
+      EXPECT_EQ(result.converged, sweeps >= stops_after);
+      SolveOptions plain = small("laplace", {256, 128}, result.sweeps);
+      plain.tolerance = 0;
+      EXPECT_EQ(result.checksum, solve(world(), plain).checksum) << "the field of that sweep";
+    }
+}
+
+TEST(Solver, DoesNothingInNoSweeps) {
+  const SolveResult result = solve(world(), small("star7", {16, 12, 8}, 0));
+  EXPECT_EQ(result.sweeps, 0);
+  EXPECT_TRUE(result.norm_history.empty());
+}
+
+TEST(Solver, SolvesStar7) {
+  const SolveResult result = solve(world(), small("star7", {16, 12, 8}, 5));
+  EXPECT_EQ(result.checksum, 0xdee8e0b50a85dd37u);
+  EXPECT_NEAR(result.sum, 764.566981014151, 1e-11);
+}
+
+TEST(Solver, FollowsTheLabsNorms) {
+  SolveOptions options = small("jacobi", {254, 254}, 1000);
+  const SolveResult result = solve(world(), options);
+  ASSERT_EQ(result.norm_history.size(), 1000u);
+  EXPECT_NEAR(result.norm_history[0].second, 3.992180, 2e-6);
+  EXPECT_NEAR(result.norm_history[100].second, 0.110318, 2e-6);
+  EXPECT_NEAR(result.norm_history[500].second, 0.031196, 2e-6);
+  EXPECT_NEAR(result.norm_history[999].second, 0.017210, 2e-6);
+}
+
+/// The checksum of a run with everything else left to the defaults.
+struct Choices {
+  std::string transport = "auto", schedule = "auto", simd = "auto";
+  std::int64_t halo_depth = 1;
+  int threads = 1;
+};
+
+std::uint64_t checksum_with(SolveOptions options, const Choices& choices) {
+  options.transport = choices.transport;
+  options.schedule = choices.schedule;
+  options.simd = choices.simd;
+  options.halo_depth = choices.halo_depth;
+  options.threads = choices.threads;
+  options.tolerance = 0;
+  options.norm = "max";
+  return solve(world(), options).checksum;
+}
+
+class SameBits : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(SameBits, WhateverTheChoices) {
+  const auto [problem, precision] = GetParam();
+  SolveOptions options = small(problem, {37, 29}, 17);
+  if (problem == std::string("heat")) options.cells = {43, 19, 18};
+  if (problem == std::string("star7")) options.cells = {21, 22, 24};
+  options.precision = precision;
+  const std::uint64_t expected = checksum_with(options, {});
+  SolveOptions checked = options;
+  checked.tolerance = 0;
+  checked.norm = "max";
+  checked.verify = SolveOptions::Extra::yes;
+  const SolveResult result = solve(world(), checked);
+  EXPECT_TRUE(result.verification->passed) << result.verification->text;
+  EXPECT_EQ(result.checksum, expected);
+
+  for (const char* transport : {"mpi", "shared"}) {
+    if (ranks() == 1 && transport == std::string("shared")) continue;
+    for (const char* schedule : {"sequential", "overlap"})
+      for (const std::int64_t depth : {1, 2, 3})
+        EXPECT_EQ(checksum_with(options, {.transport = transport,
+                                          .schedule = schedule,
+                                          .halo_depth = depth}),
+                  expected)
+            << transport << " " << schedule << " depth " << depth;
+  }
+  EXPECT_EQ(checksum_with(options, {.threads = 3}), expected);
+  EXPECT_EQ(checksum_with(options, {.simd = "scalar"}), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, SameBits,
+                         testing::Combine(testing::Values("laplace", "jacobi", "heat", "star7"),
+                                          testing::Values("f32", "f64")),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)) + "_" +
+                                  std::get<1>(test.param);
+                         });
+
+TEST(Solver, TellsARunThatDiverged) {
+  SolveOptions options = small("star7", {12, 12, 12}, 3000);
+  options.parameters = {{"side", 10.0}};
+  options.norm = "max";
+  const SolveResult result = solve(world(), options);
+  EXPECT_TRUE(result.diverged);
+  EXPECT_LT(result.sweeps, 3000);
+  EXPECT_FALSE(std::isfinite(result.norm_history.back().second));
+}
+
+TEST(Solver, SaysOnEveryRankWhatCannotBe) {
+  SolveOptions options = small("laplace", {8, 8}, 1);
+  options.halo_depth = 9;
+  if (ranks() > 1) {
+    const Caught error = caught([&] { solve(world(), options); });
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+  }
+  options = small("laplace", {1'000'000'000, 1'000'000'000}, 1);
+  const Caught error = caught([&] { solve(world(), options); });
+  EXPECT_EQ(error.kind, ErrorKind::resource);
+  EXPECT_THAT(error.text, HasSubstr("16 EB"));
+}
+
+TEST(Verify, FindsTheFirstCellThatDiffers) {
+  const solver::Case the_case =
+      solver::make_case([] {
+        SolveOptions options = small("laplace", {24, 16}, 1);
+        options.tolerance = 0;
+        return options;
+      }(), ranks());
+  const Grid grid(rank(), ranks(), the_case.grid);
+  std::array<FieldStorage, 2> levels = solver::make_levels(the_case, grid, 1);
+  solver::fill_levels(the_case, grid, levels, world(), 1);
+  const solver::AloneResult alone =
+      solver::solve_alone(the_case, 0, stencil::find_backend("reference"), {});
+  const auto comparison = [&] {
+    return solver::compare({.communicator = world(),
+                            .the_case = the_case,
+                            .grid = grid,
+                            .field = levels[0],
+                            .norm_history = {},
+                            .alone = &alone,
+                            .against = "the other"});
+  };
+  EXPECT_TRUE(comparison().passed);
+
+  // Two cells, on whichever ranks they are: the one that comes first in the grid is named.
+  for (const Int3 wrong : {Int3{23, 15, 0}, Int3{5, 9, 0}})
+    if (grid.owned().contains(wrong)) {
+      const Int3 at = wrong - grid.owned().lower;
+      reinterpret_cast<double*>(
+          levels[0].first_owned())[at.x + at.y * levels[0].strides().y] += 1;
+    }
+  const SolveResult::Verification found = comparison();
+  EXPECT_FALSE(found.passed);
+  EXPECT_THAT(found.text, HasSubstr("cell (5, 9)"));
+  EXPECT_THAT(found.text, HasSubstr("2 of 384 cells differ"));
+}
+
+}  // namespace
+}  // namespace halocline::test

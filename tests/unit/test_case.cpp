@@ -1,0 +1,119 @@
+// From options to a case: defaults, and what is refused, with which words.
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "solver/case.hpp"
+#include "support/caught.hpp"
+
+namespace halocline::solver {
+namespace {
+
+using test::Caught;
+using test::caught;
+using testing::HasSubstr;
+
+SolveOptions options_for(const std::string& problem) {
+  SolveOptions options;
+  options.problem = problem;
+  return options;
+}
+
+TEST(Case, TakesTheProblemsOwnDefaults) {
+  const Case laplace = make_case(options_for("laplace"), 1);
+  EXPECT_EQ(laplace.setting.cells, (Int3{1024, 1024, 1}));
+  EXPECT_EQ(laplace.sweeps, 526);
+  EXPECT_EQ(laplace.tolerance, 0.05);
+  EXPECT_EQ(laplace.precision, problem::Precision::f64);
+  const Case jacobi = make_case(options_for("jacobi"), 1);
+  EXPECT_EQ(jacobi.precision, problem::Precision::f32);
+  EXPECT_EQ(jacobi.norm, problem::NormKind::l2);
+  EXPECT_EQ(make_case(options_for("star7"), 1).tolerance, std::nullopt);
+}
+
+TEST(Case, MultipliesCellsPerRank) {
+  SolveOptions options = options_for("laplace");
+  options.cells_per_rank = {100, 50};
+  EXPECT_EQ(make_case(options, 6).setting.cells, (Int3{100, 300, 1}));
+  options.process_grid = {3, 2};
+  EXPECT_EQ(make_case(options, 6).setting.cells, (Int3{300, 100, 1}));
+  options.cells = {10, 10};
+  EXPECT_EQ(caught([&] { make_case(options, 6); }).kind, ErrorKind::usage);
+}
+
+TEST(Case, TakesNormsAtMultiplesAndAtTheLastSweep) {
+  SolveOptions options = options_for("laplace");
+  options.norm_every = 10;
+  options.sweeps = 26;
+  const Case the_case = make_case(options, 1);
+  EXPECT_TRUE(the_case.wants_norm(0));
+  EXPECT_FALSE(the_case.wants_norm(9));
+  EXPECT_TRUE(the_case.wants_norm(20));
+  EXPECT_TRUE(the_case.wants_norm(25));
+}
+
+TEST(Case, AsksForANormWhereATolerancePresumesOne) {
+  SolveOptions options = options_for("star7");
+  options.tolerance = 1e-3;
+  EXPECT_EQ(make_case(options, 1).norm, problem::NormKind::max);
+  options.norm = "none";
+  EXPECT_THAT(caught([&] { make_case(options, 1); }).text, HasSubstr("needs a norm"));
+}
+
+struct Refusal {
+  const char* what;
+  void (*change)(SolveOptions&);
+  int ranks;
+  const char* words;
+};
+
+class Refused : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, WithWordsThatSayWhy) {
+  SolveOptions options = options_for("heat");
+  options.cells = {64, 32};
+  GetParam().change(options);
+  const Caught error = caught([&] { make_case(options, GetParam().ranks); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, HasSubstr(GetParam().words));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Case, Refused,
+    testing::Values(
+        Refusal{"problem", [](SolveOptions& o) { o.problem = "nope"; }, 1, "laplace, jacobi"},
+        Refusal{"axes", [](SolveOptions& o) { o.problem = "star7"; }, 1, "has 3 axes"},
+        Refusal{"unstable", [](SolveOptions& o) { o.parameters = {{"dt", 1.0}}; }, 1,
+                "largest stable dt is 0.00125"},
+        Refusal{"parameter", [](SolveOptions& o) { o.parameters = {{"beta", 1.0}}; }, 1,
+                "it has: alpha, dt, dx"},
+        Refusal{"infinite",
+                [](SolveOptions& o) {
+                  o.parameters = {{"dt", std::numeric_limits<double>::infinity()}};
+                },
+                1, "cannot be inf"},
+        Refusal{"depth", 
+                [](SolveOptions& o) {
+                  o.process_grid = {1, 2};
+                  o.halo_depth = 17;
+                },
+                2, "halo width 17 exceeds the 16 cells that rank 0 owns along y"},
+        Refusal{"no_depth", [](SolveOptions& o) { o.halo_depth = 0; }, 1, "not at least 1"},
+        Refusal{"grid", [](SolveOptions& o) { o.process_grid = {3, 2}; }, 4, "for 6 ranks"},
+        Refusal{"grid_axes", [](SolveOptions& o) { o.process_grid = {4}; }, 4, "has 1 axes"},
+        Refusal{"ranks", [](SolveOptions&) {}, 5000, "at most 2048 rank"},
+        Refusal{"no_cells", [](SolveOptions& o) { o.cells = {0, 5}; }, 1, "0 cells along x"},
+        Refusal{"norm", [](SolveOptions& o) { o.norm = "l3"; }, 1, "max, l2, none"},
+        Refusal{"precision", [](SolveOptions& o) { o.precision = "f16"; }, 1, "f32, f64"},
+        Refusal{"tolerance", [](SolveOptions& o) { o.tolerance = -1; }, 1, "tolerance -1"},
+        Refusal{"sweeps", [](SolveOptions& o) { o.sweeps = -1; }, 1, "-1 sweeps"},
+        Refusal{"norm_every", [](SolveOptions& o) { o.norm_every = 0; }, 1, "every 0 sweeps"},
+        Refusal{"too_many_cells",
+                [](SolveOptions& o) { o.cells = {10'000'000'000, 10'000'000'000}; }, 1,
+                "more than 2^63"}),
+    [](const auto& test) { return test.param.what; });
+
+}  // namespace
+}  // namespace halocline::solver

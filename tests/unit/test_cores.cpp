@@ -1,0 +1,45 @@
+// How many threads a rank runs.
+
+#include <gtest/gtest.h>
+
+#include "machine/cores.hpp"
+
+namespace halocline::machine {
+namespace {
+
+using Cores = std::vector<std::vector<int>>;
+
+TEST(ThreadsFor, SharesCoresThatAllMayUse) {
+  const Cores unbound(3, {0, 1, 2, 3, 4, 5, 6, 7});
+  for (std::size_t rank = 0; rank < 3; ++rank) EXPECT_EQ(threads_for(unbound, rank), 2);
+}
+
+TEST(ThreadsFor, TakesAllOfWhatARankIsBoundTo) {
+  const Cores bound{{0, 1, 2}, {3}};
+  EXPECT_EQ(threads_for(bound, 0), 3);
+  EXPECT_EQ(threads_for(bound, 1), 1);
+}
+
+TEST(ThreadsFor, CountsThirdsOfCoresInSpiteOfRounding) {
+  EXPECT_EQ(threads_for(Cores(3, {0, 1, 2}), 0), 1);
+  EXPECT_EQ(threads_for(Cores(3, {0, 1, 2, 3, 4, 5}), 2), 2);
+}
+
+TEST(ThreadsFor, IsAtLeastOneWhenRanksOutnumberCores) {
+  EXPECT_EQ(threads_for(Cores(8, {0, 1}), 7), 1);
+}
+
+TEST(AllowedCores, AreSomeAndAscending) {
+  const std::vector<int> cores = allowed_cores();
+  ASSERT_FALSE(cores.empty());
+  EXPECT_TRUE(std::is_sorted(cores.begin(), cores.end()));
+}
+
+TEST(NodeMemory, IsThere) {
+  const NodeMemory memory = node_memory();
+  EXPECT_GT(memory.available_bytes, 0);
+  EXPECT_LE(memory.available_bytes, memory.total_bytes);
+}
+
+}  // namespace
+}  // namespace halocline::machine
