@@ -3,16 +3,16 @@
 
 include(FetchContent)
 
-# Finds a package; if it is not installed, downloads it where HALOCLINE_FETCH allows, and else says
-# what to do. Adds the name to halocline_fetched in the second case.
+# Finds a package, at least of the version given last; if it is not there, downloads it where
+# HALOCLINE_FETCH allows, and adds its name to halocline_fetched; else says what to do.
 macro(halocline_find package git_repository git_tag)
-  find_package(${package} QUIET)
+  find_package(${package} ${ARGN} QUIET)
   if(NOT ${package}_FOUND)
     if(NOT HALOCLINE_FETCH)
-      message(FATAL_ERROR "${package} is not installed. Run scripts/setup, or give its place with "
+      message(FATAL_ERROR "${package} ${ARGN} is not installed, or too old. Run scripts/setup, or give its place with "
         "-DCMAKE_PREFIX_PATH=..., or let CMake download it with -DHALOCLINE_FETCH=ON.")
     endif()
-    message(STATUS "${package}: not installed, downloading ${git_tag}")
+    message(STATUS "${package}: not installed or too old, downloading ${git_tag}")
     list(APPEND halocline_fetched ${package})
     FetchContent_Declare(${package} GIT_REPOSITORY ${git_repository} GIT_TAG ${git_tag}
       GIT_SHALLOW ON)
@@ -34,7 +34,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 halocline_find(fmt https://github.com/fmtlib/fmt.git 9.1.0)
 halocline_find(nlohmann_json https://github.com/nlohmann/json.git v3.11.2)
 halocline_find(CLI11 https://github.com/CLIUtils/CLI11.git v2.3.2)
-halocline_find(hwy https://github.com/google/highway.git 1.2.0)
+halocline_find(hwy https://github.com/google/highway.git 1.2.0 1.0)
 if(NOT TARGET hwy::hwy)
   add_library(hwy::hwy ALIAS hwy)
 endif()

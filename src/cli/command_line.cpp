@@ -7,6 +7,8 @@
 
 #include "build_info.hpp"
 #include "cli/parse.hpp"
+#include "files/npy.hpp"
+#include "grid/text.hpp"
 #include "problem/catalogue.hpp"
 #include "stencil/sweep.hpp"
 
@@ -21,12 +23,6 @@ constexpr auto about =
 
 constexpr auto exit_codes =
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
-
-std::string cells_text(const ProblemInfo& info) {
-  std::string text = fmt::format("{}", info.cells.x);
-  for (int axis = 1; axis < info.axes; ++axis) text += fmt::format("x{}", info.cells[axis]);
-  return text;
-}
 
 std::string problems_text() {
   std::string text = "Problems (halocline solve PROBLEM --help tells more):\n";
@@ -43,7 +39,7 @@ std::string problem_text(const ProblemInfo& info) {
       "{}: {}\n"
       "  {}\n"
       "  {} axes; by default {} cells in {}, {} sweeps",
-      info.name, info.summary, info.formula, axes, cells_text(info),
+      info.name, info.summary, info.formula, axes, grid::text_of(Extents(info.cells, info.axes)),
       problem::name_of(info.precision), info.sweeps);
   if (info.tolerance)
     text += fmt::format(" or until the {} norm is at most {:g}", problem::name_of(info.norm),
@@ -62,7 +58,7 @@ const char* examples =
     "  halocline solve laplace --cells 4096x4096 --ranks 2\n"
     "  halocline solve heat --cells 200x100x50 --set dt=2e-4 --sweeps 1000 --verify\n"
     "  mpirun -n 4 halocline solve star7 --cells 256x256x256 --output star7.npy\n"
-    "  halocline solve laplace --initial u.npy --cells 256x128 --output u.png\n";
+    "  halocline solve laplace --initial u.npy --output u.png\n";
 
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
@@ -94,7 +90,7 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
       ->type_name("NAME=VALUE")->group(group)->allow_extra_args(false);
   app.add_option("--seed", options.seed, "of the start's noise (12345)")
       ->type_name("N")->group(group);
-  app.add_option("--initial", words.initial, "start from an array: .npy, shape (NZ,) NY, NX")
+  app.add_option("--initial", words.initial, "start from an array, .npy of shape ([NZ,] NY, NX); gives --cells")
       ->type_name("FILE")->group(group);
 }
 
@@ -144,6 +140,9 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   SolveOptions& options = command.options;
   options.problem = words.problem;
   if (words.cells) options.cells = parse_extents(*words.cells, "--cells");
+  // A start has a size of its own; only a size that is given has to match it.
+  else if (words.initial && !words.cells_per_rank)
+    options.cells = files::cells_in_npy(*words.initial);
   if (words.cells_per_rank)
     options.cells_per_rank = parse_extents(*words.cells_per_rank, "--cells-per-rank");
   if (words.process_grid)

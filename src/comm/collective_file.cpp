@@ -32,7 +32,7 @@ namespace {
 
 /// Rounds until the ranks ask each other whether to go on. Within these they need not wait for
 /// each other, so their number is small next to what a slow disk writes within the wait limit.
-constexpr std::int64_t rounds_per_leg = 32;
+constexpr std::int64_t rounds_per_leg = 16;
 
 /// Beside the system's error numbers.
 constexpr int ended_early = -1;
@@ -216,15 +216,15 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
   written_to_ = std::max(written_to_, array.end_bytes());
 }
 
-/// Finds out at once, and not after hours, that the disk is too small. Where the file system
-/// cannot reserve space it tells so when written to.
+/// Finds out at once, not after hours, that the disk is too small. File systems that cannot
+/// reserve space tell so when they are written to.
 void CollectiveFile::reserve(const ArrayInFile& array) {
   if (!is_regular_) return;
   int result = 0;
   do {
     result = ::fallocate(descriptor_.value(), 0, array.offset_bytes, array.bytes());
   } while (result != 0 && errno == EINTR);
-  if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) fail(errno);
+  if (result != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) fail(errno);
 }
 
 void CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {

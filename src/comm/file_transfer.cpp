@@ -16,61 +16,33 @@
 namespace halocline::comm {
 namespace {
 
-/// Bytes that a rank reads or writes at once. From 0.25 to 4 MiB, 1 GiB with rows of 128 doubles
-/// split between 2 ranks on 2 cores took the same time; from 8 MiB on, longer. A multiple of every
-/// page, so that no two nodes write to the same one, which network file systems do not merge.
-constexpr std::int64_t largest_chunk_bytes = std::int64_t{1} << 20;
+/// Bytes that a rank reads or writes at once. 1, 2 and 4 MiB took the same time for 1 GiB with rows
+/// of 128 doubles split between 2 ranks on 2 cores; 16 and 32 MiB took longer. It is a multiple of
+/// every page: no two nodes write to the same one, which network file systems would not merge.
+constexpr std::int64_t largest_chunk_bytes = std::int64_t{2} << 20;
 
 std::int64_t chunk_bytes(const Communicator& communicator) {
   return std::min(communicator.options().piece_bytes, largest_chunk_bytes);
 }
 
-/// Elements in a rank's memory.
-struct Row {
-  std::byte* first;
-  std::int64_t cells;
-  std::int64_t stride_bytes;
-};
-
-/// Copies elements of a size known when compiled: a call of memcpy for each would cost more.
+/// With a size known when compiled: a call of memcpy for each element would cost more.
 template <std::size_t Bytes>
-void gather_elements(std::byte* to, const Row& row) {
-  for (std::int64_t i = 0; i < row.cells; ++i)
-    std::memcpy(to + i * static_cast<std::int64_t>(Bytes), row.first + i * row.stride_bytes, Bytes);
+void copy_each(const Line& to, const Line& from, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; ++i)
+    std::memcpy(to.first + i * to.stride_bytes, from.first + i * from.stride_bytes, Bytes);
 }
 
-template <std::size_t Bytes>
-void scatter_elements(const Row& row, const std::byte* from) {
-  for (std::int64_t i = 0; i < row.cells; ++i)
-    std::memcpy(row.first + i * row.stride_bytes, from + i * static_cast<std::int64_t>(Bytes),
-                Bytes);
-}
-
-void gather(std::byte* to, const Row& row, std::int64_t element_bytes) {
+void copy(const Line& to, const Line& from, std::int64_t elements, std::int64_t element_bytes) {
   const auto bytes = static_cast<std::size_t>(element_bytes);
-  if (row.stride_bytes == element_bytes || row.cells == 1) {
-    std::memcpy(to, row.first, static_cast<std::size_t>(row.cells) * bytes);
+  if (to.stride_bytes == element_bytes && from.stride_bytes == element_bytes) {
+    std::memcpy(to.first, from.first, static_cast<std::size_t>(elements) * bytes);
   } else if (bytes == 8) {
-    gather_elements<8>(to, row);
+    copy_each<8>(to, from, elements);
   } else if (bytes == 4) {
-    gather_elements<4>(to, row);
+    copy_each<4>(to, from, elements);
   } else {
-    for (std::int64_t i = 0; i < row.cells; ++i)
-      std::memcpy(to + i * element_bytes, row.first + i * row.stride_bytes, bytes);
-  }
-}
-
-void scatter(const Row& row, const std::byte* from, std::int64_t element_bytes) {
-  const auto bytes = static_cast<std::size_t>(element_bytes);
-  if (row.stride_bytes == element_bytes || row.cells == 1) {
-    std::memcpy(row.first, from, static_cast<std::size_t>(row.cells) * bytes);
-  } else if (bytes == 8) {
-    scatter_elements<8>(row, from);
-  } else if (bytes == 4) {
-    scatter_elements<4>(row, from);
-  } else {
-    for (std::int64_t i = 0; i < row.cells; ++i)
-      std::memcpy(row.first + i * row.stride_bytes, from + i * element_bytes, bytes);
+    for (std::int64_t i = 0; i < elements; ++i)
+      std::memcpy(to.first + i * to.stride_bytes, from.first + i * from.stride_bytes, bytes);
   }
 }
 
@@ -172,6 +144,7 @@ void FileTransfer::collect_at_once(std::int64_t round) {
 
 void FileTransfer::send_cells(std::int64_t round) {
   Mail& mail = buffers_->outgoing;
+  const std::int64_t element = array_.element_bytes;
   for (const int keeper : other_ranks_) {
     const CellRange range = rounds_.range(keeper, round);
     const std::int64_t bytes = bytes_of(communicator_.rank(), range);
@@ -182,11 +155,11 @@ void FileTransfer::send_cells(std::int64_t round) {
     }
     const Message message = add(mail, keeper, bytes);
     std::byte* to = message.bytes.data();
-    for_each_row(
-        array_.cells, part_.box, range, [&](const Int3& start, std::int64_t cells, std::int64_t) {
-          gather(to, {in_memory(start), cells, part_.stride_bytes.x}, array_.element_bytes);
-          to += cells * array_.element_bytes;
-        });
+    for_each_row(array_.cells, part_.box, range,
+                 [&](const Int3& start, std::int64_t cells, std::int64_t) {
+                   copy({to, element}, row_at(start), cells, element);
+                   to += cells * element;
+                 });
     post_send(message);
   }
 }
@@ -194,17 +167,16 @@ void FileTransfer::send_cells(std::int64_t round) {
 void FileTransfer::place_in_chunk(CellRange range) {
   const std::int64_t element = array_.element_bytes;
   std::byte* const chunk = buffers_->chunk.data();
-  for_each_row(
-      array_.cells, part_.box, range, [&](const Int3& start, std::int64_t cells, std::int64_t at) {
-        gather(chunk + at * element, {in_memory(start), cells, part_.stride_bytes.x}, element);
-      });
+  for_each_row(array_.cells, part_.box, range,
+               [&](const Int3& start, std::int64_t cells, std::int64_t at) {
+                 copy({chunk + at * element, element}, row_at(start), cells, element);
+               });
   wait(buffers_->incoming);
   for (const Message& message : buffers_->incoming.messages) {
-    const std::byte* from = message.bytes.data();
+    std::byte* from = message.bytes.data();
     for_each_row(array_.cells, boxes_[static_cast<std::size_t>(message.peer)], range,
                  [&](const Int3&, std::int64_t cells, std::int64_t at) {
-                   std::memcpy(chunk + at * element, from,
-                               static_cast<std::size_t>(cells * element));
+                   copy({chunk + at * element, element}, {from, element}, cells, element);
                    from += cells * element;
                  });
   }
@@ -213,12 +185,12 @@ void FileTransfer::place_in_chunk(CellRange range) {
 
 void FileTransfer::distribute_at_once(std::int64_t round) {
   const CellRange range = rounds_.range(communicator_.rank(), round);
+  const std::int64_t element = array_.element_bytes;
   send_chunk(range);
-  for_each_row(array_.cells, part_.box, range,
-               [&](const Int3& start, std::int64_t cells, std::int64_t at) {
-                 scatter({in_memory(start), cells, part_.stride_bytes.x},
-                         buffers_->chunk.data() + at * array_.element_bytes, array_.element_bytes);
-               });
+  for_each_row(
+      array_.cells, part_.box, range, [&](const Int3& start, std::int64_t cells, std::int64_t at) {
+        copy(row_at(start), {buffers_->chunk.data() + at * element, element}, cells, element);
+      });
   for (const int keeper : other_ranks_) {
     const std::int64_t bytes = bytes_of(communicator_.rank(), rounds_.range(keeper, round));
     if (!has_room(buffers_->incoming, bytes)) place_in_memory(round);
@@ -237,26 +209,26 @@ void FileTransfer::send_chunk(CellRange range) {
     if (bytes == 0) continue;
     const Message message = add(buffers_->outgoing, holder, bytes);
     std::byte* to = message.bytes.data();
-    for_each_row(array_.cells, boxes_[static_cast<std::size_t>(holder)], range,
-                 [&](const Int3&, std::int64_t cells, std::int64_t at) {
-                   std::memcpy(to, buffers_->chunk.data() + at * element,
-                               static_cast<std::size_t>(cells * element));
-                   to += cells * element;
-                 });
+    for_each_row(
+        array_.cells, boxes_[static_cast<std::size_t>(holder)], range,
+        [&](const Int3&, std::int64_t cells, std::int64_t at) {
+          copy({to, element}, {buffers_->chunk.data() + at * element, element}, cells, element);
+          to += cells * element;
+        });
     post_send(message);
   }
 }
 
 void FileTransfer::place_in_memory(std::int64_t round) {
+  const std::int64_t element = array_.element_bytes;
   wait(buffers_->incoming);
   for (const Message& message : buffers_->incoming.messages) {
-    const std::byte* from = message.bytes.data();
-    for_each_row(
-        array_.cells, part_.box, rounds_.range(message.peer, round),
-        [&](const Int3& start, std::int64_t cells, std::int64_t) {
-          scatter({in_memory(start), cells, part_.stride_bytes.x}, from, array_.element_bytes);
-          from += cells * array_.element_bytes;
-        });
+    std::byte* from = message.bytes.data();
+    for_each_row(array_.cells, part_.box, rounds_.range(message.peer, round),
+                 [&](const Int3& start, std::int64_t cells, std::int64_t) {
+                   copy(row_at(start), {from, element}, cells, element);
+                   from += cells * element;
+                 });
   }
   clear(buffers_->incoming);
 }
@@ -266,9 +238,9 @@ std::int64_t FileTransfer::bytes_of(int holder, CellRange range) const {
          array_.element_bytes;
 }
 
-std::byte* FileTransfer::in_memory(const Int3& cell) const {
+Line FileTransfer::row_at(const Int3& cell) const {
   const Int3 at = cell - part_.box.lower, &stride = part_.stride_bytes;
-  return part_.first + at.x * stride.x + at.y * stride.y + at.z * stride.z;
+  return {part_.first + at.x * stride.x + at.y * stride.y + at.z * stride.z, stride.x};
 }
 
 void FileTransfer::make_room(Mail& mail, CellRange range) const {

@@ -17,6 +17,12 @@
 
 namespace halocline::comm {
 
+/// Elements at equal distances in memory.
+struct Line {
+  std::byte* first;
+  std::int64_t stride_bytes;
+};
+
 /// Moves one chunk of each rank per round, and holds the memory of three. Every rank must go
 /// through all rounds.
 class FileTransfer {
@@ -63,7 +69,7 @@ class FileTransfer {
   void allocate();
   void gather_boxes();
   std::int64_t bytes_of(int holder, CellRange range) const;
-  std::byte* in_memory(const Int3& cell) const;
+  Line row_at(const Int3& cell) const;
 
   void collect_at_once(std::int64_t round);
   void send_cells(std::int64_t round);

@@ -11,6 +11,7 @@
 #include "exchange/choice.hpp"
 #include "exchange/messages.hpp"
 #include "grid/halo_regions.hpp"
+#include "grid/text.hpp"
 #include "pack/pack.hpp"
 #include "proof/in_job.hpp"
 
@@ -33,18 +34,12 @@ std::string widths_text(const HaloWidths& widths, int axes) {
   return text;
 }
 
-std::string extents_text(const Extents& extents) {
-  std::string text = fmt::format("{}", extents[0]);
-  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
-  return text;
-}
-
 /// The plan in words: what has to be the same on every rank.
 std::vector<std::string> describe(const Communicator& communicator, const Grid& grid,
                                   const FieldList& fields, const ExchangeOptions& options) {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("{} cells", extents_text(grid.cells())));
-  lines.push_back(fmt::format("process grid {}", extents_text(grid.process_grid())));
+  lines.push_back(fmt::format("{} cells", grid::text_of(grid.cells())));
+  lines.push_back(fmt::format("process grid {}", grid::text_of(grid.process_grid())));
   for (int axis = 0; axis < grid.axes(); ++axis)
     lines.push_back(
         fmt::format("{} {}", "xyz"[axis], grid.periodic(axis) ? "periodic" : "not periodic"));

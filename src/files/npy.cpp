@@ -1,5 +1,6 @@
 #include "files/npy.hpp"
 
+#include <fstream>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "files/npy_header.hpp"
 #include "files/scalar_field.hpp"
 #include "files/temporary_file.hpp"
+#include "grid/text.hpp"
 
 namespace halocline::files {
 namespace {
@@ -29,9 +31,7 @@ std::string descr_of(const FieldStorage& field) {
 
 /// Who fixed the shape, for an error: "the grid of 128x32 cells".
 std::string asked_by(const Grid& grid) {
-  std::string text = fmt::format("{}", grid.cells()[0]);
-  for (int axis = 1; axis < grid.axes(); ++axis) text += fmt::format("x{}", grid.cells()[axis]);
-  return fmt::format("the grid of {} cells", text);
+  return fmt::format("the grid of {} cells", grid::text_of(grid.cells()));
 }
 
 comm::ArrayInFile array_of(const Grid& grid, const FieldStorage& field, std::size_t offset) {
@@ -77,6 +77,25 @@ void read_npy(const Communicator& communicator, const Grid& grid, const FieldSto
           file.bytes(), path);
   file.read(array_of(grid, field, header.data_offset), part_of(field));
   file.close();
+}
+
+Extents cells_in_npy(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(npy_start_bytes, '\0');
+  if (!file.read(start.data(), static_cast<std::streamsize>(start.size())) && file.gcount() == 0)
+    throw Error(ErrorKind::usage, fmt::format("cannot read '{}': there is no such file, or "
+                                              "nothing in it",
+                                              path));
+  start.resize(static_cast<std::size_t>(file.gcount()));
+  const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);
+  const std::size_t axes = header.shape.size();
+  if (axes < 1 || axes > 3)
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' has {} axes; a grid has 1, 2 or 3", path, axes));
+  Int3 cells{1, 1, 1};
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    cells[static_cast<int>(axis)] = header.shape[axes - 1 - axis];
+  return Extents(cells, static_cast<int>(axes));
 }
 
 }  // namespace halocline::files

@@ -7,6 +7,8 @@
 
 #include <halocline/error.hpp>
 
+#include "grid/text.hpp"
+
 namespace halocline::grid {
 namespace {
 
@@ -37,12 +39,6 @@ std::optional<double> cost_of(const Int3& parts, const GridOptions& options) {
     cost += face * static_cast<double>(halo.lower[axis] + halo.upper[axis]);
   }
   return cost;
-}
-
-std::string times(const Extents& extents) {
-  std::string text = fmt::format("{}", extents[0]);
-  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
-  return text;
 }
 
 }  // namespace
@@ -85,7 +81,7 @@ Extents choose_process_grid(int ranks, const GridOptions& options) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {} "
                             "cell(s) along each split axis; use at most {} rank(s)",
-                            times(options.cells), ranks, narrowest_part(options, 0), most));
+                            text_of(options.cells), ranks, narrowest_part(options, 0), most));
   }
   return Extents(best, axes);
 }
@@ -94,11 +90,11 @@ void check_process_grid(const Extents& process_grid, int ranks, const Extents& c
   if (process_grid.axes() != cells.axes())
     throw Error(ErrorKind::usage,
                 fmt::format("the process grid {} has {} axes, but the grid of {} cells has {}",
-                            times(process_grid), process_grid.axes(), times(cells), cells.axes()));
+                            text_of(process_grid), process_grid.axes(), text_of(cells), cells.axes()));
   const Int3& parts = process_grid.values();
   if (parts.x < 1 || parts.y < 1 || parts.z < 1)
     throw Error(ErrorKind::usage, fmt::format("the process grid {} has an axis with no part",
-                                              times(process_grid)));
+                                              text_of(process_grid)));
   // In floating point: a product that overflows is not the number of ranks either.
   const double product = static_cast<double>(parts.x) * static_cast<double>(parts.y) *
                          static_cast<double>(parts.z);
@@ -106,13 +102,13 @@ void check_process_grid(const Extents& process_grid, int ranks, const Extents& c
     throw Error(ErrorKind::usage,
                 fmt::format("the process grid {} is for {:.0f} ranks, but there are {}; give a "
                             "process grid whose product is {}, or start {:.0f} ranks",
-                            times(process_grid), product, ranks, ranks, product));
+                            text_of(process_grid), product, ranks, ranks, product));
   for (int axis = 0; axis < cells.axes(); ++axis)
     if (parts[axis] > cells[axis])
       throw Error(ErrorKind::usage,
                   fmt::format("the process grid {} has {} parts along {}, but there are only {} "
                               "cells along it; a part would be empty",
-                              times(process_grid), parts[axis], "xyz"[axis], cells[axis]));
+                              text_of(process_grid), parts[axis], "xyz"[axis], cells[axis]));
 }
 
 }  // namespace halocline::grid

@@ -17,7 +17,7 @@ Scale scale_of_time(double seconds, double seconds_per_unit) {
 }
 
 Scale scale_of_bytes(double bytes) {
-  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double factor = 1;
   std::size_t unit = 0;
   while (bytes * factor >= 1024 && unit + 1 < std::size(units)) {

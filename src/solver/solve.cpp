@@ -13,7 +13,9 @@
 #include "files/npy.hpp"
 #include "files/picture.hpp"
 #include "files/temporary_file.hpp"
+#include "grid/text.hpp"
 #include "machine/cores.hpp"
+#include "report/format.hpp"
 #include "solver/alone.hpp"
 #include "solver/case.hpp"
 #include "solver/start.hpp"
@@ -41,18 +43,7 @@ Spread spread_over_ranks(const Communicator& communicator, double mine) {
           *std::max_element(all.begin(), all.end())};
 }
 
-std::string extents_text(const Extents& extents) {
-  std::string text = fmt::format("{}", extents[0]);
-  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
-  return text;
-}
-
-std::string bytes_text(double bytes) {
-  constexpr std::array units = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
-  return fmt::format("{:.3g} {}", bytes, units[unit]);
-}
+std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
 
 /// Throws resource if two time levels do not fit the memory of this rank's node.
 void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid) {
@@ -67,7 +58,7 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
   throw Error(ErrorKind::resource,
               fmt::format("{} cells in {} take {} for two time levels on this node, which has {} "
                           "free of {}; use fewer cells, {}or more nodes",
-                          extents_text(grid.cells()), problem::name_of(the_case.precision),
+                          grid::text_of(grid.cells()), problem::name_of(the_case.precision),
                           bytes_text(wanted),
                           bytes_text(static_cast<double>(memory.available_bytes)),
                           bytes_text(static_cast<double>(memory.total_bytes)),
@@ -292,7 +283,7 @@ void SolveRun::write() {
     else
       files::write_picture(communicator_, grid_, answer(), *options_.output,
                            fmt::format("{} {}, {} sweeps", options_.problem,
-                                       extents_text(grid_.cells()), result_.sweeps));
+                                       grid::text_of(grid_.cells()), result_.sweeps));
   }
   if (options_.trace) solver::write_trace(communicator_, *options_.trace);
 }

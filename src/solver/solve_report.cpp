@@ -4,17 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "grid/text.hpp"
+
 namespace halocline::solver {
 namespace {
 
 // A norm per sweep of a long run is more than anybody plots.
 constexpr std::size_t most_norms = 10'000;
-
-std::string extents_text(const Extents& extents) {
-  std::string text = fmt::format("{}", extents[0]);
-  for (int axis = 1; axis < extents.axes(); ++axis) text += fmt::format("x{}", extents[axis]);
-  return text;
-}
 
 std::vector<std::int64_t> list_of(const Extents& extents) {
   std::vector<std::int64_t> list;
@@ -108,7 +104,7 @@ std::string transports_text(const SolveResult& result) {
 void add_machine(Report& report, const SolveResult& result) {
   report.add("ranks", "ranks", result.ranks,
              fmt::format("{} on {}, process grid {}, {} each", result.ranks,
-                         plural(result.nodes, "node"), extents_text(result.process_grid),
+                         plural(result.nodes, "node"), grid::text_of(result.process_grid),
                          plural(result.threads, "thread")));
   report.add_json("nodes", result.nodes);
   report.add_json("process_grid", list_of(result.process_grid));
@@ -190,7 +186,7 @@ void add_profile(Report& report, const SolveResult& result) {
 
 Report report_of(const SolveResult& result, ProfileTable profile) {
   Report report("", fmt::format("{} {}-D, {} cells, {}", result.problem, result.cells.axes(),
-                                extents_text(result.cells), result.precision));
+                                grid::text_of(result.cells), result.precision));
   add_problem(report, result);
   add_speed(report, result);
   add_machine(report, result);

@@ -15,9 +15,8 @@ std::string written(const Box& box) {
 void check_held(const FieldStorage& field, const Box& box, const char* what) {
   const Box held = field.shape().held();
   if (!held.contains(box))
-    throw Error(ErrorKind::internal,
-                fmt::format("a sweep {} the cells {}, but field '{}' holds {}", what, written(box),
-                            field.name(), written(held)));
+    throw Error(ErrorKind::internal, fmt::format("a sweep {} the cells {}, but field '{}' holds {}",
+                                                 what, written(box), field.name(), written(held)));
 }
 
 }  // namespace
@@ -30,10 +29,10 @@ void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, S
   const std::int64_t element_bytes = needs.precision == problem::Precision::f32 ? 4 : 8;
   for (const FieldStorage* field : {&arguments.in, &arguments.out})
     if (field->shape().element_bytes != element_bytes)
-      throw Error(ErrorKind::internal,
-                  fmt::format("a sweep in {} was given field '{}' of {} bytes per element",
-                              name_of(needs.precision), field->name(),
-                              field->shape().element_bytes));
+      throw Error(
+          ErrorKind::internal,
+          fmt::format("a sweep in {} was given field '{}' of {} bytes per element",
+                      name_of(needs.precision), field->name(), field->shape().element_bytes));
   if (arguments.region.empty()) return;
   Box read = arguments.region;
   for (int axis = 0; axis < needs.axes; ++axis) {

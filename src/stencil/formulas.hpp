@@ -34,9 +34,9 @@ auto make_of_formula(problem::List<Problems...>, const problem::Problem& problem
   };
   (try_problem.template operator()<Problems>(), ...);
   if (!result)
-    throw Error(ErrorKind::usage, fmt::format("{} has {} to {} axes, not {}", problem.info().name,
-                                              problem.info().fewest_axes,
-                                              problem.info().most_axes, setting.axes));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} has {} to {} axes, not {}", problem.info().name,
+                            problem.info().fewest_axes, problem.info().most_axes, setting.axes));
   return result;
 }
 

@@ -15,8 +15,7 @@ namespace {
 /// Rows of owned cells, numbered across planes.
 class Rows {
  public:
-  explicit Rows(const FieldStorage& field)
-      : field_(field), extent_(field.shape().owned.extent()) {}
+  explicit Rows(const FieldStorage& field) : field_(field), extent_(field.shape().owned.extent()) {}
 
   std::int64_t count() const { return extent_.y * extent_.z; }
   std::int64_t cells() const { return extent_.x; }
@@ -66,7 +65,8 @@ std::uint64_t checksum(const FieldStorage& field, const Grid& grid, int threads)
 #pragma omp parallel for num_threads(threads) reduction(+ : total)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
       const Int3 first = rows.first_cell(row);
-      const auto index = static_cast<std::uint64_t>(first.x + cells.x * (first.y + cells.y * first.z));
+      const auto index =
+          static_cast<std::uint64_t>(first.x + cells.x * (first.y + cells.y * first.z));
       const Real* values = rows.first_value<Real>(row);
       for (std::int64_t i = 0; i < rows.cells(); ++i)
         total += problem::mix(bits_of(values[i * rows.stride()]) ^

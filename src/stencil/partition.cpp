@@ -17,8 +17,8 @@ Int3 parts_of(const Int3& units, int threads) {
     for (std::int64_t y = rest; y >= 1; --y) {
       if (rest % y != 0) continue;
       const Int3 parts{rest / y, y, z};
-      const std::int64_t largest = ceil_div(units.x, parts.x) * ceil_div(units.y, parts.y) *
-                                   ceil_div(units.z, parts.z);
+      const std::int64_t largest =
+          ceil_div(units.x, parts.x) * ceil_div(units.y, parts.y) * ceil_div(units.z, parts.z);
       if (largest >= least) continue;
       least = largest;
       best = parts;

@@ -22,8 +22,10 @@ struct SweepArguments {
   Box region;
   problem::NormKind norm = problem::NormKind::none;
   /// Where the norm of the update is added up, in the backend's memory: the maximum of
-  /// |new - old|, or the sum of squares of new - old in double precision. Owned cells only. A
-  /// difference that is not a number makes it not a number. Unused if norm is none.
+  /// |new - old|, or the sum of squares of new - old in double precision (the difference taken in
+  /// the fields' precision). Starts from the value found there, so that several regions make one
+  /// norm. Owned cells only. A difference that is not a number makes it not a number. Unused if
+  /// norm is none.
   double* norm_sum = nullptr;
 };
 
@@ -38,9 +40,15 @@ class Sweep {
 };
 
 struct SweepOptions {
-  int threads = 1;  ///< of this rank
+  int threads = 1;        ///< of this rank
+  int ranks_on_node = 1;  ///< this one too: they share caches
   /// "auto" or one of simd_levels(): the widest vectors to use.
   std::string simd = "auto";
+  /// Boxes of fewer cells are not worth waking threads for. Other values are for tests.
+  std::int64_t fewest_cells_for_threads = 32768;
+  /// Of the caches that this rank can use; 0 asks the operating system. Other values are for
+  /// tests.
+  std::int64_t cache_bytes = 0;
 };
 
 class Backend {
@@ -49,8 +57,7 @@ class Backend {
   virtual std::string_view name() const = 0;
   /// Throws usage if the problem does not have that many axes.
   virtual std::unique_ptr<Sweep> make(const problem::Problem& problem,
-                                      const problem::Setting& setting,
-                                      problem::Precision precision,
+                                      const problem::Setting& setting, problem::Precision precision,
                                       const SweepOptions& options) const = 0;
 };
 

@@ -37,13 +37,13 @@ def variables_of(pid):
 class Job:
     """A command that was started, with every process that comes of it."""
 
-    def __init__(self, words, env=None, cwd=None, stdout=subprocess.PIPE):
+    def __init__(self, words, env=None, cwd=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
         self.words = [str(word) for word in words]
         self.mark = uuid.uuid4().hex
         variables = {**os.environ, "OMP_NUM_THREADS": "1", **(env or {}), MARK: self.mark}
         self.child = subprocess.Popen(
             self.words, env=variables, cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout,
-            stderr=subprocess.PIPE, text=True, start_new_session=True)
+            stderr=stderr, text=True, start_new_session=True)
 
     def processes(self):
         """Process id: environment, for all that run."""

@@ -4,14 +4,16 @@ import json
 import os
 import pathlib
 import re
+import select
 import shlex
+import time
 
 import jsonschema
 import numpy as np
 import pytest
 from pytest import approx
 
-from command import ROOT, run, solve, solve_json
+from command import ROOT, run, solve, solve_json, started
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
@@ -174,6 +176,21 @@ def test_a_long_history_is_thinned():
     assert report["notes"] == [f"norm_history keeps {len(history)} of 25001 norms"]
     whole = solve_json("heat", "--cells", "3", "--sweeps", "10000", "--set", "dt=1e-9")
     assert len(whole["norm_history"]) == 10_000 and whole["notes"] == []
+
+
+def test_a_terminal_sees_how_a_long_run_gets_on():
+    terminal, stderr = os.openpty()
+    text = ""
+    with started("solve", "laplace", "--cells", "200x200", "--tolerance", "0", "--sweeps",
+                 "1000000000", "--ranks", "2", stderr=stderr):
+        end = time.monotonic() + 30
+        while text.count("\r") < 2 and time.monotonic() < end:
+            if select.select([terminal], [], [], 1)[0]:
+                text += os.read(terminal, 1000).decode()
+    os.close(stderr)
+    os.close(terminal)
+    assert re.match(r"\rsweep \d+ of 1000000000, norm \S+, \S+ GLUP/s, at most \d+ s left\x1b\[K"
+                    r"\r", text), text
 
 
 # Help

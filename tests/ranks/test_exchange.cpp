@@ -14,6 +14,7 @@
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
+#include "support/faults.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"
 
@@ -21,7 +22,9 @@ namespace halocline::test {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 /// Process grids of all ranks with this many axes.
 std::vector<Extents> process_grids(int axes) {
@@ -450,6 +453,54 @@ TEST(Exchange, SaysWhichTransportServesWhichPairs) {
   EXPECT_EQ(transports({}, 2), two_ranks_each);
   for (auto& [pair, transport] : two_ranks_each) transport = "mpi";
   EXPECT_EQ(transports({.transport = "self=mpi,same-node=mpi"}, 2), two_ranks_each);
+}
+
+// `shared` is left out where it cannot be opened, on one node or on all.
+
+using Notes = std::vector<std::string>;
+
+Notes notes_of_an_exchange_that_works(const CommunicatorOptions& options) {
+  const Communicator& communicator = communicator_with(options);
+  const ExchangeCase c = case_along_last_axis(2);
+  const Grid grid(rank(), ranks(), c.grid);
+  std::vector<CheckedField> fields = make_fields(grid, c);
+  Exchange exchange(communicator, grid, list_of(fields));
+  for (int step = 0; step < 3; ++step) {
+    fields[0].fill(step);
+    exchange.run();
+    EXPECT_TRUE(fields[0].is_exchanged({}));
+  }
+  return exchange.info().notes;
+}
+
+TEST(Exchange, GoesAnotherWayWithoutSharedMemory) {
+  if (ranks() < 2) GTEST_SKIP() << "one rank shares its memory with nobody";
+  const NoSharedMemory fault;
+  EXPECT_THAT(notes_of_an_exchange_that_works({}),
+              ElementsAre(AllOf(HasSubstr("transport shared was left out: "),
+                                HasSubstr("MPI_Win_allocate_shared failed"))));
+}
+
+TEST(Exchange, GoesAnotherWayIfOneNodeHasNoSharedMemory) {
+  if (ranks() < 2) GTEST_SKIP() << "one rank shares its memory with nobody";
+  std::optional<NoSharedMemory> fault;
+  if (rank() < 2) fault.emplace();
+  const Notes notes = notes_of_an_exchange_that_works({.ranks_per_node = 2});
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("transport shared was left out: ")));
+  fault.reset();
+  EXPECT_THAT(notes_of_an_exchange_that_works({.ranks_per_node = 2}), IsEmpty());
+}
+
+TEST(ExchangeErrors, NameTheSharedMemoryThatWasAskedFor) {
+  if (ranks() < 2) GTEST_SKIP() << "one rank shares its memory with nobody";
+  const NoSharedMemory fault;
+  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}});
+  const Field<double> field(grid);
+  const Caught error =
+      caught([&] { Exchange(communicator_with(), grid, {field}, {.transport = "shared"}); });
+  EXPECT_EQ(error.kind, ErrorKind::resource);
+  EXPECT_THAT(error.text, AllOf(HasSubstr("could not be had (MPI_Win_allocate_shared failed"),
+                                HasSubstr("use transport mpi")));
 }
 
 // Errors: the same on every rank, and none that leaves the communicator unusable.

@@ -160,8 +160,7 @@ std::string describe(const Grid& grid) {
   return text.str();
 }
 
-const std::vector<Extents> shapes{{1},     {19},     {1000},    {8, 1},     {1, 9},
-                                  {13, 7}, {64, 33}, {5, 6, 7}, {17, 1, 3}, {2, 3, 11}};
+const std::vector<Extents> shapes{{1}, {1000}, {1, 9}, {13, 7}, {64, 33}, {5, 6, 7}, {17, 1, 3}};
 
 /// A field of the caller's memory, with its axes in the order z, y, x or any other, and gaps.
 template <class Bits>
@@ -224,6 +223,7 @@ class Files : public testing::Test {
     comm::barrier(world_);
   }
 
+  // Of 8 bytes: fields of their own padded memory. Of 4 bytes: of the caller's memory.
   template <class Bits>
   void expect_same_bytes_from_all_splits(const Communicator& communicator, const Extents& cells);
   template <class Bits>

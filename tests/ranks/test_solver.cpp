@@ -187,7 +187,7 @@ TEST(Solver, SaysOnEveryRankWhatCannotBe) {
   options = small("laplace", {1'000'000'000, 1'000'000'000}, 1);
   const Caught error = caught([&] { solve(world(), options); });
   EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, HasSubstr("16 EB"));
+  EXPECT_THAT(error.text, HasSubstr("13.9 EiB"));
 }
 
 TEST(Verify, FindsTheFirstCellThatDiffers) {

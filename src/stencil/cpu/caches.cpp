@@ -69,11 +69,14 @@ const Caches& caches() {
   return found;
 }
 
-bool exceeds(const Caches& caches, std::int64_t bytes, int ranks, int threads) {
+bool exceeds(const Caches& caches, const Footprint& footprint) {
   if (caches.bytes == 0) return false;
-  const int busy = (ranks * threads + caches.processors - 1) / caches.processors;
-  const std::int64_t reachable = caches.bytes * std::clamp(busy, 1, caches.count);
-  return bytes * ranks > reachable;
+  const int busy = footprint.ranks_on_node * footprint.threads;
+  const int reached =
+      std::clamp((busy + caches.processors - 1) / caches.processors, 1, caches.count);
+  // Half of the cache: on an EPYC 9004 with 32 MiB (fp64 laplace, one thread) streamed stores are
+  // as fast as others when the two fields take 16 MiB, 1.3 times faster with 26, 1.6 with 80.
+  return footprint.bytes * footprint.ranks_on_node > caches.bytes * reached / 2;
 }
 
 }  // namespace halocline::stencil::cpu

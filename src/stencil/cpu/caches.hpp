@@ -1,5 +1,5 @@
 #pragma once
-// Whether the fields of a sweep fit the caches.
+// Whether the fields of a sweep stay in the caches.
 
 #include <cstdint>
 
@@ -15,8 +15,15 @@ struct Caches {
 /// Asks the operating system, once.
 const Caches& caches();
 
-/// Whether `bytes` per rank, on `ranks` ranks of `threads` threads each, are more than the caches
-/// keep from one sweep to the next.
-bool exceeds(const Caches& caches, std::int64_t bytes, int ranks, int threads);
+/// What a rank works on.
+struct Footprint {
+  std::int64_t bytes;
+  int ranks_on_node;
+  int threads;
+};
+
+/// Whether so little of it stays in the caches from one sweep to the next that stores had better
+/// go past them. False if the caches are not known.
+bool exceeds(const Caches& caches, const Footprint& footprint);
 
 }  // namespace halocline::stencil::cpu

@@ -58,7 +58,9 @@ concept Expression = is_expression<T>;
 template <class T>
 inline constexpr int axes_of = 1;
 template <int X, int Y, int Z>
-inline constexpr int axes_of<Cell<X, Y, Z>> = Z != 0 ? 3 : Y != 0 ? 2 : 1;
+inline constexpr int axes_of<Cell<X, Y, Z>> = Z != 0   ? 3
+                                              : Y != 0 ? 2
+                                                       : 1;
 template <template <class, class> class Operation, class L, class R>
 inline constexpr int axes_of<Operation<L, R>> = axes_of<L> > axes_of<R> ? axes_of<L> : axes_of<R>;
 

@@ -54,6 +54,9 @@ struct Level {
 /// What this build knows and this processor has, narrowest first.
 std::span<const Level> levels();
 
+/// Whether this build knows a level of that name that this processor does not have.
+bool is_level_elsewhere(std::string_view name);
+
 /// Makes a kernel for any strides, by plain loops.
 std::unique_ptr<Kernel> make_strided_kernel(const problem::Problem& problem,
                                             const problem::Setting& setting,

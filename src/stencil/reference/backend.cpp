@@ -79,8 +79,8 @@ struct Maker {
 }  // namespace
 
 std::unique_ptr<Sweep> Backend::make(const problem::Problem& problem,
-                                     const problem::Setting& setting,
-                                     problem::Precision precision, const SweepOptions&) const {
+                                     const problem::Setting& setting, problem::Precision precision,
+                                     const SweepOptions&) const {
   return make_of_formula(problem::Catalogue{}, problem, setting, precision,
                          Maker{{setting.axes, precision}});
 }

@@ -29,15 +29,7 @@ class Window {
  public:
   Window(const Communicator& communicator, std::int64_t bytes) : communicator_(communicator) {
     comm::State& state = communicator.state();
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    // Each part on its own pages, near the rank that reads it.
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    comm::block(state, "MPI_Win_allocate_shared", [&] {
-      return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, state.node(),
-                                     static_cast<void*>(&mine_), &window_);
-    });
-    MPI_Info_free(&info);
+    allocate(bytes);
     if (bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(bytes));
     comm::block(state, "MPI_Win_lock_all",
                 [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
@@ -69,6 +61,27 @@ class Window {
   }
 
  private:
+  void allocate(std::int64_t bytes) {
+    comm::State& state = communicator_.state();
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    // Each part on its own pages, near the rank that reads it.
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    try {
+      comm::block(state, "MPI_Win_allocate_shared", [&] {
+        return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, state.node(),
+                                       static_cast<void*>(&mine_), &window_);
+      });
+    } catch (const Error& error) {
+      MPI_Info_free(&info);
+      throw Error(ErrorKind::resource,
+                  fmt::format("{} bytes of memory to share with the node's ranks could not be had "
+                              "({}); look whether /dev/shm is full, or use transport mpi",
+                              bytes, error.what()));
+    }
+    MPI_Info_free(&info);
+  }
+
   /// Waits for the other ranks of the node, within the wait limit.
   void meet(const char* site) const {
     comm::State& state = communicator_.state();

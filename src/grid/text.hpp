@@ -1,0 +1,13 @@
+#pragma once
+// Sizes in words.
+
+#include <string>
+
+#include <halocline/grid.hpp>
+
+namespace halocline::grid {
+
+/// Writes "256x128".
+std::string text_of(const Extents& extents);
+
+}  // namespace halocline::grid

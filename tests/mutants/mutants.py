@@ -1,0 +1,88 @@
+"""The seeded faults: each must be caught by the tests named with it, or the tests are too weak.
+
+A mutant is one replacement in one source. Its text must be found exactly once, so a mutant that no
+longer fits the source fails the run instead of passing for nothing.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    find: str
+    replace: str
+    program: str  # the test program that catches it
+    filter: str = "*"
+    ranks: int = 3
+
+
+MUTANTS = [
+    Mutant("corner skipped", "src/grid/halo_regions.cpp",
+           "if (directions == Directions::faces && axes_moved > 1) continue;",
+           "if (axes_moved > 1) continue;",
+           "ranks_tests", "*Exchange*"),
+    Mutant("parts swapped", "src/exchange/messages.cpp",
+           "{ return by_direction(b, a); }",
+           "{ return by_direction(a, b); }",
+           "ranks_tests", "*Exchange*", 2),
+    Mutant("width off by one", "src/grid/halo_regions.cpp",
+           "box.lower[axis] = owned.upper[axis] - widths.lower[axis];",
+           "box.lower[axis] = owned.upper[axis] - widths.lower[axis], --box.lower[axis], "
+           "--box.upper[axis];",
+           "ranks_tests", "*Exchange*"),
+    Mutant("wrap around a periodic edge forgotten", "src/grid/grid.cpp",
+           "if (!periodic(axis)) return -1;",
+           "if (!periodic(axis) || process_grid_[axis] == 2) return -1;",
+           "ranks_tests", "*Exchange*", 2),
+    Mutant("signal without bytes left out", "src/exchange/messages.cpp",
+           "if (message.send.empty() && message.receive.empty()) continue;",
+           "if (message.send.empty() || message.receive.empty()) continue;",
+           "ranks_tests", "*Exchange*"),
+    Mutant("flag raised before the data is there", "src/exchange/exchange.cpp",
+           "  Recorder& recorder = comm::recorder(communicator_);\n  if (!packing_.empty()) {",
+           "  Recorder& recorder = comm::recorder(communicator_);\n"
+           "  for (const auto& channel : channels_) channel->start(stream);\n"
+           "  if (!packing_.empty()) {",
+           "ranks_tests", "*Exchange*"),
+    Mutant("epoch frozen", "src/transport/shared/shared.cpp",
+           "++epoch_;", "epoch_ = 1;",
+           "conformance_tests", "*", 2),
+    Mutant("one slot instead of two", "src/transport/shared/shared.cpp",
+           "at += 2 * bytes;", "places.back().odd = places.back().even;\n      at += bytes;",
+           "conformance_tests", "*", 2),
+    Mutant("fence dropped", "src/device/port.hpp",
+           "std::memory_order_release", "std::memory_order_relaxed",
+           "port_threads"),
+    Mutant("wait without looking", "src/device/port.hpp",
+           "load(std::memory_order_acquire) >=\n         epoch;",
+           "load(std::memory_order_acquire) + 1 >=\n         epoch;",
+           "conformance_tests", "*", 2),
+    Mutant("second piece of a message at the wrong place", "src/transport/mpi/mpi.cpp",
+           "at += piece;", "at += piece + (at == 0 ? 0 : 1);",
+           "conformance_tests", "*", 2),
+    Mutant("a run's stride taken for its length", "src/pack/host/pack.cpp",
+           "std::memcpy(to + i * run.stride, from + i * static_cast<std::int64_t>(Bytes), Bytes);",
+           "std::memcpy(to + i * run.bytes, from + i * static_cast<std::int64_t>(Bytes), Bytes);",
+           "ranks_tests", "*Exchange*"),
+    Mutant("plans not compared", "src/comm/collectives.cpp",
+           "if (other == differs.end()) return;",
+           "return;",
+           "ranks_tests", "*Exchange*:*Collectives*"),
+    Mutant("surplus sweep kept", "src/solver/time_loop.cpp",
+           "level_ = 1 - level_;  // one sweep too many",
+           "// one sweep too many",
+           "ranks_tests", "Solver*"),
+    Mutant("rim of a deep halo too narrow", "src/solver/time_loop.cpp",
+           "std::min(fresh_layers_, the_case.sweeps - sweep) - 1;",
+           "std::max<std::int64_t>(0, std::min(fresh_layers_, the_case.sweeps - sweep) - 2);",
+           "ranks_tests", "*SameBits*"),
+    Mutant("a difference overlooked by --verify", "src/solver/verify.cpp",
+           "for (std::int64_t i = 0; i < count; ++i) {",
+           "for (std::int64_t i = 0; i + 1 < count; ++i) {",
+           "ranks_tests", "Verify*"),
+    Mutant("wait limit ignored", "src/comm/waiting.cpp",
+           "if (limit <= 0) continue;", "continue;",
+           "ranks_tests", "*Waiting*", 2),
+]

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Builds each mutant in a copy of the tree and expects its tests to fail.
+
+usage: run.py BUILD_FOLDER LAUNCHER [NAME ...]     (LAUNCHER as one string; names choose mutants)
+"""
+
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from mutants import MUTANTS  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# A mutant may hang instead of failing: tests end themselves after a while, and this is the end.
+SECONDS = 100
+
+
+def run(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          **options)
+
+
+def require(done, what):
+    if done.returncode != 0:
+        sys.exit(f"{what} failed:\n{done.stdout[-4000:]}")
+
+
+def copy_tree(tree):
+    """Copies what git knows, unchanged files with their times so that only changes are built."""
+    listed = run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"])
+    require(listed, "git ls-files")
+    for name in listed.stdout.split("\n"):
+        source, target = ROOT / name, tree / name
+        if not name or not source.is_file():
+            continue
+        if target.is_file() and target.read_bytes() == source.read_bytes():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def build(folder, targets):
+    return run(["cmake", "--build", str(folder), "--target", *targets])
+
+
+def port_threads(tree, folder):
+    """The protocol between threads under the thread sanitizer: fences do not show otherwise."""
+    program = folder / "port_threads"
+    done = run(["g++", "-std=c++20", "-O1", "-fsanitize=thread", f"-I{tree}/include",
+                f"-I{tree}/src", f"-I{tree}/tests", f"{tree}/tests/unit/test_port_threads.cpp",
+                "-lgtest", "-lgtest_main", "-lpthread", "-o", str(program)])
+    require(done, "building test_port_threads with the thread sanitizer")
+    return [str(program), "--gtest_brief=1"]
+
+
+def command_for(mutant, tree, folder, launcher):
+    if mutant.program == "port_threads":
+        return port_threads(tree, folder)
+    require(build(folder, [mutant.program]), f"building '{mutant.name}'")
+    return [*launcher, "-n", str(mutant.ranks), str(folder / "bin" / mutant.program),
+            f"--gtest_filter={mutant.filter}", "--gtest_brief=1", "--gtest_fail_fast"]
+
+
+def passes(command):
+    try:
+        return run(command, timeout=SECONDS).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def main():
+    folder, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[2])
+    chosen = [m for m in MUTANTS if not sys.argv[3:] or m.name in sys.argv[3:]]
+    tree, out = folder / "tree", folder / "build"
+    copy_tree(tree)
+    # Shared, so that a mutant costs one object and one link; ccache knows the rest.
+    require(run(["cmake", "-S", str(tree), "-B", str(out), "-G", "Ninja",
+                 "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
+                 "-DHALOCLINE_TESTS=ON"]), "configure")
+    require(build(out, ["conformance_tests", "ranks_tests"]), "the build without a mutant")
+
+    survivors = []
+    for mutant in chosen:
+        source = tree / mutant.file
+        original = source.read_text()
+        if original.count(mutant.find) != 1:
+            sys.exit(f"'{mutant.name}': its text stands {original.count(mutant.find)} times in "
+                     f"{mutant.file}; mend tests/mutants/mutants.py")
+        start = time.monotonic()
+        source.write_text(original.replace(mutant.find, mutant.replace))
+        try:
+            survived = passes(command_for(mutant, tree, out, launcher))
+        finally:
+            source.write_text(original)
+        print(f"{'SURVIVED' if survived else 'caught':8}  {mutant.name}  "
+              f"({time.monotonic() - start:.0f} s)", flush=True)
+        if survived:
+            survivors.append(mutant.name)
+    # The last one's object is still in the library.
+    require(build(out, ["conformance_tests", "ranks_tests"]), "the build without a mutant")
+    print(f"{len(chosen) - len(survivors)} passed, {len(survivors)} failed")
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()
