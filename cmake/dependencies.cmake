@@ -9,8 +9,8 @@ macro(halocline_find package git_repository git_tag)
   find_package(${package} ${ARGN} QUIET)
   if(NOT ${package}_FOUND)
     if(NOT HALOCLINE_FETCH)
-      message(FATAL_ERROR "${package} ${ARGN} is not installed, or too old. Run scripts/setup, or give its place with "
-        "-DCMAKE_PREFIX_PATH=..., or let CMake download it with -DHALOCLINE_FETCH=ON.")
+      message(FATAL_ERROR "${package} ${ARGN} is not installed, or too old. Run scripts/setup, "
+        "or give its place with -DCMAKE_PREFIX_PATH=..., or let CMake download it with -DHALOCLINE_FETCH=ON.")
     endif()
     message(STATUS "${package}: not installed or too old, downloading ${git_tag}")
     list(APPEND halocline_fetched ${package})

@@ -33,10 +33,14 @@ auto make_of_formula(problem::List<Problems...>, const problem::Problem& problem
     try_axes.template operator()<P, 3>();
   };
   (try_problem.template operator()<Problems>(), ...);
-  if (!result)
+  if (!result) {
+    const problem::ProblemInfo& info = problem.info();
     throw Error(ErrorKind::usage,
-                fmt::format("{} has {} to {} axes, not {}", problem.info().name,
-                            problem.info().fewest_axes, problem.info().most_axes, setting.axes));
+                info.fewest_axes == info.most_axes
+                    ? fmt::format("{} has {} axes, not {}", info.name, info.most_axes, setting.axes)
+                    : fmt::format("{} has {} to {} axes, not {}", info.name, info.fewest_axes,
+                                  info.most_axes, setting.axes));
+  }
   return result;
 }
 

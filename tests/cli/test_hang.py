@@ -67,7 +67,7 @@ def assert_named(err, stopped):
 def test_a_stopped_rank_is_named(transport, cells, rank):
     with started(*endless(cells, transport), "--ranks", "3") as job:
         end = stop_a_rank(job, rank)
-    assert end.code == 4 and end.out == ""
+    assert end.code == 4 and "checksum" not in end.out
     assert_named(end.err, rank)
 
 
@@ -83,7 +83,7 @@ def test_smoke_a_killed_rank_ends_the_run(transport):
     with started(*endless(SMALL, transport), "--ranks", "3") as job:
         os.kill(in_mid_run(job)[1], signal.SIGKILL)
         end = job.finish(timeout=20)
-    assert end.code == 4 and end.out == ""
+    assert end.code == 4 and "checksum" not in end.out
     assert re.search(r"^halocline: a rank was ended by signal 9 \(Killed\)$", end.err,
                      re.MULTILINE), end.err
 
@@ -94,7 +94,7 @@ def test_a_signal_ends_all_ranks(name):
         in_mid_run(job)
         job.child.send_signal(getattr(signal, name))
         end = job.finish(timeout=20)
-    assert end.code not in (0, 1) and end.out == ""
+    assert end.code not in (0, 1) and "checksum" not in end.out
     assert f"signal {getattr(signal, name).value} " in end.err
 
 
