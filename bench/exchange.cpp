@@ -98,7 +98,8 @@ void measure(const Communicator& world, int axis, std::int64_t face_cells) {
   Exchange by_mpi = exchange("mpi"), by_shared = exchange("shared");
   BareExchange bare(field, grid, axis);
 
-  const int calls = static_cast<int>(std::clamp<std::int64_t>(40'000'000 / (face_cells * 8 + 20'000), 10, 2000));
+  const int calls =
+      static_cast<int>(std::clamp<std::int64_t>(40'000'000 / (face_cells * 8 + 20'000), 10, 2000));
   std::vector<double> bare_us, mpi_us, shared_us, ratios;
   for (int r = 0; r < repetitions; ++r) {
     bare_us.push_back(time_of(calls, [&] { bare.run(); }));
@@ -123,10 +124,11 @@ int main() {
     return 2;
   }
   if (world.rank() == 0)
-    std::printf("us per exchange of one face each way, 2 ranks, %d repetitions\n"
-                "%-10s %10s %19s %19s %19s %8s\n%-10s %10s %9s %9s %9s %9s %9s %9s %8s\n",
-                repetitions, "", "", "bare MPI", "transport mpi", "transport shared", "mpi/bare",
-                "face", "bytes", "best", "median", "best", "median", "best", "median", "median");
+    std::printf(
+        "us per exchange of one face each way, 2 ranks, %d repetitions\n"
+        "%-10s %10s %19s %19s %19s %8s\n%-10s %10s %9s %9s %9s %9s %9s %9s %8s\n",
+        repetitions, "", "", "bare MPI", "transport mpi", "transport shared", "mpi/bare", "face",
+        "bytes", "best", "median", "best", "median", "best", "median", "median");
   for (const int axis : {1, 0})
     for (std::int64_t face = 128; face <= 1 << 20; face *= 8) measure(world, axis, face);
 }

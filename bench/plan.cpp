@@ -15,7 +15,8 @@ namespace {
 using namespace halocline;
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 void measure(const Communicator& world, const std::string& transport) {
@@ -48,10 +49,11 @@ int main() {
   const Runtime runtime;
   const Communicator world = Communicator::world();
   if (world.rank() == 0)
-    std::printf("ms, %d ranks, 256^3 fp64 triply periodic, 3 fields, 26 neighbours, 7 repetitions\n"
-                "%-10s %19s %19s %19s\n%-10s %9s %9s %9s %9s %9s %9s\n",
-                world.size(), "", "plan", "first exchange", "second exchange", "transport", "best",
-                "median", "best", "median", "best", "median");
+    std::printf(
+        "ms, %d ranks, 256^3 fp64 triply periodic, 3 fields, 26 neighbours, 7 repetitions\n"
+        "%-10s %19s %19s %19s\n%-10s %9s %9s %9s %9s %9s %9s\n",
+        world.size(), "", "plan", "first exchange", "second exchange", "transport", "best",
+        "median", "best", "median", "best", "median");
   measure(world, "shared");
   measure(world, "mpi");
 }

@@ -138,24 +138,53 @@ void run_case(const Bench& bench, const Case& c) {
   add_copies(bench, a, b, works);
   const std::int64_t cells = grid.owned().cells();
   std::vector<std::string> levels = stencil::simd_levels();
-  if (std::getenv("T_LEVELS")) levels = {std::getenv("T_LEVELS")}; else levels = {levels.back()};
+  if (std::getenv("T_LEVELS"))
+    levels = {std::getenv("T_LEVELS")};
+  else
+    levels = {levels.back()};
   std::string conf = std::getenv("T_CONF") ? std::getenv("T_CONF") : "T_W=1000000000";
-  std::vector<std::string> confs; { std::size_t i=0; while (i<=conf.size()) { auto j=conf.find(';',i); if (j==std::string::npos) j=conf.size(); confs.push_back(conf.substr(i,j-i)); i=j+1; } }
-  for (const std::string& level : levels) for (auto cf : confs) {
-    unsetenv("T_W"); unsetenv("T_B"); unsetenv("T_NT"); unsetenv("T_MIN");
-    { std::size_t i=0; while (i<=cf.size()) { auto j=cf.find(',',i); if (j==std::string::npos) j=cf.size(); auto kv=cf.substr(i,j-i); auto e=kv.find('='); setenv(kv.substr(0,e).c_str(), kv.substr(e+1).c_str(),1); i=j+1; } }
-    std::shared_ptr<stencil::Sweep> sweep = stencil::find_backend("cpu").make(
-        problem, setting, c.precision, {.threads = bench.threads, .simd = level});
-    works.push_back({fmt::format("sweep, {}, {}", level, cf), cells,
-                     2 * cells * static_cast<std::int64_t>(sizeof(Real)),
-                     [=, &grid, even = true]() mutable {
-                       double norm_sum = 0;
-                       sweep->run({.in = even ? a : b, .out = even ? b : a, .region = grid.owned(),
-                                   .norm = c.norm, .norm_sum = &norm_sum},
-                                  Stream::host());
-                       even = !even;
-                     }});
+  std::vector<std::string> confs;
+  {
+    std::size_t i = 0;
+    while (i <= conf.size()) {
+      auto j = conf.find(';', i);
+      if (j == std::string::npos) j = conf.size();
+      confs.push_back(conf.substr(i, j - i));
+      i = j + 1;
+    }
   }
+  for (const std::string& level : levels)
+    for (auto cf : confs) {
+      unsetenv("T_W");
+      unsetenv("T_B");
+      unsetenv("T_NT");
+      unsetenv("T_MIN");
+      {
+        std::size_t i = 0;
+        while (i <= cf.size()) {
+          auto j = cf.find(',', i);
+          if (j == std::string::npos) j = cf.size();
+          auto kv = cf.substr(i, j - i);
+          auto e = kv.find('=');
+          setenv(kv.substr(0, e).c_str(), kv.substr(e + 1).c_str(), 1);
+          i = j + 1;
+        }
+      }
+      std::shared_ptr<stencil::Sweep> sweep = stencil::find_backend("cpu").make(
+          problem, setting, c.precision, {.threads = bench.threads, .simd = level});
+      works.push_back({fmt::format("sweep, {}, {}", level, cf), cells,
+                       2 * cells * static_cast<std::int64_t>(sizeof(Real)),
+                       [=, &grid, even = true]() mutable {
+                         double norm_sum = 0;
+                         sweep->run({.in = even ? a : b,
+                                     .out = even ? b : a,
+                                     .region = grid.owned(),
+                                     .norm = c.norm,
+                                     .norm_sum = &norm_sum},
+                                    Stream::host());
+                         even = !even;
+                       }});
+    }
   measure(works, bench.repetitions);
   std::string size = fmt::format("{}", c.cells[0]);
   for (int axis = 1; axis < c.cells.axes(); ++axis) size += fmt::format("x{}", c.cells[axis]);
@@ -171,13 +200,13 @@ int main(int argc, char** argv) {
   const Bench bench{argc > 1 ? std::atoi(argv[1]) : 1, argc > 2 ? std::atoi(argv[2]) : 5};
   const std::string wanted = argc > 3 ? argv[3] : "";
   const Case cases[] = {
-      {"laplace", {8192, 8192}, f64, max},    {"jacobi", {8192, 8192}, f32, l2},
-      {"jacobi", {8192, 8192}, f32, max},     {"laplace", {8190, 8190}, f64, max},
-      {"star7", {512, 512, 512}, f64, none},  {"star7", {256, 256, 256}, f64, none},
-      {"star7", {256, 256, 256}, f64, max},   {"laplace", {1024, 1024}, f64, max},
-      {"laplace", {256, 256}, f64, max},      {"jacobi", {254, 254}, f32, l2},
-      {"laplace", {64, 64}, f64, max},        {"heat", {9}, f64, max},
-      {"heat", {100000000}, f64, max},        {"star7", {32, 32, 32}, f64, none}};
+      {"laplace", {8192, 8192}, f64, max},   {"jacobi", {8192, 8192}, f32, l2},
+      {"jacobi", {8192, 8192}, f32, max},    {"laplace", {8190, 8190}, f64, max},
+      {"star7", {512, 512, 512}, f64, none}, {"star7", {256, 256, 256}, f64, none},
+      {"star7", {256, 256, 256}, f64, max},  {"laplace", {1024, 1024}, f64, max},
+      {"laplace", {256, 256}, f64, max},     {"jacobi", {254, 254}, f32, l2},
+      {"laplace", {64, 64}, f64, max},       {"heat", {9}, f64, max},
+      {"heat", {100000000}, f64, max},       {"star7", {32, 32, 32}, f64, none}};
   fmt::print("{} threads, best and median of {} repetitions\n", bench.threads, bench.repetitions);
   fmt::print("{:<34} {:>11} {:>11} {:>8} {:>8} {:>7}\n", "", "best us", "median us", "GLUP/s",
              "GB/s", "of copy");

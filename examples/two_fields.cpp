@@ -39,6 +39,5 @@ int main() {
       v(x, y) += dv(x, y);
     });
   }
-  if (grid.owned().contains(Int3{130, 70, 0}))
-    std::printf("u(130, 70) = %.15f\n", u(130, 70));
+  if (grid.owned().contains(Int3{130, 70, 0})) std::printf("u(130, 70) = %.15f\n", u(130, 70));
 }

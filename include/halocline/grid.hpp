@@ -34,7 +34,8 @@ struct HaloWidths {
   Int3 lower, upper;
 
   HaloWidths() = default;
-  HaloWidths(std::int64_t all) : lower{all, all, all}, upper{all, all, all} {}  // NOLINT: 1 is a width
+  HaloWidths(std::int64_t all)
+      : lower{all, all, all}, upper{all, all, all} {}  // NOLINT: 1 is a width
   HaloWidths(const Int3& lower_sides, const Int3& upper_sides)
       : lower(lower_sides), upper(upper_sides) {}
   friend bool operator==(const HaloWidths&, const HaloWidths&) = default;

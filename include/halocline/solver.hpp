@@ -20,9 +20,9 @@ struct SolveOptions {
   Extents cells;           ///< the unknowns; boundary values lie outside
   Extents cells_per_rank;  ///< instead of `cells`: times the process grid
   std::optional<std::int64_t> sweeps;
-  std::optional<double> tolerance;  ///< stop when the norm is not above it
-  std::optional<std::string> norm;  ///< "max", "l2", "none"
-  std::int64_t norm_every = 1;      ///< sweeps from one norm to the next
+  std::optional<double> tolerance;       ///< stop when the norm is not above it
+  std::optional<std::string> norm;       ///< "max", "l2", "none"
+  std::int64_t norm_every = 1;           ///< sweeps from one norm to the next
   std::optional<std::string> precision;  ///< "f32", "f64"
   std::vector<std::pair<std::string, double>> parameters;
   std::uint64_t seed = 12345;
@@ -37,8 +37,8 @@ struct SolveOptions {
   std::string simd = "auto";       ///< vector level of the cpu backend
 
   enum class Extra { no, yes };
-  Extra verify = Extra::no;    ///< compare with a run on one rank
-  Extra baseline = Extra::no;  ///< time one rank alone as well
+  Extra verify = Extra::no;           ///< compare with a run on one rank
+  Extra baseline = Extra::no;         ///< time one rank alone as well
   std::optional<std::string> output;  ///< path of a .npy or .png file
   std::optional<std::string> trace;   ///< path of a Chrome trace (JSON)
 
@@ -76,14 +76,14 @@ struct SolveResult {
   std::int64_t sweeps = 0;
   std::optional<double> tolerance;
   bool converged = false;
-  bool diverged = false;  ///< a norm was not finite
+  bool diverged = false;                                      ///< a norm was not finite
   std::vector<std::pair<std::int64_t, double>> norm_history;  ///< (sweep from 0, its norm)
   double sum = 0;
   std::uint64_t checksum = 0;
 
   double setup_seconds = 0, first_sweep_seconds = 0, loop_seconds = 0;
   double glups = 0, gigabytes_per_second = 0;
-  std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
+  std::vector<std::pair<std::string, Spread>> phases;             ///< seconds per rank, in the loop
   std::int64_t halo_messages = 0, halo_bytes = 0, exchanges = 0;  ///< most of any rank
   Spread exchange_seconds;                                        ///< of one exchange
   std::vector<SiteProfile> profile;

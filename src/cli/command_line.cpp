@@ -48,8 +48,8 @@ std::string problem_text(const ProblemInfo& info) {
   if (info.parameters.empty()) return text;
   text += "  parameters (--set NAME=VALUE):\n";
   for (const problem::Parameter& parameter : info.parameters)
-    text += fmt::format("    {:<9} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),
-                        parameter.help);
+    text += fmt::format("    {:<9} {:<8} {}\n", parameter.name,
+                        fmt::format("{:g}", parameter.value), parameter.help);
   return text;
 }
 
@@ -76,47 +76,67 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
   const auto* group = "What to solve";
   app.add_option("problem", words.problem, "name of a problem")->required()->type_name("PROBLEM");
   app.add_option("--cells", words.cells, "unknowns along each axis, x first: 256x128")
-      ->type_name("NXxNY[xNZ]")->group(group);
+      ->type_name("NXxNY[xNZ]")
+      ->group(group);
   app.add_option("--cells-per-rank", words.cells_per_rank, "the same for one rank")
-      ->type_name("NXxNY[xNZ]")->group(group);
+      ->type_name("NXxNY[xNZ]")
+      ->group(group);
   app.add_option("--sweeps", words.sweeps, "do at most N sweeps")->type_name("N")->group(group);
   app.add_option("--tolerance", words.tolerance, "stop once the norm of an update is at most T")
-      ->type_name("T")->group(group);
+      ->type_name("T")
+      ->group(group);
   app.add_option("--norm", words.norm, "max, l2 or none")->type_name("KIND")->group(group);
   app.add_option("--norm-every", options.norm_every, "take it every K sweeps, and at the last")
-      ->type_name("K")->group(group);
+      ->type_name("K")
+      ->group(group);
   app.add_option("--precision", words.precision, "f32 or f64")->type_name("P")->group(group);
   app.add_option("--set", words.settings, "set a parameter of the problem; may be repeated")
-      ->type_name("NAME=VALUE")->group(group)->allow_extra_args(false);
+      ->type_name("NAME=VALUE")
+      ->group(group)
+      ->allow_extra_args(false);
   app.add_option("--seed", options.seed, "of the start's noise (12345)")
-      ->type_name("N")->group(group);
-  app.add_option("--initial", words.initial, "start from an array, .npy of shape ([NZ,] NY, NX); gives --cells")
-      ->type_name("FILE")->group(group);
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--initial", words.initial,
+                 "start from an array, .npy of shape ([NZ,] NY, NX); gives --cells")
+      ->type_name("FILE")
+      ->group(group);
 }
 
 void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   const auto* group = "How";
   SolveOptions& options = command.options;
   app.add_option("--ranks", words.ranks, "start N ranks; not needed under mpirun or srun")
-      ->type_name("N")->group(group);
+      ->type_name("N")
+      ->group(group);
   app.add_option("--process-grid", words.process_grid, "ranks along each axis (least traffic)")
-      ->type_name("PXxPY[xPZ]")->group(group);
+      ->type_name("PXxPY[xPZ]")
+      ->group(group);
   app.add_option("--threads", options.threads, "threads of each rank (its share of the cores)")
-      ->type_name("N")->group(group);
+      ->type_name("N")
+      ->group(group);
   app.add_option("--backend", options.backend, "auto, reference or cpu")
-      ->type_name("NAME")->group(group);
-  app.add_option("--simd", options.simd, fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")))
-      ->type_name("LEVEL")->group(group);
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option(
+         "--simd", options.simd,
+         fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")))
+      ->type_name("LEVEL")
+      ->group(group);
   app.add_option("--transport", options.transport,
                  "auto, mpi or shared; or by pair: same-node=shared,other-node=mpi")
-      ->type_name("NAME")->group(group);
+      ->type_name("NAME")
+      ->group(group);
   app.add_option("--schedule", options.schedule, "auto, sequential or overlap")
-      ->type_name("NAME")->group(group);
+      ->type_name("NAME")
+      ->group(group);
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
-      ->type_name("K")->group(group);
+      ->type_name("K")
+      ->group(group);
   app.add_option("--wait-limit", command.wait_limit_seconds,
                  "give up a wait for another rank after S seconds; 0: never (120)")
-      ->type_name("S")->group(group);
+      ->type_name("S")
+      ->group(group);
 }
 
 void add_results(CLI::App& app, SolveWords& words) {
@@ -125,12 +145,15 @@ void add_results(CLI::App& app, SolveWords& words) {
   app.add_flag("--baseline", words.baseline, "time one rank alone too: speed-up, efficiency")
       ->group(group);
   app.add_option("--output", words.output, "write the array (.npy) or a picture of it (.png)")
-      ->type_name("FILE")->group(group);
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--json", words.json, "write the report as JSON; - for standard output")
-      ->type_name("FILE")->group(group);
+      ->type_name("FILE")
+      ->group(group);
   app.add_flag("--profile", words.profile, "add a table of MPI calls and waits")->group(group);
   app.add_option("--trace", words.trace, "write a time line for chrome://tracing or Perfetto")
-      ->type_name("FILE")->group(group);
+      ->type_name("FILE")
+      ->group(group);
   app.add_flag("--quiet", words.quiet, "print nothing but errors")->group(group);
 }
 
@@ -206,14 +229,12 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
     return {std::nullopt, app.help()};
   } catch (const CLI::ParseError& error) {
     // CLI11 asks for the problem before it tells of help.
-    throw Error(ErrorKind::usage,
-                fmt::format("{}; see halocline {}--help", error.what(),
-                            solve.parsed() ? "solve " : ""));
+    throw Error(ErrorKind::usage, fmt::format("{}; see halocline {}--help", error.what(),
+                                              solve.parsed() ? "solve " : ""));
   }
   if (version)
-    return {std::nullopt,
-            fmt::format("halocline {} (commit {}, {})\n", build_info::version,
-                        build_info::commit(), build_info::compiler)};
+    return {std::nullopt, fmt::format("halocline {} (commit {}, {})\n", build_info::version,
+                                      build_info::commit(), build_info::compiler)};
   if (!solve.parsed()) return {std::nullopt, app.help()};
   return {finish(solve_words, std::move(command)), {}};
 }

@@ -43,8 +43,7 @@ Extents parse_extents(const std::string& word, const std::string& option) {
                                                 "x, such as 256x128 or 64x64x64",
                                                 option, word));
     if (axes == 3)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} '{}' has more than 3 axes", option, word));
+      throw Error(ErrorKind::usage, fmt::format("{} '{}' has more than 3 axes", option, word));
     values[axes] = *value;
     at = end + 1;
   }
@@ -54,8 +53,9 @@ Extents parse_extents(const std::string& word, const std::string& option) {
 std::pair<std::string, double> parse_assignment(const std::string& word,
                                                 const std::string& option) {
   const std::size_t equals = word.find('=');
-  const std::optional<double> value =
-      equals == std::string::npos ? std::nullopt : number(std::string_view(word).substr(equals + 1));
+  const std::optional<double> value = equals == std::string::npos
+                                          ? std::nullopt
+                                          : number(std::string_view(word).substr(equals + 1));
   if (!value || equals == 0)
     throw Error(ErrorKind::usage,
                 fmt::format("{} '{}' is not of the form NAME=NUMBER", option, word));

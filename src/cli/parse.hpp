@@ -13,7 +13,6 @@ namespace halocline::cli {
 Extents parse_extents(const std::string& word, const std::string& option);
 
 /// Reads "NAME=NUMBER".
-std::pair<std::string, double> parse_assignment(const std::string& word,
-                                                const std::string& option);
+std::pair<std::string, double> parse_assignment(const std::string& word, const std::string& option);
 
 }  // namespace halocline::cli

@@ -58,12 +58,10 @@ class ProgressLine {
 };
 
 void write_results(const SolveCommand& command, const SolveResult& result) {
-  const Report report = solver::report_of(result, command.profile == Flag::yes
-                                                      ? solver::ProfileTable::yes
-                                                      : solver::ProfileTable::no);
+  const Report report = solver::report_of(
+      result, command.profile == Flag::yes ? solver::ProfileTable::yes : solver::ProfileTable::no);
   const bool json_to_stdout = command.json == "-";
-  if (command.quiet == Flag::no && !json_to_stdout)
-    std::fputs(render_text(report).c_str(), stdout);
+  if (command.quiet == Flag::no && !json_to_stdout) std::fputs(render_text(report).c_str(), stdout);
   if (json_to_stdout) std::fputs(render_json(report).c_str(), stdout);
   if (command.json && !json_to_stdout) write_text_file(*command.json, render_json(report));
   std::fflush(stdout);
@@ -79,9 +77,10 @@ std::optional<std::string> what_is_wrong(const SolveResult& result) {
 /// Solves as one of the ranks; throws the same error on every rank.
 int solve_together(const SolveCommand& command, const Communicator& world) {
   if (command.ranks && *command.ranks != world.size())
-    throw Error(ErrorKind::usage,
-                fmt::format("--ranks {} was given, but a launcher has started {}; leave --ranks out",
-                            *command.ranks, world.size()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--ranks {} was given, but a launcher has started {}; leave --ranks out",
+                    *command.ranks, world.size()));
   if (command.json && *command.json != "-")
     comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*command.json); });
   ProgressLine line;
@@ -159,10 +158,9 @@ std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const Job
 int start_ranks(const SolveCommand& command, const std::vector<std::string>& words) {
   check(command.options, *command.ranks);  // usage errors cost no start of a job
   const Variables variables = current_variables();
-  const Launcher launcher = find_launcher(comm::family() == comm::Family::open_mpi
-                                              ? MpiFamily::open_mpi
-                                              : MpiFamily::mpich,
-                                          std::string(build_info::mpi_launcher), variables);
+  const Launcher launcher = find_launcher(
+      comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich,
+      std::string(build_info::mpi_launcher), variables);
   const JobSpec job{.ranks = *command.ranks,
                     .program = std::filesystem::read_symlink("/proc/self/exe"),
                     .arguments = words_for_ranks(words),
@@ -170,8 +168,8 @@ int start_ranks(const SolveCommand& command, const std::vector<std::string>& wor
                     .threads_per_rank = std::max(1, command.options.threads)};
   Variables extra = job_variables(launcher, job);
   if (isatty(STDERR_FILENO) != 0) extra[terminal_variable] = "1";
-  const JobEnd end = run_job(halocline::command(launcher, job), extra,
-                             {.output = JobOutput::relay});
+  const JobEnd end =
+      run_job(halocline::command(launcher, job), extra, {.output = JobOutput::relay});
   // Ranks say why they end with anything but 0; 1 may be a launcher's own, which is kept quiet.
   const bool said_why = end.exit_code == exit_ok || !end.err.empty() || !end.out.empty();
   if (end.how == JobEnd::How::exited && end.exit_code <= exit_failure && said_why)

@@ -27,8 +27,7 @@ void collective(const Communicator& communicator, const char* site,
   MPI_Request request = MPI_REQUEST_NULL;
   check(start(state.all(), &request), site);
   wait_all(state, {&request, 1},
-           {.site = site, .phase = Phase::other, .missing = {}, .limit = limit},
-           std::move(memory));
+           {.site = site, .phase = Phase::other, .missing = {}, .limit = limit}, std::move(memory));
 }
 
 /// What went wrong in `work`, if anything did.
@@ -111,9 +110,8 @@ void set_stall_handler(const Communicator& communicator,
 }
 
 void barrier(const Communicator& communicator) {
-  collective(communicator, "MPI_Ibarrier", nullptr, [](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Ibarrier(comm, request);
-  });
+  collective(communicator, "MPI_Ibarrier", nullptr,
+             [](MPI_Comm comm, MPI_Request* request) { return MPI_Ibarrier(comm, request); });
 }
 
 double max_over_ranks(const Communicator& communicator, double value) {
@@ -151,8 +149,8 @@ std::string broadcast(const Communicator& communicator, std::string text, int ro
     std::int64_t length;
     std::string text;
   };
-  const auto values = std::make_shared<Values>(
-      Values{static_cast<std::int64_t>(text.size()), std::move(text)});
+  const auto values =
+      std::make_shared<Values>(Values{static_cast<std::int64_t>(text.size()), std::move(text)});
   collective(communicator, "MPI_Ibcast", values, [&](MPI_Comm comm, MPI_Request* request) {
     return MPI_Ibcast(&values->length, 1, MPI_INT64_T, root, comm, request);
   });
@@ -166,8 +164,7 @@ std::string broadcast(const Communicator& communicator, std::string text, int ro
 
 std::vector<std::string> gather_texts(const Communicator& communicator, const std::string& text) {
   std::vector<std::string> texts;
-  const std::vector<double> lengths =
-      gather_all(communicator, static_cast<double>(text.size()));
+  const std::vector<double> lengths = gather_all(communicator, static_cast<double>(text.size()));
   if (communicator.rank() != 0) {
     send(communicator, 0, std::as_bytes(std::span(text)));
     return texts;
@@ -191,8 +188,7 @@ void sum_to_first(const Communicator& communicator, std::span<double> values) {
     return MPI_Ireduce(sums->mine.data(), sums->result.data(), checked_cast<int>(values.size()),
                        MPI_DOUBLE, MPI_SUM, 0, comm, request);
   });
-  if (communicator.rank() == 0)
-    std::copy(sums->result.begin(), sums->result.end(), values.begin());
+  if (communicator.rank() == 0) std::copy(sums->result.begin(), sums->result.end(), values.begin());
 }
 
 void send(const Communicator& communicator, int to, std::span<const std::byte> bytes) {
@@ -203,9 +199,9 @@ void send(const Communicator& communicator, int to, std::span<const std::byte> b
     const auto count = static_cast<int>(std::min(piece, bytes.size() - at));
     check(MPI_Isend(bytes.data() + at, count, MPI_BYTE, to, bulk_tag, state.all(), &request),
           "MPI_Isend");
-    wait_all(state, {&request, 1},
-             {.site = "MPI_Isend", .phase = Phase::other, .missing = {},
-              .limit = Wait::Limit::none});
+    wait_all(
+        state, {&request, 1},
+        {.site = "MPI_Isend", .phase = Phase::other, .missing = {}, .limit = Wait::Limit::none});
   }
 }
 
@@ -217,9 +213,9 @@ void receive(const Communicator& communicator, int from, std::span<std::byte> by
     const auto count = static_cast<int>(std::min(piece, bytes.size() - at));
     check(MPI_Irecv(bytes.data() + at, count, MPI_BYTE, from, bulk_tag, state.all(), &request),
           "MPI_Irecv");
-    wait_all(state, {&request, 1},
-             {.site = "MPI_Irecv", .phase = Phase::other, .missing = {},
-              .limit = Wait::Limit::none});
+    wait_all(
+        state, {&request, 1},
+        {.site = "MPI_Irecv", .phase = Phase::other, .missing = {}, .limit = Wait::Limit::none});
   }
 }
 
@@ -250,8 +246,7 @@ void on_first_rank(const Communicator& communicator, const std::function<void()>
       },
       Wait::Limit::none);
   if (kind < 0) return;
-  throw Error(static_cast<ErrorKind>(kind),
-              broadcast(communicator, error ? error->what() : "", 0));
+  throw Error(static_cast<ErrorKind>(kind), broadcast(communicator, error ? error->what() : "", 0));
 }
 
 void require_same(const Communicator& communicator, const std::string& what,
@@ -281,7 +276,8 @@ void require_same(const Communicator& communicator, const std::string& what,
 // Gathered, not reduced: MPI_SUM may add in another order each time, and the norm shall not
 // depend on it. 8 bytes from each rank.
 struct NormReduction::Pending {
-  explicit Pending(const Communicator& c) : communicator(c), all(static_cast<std::size_t>(c.size())) {}
+  explicit Pending(const Communicator& c)
+      : communicator(c), all(static_cast<std::size_t>(c.size())) {}
   Communicator communicator;
   std::vector<double> all;
   Kind kind = Kind::max;
@@ -304,9 +300,9 @@ void NormReduction::start(Kind kind, double value) {
   p.mine = value;
   State& state = p.communicator.state();
   const Span span(state.recorder(), Phase::reduce, "norm, start");
-  check(MPI_Iallgather(&p.mine, 1, MPI_DOUBLE, p.all.data(), 1, MPI_DOUBLE, state.all(),
-                       &p.request),
-        "MPI_Iallgather");
+  check(
+      MPI_Iallgather(&p.mine, 1, MPI_DOUBLE, p.all.data(), 1, MPI_DOUBLE, state.all(), &p.request),
+      "MPI_Iallgather");
   p.in_flight = true;
 }
 

@@ -97,8 +97,7 @@ Runtime::Runtime() {
   MPI_Initialized(&initialized);
   if (initialized != 0) return;
   int provided = 0;
-  comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
-              "MPI_Init_thread");
+  comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   started_ = true;
   if (provided < MPI_THREAD_FUNNELED)
     throw Error(ErrorKind::unavailable,

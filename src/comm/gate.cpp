@@ -15,16 +15,17 @@ void check(int code, const char* call) {
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
   throw Error(ErrorKind::communication,
-              fmt::format("{} failed: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))));
+              fmt::format("{} failed: {}", call,
+                          std::string_view(text.data(), static_cast<std::size_t>(length))));
 }
 
 void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
               std::shared_ptr<const void> memory) {
   const auto done = [&] {
     int all = 0;
-    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all,
-                      MPI_STATUSES_IGNORE),
-          wait.site);
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all, MPI_STATUSES_IGNORE),
+        wait.site);
     return all != 0;
   };
   try {

@@ -66,11 +66,11 @@ Choice choose(const std::string& wanted, const PairsThere& there, const Transpor
     }
     const Transport& transport = transport::find_transport(name->second);
     if (const auto why = transport.unavailable(pair))
-      throw Error(ErrorKind::unavailable,
-                  fmt::format("transport {} cannot serve {} pairs: {}; use auto, or {}={} for them",
-                              transport.name(), transport::name_of(pair), *why,
-                              transport::name_of(pair),
-                              first_that_serves(pair, &transport)->name()));
+      throw Error(
+          ErrorKind::unavailable,
+          fmt::format("transport {} cannot serve {} pairs: {}; use auto, or {}={} for them",
+                      transport.name(), transport::name_of(pair), *why, transport::name_of(pair),
+                      first_that_serves(pair, &transport)->name()));
     choice[index] = &transport;
   }
   return choice;

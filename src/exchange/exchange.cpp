@@ -1,11 +1,10 @@
-#include <halocline/exchange.hpp>
-
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
+#include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
 #include "exchange/choice.hpp"
@@ -43,19 +42,18 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
   for (int axis = 0; axis < grid.axes(); ++axis)
     lines.push_back(
         fmt::format("{} {}", "xyz"[axis], grid.periodic(axis) ? "periodic" : "not periodic"));
-  lines.push_back(fmt::format(
-      "neighbours {}", options.neighbours == Neighbours::faces ? "across faces" : "all"));
+  lines.push_back(fmt::format("neighbours {}",
+                              options.neighbours == Neighbours::faces ? "across faces" : "all"));
   lines.push_back(fmt::format("transport {}", options.transport));
   lines.push_back(fmt::format("{} field(s)", fields.size()));
   for (const FieldStorage& field : fields) {
     const FieldShape& shape = field.shape();
-    lines.push_back(fmt::format(
-        "field '{}' with {} component(s) of {} bytes in order {}, halo {}", field.name(),
-        shape.components, shape.element_bytes, field.layout().order(),
-        widths_text(options.widths.value_or(shape.halo), grid.axes())));
+    lines.push_back(fmt::format("field '{}' with {} component(s) of {} bytes in order {}, halo {}",
+                                field.name(), shape.components, shape.element_bytes,
+                                field.layout().order(),
+                                widths_text(options.widths.value_or(shape.halo), grid.axes())));
   }
-  lines.push_back(fmt::format("pieces of {} bytes",
-                              communicator.options().piece_bytes));
+  lines.push_back(fmt::format("pieces of {} bytes", communicator.options().piece_bytes));
   return lines;
 }
 
@@ -93,8 +91,7 @@ exchange::PairsThere pairs_there(const Communicator& communicator,
   exchange::PairsThere there{};
   for (const Pair pair : transport::pairs) {
     const std::int64_t bit = std::int64_t{1} << static_cast<int>(pair);
-    there[static_cast<std::size_t>(pair)] =
-        comm::max_over_ranks(communicator, bits & bit) != 0;
+    there[static_cast<std::size_t>(pair)] = comm::max_over_ranks(communicator, bits & bit) != 0;
   }
   return there;
 }
@@ -153,8 +150,7 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     if (grid.rank() != communicator.rank() || grid.ranks() != communicator.size())
       throw Error(ErrorKind::usage,
                   fmt::format("the grid was made for rank {} of {}, the communicator says {} of {}",
-                              grid.rank(), grid.ranks(), communicator.rank(),
-                              communicator.size()));
+                              grid.rank(), grid.ranks(), communicator.rank(), communicator.size()));
     check_fields(grid, fields, options);
     std::vector<HaloWidths> widths;
     for (const FieldStorage& field : fields) widths.push_back(widths_of(field, options));
@@ -224,8 +220,7 @@ std::vector<transport::Part> Exchange::Plan::parts_for(const std::vector<Piece>&
   if (pieces.size() == 1 && transport.capabilities().in_place) {
     const FieldStorage& field = fields_[pieces[0].field];
     const std::vector<Run> runs = field.layout().runs(pieces[0].box);
-    if (runs.size() == 1 && runs[0].count == 1)
-      parts[0].in_place = field.bytes() + runs[0].offset;
+    if (runs.size() == 1 && runs[0].count == 1) parts[0].in_place = field.bytes() + runs[0].offset;
   }
   return parts;
 }
@@ -237,9 +232,8 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   unpacking_.clear();
   for (const Carried& carried : sort_by_transport(messages, choice)) {
     std::unique_ptr<Channel> channel;
-    comm::together(communicator_, [&] {
-      channel = carried.transport->open(communicator_, carried.messages);
-    });
+    comm::together(communicator_,
+                   [&] { channel = carried.transport->open(communicator_, carried.messages); });
     if (carried.transport->capabilities().prove_in_job) {
       std::optional<std::string> wrong = proof::prove(communicator_, *channel, carried.messages);
       comm::together(communicator_, [&] {

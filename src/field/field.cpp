@@ -1,6 +1,6 @@
-#include <halocline/field.hpp>
-
 #include <fmt/format.h>
+
+#include <halocline/field.hpp>
 
 #include "base/checked.hpp"
 #include "device/buffer.hpp"
@@ -23,9 +23,8 @@ FieldShape shape_of(const Grid& grid, const FieldOptions& options, std::int64_t 
   for (int axis = 0; axis < 3; ++axis) {
     if (axis >= grid.axes()) shape.halo.lower[axis] = shape.halo.upper[axis] = 0;
     if (shape.halo.lower[axis] < 0 || shape.halo.upper[axis] < 0)
-      throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' has a negative halo width along {}", options.name,
-                              "xyz"[axis]));
+      throw Error(ErrorKind::usage, fmt::format("field '{}' has a negative halo width along {}",
+                                                options.name, "xyz"[axis]));
   }
   return shape;
 }

@@ -33,8 +33,7 @@ StridedLayout::StridedLayout(const FieldShape& shape, int axes,
 std::string StridedLayout::order() const {
   std::string names;
   for (const int dimension : ascending_) {
-    if (dimension == 3 ? components_ > 1 : dimension < axes_)
-      names += "xyzc"[dimension];
+    if (dimension == 3 ? components_ > 1 : dimension < axes_) names += "xyzc"[dimension];
   }
   return names;
 }
@@ -64,8 +63,8 @@ std::vector<Run> StridedLayout::runs(const Box& box) const {
   }
 
   // The fastest remaining loop is inside the run; the others list runs.
-  std::vector<Run> runs{{offset, piece, loops.empty() ? 1 : loops[0].count,
-                         loops.empty() ? piece : loops[0].stride}};
+  std::vector<Run> runs{
+      {offset, piece, loops.empty() ? 1 : loops[0].count, loops.empty() ? piece : loops[0].stride}};
   for (std::size_t l = 1; l < loops.size(); ++l) {
     const std::size_t inner = runs.size();
     runs.reserve(inner * static_cast<std::size_t>(loops[l].count));

@@ -88,16 +88,17 @@ Extents choose_process_grid(int ranks, const GridOptions& options) {
 
 void check_process_grid(const Extents& process_grid, int ranks, const Extents& cells) {
   if (process_grid.axes() != cells.axes())
-    throw Error(ErrorKind::usage,
-                fmt::format("the process grid {} has {} axes, but the grid of {} cells has {}",
-                            text_of(process_grid), process_grid.axes(), text_of(cells), cells.axes()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the process grid {} has {} axes, but the grid of {} cells has {}",
+                    text_of(process_grid), process_grid.axes(), text_of(cells), cells.axes()));
   const Int3& parts = process_grid.values();
   if (parts.x < 1 || parts.y < 1 || parts.z < 1)
-    throw Error(ErrorKind::usage, fmt::format("the process grid {} has an axis with no part",
-                                              text_of(process_grid)));
+    throw Error(ErrorKind::usage,
+                fmt::format("the process grid {} has an axis with no part", text_of(process_grid)));
   // In floating point: a product that overflows is not the number of ranks either.
-  const double product = static_cast<double>(parts.x) * static_cast<double>(parts.y) *
-                         static_cast<double>(parts.z);
+  const double product =
+      static_cast<double>(parts.x) * static_cast<double>(parts.y) * static_cast<double>(parts.z);
   if (product != static_cast<double>(ranks))
     throw Error(ErrorKind::usage,
                 fmt::format("the process grid {} is for {:.0f} ranks, but there are {}; give a "

@@ -1,6 +1,6 @@
-#include <halocline/grid.hpp>
-
 #include <fmt/format.h>
+
+#include <halocline/grid.hpp>
 
 #include "base/checked.hpp"
 #include "grid/decomposition.hpp"

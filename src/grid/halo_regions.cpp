@@ -48,18 +48,19 @@ void check_part(const Grid& grid, int axis, std::int64_t place, std::int64_t wid
   const Int3& grid_parts = grid.process_grid().values();
   const auto rank = at.x + grid_parts.x * (at.y + grid_parts.y * at.z);
   const std::int64_t most = grid.cells()[axis] / width;
-  throw Error(ErrorKind::usage,
-              fmt::format("halo width {} exceeds the {} cells that rank {} owns along {}; {}",
-                          width, cells, rank, "xyz"[axis],
-                          most >= 1 ? fmt::format("use at most {} ranks along {}", most,
-                                                  "xyz"[axis])
-                                    : fmt::format("use a width of at most {}",
-                                                  grid.cells()[axis])));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("halo width {} exceeds the {} cells that rank {} owns along {}; {}", width, cells,
+                  rank, "xyz"[axis],
+                  most >= 1 ? fmt::format("use at most {} ranks along {}", most, "xyz"[axis])
+                            : fmt::format("use a width of at most {}", grid.cells()[axis])));
 }
 
 }  // namespace
 
-int direction_index(Direction d) { return static_cast<int>(d.x + 1 + 3 * (d.y + 1 + 3 * (d.z + 1))); }
+int direction_index(Direction d) {
+  return static_cast<int>(d.x + 1 + 3 * (d.y + 1 + 3 * (d.z + 1)));
+}
 
 std::string direction_name(Direction direction) {
   std::string name;

@@ -115,7 +115,8 @@ NodeMemory node_memory() {
     const std::int64_t used = read_number("/sys/fs/cgroup/memory.current");
     memory.total_bytes = std::min(memory.total_bytes, limit);
     if (used != unlimited)
-      memory.available_bytes = std::min(memory.available_bytes, std::max<std::int64_t>(0, limit - used));
+      memory.available_bytes =
+          std::min(memory.available_bytes, std::max<std::int64_t>(0, limit - used));
   }
   return memory;
 }

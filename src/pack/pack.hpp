@@ -13,9 +13,9 @@ namespace halocline::pack {
 
 /// One box of one field, and where its bytes stand in a slot.
 struct Piece {
-  std::byte* field;        ///< the field's first byte
-  std::vector<Run> runs;   ///< in the order in which they follow each other in the slot
-  std::int64_t offset;     ///< in the slot
+  std::byte* field;       ///< the field's first byte
+  std::vector<Run> runs;  ///< in the order in which they follow each other in the slot
+  std::int64_t offset;    ///< in the slot
 };
 
 /// The pieces of one message, and the two slots they may go to. With an epoch, slot

@@ -30,7 +30,8 @@ const Problem& find_problem(std::string_view name) {
     if (problem->info().name == name) return *problem;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", problem->info().name);
   }
-  throw Error(ErrorKind::usage, fmt::format("there is no problem '{}'; there are: {}", name, names));
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no problem '{}'; there are: {}", name, names));
 }
 
 }  // namespace halocline::problem

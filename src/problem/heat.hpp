@@ -95,8 +95,8 @@ class Heat final : public Problem {
           ErrorKind::usage,
           fmt::format("heat is unstable with dt {}: r = alpha*dt/dx^2 is {:.6g}, and {} axes allow "
                       "at most {:.6g}; the largest stable dt is {:.6g}",
-                      setting.parameters[1], ratio(setting), setting.axes,
-                      1.0 / (2 * setting.axes), dx * dx / (2 * setting.axes * alpha)));
+                      setting.parameters[1], ratio(setting), setting.axes, 1.0 / (2 * setting.axes),
+                      dx * dx / (2 * setting.axes * alpha)));
   }
 
   std::unique_ptr<Start> start(const Setting& setting, const Box& cells) const override {
@@ -112,8 +112,8 @@ class Heat final : public Problem {
         for (std::int64_t i = 0; i < count; ++i) {
           double value = along_x[i];
           for (std::size_t axis = 1; axis < 3 && !factors_[axis].empty(); ++axis)
-            value *= factors_[axis][static_cast<std::size_t>(
-                first[static_cast<int>(axis)] - cells_.lower[static_cast<int>(axis)])];
+            value *= factors_[axis][static_cast<std::size_t>(first[static_cast<int>(axis)] -
+                                                             cells_.lower[static_cast<int>(axis)])];
           values[i] = value;
         }
       }
@@ -130,8 +130,8 @@ class Heat final : public Problem {
     double start = 1, decay = 0;
     for (int axis = 0; axis < setting.axes; ++axis) {
       start *= sine(setting, axis, cell[axis]);
-      const double half = std::sin(std::numbers::pi /
-                                   (2.0 * static_cast<double>(setting.cells[axis] + 1)));
+      const double half =
+          std::sin(std::numbers::pi / (2.0 * static_cast<double>(setting.cells[axis] + 1)));
       decay += half * half;
     }
     return start * std::pow(1 - 4 * ratio(setting) * decay, static_cast<double>(sweeps));

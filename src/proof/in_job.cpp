@@ -22,7 +22,9 @@ std::byte pattern(int sender, int receiver, int round, std::int64_t at) {
   return static_cast<std::byte>(mixed >> 56);
 }
 
-std::int64_t step_for(std::int64_t bytes) { return std::max<std::int64_t>(1, bytes / bytes_checked); }
+std::int64_t step_for(std::int64_t bytes) {
+  return std::max<std::int64_t>(1, bytes / bytes_checked);
+}
 
 std::byte* slot(const Slots& slots, const transport::Channel& channel, std::uint64_t ahead) {
   const device::DevicePort* port = channel.port();

@@ -51,8 +51,7 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const stencil
   const Grid grid(0, 1, grid_options);
   std::array<FieldStorage, 2> levels = make_levels(the_case, grid, 1);
   fill_levels(the_case, grid, levels, Communicator::self(), options.threads);
-  const auto sweep =
-      backend.make(*the_case.problem, the_case.setting, the_case.precision, options);
+  const auto sweep = backend.make(*the_case.problem, the_case.setting, the_case.precision, options);
 
   AloneResult result{levels[0], {}, 0, 0};
   std::size_t level = 0;

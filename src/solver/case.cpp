@@ -100,11 +100,11 @@ Case make_case(const SolveOptions& options, int ranks) {
   const std::int64_t sweeps = options.sweeps.value_or(info.sweeps);
   if (sweeps < 0) refuse(fmt::format("{} sweeps cannot be done; use 0 or more", sweeps));
   if (options.norm_every < 1)
-    refuse(fmt::format("a norm every {} sweeps cannot be taken; use at least 1",
-                       options.norm_every));
+    refuse(
+        fmt::format("a norm every {} sweeps cannot be taken; use at least 1", options.norm_every));
   if (options.halo_depth < 1)
     refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
-  if (options.threads < 0) 
+  if (options.threads < 0)
     refuse(fmt::format("{} threads cannot be run; use 1 or more", options.threads));
 
   Case result{.problem = &problem,

@@ -21,9 +21,7 @@ struct Case {
   std::optional<std::string> initial;
 
   std::int64_t element_bytes() const { return precision == problem::Precision::f32 ? 4 : 8; }
-  std::int64_t cells() const {
-    return setting.cells.x * setting.cells.y * setting.cells.z;
-  }
+  std::int64_t cells() const { return setting.cells.x * setting.cells.y * setting.cells.z; }
   bool wants_norm(std::int64_t sweep) const {
     return norm != problem::NormKind::none && (sweep % norm_every == 0 || sweep == sweeps - 1);
   }

@@ -31,8 +31,7 @@ class Overlap final : public Schedule {
     const Box interior = intersect(step.grid.interior(), step.arguments.region);
     sweep_with_progress(step, interior, stream);
     step.exchange.finish(stream);
-    for (const Box& box : subtract(step.arguments.region, interior))
-      sweep_timed(step, box, stream);
+    for (const Box& box : subtract(step.arguments.region, interior)) sweep_timed(step, box, stream);
   }
 
  private:
@@ -41,8 +40,7 @@ class Overlap final : public Schedule {
     const Int3 extent = interior.extent();
     const int axis = extent.z > 1 ? 2 : extent.y > 1 ? 1 : 0;
     const std::int64_t cells_per_layer = interior.cells() / extent[axis];
-    const std::int64_t layers =
-        std::max<std::int64_t>(1, cells_between_progress / cells_per_layer);
+    const std::int64_t layers = std::max<std::int64_t>(1, cells_between_progress / cells_per_layer);
     for (std::int64_t at = interior.lower[axis]; at < interior.upper[axis]; at += layers) {
       Box slab = interior;
       slab.lower[axis] = at;
@@ -75,7 +73,8 @@ const Schedule& find_schedule(std::string_view name) {
     if (schedule->name() == name) return *schedule;
     names += fmt::format(", {}", schedule->name());
   }
-  throw Error(ErrorKind::usage, fmt::format("there is no schedule '{}'; there are: {}", name, names));
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no schedule '{}'; there are: {}", name, names));
 }
 
 }  // namespace halocline::solver

@@ -1,5 +1,3 @@
-#include <halocline/solver.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
+#include <halocline/solver.hpp>
 
 #include "base/notes.hpp"
 #include "comm/collectives.hpp"
@@ -55,14 +54,14 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
       2 * cells * static_cast<double>(the_case.element_bytes()) * communicator.node_size();
   const machine::NodeMemory memory = machine::node_memory();
   if (wanted <= static_cast<double>(memory.available_bytes)) return;
-  throw Error(ErrorKind::resource,
-              fmt::format("{} cells in {} take {} for two time levels on this node, which has {} "
-                          "free of {}; use fewer cells, {}or more nodes",
-                          grid::text_of(grid.cells()), problem::name_of(the_case.precision),
-                          bytes_text(wanted),
-                          bytes_text(static_cast<double>(memory.available_bytes)),
-                          bytes_text(static_cast<double>(memory.total_bytes)),
-                          the_case.precision == problem::Precision::f64 ? "f32, " : ""));
+  throw Error(
+      ErrorKind::resource,
+      fmt::format("{} cells in {} take {} for two time levels on this node, which has {} "
+                  "free of {}; use fewer cells, {}or more nodes",
+                  grid::text_of(grid.cells()), problem::name_of(the_case.precision),
+                  bytes_text(wanted), bytes_text(static_cast<double>(memory.available_bytes)),
+                  bytes_text(static_cast<double>(memory.total_bytes)),
+                  the_case.precision == problem::Precision::f64 ? "f32, " : ""));
 }
 
 enum class OutputKind { npy, png };
@@ -146,16 +145,16 @@ void SolveRun::prepare() {
   const ExchangeOptions exchange{
       .neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
       .transport = options_.transport};
-  exchanges_.emplace(
-      std::array{Exchange(communicator_, grid_, {(*levels_)[0]}, exchange),
-                 Exchange(communicator_, grid_, {(*levels_)[1]}, exchange)});
+  exchanges_.emplace(std::array{Exchange(communicator_, grid_, {(*levels_)[0]}, exchange),
+                                Exchange(communicator_, grid_, {(*levels_)[1]}, exchange)});
   solver::fill_levels(case_, grid_, *levels_, communicator_, sweep_options_.threads);
   const int cores = machine::node_cores(communicator_);
   const int wanted = communicator_.node_size() * sweep_options_.threads;
   if (wanted > cores)
-    notes_.add(fmt::format("{} ranks of {} thread(s) share {} core(s) of a node: the times say "
-                           "little",
-                           communicator_.node_size(), sweep_options_.threads, cores));
+    notes_.add(
+        fmt::format("{} ranks of {} thread(s) share {} core(s) of a node: the times say "
+                    "little",
+                    communicator_.node_size(), sweep_options_.threads, cores));
   for (const std::string& note : (*exchanges_)[0].info().notes) notes_.add(note);
 }
 
@@ -164,8 +163,7 @@ double SolveRun::glups_of(double sweeps, double seconds) const {
 }
 
 void SolveRun::loop() {
-  const solver::Schedule& schedule =
-      choose_schedule(options_.schedule, (*exchanges_)[0].info());
+  const solver::Schedule& schedule = choose_schedule(options_.schedule, (*exchanges_)[0].info());
   result_.schedule = schedule.name();
   solver::TimeLoop time_loop({.communicator = communicator_,
                               .the_case = case_,
@@ -201,8 +199,9 @@ void SolveRun::loop() {
   result_.first_sweep_seconds = comm::max_over_ranks(communicator_, done.first_sweep_seconds);
   result_.loop_seconds = comm::max_over_ranks(communicator_, done.loop_seconds);
   if (stopping.was_close())
-    notes_.add("the L2 norm came within 1e-12 of the tolerance: another number of ranks may stop "
-               "one sweep earlier or later");
+    notes_.add(
+        "the L2 norm came within 1e-12 of the tolerance: another number of ranks may stop "
+        "one sweep earlier or later");
   if (result_.diverged)
     notes_.add(fmt::format("the norm of sweep {} is not finite: the run diverged",
                            result_.norm_history.back().first));
@@ -210,10 +209,9 @@ void SolveRun::loop() {
 
 void SolveRun::measure() {
   const bool one_sweep = result_.sweeps <= 1;
-  result_.glups = one_sweep ? glups_of(static_cast<double>(result_.sweeps),
-                                       result_.first_sweep_seconds)
-                            : glups_of(static_cast<double>(result_.sweeps - 1),
-                                       result_.loop_seconds);
+  result_.glups = one_sweep
+                      ? glups_of(static_cast<double>(result_.sweeps), result_.first_sweep_seconds)
+                      : glups_of(static_cast<double>(result_.sweeps - 1), result_.loop_seconds);
   // Each update reads one value and writes one, at best.
   result_.gigabytes_per_second = result_.glups * 2 * static_cast<double>(case_.element_bytes());
 
@@ -245,11 +243,10 @@ void SolveRun::verify_and_compare() {
   if (options_.verify == SolveOptions::Extra::no && options_.baseline == SolveOptions::Extra::no)
     return;
   const bool verifies = options_.verify == SolveOptions::Extra::yes;
-  const bool by_reference =
-      verifies && case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
-                      most_updates_by_reference;
-  const bool by_backend = options_.baseline == SolveOptions::Extra::yes ||
-                          (verifies && !by_reference);
+  const bool by_reference = verifies && case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
+                                            most_updates_by_reference;
+  const bool by_backend =
+      options_.baseline == SolveOptions::Extra::yes || (verifies && !by_reference);
   std::optional<solver::AloneResult> reference, alone;
   comm::on_first_rank(communicator_, [&] {
     if (by_reference)

@@ -102,30 +102,30 @@ std::string transports_text(const SolveResult& result) {
 }
 
 void add_machine(Report& report, const SolveResult& result) {
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}, process grid {}, {} each", result.ranks,
-                         plural(result.nodes, "node"), grid::text_of(result.process_grid),
-                         plural(result.threads, "thread")));
+  report.add(
+      "ranks", "ranks", result.ranks,
+      fmt::format("{} on {}, process grid {}, {} each", result.ranks, plural(result.nodes, "node"),
+                  grid::text_of(result.process_grid), plural(result.threads, "thread")));
   report.add_json("nodes", result.nodes);
   report.add_json("process_grid", list_of(result.process_grid));
   report.add_json("threads_per_rank", result.threads);
   report.add("backend", "backend", result.backend,
              fmt::format("{} ({}) on {}", result.backend, result.simd, result.processor));
   report.add_json("simd", result.simd);
-  report.add_table({.key = "devices",
-                    .title = "",
-                    .columns = {{"kind", "kind"}, {"name", "name"}},
-                    .audience = Audience::json})
+  report
+      .add_table({.key = "devices",
+                  .title = "",
+                  .columns = {{"kind", "kind"}, {"name", "name"}},
+                  .audience = Audience::json})
       .add({"cpu", result.processor});
   report.add("mpi", "MPI", result.mpi);
   Section& transport = report.add_section("transport", "", Audience::json);
   for (const auto& [pair, name] : result.transports) transport.add_json(pair, name);
   report.add_text("transport", transports_text(result));
   report.add("schedule", "schedule", result.schedule,
-             result.halo_depth > 1
-                 ? fmt::format("{}, one exchange every {} sweeps", result.schedule,
-                               result.halo_depth)
-                 : result.schedule);
+             result.halo_depth > 1 ? fmt::format("{}, one exchange every {} sweeps",
+                                                 result.schedule, result.halo_depth)
+                                   : result.schedule);
   report.add_json("halo_depth", result.halo_depth);
 }
 
@@ -136,12 +136,12 @@ void add_halo(Report& report, const SolveResult& result) {
   halo.add_json("exchanges", result.exchanges);
   halo.add_json("us", triple(result.exchange_seconds, 1e6));
   if (result.transports.empty()) return;
-  report.add_text("halo", fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
-                                      plural(result.halo_messages, "message"),
-                                      write_number(static_cast<double>(result.halo_bytes),
-                                                   Format::bytes()),
-                                      write_number(result.exchange_seconds.mean, Format::time()),
-                                      write_number(result.exchange_seconds.max, Format::time())));
+  report.add_text("halo",
+                  fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
+                              plural(result.halo_messages, "message"),
+                              write_number(static_cast<double>(result.halo_bytes), Format::bytes()),
+                              write_number(result.exchange_seconds.mean, Format::time()),
+                              write_number(result.exchange_seconds.max, Format::time())));
 }
 
 void add_phases(Report& report, const SolveResult& result) {

@@ -7,9 +7,9 @@ namespace halocline::solver {
 using problem::NormKind;
 
 void Stopping::offer(std::int64_t sweep, double norm_sum) {
-  reduction_of(sweep).start(case_.norm == NormKind::max ? comm::NormReduction::Kind::max
-                                                        : comm::NormReduction::Kind::sum,
-                            norm_sum);
+  reduction_of(sweep).start(
+      case_.norm == NormKind::max ? comm::NormReduction::Kind::max : comm::NormReduction::Kind::sum,
+      norm_sum);
 }
 
 bool Stopping::stops_at(std::int64_t sweep) {
@@ -20,8 +20,8 @@ bool Stopping::stops_at(std::int64_t sweep) {
   diverged_ = !std::isfinite(norm);
   if (diverged_ || !case_.tolerance) return diverged_;
   converged_ = norm <= *case_.tolerance;
-  was_close_ |= case_.norm == NormKind::l2 &&
-                std::abs(norm - *case_.tolerance) <= 1e-12 * *case_.tolerance;
+  was_close_ |=
+      case_.norm == NormKind::l2 && std::abs(norm - *case_.tolerance) <= 1e-12 * *case_.tolerance;
   return converged_;
 }
 

@@ -18,8 +18,8 @@ namespace halocline::solver {
 class Stopping {
  public:
   Stopping(const Communicator& communicator, const Case& the_case)
-      : case_(the_case), reductions_{comm::NormReduction(communicator),
-                                     comm::NormReduction(communicator)} {}
+      : case_(the_case),
+        reductions_{comm::NormReduction(communicator), comm::NormReduction(communicator)} {}
 
   /// Hands in this rank's share of the norm of a sweep.
   void offer(std::int64_t sweep, double norm_sum);

@@ -42,16 +42,15 @@ void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
   // No wider than the sweeps still to come before the next exchange can use.
   const std::int64_t reach = std::min(fresh_layers_, the_case.sweeps - sweep) - 1;
 
-  const Step step{
-      .exchange = parts_.exchanges[level_],
-      .sweep = parts_.sweep,
-      .grid = parts_.grid,
-      .arguments = {.in = parts_.levels[level_],
-                    .out = parts_.levels[1 - level_],
-                    .region = region(reach),
-                    .norm = wants_norm ? the_case.norm : problem::NormKind::none,
-                    .norm_sum = &norm_sum},
-      .recorder = comm::recorder(parts_.communicator)};
+  const Step step{.exchange = parts_.exchanges[level_],
+                  .sweep = parts_.sweep,
+                  .grid = parts_.grid,
+                  .arguments = {.in = parts_.levels[level_],
+                                .out = parts_.levels[1 - level_],
+                                .region = region(reach),
+                                .norm = wants_norm ? the_case.norm : problem::NormKind::none,
+                                .norm_sum = &norm_sum},
+                  .recorder = comm::recorder(parts_.communicator)};
   if (needs_exchange) {
     parts_.schedule.run(step, Stream::host());
     ++exchanges_;

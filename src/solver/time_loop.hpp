@@ -25,8 +25,8 @@ struct LoopParts {
 };
 
 struct LoopResult {
-  std::int64_t sweeps;        ///< that count: the one that stopped the run is the last
-  std::size_t level;          ///< which level holds the result
+  std::int64_t sweeps;  ///< that count: the one that stopped the run is the last
+  std::size_t level;    ///< which level holds the result
   std::int64_t exchanges;
   double first_sweep_seconds, loop_seconds;  ///< of this rank; the loop without the first sweep
 };
@@ -45,8 +45,8 @@ class TimeLoop {
   Box region(std::int64_t reach) const;
 
   LoopParts parts_;
-  std::size_t level_ = 0;           // that holds the newest values
-  std::int64_t fresh_layers_ = 0;   // halo cells still right, from the owned ones outward
+  std::size_t level_ = 0;          // that holds the newest values
+  std::int64_t fresh_layers_ = 0;  // halo cells still right, from the owned ones outward
   std::int64_t exchanges_ = 0;
 };
 

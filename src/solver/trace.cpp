@@ -25,19 +25,18 @@ std::string events_of(const Communicator& communicator) {
         event.site, name_of(event.phase), rank, event.start_seconds * 1e6, event.seconds * 1e6,
         event.bytes);
   if (recorder.events_dropped() > 0)
-    text += fmt::format(",\n"
-                        R"({{"name":"{} later spans were not kept","ph":"i","pid":{},"tid":0,)"
-                        R"("ts":{:.3f},"s":"p"}})",
-                        recorder.events_dropped(), rank,
-                        recorder.events().back().start_seconds * 1e6);
+    text += fmt::format(
+        ",\n"
+        R"({{"name":"{} later spans were not kept","ph":"i","pid":{},"tid":0,)"
+        R"("ts":{:.3f},"s":"p"}})",
+        recorder.events_dropped(), rank, recorder.events().back().start_seconds * 1e6);
   return text;
 }
 
 }  // namespace
 
 void write_trace(const Communicator& communicator, const std::string& path) {
-  const std::vector<std::string> texts =
-      comm::gather_texts(communicator, events_of(communicator));
+  const std::vector<std::string> texts = comm::gather_texts(communicator, events_of(communicator));
   comm::together(communicator, [&] {
     if (communicator.rank() != 0) return;
     TemporaryFile file(path);
@@ -64,7 +63,8 @@ std::vector<SiteProfile> gather_profile(const Communicator& communicator) {
       std::int64_t calls = 0, bytes = 0;
       double seconds = 0, longest = 0;
       lines >> calls >> bytes >> seconds >> longest >> std::ws;
-      SiteProfile& site = by_site.try_emplace(name, SiteProfile{name, phase, 0, 0, 0, 0, 0}).first->second;
+      SiteProfile& site =
+          by_site.try_emplace(name, SiteProfile{name, phase, 0, 0, 0, 0, 0}).first->second;
       site.calls += calls;
       site.bytes += bytes;
       site.mean_seconds += seconds / communicator.size();

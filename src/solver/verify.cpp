@@ -57,8 +57,7 @@ void compare_row(const Case& the_case, Int3 first, std::int64_t count, const std
 /// Rows travel one by one to rank 0: the whole is never held there twice.
 void send_rows(const Comparison& c) {
   const Box& owned = c.grid.owned();
-  const auto bytes =
-      static_cast<std::size_t>(owned.extent().x * c.the_case.element_bytes());
+  const auto bytes = static_cast<std::size_t>(owned.extent().x * c.the_case.element_bytes());
   for (auto z = owned.lower.z; z < owned.upper.z; ++z)
     for (auto y = owned.lower.y; y < owned.upper.y; ++y)
       comm::send(c.communicator, 0, {address(c.field, {owned.lower.x, y, z}), bytes});
@@ -115,10 +114,10 @@ SolveResult::Verification compare(const Comparison& c) {
   const Difference difference = compare_all(c);
   SolveResult::Verification result{true, fmt::format("every cell and norm as {}", c.against)};
   if (difference.cells > 0)
-    result = {false, fmt::format("cell {} is {:.17g}, but {} gives {:.17g}; {} of {} cells differ",
-                                 cell_text(difference.first, c.the_case.setting.axes),
-                                 difference.ours, c.against, difference.theirs, difference.cells,
-                                 c.the_case.cells())};
+    result = {false,
+              fmt::format("cell {} is {:.17g}, but {} gives {:.17g}; {} of {} cells differ",
+                          cell_text(difference.first, c.the_case.setting.axes), difference.ours,
+                          c.against, difference.theirs, difference.cells, c.the_case.cells())};
   else if (const auto norms = compare_norms(c))
     result = {false, *norms};
   comm::broadcast(c.communicator, (result.passed ? "y" : "n") + result.text, 0);

@@ -36,9 +36,8 @@ std::string_view name_of(Pair pair) {
 
 Pair pair_of(const Communicator& communicator, int peer) {
   if (peer == communicator.rank()) return Pair::self;
-  return communicator.node_of(peer) == communicator.node_of(communicator.rank())
-             ? Pair::same_node
-             : Pair::other_node;
+  return communicator.node_of(peer) == communicator.node_of(communicator.rank()) ? Pair::same_node
+                                                                                 : Pair::other_node;
 }
 
 std::int64_t bytes_of(const std::vector<Part>& parts) {

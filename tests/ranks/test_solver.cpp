@@ -149,9 +149,8 @@ TEST_P(SameBits, WhateverTheChoices) {
     if (ranks() == 1 && transport == std::string("shared")) continue;
     for (const char* schedule : {"sequential", "overlap"})
       for (const std::int64_t depth : {1, 2, 3})
-        EXPECT_EQ(checksum_with(options, {.transport = transport,
-                                          .schedule = schedule,
-                                          .halo_depth = depth}),
+        EXPECT_EQ(checksum_with(
+                      options, {.transport = transport, .schedule = schedule, .halo_depth = depth}),
                   expected)
             << transport << " " << schedule << " depth " << depth;
   }
@@ -191,12 +190,13 @@ TEST(Solver, SaysOnEveryRankWhatCannotBe) {
 }
 
 TEST(Verify, FindsTheFirstCellThatDiffers) {
-  const solver::Case the_case =
-      solver::make_case([] {
+  const solver::Case the_case = solver::make_case(
+      [] {
         SolveOptions options = small("laplace", {24, 16}, 1);
         options.tolerance = 0;
         return options;
-      }(), ranks());
+      }(),
+      ranks());
   const Grid grid(rank(), ranks(), the_case.grid);
   std::array<FieldStorage, 2> levels = solver::make_levels(the_case, grid, 1);
   solver::fill_levels(the_case, grid, levels, world(), 1);
@@ -217,8 +217,7 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
   for (const Int3 wrong : {Int3{23, 15, 0}, Int3{5, 9, 0}})
     if (grid.owned().contains(wrong)) {
       const Int3 at = wrong - grid.owned().lower;
-      reinterpret_cast<double*>(
-          levels[0].first_owned())[at.x + at.y * levels[0].strides().y] += 1;
+      reinterpret_cast<double*>(levels[0].first_owned())[at.x + at.y * levels[0].strides().y] += 1;
     }
   const SolveResult::Verification found = comparison();
   EXPECT_FALSE(found.passed);

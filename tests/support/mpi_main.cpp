@@ -70,8 +70,8 @@ class RankListener : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (rank() == 0 || !result.failed()) return;
     const char* file = result.file_name() != nullptr ? result.file_name() : "unknown file";
-    std::fprintf(stderr, "[rank %d] %s failed at %s:%d\n%s\n", rank(),
-                 running_test.c_str(), file, result.line_number(), result.message());
+    std::fprintf(stderr, "[rank %d] %s failed at %s:%d\n%s\n", rank(), running_test.c_str(), file,
+                 result.line_number(), result.message());
   }
 
   // Before the printer, which rank 0 alone has: what is added here is printed.

@@ -85,34 +85,50 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refusal{"problem", [](SolveOptions& o) { o.problem = "nope"; }, 1, "laplace, jacobi"},
         Refusal{"axes", [](SolveOptions& o) { o.problem = "star7"; }, 1, "has 3 axes"},
-        Refusal{"unstable", [](SolveOptions& o) { o.parameters = {{"dt", 1.0}}; }, 1,
-                "largest stable dt is 0.00125"},
-        Refusal{"parameter", [](SolveOptions& o) { o.parameters = {{"beta", 1.0}}; }, 1,
-                "it has: alpha, dt, dx"},
+        Refusal{"unstable",
+                [](SolveOptions& o) {
+                  o.parameters = {{"dt", 1.0}};
+                },
+                1, "largest stable dt is 0.00125"},
+        Refusal{"parameter",
+                [](SolveOptions& o) {
+                  o.parameters = {{"beta", 1.0}};
+                },
+                1, "it has: alpha, dt, dx"},
         Refusal{"infinite",
                 [](SolveOptions& o) {
                   o.parameters = {{"dt", std::numeric_limits<double>::infinity()}};
                 },
                 1, "cannot be inf"},
-        Refusal{"depth", 
+        Refusal{"depth",
                 [](SolveOptions& o) {
                   o.process_grid = {1, 2};
                   o.halo_depth = 17;
                 },
                 2, "halo width 17 exceeds the 16 cells that rank 0 owns along y"},
         Refusal{"no_depth", [](SolveOptions& o) { o.halo_depth = 0; }, 1, "not at least 1"},
-        Refusal{"grid", [](SolveOptions& o) { o.process_grid = {3, 2}; }, 4, "for 6 ranks"},
+        Refusal{"grid",
+                [](SolveOptions& o) {
+                  o.process_grid = {3, 2};
+                },
+                4, "for 6 ranks"},
         Refusal{"grid_axes", [](SolveOptions& o) { o.process_grid = {4}; }, 4, "has 1 axes"},
         Refusal{"ranks", [](SolveOptions&) {}, 5000, "at most 2048 rank"},
-        Refusal{"no_cells", [](SolveOptions& o) { o.cells = {0, 5}; }, 1, "0 cells along x"},
+        Refusal{"no_cells",
+                [](SolveOptions& o) {
+                  o.cells = {0, 5};
+                },
+                1, "0 cells along x"},
         Refusal{"norm", [](SolveOptions& o) { o.norm = "l3"; }, 1, "max, l2, none"},
         Refusal{"precision", [](SolveOptions& o) { o.precision = "f16"; }, 1, "f32, f64"},
         Refusal{"tolerance", [](SolveOptions& o) { o.tolerance = -1; }, 1, "tolerance -1"},
         Refusal{"sweeps", [](SolveOptions& o) { o.sweeps = -1; }, 1, "-1 sweeps"},
         Refusal{"norm_every", [](SolveOptions& o) { o.norm_every = 0; }, 1, "every 0 sweeps"},
         Refusal{"too_many_cells",
-                [](SolveOptions& o) { o.cells = {10'000'000'000, 10'000'000'000}; }, 1,
-                "more than 2^63"}),
+                [](SolveOptions& o) {
+                  o.cells = {10'000'000'000, 10'000'000'000};
+                },
+                1, "more than 2^63"}),
     [](const auto& test) { return test.param.what; });
 
 }  // namespace

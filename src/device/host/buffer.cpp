@@ -1,8 +1,7 @@
 #include "device/buffer.hpp"
 
-#include <sys/mman.h>
-
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <halocline/error.hpp>
 

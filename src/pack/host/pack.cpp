@@ -63,19 +63,17 @@ void require_host(Stream stream) {
 void pack(std::span<const Bundle> bundles, Stream stream) {
   require_host(stream);
   for (const Bundle& bundle : bundles)
-    for_each_run(bundle, slot(bundle, 1),
-                 [](const std::byte* field, std::byte* at, const Run& run) {
-                   gather(at, field, run);
-                 });
+    for_each_run(
+        bundle, slot(bundle, 1),
+        [](const std::byte* field, std::byte* at, const Run& run) { gather(at, field, run); });
 }
 
 void unpack(std::span<const Bundle> bundles, Stream stream) {
   require_host(stream);
   for (const Bundle& bundle : bundles)
-    for_each_run(bundle, slot(bundle, 0),
-                 [](std::byte* field, const std::byte* at, const Run& run) {
-                   scatter(field, at, run);
-                 });
+    for_each_run(
+        bundle, slot(bundle, 0),
+        [](std::byte* field, const std::byte* at, const Run& run) { scatter(field, at, run); });
 }
 
 }  // namespace halocline::pack

@@ -246,14 +246,12 @@ struct Rows {
   HWY_INLINE Real* target(std::int64_t x, int row, int plane) const {
     return out + row * out_y + plane * out_z + x;
   }
-  /// Cells `from` up to `to` of one of the rows.
-  HWY_INLINE Rows part(int row, int plane, std::int64_t from, std::int64_t to) const {
-    Rows part = *this;
-    part.in = place(from, row, plane).cell;
-    part.out = target(from, row, plane);
-    part.cells = to - from;
-    part.sum = sum + row + plane * sum_z;
-    return part;
+  HWY_INLINE Rows only(int row, int plane) const {
+    Rows one = *this;
+    one.in = place(0, row, plane).cell;
+    one.out = target(0, row, plane);
+    one.sum = sum + row + plane * sum_z;
+    return one;
   }
 };
 
@@ -284,21 +282,30 @@ class VectorKernel final : public Kernel {
 
   template <template <class, int> class Norm, Stores stores>
   void update_block(const Block& block, BlockNorm& norm) const {
-    using S = decltype(shape_for<Real, axes_of<Formula>, stores>());
+    using Most = decltype(shape_for<Real, axes_of<Formula>, stores>());
+    using One = Shape<1, 1, 1>;
     const Int3 count = block.extent;
     // What does not fill a shape is done row by row.
-    const std::int64_t rows = count.y / S::rows * S::rows;
-    const std::int64_t planes = count.z / S::planes * S::planes;
-    for (std::int64_t z = 0; z < planes; z += S::planes) {
-      for (std::int64_t y = 0; y < rows; y += S::rows)
-        update_rows<Norm, stores, S>(rows_from(block, norm, y, z), norm);
-      for (std::int64_t plane = z; plane < z + S::planes; ++plane)
+    const bool fits = rows_are_aligned_alike(block);
+    const std::int64_t rows = fits ? count.y / Most::rows * Most::rows : 0;
+    const std::int64_t planes = fits ? count.z / Most::planes * Most::planes : 0;
+    for (std::int64_t z = 0; z < planes; z += Most::planes) {
+      for (std::int64_t y = 0; y < rows; y += Most::rows)
+        update_rows<Norm, stores, Most>(rows_from(block, norm, y, z), norm);
+      for (std::int64_t plane = z; plane < z + Most::planes; ++plane)
         for (std::int64_t y = rows; y < count.y; ++y)
-          update_row<Norm, stores>(rows_from(block, norm, y, plane), norm);
+          update_rows<Norm, stores, One>(rows_from(block, norm, y, plane), norm);
     }
     for (std::int64_t z = planes; z < count.z; ++z)
       for (std::int64_t y = 0; y < count.y; ++y)
-        update_row<Norm, stores>(rows_from(block, norm, y, z), norm);
+        update_rows<Norm, stores, One>(rows_from(block, norm, y, z), norm);
+  }
+
+  /// Streamed stores must be aligned. And the squares of a row are added up in an order that
+  /// depends on where its vectors begin, but not on the rows that it is updated with.
+  static bool rows_are_aligned_alike(const Block& block) {
+    const auto width = static_cast<std::int64_t>(hn::Lanes(Wide()));
+    return block.out_step.y % width == 0 && block.out_step.z % width == 0;
   }
 
   static Rows<Real> rows_from(const Block& block, const BlockNorm& norm, std::int64_t y,
@@ -318,30 +325,29 @@ class VectorKernel final : public Kernel {
   HWY_NOINLINE void update_rows(const Rows<Real>& rows, BlockNorm& norm) const {
     const Formula formula = formula_;  // a copy that no store can change stays in registers
     Norm<Real, S::all_rows> sum;
-    const std::int64_t width = S::vectors * static_cast<std::int64_t>(hn::Lanes(Wide()));
+    const auto width = static_cast<std::int64_t>(hn::Lanes(Wide()));
     const std::int64_t first = std::min(rows.cells, cells_to_alignment(rows.out));
     std::int64_t x = first;
-    for (; x + width <= rows.cells; x += width)
+    for (; x + S::vectors * width <= rows.cells; x += S::vectors * width)
       update_vectors<stores, S>(formula, rows, x, sum, Counter<S::all_vectors>());
+    if constexpr (S::vectors > 1)
+      for (; x + width <= rows.cells; x += width)
+        update_vectors<stores, Shape<S::rows, S::planes, 1>>(formula, rows, x, sum,
+                                                             Counter<S::all_rows>());
     end_rows<S>(rows, sum, norm, Counter<S::all_rows>());
     if (first == 0 && x == rows.cells) return;
     for (int plane = 0; plane < S::planes; ++plane)
-      for (int row = 0; row < S::rows; ++row) {
-        if (first > 0) update_row<Norm, stores>(rows.part(row, plane, 0, first), norm);
-        update_row<Norm, stores>(rows.part(row, plane, x, rows.cells), norm);
-      }
+      for (int row = 0; row < S::rows; ++row)
+        update_ends<Norm>(rows.only(row, plane), first, x, norm);
   }
 
-  template <template <class, int> class Norm, Stores stores>
-  HWY_NOINLINE void update_row(const Rows<Real>& row, BlockNorm& norm) const {
-    const Formula formula = formula_;
+  /// The cells of a row before and after its whole vectors.
+  template <template <class, int> class Norm>
+  HWY_NOINLINE void update_ends(const Rows<Real>& row, std::int64_t first, std::int64_t last,
+                                BlockNorm& norm) const {
     Norm<Real, 1> sum;
-    const auto width = static_cast<std::int64_t>(hn::Lanes(Wide()));
-    std::int64_t x = std::min(row.cells, cells_to_alignment(row.out));
-    update_few(formula, row, 0, x, sum);
-    for (; x + width <= row.cells; x += width)
-      update_vectors<stores, Shape<1, 1, 1>>(formula, row, x, sum, Counter<1>());
-    update_few(formula, row, x, row.cells, sum);
+    update_few(formula_, row, 0, first, sum);
+    update_few(formula_, row, last, row.cells, sum);
     end_rows<Shape<1, 1, 1>>(row, sum, norm, Counter<1>());
   }
 

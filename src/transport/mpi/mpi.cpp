@@ -44,9 +44,8 @@ class MpiChannel final : public Channel {
   void start(Stream) override {
     if (requests_.empty()) return;
     in_flight_ = true;
-    comm::post(state(), "MPI_Startall", sent_bytes_, [&] {
-      return MPI_Startall(static_cast<int>(requests_.size()), requests_.data());
-    });
+    comm::post(state(), "MPI_Startall", sent_bytes_,
+               [&] { return MPI_Startall(static_cast<int>(requests_.size()), requests_.data()); });
   }
 
   bool progress() override {
@@ -124,8 +123,8 @@ class MpiChannel final : public Channel {
   std::vector<Message> messages_;
   std::vector<std::vector<std::byte>> buffers_;
   std::vector<std::byte*> send_, receive_;
-  std::vector<MPI_Request> requests_;              // all receives, then all sends
-  std::vector<std::size_t> receive_requests_of_;   // end of each message's receives
+  std::vector<MPI_Request> requests_;             // all receives, then all sends
+  std::vector<std::size_t> receive_requests_of_;  // end of each message's receives
   std::int64_t sent_bytes_ = 0;
   bool in_flight_ = false;
 };

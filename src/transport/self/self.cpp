@@ -13,9 +13,8 @@ class SelfChannel final : public Channel {
     for (const Message& message : messages) {
       const std::int64_t bytes = bytes_of(message.send);
       if (bytes != bytes_of(message.receive))
-        throw Error(ErrorKind::internal,
-                    fmt::format("a rank sends itself {} bytes but expects {}", bytes,
-                                bytes_of(message.receive)));
+        throw Error(ErrorKind::internal, fmt::format("a rank sends itself {} bytes but expects {}",
+                                                     bytes, bytes_of(message.receive)));
       slots_.emplace_back(static_cast<std::size_t>(bytes));
     }
   }
