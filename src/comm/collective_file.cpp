@@ -32,7 +32,7 @@ namespace {
 
 /// Rounds until the ranks ask each other whether to go on. Within these they need not wait for
 /// each other, so their number is small next to what a slow disk writes within the wait limit.
-constexpr std::int64_t rounds_per_leg = 16;
+constexpr std::int64_t rounds_per_leg = 8;
 
 /// Beside the system's error numbers.
 constexpr int ended_early = -1;

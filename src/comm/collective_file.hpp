@@ -36,10 +36,10 @@ class CollectiveFile {
   void write_start(std::string_view text);
 
   /// Writes the whole array, of which each rank gives the cells that it holds: together all,
-  /// each of them once. Asks for the space on the disk before it begins. Takes 6 MiB of memory
+  /// each of them once. Asks for the space on the disk before it begins. Takes 12 MiB of memory
   /// for any size.
   void write(const ArrayInFile& array, const PartInMemory& part);
-  /// Reads for each rank the cells that it holds. Takes 6 MiB, more if ranks hold the same
+  /// Reads for each rank the cells that it holds. Takes 12 MiB, more if ranks hold the same
   /// cells. After an error it is not specified which cells were read.
   void read(const ArrayInFile& array, const PartInMemory& part);
 

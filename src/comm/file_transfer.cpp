@@ -17,9 +17,10 @@ namespace halocline::comm {
 namespace {
 
 /// Bytes that a rank reads or writes at once. 1, 2 and 4 MiB took the same time for 1 GiB with rows
-/// of 128 doubles split between 2 ranks on 2 cores; 16 and 32 MiB took longer. It is a multiple of
-/// every page: no two nodes write to the same one, which network file systems would not merge.
-constexpr std::int64_t largest_chunk_bytes = std::int64_t{2} << 20;
+/// of 128 doubles split between 2 ranks on 2 cores; 16 and 32 MiB took longer. Few, since ranks
+/// wait for each other at each of them. A multiple of every page, so that no two nodes write to the
+/// same one: network file systems would not merge that.
+constexpr std::int64_t largest_chunk_bytes = std::int64_t{4} << 20;
 
 std::int64_t chunk_bytes(const Communicator& communicator) {
   return std::min(communicator.options().piece_bytes, largest_chunk_bytes);

@@ -14,13 +14,13 @@ namespace halocline::files {
 /// the old one stays. Elements of 8 bytes are taken for doubles ('<f8'), of 4 for floats
 /// ('<f4'). Collective. Throws, on every rank, usage for other elements, for more than one
 /// component and for a path that cannot be written, resource for a full or broken disk. Takes
-/// 6 MiB.
+/// 12 MiB.
 void write_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
                const std::string& path);
 
 /// Reads such an array into the owned cells; what lies around them stays. Collective. Throws, on
 /// every rank, usage for a file that is not there, is no .npy file, or holds another shape or
-/// type; resource if the disk fails. Takes 6 MiB.
+/// type; resource if the disk fails. Takes 12 MiB.
 void read_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
               const std::string& path);
 

@@ -21,7 +21,7 @@ class Mutant:
 MUTANTS = [
     Mutant("corner skipped", "src/grid/halo_regions.cpp",
            "if (directions == Directions::faces && axes_moved > 1) continue;",
-           "if (axes_moved > 1) continue;",
+           "if (axes_moved > (directions == Directions::faces ? 1 : 2)) continue;",
            "ranks_tests", "*Exchange*"),
     Mutant("parts swapped", "src/exchange/messages.cpp",
            "{ return by_direction(b, a); }",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds each mutant in a copy of the tree and expects its tests to fail.
 
-usage: run.py BUILD_FOLDER LAUNCHER [NAME ...]     (LAUNCHER as one string; names choose mutants)
+usage: run.py FOLDER LAUNCHER [NAME ...]     (LAUNCHER as one string; names choose mutants)
 """
 
 import os
@@ -74,14 +74,13 @@ def passes(command):
 
 
 def main():
-    folder, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[2])
+    tree, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[2])
     chosen = [m for m in MUTANTS if not sys.argv[3:] or m.name in sys.argv[3:]]
-    tree, out = folder / "tree", folder / "build"
+    out = tree / "build" / "release"
     copy_tree(tree)
-    # Shared, so that a mutant costs one object and one link; ccache knows the rest.
-    require(run(["cmake", "-S", str(tree), "-B", str(out), "-G", "Ninja",
-                 "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
-                 "-DHALOCLINE_TESTS=ON"]), "configure")
+    # As scripts/test builds it, so that ccache knows every object but the mutant's own.
+    require(run(["cmake", "--preset", "release", "-DHALOCLINE_TESTS=ON", "-DHALOCLINE_WERROR=ON",
+                 "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON"], cwd=tree), "configure")
     require(build(out, ["conformance_tests", "ranks_tests"]), "the build without a mutant")
 
     survivors = []
