@@ -14,6 +14,7 @@ namespace halocline::transport {
 namespace {
 
 constexpr std::int64_t line_bytes = 64;
+constexpr std::int64_t page_bytes = 4096;
 
 std::int64_t round_up_to_line(std::int64_t bytes) {
   return (bytes + line_bytes - 1) / line_bytes * line_bytes;
@@ -27,10 +28,14 @@ struct Place {
 /// An MPI shared window: every rank's part can be loaded and stored by the ranks of the node.
 class Window {
  public:
-  Window(const Communicator& communicator, std::int64_t bytes) : communicator_(communicator) {
+  /// With `flag_bytes` of zeros in front.
+  Window(const Communicator& communicator, std::int64_t bytes, std::int64_t flag_bytes)
+      : communicator_(communicator) {
     comm::State& state = communicator.state();
     allocate(bytes);
-    if (bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(bytes));
+    // The rank that reads a page touches it first, so that it lies near.
+    for (std::int64_t at = 0; at < bytes; at += page_bytes) mine_[at] = std::byte{0};
+    if (flag_bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(flag_bytes));
     comm::block(state, "MPI_Win_lock_all",
                 [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
     meet("plan, open (shared)");
@@ -102,7 +107,8 @@ class SharedChannel final : public Channel {
         messages_(std::move(messages)),
         tag_(communicator.state().next_tag()),
         places_(lay_out()),
-        window_(communicator, window_bytes_) {
+        window_(communicator, window_bytes_,
+                line_bytes * static_cast<std::int64_t>(messages_.size())) {
     for (const Message& message : messages_) sent_bytes_ += bytes_of(message.send);
     connect();
     port_ = {peers_.data(), static_cast<int>(peers_.size()), &epoch_};

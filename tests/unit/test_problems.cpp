@@ -1,0 +1,418 @@
+// The built-in problems on one rank, against values from outside this code: closed forms, and
+// reference values that were computed by other programs.
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "problem/catalogue.hpp"
+#include "stencil/fill.hpp"
+#include "stencil/measure.hpp"
+#include "stencil/sweep.hpp"
+#include "support/caught.hpp"
+
+namespace halocline {
+namespace {
+
+using problem::NormKind;
+using test::caught;
+using testing::HasSubstr;
+
+problem::Setting setting_for(const problem::Problem& problem, const Extents& cells) {
+  problem::Setting setting{.cells = cells.values(), .axes = cells.axes(), .parameters = {}};
+  for (const problem::Parameter& parameter : problem.info().parameters)
+    setting.parameters.push_back(parameter.value);
+  return setting;
+}
+
+Grid grid_for(const problem::Problem& problem, const Extents& cells) {
+  GridOptions options;
+  options.cells = cells;
+  options.periodic = problem.info().periodic;
+  return Grid(0, 1, options);
+}
+
+template <class Use>
+void for_each_cell(const Box& box, const Use& use) {
+  for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
+    for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
+      for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) use(Int3{x, y, z});
+}
+
+/// Solves a problem on one rank, sweep by sweep, and fills the halo along periodic axes itself.
+template <class Real>
+class LocalSolve {
+ public:
+  LocalSolve(const char* name, const Extents& cells, const char* backend = "cpu")
+      : LocalSolve(name, cells, backend, setting_for(problem::find_problem(name), cells)) {}
+
+  LocalSolve(const char* name, const Extents& cells, const char* backend,
+             const problem::Setting& setting)
+      : problem_(problem::find_problem(name)),
+        grid_(grid_for(problem_, cells)),
+        levels_{Field<Real>(grid_), Field<Real>(grid_)},
+        sweep_(stencil::find_backend(backend).make(
+            problem_, setting,
+            sizeof(Real) == 4 ? problem::Precision::f32 : problem::Precision::f64, {})) {
+    for (const Field<Real>& level : levels_) {
+      stencil::fill_start(level, problem_, setting, 1);
+      stencil::fill_boundary(level, grid_, problem_, setting);
+    }
+  }
+
+  const Field<Real>& field() const { return levels_[0]; }
+
+  /// Makes one sweep and returns its norm.
+  double step(NormKind kind) {
+    fill_periodic_halo();
+    double sum = 0;
+    sweep_->run({.in = levels_[0],
+                 .out = levels_[1],
+                 .region = grid_.owned(),
+                 .norm = kind,
+                 .norm_sum = &sum},
+                Stream::host());
+    std::swap(levels_[0], levels_[1]);
+    return kind == NormKind::l2 ? std::sqrt(sum) : sum;
+  }
+  /// Returns the norms of all sweeps.
+  std::vector<double> steps(int count, NormKind kind) {
+    std::vector<double> norms;
+    for (int i = 0; i < count; ++i) norms.push_back(step(kind));
+    return norms;
+  }
+
+  double sum() const { return stencil::sum(field(), 1); }
+  std::string checksum() const {
+    return fmt::format("{:016x}", stencil::checksum(field(), grid_, 1));
+  }
+
+ private:
+  void fill_periodic_halo() {
+    const Field<Real>& field = levels_[0];
+    for_each_cell(field.shape().held(), [&](Int3 at) {
+      Int3 image = at;
+      for (int axis = 0; axis < grid_.axes(); ++axis)
+        if (grid_.periodic(axis))
+          image[axis] = (at[axis] + grid_.cells()[axis]) % grid_.cells()[axis];
+      if (!(image == at)) field(at.x, at.y, at.z) = field(image.x, image.y, image.z);
+    });
+  }
+
+  const problem::Problem& problem_;
+  Grid grid_;
+  std::array<Field<Real>, 2> levels_;
+  std::unique_ptr<stencil::Sweep> sweep_;
+};
+
+TEST(Noise, StartsWithKnownValues) {
+  EXPECT_NEAR(problem::noise(12345, 0), 0.13307967, 5e-9);
+  EXPECT_NEAR(problem::noise(12345, 1), 0.20481663, 5e-9);
+  EXPECT_NEAR(problem::noise(12345, 2), 0.11954258, 5e-9);
+}
+
+TEST(Noise, LiesBetweenZeroAndOne) {
+  for (std::uint64_t i = 0; i < 10000; ++i) {
+    EXPECT_GE(problem::noise(7, i), 0.0);
+    EXPECT_LT(problem::noise(7, i), 1.0);
+  }
+}
+
+class Laplace : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Laplace, testing::Values("reference", "cpu"));
+
+TEST_P(Laplace, MeetsTheReferenceOf64x64) {
+  LocalSolve<double> solve("laplace", {64, 64}, GetParam());
+  const std::vector<double> norms = solve.steps(526, NormKind::max);
+  EXPECT_NEAR(norms[0], 0.940379538, 5e-10);
+  EXPECT_NEAR(norms[100], 0.062640527, 5e-10);
+  EXPECT_NEAR(norms[525], 0.012472773, 5e-10);
+  EXPECT_NEAR(solve.sum(), 767.048512190739, 1e-12 * 767);
+  EXPECT_EQ(solve.checksum(), "3b97bf2af2c55464");
+}
+
+TEST_P(Laplace, MeetsTheReferenceOf256x128) {
+  LocalSolve<double> solve("laplace", {256, 128}, GetParam());
+  const std::vector<double> norms = solve.steps(199, NormKind::max);
+  EXPECT_GT(norms[197], 0.05);
+  EXPECT_NEAR(norms[198], 0.049954430, 5e-10);
+  EXPECT_NEAR(solve.sum(), 13630.1557717833, 1e-12 * 13630);
+  EXPECT_EQ(solve.checksum(), "528098ec285fe4a5");
+}
+
+TEST(LaplaceOnCpu, MeetsTheReferenceOf1024x1024) {
+  LocalSolve<double> solve("laplace", {1024, 1024});
+  const std::vector<double> norms = solve.steps(398, NormKind::max);
+  EXPECT_GT(norms[396], 0.05);
+  EXPECT_NEAR(norms[397], 0.049943861, 5e-10);
+  EXPECT_NEAR(solve.sum(), 502118.039007682, 1e-12 * 502118);
+  EXPECT_EQ(solve.checksum(), "9fd5ea44158e2403");
+}
+
+TEST(LaplaceOnCpu, AveragesSixNeighboursIn3d) {
+  LocalSolve<double> solve("laplace", {3, 4, 5});
+  const auto start = [](std::int64_t x, std::int64_t y, std::int64_t z) {
+    return problem::noise(12345, static_cast<std::uint64_t>(x + 3 * (y + 4 * z)));
+  };
+  solve.step(NormKind::none);
+  EXPECT_DOUBLE_EQ(solve.field()(1, 1, 1), (start(0, 1, 1) + start(2, 1, 1) + start(1, 0, 1) +
+                                            start(1, 2, 1) + start(1, 1, 0) + start(1, 1, 2)) /
+                                               6);
+  EXPECT_DOUBLE_EQ(solve.field()(0, 0, 0), (start(1, 0, 0) + start(0, 1, 0) + start(0, 0, 1)) / 6);
+}
+
+class Jacobi : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Jacobi, testing::Values("reference", "cpu"));
+
+TEST_P(Jacobi, MeetsTheReferenceOf254x254) {
+  LocalSolve<float> solve("jacobi", {254, 254}, GetParam());
+  const std::vector<double> norms = solve.steps(1000, NormKind::l2);
+  EXPECT_NEAR(norms[0], 3.992180, 5e-7);
+  EXPECT_NEAR(norms[100], 0.110318, 5e-7);
+  EXPECT_NEAR(norms[500], 0.031196, 5e-7);
+  EXPECT_NEAR(norms[999], 0.017210, 5e-7);
+}
+
+TEST(JacobiOnCpu, BeginsAsTheLabDoesOn16384x16384) {
+  // A hundred sweeps reach only a few cells inward, so a narrow strip has the same history.
+  LocalSolve<float> solve("jacobi", {126, 16382});
+  const std::vector<double> norms = solve.steps(101, NormKind::l2);
+  EXPECT_NEAR(norms[0], 31.999023, 5e-7 * 32);
+  EXPECT_NEAR(norms[100], 0.897983, 5e-7);
+}
+
+TEST(Heat, MeetsTheWorkedExample) {
+  LocalSolve<double> solve("heat", {9});
+  solve.steps(3, NormKind::none);
+  const double expected[] = {0.307205621017285, 0.584339815421977, 0.804274757358271,
+                             0.945481682332598, 0.994138272681972};
+  for (int i = 0; i < 9; ++i)
+    EXPECT_NEAR(solve.field()(i), expected[i < 5 ? i : 8 - i], 1e-15 + 5e-16) << i;
+}
+
+TEST(Heat, FollowsTheExactDiscreteSolution) {
+  for (const Extents& cells : {Extents{1}, Extents{2}, Extents{40}, Extents{1000}, Extents{7, 5},
+                               Extents{33, 18}, Extents{4, 3, 5}, Extents{17, 12, 9}})
+    for (const int sweeps : {1, 10, 57}) {
+      LocalSolve<double> solve("heat", cells);
+      solve.steps(sweeps, NormKind::none);
+      double decay = 0;
+      for (int axis = 0; axis < cells.axes(); ++axis) {
+        const double n = static_cast<double>(cells[axis] + 1);
+        decay += std::pow(std::sin(std::numbers::pi / (2 * n)), 2);
+      }
+      const double factor = std::pow(1 - 4 * 0.02 * decay, sweeps);
+      const problem::Problem& heat = problem::find_problem("heat");
+      const problem::Setting setting = setting_for(heat, cells);
+      for_each_cell(solve.field().shape().owned, [&](Int3 at) {
+        double start = 1;
+        for (int axis = 0; axis < cells.axes(); ++axis)
+          start *= std::sin(std::numbers::pi * static_cast<double>(at[axis] + 1) /
+                            static_cast<double>(cells[axis] + 1));
+        const double value = solve.field()(at.x, at.y, at.z);
+        ASSERT_NEAR(value, start * factor, 1e-14) << sweeps << " sweeps";
+        ASSERT_NEAR(heat.exact(setting, at, sweeps).value(), start * factor, 1e-14);
+      });
+    }
+}
+
+TEST(Heat, RefusesAnUnstableTimeStep) {
+  const problem::Problem& heat = problem::find_problem("heat");
+  problem::Setting setting = setting_for(heat, {10, 10});
+  // r = 2*dt/0.01 may be 1/4 in two dimensions.
+  setting.parameters[1] = 0.00125;
+  EXPECT_FALSE(caught([&] { heat.check(setting); }).kind) << "the largest stable step";
+  setting.parameters[1] = 0.002;
+  const auto error = caught([&] { heat.check(setting); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, HasSubstr("the largest stable dt is 0.00125"));
+  setting.parameters[1] = -1;
+  EXPECT_EQ(caught([&] { heat.check(setting); }).kind, ErrorKind::usage);
+  setting.parameters[1] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(caught([&] { heat.check(setting); }).kind, ErrorKind::usage);
+}
+
+class Star7 : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Star7, testing::Values("reference", "cpu"));
+
+TEST_P(Star7, MeetsTheReferenceOf16x12x8) {
+  LocalSolve<double> solve("star7", {16, 12, 8}, GetParam());
+  solve.steps(5, NormKind::none);
+  double most = 0, least = 1;
+  for_each_cell(solve.field().shape().owned, [&](Int3 at) {
+    most = std::max(most, solve.field()(at.x, at.y, at.z));
+    least = std::min(least, solve.field()(at.x, at.y, at.z));
+  });
+  EXPECT_NEAR(solve.sum(), 764.566981014151, 1e-12 * 764);
+  EXPECT_EQ(solve.checksum(), "dee8e0b50a85dd37");
+  EXPECT_NEAR(most, 0.665718940790677, 5e-16);
+  EXPECT_NEAR(least, 0.329363590125248, 5e-16);
+}
+
+TEST(Catalogue, NamesTheProblemsThereAre) {
+  const auto error = caught([] { problem::find_problem("poisson"); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_EQ(error.text, "there is no problem 'poisson'; there are: laplace, jacobi, heat, star7");
+}
+
+TEST(Catalogue, DescribesEveryProblem) {
+  for (const problem::Problem* problem : problem::problems()) {
+    const problem::ProblemInfo& info = problem->info();
+    EXPECT_FALSE(info.name.empty());
+    EXPECT_FALSE(info.summary.empty());
+    EXPECT_FALSE(info.formula.empty());
+    EXPECT_GE(info.axes, info.fewest_axes);
+    EXPECT_LE(info.axes, info.most_axes);
+    EXPECT_GT(info.sweeps, 0);
+    for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(info.cells[axis] > 1, axis < info.axes);
+    for (const problem::Parameter& parameter : info.parameters)
+      EXPECT_FALSE(parameter.help.empty());
+    EXPECT_FALSE(caught([&] {
+                   problem->check(setting_for(*problem, Extents(info.cells, info.axes)));
+                 }).kind);
+  }
+}
+
+/// All held cells are set to this before a fill.
+constexpr double untouched = -7.5;
+
+template <class Real>
+Field<Real> untouched_field(const Grid& grid, const HaloWidths& halo) {
+  FieldOptions options;
+  options.halo = halo;
+  const Field<Real> field(grid, options);
+  for_each_cell(field.shape().held(),
+                [&](Int3 at) { field(at.x, at.y, at.z) = static_cast<Real>(untouched); });
+  return field;
+}
+
+TEST(FillStart, WritesOwnedCellsOnly) {
+  const problem::Problem& laplace = problem::find_problem("laplace");
+  GridOptions options;
+  options.cells = {5000, 11};
+  options.process_grid = {2, 2};
+  for (const int threads : {1, 2, 3}) {
+    const Grid grid(3, 4, options);
+    const Field<double> field = untouched_field<double>(grid, 2);
+    stencil::fill_start(field, laplace, setting_for(laplace, {5000, 11}), threads);
+    for_each_cell(field.shape().held(), [&](Int3 at) {
+      const double noise = problem::noise(12345, static_cast<std::uint64_t>(at.x + 5000 * at.y));
+      ASSERT_EQ(field(at.x, at.y), grid.owned().contains(at) ? noise : untouched);
+    });
+  }
+}
+
+TEST(FillStart, RoundsToTheFieldsPrecision) {
+  const problem::Problem& star7 = problem::find_problem("star7");
+  const Grid grid = grid_for(star7, {5, 4, 3});
+  const Field<float> field(grid);
+  stencil::fill_start(field, star7, setting_for(star7, {5, 4, 3}), 2);
+  for_each_cell(grid.owned(), [&](Int3 at) {
+    const auto index = static_cast<std::uint64_t>(at.x + 5 * (at.y + 4 * at.z));
+    EXPECT_EQ(field(at.x, at.y, at.z), static_cast<float>(problem::noise(12345, index)));
+  });
+}
+
+TEST(FillStart, FollowsTheSeed) {
+  const problem::Problem& laplace = problem::find_problem("laplace");
+  problem::Setting setting = setting_for(laplace, {3, 3});
+  setting.seed = 99;
+  const Field<double> field(grid_for(laplace, {3, 3}));
+  stencil::fill_start(field, laplace, setting, 1);
+  EXPECT_EQ(field(2, 1), problem::noise(99, 5));
+}
+
+TEST(FillBoundary, WritesWhatLiesOutsideTheDomainOnly) {
+  // Fixed along x, periodic along y, three cells deep: rank 1 of two along y.
+  const problem::Problem& jacobi = problem::find_problem("jacobi");
+  GridOptions options;
+  options.cells = {4, 6};
+  options.periodic = {false, true};
+  options.process_grid = {1, 2};
+  const Grid grid(1, 2, options);
+  const Field<double> field = untouched_field<double>(grid, 3);
+  stencil::fill_boundary(field, grid, jacobi, setting_for(jacobi, {4, 6}));
+  for_each_cell(field.shape().held(), [&](Int3 at) {
+    const double row = static_cast<double>((at.y + 6) % 6);
+    const double edge = std::sin(2 * std::numbers::pi * (row + 1) / 7);
+    EXPECT_EQ(field(at.x, at.y), at.x < 0 || at.x >= 4 ? edge : untouched) << at.x << "," << at.y;
+  });
+}
+
+TEST(FillBoundary, LeavesHalosInsideTheDomainAlone) {
+  const problem::Problem& laplace = problem::find_problem("laplace");
+  GridOptions options;
+  options.cells = {4, 4, 4};
+  options.process_grid = {2, 1, 2};
+  const Grid grid(0, 4, options);
+  const Field<float> field = untouched_field<float>(grid, 1);
+  stencil::fill_boundary(field, grid, laplace, setting_for(laplace, {4, 4, 4}));
+  const Box domain{{0, 0, 0}, {4, 4, 4}};
+  for_each_cell(field.shape().held(), [&](Int3 at) {
+    EXPECT_EQ(field(at.x, at.y, at.z), domain.contains(at) ? static_cast<float>(untouched) : 0.0F);
+  });
+}
+
+TEST(Checksum, AddsUpOverRanks) {
+  const problem::Problem& laplace = problem::find_problem("laplace");
+  const problem::Setting setting = setting_for(laplace, {37, 11});
+  const auto checksum_of = [&](int rank, int ranks) {
+    GridOptions options;
+    options.cells = {37, 11};
+    const Grid grid(rank, ranks, options);
+    const Field<double> field(grid);
+    stencil::fill_start(field, laplace, setting, 1);
+    EXPECT_EQ(stencil::checksum(field, grid, 1), stencil::checksum(field, grid, 3));
+    return stencil::checksum(field, grid, 1);
+  };
+  std::uint64_t total = 0;
+  for (int rank = 0; rank < 6; ++rank) total += checksum_of(rank, 6);
+  EXPECT_EQ(total, checksum_of(0, 1));
+  // By the definition.
+  std::uint64_t expected = 0;
+  for (std::uint64_t i = 0; i < 37 * 11; ++i)
+    expected +=
+        problem::mix(std::bit_cast<std::uint64_t>(problem::noise(12345, i)) ^ problem::mix(i + 1));
+  EXPECT_EQ(total, expected);
+}
+
+template <class Real>
+std::uint64_t checksum_of_one(Real value) {
+  GridOptions options;
+  options.cells = {1};
+  const Grid grid(0, 1, options);
+  const Field<Real> field(grid);
+  field(0) = value;
+  return stencil::checksum(field, grid, 1);
+}
+
+TEST(Checksum, TakesZerosForEqualAndNansForEqual) {
+  EXPECT_EQ(checksum_of_one(-0.0), checksum_of_one(0.0));
+  EXPECT_EQ(checksum_of_one(-0.0F), checksum_of_one(0.0F));
+  const auto other_nan = std::bit_cast<double>(std::uint64_t{0xFFF8000000000123});
+  EXPECT_EQ(checksum_of_one(other_nan), checksum_of_one(std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_NE(checksum_of_one(1.0), checksum_of_one(std::nextafter(1.0, 2.0)));
+}
+
+TEST(Checksum, ExtendsTheBitsOfSinglePrecisionByZeros) {
+  EXPECT_EQ(checksum_of_one(-1.5F), problem::mix(std::uint64_t{0xBFC00000} ^ problem::mix(1)));
+}
+
+TEST(Sum, DoesNotDependOnThreads) {
+  const problem::Problem& laplace = problem::find_problem("laplace");
+  const Field<double> field(grid_for(laplace, {131, 67}));
+  stencil::fill_start(field, laplace, setting_for(laplace, {131, 67}), 1);
+  const double sum = stencil::sum(field, 1);
+  EXPECT_NEAR(sum, 131 * 67 / 2.0, 150);
+  for (const int threads : {2, 3, 7}) EXPECT_EQ(stencil::sum(field, threads), sum);
+}
+
+}  // namespace
+}  // namespace halocline
