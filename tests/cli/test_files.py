@@ -81,6 +81,15 @@ def test_starts_from_an_array_of_numpy(version, tmp_path):
     assert report["checksum"] == expected.laplace((35, 23), 9, start=start).checksum
 
 
+def test_the_array_gives_the_cells(tmp_path):
+    start = np.random.default_rng(6).normal(size=(5, 6, 7))
+    np.save(tmp_path / "u.npy", start)
+    report = solve_json("star7", "--sweeps", "3", "--initial", "u.npy", "--ranks", "2",
+                        cwd=tmp_path)
+    assert report["cells"] == [7, 6, 5]
+    assert report["checksum"] == expected.star7((7, 6, 5), 3, start=start).checksum
+
+
 def test_an_array_that_is_not_finite_ends_the_run(tmp_path):
     start = np.zeros((6, 8))
     start[3, 4] = np.nan

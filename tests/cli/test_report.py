@@ -173,9 +173,10 @@ def test_a_long_history_is_thinned():
     assert history[0][0] == 0 and history[-1][0] == 25_000
     steps = np.diff([sweep for sweep, _ in history[:-1]])
     assert len(set(steps)) == 1
-    assert report["notes"] == [f"norm_history keeps {len(history)} of 25001 norms"]
+    assert f"norm_history keeps {len(history)} of 25001 norms" in report["notes"]
     whole = solve_json("heat", "--cells", "3", "--sweeps", "10000", "--set", "dt=1e-9")
-    assert len(whole["norm_history"]) == 10_000 and whole["notes"] == []
+    assert len(whole["norm_history"]) == 10_000
+    assert not any("norm_history" in note for note in whole["notes"])
 
 
 def test_a_terminal_sees_how_a_long_run_gets_on():
@@ -272,7 +273,7 @@ def small(words):
         if option in words:
             axes = words[words.index(option) + 1].count("x") + 1
             words[words.index(option) + 1] = "x".join(["24", "20", "16"][:axes])
-    if not {"--cells", "--cells-per-rank"} & set(words):
+    if not {"--cells", "--cells-per-rank", "--initial"} & set(words):
         words += ["--cells", "x".join(["24", "20", "16"][:axes])]
     return words + ["--sweeps", "2"]
 

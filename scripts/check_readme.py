@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Checks that README tells the truth where that can be checked without running anything: its
+program is the example that the tests run, and the files it points at are there."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def main():
+    text = (ROOT / "README.md").read_text()
+    wrong = []
+    program = re.search(r"```cpp\n(.*?)```", text, re.DOTALL)
+    if not program or program.group(1) != (ROOT / "examples/two_fields.cpp").read_text():
+        wrong.append("its C++ program is not examples/two_fields.cpp, letter by letter")
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        if "://" not in target and not (ROOT / target).exists():
+            wrong.append(f"it points at {target}, which is not there")
+    for line in wrong:
+        print(f"README.md: {line}")
+    sys.exit(1 if wrong else 0)
+
+
+main()

@@ -1,0 +1,299 @@
+// Where the values of a field lie, and what the runs of a box list, compared with enumeration.
+
+#include <array>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <halocline/error.hpp>
+#include <halocline/field.hpp>
+
+#include "support/caught.hpp"
+
+namespace halocline {
+namespace {
+
+using test::caught;
+using testing::HasSubstr;
+
+Grid grid_of(const Extents& cells) {
+  GridOptions options;
+  options.cells = cells;
+  return Grid(0, 1, options);
+}
+
+FieldOptions with_halo(const HaloWidths& halo, std::int64_t components = 1) {
+  FieldOptions options;
+  options.halo = halo;
+  options.components = components;
+  return options;
+}
+
+/// One component of a cell.
+using Value = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+/// Every value of a box with the offset of its first byte, from the field's own strides.
+std::map<std::int64_t, Value> values_by_offset(const FieldStorage& field, const Box& box) {
+  std::map<std::int64_t, Value> values;
+  const Strides& step = field.strides();
+  const Int3 origin = field.shape().owned.lower;
+  for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
+    for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
+      for (std::int64_t x = box.lower.x; x < box.upper.x; ++x)
+        for (std::int64_t c = 0; c < field.shape().components; ++c) {
+          const std::int64_t elements = (x - origin.x) * step.x + (y - origin.y) * step.y +
+                                        (z - origin.z) * step.z + c * step.component;
+          values[field.first_owned() - field.bytes() + elements * field.shape().element_bytes] = {
+              x, y, z, c};
+        }
+  return values;
+}
+
+/// The values that the runs of a box list, in their order. Fails if a run lists a byte that is no
+/// value's, or part of a value.
+std::vector<Value> values_listed(const FieldStorage& field, const Box& box) {
+  const std::map<std::int64_t, Value> by_offset = values_by_offset(field, box);
+  const std::int64_t element = field.shape().element_bytes;
+  std::vector<Value> listed;
+  for (const Run& run : field.layout().runs(box))
+    for (std::int64_t piece = 0; piece < run.count; ++piece) {
+      EXPECT_EQ(run.bytes % element, 0);
+      for (std::int64_t byte = 0; byte < run.bytes; byte += element) {
+        const auto at = by_offset.find(run.offset + piece * run.stride + byte);
+        if (at == by_offset.end()) {
+          ADD_FAILURE() << "a run lists a byte outside the box";
+          return listed;
+        }
+        listed.push_back(at->second);
+      }
+    }
+  return listed;
+}
+
+void expect_listed_once(const FieldStorage& field, const Box& box) {
+  std::vector<Value> listed = values_listed(field, box);
+  std::sort(listed.begin(), listed.end());
+  EXPECT_EQ(std::adjacent_find(listed.begin(), listed.end()), listed.end()) << "listed twice";
+  EXPECT_EQ(static_cast<std::int64_t>(listed.size()), box.cells() * field.shape().components);
+}
+
+/// The whole, the owned cells, faces, edges, corners, single cells, nothing.
+std::vector<Box> boxes_of(const FieldShape& shape) {
+  const Box held = shape.held(), owned = shape.owned;
+  std::vector<Box> boxes{held, owned, {owned.lower, owned.lower}};
+  for (int direction = 0; direction < 27; ++direction) {
+    const int towards[] = {direction % 3, direction / 3 % 3, direction / 9};
+    Box halo = owned, inside = owned;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (towards[axis] == 0) {
+        halo.lower[axis] = held.lower[axis];
+        halo.upper[axis] = owned.lower[axis];
+        inside.upper[axis] = std::min(owned.upper[axis], owned.lower[axis] + 2);
+      }
+      if (towards[axis] == 2) {
+        halo.lower[axis] = owned.upper[axis];
+        halo.upper[axis] = held.upper[axis];
+        inside.lower[axis] = std::max(owned.lower[axis], owned.upper[axis] - 2);
+      }
+    }
+    boxes.push_back(halo);
+    boxes.push_back(inside);
+  }
+  return boxes;
+}
+
+template <class T>
+void expect_sound(const Field<T>& field) {
+  for (const Box& box : boxes_of(field.shape())) expect_listed_once(field, box);
+}
+
+struct Three {
+  float x, y, z;
+};
+
+TEST(Layout, ListsEveryValueOfABoxOnce) {
+  for (const Extents& cells : {Extents{1}, Extents{7}, Extents{5, 4}, Extents{64, 3},
+                               Extents{4, 3, 5}, Extents{1, 1, 1}, Extents{8, 8, 8}})
+    for (const std::int64_t width : {0, 1, 3}) {
+      const Grid grid = grid_of(cells);
+      expect_sound(Field<double>(grid, with_halo(width)));
+      expect_sound(Field<float>(grid, with_halo(width, 3)));
+      expect_sound(Field<Three>(grid, with_halo(width)));
+      expect_sound(Field<char>(grid, with_halo(width)));
+    }
+}
+
+TEST(Layout, ListsHalosOfDifferentWidths) {
+  const HaloWidths widths({1, 0, 2}, {3, 2, 0});
+  expect_sound(Field<double>(grid_of({4, 5, 3}), with_halo(widths)));
+  expect_sound(Field<double>(grid_of({4, 5}), with_halo(widths)));
+}
+
+/// A field on memory of the test's, whose values are `strides` apart and all fit.
+struct Wrapped {
+  Wrapped(const Extents& cells, const HaloWidths& halo, const Strides& strides,
+          std::int64_t components = 1)
+      : memory(100'000),
+        field(grid_of(cells), &memory[50'000], strides, with_halo(halo, components)) {}
+
+  std::vector<double> memory;
+  Field<double> field;
+};
+
+TEST(Layout, TakesTheUsersStrides) {
+  expect_sound(Wrapped({6}, 2, {.x = 3}).field);
+  expect_sound(Wrapped({6, 5}, 1, {.x = 1, .y = 8}).field);
+  expect_sound(Wrapped({6, 5}, 1, {.x = 9, .y = 1}).field);
+  expect_sound(Wrapped({6, 5, 4}, 1, {.x = 1, .y = 10, .z = 80}).field);
+  expect_sound(Wrapped({6, 5, 4}, 1, {.x = 42, .y = 6, .z = 1}).field);
+  expect_sound(Wrapped({6, 5, 4}, 1, {.x = 7, .y = 100, .z = 1}).field);
+  expect_sound(Wrapped({6, 5}, 1, {.x = 1, .y = 8, .component = 56}, 3).field);
+  expect_sound(Wrapped({6, 5}, 1, {.x = 4, .y = 40, .component = 1}, 3).field);
+}
+
+TEST(Layout, NamesTheOrderOfCellsAndComponents) {
+  EXPECT_EQ(Field<double>(grid_of({4})).layout().order(), "x");
+  EXPECT_EQ(Field<double>(grid_of({4, 4})).layout().order(), "xy");
+  EXPECT_EQ(Field<double>(grid_of({4, 4, 4}), with_halo(1, 2)).layout().order(), "cxyz");
+  EXPECT_EQ(Wrapped({6, 5, 4}, 1, {.x = 42, .y = 6, .z = 1}).field.layout().order(), "zyx");
+  EXPECT_EQ(Wrapped({6, 5}, 1, {.x = 1, .y = 8, .component = 56}, 3).field.layout().order(), "xyc");
+}
+
+TEST(Layout, ListsCellsInTheSameOrderWheneverTheOrderHasTheSameName) {
+  const auto expect_same = [](const FieldStorage& a, const FieldStorage& b) {
+    ASSERT_EQ(a.layout().order(), b.layout().order());
+    for (const Box& box : boxes_of(a.shape()))
+      EXPECT_EQ(values_listed(a, box), values_listed(b, box));
+  };
+  const Grid grid = grid_of({6, 5, 4});
+  expect_same(Field<double>(grid), Wrapped({6, 5, 4}, 1, {.x = 1, .y = 8, .z = 56}).field);
+  expect_same(Field<double>(grid), Wrapped({6, 5, 4}, 1, {.x = 2, .y = 17, .z = 200}).field);
+  expect_same(Field<double>(grid, with_halo(1, 3)),
+              Wrapped({6, 5, 4}, 1, {.x = 4, .y = 40, .z = 400, .component = 1}, 3).field);
+  expect_same(Wrapped({6, 5, 4}, 1, {.x = 42, .y = 6, .z = 1}).field,
+              Wrapped({6, 5, 4}, 1, {.x = 100, .y = 12, .z = 2}).field);
+}
+
+TEST(Layout, MeltsCellsThatFollowEachOtherIntoOnePiece) {
+  // 6 cells and a halo of 1 on each side, without padding: all rows follow each other.
+  const Wrapped tight({6, 5, 4}, 1, {.x = 1, .y = 8, .z = 56});
+  const Box held = tight.field.shape().held();
+  ASSERT_EQ(tight.field.layout().runs(held).size(), 1U);
+  EXPECT_EQ(tight.field.layout().runs(held)[0], (Run{0, 8 * 7 * 6 * 8, 1, 8 * 7 * 6 * 8}));
+  // A plane of owned cells: rows with gaps, in one run.
+  Box plane = tight.field.shape().owned;
+  plane.upper.z = 1;
+  const std::vector<Run> runs = tight.field.layout().runs(plane);
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0], (Run{(56 + 8 + 1) * 8, 6 * 8, 5, 8 * 8}));
+}
+
+TEST(Layout, ListsNothingForAnEmptyBox) {
+  const Field<double> field(grid_of({4, 4}));
+  EXPECT_TRUE(field.layout().runs({{2, 2, 0}, {2, 4, 1}}).empty());
+  EXPECT_TRUE(field.layout().runs({{3, 2, 0}, {2, 4, 1}}).empty());
+}
+
+template <class T>
+void expect_aligned(const Extents& cells, const HaloWidths& halo, std::int64_t components) {
+  const Field<T> field(grid_of(cells), with_halo(halo, components));
+  const Int3 owned = field.shape().owned.extent();
+  for (std::int64_t z = 0; z < owned.z; ++z)
+    for (std::int64_t y = 0; y < owned.y; ++y)
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&field(0, y, z)) % 64, 0U) << y << ", " << z;
+  const auto values = values_by_offset(field, field.shape().held());
+  EXPECT_GE(values.begin()->first, 0);
+  EXPECT_LE(values.rbegin()->first + static_cast<std::int64_t>(sizeof(T)), field.allocated_bytes());
+}
+
+TEST(Field, StartsTheOwnedCellsOfEveryRowOnALine) {
+  for (const Extents& cells :
+       {Extents{5}, Extents{64, 3}, Extents{510, 2}, Extents{7, 3, 3}, Extents{1, 1, 1}})
+    for (const std::int64_t width : {0, 1, 2, 9}) {
+      expect_aligned<float>(cells, width, 1);
+      expect_aligned<double>(cells, width, 1);
+      expect_aligned<std::array<double, 4>>(cells, width, 1);
+    }
+  expect_aligned<double>({8, 4}, HaloWidths({3, 1, 0}, {0, 2, 0}), 1);
+  expect_aligned<double>({8, 4}, 1, 2);
+}
+
+TEST(Field, KeepsRowsOutOfTheSameSetsOfACache) {
+  // 512 doubles are 4096 bytes, a multiple of which would put rows above each other.
+  EXPECT_NE(Field<double>(grid_of({512, 4}), with_halo(0)).strides().y * 8 % 4096, 0);
+  EXPECT_NE(Field<double>(grid_of({8190, 4}), with_halo(1)).strides().y * 8 % 4096, 0);
+}
+
+TEST(Field, IsZeroAtFirstAndSharedByCopies) {
+  const Field<double> field(grid_of({4, 3}));
+  for (const Value& value : values_listed(field, field.shape().held()))
+    EXPECT_EQ(field(std::get<0>(value), std::get<1>(value)), 0.0);
+  const Field<double> copy = field;
+  copy(2, 1) = 5;
+  EXPECT_EQ(field(2, 1), 5);
+}
+
+TEST(Field, AddressesCellsByGlobalCoordinates) {
+  GridOptions options;
+  options.cells = {10, 6};
+  options.process_grid = {2, 2};
+  const Grid grid(3, 4, options);
+  const Field<int> field(grid);
+  EXPECT_EQ(&field(5, 3), field.first());
+  EXPECT_EQ(field.shape().held(), (Box{{4, 2, 0}, {11, 7, 1}}));
+  EXPECT_EQ(&field(6, 3) - &field(5, 3), field.strides().x);
+  EXPECT_EQ(&field(5, 4) - &field(5, 3), field.strides().y);
+}
+
+TEST(Field, HasNoHaloAlongAxesThatTheGridDoesNotHave) {
+  const Field<double> field(grid_of({4}), with_halo(2));
+  EXPECT_EQ(field.shape().held(), (Box{{-2, 0, 0}, {6, 1, 1}}));
+}
+
+TEST(Field, SaysWhatIsWrongWithItsOptions) {
+  const Grid grid = grid_of({4, 4});
+  FieldOptions options;
+  options.name = "pressure";
+  options.components = 0;
+  const auto no_components = caught([&] { Field<double>(grid, options); });
+  EXPECT_EQ(no_components.kind, ErrorKind::usage);
+  EXPECT_THAT(no_components.text, HasSubstr("field 'pressure' has 0 components"));
+
+  options.components = 1;
+  options.halo = -1;
+  const auto negative = caught([&] { Field<double>(grid, options); });
+  EXPECT_EQ(negative.kind, ErrorKind::usage);
+  EXPECT_THAT(negative.text, HasSubstr("field 'pressure' has a negative halo width along x"));
+
+  options.halo = 1;
+  const auto null = caught([&] {
+    Field<double>(grid, static_cast<double*>(nullptr), Strides{.x = 1, .y = 6}, options);
+  });
+  EXPECT_EQ(null.kind, ErrorKind::usage);
+  EXPECT_THAT(null.text, HasSubstr("null pointer"));
+
+  std::vector<double> memory(100);
+  const auto stride = caught([&] { Field<double>(grid, &memory[50], Strides{.x = 1}, options); });
+  EXPECT_EQ(stride.kind, ErrorKind::usage);
+  EXPECT_THAT(stride.text, HasSubstr("field 'pressure' has stride 0 along y"));
+
+  options.components = 2;
+  const auto component =
+      caught([&] { Field<double>(grid, &memory[50], Strides{.x = 1, .y = 6}, options); });
+  EXPECT_THAT(component.text, HasSubstr("2 components and stride 0"));
+}
+
+TEST(Field, RefusesMemoryThatCannotBeCounted) {
+  const std::int64_t most = std::int64_t{1} << 31;
+  EXPECT_EQ(caught([&] {
+              Field<std::array<double, 8>>(grid_of({most, most - 1}));
+            }).kind,
+            ErrorKind::usage);
+}
+
+}  // namespace
+}  // namespace halocline
