@@ -15,7 +15,8 @@ def main():
     program = re.search(r"```cpp\n(.*?)```", text, re.DOTALL)
     if not program or program.group(1) != (ROOT / "examples/two_fields.cpp").read_text():
         wrong.append("its C++ program is not examples/two_fields.cpp, letter by letter")
-    for target in re.findall(r"\]\(([^)#]+)", text):
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#]+)", prose):
         if "://" not in target and not (ROOT / target).exists():
             wrong.append(f"it points at {target}, which is not there")
     for line in wrong:

@@ -183,13 +183,14 @@ TEST(Layout, MeltsCellsThatFollowEachOtherIntoOnePiece) {
   const Wrapped tight({6, 5, 4}, 1, {.x = 1, .y = 8, .z = 56});
   const Box held = tight.field.shape().held();
   ASSERT_EQ(tight.field.layout().runs(held).size(), 1U);
-  EXPECT_EQ(tight.field.layout().runs(held)[0], (Run{0, 8 * 7 * 6 * 8, 1, 8 * 7 * 6 * 8}));
+  EXPECT_EQ(tight.field.layout().runs(held)[0],
+            (halocline::Run{0, 8 * 7 * 6 * 8, 1, 8 * 7 * 6 * 8}));
   // A plane of owned cells: rows with gaps, in one run.
   Box plane = tight.field.shape().owned;
   plane.upper.z = 1;
-  const std::vector<Run> runs = tight.field.layout().runs(plane);
+  const std::vector<halocline::Run> runs = tight.field.layout().runs(plane);
   ASSERT_EQ(runs.size(), 1U);
-  EXPECT_EQ(runs[0], (Run{(56 + 8 + 1) * 8, 6 * 8, 5, 8 * 8}));
+  EXPECT_EQ(runs[0], (halocline::Run{(56 + 8 + 1) * 8, 6 * 8, 5, 8 * 8}));
 }
 
 TEST(Layout, ListsNothingForAnEmptyBox) {

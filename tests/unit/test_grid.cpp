@@ -47,19 +47,6 @@ void expect_exactly(const std::vector<Box>& boxes, const Box& whole, const Belon
   for (const Box& box : boxes) EXPECT_TRUE(whole.contains(box));
 }
 
-TEST(Subtract, LeavesTheRestAsDisjointBoxes) {
-  const Box outer{{0, 0, 0}, {5, 4, 3}};
-  for (const Box& inner :
-       {Box{{1, 1, 1}, {4, 3, 2}}, Box{{0, 0, 0}, {5, 4, 3}}, Box{{-2, 1, -2}, {9, 2, 9}},
-        Box{{2, 2, 2}, {2, 3, 3}}, Box{{7, 7, 7}, {9, 9, 9}}, Box{{0, 0, 0}, {1, 1, 1}}}) {
-    const std::vector<Box> rest = subtract(outer, inner);
-    EXPECT_LE(rest.size(), 6U);
-    expect_exactly(rest, outer, [&](Int3 at) { return !inner.contains(at); });
-    for (const Box& box : rest) EXPECT_FALSE(box.empty());
-  }
-  EXPECT_TRUE(subtract({{0, 0, 0}, {0, 5, 5}}, outer).empty());
-}
-
 TEST(PartOf, GivesTheFirstPartsOneCellMore) {
   const std::int64_t starts[] = {0, 4, 7, 10};
   for (std::int64_t part = 0; part < 3; ++part) {
