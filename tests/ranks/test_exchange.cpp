@@ -1,6 +1,8 @@
 // The exchange, on any number of ranks: every byte of every field against a formula.
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -408,17 +410,15 @@ TEST(Exchange, MayBeMovedInFlight) {
 }
 
 TEST(Exchange, NeedsTheFieldsMemoryOnly) {
-  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}, .periodic = {true}});
+  const std::int64_t cells = 4 * ranks();
+  const Grid grid(rank(), ranks(), {.cells = {cells}, .periodic = {true}});
   const Field<double> kept(grid);
-  std::optional<Exchange> exchange;
-  {
-    const Field<double> copy = kept;
-    exchange.emplace(communicator_with(), grid, FieldList{copy});
-  }
+  auto copy = std::make_unique<Field<double>>(kept);
+  Exchange exchange(communicator_with(), grid, {*copy});
+  copy.reset();
   const std::int64_t first = grid.owned().lower.x, end = grid.owned().upper.x;
   for (std::int64_t x = first; x < end; ++x) kept(x) = static_cast<double>(x);
-  exchange->run();
-  const auto cells = static_cast<std::int64_t>(4 * ranks());
+  exchange.run();
   EXPECT_EQ(kept(first - 1), static_cast<double>((first - 1 + cells) % cells));
   EXPECT_EQ(kept(end), static_cast<double>(end % cells));
 }

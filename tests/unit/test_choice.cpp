@@ -13,7 +13,6 @@ using exchange::Choice;
 using exchange::PairsThere;
 using testing::AllOf;
 using testing::HasSubstr;
-using transport::Pair;
 
 constexpr PairsThere all{true, true, true};
 constexpr PairsThere no_self{false, true, true};
