@@ -148,7 +148,8 @@ Extents chosen(int ranks, const Extents& cells, std::int64_t halo = 1) {
 TEST(ProcessGrid, IsChosenForLeastTraffic) {
   EXPECT_EQ(chosen(1, {100, 100}), (Extents{1, 1}));
   EXPECT_EQ(chosen(7, {100}), (Extents{7}));
-  EXPECT_EQ(chosen(8, {64, 64, 64}), (Extents{2, 2, 2}));
+  EXPECT_EQ(chosen(8, {64, 64, 64}), (Extents{1, 2, 4})) << "faces along x cost twice as much";
+  EXPECT_EQ(chosen(512, {64, 64, 64}), (Extents{4, 8, 16}));
   EXPECT_EQ(chosen(4, {10, 1000, 10}), (Extents{1, 4, 1}));
   EXPECT_EQ(chosen(5, {100, 100}), (Extents{1, 5})) << "a prime number of slabs";
 }
@@ -156,12 +157,12 @@ TEST(ProcessGrid, IsChosenForLeastTraffic) {
 TEST(ProcessGrid, PrefersContiguousFaces) {
   EXPECT_EQ(chosen(2, {100, 100}), (Extents{1, 2}));
   EXPECT_EQ(chosen(2, {100, 100, 100}), (Extents{1, 1, 2}));
-  EXPECT_EQ(chosen(4, {100, 100, 100}), (Extents{1, 2, 2}));
+  EXPECT_EQ(chosen(4, {100, 100, 100}), (Extents{1, 1, 4})) << "slabs if they cost no more";
 }
 
 TEST(ProcessGrid, LeavesRoomForTheHalo) {
-  EXPECT_EQ(chosen(4, {1000, 6}, 2), (Extents{2, 2}))
-      << "four parts of six cells would be narrower than the halo";
+  EXPECT_EQ(chosen(4, {10, 6}, 1), (Extents{1, 4}));
+  EXPECT_EQ(chosen(4, {10, 6}, 2), (Extents{2, 2})) << "a part of 1 or 2 cells would be too thin";
 }
 
 TEST(ProcessGrid, SaysHowManyRanksFit) {

@@ -97,13 +97,14 @@ class LocalSolve {
  private:
   void fill_periodic_halo() {
     const Field<Real>& field = levels_[0];
-    for_each_cell(field.shape().held(), [&](Int3 at) {
-      Int3 image = at;
-      for (int axis = 0; axis < grid_.axes(); ++axis)
-        if (grid_.periodic(axis))
-          image[axis] = (at[axis] + grid_.cells()[axis]) % grid_.cells()[axis];
-      if (!(image == at)) field(at.x, at.y, at.z) = field(image.x, image.y, image.z);
-    });
+    for (const Box& halo : subtract(field.shape().held(), field.shape().owned))
+      for_each_cell(halo, [&](Int3 at) {
+        Int3 image = at;
+        for (int axis = 0; axis < grid_.axes(); ++axis)
+          if (grid_.periodic(axis))
+            image[axis] = (at[axis] + grid_.cells()[axis]) % grid_.cells()[axis];
+        if (!(image == at)) field(at.x, at.y, at.z) = field(image.x, image.y, image.z);
+      });
   }
 
   const problem::Problem& problem_;
