@@ -1,5 +1,7 @@
 #include "grid/decomposition.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -70,7 +72,11 @@ Extents choose_process_grid(int ranks, const GridOptions& options) {
     }
   }
   if (!least) {
-    std::int64_t most = ranks - 1;
+    double parts_there = 1;
+    for (int axis = 0; axis < axes; ++axis)
+      parts_there *= std::max(1.0, std::floor(static_cast<double>(options.cells[axis]) /
+                                              static_cast<double>(narrowest_part(options, axis))));
+    auto most = static_cast<std::int64_t>(std::min(parts_there, ranks - 1.0));
     const auto fits = [&](std::int64_t count) {
       for (std::int64_t z = 1; z <= count; ++z)
         for (std::int64_t y = 1; count % z == 0 && y <= count / z; ++y)
