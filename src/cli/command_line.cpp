@@ -95,6 +95,7 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
       ->group(group)
       ->allow_extra_args(false);
   app.add_option("--seed", options.seed, "of the start's noise (12345)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->group(group);
   app.add_option("--initial", words.initial,
@@ -191,6 +192,8 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   if (!(command.wait_limit_seconds >= 0))
     throw Error(ErrorKind::usage, fmt::format("the wait limit {} is not a number from 0 up",
                                               command.wait_limit_seconds));
+  // Longer than any run, and than a clock counts.
+  if (command.wait_limit_seconds > 1e9) command.wait_limit_seconds = 0;
   return command;
 }
 

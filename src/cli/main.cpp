@@ -9,6 +9,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/print.hpp"
 #include "cli/solve_command.hpp"
 
 int main(int argc, char** argv) {
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     const cli::CommandLine line = cli::read_command_line(words);
     if (line.solve) return cli::run_solve(*line.solve, words);
-    std::fputs(line.text.c_str(), stdout);
+    cli::print(line.text);
     return cli::exit_ok;
   } catch (const Error& error) {
     std::fprintf(stderr, "halocline: %s\n", error.what());

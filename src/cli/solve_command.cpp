@@ -13,6 +13,7 @@
 #include "base/environment.hpp"
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "files/temporary_file.hpp"
 #include "launch/job.hpp"
@@ -61,10 +62,9 @@ void write_results(const SolveCommand& command, const SolveResult& result) {
   const Report report = solver::report_of(
       result, command.profile == Flag::yes ? solver::ProfileTable::yes : solver::ProfileTable::no);
   const bool json_to_stdout = command.json == "-";
-  if (command.quiet == Flag::no && !json_to_stdout) std::fputs(render_text(report).c_str(), stdout);
-  if (json_to_stdout) std::fputs(render_json(report).c_str(), stdout);
+  if (command.quiet == Flag::no && !json_to_stdout) print(render_text(report));
+  if (json_to_stdout) print(render_json(report));
   if (command.json && !json_to_stdout) write_text_file(*command.json, render_json(report));
-  std::fflush(stdout);
 }
 
 std::optional<std::string> what_is_wrong(const SolveResult& result) {
@@ -112,8 +112,23 @@ bool all_failed_alike(const Communicator& brief) {
   }
 }
 
+/// Ranks started by the launcher of another MPI do not find each other: each would solve alone.
+void require_to_be_found() {
+  const std::optional<Launched> launched = launched_by(current_variables());
+  const int found = Communicator::world().size();
+  if (!launched || launched->size.value_or(1) <= 1 || found > 1) return;
+  if (launched->rank.value_or(0) != 0) std::exit(exit_unavailable);
+  throw Error(
+      ErrorKind::unavailable,
+      fmt::format("{} started {} ranks, but they do not find each other, so each would "
+                  "solve alone: this Halocline was "
+                  "built with {}; start it with that MPI's launcher, or with --ranks {}",
+                  launched->launcher, *launched->size, comm::library_version(), *launched->size));
+}
+
 int solve_as_rank(const SolveCommand& command) {
   const Runtime runtime;
+  require_to_be_found();
   CommunicatorOptions options;
   options.wait_limit = std::chrono::duration<double>(command.wait_limit_seconds);
   const Communicator world = Communicator::world(options);
@@ -170,10 +185,15 @@ int start_ranks(const SolveCommand& command, const std::vector<std::string>& wor
   if (isatty(STDERR_FILENO) != 0) extra[terminal_variable] = "1";
   const JobEnd end =
       run_job(halocline::command(launcher, job), extra, {.output = JobOutput::relay});
-  // Ranks say why they end with anything but 0; 1 may be a launcher's own, which is kept quiet.
-  const bool said_why = end.exit_code == exit_ok || !end.err.empty() || !end.out.empty();
-  if (end.how == JobEnd::How::exited && end.exit_code <= exit_failure && said_why)
+  // Ranks say why they end with anything but 0; another code is the launcher's own.
+  const bool said_why =
+      end.exit_code == exit_ok || end.err.find("halocline: ") != std::string::npos;
+  if (end.how == JobEnd::How::exited && end.exit_code <= exit_failure && said_why) {
+    if (end.exit_code == exit_ok && end.relay_error != 0)
+      throw Error(ErrorKind::resource, fmt::format("cannot write to standard output: {}",
+                                                   std::strerror(end.relay_error)));
     return end.exit_code;
+  }
   throw Error(ErrorKind::communication, how_it_ended(launcher, job, end));
 }
 

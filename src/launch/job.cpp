@@ -82,6 +82,7 @@ class SignalWatch {
 struct Stream {
   Descriptor source;
   int relay_to = -1;
+  int relay_error = 0;
   std::string kept;
 
   /// Reads what is there; closes at the end.
@@ -103,7 +104,10 @@ struct Stream {
     while (relay_to >= 0 && !text.empty()) {
       const ssize_t written = ::write(relay_to, text.data(), text.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) relay_to = -1;  // nobody listens any more; the job goes on
+      if (written < 0) {  // nobody listens any more; the job goes on
+        relay_error = errno;
+        relay_to = -1;
+      }
       if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
     }
   }
@@ -246,6 +250,7 @@ class Job {
   JobEnd conclude() {
     const int status = reap();
     end_.out = streams_[0].take(options_.kept_bytes);
+    end_.relay_error = streams_[0].relay_error;
     end_.err = streams_[1].take(options_.kept_bytes);
     if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
     if (end_.how == JobEnd::How::exited && WIFSIGNALED(status)) {

@@ -40,10 +40,11 @@ struct JobEnd {
   How how = How::exited;
   int exit_code = 0;
   int signal = 0;
-  int error = 0;       ///< errno
-  std::string out;     ///< with relay or capture
-  std::string err;     ///< with relay or capture
-  std::string reason;  ///< in words, for all but exit code 0
+  int error = 0;        ///< errno
+  int relay_error = 0;  ///< errno of our standard output, if it took no more
+  std::string out;      ///< with relay or capture
+  std::string err;      ///< with relay or capture
+  std::string reason;   ///< in words, for all but exit code 0
 
   bool succeeded() const { return how == How::exited && exit_code == 0; }
 };

@@ -17,6 +17,8 @@ using problem::NormKind;
 using problem::Precision;
 using problem::ProblemInfo;
 
+constexpr int most_threads = 4096;  // more than any node has cores
+
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 Extents cells_of(const SolveOptions& options, const ProblemInfo& info, int ranks) {
@@ -104,6 +106,9 @@ Case make_case(const SolveOptions& options, int ranks) {
         fmt::format("a norm every {} sweeps cannot be taken; use at least 1", options.norm_every));
   if (options.halo_depth < 1)
     refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
+  if (options.threads > most_threads)
+    refuse(fmt::format("{} threads per rank are more than the {} that can be run", options.threads,
+                       most_threads));
   if (options.threads < 0)
     refuse(fmt::format("{} threads cannot be run; use 1 or more", options.threads));
 

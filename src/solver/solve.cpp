@@ -136,6 +136,7 @@ void SolveRun::prepare() {
   comm::together(communicator_, [&] { check_memory(communicator_, case_, grid_); });
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
+      .ranks_on_node = communicator_.node_size(),
       .simd = options_.simd};
   backend_ = &stencil::find_backend(options_.backend == "auto" ? "cpu" : options_.backend);
   comm::together(communicator_, [&] {

@@ -28,6 +28,7 @@ class MpiChannel final : public Channel {
       send_[m] = buffer_for(message.send);
       sent_bytes_ += bytes_of(message.send);
       create(message.peer, tag, send_[m], bytes_of(message.send), MPI_Send_init);
+      send_requests_of_.push_back(requests_.size());
     }
   }
 
@@ -101,13 +102,19 @@ class MpiChannel final : public Channel {
     comm::keep_for_mpi(std::make_shared<decltype(buffers_)>(std::move(buffers_)));
   }
 
-  /// Names the messages that have not come.
+  /// Names the messages that have not come, or else those that have not been taken.
   std::string missing() {
+    const std::string come = unfinished(0, receive_requests_of_);
+    if (!come.empty() || messages_.empty()) return come;
+    return unfinished(receive_requests_of_.back(), send_requests_of_) + " to take its message";
+  }
+
+  /// Names the messages of which not all requests are done; each one's end where `ends` says.
+  std::string unfinished(std::size_t request, const std::vector<std::size_t>& ends) {
     std::string text;
-    std::size_t request = 0;
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       bool here = true;
-      for (; request < receive_requests_of_[m]; ++request) {
+      for (; request < ends[m]; ++request) {
         int done = 0;
         MPI_Request_get_status(requests_[request], &done, MPI_STATUS_IGNORE);
         here &= done != 0;
@@ -116,7 +123,7 @@ class MpiChannel final : public Channel {
         text += fmt::format("{}rank {} ({})", text.empty() ? "" : " and ", messages_[m].peer,
                             messages_[m].label);
     }
-    return text.empty() ? "its own messages to be taken" : text;
+    return text;
   }
 
   Communicator communicator_;
@@ -125,6 +132,7 @@ class MpiChannel final : public Channel {
   std::vector<std::byte*> send_, receive_;
   std::vector<MPI_Request> requests_;             // all receives, then all sends
   std::vector<std::size_t> receive_requests_of_;  // end of each message's receives
+  std::vector<std::size_t> send_requests_of_;
   std::int64_t sent_bytes_ = 0;
   bool in_flight_ = false;
 };
