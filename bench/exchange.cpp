@@ -110,7 +110,7 @@ void measure(const Communicator& world, int axis, std::int64_t face_cells) {
   if (world.rank() != 0) return;
   const Times b = summary(bare_us), m = summary(mpi_us), s = summary(shared_us);
   std::printf("%-10s %10lld %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f %8.2f\n",
-              axis == 1 ? "contiguous" : "strided", static_cast<long long>(face_cells * 8), b.best,
+              axis == 1 ? "contiguous" : "strided", static_cast<long long>(face_cells) * 8, b.best,
               b.median, m.best, m.median, s.best, s.median, summary(ratios).median);
 }
 

@@ -2,6 +2,7 @@
 // How a number is written for people.
 
 #include <string>
+#include <utility>
 
 namespace halocline {
 
@@ -20,11 +21,13 @@ struct Format {
   double seconds_per_unit = 1;  ///< `time` only: 1e-6 if the value counts microseconds
 
   static Format general(int digits, std::string unit = {}) {
-    return {Style::general, digits, unit};
+    return {Style::general, digits, std::move(unit)};
   }
-  static Format rate(std::string unit, int digits = 4) { return {Style::rate, digits, unit}; }
+  static Format rate(std::string unit, int digits = 4) {
+    return {Style::rate, digits, std::move(unit)};
+  }
   static Format scientific(int digits = 4, std::string unit = {}) {
-    return {Style::scientific, digits, unit};
+    return {Style::scientific, digits, std::move(unit)};
   }
   static Format bytes(int digits = 3) { return {Style::bytes, digits}; }
   static Format time(double seconds_per_unit = 1, int digits = 3) {

@@ -233,7 +233,7 @@ TEST(Field, IsZeroAtFirstAndSharedByCopies) {
   const Field<double> field(grid_of({4, 3}));
   for (const Value& value : values_listed(field, field.shape().held()))
     EXPECT_EQ(field(std::get<0>(value), std::get<1>(value)), 0.0);
-  const Field<double> copy = field;
+  const Field<double> copy = field;  // NOLINT: a copy is what is tested
   copy(2, 1) = 5;
   EXPECT_EQ(field(2, 1), 5);
 }
