@@ -256,7 +256,7 @@ class Backends : public testing::TestWithParam<ProblemCase> {
   /// Calls `use` with float() or double().
   template <class Use>
   void with_real(const Use& use) const {
-    if (GetParam().precision == Precision::f32)
+    if (GetParam().precision == Precision::f32)  // NOLINT(bugprone-branch-clone): types differ
       use(float());
     else
       use(double());
