@@ -1,0 +1,60 @@
+#pragma once
+// Streams, events and copies: one set of words for the host, where work is done at once, and for
+// GPUs, where it is queued.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <halocline/stream.hpp>
+
+namespace halocline::device {
+
+enum class Priority { normal, high };
+
+/// A stream of the current GPU, owned.
+class OwnedStream {
+ public:
+  explicit OwnedStream(Priority priority = Priority::normal);
+  Stream get() const { return Stream::cuda(native_.get()); }
+
+ private:
+  std::shared_ptr<void> native_;
+};
+
+/// A point in a stream. On the host stream, and before it is recorded, it is reached.
+class Event {
+ public:
+  /// Marks the end of what `stream` was given so far.
+  void record(Stream stream);
+  /// Does not block. Throws device if the work before it failed.
+  bool reached() const;
+  /// Blocks the host until it is reached. Throws device if the work before it failed.
+  void wait() const;
+  /// Lets later work on `stream` begin only then.
+  void hold(Stream stream) const;
+
+ private:
+  std::shared_ptr<void> native_;  // null until first recorded on a GPU's stream
+  bool recorded_ = false;
+};
+
+/// Blocks the host until all work of `stream` is done. Throws device if some failed.
+void synchronize(Stream stream);
+
+/// Copies between memories of any kinds. On the host stream the copy is done on return, also
+/// to and from a GPU; pageable host memory makes a copy on a GPU's stream wait for the host.
+void copy(void* to, const void* from, std::int64_t bytes, Stream stream);
+
+/// Rows of bytes at equal distances.
+struct Rows {
+  std::int64_t bytes;  ///< of each row
+  std::int64_t count;
+  std::int64_t to_stride, from_stride;  ///< in bytes
+};
+void copy_rows(void* to, const void* from, const Rows& rows, Stream stream);
+
+/// Sets bytes to zero.
+void clear(void* memory, std::int64_t bytes, Stream stream);
+
+}  // namespace halocline::device
