@@ -15,6 +15,19 @@ if("${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES
 endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>")
 
+# The same for GPUs; and the host's part of CUDA sources gets what C++ gets. Line tables cost
+# nothing and let profilers and compute-sanitizer name lines.
+if(halocline_cuda AND NOT halocline_cuda_emulated)
+  if("${CMAKE_CUDA_FLAGS}" MATCHES "use_fast_math|fmad=true|ftz=true")
+    message(FATAL_ERROR "${CMAKE_MATCH_0} would change results; take it out of CUDAFLAGS")
+  endif()
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-lineinfo>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off,-Wall,-Wextra,-Wshadow>")
+  if(HALOCLINE_WERROR)
+    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>")
+  endif()
+endif()
+
 # Line numbers in back traces, at a tenth of the disk that -g takes.
 add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-g1>")
 

@@ -45,15 +45,18 @@ std::map<Pair, std::string> parse(const std::string& wanted) {
   return names;
 }
 
-const Transport* first_that_serves(Pair pair, const Transport* excluded) {
+const Transport* first_that_serves(Pair pair, Memory fields, const Transport* excluded) {
   for (const Transport* transport : transport::transports())
-    if (transport != excluded && !transport->unavailable(pair)) return transport;
-  throw Error(ErrorKind::internal, "no transport serves a pair; mpi should");
+    if (transport != excluded && !transport->capabilities().needs_proof &&
+        !transport->unavailable(pair, fields))
+      return transport;
+  throw Error(ErrorKind::internal, "no transport serves a pair; mpi or staged should");
 }
 
 }  // namespace
 
-Choice choose(const std::string& wanted, const PairsThere& there, const Transport* excluded) {
+Choice choose(const std::string& wanted, const PairsThere& there, Memory fields,
+              const Transport* excluded) {
   const std::map<Pair, std::string> names = parse(wanted);
   Choice choice{};
   for (const Pair pair : transport::pairs) {
@@ -61,16 +64,18 @@ Choice choose(const std::string& wanted, const PairsThere& there, const Transpor
     if (!there[index]) continue;
     const auto name = names.find(pair);
     if (name == names.end()) {
-      choice[index] = first_that_serves(pair, excluded);
+      choice[index] = first_that_serves(pair, fields, excluded);
       continue;
     }
     const Transport& transport = transport::find_transport(name->second);
-    if (const auto why = transport.unavailable(pair))
+    if (const auto why = transport.unavailable(pair, fields))
       throw Error(
           ErrorKind::unavailable,
-          fmt::format("transport {} cannot serve {} pairs: {}; use auto, or {}={} for them",
-                      transport.name(), transport::name_of(pair), *why, transport::name_of(pair),
-                      first_that_serves(pair, &transport)->name()));
+          fmt::format("transport {} cannot serve {} pairs of fields in {} memory: {}; use auto, or {}={} "
+                      "for them",
+                      transport.name(), transport::name_of(pair), name_of(fields), *why,
+                      transport::name_of(pair),
+                      first_that_serves(pair, fields, &transport)->name()));
     choice[index] = &transport;
   }
   return choice;

@@ -16,8 +16,9 @@ using PairsThere = std::array<bool, 3>;
 
 /// Reads "auto", "NAME" or "KIND=NAME,..." (kinds not named: auto). Throws usage for unknown
 /// words, unavailable if a named transport cannot serve a pair that is there. A single name
-/// leaves copies inside a rank to `self`. `excluded` is not chosen by auto.
-Choice choose(const std::string& wanted, const PairsThere& there,
+/// leaves copies inside a rank to `self`. `fields` is the memory of the fields; `excluded` is not
+/// chosen by auto.
+Choice choose(const std::string& wanted, const PairsThere& there, Memory fields,
               const transport::Transport* excluded = nullptr);
 
 }  // namespace halocline::exchange

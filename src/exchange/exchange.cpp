@@ -48,9 +48,10 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
   lines.push_back(fmt::format("{} field(s)", fields.size()));
   for (const FieldStorage& field : fields) {
     const FieldShape& shape = field.shape();
-    lines.push_back(fmt::format("field '{}' with {} component(s) of {} bytes in order {}, halo {}",
-                                field.name(), shape.components, shape.element_bytes,
-                                field.layout().order(),
+    lines.push_back(fmt::format("field '{}' in {} memory with {} component(s) of {} bytes in order "
+                                "{}, halo {}",
+                                field.name(), name_of(shape.memory), shape.components,
+                                shape.element_bytes, field.layout().order(),
                                 widths_text(options.widths.value_or(shape.halo), grid.axes())));
   }
   lines.push_back(fmt::format("pieces of {} bytes", communicator.options().piece_bytes));
@@ -80,6 +81,26 @@ void check_fields(const Grid& grid, const FieldList& fields, const ExchangeOptio
                                 widths.lower[axis], widths.upper[axis], "xyz"[axis],
                                 shape.halo.lower[axis], shape.halo.upper[axis], field.name()));
   }
+}
+
+/// The memory that decides who can reach all fields: the host's or a GPU's own, where one is
+/// there. Throws usage if both are.
+Memory common_memory(const FieldList& fields) {
+  const auto reached_by_all = [](const FieldStorage& field) {
+    return host_reads(field.shape().memory) && gpu_reads(field.shape().memory);
+  };
+  const FieldStorage* strictest = &fields.front().get();
+  for (const FieldStorage& field : fields) {
+    if (reached_by_all(field)) continue;
+    if (!reached_by_all(*strictest) && field.shape().memory != strictest->shape().memory)
+      throw Error(ErrorKind::usage,
+                  fmt::format("field '{}' is in {} memory and field '{}' in {}: nobody reaches "
+                              "both; make an exchange for each",
+                              strictest->name(), name_of(strictest->shape().memory), field.name(),
+                              name_of(field.shape().memory)));
+    strictest = &field;
+  }
+  return strictest->shape().memory;
 }
 
 /// Which kinds of pair occur on any rank.
@@ -127,7 +148,8 @@ class Exchange::Plan {
                                          const Transport& transport) const;
   std::int64_t bytes_of(const Piece& piece) const;
   void open(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
-  void add_bundles(Channel& channel, const Carried& carried);
+  void add_bundles(Channel& channel, const Carried& carried, std::vector<pack::Bundle>& packing,
+                   std::vector<pack::Bundle>& unpacking) const;
   pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots,
                           const Channel& channel) const;
   void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
@@ -135,8 +157,8 @@ class Exchange::Plan {
   Communicator communicator_;
   FieldList fields_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<pack::Bundle> packing_, unpacking_;
-  std::int64_t packed_bytes_ = 0, unpacked_bytes_ = 0;
+  Memory memory_ = Memory::host;
+  pack::Copies packing_, unpacking_;
   bool in_flight_ = false;
   ExchangeInfo info_;
 };
@@ -152,19 +174,20 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
                   fmt::format("the grid was made for rank {} of {}, the communicator says {} of {}",
                               grid.rank(), grid.ranks(), communicator.rank(), communicator.size()));
     check_fields(grid, fields, options);
+    memory_ = common_memory(fields);
     std::vector<HaloWidths> widths;
     for (const FieldStorage& field : fields) widths.push_back(widths_of(field, options));
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
   });
 
   const exchange::PairsThere there = pairs_there(communicator, messages);
-  exchange::Choice choice = exchange::choose(options.transport, there);
+  exchange::Choice choice = exchange::choose(options.transport, there, memory_);
   try {
     open(choice, messages);
   } catch (const Error& error) {
     // Only what auto chose may be replaced; and there must be something else to choose.
     const exchange::Choice fallback = exchange::choose(
-        options.transport, there, choice[static_cast<std::size_t>(Pair::same_node)]);
+        options.transport, there, memory_, choice[static_cast<std::size_t>(Pair::same_node)]);
     if (fallback == choice || error.kind() == ErrorKind::internal) throw;
     info_.notes.push_back(fmt::format("transport {} was left out: {}",
                                       choice[static_cast<std::size_t>(Pair::same_node)]->name(),
@@ -228,35 +251,36 @@ std::vector<transport::Part> Exchange::Plan::parts_for(const std::vector<Piece>&
 void Exchange::Plan::open(const exchange::Choice& choice,
                           const std::vector<PeerMessage>& messages) {
   channels_.clear();
-  packing_.clear();
-  unpacking_.clear();
+  std::vector<pack::Bundle> packing, unpacking;
   for (const Carried& carried : sort_by_transport(messages, choice)) {
     std::unique_ptr<Channel> channel;
     comm::together(communicator_,
-                   [&] { channel = carried.transport->open(communicator_, carried.messages); });
+                   [&] { channel = carried.transport->open(communicator_, carried.messages, memory_); });
     if (carried.transport->capabilities().prove_in_job) {
-      std::optional<std::string> wrong = proof::prove(communicator_, *channel, carried.messages);
+      std::optional<std::string> wrong = proof::prove(communicator_, *channel, carried.messages, memory_);
       comm::together(communicator_, [&] {
         if (wrong) throw Error(ErrorKind::communication, *wrong);
       });
     }
-    add_bundles(*channel, carried);
+    add_bundles(*channel, carried, packing, unpacking);
     channels_.push_back(std::move(channel));
   }
+  comm::together(communicator_, [&] {
+    packing_ = {std::move(packing), pack::Direction::pack, memory_};
+    unpacking_ = {std::move(unpacking), pack::Direction::unpack, memory_};
+  });
 }
 
-void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried) {
+void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried,
+                                 std::vector<pack::Bundle>& packing,
+                                 std::vector<pack::Bundle>& unpacking) const {
   for (std::size_t m = 0; m < carried.messages.size(); ++m) {
     const Message& message = carried.messages[m];
-    if (transport::in_place(message.send) == nullptr) {
-      packing_.push_back(bundle_for(carried.contents[m]->send, channel.send_slots(m), channel));
-      packed_bytes_ += transport::bytes_of(message.send);
-    }
-    if (transport::in_place(message.receive) == nullptr) {
-      unpacking_.push_back(
-          bundle_for(carried.contents[m]->receive, channel.receive_slots(m), channel));
-      unpacked_bytes_ += transport::bytes_of(message.receive);
-    }
+    const PeerMessage& content = *carried.contents[m];
+    if (transport::in_place(message.send) == nullptr)
+      packing.push_back(bundle_for(content.send, channel.send_slots(m), channel));
+    if (transport::in_place(message.receive) == nullptr)
+      unpacking.push_back(bundle_for(content.receive, channel.receive_slots(m), channel));
   }
 }
 
@@ -292,8 +316,8 @@ void Exchange::Plan::start(Stream stream) {
                 "an exchange was started again before it was finished; call finish() first");
   Recorder& recorder = comm::recorder(communicator_);
   if (!packing_.empty()) {
-    const Span span(recorder, Phase::pack, "pack", packed_bytes_);
-    pack::pack(packing_, stream);
+    const Span span(recorder, Phase::pack, "pack", packing_.bytes());
+    packing_.run(stream);
   }
   in_flight_ = true;
   for (const auto& channel : channels_) channel->start(stream);
@@ -311,8 +335,8 @@ void Exchange::Plan::finish(Stream stream) {
   in_flight_ = false;
   for (const auto& channel : channels_) channel->finish(stream);
   if (unpacking_.empty()) return;
-  const Span span(comm::recorder(communicator_), Phase::unpack, "unpack", unpacked_bytes_);
-  pack::unpack(unpacking_, stream);
+  const Span span(comm::recorder(communicator_), Phase::unpack, "unpack", unpacking_.bytes());
+  unpacking_.run(stream);
 }
 
 Exchange::Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,

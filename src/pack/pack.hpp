@@ -2,8 +2,8 @@
 // Runs of bytes in fields <-> contiguous bytes in slots. Everything for an exchange in one call,
 // so that a GPU needs one launch.
 
+#include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include <halocline/field.hpp>
@@ -19,7 +19,8 @@ struct Piece {
 };
 
 /// The pieces of one message, and the two slots they may go to. With an epoch, slot
-/// `epoch % 2` is used, `even` for 0; without, `even`.
+/// `epoch % 2` is used, `even` for 0; without, `even`. A packed slot belongs to the epoch that is
+/// about to begin, hence to `*epoch + 1`; an unpacked one to the epoch that has begun.
 struct Bundle {
   std::vector<Piece> pieces;
   std::byte* even = nullptr;
@@ -27,11 +28,42 @@ struct Bundle {
   const std::uint64_t* epoch = nullptr;
 };
 
-/// Copies field to slot. A packed slot belongs to the epoch that is about to begin, hence to
-/// `*epoch + 1`.
-void pack(std::span<const Bundle> bundles, Stream stream);
+enum class Direction {
+  pack,   ///< field to slot
+  unpack  ///< slot to field
+};
 
-/// Copies slot to field, for the epoch that has begun.
-void unpack(std::span<const Bundle> bundles, Stream stream);
+/// Copies bundles, on the host.
+class HostCopies {
+ public:
+  HostCopies(std::vector<Bundle> bundles, Direction direction);
+  void run() const;
+
+ private:
+  std::vector<Bundle> bundles_;
+  Direction direction_;
+};
+
+namespace cuda {
+class Copies;
+}
+
+/// The copies of a plan, listed once and run many times: on the host, or on a GPU in one launch,
+/// as the stream says. Fields and slots must be memory that whoever runs them reaches.
+class Copies {
+ public:
+  Copies() = default;
+  /// With memory that a GPU reads, also makes the GPU's list; throws resource.
+  Copies(std::vector<Bundle> bundles, Direction direction, Memory memory);
+  void run(Stream stream) const;
+  bool empty() const { return empty_; }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  bool empty_ = true;
+  std::int64_t bytes_ = 0;
+  std::shared_ptr<const HostCopies> host_;
+  std::shared_ptr<const cuda::Copies> gpu_;
+};
 
 }  // namespace halocline::pack

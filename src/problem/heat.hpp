@@ -45,10 +45,6 @@ struct HeatFormula<3, Real> {
 #include <cmath>
 #include <numbers>
 
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
 #include "problem/problem.hpp"
 
 namespace halocline::problem {
@@ -84,20 +80,7 @@ class Heat final : public Problem {
     return facts;
   }
 
-  void check(const Setting& setting) const override {
-    const double alpha = setting.parameters[0], dx = setting.parameters[2];
-    if (!(alpha > 0) || !(setting.parameters[1] > 0) || !(dx > 0))
-      throw Error(ErrorKind::usage, fmt::format("heat needs positive alpha, dt and dx, not {}, {} "
-                                                "and {}",
-                                                alpha, setting.parameters[1], dx));
-    if (2 * ratio(setting) * setting.axes > 1)
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("heat is unstable with dt {}: r = alpha*dt/dx^2 is {:.6g}, and {} axes allow "
-                      "at most {:.6g}; the largest stable dt is {:.6g}",
-                      setting.parameters[1], ratio(setting), setting.axes, 1.0 / (2 * setting.axes),
-                      dx * dx / (2 * setting.axes * alpha)));
-  }
+  void check(const Setting& setting) const override;
 
   std::unique_ptr<Start> start(const Setting& setting, const Box& cells) const override {
     class Sines final : public Start {

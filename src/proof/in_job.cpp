@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "comm/collectives.hpp"
+#include "device/queue.hpp"
 
 namespace halocline::proof {
 namespace {
@@ -49,23 +50,48 @@ std::byte* slot(const Slots& slots, const transport::Channel& channel, std::uint
   return port != nullptr && (*port->epoch + ahead) % 2 != 0 ? slots.odd : slots.even;
 }
 
+/// The bytes of a slot where the host reads and writes: in place, or in a copy of ours.
+class SlotBytes {
+ public:
+  SlotBytes(std::byte* slot, std::int64_t bytes, Memory fields) : slot_(slot), bytes_(bytes) {
+    if (fields == Memory::device) copy_.resize(static_cast<std::size_t>(bytes));
+  }
+
+  void fill(std::uint64_t seed) {
+    proof::fill(host(), bytes_, seed);
+    if (!copy_.empty()) device::copy(slot_, copy_.data(), bytes_, Stream::host());
+  }
+  std::int64_t first_difference(std::uint64_t seed) {
+    if (!copy_.empty()) device::copy(copy_.data(), slot_, bytes_, Stream::host());
+    return proof::first_difference(host(), bytes_, seed);
+  }
+
+ private:
+  std::byte* host() { return copy_.empty() ? slot_ : copy_.data(); }
+
+  std::byte* slot_;
+  std::int64_t bytes_;
+  std::vector<std::byte> copy_;
+};
+
 }  // namespace
 
 std::optional<std::string> prove(const Communicator& communicator, transport::Channel& channel,
-                                 const std::vector<transport::Message>& messages) {
+                                 const std::vector<transport::Message>& messages, Memory fields) {
   const int me = communicator.rank();
   std::optional<std::string> wrong;
   for (int round = 0; round < 2; ++round) {
-    for (std::size_t m = 0; m < messages.size(); ++m) {
-      fill(slot(channel.send_slots(m), channel, 1), transport::bytes_of(messages[m].send),
-           seed_of(me, messages[m].peer, round));
-    }
+    for (std::size_t m = 0; m < messages.size(); ++m)
+      SlotBytes(slot(channel.send_slots(m), channel, 1), transport::bytes_of(messages[m].send),
+                fields)
+          .fill(seed_of(me, messages[m].peer, round));
     channel.start(Stream::host());
     channel.finish(Stream::host());
     for (std::size_t m = 0; m < messages.size(); ++m) {
       const std::int64_t bytes = transport::bytes_of(messages[m].receive);
-      const std::int64_t at = first_difference(slot(channel.receive_slots(m), channel, 0), bytes,
-                                               seed_of(messages[m].peer, me, round));
+      const std::int64_t at =
+          SlotBytes(slot(channel.receive_slots(m), channel, 0), bytes, fields)
+              .first_difference(seed_of(messages[m].peer, me, round));
       if (at < bytes && !wrong)
         wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at,
                             bytes, messages[m].peer, me);

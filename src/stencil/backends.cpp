@@ -5,6 +5,7 @@
 #include <halocline/error.hpp>
 
 #include "stencil/cpu/backend.hpp"
+#include "stencil/cuda/backend.hpp"
 #include "stencil/reference/backend.hpp"
 #include "stencil/sweep.hpp"
 
@@ -13,9 +14,11 @@ namespace halocline::stencil {
 std::span<const Backend* const> backends() {
   static const reference::Backend reference_backend;
   static const cpu::Backend cpu_backend;
-  static const std::array<const Backend*, 2> all{
+  static const cuda::Backend cuda_backend;
+  static const std::array<const Backend*, 3> all{
       &reference_backend,  //
       &cpu_backend,        //
+      &cuda_backend,       //
   };
   return all;
 }

@@ -22,17 +22,24 @@ void check_held(const FieldStorage& field, const Box& box, const char* what) {
 }  // namespace
 
 void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, Stream stream) {
-  if (!stream.is_host())
-    throw Error(ErrorKind::internal, "a sweep on the host was given a stream of a device");
+  if (stream.is_host() == needs.on_gpu)
+    throw Error(ErrorKind::internal, needs.on_gpu ? "a sweep on a GPU was given the host's stream"
+                                                  : "a sweep on the host was given a GPU's stream");
   if (arguments.norm != problem::NormKind::none && arguments.norm_sum == nullptr)
     throw Error(ErrorKind::internal, "a sweep has a norm to take and no place for it");
   const std::int64_t element_bytes = needs.precision == problem::Precision::f32 ? 4 : 8;
-  for (const FieldStorage* field : {&arguments.in, &arguments.out})
+  for (const FieldStorage* field : {&arguments.in, &arguments.out}) {
+    const Memory memory = field->shape().memory;
+    if (needs.on_gpu ? !gpu_reads(memory) : !host_reads(memory))
+      throw Error(ErrorKind::internal,
+                  fmt::format("a sweep on the {} cannot reach field '{}' in {} memory",
+                              needs.on_gpu ? "GPU" : "host", field->name(), name_of(memory)));
     if (field->shape().element_bytes != element_bytes)
       throw Error(
           ErrorKind::internal,
           fmt::format("a sweep in {} was given field '{}' of {} bytes per element",
                       name_of(needs.precision), field->name(), field->shape().element_bytes));
+  }
   if (arguments.region.empty()) return;
   Box read = arguments.region;
   for (int axis = 0; axis < needs.axes; ++axis) {

@@ -1,5 +1,5 @@
 #pragma once
-// What every backend on the host asks of the arguments of a sweep.
+// What every backend asks of the arguments of a sweep.
 
 #include "stencil/sweep.hpp"
 
@@ -8,10 +8,11 @@ namespace halocline::stencil {
 struct SweepNeeds {
   int axes;
   problem::Precision precision;
+  bool on_gpu = false;
 };
 
-/// Throws internal if the region or its neighbours are not held, an element has another size, or
-/// the norm has no place to go. Cheap enough for every sweep.
+/// Throws internal if the region or its neighbours are not held, an element has another size,
+/// the norm has no place to go, or the stream or the memory is not the backend's. Cheap enough for every sweep.
 void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, Stream stream);
 
 }  // namespace halocline::stencil

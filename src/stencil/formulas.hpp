@@ -1,15 +1,14 @@
 #pragma once
 // From a problem, known at run time, to its formula, whose type is known when compiling.
 
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
 #include "problem/catalogue.hpp"
 
 namespace halocline::stencil {
 
-/// Makes something of a problem's formula: calls `maker.template make<Real>(formula)` for the
+/// Throws usage: the problem does not have that many axes.
+[[noreturn]] void refuse_axes(const problem::Problem& problem, const problem::Setting& setting);
+
+/// Makes something of a problem's formula: calls `maker.template make<Real, axes>(formula)` for the
 /// setting's number of axes and the precision, and returns its result. Throws usage if the
 /// problem does not have that many axes.
 template <class Maker, class... Problems>
@@ -21,9 +20,9 @@ auto make_of_formula(problem::List<Problems...>, const problem::Problem& problem
     if constexpr (Axes >= P::fewest_axes && Axes <= P::most_axes) {
       if (setting.axes != Axes) return;
       if (precision == problem::Precision::f32)
-        result = maker.template make<float>(P::template formula<Axes, float>(setting));
+        result = maker.template make<float, Axes>(P::template formula<Axes, float>(setting));
       else
-        result = maker.template make<double>(P::template formula<Axes, double>(setting));
+        result = maker.template make<double, Axes>(P::template formula<Axes, double>(setting));
     }
   };
   const auto try_problem = [&]<class P>() {
@@ -33,14 +32,7 @@ auto make_of_formula(problem::List<Problems...>, const problem::Problem& problem
     try_axes.template operator()<P, 3>();
   };
   (try_problem.template operator()<Problems>(), ...);
-  if (!result) {
-    const problem::ProblemInfo& info = problem.info();
-    throw Error(ErrorKind::usage,
-                info.fewest_axes == info.most_axes
-                    ? fmt::format("{} has {} axes, not {}", info.name, info.most_axes, setting.axes)
-                    : fmt::format("{} has {} to {} axes, not {}", info.name, info.fewest_axes,
-                                  info.most_axes, setting.axes));
-  }
+  if (!result) refuse_axes(problem, setting);
   return result;
 }
 

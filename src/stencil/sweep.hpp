@@ -27,6 +27,9 @@ struct SweepArguments {
   /// norm. Owned cells only. A difference that is not a number makes it not a number. Unused if
   /// norm is none.
   double* norm_sum = nullptr;
+  /// In the backend's memory; a sweep that finds it not zero when it begins does nothing, so that
+  /// sweeps may be queued before it is known where the run ends. Null: always sweep.
+  const unsigned* stop = nullptr;
 };
 
 /// A problem's update compiled for one backend, number of axes and precision.
@@ -35,7 +38,7 @@ class Sweep {
   virtual ~Sweep() = default;
   /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
-  /// The vector level it computes with, one of simd_levels().
+  /// The vector level it computes with, one of simd_levels(), or the GPU's name.
   virtual std::string_view simd() const { return "scalar"; }
 };
 
@@ -57,6 +60,10 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
+  /// Why it cannot be used here, or nothing.
+  virtual std::optional<std::string> unavailable() const { return std::nullopt; }
+  /// Where it sweeps: on a stream of a GPU over memory that the GPU reads, or on the host.
+  virtual bool on_gpu() const { return false; }
   /// Throws usage if the problem does not have that many axes.
   virtual std::unique_ptr<Sweep> make(const problem::Problem& problem,
                                       const problem::Setting& setting, problem::Precision precision,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <halocline/communicator.hpp>
+#include <halocline/memory.hpp>
 #include <halocline/stream.hpp>
 
 #include "device/port.hpp"
@@ -64,24 +65,30 @@ inline constexpr Pair pairs[] = {Pair::self, Pair::same_node, Pair::other_node};
 std::string_view name_of(Pair pair);
 Pair pair_of(const Communicator& communicator, int peer);
 
+/// The memory in which slots for such fields can be packed: device memory for device memory;
+/// pinned for what host and GPU both reach.
+Memory slot_memory(Memory fields);
+
 struct Capabilities {
   bool host_driven;  ///< the host must move messages on: progress() helps to overlap
   bool in_place;     ///< bytes may be sent from and received into the caller's memory
   /// Cannot crash, and is no standard's promise: shown to work whenever a plan is made.
   bool prove_in_job;
+  /// Might crash: auto uses it only where a proof is at hand (proof/records.hpp).
+  bool needs_proof = false;
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual std::string_view name() const = 0;
-  /// Why such a pair cannot be served, or nothing.
-  virtual std::optional<std::string> unavailable(Pair pair) const = 0;
+  /// Why such a pair, with fields in such memory, cannot be served, or nothing.
+  virtual std::optional<std::string> unavailable(Pair pair, Memory fields) const = 0;
   virtual Capabilities capabilities() const = 0;
   /// Opens a channel. Collective over the communicator: ranks without messages join. The
   /// memory of parts in place must outlive the channel. Throws resource.
   virtual std::unique_ptr<Channel> open(const Communicator& communicator,
-                                        std::vector<Message> messages) const = 0;
+                                        std::vector<Message> messages, Memory fields) const = 0;
 };
 
 /// The transports of this build, in order of preference where several reach a peer. A new one

@@ -5,9 +5,11 @@
 
 #include <halocline/error.hpp>
 
+#include "transport/gpu_aware/gpu_aware.hpp"
 #include "transport/mpi/mpi.hpp"
 #include "transport/self/self.hpp"
 #include "transport/shared/shared.hpp"
+#include "transport/staged/staged.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::transport {
@@ -15,8 +17,10 @@ namespace halocline::transport {
 std::span<const Transport* const> transports() {
   static const SelfTransport self;
   static const SharedTransport shared;
+  static const GpuAwareTransport gpu_aware;
+  static const StagedTransport staged;
   static const MpiTransport mpi;
-  static const std::array<const Transport*, 3> all{&self, &shared, &mpi};
+  static const std::array<const Transport*, 5> all{&self, &shared, &gpu_aware, &staged, &mpi};
   return all;
 }
 
@@ -38,6 +42,10 @@ Pair pair_of(const Communicator& communicator, int peer) {
   if (peer == communicator.rank()) return Pair::self;
   return communicator.node_of(peer) == communicator.node_of(communicator.rank()) ? Pair::same_node
                                                                                  : Pair::other_node;
+}
+
+Memory slot_memory(Memory fields) {
+  return fields == Memory::host || fields == Memory::device ? fields : Memory::pinned;
 }
 
 std::int64_t bytes_of(const std::vector<Part>& parts) {

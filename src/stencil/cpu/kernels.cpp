@@ -424,7 +424,7 @@ class VectorKernel final : public Kernel {
 
 struct Maker {
   using Result = std::unique_ptr<Kernel>;
-  template <class Real, class Formula>
+  template <class Real, int, class Formula>
   Result make(const Formula& formula) const {
     const auto expression = formula(Symbols<Real>());
     using Expression = std::remove_const_t<decltype(expression)>;

@@ -53,7 +53,7 @@ class StridedKernel final : public Kernel {
 
 struct Maker {
   using Result = std::unique_ptr<Kernel>;
-  template <class Real, class Formula>
+  template <class Real, int, class Formula>
   Result make(const Formula& formula) const {
     return std::make_unique<StridedKernel<Real, Formula>>(formula);
   }

@@ -70,7 +70,7 @@ struct Maker {
   using Result = std::unique_ptr<Sweep>;
   SweepNeeds needs;
 
-  template <class Real, class Formula>
+  template <class Real, int, class Formula>
   Result make(const Formula& formula) const {
     return std::make_unique<ReferenceSweep<Real, Formula>>(formula, needs);
   }

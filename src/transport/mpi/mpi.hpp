@@ -8,12 +8,12 @@ namespace halocline::transport {
 class MpiTransport final : public Transport {
  public:
   std::string_view name() const override { return "mpi"; }
-  std::optional<std::string> unavailable(Pair pair) const override;
+  std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
     return {.host_driven = true, .in_place = true, .prove_in_job = false};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator,
-                                std::vector<Message> messages) const override;
+                                std::vector<Message> messages, Memory fields) const override;
 };
 
 }  // namespace halocline::transport

@@ -4,23 +4,26 @@
 
 #include <halocline/error.hpp>
 
+#include "device/buffer.hpp"
+
 namespace halocline::transport {
 namespace {
 
 class SelfChannel final : public Channel {
  public:
-  explicit SelfChannel(const std::vector<Message>& messages) {
+  SelfChannel(const std::vector<Message>& messages, Memory slots) {
     for (const Message& message : messages) {
       const std::int64_t bytes = bytes_of(message.send);
       if (bytes != bytes_of(message.receive))
         throw Error(ErrorKind::internal, fmt::format("a rank sends itself {} bytes but expects {}",
                                                      bytes, bytes_of(message.receive)));
-      slots_.emplace_back(static_cast<std::size_t>(bytes));
+      slots_.push_back(device::allocate(slots, bytes));
     }
   }
 
   Slots send_slots(std::size_t message) override {
-    return {slots_[message].data(), slots_[message].data()};
+    auto* const slot = static_cast<std::byte*>(slots_[message].get());
+    return {slot, slot};
   }
   Slots receive_slots(std::size_t message) override { return send_slots(message); }
   void start(Stream) override {}
@@ -28,19 +31,19 @@ class SelfChannel final : public Channel {
   void finish(Stream) override {}
 
  private:
-  std::vector<std::vector<std::byte>> slots_;
+  std::vector<std::shared_ptr<void>> slots_;
 };
 
 }  // namespace
 
-std::optional<std::string> SelfTransport::unavailable(Pair pair) const {
+std::optional<std::string> SelfTransport::unavailable(Pair pair, Memory) const {
   if (pair == Pair::self) return std::nullopt;
   return "it copies inside a rank only";
 }
 
 std::unique_ptr<Channel> SelfTransport::open(const Communicator&,
-                                             std::vector<Message> messages) const {
-  return std::make_unique<SelfChannel>(messages);
+                                             std::vector<Message> messages, Memory fields) const {
+  return std::make_unique<SelfChannel>(messages, slot_memory(fields));
 }
 
 }  // namespace halocline::transport

@@ -219,14 +219,15 @@ class SharedChannel final : public Channel {
 
 }  // namespace
 
-std::optional<std::string> SharedTransport::unavailable(Pair pair) const {
+std::optional<std::string> SharedTransport::unavailable(Pair pair, Memory fields) const {
+  if (fields != Memory::host) return "its windows are host memory, which no GPU reads";
   if (pair == Pair::same_node) return std::nullopt;
   return pair == Pair::self ? "it stores into other ranks' memory only"
                             : "the ranks share no memory";
 }
 
 std::unique_ptr<Channel> SharedTransport::open(const Communicator& communicator,
-                                               std::vector<Message> messages) const {
+                                               std::vector<Message> messages, Memory) const {
   return std::make_unique<SharedChannel>(communicator, std::move(messages));
 }
 

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include <halocline/error.hpp>
-
 namespace halocline::pack {
 namespace {
 
@@ -53,27 +51,22 @@ void for_each_run(const Bundle& bundle, std::byte* slot, Copy copy) {
   }
 }
 
-void require_host(Stream stream) {
-  if (!stream.is_host())
-    throw Error(ErrorKind::unavailable, "this build packs on the host stream only");
-}
-
 }  // namespace
 
-void pack(std::span<const Bundle> bundles, Stream stream) {
-  require_host(stream);
-  for (const Bundle& bundle : bundles)
-    for_each_run(
-        bundle, slot(bundle, 1),
-        [](const std::byte* field, std::byte* at, const Run& run) { gather(at, field, run); });
-}
+HostCopies::HostCopies(std::vector<Bundle> bundles, Direction direction)
+    : bundles_(std::move(bundles)), direction_(direction) {}
 
-void unpack(std::span<const Bundle> bundles, Stream stream) {
-  require_host(stream);
-  for (const Bundle& bundle : bundles)
-    for_each_run(
-        bundle, slot(bundle, 0),
-        [](std::byte* field, const std::byte* at, const Run& run) { scatter(field, at, run); });
+void HostCopies::run() const {
+  for (const Bundle& bundle : bundles_) {
+    if (direction_ == Direction::pack)
+      for_each_run(
+          bundle, slot(bundle, 1),
+          [](const std::byte* field, std::byte* at, const Run& run) { gather(at, field, run); });
+    else
+      for_each_run(
+          bundle, slot(bundle, 0),
+          [](std::byte* field, const std::byte* at, const Run& run) { scatter(field, at, run); });
+  }
 }
 
 }  // namespace halocline::pack

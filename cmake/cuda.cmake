@@ -1,0 +1,52 @@
+# HALOCLINE_CUDA: ON, OFF, AUTO (where nvcc is), or CPU: the CUDA sources are compiled by the C++
+# compiler against tests/cuda_on_cpu, which runs them on the host. Sets halocline_cuda to TRUE where
+# CUDA sources are built, and halocline_cuda_libraries.
+
+set(HALOCLINE_CUDA AUTO CACHE STRING "Build for GPUs: ON, OFF, AUTO (where nvcc is), or CPU (tests)")
+set_property(CACHE HALOCLINE_CUDA PROPERTY STRINGS AUTO ON OFF CPU)
+
+set(halocline_cuda FALSE)
+set(halocline_cuda_libraries "")
+set(halocline_cuda_emulated FALSE)
+
+if(HALOCLINE_CUDA STREQUAL "CPU")
+  set(halocline_cuda TRUE)
+  set(halocline_cuda_emulated TRUE)
+  set(halocline_cuda_libraries cuda_on_cpu)
+  add_subdirectory(tests/cuda_on_cpu)
+elseif(HALOCLINE_CUDA STREQUAL "AUTO" OR HALOCLINE_CUDA)
+  # A toolkit made of Python wheels by scripts/setup, if there is no other.
+  set(wheels "${PROJECT_SOURCE_DIR}/build/cuda-wheels/nvcc")
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(halocline_nvcc nvcc PATHS /usr/local/cuda/bin "${wheels}/bin" NO_CACHE)
+    if(halocline_nvcc)
+      set(CMAKE_CUDA_COMPILER "${halocline_nvcc}")
+    endif()
+  endif()
+  # PTX of the oldest for every GPU to come, machine code for those of today's clusters.
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 75-virtual 80-real 90-real CACHE STRING "" FORCE)
+  endif()
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    # CMake before 3.26 does not know that nvcc takes C++20.
+    if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    endif()
+    find_package(CUDAToolkit 12.0 REQUIRED)
+    set(halocline_cuda TRUE)
+    set(halocline_cuda_libraries CUDA::cudart_static)
+  elseif(HALOCLINE_CUDA STREQUAL "AUTO")
+    message(STATUS "No nvcc: building for the CPU only (scripts/setup --for cuda brings a compiler)")
+  else()
+    message(FATAL_ERROR "HALOCLINE_CUDA is ON, but there is no nvcc; give its place with "
+      "-DCMAKE_CUDA_COMPILER=..., or run scripts/setup --for cuda")
+  endif()
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)

@@ -1,0 +1,78 @@
+#include "device/buffer.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "device/cuda/runtime.hpp"
+#include "device/gpu.hpp"
+
+namespace halocline::device {
+namespace {
+
+// Below this a huge page would be mostly unused.
+constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
+
+std::shared_ptr<void> allocate_host(std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    throw Error(ErrorKind::resource,
+                fmt::format("{:.1f} GB of host memory could not be had; use fewer cells per rank "
+                            "or more nodes",
+                            static_cast<double>(bytes) / 1e9));
+  if (bytes >= huge_page_bytes) madvise(memory, size, MADV_HUGEPAGE);  // a hint: may fail
+  return {memory, [size](void* address) { munmap(address, size); }};
+}
+
+void require_system_memory() {
+  const Gpus& there = gpus();
+  if (there.list.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("system memory is host memory that a GPU reads too, but {}",
+                            there.none_because));
+  for (const Gpu& gpu : there.list)
+    if (!gpu.no_system_memory.empty())
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("system memory cannot be used: {} ({}); use device or managed",
+                              gpu.no_system_memory, gpu.name));
+}
+
+}  // namespace
+
+std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
+  if (memory == Memory::host) return allocate_host(bytes);
+  if (memory == Memory::system) {
+    require_system_memory();
+    return allocate_host(bytes);
+  }
+  return cuda::allocate(memory, bytes);
+}
+
+Memory memory_of(const void* pointer) { return cuda::memory_of(pointer); }
+
+}  // namespace halocline::device
+
+namespace halocline {
+
+std::string_view name_of(Memory memory) {
+  switch (memory) {
+    case Memory::host:
+      return "host";
+    case Memory::pinned:
+      return "pinned";
+    case Memory::device:
+      return "device";
+    case Memory::managed:
+      return "managed";
+    case Memory::system:
+      return "system";
+  }
+  return "unknown";
+}
+
+}  // namespace halocline

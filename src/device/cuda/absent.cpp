@@ -1,0 +1,37 @@
+// For builds without CUDA: there is no GPU, and here is why.
+
+#include <halocline/error.hpp>
+
+#include "device/cuda/runtime.hpp"
+
+namespace halocline::device::cuda {
+namespace {
+
+constexpr auto why =
+    "this Halocline was built without CUDA; build it where nvcc is (scripts/setup --for cuda "
+    "brings it)";
+
+[[noreturn]] void refuse() { throw Error(ErrorKind::unavailable, why); }
+
+}  // namespace
+
+Gpus find_gpus() { return {.list = {}, .none_because = why, .driver = {}}; }
+void use(const Gpu&) { refuse(); }
+GpuMemory gpu_memory() { refuse(); }
+
+std::shared_ptr<void> allocate(Memory, std::int64_t) { refuse(); }
+Memory memory_of(const void*) { return Memory::host; }
+
+std::shared_ptr<void> make_stream(Priority) { refuse(); }
+std::shared_ptr<void> make_event() { refuse(); }
+void record(void*, Stream) { refuse(); }
+bool reached(void*) { refuse(); }
+void wait(void*) { refuse(); }
+void hold(void*, Stream) { refuse(); }
+void synchronize(Stream) { refuse(); }
+
+void copy(void*, const void*, std::int64_t, Stream) { refuse(); }
+void copy_rows(void*, const void*, const Rows&, Stream) { refuse(); }
+void clear(void*, std::int64_t, Stream) { refuse(); }
+
+}  // namespace halocline::device::cuda

@@ -1,0 +1,37 @@
+#pragma once
+// Starting kernels: checked, and with sizes that cannot overflow.
+
+#include <algorithm>
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include <halocline/error.hpp>
+#include <halocline/stream.hpp>
+
+#include "device/cuda/check.hpp"
+
+namespace halocline::device::cuda {
+
+/// What a grid has along x at most; along the other axes it has 65535, so x is the one we use.
+inline constexpr std::int64_t most_blocks = 0x7fffffff;
+
+/// Blocks for `items` pieces of work of which a block does `per_block`. Beyond `most`, blocks have
+/// to take several turns.
+inline unsigned blocks_for(std::int64_t items, std::int64_t per_block,
+                           std::int64_t most = most_blocks) {
+  return static_cast<unsigned>(
+      std::clamp<std::int64_t>((items + per_block - 1) / per_block, 1, most));
+}
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, Stream stream,
+            Arguments&&... arguments) {
+  cudaLaunchConfig_t shape{};
+  shape.gridDim = dim3(blocks);
+  shape.blockDim = dim3(threads);
+  shape.stream = native(stream);
+  check(cudaLaunchKernelEx(&shape, kernel, Parameters(arguments)...), "a kernel's launch");
+}
+
+}  // namespace halocline::device::cuda

@@ -1,0 +1,302 @@
+#include "device/cuda/runtime.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/environment.hpp"
+#include "device/cuda/check.hpp"
+
+namespace halocline::device::cuda {
+namespace {
+
+constexpr unsigned no_flags = 0;
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string driver_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess && version > 0 ? version_text(version)
+                                                                      : std::string();
+}
+
+/// Why the driver shows no GPU. CUDA says "driver too old" also where there is none.
+std::string reason_for(cudaError_t error) {
+  const std::string driver = driver_version();
+  if (driver.empty())
+    return "there is no NVIDIA driver here (libcuda.so.1 cannot be loaded); install one, or make "
+           "the host's visible in this container";
+  if (error == cudaErrorInsufficientDriver)
+    return fmt::format(
+        "the NVIDIA driver knows CUDA {}, but this Halocline was built with CUDA {}; update the "
+        "driver, or build with a toolkit that is not newer",
+        driver, version_text(CUDART_VERSION));
+  if (error == cudaErrorNoDevice || error == cudaSuccess) {
+    const auto visible = environment("CUDA_VISIBLE_DEVICES");
+    return visible ? fmt::format("CUDA_VISIBLE_DEVICES is '{}', which leaves no GPU", *visible)
+                   : std::string("the NVIDIA driver finds no GPU");
+  }
+  return fmt::format("the NVIDIA driver fails with {}: {}", cudaGetErrorName(error),
+                     cudaGetErrorString(error));
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+int attribute(cudaDeviceAttr name, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, name, ordinal), "cudaDeviceGetAttribute");
+  return value;
+}
+
+ComputeMode mode_of(int value) {
+  if (value == cudaComputeModeProhibited) return ComputeMode::prohibited;
+  return value == cudaComputeModeDefault ? ComputeMode::shared : ComputeMode::exclusive;
+}
+
+Gpu facts_of(int ordinal) {
+  cudaDeviceProp facts{};
+  check(cudaGetDeviceProperties(&facts, ordinal), "cudaGetDeviceProperties");
+  std::array<char, 32> pci{};
+  check(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), ordinal),
+        "cudaDeviceGetPCIBusId");
+  for (char& letter : pci)
+    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
+  return {.ordinal = ordinal,
+          .uuid = uuid_text(facts.uuid),
+          .name = facts.name,
+          .pci = pci.data(),
+          .memory_bytes = static_cast<std::int64_t>(facts.totalGlobalMem),
+          .multiprocessors = facts.multiProcessorCount,
+          .major = facts.major,
+          .minor = facts.minor,
+          .mode = mode_of(attribute(cudaDevAttrComputeMode, ordinal)),
+          .no_system_memory = attribute(cudaDevAttrPageableMemoryAccess, ordinal) != 0
+                                  ? ""
+                                  : "its driver gives it no access to ordinary host memory "
+                                    "(pageableMemoryAccess is 0: no HMM, no NVLink-C2C)"};
+}
+
+[[noreturn]] void refuse_size(Memory memory, std::int64_t bytes) {
+  cudaGetLastError();  // CUDA keeps the error for the next call otherwise
+  std::string there;
+  if (memory != Memory::pinned) {
+    const GpuMemory gpu = gpu_memory();
+    there = fmt::format("; the GPU has {:.2f} GB free of {:.2f}",
+                        static_cast<double>(gpu.free_bytes) / 1e9,
+                        static_cast<double>(gpu.total_bytes) / 1e9);
+  }
+  throw Error(ErrorKind::resource,
+              fmt::format("{:.2f} GB of {} memory could not be had{}; use fewer cells per rank or "
+                          "more GPUs",
+                          static_cast<double>(bytes) / 1e9, name_of(memory), there));
+}
+
+void* allocate_pinned(std::size_t size) {
+  void* memory = nullptr;
+  return cudaHostAlloc(&memory, size, cudaHostAllocPortable) == cudaSuccess ? memory : nullptr;
+}
+
+void* allocate_device(std::size_t size) {
+  void* memory = nullptr;
+  return cudaMalloc(&memory, size) == cudaSuccess ? memory : nullptr;
+}
+
+cudaError_t prefer_gpu(void* memory, std::size_t size, int ordinal) {
+#if CUDART_VERSION >= 13000
+  const cudaMemLocation place{cudaMemLocationTypeDevice, ordinal};
+  if (const cudaError_t error =
+          cudaMemAdvise(memory, size, cudaMemAdviseSetPreferredLocation, place);
+      error != cudaSuccess)
+    return error;
+  return cudaMemPrefetchAsync(memory, size, place, no_flags, cudaStreamPerThread);
+#else
+  if (const cudaError_t error =
+          cudaMemAdvise(memory, size, cudaMemAdviseSetPreferredLocation, ordinal);
+      error != cudaSuccess)
+    return error;
+  return cudaMemPrefetchAsync(memory, size, ordinal, cudaStreamPerThread);
+#endif
+}
+
+/// Managed memory that lives on the GPU until the host touches it.
+void* allocate_managed(std::size_t size) {
+  // More than is free makes the driver move pages to and fro, and has hung whole GPUs.
+  if (static_cast<std::int64_t>(size) > gpu_memory().free_bytes) return nullptr;
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal), "cudaGetDevice");
+  void* memory = nullptr;
+  if (cudaMallocManaged(&memory, size) != cudaSuccess) return nullptr;
+  // Without concurrent access (Windows, old GPUs) advice is refused, and is not needed.
+  if (attribute(cudaDevAttrConcurrentManagedAccess, ordinal) != 0)
+    check(prefer_gpu(memory, size, ordinal), "cudaMemPrefetchAsync");
+  return memory;
+}
+
+}  // namespace
+
+void check(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // an error that can be recovered from shall not be reported twice
+  throw Error(ErrorKind::device, fmt::format("{} failed with {}: {}", call, cudaGetErrorName(error),
+                                             cudaGetErrorString(error)));
+}
+
+Gpus find_gpus() {
+  Gpus gpus;
+  gpus.driver = driver_version();
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    gpus.none_because = reason_for(error);
+    return gpus;
+  }
+  for (int ordinal = 0; ordinal < count; ++ordinal) gpus.list.push_back(facts_of(ordinal));
+  return gpus;
+}
+
+void use(const Gpu& gpu) {
+  const std::string what = fmt::format("GPU {} ({}, {})", gpu.ordinal, gpu.name, gpu.uuid);
+  if (gpu.mode == ComputeMode::prohibited)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{} is in compute mode 'prohibited'; the administrator can change it "
+                            "with nvidia-smi -c 0, or use --backend cpu",
+                            what));
+  cudaError_t error = cudaSetDevice(gpu.ordinal);
+  if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context
+  if (error == cudaSuccess) return;
+  cudaGetLastError();
+  if (error == cudaErrorMemoryAllocation)
+    throw Error(ErrorKind::resource,
+                fmt::format("{} has no memory left for a context; look with nvidia-smi who uses it",
+                            what));
+  if (gpu.mode == ComputeMode::exclusive && error == cudaErrorDevicesUnavailable)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{} is in compute mode 'exclusive' and another process has it; use one "
+                            "rank per GPU, or wait for it",
+                            what));
+  throw Error(ErrorKind::device, fmt::format("{} cannot be used: {}: {}", what,
+                                             cudaGetErrorName(error), cudaGetErrorString(error)));
+}
+
+GpuMemory gpu_memory() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total)};
+}
+
+std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  void* address = memory == Memory::pinned    ? allocate_pinned(size)
+                  : memory == Memory::managed ? allocate_managed(size)
+                                              : allocate_device(size);
+  if (address == nullptr) refuse_size(memory, bytes);
+  std::shared_ptr<void> owned(address, [memory](void* bytes_to_free) {
+    if (memory == Memory::pinned)
+      cudaFreeHost(bytes_to_free);
+    else
+      cudaFree(bytes_to_free);
+  });
+  clear(address, bytes, Stream::cuda(cudaStreamPerThread));
+  synchronize(Stream::cuda(cudaStreamPerThread));
+  return owned;
+}
+
+Memory memory_of(const void* pointer) {
+  cudaPointerAttributes facts{};
+  if (cudaPointerGetAttributes(&facts, pointer) != cudaSuccess) {
+    cudaGetLastError();
+    return Memory::host;
+  }
+  switch (facts.type) {
+    case cudaMemoryTypeDevice:
+      return Memory::device;
+    case cudaMemoryTypeManaged:
+      return Memory::managed;
+    case cudaMemoryTypeHost:
+      return Memory::pinned;
+    default:
+      return Memory::host;
+  }
+}
+
+std::shared_ptr<void> make_stream(Priority priority) {
+  int lowest = 0, highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+  cudaStream_t stream = nullptr;
+  // Not blocking: nothing of ours waits for whatever the program does on the default stream.
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
+                                     priority == Priority::high ? highest : lowest),
+        "cudaStreamCreateWithPriority");
+  return {stream, [](void* handle) { cudaStreamDestroy(static_cast<cudaStream_t>(handle)); }};
+}
+
+std::shared_ptr<void> make_event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  return {event, [](void* handle) { cudaEventDestroy(static_cast<cudaEvent_t>(handle)); }};
+}
+
+void record(void* event, Stream stream) {
+  check(cudaEventRecord(static_cast<cudaEvent_t>(event), native(stream)), "cudaEventRecord");
+}
+
+bool reached(void* event) {
+  const cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (error == cudaErrorNotReady) return false;
+  check(error, "the work before an event");
+  return true;
+}
+
+void wait(void* event) {
+  check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "the work before an event");
+}
+
+void hold(void* event, Stream stream) {
+  check(cudaStreamWaitEvent(native(stream), static_cast<cudaEvent_t>(event), no_flags),
+        "cudaStreamWaitEvent");
+}
+
+void synchronize(Stream stream) {
+  check(cudaStreamSynchronize(native(stream)), "the work of a stream");
+}
+
+void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
+  const Stream queue = stream.is_host() ? Stream::cuda(cudaStreamPerThread) : stream;
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
+                        native(queue)),
+        "cudaMemcpyAsync");
+  if (stream.is_host()) synchronize(queue);
+}
+
+void copy_rows(void* to, const void* from, const Rows& rows, Stream stream) {
+  const Stream queue = stream.is_host() ? Stream::cuda(cudaStreamPerThread) : stream;
+  check(cudaMemcpy2DAsync(to, static_cast<std::size_t>(rows.to_stride), from,
+                          static_cast<std::size_t>(rows.from_stride),
+                          static_cast<std::size_t>(rows.bytes),
+                          static_cast<std::size_t>(rows.count), cudaMemcpyDefault, native(queue)),
+        "cudaMemcpy2DAsync");
+  if (stream.is_host()) synchronize(queue);
+}
+
+void clear(void* memory, std::int64_t bytes, Stream stream) {
+  const Stream queue = stream.is_host() ? Stream::cuda(cudaStreamPerThread) : stream;
+  check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), native(queue)),
+        "cudaMemsetAsync");
+  if (stream.is_host()) synchronize(queue);
+}
+
+}  // namespace halocline::device::cuda

@@ -1,0 +1,36 @@
+#pragma once
+// What device/ asks of CUDA: implemented in runtime.cpp, and in absent.cpp for builds without it.
+// Streams and events are the driver's handles.
+
+#include <cstdint>
+#include <memory>
+
+#include <halocline/memory.hpp>
+
+#include "device/gpu.hpp"
+#include "device/queue.hpp"
+
+namespace halocline::device::cuda {
+
+Gpus find_gpus();
+void use(const Gpu& gpu);
+GpuMemory gpu_memory();
+
+/// Pinned, device or managed memory, zeroed.
+std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes);
+Memory memory_of(const void* pointer);
+
+std::shared_ptr<void> make_stream(Priority priority);
+std::shared_ptr<void> make_event();
+void record(void* event, Stream stream);
+bool reached(void* event);
+void wait(void* event);
+void hold(void* event, Stream stream);
+void synchronize(Stream stream);
+
+/// On the host stream: done on return.
+void copy(void* to, const void* from, std::int64_t bytes, Stream stream);
+void copy_rows(void* to, const void* from, const Rows& rows, Stream stream);
+void clear(void* memory, std::int64_t bytes, Stream stream);
+
+}  // namespace halocline::device::cuda

@@ -1,0 +1,21 @@
+#include "device/gpu.hpp"
+
+#include "device/cuda/runtime.hpp"
+
+namespace halocline::device {
+
+const Gpus& gpus() {
+  static const Gpus found = [] {
+    try {
+      return cuda::find_gpus();
+    } catch (const std::exception& error) {
+      return Gpus{.list = {}, .none_because = error.what(), .driver = {}};
+    }
+  }();
+  return found;
+}
+
+void use(const Gpu& gpu) { cuda::use(gpu); }
+GpuMemory gpu_memory() { return cuda::gpu_memory(); }
+
+}  // namespace halocline::device

@@ -1,0 +1,15 @@
+// For builds without CUDA. No field can be in memory that a GPU reads, so nobody comes here.
+
+#include <halocline/error.hpp>
+
+#include "pack/cuda/copies.hpp"
+
+namespace halocline::pack::cuda {
+
+std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>&, Direction) {
+  throw Error(ErrorKind::unavailable, "this Halocline was built without CUDA");
+}
+
+void run(const Copies&, Stream) {}
+
+}  // namespace halocline::pack::cuda

@@ -1,0 +1,38 @@
+#include "pack/pack.hpp"
+
+#include <utility>
+
+#include <halocline/error.hpp>
+
+#include "pack/cuda/copies.hpp"
+
+namespace halocline::pack {
+
+Copies::Copies(std::vector<Bundle> bundles, Direction direction, Memory memory)
+    : empty_(bundles.empty()) {
+  if (empty_) return;
+  for (const Bundle& bundle : bundles)
+    for (const Piece& piece : bundle.pieces)
+      for (const Run& run : piece.runs) bytes_ += run.bytes * run.count;
+  if (gpu_reads(memory)) gpu_ = cuda::make_copies(bundles, direction);
+  if (host_reads(memory)) host_ = std::make_shared<HostCopies>(std::move(bundles), direction);
+}
+
+void Copies::run(Stream stream) const {
+  if (empty_) return;
+  if (stream.is_host()) {
+    if (host_ == nullptr)
+      throw Error(ErrorKind::usage,
+                  "fields in device memory are exchanged on a stream of their GPU, not on the "
+                  "host's; give start() and finish() a Stream::cuda(...)");
+    host_->run();
+  } else {
+    if (gpu_ == nullptr)
+      throw Error(ErrorKind::usage,
+                  "fields in host memory are exchanged on the host's stream; a GPU's cannot read "
+                  "them");
+    cuda::run(*gpu_, stream);
+  }
+}
+
+}  // namespace halocline::pack

@@ -1,0 +1,17 @@
+// For builds without CUDA.
+
+#include <halocline/error.hpp>
+
+#include "device/gpu.hpp"
+#include "stencil/cuda/backend.hpp"
+
+namespace halocline::stencil::cuda {
+
+std::optional<std::string> Backend::unavailable() const { return device::gpus().none_because; }
+
+std::unique_ptr<Sweep> Backend::make(const problem::Problem&, const problem::Setting&,
+                                     problem::Precision, const SweepOptions&) const {
+  throw Error(ErrorKind::unavailable, device::gpus().none_because);
+}
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,22 @@
+#include "stencil/cuda/backend.hpp"
+
+#include <halocline/error.hpp>
+
+#include "device/gpu.hpp"
+#include "stencil/cuda/sweep.hpp"
+
+namespace halocline::stencil::cuda {
+
+std::optional<std::string> Backend::unavailable() const {
+  const device::Gpus& gpus = device::gpus();
+  return gpus.list.empty() ? std::optional(gpus.none_because) : std::nullopt;
+}
+
+std::unique_ptr<Sweep> Backend::make(const problem::Problem& problem,
+                                     const problem::Setting& setting, problem::Precision precision,
+                                     const SweepOptions&) const {
+  if (const auto why = unavailable()) throw Error(ErrorKind::unavailable, *why);
+  return make_sweep(problem, setting, precision);
+}
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,20 @@
+#pragma once
+// Sweeps on an NVIDIA GPU.
+
+#include "stencil/sweep.hpp"
+
+namespace halocline::stencil::cuda {
+
+class Backend final : public stencil::Backend {
+ public:
+  std::string_view name() const override { return "cuda"; }
+  std::optional<std::string> unavailable() const override;
+  bool on_gpu() const override { return true; }
+  /// The sweep belongs to the GPU that is current now. It runs on one stream at a time. Throws
+  /// unavailable without a GPU.
+  std::unique_ptr<Sweep> make(const problem::Problem& problem, const problem::Setting& setting,
+                              problem::Precision precision,
+                              const SweepOptions& options) const override;
+};
+
+}  // namespace halocline::stencil::cuda

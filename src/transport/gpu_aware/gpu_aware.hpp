@@ -1,0 +1,19 @@
+#pragma once
+// Device and managed pointers given to an MPI that was shown to take them.
+
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class GpuAwareTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "gpu_aware"; }
+  std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
+  Capabilities capabilities() const override {
+    return {.host_driven = true, .in_place = true, .prove_in_job = false, .needs_proof = true};
+  }
+  std::unique_ptr<Channel> open(const Communicator& communicator,
+                                std::vector<Message> messages, Memory fields) const override;
+};
+
+}  // namespace halocline::transport

@@ -1,0 +1,55 @@
+#pragma once
+// Messages by persistent MPI requests, posted by the host as soon as the stream has come so far.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "device/queue.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class MpiChannel final : public Channel {
+ public:
+  /// MPI must be able to read `slots` and the memory of parts in place. `wait_site` is a literal.
+  MpiChannel(const Communicator& communicator, std::vector<Message> messages, Memory slots,
+             const char* wait_site);
+  ~MpiChannel() override;
+
+  Slots send_slots(std::size_t message) override { return {send_[message], send_[message]}; }
+  Slots receive_slots(std::size_t message) override {
+    return {receive_[message], receive_[message]};
+  }
+  void start(Stream stream) override;
+  bool progress() override;
+  void finish(Stream stream) override;
+
+ private:
+  comm::State& state() const { return communicator_.state(); }
+  std::byte* buffer_for(const std::vector<Part>& parts, Memory memory);
+  template <class Init>
+  void create(int peer, int tag, std::byte* bytes, std::int64_t count, Init init);
+  void post();
+  bool all_done();
+  void abandon();
+  std::string missing();
+  std::string unfinished(std::size_t request, const std::vector<std::size_t>& ends);
+
+  Communicator communicator_;
+  std::vector<Message> messages_;
+  const char* wait_site_;
+  std::vector<std::shared_ptr<void>> buffers_;
+  std::vector<std::byte*> send_, receive_;
+  std::vector<MPI_Request> requests_;             // all receives, then all sends
+  std::vector<std::size_t> receive_requests_of_;  // end of each message's receives
+  std::vector<std::size_t> send_requests_of_;
+  std::int64_t sent_bytes_ = 0;
+  // Slots are written, and what was received before has been read.
+  device::Event ready_;
+  bool in_flight_ = false, posted_ = false;
+};
+
+}  // namespace halocline::transport

@@ -1,0 +1,235 @@
+#include "transport/staged/staged.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "comm/gate.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
+
+namespace halocline::transport {
+namespace {
+
+// Up to here slots are pinned memory, which the packing kernel writes across the bus itself: one
+// launch, and no copy. Above, copy engines move pieces while MPI moves others.
+constexpr std::int64_t most_bytes_direct = std::int64_t{256} << 10;
+// Of a pipeline: MPI needs some 100 KiB to reach its bandwidth, and the first and the last piece
+// are not overlapped.
+constexpr std::int64_t pipeline_bytes = std::int64_t{1} << 20;
+
+/// Part of a message: what one MPI request and one copy between host and GPU move.
+struct Piece {
+  std::size_t message;
+  std::byte* host;
+  std::byte* gpu;  // null if packing itself writes, or unpacking reads, the host's
+  std::int64_t bytes;
+  std::unique_ptr<device::Event> staged;  // of a piece to be sent: it is in host memory
+  enum class State { idle, moving, done } state = State::idle;
+};
+
+class StagedChannel final : public Channel {
+ public:
+  StagedChannel(const Communicator& communicator, std::vector<Message> messages)
+      : communicator_(communicator), messages_(std::move(messages)) {
+    const int tag = state().next_tag();
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      const int peer = messages_[m].peer;
+      receive_slots_.push_back(add_pieces(receives_, m, bytes_of(messages_[m].receive)));
+      for (std::size_t p = receive_requests_.size(); p < receives_.size(); ++p)
+        create(receive_requests_, receives_[p], peer, tag, MPI_Recv_init);
+      send_slots_.push_back(add_pieces(sends_, m, bytes_of(messages_[m].send)));
+      for (std::size_t p = send_requests_.size(); p < sends_.size(); ++p)
+        create(send_requests_, sends_[p], peer, tag, MPI_Send_init);
+    }
+  }
+
+  ~StagedChannel() override {
+    if (in_flight_) abandon();
+    for (auto* requests : {&receive_requests_, &send_requests_})
+      for (MPI_Request& request : *requests) MPI_Request_free(&request);
+  }
+
+  Slots send_slots(std::size_t message) override {
+    return {send_slots_[message], send_slots_[message]};
+  }
+  Slots receive_slots(std::size_t message) override {
+    return {receive_slots_[message], receive_slots_[message]};
+  }
+
+  void start(Stream stream) override {
+    in_flight_ = true;
+    receives_posted_ = false;
+    packed_.record(stream);
+    if (to_host_ != nullptr) packed_.hold(to_host_->get());
+    if (to_gpu_ != nullptr) packed_.hold(to_gpu_->get());
+    for (Piece& piece : sends_) {
+      piece.state = Piece::State::idle;
+      if (piece.gpu == nullptr) continue;
+      device::copy(piece.host, piece.gpu, piece.bytes, to_host_->get());
+      piece.staged->record(to_host_->get());
+    }
+    for (Piece& piece : receives_) piece.state = Piece::State::idle;
+    progress();
+  }
+
+  bool progress() override {
+    if (!in_flight_) return true;
+    // What was received the time before has been read once this exchange is packed.
+    if (!receives_posted_ && packed_.reached()) post_receives();
+    return receives_posted_ && move_sends() & move_receives();
+  }
+
+  void finish(Stream stream) override {
+    comm::wait_until(state(),
+                     {.site = "exchange, wait (staged)", .missing = [this] { return missing(); }},
+                     [this] { return progress(); });
+    in_flight_ = false;
+    if (to_gpu_ == nullptr) return;
+    device::Event on_gpu;
+    on_gpu.record(to_gpu_->get());
+    on_gpu.hold(stream);
+  }
+
+ private:
+  comm::State& state() const { return communicator_.state(); }
+
+  std::byte* allocate(Memory memory, std::int64_t bytes) {
+    memory_.push_back(device::allocate(memory, bytes));
+    return static_cast<std::byte*>(memory_.back().get());
+  }
+
+  /// Makes the memory of a message and cuts it into pieces; returns its slot.
+  std::byte* add_pieces(std::vector<Piece>& pieces, std::size_t message, std::int64_t bytes) {
+    std::byte* const host = allocate(Memory::pinned, bytes);
+    const bool direct = bytes <= most_bytes_direct;
+    std::byte* const gpu = direct ? nullptr : allocate(Memory::device, bytes);
+    if (!direct && to_host_ == nullptr) {
+      to_host_ = std::make_unique<device::OwnedStream>(device::Priority::high);
+      to_gpu_ = std::make_unique<device::OwnedStream>(device::Priority::high);
+    }
+    const std::int64_t most = std::min(state().options().piece_bytes, pipeline_bytes);
+    std::int64_t at = 0;
+    do {
+      pieces.push_back({.message = message,
+                        .host = host + at,
+                        .gpu = direct ? nullptr : gpu + at,
+                        .bytes = std::min(most, bytes - at),
+                        .staged = std::make_unique<device::Event>()});
+      at += most;
+    } while (at < bytes);
+    return direct ? host : gpu;
+  }
+
+  /// MPI keeps the order of equal tags between two ranks: pieces need no tags of their own.
+  template <class Init>
+  void create(std::vector<MPI_Request>& requests, const Piece& piece, int peer, int tag,
+              Init init) {
+    requests.push_back(MPI_REQUEST_NULL);
+    comm::check(init(piece.host, static_cast<int>(piece.bytes), MPI_BYTE, peer, tag, state().all(),
+                     &requests.back()),
+                "MPI_Send_init or MPI_Recv_init");
+  }
+
+  void begin(std::vector<MPI_Request>& requests, std::vector<Piece>& pieces, std::size_t p) {
+    pieces[p].state = Piece::State::moving;
+    comm::post(state(), "MPI_Start", pieces[p].bytes, [&] { return MPI_Start(&requests[p]); });
+  }
+
+  bool arrived(MPI_Request& request) const {
+    int done = 0;
+    comm::post(state(), "MPI_Test", 0,
+               [&] { return MPI_Test(&request, &done, MPI_STATUS_IGNORE); });
+    return done != 0;
+  }
+
+  void post_receives() {
+    receives_posted_ = true;
+    for (std::size_t p = 0; p < receives_.size(); ++p) begin(receive_requests_, receives_, p);
+  }
+
+  /// Sends what has come to host memory, in order; true when all is sent.
+  bool move_sends() {
+    bool all = true, in_order = true;
+    for (std::size_t p = 0; p < sends_.size(); ++p) {
+      Piece& piece = sends_[p];
+      if (piece.state == Piece::State::idle) {
+        // A message's pieces must start in order, since MPI tells them apart by it alone.
+        in_order &= piece.gpu == nullptr || piece.staged->reached();
+        if (in_order) begin(send_requests_, sends_, p);
+      }
+      if (piece.state == Piece::State::moving && arrived(send_requests_[p]))
+        piece.state = Piece::State::done;
+      all &= piece.state == Piece::State::done;
+    }
+    return all;
+  }
+
+  /// Hands on to the GPU what has arrived; true when all has.
+  bool move_receives() {
+    bool all = true;
+    for (std::size_t p = 0; p < receives_.size(); ++p) {
+      Piece& piece = receives_[p];
+      if (piece.state == Piece::State::moving && arrived(receive_requests_[p])) {
+        piece.state = Piece::State::done;
+        if (piece.gpu != nullptr)
+          device::copy(piece.gpu, piece.host, piece.bytes, to_gpu_->get());
+      }
+      all &= piece.state == Piece::State::done;
+    }
+    return all;
+  }
+
+  std::string missing() const {
+    if (!packed_.reached()) return "its own GPU to come as far as the pack";
+    std::string text;
+    for (const auto* pieces : {&receives_, &sends_}) {
+      for (std::size_t p = 0; p < pieces->size(); ++p) {
+        const Piece& piece = (*pieces)[p];
+        const bool named = p > 0 && (*pieces)[p - 1].message == piece.message &&
+                           (*pieces)[p - 1].state != Piece::State::done;
+        if (piece.state == Piece::State::done || named) continue;
+        text += fmt::format("{}rank {} ({})", text.empty() ? "" : " and ",
+                            messages_[piece.message].peer, messages_[piece.message].label);
+      }
+      if (!text.empty()) return text + (pieces == &sends_ ? " to take its message" : "");
+    }
+    return "the other ranks";
+  }
+
+  /// Takes back the receives of messages that have not come; what MPI or the GPU may still read
+  /// or write stays to the end.
+  void abandon() {
+    for (std::size_t p = 0; p < receives_.size(); ++p)
+      if (receives_[p].state == Piece::State::moving) MPI_Cancel(&receive_requests_[p]);
+    comm::keep_for_mpi(std::make_shared<decltype(memory_)>(std::move(memory_)));
+  }
+
+  Communicator communicator_;
+  std::vector<Message> messages_;
+  std::vector<std::shared_ptr<void>> memory_;
+  std::vector<std::byte*> send_slots_, receive_slots_;
+  std::vector<Piece> sends_, receives_;
+  std::vector<MPI_Request> send_requests_, receive_requests_;
+  // For large messages only: copies in both directions go at once, beside the sweeps.
+  std::unique_ptr<device::OwnedStream> to_host_, to_gpu_;
+  device::Event packed_;
+  bool in_flight_ = false, receives_posted_ = false;
+};
+
+}  // namespace
+
+std::optional<std::string> StagedTransport::unavailable(Pair pair, Memory fields) const {
+  if (pair == Pair::self) return "copies inside a rank need no MPI; use self";
+  if (fields == Memory::device || fields == Memory::managed) return std::nullopt;
+  return "it brings a GPU's memory to the host, and the fields are there already; use mpi";
+}
+
+std::unique_ptr<Channel> StagedTransport::open(const Communicator& communicator,
+                                               std::vector<Message> messages, Memory) const {
+  return std::make_unique<StagedChannel>(communicator, std::move(messages));
+}
+
+}  // namespace halocline::transport

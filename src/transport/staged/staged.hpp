@@ -1,0 +1,19 @@
+#pragma once
+// GPU -> pinned host memory -> MPI -> GPU: works with every MPI.
+
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class StagedTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "staged"; }
+  std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
+  Capabilities capabilities() const override {
+    return {.host_driven = true, .in_place = false, .prove_in_job = true};
+  }
+  std::unique_ptr<Channel> open(const Communicator& communicator,
+                                std::vector<Message> messages, Memory fields) const override;
+};
+
+}  // namespace halocline::transport
