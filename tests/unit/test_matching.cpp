@@ -1,6 +1,8 @@
 // Places shared out evenly and cheaply, against trying everything.
 
+#include <optional>
 #include <random>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +20,9 @@ constexpr std::int64_t no = unreachable;
 
 struct Worth {
   std::int64_t unevenness = 0, cost = 0;
-  auto operator<=>(const Worth&) const = default;
+  bool operator<(const Worth& other) const {
+    return std::tie(unevenness, cost) < std::tie(other.unevenness, other.cost);
+  }
 };
 
 /// Nothing if a taker has a place it cannot have.
