@@ -82,6 +82,34 @@ std::vector<int> allowed_cores() {
   return cores;
 }
 
+std::string ranges_of(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = last + 1) {
+    for (last = first; last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1;) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(numbers[first]);
+    if (last > first) text += '-' + std::to_string(numbers[last]);
+  }
+  return text;
+}
+
+std::vector<int> numbers_in(const std::string& ranges) {
+  constexpr int most = 1 << 18;  // cores; guards against a range that would fill the memory
+  std::vector<int> numbers;
+  std::istringstream list(ranges);
+  for (std::string range; std::getline(list, range, ',');) {
+    std::istringstream text(range);
+    int first = 0, last = 0;
+    char dash = 0;
+    if (!(text >> first)) return {};
+    last = first;
+    if (text >> dash && (dash != '-' || !(text >> last))) return {};
+    if (first < 0 || last < first || last >= most) return {};
+    for (int number = first; number <= last; ++number) numbers.push_back(number);
+  }
+  return numbers;
+}
+
 int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine) {
   std::map<int, int> users;
   for (const auto& cores : cores_of)

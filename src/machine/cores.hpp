@@ -11,6 +11,11 @@ namespace halocline::machine {
 /// Numbers of the cores that this process may run on, ascending.
 std::vector<int> allowed_cores();
 
+/// Writes ascending numbers as "0-3,8", the way Linux lists cores.
+std::string ranges_of(const std::vector<int>& numbers);
+/// Reads such a list; empty if it is none.
+std::vector<int> numbers_in(const std::string& ranges);
+
 /// How many threads a rank should run so that the ranks of a node together fill its cores once:
 /// a core that several ranks may use counts for each of them as the inverse of their number. At
 /// least 1. `cores_of` lists the ranks of one node, `mine` is an index into it.

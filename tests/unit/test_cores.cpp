@@ -35,6 +35,21 @@ TEST(AllowedCores, AreSomeAndAscending) {
   EXPECT_TRUE(std::is_sorted(cores.begin(), cores.end()));
 }
 
+TEST(Ranges, AreWrittenAsLinuxDoes) {
+  EXPECT_EQ(ranges_of({}), "");
+  EXPECT_EQ(ranges_of({5}), "5");
+  EXPECT_EQ(ranges_of({0, 1, 2, 3, 8, 10, 11}), "0-3,8,10-11");
+}
+
+TEST(Ranges, AreReadAsLinuxWritesThem) {
+  using Numbers = std::vector<int>;
+  EXPECT_EQ(numbers_in("0-3,8,10-11\n"), (Numbers{0, 1, 2, 3, 8, 10, 11}));
+  EXPECT_EQ(numbers_in("7"), (Numbers{7}));
+  for (const char* text :
+       {"", "\n", "none", "3-1", "0-x", "0+3", "-1", "0-99999999999", "0-300000"})
+    EXPECT_EQ(numbers_in(text), Numbers{}) << text;
+}
+
 TEST(NodeMemory, IsThere) {
   const NodeMemory memory = node_memory();
   EXPECT_GT(memory.available_bytes, 0);

@@ -45,6 +45,7 @@ TEST(LaunchedBy, KnowsTheMarksOfLaunchers) {
   expect_launched({{"HYDI_CONTROL_FD", "7"}, {"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}, "mpiexec", 2,
                   1);
   expect_launched({{"PALS_RANKID", "5"}}, "mpiexec", std::nullopt, 5);
+  expect_launched({{"MV2_COMM_WORLD_RANK", "2"}, {"MV2_COMM_WORLD_SIZE", "4"}}, "mpirun_rsh", 4, 2);
   expect_launched({{"FLUX_TASK_RANK", "1"}, {"FLUX_JOB_SIZE", "8"}}, "flux run", 8, 1);
   expect_launched({{launched_variable, "3"}}, "halocline", 3, std::nullopt);
 }
@@ -91,6 +92,51 @@ TEST(LaunchedBy, SeesALauncherStartedInsideAShellOfSlurm) {
 TEST(LaunchedBy, IgnoresNumbersThatAreNone) {
   expect_launched({{"OMPI_COMM_WORLD_SIZE", "many"}, {"OMPI_COMM_WORLD_RANK", "-1"}}, "mpirun",
                   std::nullopt, std::nullopt);
+}
+
+TEST(LocalRank, IsReadFromTheLauncherThatStartedUs) {
+  const Variables marks_of_rank_3[] = {
+      {{"OMPI_COMM_WORLD_RANK", "7"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "3"}},
+      {{"HYDI_CONTROL_FD", "7"}, {"PMI_RANK", "7"}, {"MPI_LOCALRANKID", "3"}},
+      {{"PMI_RANK", "7"}, {"PMI_SIZE", "8"}, {"MPI_LOCALRANKID", "3"}},
+      {{"PMI_RANK", "7"}, {"PMI_SIZE", "8"}, {"PMI_LOCAL_RANK", "3"}},
+      {{"PALS_RANKID", "7"}, {"PALS_LOCAL_RANKID", "3"}},
+      {{"PALS_RANKID", "7"}, {"PMI_LOCAL_RANK", "3"}},
+      {{"FLUX_TASK_RANK", "7"}, {"FLUX_TASK_LOCAL_ID", "3"}},
+      {{"MV2_COMM_WORLD_RANK", "7"}, {"MV2_COMM_WORLD_LOCAL_RANK", "3"}},
+      {{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "7"}, {"SLURM_LOCALID", "3"}},
+      {{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "7"}, {"PMI_LOCAL_RANK", "3"}},
+  };
+  for (const Variables& variables : marks_of_rank_3)
+    EXPECT_EQ(local_rank(variables), 3) << variables.begin()->first;
+}
+
+TEST(LocalRank, IsUnknownWithoutALauncherOrItsWord) {
+  EXPECT_EQ(local_rank({}), std::nullopt);
+  EXPECT_EQ(local_rank({{"OMPI_COMM_WORLD_RANK", "1"}}), std::nullopt);
+  EXPECT_EQ(local_rank({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "-1"}}),
+            std::nullopt);
+  EXPECT_EQ(local_rank({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "x"}}),
+            std::nullopt);
+}
+
+TEST(LocalRank, IsNotThatOfASlurmShell) {
+  const Variables script = with(allocation, {{"SLURM_LOCALID", "0"}});
+  EXPECT_EQ(local_rank(script), std::nullopt) << "sbatch script";
+  EXPECT_EQ(local_rank(with(script, {{"SLURM_STEP_ID", "4294967291"}})), std::nullopt);
+  EXPECT_EQ(local_rank(with(script, {{"SLURM_STEP_ID", "0"}, {"SLURM_PTY_PORT", "4000"}})),
+            std::nullopt)
+      << "srun --pty";
+}
+
+TEST(LocalRank, IsNotThatOfTheDaemonThatSrunStarted) {
+  // Launchers start one daemon per node with srun, whose variables their ranks inherit.
+  const Variables daemon = with(allocation, {{"SLURM_STEP_ID", "0"}, {"SLURM_LOCALID", "0"}});
+  EXPECT_EQ(local_rank(
+                with(daemon, {{"OMPI_COMM_WORLD_RANK", "5"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}})),
+            1);
+  EXPECT_EQ(local_rank(with(daemon, {{"HYDI_CONTROL_FD", "7"}, {"MPI_LOCALRANKID", "2"}})), 2);
+  EXPECT_EQ(local_rank(with(daemon, {{"HYDI_CONTROL_FD", "7"}})), std::nullopt);
 }
 
 /// A folder of programs that claim to be launchers.
