@@ -38,7 +38,7 @@ class Sweep {
   virtual ~Sweep() = default;
   /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
-  /// The vector level it computes with, one of simd_levels(), or the GPU's name.
+  /// The vector level it computes with, one of simd_levels(); empty on a GPU.
   virtual std::string_view simd() const { return "scalar"; }
 };
 

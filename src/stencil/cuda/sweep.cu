@@ -78,6 +78,8 @@ class CudaSweep final : public stencil::Sweep {
       run_with<Norm::none>(arguments, stream);
   }
 
+  std::string_view simd() const override { return ""; }
+
  private:
   template <Norm kind>
   void run_with(const SweepArguments& arguments, Stream stream) const {
