@@ -8,6 +8,7 @@
 
 #include "comm/gate.hpp"
 #include "device/buffer.hpp"
+#include "device/gpu.hpp"
 #include "device/queue.hpp"
 
 namespace halocline::transport {
@@ -220,6 +221,11 @@ class StagedChannel final : public Channel {
 };
 
 }  // namespace
+
+std::optional<std::string> StagedTransport::missing_here() const {
+  const device::Gpus& gpus = device::gpus();
+  return gpus.list.empty() ? std::optional(gpus.none_because) : std::nullopt;
+}
 
 std::optional<std::string> StagedTransport::unavailable(Pair pair, Memory fields) const {
   if (pair == Pair::self) return "copies inside a rank need no MPI; use self";
