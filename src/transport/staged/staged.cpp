@@ -10,6 +10,7 @@
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
+#include "transport/wait_for_gpu.hpp"
 
 namespace halocline::transport {
 namespace {
@@ -84,6 +85,7 @@ class StagedChannel final : public Channel {
   }
 
   void finish(Stream stream) override {
+    wait_for_gpu(state(), packed_);
     comm::wait_until(state(),
                      {.site = "exchange, wait (staged)", .missing = [this] { return missing(); }},
                      [this] { return progress(); });
@@ -184,7 +186,6 @@ class StagedChannel final : public Channel {
   }
 
   std::string missing() const {
-    if (!packed_.reached()) return "its own GPU to come as far as the pack";
     std::string text;
     for (const auto* pieces : {&receives_, &sends_}) {
       for (std::size_t p = 0; p < pieces->size(); ++p) {
