@@ -54,6 +54,9 @@ const Pattern large{
       return are_next_to_each_other(from, to, ranks) ? Sizes{{300'001, 2}} : Sizes{};
     }};
 
+constexpr Memory memories[] = {Memory::host, Memory::pinned, Memory::device, Memory::managed,
+                               Memory::system};
+
 const Pattern patterns[] = {one_byte, odd_sizes,  of_all_sizes,   single_part, one_way, signals,
                             ring,     zero_bytes, last_is_silent, silence,     large};
 
@@ -226,20 +229,31 @@ TEST(Transports, MoveOnWhileTheHostWaitsForAnother) {
   }
 }
 
-TEST(Transports, SayWhichPairsTheyServe) {
+/// What each transport serves, by its name.
+bool serves(const std::string& name, Pair pair, Memory memory) {
+  if (name == "self") return pair == Pair::self;
+  if (name == "shared") return pair == Pair::same_node && memory == Memory::host;
+  if (name == "mpi") return memory != Memory::device;
+  return pair != Pair::self && (memory == Memory::device || memory == Memory::managed);
+}
+
+TEST(Transports, SayWhichPairsAndMemoryTheyServe) {
   for (const Transport* transport : transport::transports()) {
     const std::string name(transport->name());
     EXPECT_EQ(&transport::find_transport(name), transport);
-    EXPECT_EQ(!transport->unavailable(Pair::self), name != "shared") << name;
-    EXPECT_EQ(!transport->unavailable(Pair::same_node), name != "self") << name;
-    EXPECT_EQ(!transport->unavailable(Pair::other_node), name == "mpi") << name;
+    for (const Memory memory : memories)
+      for (const Pair pair : transport::pairs)
+        EXPECT_EQ(!transport->unavailable(pair, memory), serves(name, pair, memory))
+            << name << ", " << name_of(pair) << ", " << name_of(memory);
   }
 }
 
 TEST(Transports, AreFoundByNameOnly) {
   const Caught error = caught([] { transport::find_transport("telepathy"); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_EQ(error.text, "there is no transport 'telepathy'; there are: auto, self, shared, mpi");
+  EXPECT_EQ(
+      error.text,
+      "there is no transport 'telepathy'; there are: auto, self, shared, gpu_aware, staged, mpi");
 }
 
 TEST(Transports, RefuseMessagesOfSeveralPartsInPlace) {

@@ -22,7 +22,8 @@ std::vector<Message> messages_for(const Communicator& communicator,
   const int me = communicator.rank(), ranks = communicator.size();
   std::vector<Message> messages;
   for (int peer = 0; peer < ranks; ++peer) {
-    if (transport.unavailable(transport::pair_of(communicator, peer))) continue;
+    if (transport.unavailable(transport::pair_of(communicator, peer), halocline::Memory::host))
+      continue;
     const auto said = pattern.parts(me, peer, ranks), heard = pattern.parts(peer, me, ranks);
     if (!said && !heard) continue;
     messages.push_back({.peer = peer,
@@ -41,7 +42,7 @@ Conversation::Conversation(const Communicator& communicator, const transport::Tr
       messages_(messages_for(communicator, transport, pattern)),
       own_(messages_.size()) {
   if (placement == Placement::in_place) place_own_memory();
-  channel_ = transport.open(communicator, messages_);
+  channel_ = transport.open(communicator, messages_, halocline::Memory::host);
 }
 
 void Conversation::place_own_memory() {
