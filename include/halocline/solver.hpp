@@ -29,7 +29,10 @@ struct SolveOptions {
   std::optional<std::string> initial;  ///< path of a .npy file to start from
 
   Extents process_grid;
-  std::string backend = "auto";    ///< "auto", "reference", "cpu"
+  std::string backend = "auto";    ///< "auto": "cuda" where every rank has a GPU, else "cpu";
+                                   ///< "reference"
+  std::string memory = "auto";     ///< of the fields: "auto": "device" or "host", as the backend;
+                                   ///< "pinned", "managed", "system"
   std::string transport = "auto";  ///< as ExchangeOptions::transport
   std::string schedule = "auto";   ///< "auto", "sequential", "overlap"
   std::int64_t halo_depth = 1;     ///< sweeps per exchange
@@ -63,13 +66,23 @@ struct SiteProfile {
   double mean_seconds, max_seconds, longest_seconds;
 };
 
+/// What sweeps: a GPU, or a node's processor.
+struct SolveDevice {
+  std::string kind;  ///< "gpu", "cpu"
+  std::string name;
+  std::string uuid;  ///< of a GPU
+  std::string host;
+  std::vector<int> ranks;
+};
+
 /// What was solved and how it went; the same on every rank, but for `profile`, which rank 0 has.
 struct SolveResult {
   std::string problem;
   Extents cells, process_grid;
   std::array<bool, 3> periodic{};
-  std::string precision, norm, backend, simd, schedule, processor, mpi;
+  std::string precision, norm, backend, memory, simd, schedule, processor, mpi;
   int ranks = 0, nodes = 0, threads = 0;
+  std::vector<SolveDevice> devices;
   std::int64_t halo_depth = 1;
   std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
 

@@ -116,8 +116,12 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--threads", options.threads, "threads of each rank (its share of the cores)")
       ->type_name("N")
       ->group(group);
-  app.add_option("--backend", options.backend, "auto, reference or cpu")
+  app.add_option("--backend", options.backend, "auto, cuda, cpu or reference")
       ->type_name("NAME")
+      ->group(group);
+  app.add_option("--memory", options.memory,
+                 "of the fields: auto, device, pinned, managed, system or host")
+      ->type_name("KIND")
       ->group(group);
   app.add_option(
          "--simd", options.simd,
@@ -125,7 +129,8 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
       ->type_name("LEVEL")
       ->group(group);
   app.add_option("--transport", options.transport,
-                 "auto, mpi or shared; or by pair: same-node=shared,other-node=mpi")
+                 "auto, shared, mpi, staged or gpu_aware; or by pair: "
+                 "same-node=shared,other-node=mpi")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--schedule", options.schedule, "auto, sequential or overlap")

@@ -8,8 +8,11 @@
 namespace halocline::device {
 namespace {
 
+/// Asking CUDA takes about a microsecond, and starts it: only where there is something to ask.
+bool host_reaches(const void* memory) { return !cuda::in_use() || host_reads(memory_of(memory)); }
+
 bool on_host_alone(const void* to, const void* from, Stream stream) {
-  return stream.is_host() && host_reads(memory_of(to)) && host_reads(memory_of(from));
+  return stream.is_host() && host_reaches(to) && host_reaches(from);
 }
 
 }  // namespace
@@ -60,7 +63,7 @@ void copy_rows(void* to, const void* from, const Rows& rows, Stream stream) {
 
 void clear(void* memory, std::int64_t bytes, Stream stream) {
   if (bytes == 0) return;
-  if (stream.is_host() && host_reads(memory_of(memory)))
+  if (stream.is_host() && host_reaches(memory))
     std::memset(memory, 0, static_cast<std::size_t>(bytes));
   else
     cuda::clear(memory, bytes, stream);

@@ -16,8 +16,15 @@ struct AloneResult {
   double first_sweep_seconds, loop_seconds;
 };
 
-/// Does `sweeps` sweeps of a case, whatever the norms say. Not collective.
-AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const stencil::Backend& backend,
-                        const stencil::SweepOptions& options);
+struct AloneOptions {
+  const stencil::Backend& backend;
+  stencil::SweepOptions sweep;
+  Memory memory;
+  Stream stream;  ///< of the current GPU if the backend sweeps there
+};
+
+/// Does `sweeps` sweeps of a case, whatever the norms say; the field it returns is the host's to
+/// read. Not collective.
+AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOptions& options);
 
 }  // namespace halocline::solver

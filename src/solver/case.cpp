@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "grid/halo_regions.hpp"
 #include "problem/catalogue.hpp"
+#include "solver/place.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -143,6 +144,9 @@ Case make_case(const SolveOptions& options, int ranks) {
 
 namespace halocline {
 
-void check(const SolveOptions& options, int ranks) { solver::make_case(options, ranks); }
+void check(const SolveOptions& options, int ranks) {
+  solver::make_case(options, ranks);
+  solver::check_place(options);
+}
 
 }  // namespace halocline

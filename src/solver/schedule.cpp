@@ -37,6 +37,8 @@ class Overlap final : public Schedule {
  private:
   static void sweep_with_progress(const Step& step, const Box& interior, Stream stream) {
     if (interior.empty()) return;
+    // A GPU sweeps by itself; the host looks after the messages until it has to wait for them.
+    if (!stream.is_host()) return sweep_timed(step, interior, stream);
     const Int3 extent = interior.extent();
     const int axis = extent.z > 1 ? 2 : extent.y > 1 ? 1 : 0;
     const std::int64_t cells_per_layer = interior.cells() / extent[axis];

@@ -14,14 +14,15 @@
 #include "files/temporary_file.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
-#include "report/format.hpp"
 #include "solver/alone.hpp"
 #include "solver/case.hpp"
-#include "solver/start.hpp"
+#include "solver/levels.hpp"
+#include "solver/place.hpp"
 #include "solver/time_loop.hpp"
 #include "solver/trace.hpp"
 #include "solver/verify.hpp"
 #include "stencil/measure.hpp"
+#include "transport/transport.hpp"
 
 namespace halocline {
 namespace {
@@ -40,28 +41,6 @@ Spread spread_over_ranks(const Communicator& communicator, double mine) {
   return {*std::min_element(all.begin(), all.end()),
           std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()),
           *std::max_element(all.begin(), all.end())};
-}
-
-std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
-
-/// Throws resource if two time levels do not fit the memory of this rank's node.
-void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid) {
-  const Int3 owned = grid.owned().extent();
-  double cells = 1;
-  for (int axis = 0; axis < grid.axes(); ++axis)
-    cells *= static_cast<double>(owned[axis] + 2 * the_case.halo_depth);
-  const double wanted =
-      2 * cells * static_cast<double>(the_case.element_bytes()) * communicator.node_size();
-  const machine::NodeMemory memory = machine::node_memory();
-  if (wanted <= static_cast<double>(memory.available_bytes)) return;
-  throw Error(
-      ErrorKind::resource,
-      fmt::format("{} cells in {} take {} for two time levels on this node, which has {} "
-                  "free of {}; use fewer cells, {}or more nodes",
-                  grid::text_of(grid.cells()), problem::name_of(the_case.precision),
-                  bytes_text(wanted), bytes_text(static_cast<double>(memory.available_bytes)),
-                  bytes_text(static_cast<double>(memory.total_bytes)),
-                  the_case.precision == problem::Precision::f64 ? "f32, " : ""));
 }
 
 enum class OutputKind { npy, png };
@@ -90,8 +69,10 @@ const solver::Schedule& choose_schedule(const std::string& wanted, const Exchang
   if (wanted != "auto") return solver::find_schedule(wanted);
   // Overlap pays where the host has to wait for others to send. Copies on the node use the same
   // memory as the sweep: nothing is gained by doing both at once.
-  const bool over_mpi = std::any_of(info.transports.begin(), info.transports.end(),
-                                    [](const auto& use) { return use.second == "mpi"; });
+  const bool over_mpi = std::any_of(
+      info.transports.begin(), info.transports.end(), [](const auto& use) {
+        return transport::find_transport(use.second).capabilities().host_driven;
+      });
   return solver::find_schedule(over_mpi ? "overlap" : "sequential");
 }
 
@@ -108,12 +89,14 @@ class SolveRun {
 
  private:
   void prepare();
+  void note_crowding();
   void loop();
   void measure();
   void verify_and_compare();
   void write();
   void say_what_ran();
-  const FieldStorage& answer() const { return (*levels_)[level_]; }
+  /// The result, as the host reads it.
+  const FieldStorage& answer() const { return *answer_; }
   double glups_of(double sweeps, double seconds) const;
 
   Communicator communicator_;
@@ -122,26 +105,27 @@ class SolveRun {
   Grid grid_;
   Clock::time_point begun_ = Clock::now();
   stencil::SweepOptions sweep_options_;
-  const stencil::Backend* backend_ = nullptr;
+  solver::Place place_;
   std::unique_ptr<stencil::Sweep> sweep_;
-  std::optional<std::array<FieldStorage, 2>> levels_;
+  std::optional<solver::Levels> levels_;
   std::optional<std::array<Exchange, 2>> exchanges_;
-  std::size_t level_ = 0;
+  std::optional<FieldStorage> answer_;
   Notes notes_;
   SolveResult result_;
 };
 
 void SolveRun::prepare() {
   check_outputs(communicator_, options_);
-  comm::together(communicator_, [&] { check_memory(communicator_, case_, grid_); });
+  place_ = solver::choose_place(communicator_, options_, notes_);
+  comm::together(communicator_,
+                 [&] { solver::check_memory(communicator_, case_, grid_, place_); });
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
       .simd = options_.simd};
-  backend_ = &stencil::find_backend(options_.backend == "auto" ? "cpu" : options_.backend);
   comm::together(communicator_, [&] {
-    sweep_ = backend_->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
-    levels_ = solver::make_levels(case_, grid_, case_.halo_depth);
+    sweep_ = place_.backend->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
+    levels_ = solver::make_levels(case_, grid_, case_.halo_depth, place_.memory);
   });
   const ExchangeOptions exchange{
       .neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
@@ -149,6 +133,11 @@ void SolveRun::prepare() {
   exchanges_.emplace(std::array{Exchange(communicator_, grid_, {(*levels_)[0]}, exchange),
                                 Exchange(communicator_, grid_, {(*levels_)[1]}, exchange)});
   solver::fill_levels(case_, grid_, *levels_, communicator_, sweep_options_.threads);
+  if (!place_.gpu) note_crowding();
+  for (const std::string& note : (*exchanges_)[0].info().notes) notes_.add(note);
+}
+
+void SolveRun::note_crowding() {
   const int cores = machine::node_cores(communicator_);
   const int wanted = communicator_.node_size() * sweep_options_.threads;
   if (wanted > cores)
@@ -156,7 +145,6 @@ void SolveRun::prepare() {
         fmt::format("{} ranks of {} thread(s) share {} core(s) of a node: the times say "
                     "little",
                     communicator_.node_size(), sweep_options_.threads, cores));
-  for (const std::string& note : (*exchanges_)[0].info().notes) notes_.add(note);
 }
 
 double SolveRun::glups_of(double sweeps, double seconds) const {
@@ -172,7 +160,8 @@ void SolveRun::loop() {
                               .levels = *levels_,
                               .exchanges = *exchanges_,
                               .sweep = *sweep_,
-                              .schedule = schedule});
+                              .schedule = schedule,
+                              .stream = place_.stream()});
   solver::Stopping stopping(communicator_, case_);
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
@@ -191,7 +180,7 @@ void SolveRun::loop() {
                           .seconds = seconds,
                           .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
   });
-  level_ = done.level;
+  answer_ = solver::seen_by_host((*levels_)[done.level], case_, grid_);
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
   result_.converged = stopping.converged();
@@ -251,9 +240,17 @@ void SolveRun::verify_and_compare() {
   std::optional<solver::AloneResult> reference, alone;
   comm::on_first_rank(communicator_, [&] {
     if (by_reference)
-      reference = solver::solve_alone(case_, result_.sweeps, stencil::find_backend("reference"),
-                                      {.threads = 1, .simd = "auto"});
-    if (by_backend) alone = solver::solve_alone(case_, result_.sweeps, *backend_, sweep_options_);
+      reference = solver::solve_alone(case_, result_.sweeps,
+                                      {.backend = stencil::find_backend("reference"),
+                                       .sweep = {.threads = 1, .simd = "auto"},
+                                       .memory = Memory::host,
+                                       .stream = Stream::host()});
+    if (by_backend)
+      alone = solver::solve_alone(case_, result_.sweeps,
+                                  {.backend = *place_.backend,
+                                   .sweep = sweep_options_,
+                                   .memory = place_.memory,
+                                   .stream = place_.stream()});
   });
   if (verifies)
     result_.verification = solver::compare(
@@ -265,7 +262,7 @@ void SolveRun::verify_and_compare() {
          .alone = by_reference ? (reference ? &*reference : nullptr) : (alone ? &*alone : nullptr),
          .against = by_reference
                         ? "the reference backend on one rank"
-                        : fmt::format("the {} backend on one rank alone", backend_->name())});
+                        : fmt::format("the {} backend on one rank alone", place_.backend->name())});
   if (options_.baseline == SolveOptions::Extra::yes) {
     const double mine = alone ? alone->loop_seconds : 0;
     const double seconds = comm::max_over_ranks(communicator_, mine);
@@ -293,7 +290,9 @@ void SolveRun::say_what_ran() {
   result_.periodic = case_.grid.periodic;
   result_.precision = problem::name_of(case_.precision);
   result_.norm = problem::name_of(case_.norm);
-  result_.backend = backend_->name();
+  result_.backend = place_.backend->name();
+  result_.memory = name_of(place_.memory);
+  result_.devices = solver::devices_of(communicator_, place_);
   result_.simd = sweep_->simd();
   result_.processor = machine::processor_name();
   result_.mpi = comm::library_version();

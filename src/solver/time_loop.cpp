@@ -11,14 +11,6 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-std::array<FieldStorage, 2> make_levels(const Case& the_case, const Grid& grid,
-                                        std::int64_t halo_width) {
-  const FieldOptions options{.name = "u", .halo = halo_width};
-  if (the_case.precision == problem::Precision::f32)
-    return {Field<float>(grid, options), Field<float>(grid, options)};
-  return {Field<double>(grid, options), Field<double>(grid, options)};
-}
-
 /// Owned cells, and `reach` layers of the halo where another subdomain lies.
 Box TimeLoop::region(std::int64_t reach) const {
   const Grid& grid = parts_.grid;
@@ -35,7 +27,6 @@ Box TimeLoop::region(std::int64_t reach) const {
 
 void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
   const Case& the_case = parts_.the_case;
-  double norm_sum = 0;
   const bool wants_norm = the_case.wants_norm(sweep);
   const bool needs_exchange = fresh_layers_ == 0;
   if (needs_exchange) fresh_layers_ = the_case.halo_depth;
@@ -49,17 +40,29 @@ void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
                                 .out = parts_.levels[1 - level_],
                                 .region = region(reach),
                                 .norm = wants_norm ? the_case.norm : problem::NormKind::none,
-                                .norm_sum = &norm_sum},
+                                .norm_sum = wants_norm ? norm_of(sweep).begin(parts_.stream)
+                                                       : nullptr},
                   .recorder = comm::recorder(parts_.communicator)};
   if (needs_exchange) {
-    parts_.schedule.run(step, Stream::host());
+    parts_.schedule.run(step, parts_.stream);
     ++exchanges_;
   } else {
-    sweep_timed(step, step.arguments.region, Stream::host());
+    sweep_timed(step, step.arguments.region, parts_.stream);
   }
   --fresh_layers_;
   level_ = 1 - level_;
-  if (wants_norm) stopping.offer(sweep, norm_sum);
+  // By now a sweep before this one on a GPU is done, if halos of its result have been exchanged.
+  if (unoffered_) offer_norm(*unoffered_, stopping);
+  if (!wants_norm) return;
+  norm_of(sweep).end(parts_.stream);
+  unoffered_ = sweep;
+  // On the host at once, so that the next sweep hides the reduction.
+  if (parts_.stream.is_host()) offer_norm(sweep, stopping);
+}
+
+void TimeLoop::offer_norm(std::int64_t sweep, Stopping& stopping) {
+  stopping.offer(sweep, norm_of(sweep).value());
+  unoffered_.reset();
 }
 
 LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
@@ -78,13 +81,15 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
     }
     step(sweep, stopping);
     if (sweep == 0) {
+      device::synchronize(parts_.stream);
       first_sweep_seconds = seconds_since(start);
       comm::recorder(parts_.communicator).reset_totals();
       start = Clock::now();
     }
     after_sweep(sweep);
   }
-  // `sweep` sweeps are done; the last norms are still on their way.
+  // `sweep` sweeps are done or queued; the last norms are still on their way.
+  if (unoffered_) offer_norm(*unoffered_, stopping);
   if (stopped || stopping.stops_at(sweep - 2)) {
     stopping.discard(sweep - 1);
     level_ = 1 - level_;  // one sweep too many: its input is the result
@@ -92,6 +97,7 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   } else {
     stopping.stops_at(sweep - 1);
   }
+  device::synchronize(parts_.stream);
   comm::barrier(parts_.communicator);
   return {sweep, level_, exchanges_, first_sweep_seconds, seconds_since(start)};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@ namespace halocline::device::cuda {
 namespace {
 
 constexpr unsigned no_flags = 0;
+
+std::atomic<bool> used{false};
 
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
@@ -154,6 +157,8 @@ void check(cudaError_t error, const char* call) {
                                              cudaGetErrorString(error)));
 }
 
+bool in_use() { return used; }
+
 Gpus find_gpus() {
   Gpus gpus;
   gpus.driver = driver_version();
@@ -177,6 +182,7 @@ void use(const Gpu& gpu) {
                             what));
   cudaError_t error = cudaSetDevice(gpu.ordinal);
   if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context
+  used = true;
   if (error == cudaSuccess) return;
   cudaGetLastError();
   if (error == cudaErrorMemoryAllocation)
@@ -199,6 +205,7 @@ GpuMemory gpu_memory() {
 }
 
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
+  used = true;
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   void* address = memory == Memory::pinned    ? allocate_pinned(size)
                   : memory == Memory::managed ? allocate_managed(size)

@@ -12,6 +12,9 @@
 
 namespace halocline::device::cuda {
 
+/// Whether this process has used a GPU through us; without, no memory is a GPU's.
+bool in_use();
+
 Gpus find_gpus();
 void use(const Gpu& gpu);
 GpuMemory gpu_memory();

@@ -33,8 +33,8 @@ struct Job {
 
 template <class Word>
 __device__ void copy_words(const Job& job, std::byte* slot, bool packs) {
-  Word values[words_per_thread];
-  Word* places[words_per_thread];
+  Word values[words_per_thread]{};
+  Word* places[words_per_thread]{};
 #pragma unroll
   for (unsigned k = 0; k < words_per_thread; ++k) {
     const unsigned word = k * block_threads + threadIdx.x;

@@ -1,0 +1,58 @@
+#include "solver/levels.hpp"
+
+#include "device/queue.hpp"
+#include "files/npy.hpp"
+#include "stencil/fill.hpp"
+
+namespace halocline::solver {
+namespace {
+
+bool host_uses(Memory memory) { return host_reads(memory) && memory != Memory::managed; }
+
+FieldStorage make_twin(const FieldStorage& field, const Case& the_case, const Grid& grid) {
+  return make_level(the_case, grid, field.shape().halo.lower[0], Memory::host);
+}
+
+/// Fields of one shape lie in the same way in their memory, padding included.
+void copy_all(const FieldStorage& to, const FieldStorage& from) {
+  device::copy(to.bytes(), from.bytes(), from.allocated_bytes(), Stream::host());
+}
+
+}  // namespace
+
+FieldStorage make_level(const Case& the_case, const Grid& grid, std::int64_t halo_width,
+                        Memory memory) {
+  const FieldOptions options{.name = "u", .halo = halo_width, .memory = memory};
+  if (the_case.precision == problem::Precision::f32) return Field<float>(grid, options);
+  return Field<double>(grid, options);
+}
+
+Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t halo_width,
+                   Memory memory) {
+  return {make_level(the_case, grid, halo_width, memory),
+          make_level(the_case, grid, halo_width, memory)};
+}
+
+void fill_levels(const Case& the_case, const Grid& grid, Levels& levels,
+                 const Communicator& communicator, int threads) {
+  const bool directly = host_uses(levels[0].shape().memory);
+  Levels filled = levels;
+  if (!directly) filled.fill(make_twin(levels[0], the_case, grid));
+  // Both levels, so that each page of either is first touched by the thread that sweeps it.
+  for (std::size_t level = 0; level < (directly ? 2 : 1); ++level)
+    stencil::fill_start(filled[level], *the_case.problem, the_case.setting, threads);
+  if (the_case.initial) files::read_npy(communicator, grid, filled[0], *the_case.initial);
+  for (std::size_t level = 0; level < (directly ? 2 : 1); ++level)
+    stencil::fill_boundary(filled[level], grid, *the_case.problem, the_case.setting);
+  if (directly) return;
+  for (const FieldStorage& level : levels) copy_all(level, filled[0]);
+}
+
+FieldStorage seen_by_host(const FieldStorage& field, const Case& the_case, const Grid& grid) {
+  if (host_uses(field.shape().memory)) return field;
+  FieldStorage twin = make_twin(field, the_case, grid);
+  copy_all(twin, field);
+  return twin;
+}
+
+}  // namespace halocline::solver

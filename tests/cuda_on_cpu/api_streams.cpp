@@ -1,0 +1,208 @@
+// Calls about streams, events and kernels.
+
+#include <chrono>
+#include <utility>
+
+#include "blocks.hpp"
+#include "cuda_on_cpu/threads.hpp"
+#include "runtime.hpp"
+
+using cuda_on_cpu::call;
+using cuda_on_cpu::Needs;
+using cuda_on_cpu::Order;
+using cuda_on_cpu::Runtime;
+using cuda_on_cpu::Stream;
+using cuda_on_cpu::StreamKind;
+
+namespace {
+
+/// The frame of a call on a stream: body(runtime, stream) returns an error code.
+template <class Body>
+cudaError_t call_on(cudaStream_t handle, Body&& body) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    Stream* const stream = runtime.stream(handle);
+    return stream ? body(runtime, *stream) : cudaErrorInvalidResourceHandle;
+  });
+}
+
+/// The frame of a call on an event: body(runtime, event) returns an error code.
+template <class Body>
+cudaError_t call_on(cudaEvent_t event, Body&& body) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    return runtime.events.count(event) ? body(runtime, *event) : cudaErrorInvalidResourceHandle;
+  });
+}
+
+bool can_be_launched(const cudaLaunchConfig_t& config) {
+  const dim3 grid = config.gridDim, block = config.blockDim;
+  const auto within = [](unsigned size, unsigned most) { return size >= 1 && size <= most; };
+  return within(grid.x, 0x7fffffff) && within(grid.y, 65535) && within(grid.z, 65535) &&
+         within(block.x, 1024) && within(block.y, 1024) && within(block.z, 64) &&
+         block.x * block.y * block.z <= 1024;
+}
+
+}  // namespace
+
+cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
+  return call_on(config.stream, [&](Runtime& runtime, Stream& stream) {
+    if (!can_be_launched(config)) return cudaErrorInvalidConfiguration;
+    if (config.dynamicSmemBytes != 0 || config.numAttrs != 0) return cudaErrorNotSupported;
+    if (stream.device != current_device()) return cudaErrorInvalidResourceHandle;
+    Kernel kernel{config.gridDim, config.blockDim, std::move(body), {}};
+    if (runtime.settings.order == Order::random) kernel.shuffle_seed = runtime.queue.draw();
+    const auto work = runtime.queue.add(stream, [&runtime, device = stream.device, kernel] {
+      runtime.memory.open(device);
+      run(kernel);
+    });
+    if (runtime.settings.launch_blocking) runtime.queue.wait(work);
+    return cudaSuccess;
+  });
+}
+
+extern "C" {
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+
+// Priorities are hints; no order of work may depend on them.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!stream || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
+    const auto kind =
+        flags == cudaStreamNonBlocking ? StreamKind::non_blocking : StreamKind::blocking;
+    *stream = new CUstream_st{{cuda_on_cpu::current_device(), kind, nullptr}};
+    runtime.streams.insert(*stream);
+    return cudaSuccess;
+  });
+}
+
+// What is queued on it is still done.
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!runtime.streams.erase(stream)) return cudaErrorInvalidResourceHandle;
+    delete stream;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  return call_on(handle, [](Runtime& runtime, Stream& stream) {
+    runtime.queue.finish(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  return call_on(handle, [](Runtime& runtime, Stream& stream) {
+    // As for finish(); but a marker at each call would never let a loop of queries end.
+    const bool idle = !stream.last || stream.last->done;
+    if (stream.kind == StreamKind::legacy && idle) runtime.queue.add(stream, nullptr);
+    return runtime.queue.nudge(stream.last) ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned flags) {
+  return call_on(handle, [&](Runtime& runtime, Stream& stream) {
+    if (!runtime.events.count(event)) return cudaErrorInvalidResourceHandle;
+    if (flags != cudaEventWaitDefault) return cudaErrorInvalidValue;
+    if (event->recorded) runtime.queue.add(stream, nullptr, event->recorded);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t fn, void* userData) {
+  return call_on(handle, [&](Runtime& runtime, Stream& stream) {
+    if (!fn) return cudaErrorInvalidValue;
+    runtime.queue.add(stream, [fn, userData] { cuda_on_cpu::call_host(fn, userData); });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!event || flags > 7) return cudaErrorInvalidValue;
+    *event = new CUevent_st{cuda_on_cpu::current_device(), !(flags & cudaEventDisableTiming)};
+    runtime.events.insert(*event);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!runtime.events.erase(event)) return cudaErrorInvalidResourceHandle;
+    delete event;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  return call_on(handle, [&](Runtime& runtime, Stream& stream) {
+    if (!runtime.events.count(event)) return cudaErrorInvalidResourceHandle;
+    if (event->device != stream.device) return cudaErrorInvalidResourceHandle;
+    event->recorded = runtime.queue.add(stream, nullptr);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  return call_on(handle, [](Runtime& runtime, const CUevent_st& event) {
+    return runtime.queue.nudge(event.recorded) ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  return call_on(handle, [](Runtime& runtime, const CUevent_st& event) {
+    runtime.queue.wait(event.recorded);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  return call_on(start, [&](Runtime& runtime, const CUevent_st& first) {
+    if (!ms) return cudaErrorInvalidValue;
+    if (!runtime.events.count(end)) return cudaErrorInvalidResourceHandle;
+    if (!first.timed || !end->timed || !first.recorded || !end->recorded) {
+      return cudaErrorInvalidResourceHandle;
+    }
+    if (!first.recorded->done || !end->recorded->done) return cudaErrorNotReady;
+    *ms =
+        std::chrono::duration<float, std::milli>(end->recorded->end - first.recorded->end).count();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaFuncSetAttribute(const void* func, cudaFuncAttribute, int) {
+  return cuda_on_cpu::remember(func ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attr, const void* func) {
+  return call(Needs::context, [&](Runtime&) {
+    if (!func) return cudaErrorInvalidDeviceFunction;
+    if (!attr) return cudaErrorInvalidValue;
+    *attr = {};
+    attr->maxThreadsPerBlock = 1024;
+    attr->numRegs = 32;
+    attr->ptxVersion = attr->binaryVersion = 90;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* func,
+                                                          int blockSize, std::size_t) {
+  return call(Needs::context, [&](Runtime&) {
+    if (!func) return cudaErrorInvalidDeviceFunction;
+    if (!numBlocks || blockSize < 1) return cudaErrorInvalidValue;
+    *numBlocks = blockSize > 1024 ? 0 : blockSize < 64 ? 32 : 2048 / blockSize;
+    return cudaSuccess;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,384 @@
+// A thread runs on a fiber until it must wait for others; only then another goes on. A fiber whose
+// thread has ended starts the next one, so that kernels without meetings never change stacks.
+
+#include "blocks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cuda_on_cpu/threads.hpp"
+#include "fibers.hpp"
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace cuda_on_cpu {
+namespace {
+
+// What a shuffle returns that asks for a lane outside its mask.
+constexpr std::uint64_t kPoison = 0xa5a5a5a5a5a5a5a5u;
+
+constexpr const char* name(LaneOp op) {
+  constexpr const char* names[] = {"__syncwarp",       "__shfl_sync",     "__shfl_up_sync",
+                                   "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync",
+                                   "__any_sync",       "__all_sync"};
+  return names[static_cast<int>(op)];
+}
+constexpr const char* name(BlockOp op) {
+  constexpr const char* names[] = {"__syncthreads", "__syncthreads_or", "__syncthreads_and",
+                                   "__syncthreads_count"};
+  return names[static_cast<int>(op)];
+}
+
+std::string text(std::source_location where) {
+  return std::string(where.file_name()) + ":" + std::to_string(where.line());
+}
+std::string text(uint3 at) {
+  return "(" + std::to_string(at.x) + "," + std::to_string(at.y) + "," + std::to_string(at.z) + ")";
+}
+std::string text_of_mask(unsigned mask) {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "0x%08x", mask);
+  return digits;
+}
+
+enum class State : std::uint8_t { unstarted, able, in_warp, in_block, ended };
+
+struct Thread {
+  uint3 index{};
+  State state = State::unstarted;
+  Fiber* fiber = nullptr;
+  LaneVisit visit{};
+  BlockOp block_op{};
+  bool predicate = false;
+  std::source_location where{};
+  std::uint64_t result = 0;
+};
+
+/// Lanes that wait for each other.
+struct WarpMeeting {
+  LaneOp op;
+  unsigned mask, arrived;
+};
+
+class Blocks {
+ public:
+  void run(const Kernel& kernel);
+  std::uint64_t meet_lanes(const LaneVisit& visit, std::source_location where);
+  int meet_block(BlockOp op, bool predicate, std::source_location where);
+  void step_aside();
+  int lane() const { return self_ % warpSize; }
+
+ private:
+  void prepare(const Kernel& kernel);
+  void begin_block();
+  bool can_start_thread();
+  void start_thread();
+  void live();
+  Fiber& next_fiber();
+  Fiber& idle_fiber();
+  void resume_after(Fiber& next);
+  void give_way();
+  void enter(Fiber& next);
+  void make_able(int thread);
+  void conclude(const WarpMeeting& meeting);
+  void conclude_block(BlockOp op);
+  [[noreturn]] void report_deadlock() const;
+  std::string describe(const Thread& thread, int number) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const Kernel* kernel_ = nullptr;
+  std::vector<Thread> threads_;                     // of the running block
+  std::vector<std::vector<WarpMeeting>> meetings_;  // per warp
+  std::vector<int> start_order_;
+  std::deque<int> able_;  // can go on, in this order
+  std::size_t started_ = 0, ended_ = 0, in_block_ = 0;
+  int self_ = 0;  // the running thread
+  std::uint64_t next_block_ = 0, blocks_ = 0, block_step_ = 1, block_shift_ = 0;
+
+  Fiber* host_ = nullptr;
+  Fiber* current_ = nullptr;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+};
+
+// Kept until the program ends, like the stacks.
+Blocks& blocks() {
+  static Blocks* const the = new Blocks;
+  return *the;
+}
+
+void Blocks::run(const Kernel& kernel) {
+  prepare(kernel);
+  begin_block();
+  Fiber host;
+  host_ = current_ = &host;
+  give_way();
+}
+
+void Blocks::prepare(const Kernel& kernel) {
+  kernel_ = &kernel;
+  gridDim = kernel.grid;
+  blockDim = kernel.block;
+  const dim3 block = kernel.block;
+  threads_.assign(std::size_t{block.x} * block.y * block.z, {});
+  for (std::size_t t = 0; t < threads_.size(); ++t) {
+    const auto number = static_cast<unsigned>(t);
+    threads_[t].index = {number % block.x, number / block.x % block.y, number / block.x / block.y};
+  }
+  meetings_.assign((threads_.size() + warpSize - 1) / warpSize, {});
+  start_order_.resize(threads_.size());
+  std::iota(start_order_.begin(), start_order_.end(), 0);
+  blocks_ = std::uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
+  next_block_ = 0;
+  block_step_ = 1;
+  block_shift_ = 0;
+  if (!kernel.shuffle_seed) return;
+  std::mt19937_64 random(*kernel.shuffle_seed);
+  std::shuffle(start_order_.begin(), start_order_.end(), random);
+  block_shift_ = random() % blocks_;
+  // A step without a common factor visits every block once; small ones keep the product in 64 bits.
+  block_step_ = 1 + random() % 65536;
+  while (std::gcd(block_step_, blocks_) != 1) ++block_step_;
+}
+
+void Blocks::begin_block() {
+  const std::uint64_t number = (next_block_ * block_step_ + block_shift_) % blocks_;
+  ++next_block_;
+  const dim3 grid = kernel_->grid;
+  blockIdx = {static_cast<unsigned>(number % grid.x),
+              static_cast<unsigned>(number / grid.x % grid.y),
+              static_cast<unsigned>(number / grid.x / grid.y)};
+  for (Thread& thread : threads_) thread.state = State::unstarted;
+  started_ = ended_ = in_block_ = 0;
+}
+
+// Goes on to the next block when this one has ended.
+bool Blocks::can_start_thread() {
+  if (ended_ == threads_.size() && next_block_ < blocks_) begin_block();
+  return started_ < threads_.size();
+}
+
+void Blocks::start_thread() {
+  self_ = start_order_[started_++];
+  Thread& thread = threads_[static_cast<std::size_t>(self_)];
+  thread.state = State::able;
+  thread.fiber = current_;
+  threadIdx = thread.index;
+  kernel_->body();
+  thread.state = State::ended;
+  ++ended_;
+}
+
+// A fiber's life: it is entered only when there is a thread to start.
+void Blocks::live() {
+  for (;;) {
+    do {
+      start_thread();
+    } while (able_.empty() && can_start_thread());
+    idle_.push_back(current_);
+    give_way();
+  }
+}
+
+Fiber& Blocks::next_fiber() {
+  if (!able_.empty()) {
+    const int next = able_.front();
+    able_.pop_front();
+    return *threads_[static_cast<std::size_t>(next)].fiber;
+  }
+  if (can_start_thread()) return idle_fiber();
+  if (ended_ < threads_.size()) report_deadlock();
+  return *host_;
+}
+
+Fiber& Blocks::idle_fiber() {
+  if (idle_.empty()) {
+    return *fibers_.emplace_back(std::make_unique<Fiber>([] { blocks().live(); }));
+  }
+  Fiber* const fiber = idle_.back();
+  idle_.pop_back();
+  return *fiber;
+}
+
+void Blocks::give_way() { enter(next_fiber()); }
+
+void Blocks::enter(Fiber& next) {
+  Fiber& mine = *current_;
+  if (&next == &mine) return;
+  current_ = &next;
+  hand_over(mine, next);
+}
+
+// Goes on in `next`; returns when this thread's turn has come again.
+void Blocks::resume_after(Fiber& next) {
+  const int self = self_;
+  enter(next);
+  self_ = self;
+  threadIdx = threads_[static_cast<std::size_t>(self)].index;
+}
+
+void Blocks::make_able(int thread) {
+  threads_[static_cast<std::size_t>(thread)].state = State::able;
+  if (thread != self_) able_.push_back(thread);
+}
+
+void Blocks::step_aside() {
+  able_.push_back(self_);
+  // Threads that have not begun come first: one of them may be waited for.
+  resume_after(started_ < threads_.size() ? idle_fiber() : next_fiber());
+}
+
+std::uint64_t Blocks::meet_lanes(const LaneVisit& visit, std::source_location where) {
+  Thread& me = threads_[static_cast<std::size_t>(self_)];
+  const unsigned bit = 1u << lane();
+  me.visit = visit;
+  me.where = where;
+  if (!(visit.mask & bit)) fail(describe(me, self_) + " without naming itself in the mask");
+  auto& open = meetings_[static_cast<std::size_t>(self_ / warpSize)];
+  auto meeting = std::find_if(open.begin(), open.end(),
+                              [&](const WarpMeeting& m) { return m.mask == visit.mask; });
+  if (meeting == open.end()) meeting = open.insert(open.end(), {visit.op, visit.mask, 0});
+  if (meeting->op != visit.op) {
+    fail(describe(me, self_) + ", but others of that mask in " + name(meeting->op));
+  }
+  meeting->arrived |= bit;
+  if (meeting->arrived == meeting->mask) {
+    const WarpMeeting complete = *meeting;
+    open.erase(meeting);
+    conclude(complete);
+  } else {
+    me.state = State::in_warp;
+    resume_after(next_fiber());
+  }
+  return me.result;
+}
+
+void Blocks::conclude(const WarpMeeting& meeting) {
+  const int first = self_ - lane();
+  const auto at = [&](int lane) -> Thread& {
+    return threads_[static_cast<std::size_t>(first + lane)];
+  };
+  const bool shuffles = meeting.op >= LaneOp::shfl && meeting.op <= LaneOp::shfl_xor;
+  unsigned ballot = 0;
+  for (unsigned rest = meeting.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    if (at(lane).visit.value) ballot |= 1u << lane;
+  }
+  for (unsigned rest = meeting.mask; rest; rest &= rest - 1) {
+    Thread& thread = at(std::countr_zero(rest));
+    const int source = thread.visit.source;
+    if (!shuffles) {
+      thread.result = ballot;
+    } else {
+      thread.result = meeting.mask >> source & 1u ? at(source).visit.value : kPoison;
+    }
+    make_able(first + std::countr_zero(rest));
+  }
+}
+
+int Blocks::meet_block(BlockOp op, bool predicate, std::source_location where) {
+  Thread& me = threads_[static_cast<std::size_t>(self_)];
+  me.block_op = op;
+  me.predicate = predicate;
+  me.where = where;
+  if (++in_block_ == threads_.size()) {
+    conclude_block(op);
+  } else {
+    me.state = State::in_block;
+    resume_after(next_fiber());
+  }
+  return static_cast<int>(me.result);
+}
+
+// CUDA allows a barrier in a branch only if the whole block takes the same one.
+void Blocks::conclude_block(BlockOp op) {
+  const Thread& me = threads_[static_cast<std::size_t>(self_)];
+  std::size_t count = 0;
+  for (const Thread& thread : threads_) {
+    count += thread.predicate ? 1 : 0;
+    if (thread.where.line() != me.where.line() || thread.where.column() != me.where.column() ||
+        std::string_view(thread.where.file_name()) != me.where.file_name()) {
+      fail("threads of a block meet at different barriers: " + text(thread.where) + " and " +
+           text(me.where));
+    }
+  }
+  std::uint64_t result = count;
+  if (op == BlockOp::sync_or) result = count > 0;
+  if (op == BlockOp::sync_and) result = count == threads_.size();
+  in_block_ = 0;
+  for (std::size_t t = 0; t < threads_.size(); ++t) {
+    threads_[t].result = result;
+    make_able(static_cast<int>(t));
+  }
+}
+
+std::string Blocks::describe(const Thread& thread, int number) const {
+  std::string is = "thread " + std::to_string(number) + " " + text(thread.index);
+  if (thread.state == State::ended) return is + " has ended";
+  if (thread.state == State::in_block) {
+    return is + " is in " + name(thread.block_op) + " at " + text(thread.where);
+  }
+  is += std::string(" is in ") + name(thread.visit.op) + " at " + text(thread.where) + " of mask " +
+        text_of_mask(thread.visit.mask);
+  if (thread.state != State::in_warp) return is;
+  unsigned missing = thread.visit.mask;
+  const auto& open = meetings_[static_cast<std::size_t>(number / warpSize)];
+  for (const WarpMeeting& meeting : open) {
+    if (meeting.mask == thread.visit.mask) missing &= ~meeting.arrived;
+  }
+  return is + ", where these lanes are missing: " + text_of_mask(missing);
+}
+
+// Neighbours that do the same are told of once.
+void Blocks::report_deadlock() const {
+  std::string what = "deadlock found: no thread of the block can go on";
+  std::string last;
+  for (std::size_t t = 0; t < threads_.size(); ++t) {
+    const int number = static_cast<int>(t);
+    const std::string is = describe(threads_[t], number);
+    std::string deed = is.substr(is.find(") ") + 2);
+    if (deed != last) what += "\n  from " + is;
+    last = std::move(deed);
+  }
+  if (threads_.size() % warpSize) {
+    what += "\n  the last warp has only " + std::to_string(threads_.size() % warpSize) + " lanes";
+  }
+  fail(what);
+}
+
+void Blocks::fail(const std::string& what) const {
+  fatal((what + "\n  in block " + text(blockIdx) + " of a grid of " + text(uint3(gridDim)) +
+         " blocks of " + text(uint3(blockDim)) + " threads")
+            .c_str());
+}
+
+}  // namespace
+
+void run(const Kernel& kernel) { blocks().run(kernel); }
+
+std::uint64_t meet_lanes(const LaneVisit& visit, std::source_location where) {
+  return blocks().meet_lanes(visit, where);
+}
+int meet_block(BlockOp op, bool predicate, std::source_location where) {
+  return blocks().meet_block(op, predicate, where);
+}
+void step_aside() { blocks().step_aside(); }
+int lane() { return blocks().lane(); }
+
+void fatal(const char* text) {
+  std::fprintf(stderr, "cuda_on_cpu: %s\n", text);
+  std::fflush(stderr);
+  std::abort();
+}
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,60 @@
+#pragma once
+// The memory that CUDA hands out or knows of, each piece mapped for itself.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+namespace cuda_on_cpu {
+
+enum class Kind { device, managed, pinned, registered };
+
+struct Block {
+  std::byte* begin;
+  std::size_t bytes;
+  Kind kind;
+  int device;
+  std::byte* mapping;        // null if it is the caller's
+  std::size_t mapped_bytes;  // without the guard
+  bool free_is_queued = false;
+};
+
+class Memory {
+ public:
+  Memory(std::size_t bytes_per_device, bool host_readable);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  /// Returns memory full of 0xA5, a multiple of 256 bytes long, that ends where nothing can be
+  /// touched; null when there is none left.
+  std::byte* allocate(Kind kind, int device, std::size_t bytes);
+  /// Ends the program if bytes around the block were written.
+  void release(std::byte* begin);
+
+  /// Takes note of the caller's memory; false if part of it is known already.
+  bool add(std::byte* begin, std::size_t bytes, int device);
+  void forget(std::byte* begin);
+
+  /// Returns the block that has this byte, or null.
+  Block* find(const void* address);
+  std::size_t free_bytes(int device) const;
+
+  // Device memory can be touched only between open() and close(), which must not be left out
+  // before the caller's code goes on.
+  void open(int device);
+  void open_all();
+  void close();
+
+ private:
+  void protect(int device, int protection);
+  void unmap(const Block& block);
+
+  std::size_t bytes_per_device_;
+  bool host_readable_;
+  std::map<std::uintptr_t, Block> blocks_;
+  std::map<int, std::size_t> used_;
+  std::map<int, bool> open_;
+};
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,70 @@
+#pragma once
+// Work that was queued on streams and is done later, in an order that its dependencies allow.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "settings.hpp"
+
+namespace cuda_on_cpu {
+
+using Clock = std::chrono::steady_clock;
+
+/// One kernel, copy, event, … and what must be done before it.
+struct Work {
+  std::uint64_t number = 0;  // in the order of the calls, so what it waits for has smaller ones
+  int device = 0;
+  bool blocking = false;  // on the legacy stream or one that synchronises with it
+  std::function<void()> run;
+  std::vector<std::shared_ptr<Work>> after;
+  bool done = false;
+  Clock::time_point end;
+};
+using WorkPtr = std::shared_ptr<Work>;
+
+enum class StreamKind { legacy, blocking, non_blocking };
+
+struct Stream {
+  int device;
+  StreamKind kind;
+  WorkPtr last;  // null if there was none
+};
+
+class Queue {
+ public:
+  Queue(Order order, std::uint64_t seed) : order_(order), random_(seed) {}
+
+  /// Adds work to a stream, behind `also` too. With Order::eager it is done on return.
+  WorkPtr add(Stream& stream, std::function<void()> run, const WorkPtr& also = nullptr);
+
+  /// Returns when it is done; null is.
+  void wait(const WorkPtr& work);
+  /// Waits for a stream; for the legacy one, also for what a kernel on it would wait for.
+  void finish(Stream& stream);
+  /// Waits for what was queued on a device.
+  void drain(int device);
+  /// Does one thing that is due before this work can be done; true if all is done then.
+  bool nudge(const WorkPtr& work);
+  /// With Order::random, does some work or none, as it would go on behind the host's back.
+  void drift();
+  /// What differs from kernel to kernel when the order is random.
+  std::uint64_t draw() { return random_(); }
+
+ private:
+  void perform(const WorkPtr& work);
+  WorkPtr oldest_ready_before(const WorkPtr& work) const;
+  WorkPtr any_ready();
+
+  Order order_;
+  std::mt19937_64 random_;
+  std::uint64_t count_ = 0;
+  std::map<std::uint64_t, WorkPtr> pending_;
+  std::map<int, WorkPtr> last_legacy_;  // by device
+};
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,124 @@
+#include "runtime.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "cuda_on_cpu/control.hpp"
+#include "cuda_on_cpu/threads.hpp"
+
+namespace cuda_on_cpu {
+namespace {
+
+std::recursive_mutex& mutex() {
+  static auto* const the = new std::recursive_mutex;
+  return *the;
+}
+
+std::unique_ptr<Runtime>& holder() {
+  static auto* const the = new std::unique_ptr<Runtime>;
+  return *the;
+}
+
+thread_local int device_of_thread = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+bool in_host_function = false;
+
+cudaError_t begin(Needs needs) {
+  if (in_host_function) return cudaErrorNotPermitted;
+  if (needs == Needs::nothing) return cudaSuccess;
+  const cudaError_t status = runtime().devices.status();
+  if (status != cudaSuccess || needs == Needs::device) return status;
+  return runtime().devices.use(device_of_thread);
+}
+
+}  // namespace
+
+Runtime::Runtime()
+    : settings(read_settings()),
+      devices(settings),
+      memory(settings.memory_bytes, settings.host_readable),
+      queue(settings.order, settings.seed) {
+  for (int d = 0; d < devices.count(); ++d) {
+    legacy.push_back({d, StreamKind::legacy, nullptr});
+    per_thread.push_back({d, StreamKind::blocking, nullptr});
+  }
+}
+
+Runtime::~Runtime() {
+  for (const cudaStream_t stream : streams) delete stream;
+  for (const cudaEvent_t event : events) delete event;
+}
+
+Stream& Runtime::legacy_stream() { return legacy[static_cast<std::size_t>(device_of_thread)]; }
+
+Stream* Runtime::stream(cudaStream_t handle) {
+  if (!handle || handle == cudaStreamLegacy) return &legacy_stream();
+  if (handle == cudaStreamPerThread) return &per_thread[static_cast<std::size_t>(device_of_thread)];
+  return streams.count(handle) ? handle : nullptr;
+}
+
+Runtime& runtime() {
+  if (!holder()) holder() = std::make_unique<Runtime>();
+  return *holder();
+}
+
+Call::Call(Needs needs) : lock_(mutex()), error_(begin(needs)) {
+  if (error_ == cudaSuccess) runtime().queue.drift();
+}
+
+Call::~Call() {
+  if (!in_host_function) runtime().memory.close();
+}
+
+int current_device() { return device_of_thread; }
+void set_current_device(int device) { device_of_thread = device; }
+
+void call_host(cudaHostFn_t function, void* data) {
+  runtime().memory.close();
+  in_host_function = true;
+  function(data);
+  in_host_function = false;
+}
+
+cudaError_t remember(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+void restart() {
+  const std::lock_guard lock(mutex());
+  holder().reset();
+  device_of_thread = 0;
+  last_error = cudaSuccess;
+}
+
+}  // namespace cuda_on_cpu
+
+extern "C" {
+
+cudaError_t cudaGetLastError() { return std::exchange(cuda_on_cpu::last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return cuda_on_cpu::last_error; }
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+#define CUDA_ON_CPU_NAME(name, value, text) \
+  case name:                                \
+    return #name;
+    CUDA_ON_CPU_ERRORS(CUDA_ON_CPU_NAME)
+#undef CUDA_ON_CPU_NAME
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+#define CUDA_ON_CPU_TEXT(name, value, text) \
+  case name:                                \
+    return text;
+    CUDA_ON_CPU_ERRORS(CUDA_ON_CPU_TEXT)
+#undef CUDA_ON_CPU_TEXT
+  }
+  return "unrecognized error code";
+}
+
+}  // extern "C"

@@ -1,0 +1,75 @@
+#pragma once
+// The state behind the runtime's calls, and the frame of each of them.
+
+#include <mutex>
+#include <set>
+
+#include "cuda_runtime_api.h"
+#include "devices.hpp"
+#include "memory.hpp"
+#include "queue.hpp"
+#include "settings.hpp"
+
+struct CUstream_st : cuda_on_cpu::Stream {};
+struct CUevent_st {
+  int device;
+  bool timed;
+  cuda_on_cpu::WorkPtr recorded = nullptr;  // null until it is
+};
+
+namespace cuda_on_cpu {
+
+struct Runtime {
+  Runtime();
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  Settings settings;
+  Devices devices;
+  Memory memory;
+  Queue queue;
+  std::set<cudaStream_t> streams;
+  std::set<cudaEvent_t> events;
+  std::vector<Stream> legacy, per_thread;  // by device
+
+  /// Returns the stream of a handle, null if there is none such.
+  Stream* stream(cudaStream_t handle);
+  Stream& legacy_stream();
+};
+
+/// The state, made at first use. Kept until the program ends, for the calls of static destructors.
+Runtime& runtime();
+
+/// What a call must have before it can work.
+enum class Needs { nothing, device, context };
+
+/// Begins a call, which ends with its destruction.
+class Call {
+ public:
+  explicit Call(Needs needs);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  cudaError_t error() const { return error_; }
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+  cudaError_t error_;
+};
+
+int current_device();
+void set_current_device(int device);
+/// Runs a host function: device memory is closed, calls of the runtime are refused.
+void call_host(cudaHostFn_t function, void* data);
+/// Returns the error, having kept it for cudaGetLastError.
+cudaError_t remember(cudaError_t error);
+
+/// The frame of a call: work(runtime) returns an error code.
+template <class Body>
+cudaError_t call(Needs needs, Body&& body) {
+  const Call frame(needs);
+  return remember(frame.error() != cudaSuccess ? frame.error() : body(runtime()));
+}
+
+}  // namespace cuda_on_cpu
