@@ -3,8 +3,9 @@
 #include <cmath>
 
 #include "base/recorder.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
 #include "solver/levels.hpp"
-#include "solver/norm_slot.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -43,9 +44,51 @@ void wrap_faces(const FieldStorage& field, const Case& the_case, Stream stream) 
   }
 }
 
-double norm_of(const Case& the_case, double sum) {
-  return the_case.norm == problem::NormKind::l2 ? std::sqrt(sum) : sum;
-}
+/// Where sweeps leave their norms: on the host, or on a GPU, which is not asked before the end.
+class NormList {
+ public:
+  NormList(const Case& the_case, std::int64_t sweeps, bool on_gpu) : case_(the_case) {
+    for (std::int64_t sweep = 0; sweep < sweeps; ++sweep)
+      if (the_case.wants_norm(sweep)) norms_.emplace_back(sweep, 0);
+    if (!on_gpu) return;
+    const auto count = static_cast<std::int64_t>(norms_.size());
+    on_gpu_ = device::allocate(Memory::device, (count + 1) * std::int64_t{sizeof(double)});
+  }
+
+  /// For the next sweep that has a norm.
+  void begin(stencil::SweepArguments& arguments) {
+    if (on_gpu_ == nullptr) {
+      arguments.norm_sum = &norms_[next_].second;
+    } else {
+      auto* const values = static_cast<double*>(on_gpu_.get());
+      arguments.norm_sum = values;
+      arguments.verdict.norm = values + 1 + next_;
+    }
+    ++next_;
+  }
+
+  /// When all sweeps are done.
+  std::vector<std::pair<std::int64_t, double>> history() {
+    std::vector<double> values(norms_.size() + 1);
+    if (on_gpu_ != nullptr)
+      device::copy(values.data(), on_gpu_.get(),
+                   static_cast<std::int64_t>(values.size() * sizeof(double)), Stream::host());
+    for (std::size_t i = 0; i < norms_.size(); ++i) {
+      double& norm = norms_[i].second;
+      if (on_gpu_ != nullptr)
+        norm = values[i + 1];
+      else if (case_.norm == problem::NormKind::l2)
+        norm = std::sqrt(norm);
+    }
+    return std::move(norms_);
+  }
+
+ private:
+  const Case& case_;
+  std::vector<std::pair<std::int64_t, double>> norms_;  // on the host, sums until the end
+  std::shared_ptr<void> on_gpu_;                        // a sum, then the norms
+  std::size_t next_ = 0;
+};
 
 }  // namespace
 
@@ -58,42 +101,31 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
   const auto sweep = options.backend.make(*the_case.problem, the_case.setting, the_case.precision,
                                           options.sweep);
   const Stream stream = options.stream;
-  std::array<NormSlot, 2> norms{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())};
+  NormList norms(the_case, sweeps, !stream.is_host());
 
   AloneResult result{levels[0], {}, 0, 0};
   std::size_t level = 0;
-  // A GPU's norm is looked at one sweep late, so that it need not stand still for it.
-  std::int64_t unread = -1;
-  const auto read_norm = [&] {
-    if (unread >= 0)
-      result.norm_history.emplace_back(
-          unread, norm_of(the_case, norms[static_cast<std::size_t>(unread % 2)].value()));
-    unread = -1;
-  };
   auto start = Clock::now();
   for (std::int64_t s = 0; s < sweeps; ++s) {
-    const bool wants_norm = the_case.wants_norm(s);
-    NormSlot& norm = norms[static_cast<std::size_t>(s % 2)];
     wrap_faces(levels[level], the_case, stream);
-    sweep->run({.in = levels[level],
-                .out = levels[1 - level],
-                .region = grid.owned(),
-                .norm = wants_norm ? the_case.norm : problem::NormKind::none,
-                .norm_sum = wants_norm ? norm.begin(stream) : nullptr},
-               stream);
-    if (wants_norm) norm.end(stream);
-    read_norm();
-    if (wants_norm) unread = s;
+    const bool wants_norm = the_case.wants_norm(s);
+    stencil::SweepArguments arguments{
+        .in = levels[level],
+        .out = levels[1 - level],
+        .region = grid.owned(),
+        .norm = wants_norm ? the_case.norm : problem::NormKind::none};
+    if (wants_norm) norms.begin(arguments);
+    sweep->run(arguments, stream);
     level = 1 - level;
     if (s > 0) continue;
     device::synchronize(stream);
     result.first_sweep_seconds = std::chrono::duration<double>(Clock::now() - start).count();
     start = Clock::now();
   }
-  read_norm();
   device::synchronize(stream);
   if (sweeps > 1)
     result.loop_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  result.norm_history = norms.history();
   result.field = seen_by_host(levels[level], the_case, grid);
   return result;
 }

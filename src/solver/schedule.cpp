@@ -18,7 +18,7 @@ class Sequential final : public Schedule {
   std::string_view name() const override { return "sequential"; }
   void run(const Step& step, Stream stream) const override {
     step.exchange.run(stream);
-    sweep_timed(step, step.arguments.region, stream);
+    sweep_timed(step, step.arguments.region, Part::last, stream);
   }
 };
 
@@ -29,16 +29,19 @@ class Overlap final : public Schedule {
   void run(const Step& step, Stream stream) const override {
     step.exchange.start(stream);
     const Box interior = intersect(step.grid.interior(), step.arguments.region);
-    sweep_with_progress(step, interior, stream);
+    const std::vector<Box> rim = subtract(step.arguments.region, interior);
+    sweep_with_progress(step, interior, rim.empty() ? Part::last : Part::first, stream);
     step.exchange.finish(stream);
-    for (const Box& box : subtract(step.arguments.region, interior)) sweep_timed(step, box, stream);
+    for (const Box& box : rim)
+      sweep_timed(step, box, &box == &rim.back() ? Part::last : Part::first, stream);
   }
 
  private:
-  static void sweep_with_progress(const Step& step, const Box& interior, Stream stream) {
+  static void sweep_with_progress(const Step& step, const Box& interior, Part part,
+                                  Stream stream) {
     if (interior.empty()) return;
     // A GPU sweeps by itself; the host looks after the messages until it has to wait for them.
-    if (!stream.is_host()) return sweep_timed(step, interior, stream);
+    if (!stream.is_host()) return sweep_timed(step, interior, part, stream);
     const Int3 extent = interior.extent();
     const int axis = extent.z > 1 ? 2 : extent.y > 1 ? 1 : 0;
     const std::int64_t cells_per_layer = interior.cells() / extent[axis];
@@ -47,7 +50,8 @@ class Overlap final : public Schedule {
       Box slab = interior;
       slab.lower[axis] = at;
       slab.upper[axis] = std::min(at + layers, interior.upper[axis]);
-      sweep_timed(step, slab, stream);
+      sweep_timed(step, slab, slab.upper[axis] == interior.upper[axis] ? part : Part::first,
+                  stream);
       step.exchange.progress();
     }
   }
@@ -55,10 +59,11 @@ class Overlap final : public Schedule {
 
 }  // namespace
 
-void sweep_timed(const Step& step, const Box& region, Stream stream) {
+void sweep_timed(const Step& step, const Box& region, Part part, Stream stream) {
   const Span span(step.recorder, Phase::compute, "sweep");
   stencil::SweepArguments arguments = step.arguments;
   arguments.region = region;
+  if (part == Part::first) arguments.verdict = {};
   step.sweep.run(arguments, stream);
 }
 

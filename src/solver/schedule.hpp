@@ -36,7 +36,10 @@ std::span<const Schedule* const> schedules();
 /// Throws usage, naming the schedules there are.
 const Schedule& find_schedule(std::string_view name);
 
-/// Runs a sweep and books its time as compute.
-void sweep_timed(const Step& step, const Box& region, Stream stream);
+/// Whether a region is the last one of its sweep: then the norm is complete.
+enum class Part { first, last };
+
+/// Sweeps a region and books the time as compute.
+void sweep_timed(const Step& step, const Box& region, Part part, Stream stream);
 
 }  // namespace halocline::solver

@@ -162,33 +162,37 @@ void SolveRun::loop() {
                               .sweep = *sweep_,
                               .schedule = schedule,
                               .stream = place_.stream()});
-  solver::Stopping stopping(communicator_, case_);
+  // Norms of one rank need not be reduced.
+  const auto stopping =
+      place_.gpu && communicator_.size() == 1
+          ? solver::make_device_stopping(communicator_, case_)
+          : solver::make_reduced_stopping(communicator_, case_, place_.stream());
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto loop_begun = Clock::now();
   auto last_told = loop_begun;
   const bool tells = communicator_.rank() == 0 && options_.on_progress != nullptr;
-  const solver::LoopResult done = time_loop.run(stopping, [&](std::int64_t sweep) {
+  const solver::LoopResult done = time_loop.run(*stopping, [&](std::int64_t sweep) {
     if (!tells || seconds_since(last_told) < 0.5) return;
     last_told = Clock::now();
     const double seconds = seconds_since(loop_begun);
     options_.on_progress({.sweep = sweep + 1,
                           .sweeps = case_.sweeps,
-                          .norm = stopping.history().empty()
+                          .norm = stopping->history().empty()
                                       ? std::nullopt
-                                      : std::optional(stopping.history().back().second),
+                                      : std::optional(stopping->history().back().second),
                           .seconds = seconds,
                           .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
   });
   answer_ = solver::seen_by_host((*levels_)[done.level], case_, grid_);
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
-  result_.converged = stopping.converged();
-  result_.diverged = stopping.diverged();
-  result_.norm_history = stopping.history();
+  result_.converged = stopping->converged();
+  result_.diverged = stopping->diverged();
+  result_.norm_history = stopping->history();
   result_.first_sweep_seconds = comm::max_over_ranks(communicator_, done.first_sweep_seconds);
   result_.loop_seconds = comm::max_over_ranks(communicator_, done.loop_seconds);
-  if (stopping.was_close())
+  if (stopping->was_close())
     notes_.add(
         "the L2 norm came within 1e-12 of the tolerance: another number of ranks may stop "
         "one sweep earlier or later");

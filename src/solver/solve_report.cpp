@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "grid/text.hpp"
 
@@ -101,6 +102,55 @@ std::string transports_text(const SolveResult& result) {
   return text.empty() ? "none needed" : text;
 }
 
+std::string backend_text(const SolveResult& result) {
+  return result.simd.empty() ? result.backend
+                             : fmt::format("{} ({})", result.backend, result.simd);
+}
+
+/// "NVIDIA H200", "4 x NVIDIA H200", "NVIDIA H200 and 2 x NVIDIA A100".
+std::string devices_text(const SolveResult& result) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const SolveDevice& device : result.devices) {
+    auto known = std::find_if(counts.begin(), counts.end(),
+                              [&](const auto& entry) { return entry.first == device.name; });
+    if (known == counts.end()) known = counts.insert(counts.end(), {device.name, 0});
+    ++known->second;
+  }
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{}{}", text.empty() ? "" : " and ",
+                        count > 1 ? fmt::format("{} x ", count) : std::string(), name);
+  return text;
+}
+
+/// "0", "0 to 3", "0, 2, 5".
+std::string ranks_text(const std::vector<int>& ranks) {
+  if (ranks.size() > 2 && ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size()))
+    return fmt::format("{} to {}", ranks.front(), ranks.back());
+  return fmt::format("{}", fmt::join(ranks, ", "));
+}
+
+/// Which rank has which GPU; a few in the text, all in JSON.
+void add_devices(Report& report, const SolveResult& result) {
+  constexpr std::size_t most_shown = 8;
+  Table table{.key = "devices",
+              .title = "",
+              .columns = {{"kind", "kind"},
+                          {"name", "name"},
+                          {"uuid", "uuid"},
+                          {"host", "host"},
+                          {"ranks", "ranks"}},
+              .audience = Audience::json};
+  for (const SolveDevice& device : result.devices) {
+    table.add({device.kind, device.name, device.uuid, device.host, ranks_text(device.ranks)});
+    if (device.kind == "gpu" && result.devices.size() <= most_shown)
+      report.add_text("GPU", fmt::format("{} on {}: rank{} {}", device.uuid, device.host,
+                                         device.ranks.size() > 1 ? "s" : "",
+                                         ranks_text(device.ranks)));
+  }
+  report.add_table(std::move(table));
+}
+
 void add_machine(Report& report, const SolveResult& result) {
   report.add(
       "ranks", "ranks", result.ranks,
@@ -110,14 +160,14 @@ void add_machine(Report& report, const SolveResult& result) {
   report.add_json("process_grid", list_of(result.process_grid));
   report.add_json("threads_per_rank", result.threads);
   report.add("backend", "backend", result.backend,
-             fmt::format("{} ({}) on {}", result.backend, result.simd, result.processor));
-  report.add_json("simd", result.simd);
-  report
-      .add_table({.key = "devices",
-                  .title = "",
-                  .columns = {{"kind", "kind"}, {"name", "name"}},
-                  .audience = Audience::json})
-      .add({"cpu", result.processor});
+             fmt::format("{} on {}, {} memory", backend_text(result), devices_text(result),
+                         result.memory));
+  report.add_json("memory", result.memory);
+  if (result.simd.empty())
+    report.add_json("simd", nullptr);
+  else
+    report.add_json("simd", result.simd);
+  add_devices(report, result);
   report.add("mpi", "MPI", result.mpi);
   Section& transport = report.add_section("transport", "", Audience::json);
   for (const auto& [pair, name] : result.transports) transport.add_json(pair, name);

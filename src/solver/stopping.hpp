@@ -1,32 +1,36 @@
 #pragma once
-// When a run stops: norms that reach every rank one sweep late.
+// Norms, and when a run stops by them.
 
-#include <array>
-#include <optional>
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "comm/collectives.hpp"
+#include <halocline/communicator.hpp>
+#include <halocline/stream.hpp>
+
 #include "solver/case.hpp"
+#include "stencil/sweep.hpp"
 
 namespace halocline::solver {
 
-/// Takes the norms of a run. The norm of sweep k is reduced while sweep k+1 runs and looked at
-/// before sweep k+2 begins, always then and never earlier: every rank decides at the same place.
-/// So a run is at most one sweep further than the one that stops it, and the result of that one
-/// is still the input of the last.
+/// Takes the norms of a run and decides when it stops. A sweep or two may have been run, or
+/// queued, beyond the one that stops it: its result is still there, since only its input has been
+/// written over.
 class Stopping {
  public:
-  Stopping(const Communicator& communicator, const Case& the_case)
-      : case_(the_case),
-        reductions_{comm::NormReduction(communicator), comm::NormReduction(communicator)} {}
+  explicit Stopping(const Case& the_case) : case_(the_case) {}
+  virtual ~Stopping() = default;
+  Stopping(const Stopping&) = delete;
+  Stopping& operator=(const Stopping&) = delete;
 
-  /// Hands in this rank's share of the norm of a sweep.
-  void offer(std::int64_t sweep, double norm_sum);
-  /// Looks at the norm of a sweep, if it has one; true if the run stops with it.
-  bool stops_at(std::int64_t sweep);
-  /// Waits for a norm that no longer matters.
-  void discard(std::int64_t sweep);
+  /// Tells a sweep that has a norm where to leave it.
+  virtual void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) = 0;
+  /// After every sweep was given to the stream.
+  virtual void end(std::int64_t sweep, Stream stream) = 0;
+  /// True if this sweep need not begin any more: asked before every one, by all ranks alike.
+  virtual bool stops_before(std::int64_t sweep) = 0;
+  /// After the last; returns how many of the `sweeps` that were begun count.
+  virtual std::int64_t finish(std::int64_t sweeps) = 0;
 
   bool converged() const { return converged_; }
   bool diverged() const { return diverged_; }
@@ -34,15 +38,26 @@ class Stopping {
   bool was_close() const { return was_close_; }
   const std::vector<std::pair<std::int64_t, double>>& history() const { return history_; }
 
- private:
-  comm::NormReduction& reduction_of(std::int64_t sweep) {
-    return reductions_[static_cast<std::size_t>(sweep % 2)];
-  }
+ protected:
+  /// Enters a norm into the history; true if the run stops with that sweep.
+  bool enter(std::int64_t sweep, double norm);
+  const Case& the_case() const { return case_; }
 
+ private:
   const Case& case_;
-  std::array<comm::NormReduction, 2> reductions_;
   std::vector<std::pair<std::int64_t, double>> history_;
   bool converged_ = false, diverged_ = false, was_close_ = false;
 };
+
+/// By norms of all ranks, reduced through MPI one sweep late: the norm of sweep k is reduced while
+/// sweep k+1 runs and looked at before sweep k+2 begins, always then and never earlier, so that
+/// every rank decides at the same place.
+std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
+                                                const Case& the_case, Stream stream);
+
+/// By norms that never leave the GPU: for one rank, which reduces nothing. Sweeps are queued far
+/// ahead; those after the one that stops the run do nothing.
+std::unique_ptr<Stopping> make_device_stopping(const Communicator& communicator,
+                                               const Case& the_case);
 
 }  // namespace halocline::solver

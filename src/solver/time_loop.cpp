@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "comm/collectives.hpp"
+#include "device/queue.hpp"
+
 namespace halocline::solver {
 namespace {
 
@@ -27,42 +30,30 @@ Box TimeLoop::region(std::int64_t reach) const {
 
 void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
   const Case& the_case = parts_.the_case;
-  const bool wants_norm = the_case.wants_norm(sweep);
   const bool needs_exchange = fresh_layers_ == 0;
   if (needs_exchange) fresh_layers_ = the_case.halo_depth;
   // No wider than the sweeps still to come before the next exchange can use.
   const std::int64_t reach = std::min(fresh_layers_, the_case.sweeps - sweep) - 1;
 
-  const Step step{.exchange = parts_.exchanges[level_],
-                  .sweep = parts_.sweep,
-                  .grid = parts_.grid,
-                  .arguments = {.in = parts_.levels[level_],
-                                .out = parts_.levels[1 - level_],
-                                .region = region(reach),
-                                .norm = wants_norm ? the_case.norm : problem::NormKind::none,
-                                .norm_sum = wants_norm ? norm_of(sweep).begin(parts_.stream)
-                                                       : nullptr},
-                  .recorder = comm::recorder(parts_.communicator)};
+  const bool wants_norm = the_case.wants_norm(sweep);
+  Step step{.exchange = parts_.exchanges[level_],
+            .sweep = parts_.sweep,
+            .grid = parts_.grid,
+            .arguments = {.in = parts_.levels[level_],
+                          .out = parts_.levels[1 - level_],
+                          .region = region(reach),
+                          .norm = wants_norm ? the_case.norm : problem::NormKind::none},
+            .recorder = comm::recorder(parts_.communicator)};
+  stopping.begin(sweep, step.arguments, parts_.stream);
   if (needs_exchange) {
     parts_.schedule.run(step, parts_.stream);
     ++exchanges_;
   } else {
-    sweep_timed(step, step.arguments.region, parts_.stream);
+    sweep_timed(step, step.arguments.region, Part::last, parts_.stream);
   }
   --fresh_layers_;
   level_ = 1 - level_;
-  // By now a sweep before this one on a GPU is done, if halos of its result have been exchanged.
-  if (unoffered_) offer_norm(*unoffered_, stopping);
-  if (!wants_norm) return;
-  norm_of(sweep).end(parts_.stream);
-  unoffered_ = sweep;
-  // On the host at once, so that the next sweep hides the reduction.
-  if (parts_.stream.is_host()) offer_norm(sweep, stopping);
-}
-
-void TimeLoop::offer_norm(std::int64_t sweep, Stopping& stopping) {
-  stopping.offer(sweep, norm_of(sweep).value());
-  unoffered_.reset();
+  stopping.end(sweep, parts_.stream);
 }
 
 LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
@@ -73,12 +64,7 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   double first_sweep_seconds = 0;
 
   std::int64_t sweep = 0;
-  bool stopped = false;
-  for (; sweep < sweeps && !stopped; ++sweep) {
-    if (stopping.stops_at(sweep - 2)) {
-      stopped = true;
-      break;
-    }
+  for (; sweep < sweeps && !stopping.stops_before(sweep); ++sweep) {
     step(sweep, stopping);
     if (sweep == 0) {
       device::synchronize(parts_.stream);
@@ -88,18 +74,12 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
     }
     after_sweep(sweep);
   }
-  // `sweep` sweeps are done or queued; the last norms are still on their way.
-  if (unoffered_) offer_norm(*unoffered_, stopping);
-  if (stopped || stopping.stops_at(sweep - 2)) {
-    stopping.discard(sweep - 1);
-    level_ = 1 - level_;  // one sweep too many: its input is the result
-    --sweep;
-  } else {
-    stopping.stops_at(sweep - 1);
-  }
+  const std::int64_t counted = stopping.finish(sweep);
   device::synchronize(parts_.stream);
   comm::barrier(parts_.communicator);
-  return {sweep, level_, exchanges_, first_sweep_seconds, seconds_since(start)};
+  // Sweeps beyond the last that counts have not written the level it wrote.
+  return {counted, static_cast<std::size_t>(counted % 2), exchanges_, first_sweep_seconds,
+          seconds_since(start)};
 }
 
 }  // namespace halocline::solver

@@ -3,11 +3,9 @@
 
 #include <array>
 #include <functional>
-#include <optional>
 
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
-#include "solver/norm_slot.hpp"
 #include "solver/schedule.hpp"
 #include "solver/stopping.hpp"
 
@@ -36,21 +34,15 @@ class TimeLoop {
   /// Called after a sweep, with its number from 0; must be cheap.
   using AfterSweep = std::function<void(std::int64_t sweep)>;
 
-  explicit TimeLoop(const LoopParts& parts)
-      : parts_(parts),
-        norms_{NormSlot(!parts.stream.is_host()), NormSlot(!parts.stream.is_host())} {}
+  explicit TimeLoop(const LoopParts& parts) : parts_(parts) {}
   /// Runs from level 0. Collective.
   LoopResult run(Stopping& stopping, const AfterSweep& after_sweep);
 
  private:
   void step(std::int64_t sweep, Stopping& stopping);
-  void offer_norm(std::int64_t sweep, Stopping& stopping);
-  NormSlot& norm_of(std::int64_t sweep) { return norms_[static_cast<std::size_t>(sweep % 2)]; }
   Box region(std::int64_t reach) const;
 
   LoopParts parts_;
-  std::array<NormSlot, 2> norms_;
-  std::optional<std::int64_t> unoffered_;  // a sweep whose norm is not on its way to all ranks yet
   std::size_t level_ = 0;          // that holds the newest values
   std::int64_t fresh_layers_ = 0;  // halo cells still right, from the owned ones outward
   std::int64_t exchanges_ = 0;

@@ -14,6 +14,14 @@
 
 namespace halocline::stencil {
 
+/// What a GPU does with a norm once it is complete, so that no other launch is needed for it.
+struct NormVerdict {
+  double* norm = nullptr;  ///< in device memory: gets the norm itself (of l2, the root of the sum)
+  /// Set to 1 if the norm is at most `tolerance`, or not finite; may be null.
+  unsigned* stop = nullptr;
+  double tolerance = -1;
+};
+
 struct SweepArguments {
   const FieldStorage& in;
   const FieldStorage& out;
@@ -27,6 +35,8 @@ struct SweepArguments {
   /// norm. Owned cells only. A difference that is not a number makes it not a number. Unused if
   /// norm is none.
   double* norm_sum = nullptr;
+  /// On a GPU, with the last region of a norm: its end. `norm_sum` is zero again afterwards.
+  NormVerdict verdict{};
   /// In the backend's memory; a sweep that finds it not zero when it begins does nothing, so that
   /// sweeps may be queued before it is known where the run ends. Null: always sweep.
   const unsigned* stop = nullptr;
@@ -38,7 +48,7 @@ class Sweep {
   virtual ~Sweep() = default;
   /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
-  /// The vector level it computes with, one of simd_levels(), or the GPU's name.
+  /// The vector level it computes with, one of simd_levels(); empty on a GPU.
   virtual std::string_view simd() const { return "scalar"; }
 };
 

@@ -29,6 +29,10 @@ struct NormPlace {
   double* sum;            ///< the value so far, added to
   double* partials;       ///< one per block, for sums
   unsigned int* arrived;  ///< blocks that have written theirs; zero between sweeps
+  // What becomes of it when all blocks have: see NormVerdict. Nothing if `norm` is null.
+  double* norm;
+  unsigned int* stop;
+  double tolerance;
 };
 
 /// A box of cells within a region: lower and upper along each axis.
@@ -78,6 +82,26 @@ struct BitsOf<double> {
   using Type = unsigned long long;
 };
 
+/// True in the block that comes here last; what the others wrote before is then there to read
+/// (past the first cache). All threads of a block.
+__device__ inline bool comes_last(const NormPlace& place) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicInc(place.arrived, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  return last;
+}
+
+/// Ends a norm. One thread.
+__device__ inline void settle(const NormPlace& place, double norm) {
+  constexpr double largest = 1.7976931348623157e308;
+  *place.norm = norm;
+  *place.sum = 0;
+  if (place.stop != nullptr && (norm <= place.tolerance || !(norm <= largest))) *place.stop = 1;
+}
+
 template <Norm kind, class Real>
 class Change;
 
@@ -106,12 +130,15 @@ class Change<Norm::max, Real> {
     }
     if (threadIdx.x % warp_lanes == 0) of_warp[threadIdx.x / warp_lanes] = largest;
     __syncthreads();
-    if (threadIdx.x != 0) return;
-    for (int warp = 1; warp < block_warps; ++warp)
-      largest = of_warp[warp] > largest ? of_warp[warp] : largest;
-    // A maximum is the same in any order.
-    if (largest != 0)
-      atomicMax(reinterpret_cast<unsigned long long*>(place.sum), as_double(largest));
+    if (threadIdx.x == 0) {
+      for (int warp = 1; warp < block_warps; ++warp)
+        largest = of_warp[warp] > largest ? of_warp[warp] : largest;
+      // A maximum is the same in any order.
+      if (largest != 0)
+        atomicMax(reinterpret_cast<unsigned long long*>(place.sum), as_double(largest));
+    }
+    if (place.norm != nullptr && comes_last(place) && threadIdx.x == 0)
+      settle(place, __ldcg(place.sum));
   }
 
  private:
@@ -144,20 +171,17 @@ class Change<Norm::l2, Real> {
   /// that the sum is the same each time.
   __device__ void publish(const NormPlace& place) const {
     const double of_block = sum_of_block(sum_);
-    __shared__ bool last;
-    if (threadIdx.x == 0) {
-      place.partials[blockIdx.x] = of_block;
-      __threadfence();
-      last = atomicInc(place.arrived, gridDim.x - 1) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
+    if (threadIdx.x == 0) place.partials[blockIdx.x] = of_block;
+    if (!comes_last(place)) return;
     double mine = 0;
     for (unsigned int block = threadIdx.x; block < gridDim.x; block += block_threads)
       mine += __ldcg(&place.partials[block]);
     const double of_all = sum_of_block(mine);
-    if (threadIdx.x == 0) *place.sum += of_all;
+    if (threadIdx.x != 0) return;
+    if (place.norm != nullptr)
+      settle(place, sqrt(*place.sum + of_all));
+    else
+      *place.sum += of_all;
   }
 
  private:

@@ -78,6 +78,8 @@ class CudaSweep final : public stencil::Sweep {
       run_with<Norm::none>(arguments, stream);
   }
 
+  std::string_view simd() const override { return ""; }
+
  private:
   template <Norm kind>
   void run_with(const SweepArguments& arguments, Stream stream) const {
@@ -112,8 +114,12 @@ class CudaSweep final : public stencil::Sweep {
       work.cells[axis] = extent[axis];
     }
     work.owned = owned_within(region, arguments.out.shape().owned);
-    work.norm = {arguments.norm_sum, static_cast<double*>(partials_.get()),
-                  static_cast<unsigned*>(arrived_.get())};
+    work.norm = {.sum = arguments.norm_sum,
+                 .partials = static_cast<double*>(partials_.get()),
+                 .arrived = static_cast<unsigned*>(arrived_.get()),
+                 .norm = arguments.verdict.norm,
+                 .stop = arguments.verdict.stop,
+                 .tolerance = arguments.verdict.tolerance};
     work.stop = arguments.stop;
     return work;
   }

@@ -1,0 +1,89 @@
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "comm/collectives.hpp"
+#include "solver/norm_slot.hpp"
+#include "solver/stopping.hpp"
+
+namespace halocline::solver {
+namespace {
+
+using problem::NormKind;
+
+class ReducedStopping final : public Stopping {
+ public:
+  ReducedStopping(const Communicator& communicator, const Case& the_case, Stream stream)
+      : Stopping(the_case),
+        reductions_{comm::NormReduction(communicator), comm::NormReduction(communicator)},
+        slots_{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())} {}
+
+  void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
+    if (the_case().wants_norm(sweep)) arguments.norm_sum = slot_of(sweep).begin(stream);
+  }
+
+  void end(std::int64_t sweep, Stream stream) override {
+    // By now the sweep before this one is done on a GPU, too, if its halos were exchanged.
+    offer_pending();
+    if (!the_case().wants_norm(sweep)) return;
+    slot_of(sweep).end(stream);
+    pending_ = sweep;
+    // On the host at once, so that the next sweep hides the reduction.
+    if (stream.is_host()) offer_pending();
+  }
+
+  bool stops_before(std::int64_t sweep) override {
+    stopped_ = stopped_ || look_at(sweep - 2);
+    return stopped_;
+  }
+
+  std::int64_t finish(std::int64_t sweeps) override {
+    offer_pending();
+    if (stops_before(sweeps)) {
+      discard(sweeps - 1);
+      return sweeps - 1;  // one sweep too many
+    }
+    look_at(sweeps - 1);
+    return sweeps;
+  }
+
+ private:
+  static std::size_t index_of(std::int64_t sweep) { return static_cast<std::size_t>(sweep % 2); }
+  comm::NormReduction& reduction_of(std::int64_t sweep) { return reductions_[index_of(sweep)]; }
+  NormSlot& slot_of(std::int64_t sweep) { return slots_[index_of(sweep)]; }
+
+  /// Hands in this rank's share of the norm of the last sweep that has one.
+  void offer_pending() {
+    if (!pending_) return;
+    reduction_of(*pending_).start(the_case().norm == NormKind::max ? comm::NormReduction::Kind::max
+                                                                   : comm::NormReduction::Kind::sum,
+                                  slot_of(*pending_).value());
+    pending_.reset();
+  }
+
+  /// Looks at the norm of a sweep, if it has one; true if the run stops with it.
+  bool look_at(std::int64_t sweep) {
+    if (sweep < 0 || !reduction_of(sweep).in_flight()) return false;
+    const double sum = reduction_of(sweep).finish();
+    return enter(sweep, the_case().norm == NormKind::l2 ? std::sqrt(sum) : sum);
+  }
+
+  /// Waits for a norm that no longer matters.
+  void discard(std::int64_t sweep) {
+    if (sweep >= 0 && reduction_of(sweep).in_flight()) reduction_of(sweep).finish();
+  }
+
+  std::array<comm::NormReduction, 2> reductions_;
+  std::array<NormSlot, 2> slots_;
+  std::optional<std::int64_t> pending_;  // a sweep whose norm is not on its way to all ranks yet
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
+                                                const Case& the_case, Stream stream) {
+  return std::make_unique<ReducedStopping>(communicator, the_case, stream);
+}
+
+}  // namespace halocline::solver
