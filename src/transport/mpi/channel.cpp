@@ -40,11 +40,19 @@ void MpiChannel::start(Stream stream) {
   if (requests_.empty()) return;
   in_flight_ = true;
   ready_.record(stream);
+  if (ready_.reached())
+    post();
+  else
+    enter();
+}
+
+void MpiChannel::move_on() {
   if (ready_.reached()) post();
 }
 
 void MpiChannel::post() {
   posted_ = true;
+  leave();
   comm::post(state(), "MPI_Startall", sent_bytes_,
              [&] { return MPI_Startall(static_cast<int>(requests_.size()), requests_.data()); });
 }
@@ -68,11 +76,12 @@ void MpiChannel::finish(Stream) {
   if (requests_.empty()) return;
   const comm::Wait wait{.site = wait_site_, .missing = [this] { return missing(); }};
   if (!posted_) {
-    comm::wait_until(state(), {.site = "exchange, wait for the GPU", .missing = [] {
-                                 return std::string("its own GPU to come as far as the pack");
-                               }},
-                     [this] { return ready_.reached(); });
-    post();
+    comm::wait_until(
+        state(),
+        {.site = "exchange, wait for the GPU",
+         .missing = [] { return std::string("its own GPU to come as far as the pack"); }},
+        [this] { return posted_ || ready_.reached(); });
+    if (!posted_) post();
   }
   comm::wait_all(state(), requests_, wait);
   in_flight_ = posted_ = false;
