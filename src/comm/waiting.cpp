@@ -3,6 +3,9 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
@@ -19,10 +22,15 @@ constexpr int yields_before_sleep = 50;
 /// No busy machine keeps a rank from its core for longer: it must have been stopped.
 constexpr std::chrono::milliseconds longest_turn{1500};
 
-/// Lets MPI move on what other exchanges have in flight: most MPIs do so only inside calls, and
-/// the rank waited for may itself wait for one of these. Nobody sends on the node's communicator,
-/// so the probe finds nothing and does not return before it has looked around.
+// All communicators' together: ranks need not wait for their exchanges in the same order.
+std::vector<InFlight*> in_flight;
+
+/// Moves on what other exchanges have in flight. Most MPIs do so only inside calls: nobody sends
+/// on the node's communicator, so the probe finds nothing and does not return before it has looked
+/// around.
 void move_others_on(const State& state) {
+  // By index, since they leave when they are done; one that is passed over has the next turn.
+  for (std::size_t i = 0; i < in_flight.size(); ++i) in_flight[i]->move_on();
   int found = 0;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
 }
@@ -63,6 +71,15 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
                             state.rank(), limit, wait.site,
                             wait.missing ? wait.missing() : "the other ranks"));
   }
+}
+
+void InFlight::enter() {
+  if (std::find(in_flight.begin(), in_flight.end(), this) == in_flight.end())
+    in_flight.push_back(this);
+}
+
+void InFlight::leave() {
+  in_flight.erase(std::remove(in_flight.begin(), in_flight.end(), this), in_flight.end());
 }
 
 }  // namespace halocline::comm

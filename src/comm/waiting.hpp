@@ -26,4 +26,20 @@ struct Wait {
 /// rank waits for what. Yields the core, so that ranks may outnumber cores.
 void wait_until(State& state, const Wait& wait, const std::function<bool()>& done);
 
+/// Something in flight that needs the host to move on. While it is entered, every wait of this
+/// process moves it, whatever is waited for: the rank waited for may itself wait for this one.
+class InFlight {
+ public:
+  InFlight() = default;
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+  /// Does not block.
+  virtual void move_on() = 0;
+
+ protected:
+  ~InFlight() { leave(); }
+  void enter();
+  void leave();
+};
+
 }  // namespace halocline::comm

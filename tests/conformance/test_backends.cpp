@@ -146,7 +146,7 @@ constexpr std::int64_t no_cache = 1, endless_cache = std::int64_t{1} << 60;
 std::vector<Variant> variants(const std::vector<std::pair<int, std::int64_t>>& threads_and_caches) {
   std::vector<Variant> all;
   for (const Backend* backend : backends()) {
-    if (backend->name() == "reference") continue;
+    if (backend->name() == "reference" || backend->on_gpu()) continue;
     for (const auto& [threads, cache] : threads_and_caches)
       for (const std::string& simd : simd_levels())
         all.push_back({backend,
@@ -459,6 +459,7 @@ TEST_P(Backends, RefuseWhatTheFieldsDoNotHold) {
   with_real([&]<class Real>(Real) {
     TestField<Real> in(cells, 1, {}), out(cells, 1, {});
     for (const Backend* backend : backends()) {
+      if (backend->on_gpu()) continue;
       const auto sweep = sweep_of(*backend, {}, cells);
       Box region = in.field().shape().owned;
       region.lower.x -= 1;
@@ -484,12 +485,13 @@ TEST(BackendTable, NamesWhatThereIs) {
   EXPECT_EQ(find_backend("cpu").name(), "cpu");
   const auto error = caught([] { find_backend("abacus"); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_EQ(error.text, "there is no backend 'abacus'; there are: reference, cpu");
+  EXPECT_EQ(error.text, "there is no backend 'abacus'; there are: reference, cpu, cuda");
 }
 
 TEST(BackendTable, RefusesAxesThatAProblemDoesNotHave) {
   const problem::Problem& star7 = problem::find_problem("star7");
   for (const Backend* backend : backends()) {
+    if (backend->unavailable()) continue;
     const auto error = caught([&] {
       backend->make(star7, setting_for(star7, {8, 8}), Precision::f64, {});
     });

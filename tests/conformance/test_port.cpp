@@ -87,7 +87,7 @@ class Port : public testing::Test {
  protected:
   Port()
       : messages_(all_to_all(rank(), ranks())),
-        channel_(transport::find_transport("shared").open(communicator_, messages_)),
+        channel_(transport::find_transport("shared").open(communicator_, messages_, Memory::host)),
         kernel_(rank(), *channel_, messages_) {}
 
   const Communicator& communicator_ = communicator_with();

@@ -63,9 +63,9 @@ std::vector<Message> messages_between_all() {
 std::optional<std::string> verdict(const char* transport, std::function<void(Channel&)> tamper) {
   const Communicator& communicator = communicator_with();
   const std::vector<Message> messages = messages_between_all();
-  Tampered channel(transport::find_transport(transport).open(communicator, messages),
+  Tampered channel(transport::find_transport(transport).open(communicator, messages, Memory::host),
                    std::move(tamper));
-  return proof::prove(communicator, channel, messages);
+  return proof::prove(communicator, channel, messages, Memory::host);
 }
 
 class Proof : public testing::TestWithParam<const char*> {};

@@ -12,7 +12,7 @@
 
 #include "comm/collectives.hpp"
 #include "solver/alone.hpp"
-#include "solver/start.hpp"
+#include "solver/levels.hpp"
 #include "solver/time_loop.hpp"
 #include "solver/verify.hpp"
 #include "support/caught.hpp"
@@ -198,10 +198,14 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
       }(),
       ranks());
   const Grid grid(rank(), ranks(), the_case.grid);
-  std::array<FieldStorage, 2> levels = solver::make_levels(the_case, grid, 1);
+  std::array<FieldStorage, 2> levels = solver::make_levels(the_case, grid, 1, Memory::host);
   solver::fill_levels(the_case, grid, levels, world(), 1);
   const solver::AloneResult alone =
-      solver::solve_alone(the_case, 0, stencil::find_backend("reference"), {});
+      solver::solve_alone(the_case, 0,
+                          {.backend = stencil::find_backend("reference"),
+                           .sweep = {},
+                           .memory = Memory::host,
+                           .stream = Stream::host()});
   const auto comparison = [&] {
     return solver::compare({.communicator = world(),
                             .the_case = the_case,

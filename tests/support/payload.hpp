@@ -16,33 +16,50 @@ struct Origin {
   std::uint64_t part, epoch;
 };
 
-inline std::byte payload(const Origin& origin, std::size_t index) {
-  std::uint64_t mixed = origin.epoch;
-  for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(origin.sender), static_cast<std::uint64_t>(origin.receiver),
-        origin.part, static_cast<std::uint64_t>(index)}) {
-    mixed = (mixed ^ part) + 0x9E3779B97F4A7C15u;  // splitmix64
-    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
+/// Gives the bytes of one origin.
+class Payload {
+ public:
+  explicit Payload(const Origin& origin) : seed_(origin.epoch) {
+    for (const std::uint64_t part : {static_cast<std::uint64_t>(origin.sender),
+                                     static_cast<std::uint64_t>(origin.receiver), origin.part})
+      seed_ = mix(seed_ ^ part);
   }
-  return static_cast<std::byte>(mixed >> 56);
-}
+  std::byte operator[](std::size_t index) const {
+    return static_cast<std::byte>(mix(seed_ ^ static_cast<std::uint64_t>(index)) >> 56);
+  }
+
+ private:
+  static std::uint64_t mix(std::uint64_t value) {
+    value += 0x9E3779B97F4A7C15u;  // splitmix64
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
+    return value;
+  }
+
+  std::uint64_t seed_;
+};
 
 inline void write_payload(std::span<std::byte> bytes, const Origin& origin) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = payload(origin, i);
+  const Payload payload(origin);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = payload[i];
+}
+
+/// The first byte that differs, or the number of bytes.
+inline std::size_t first_not_payload(std::span<const std::byte> bytes, const Origin& origin) {
+  const Payload payload(origin);
+  std::size_t at = 0;
+  while (at < bytes.size() && bytes[at] == payload[at]) ++at;
+  return at;
 }
 
 inline bool is_payload(std::span<const std::byte> bytes, const Origin& origin) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != payload(origin, i)) return false;
-  return true;
+  return first_not_payload(bytes, origin) == bytes.size();
 }
 
 /// Says which byte is wrong first, and whether the bytes are those of another epoch or part.
 inline testing::AssertionResult holds_payload(std::span<const std::byte> bytes,
                                               const Origin& origin) {
-  std::size_t wrong = 0;
-  while (wrong < bytes.size() && bytes[wrong] == payload(origin, wrong)) ++wrong;
+  const std::size_t wrong = first_not_payload(bytes, origin);
   if (wrong == bytes.size()) return testing::AssertionSuccess();
   auto failure = testing::AssertionFailure();
   failure << "part " << origin.part << " (" << bytes.size() << " bytes) from rank " << origin.sender

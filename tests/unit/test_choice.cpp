@@ -28,8 +28,9 @@ std::string names(const Choice& choice) {
   return text;
 }
 
-std::string chosen(const std::string& wanted, const PairsThere& there = all) {
-  return names(exchange::choose(wanted, there));
+std::string chosen(const std::string& wanted, const PairsThere& there = all,
+                   Memory fields = Memory::host) {
+  return names(exchange::choose(wanted, there, fields));
 }
 
 TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
@@ -40,12 +41,13 @@ TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
 
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(names(exchange::choose("auto", all, &shared)), "self/mpi/mpi");
+  EXPECT_EQ(names(exchange::choose("auto", all, Memory::host, &shared)), "self/mpi/mpi");
 }
 
 TEST(Choice, ExclusionDoesNotReplaceWhatWasNamed) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(names(exchange::choose("same-node=shared", all, &shared)), "self/shared/mpi");
+  EXPECT_EQ(names(exchange::choose("same-node=shared", all, Memory::host, &shared)),
+            "self/shared/mpi");
 }
 
 TEST(Choice, ASingleNameServesEveryPairButSelf) {
@@ -69,9 +71,10 @@ TEST(Choice, IgnoresNamesForPairsThatAreNotThere) {
 TEST(Choice, RefusesATransportThatCannotServeAPair) {
   const Caught shared = caught([] { chosen("shared"); });
   EXPECT_EQ(shared.kind, ErrorKind::unavailable);
-  EXPECT_EQ(shared.text,
-            "transport shared cannot serve other-node pairs: the ranks share no memory; use auto, "
-            "or other-node=mpi for them");
+  EXPECT_EQ(
+      shared.text,
+      "transport shared cannot serve other-node pairs of fields in host memory: the ranks share "
+      "no memory; use auto, or other-node=mpi for them");
   const Caught self = caught([] { chosen("self", no_self); });
   EXPECT_EQ(self.kind, ErrorKind::unavailable);
   EXPECT_THAT(self.text, AllOf(HasSubstr("same-node"), HasSubstr("inside a rank only")));
@@ -86,8 +89,9 @@ TEST(Choice, RefusesWordsItDoesNotKnow) {
   }
   EXPECT_THAT(caught([] { chosen("near=mpi"); }).text,
               AllOf(HasSubstr("'near=mpi'"), HasSubstr("same-node=")));
-  EXPECT_THAT(caught([] { chosen("telepathy"); }).text,
-              AllOf(HasSubstr("'telepathy'"), HasSubstr("auto, self, shared, mpi")));
+  EXPECT_THAT(
+      caught([] { chosen("telepathy"); }).text,
+      AllOf(HasSubstr("'telepathy'"), HasSubstr("auto, self, shared, gpu_aware, staged, mpi")));
 }
 
 TEST(Choice, RefusesUnknownWordsEvenForPairsThatAreNotThere) {

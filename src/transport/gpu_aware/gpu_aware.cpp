@@ -17,8 +17,9 @@ std::optional<std::string> GpuAwareTransport::unavailable(Pair pair, Memory fiel
 }
 
 std::unique_ptr<Channel> GpuAwareTransport::open(const Communicator& communicator,
-                                                 std::vector<Message> messages, Memory) const {
-  return std::make_unique<MpiChannel>(communicator, std::move(messages), Memory::device,
+                                                 std::vector<Message> messages,
+                                                 Memory fields) const {
+  return std::make_unique<MpiChannel>(communicator, std::move(messages), fields,
                                       "exchange, wait (gpu_aware)");
 }
 

@@ -41,11 +41,19 @@ void MpiChannel::start(Stream stream) {
   if (requests_.empty()) return;
   in_flight_ = true;
   ready_.record(stream);
+  if (ready_.reached())
+    post();
+  else
+    enter();
+}
+
+void MpiChannel::move_on() {
   if (ready_.reached()) post();
 }
 
 void MpiChannel::post() {
   posted_ = true;
+  leave();
   comm::post(state(), "MPI_Startall", sent_bytes_,
              [&] { return MPI_Startall(static_cast<int>(requests_.size()), requests_.data()); });
 }
@@ -70,7 +78,8 @@ void MpiChannel::finish(Stream) {
   const comm::Wait wait{.site = wait_site_, .missing = [this] { return missing(); }};
   if (!posted_) {
     wait_for_gpu(state(), ready_);
-    post();
+    // Another wait may have posted it meanwhile; so may this one.
+    if (!posted_) post();
   }
   comm::wait_all(state(), requests_, wait);
   in_flight_ = posted_ = false;

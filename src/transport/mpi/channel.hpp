@@ -1,18 +1,19 @@
 #pragma once
 // Messages by persistent MPI requests, posted by the host as soon as the stream has come so far.
 
+#include <mpi.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <mpi.h>
-
+#include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::transport {
 
-class MpiChannel final : public Channel {
+class MpiChannel final : public Channel, private comm::InFlight {
  public:
   /// MPI must be able to read `slots` and the memory of parts in place. `wait_site` is a literal.
   MpiChannel(const Communicator& communicator, std::vector<Message> messages, Memory slots,
@@ -33,6 +34,7 @@ class MpiChannel final : public Channel {
   template <class Init>
   void create(int peer, int tag, std::byte* bytes, std::int64_t count, Init init);
   void post();
+  void move_on() override;
   bool all_done();
   void abandon();
   std::string missing();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "comm/gate.hpp"
+#include "comm/waiting.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
@@ -32,10 +33,10 @@ struct Piece {
   enum class State { idle, moving, done } state = State::idle;
 };
 
-class StagedChannel final : public Channel {
+class StagedChannel final : public Channel, private comm::InFlight {
  public:
-  StagedChannel(const Communicator& communicator, std::vector<Message> messages)
-      : communicator_(communicator), messages_(std::move(messages)) {
+  StagedChannel(const Communicator& communicator, std::vector<Message> messages, Memory fields)
+      : communicator_(communicator), messages_(std::move(messages)), fields_(fields) {
     const int tag = state().next_tag();
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       const int peer = messages_[m].peer;
@@ -63,6 +64,7 @@ class StagedChannel final : public Channel {
 
   void start(Stream stream) override {
     in_flight_ = true;
+    enter();
     receives_posted_ = false;
     packed_.record(stream);
     if (to_host_ != nullptr) packed_.hold(to_host_->get());
@@ -90,6 +92,7 @@ class StagedChannel final : public Channel {
                      {.site = "exchange, wait (staged)", .missing = [this] { return missing(); }},
                      [this] { return progress(); });
     in_flight_ = false;
+    leave();
     if (to_gpu_ == nullptr) return;
     device::Event on_gpu;
     on_gpu.record(to_gpu_->get());
@@ -98,6 +101,8 @@ class StagedChannel final : public Channel {
 
  private:
   comm::State& state() const { return communicator_.state(); }
+
+  void move_on() override { progress(); }
 
   std::byte* allocate(Memory memory, std::int64_t bytes) {
     memory_.push_back(device::allocate(memory, bytes));
@@ -108,7 +113,8 @@ class StagedChannel final : public Channel {
   std::byte* add_pieces(std::vector<Piece>& pieces, std::size_t message, std::int64_t bytes) {
     std::byte* const host = allocate(Memory::pinned, bytes);
     const bool direct = bytes <= most_bytes_direct;
-    std::byte* const gpu = direct ? nullptr : allocate(Memory::device, bytes);
+    // Of the fields' kind, so that whoever reaches the fields packs.
+    std::byte* const gpu = direct ? nullptr : allocate(fields_, bytes);
     if (!direct && to_host_ == nullptr) {
       to_host_ = std::make_unique<device::OwnedStream>(device::Priority::high);
       to_gpu_ = std::make_unique<device::OwnedStream>(device::Priority::high);
@@ -177,8 +183,7 @@ class StagedChannel final : public Channel {
       Piece& piece = receives_[p];
       if (piece.state == Piece::State::moving && arrived(receive_requests_[p])) {
         piece.state = Piece::State::done;
-        if (piece.gpu != nullptr)
-          device::copy(piece.gpu, piece.host, piece.bytes, to_gpu_->get());
+        if (piece.gpu != nullptr) device::copy(piece.gpu, piece.host, piece.bytes, to_gpu_->get());
       }
       all &= piece.state == Piece::State::done;
     }
@@ -211,6 +216,7 @@ class StagedChannel final : public Channel {
 
   Communicator communicator_;
   std::vector<Message> messages_;
+  Memory fields_;
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::byte*> send_slots_, receive_slots_;
   std::vector<Piece> sends_, receives_;
@@ -235,8 +241,8 @@ std::optional<std::string> StagedTransport::unavailable(Pair pair, Memory fields
 }
 
 std::unique_ptr<Channel> StagedTransport::open(const Communicator& communicator,
-                                               std::vector<Message> messages, Memory) const {
-  return std::make_unique<StagedChannel>(communicator, std::move(messages));
+                                               std::vector<Message> messages, Memory fields) const {
+  return std::make_unique<StagedChannel>(communicator, std::move(messages), fields);
 }
 
 }  // namespace halocline::transport

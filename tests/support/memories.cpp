@@ -1,0 +1,75 @@
+#include "support/memories.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/environment.hpp"
+#include "device/gpu.hpp"
+#include "support/ranks.hpp"
+
+namespace halocline::test {
+namespace {
+
+std::optional<std::string> start_using_a_gpu() {
+  const device::Gpus& gpus = device::gpus();
+  if (gpus.list.empty()) return gpus.none_because;
+  device::use(gpus.list[static_cast<std::size_t>(rank()) % gpus.list.size()]);
+  return std::nullopt;
+}
+
+/// True if an MPI that is given a GPU's memory reads it instead of dying.
+bool mpi_takes_gpu_memory() {
+  return environment("CUDA_ON_CPU_DEVICE_MEMORY") == "host-readable" || is_required("gpu_aware");
+}
+
+}  // namespace
+
+const std::optional<std::string>& no_gpu() {
+  static const std::optional<std::string> why = start_using_a_gpu();
+  return why;
+}
+
+std::optional<std::string> no_memory(Memory memory) {
+  if (memory == Memory::host) return std::nullopt;
+  if (no_gpu()) return no_gpu();
+  if (memory != Memory::system) return std::nullopt;
+  for (const device::Gpu& gpu : device::gpus().list)
+    if (!gpu.no_system_memory.empty()) return gpu.no_system_memory;
+  return std::nullopt;
+}
+
+std::vector<Memory> memories_here() {
+  std::vector<Memory> here;
+  for (const Memory memory : all_memories)
+    if (!no_memory(memory)) here.push_back(memory);
+  return here;
+}
+
+std::optional<std::string> not_testable(const transport::Transport& transport, Memory memory) {
+  if (auto why = no_memory(memory)) return why;
+  std::optional<std::string> why;
+  for (const transport::Pair pair : transport::pairs) {
+    why = transport.unavailable(pair, memory);
+    if (!why) break;
+  }
+  if (why) return why;
+  if (transport.capabilities().needs_proof && !mpi_takes_gpu_memory())
+    return "an MPI that cannot take a GPU's memory would end the program; "
+           "CUDA_ON_CPU_DEVICE_MEMORY=host-readable lets the emulation's be read, and with a GPU "
+           "HALOCLINE_REQUIRE=gpu_aware says that this MPI takes it";
+  return std::nullopt;
+}
+
+bool is_required(std::string_view name) {
+  const std::string list = "," + environment("HALOCLINE_REQUIRE").value_or("") + ",";
+  return list.find("," + std::string(name) + ",") != std::string::npos;
+}
+
+void need_gpu() {
+  if (!no_gpu()) return;
+  if (is_required("gpu")) FAIL() << *no_gpu();
+  GTEST_SKIP() << *no_gpu();
+}
+
+}  // namespace halocline::test

@@ -1,0 +1,53 @@
+#pragma once
+// Kinds of memory that can be tested here, and why the others cannot.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <halocline/memory.hpp>
+
+#include "device/queue.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::test {
+
+inline constexpr Memory all_memories[] = {Memory::host, Memory::pinned, Memory::device,
+                                          Memory::managed, Memory::system};
+
+/// Why there is no GPU to test with, or nothing. Starts using one when first asked: rank r takes
+/// the r-th, in turn.
+const std::optional<std::string>& no_gpu();
+
+/// Why fields cannot be in such memory here, or nothing.
+std::optional<std::string> no_memory(Memory memory);
+
+/// Kinds of memory that are to be had here.
+std::vector<Memory> memories_here();
+
+/// Why a transport cannot be tested with fields in such memory here, or nothing: the memory is
+/// missing, it serves no pair with it, or trying might end the program.
+std::optional<std::string> not_testable(const transport::Transport& transport, Memory memory);
+
+/// Whether HALOCLINE_REQUIRE, a list with commas, has this name: then nothing that needs it may
+/// be skipped.
+bool is_required(std::string_view name);
+
+/// Skips the running test if there is no GPU, or fails it if HALOCLINE_REQUIRE has "gpu". For
+/// SetUp() and the like: the caller has to return if IsSkipped() or HasFatalFailure().
+void need_gpu();
+
+/// The stream on which fields in some memory are worked on: the host's, or one of the GPU.
+class TestStream {
+ public:
+  explicit TestStream(Memory memory) {
+    if (gpu_reads(memory)) own_.emplace();
+  }
+  Stream get() const { return own_ ? own_->get() : Stream::host(); }
+
+ private:
+  std::optional<device::OwnedStream> own_;
+};
+
+}  // namespace halocline::test
