@@ -11,11 +11,11 @@
 #include <halocline/error.hpp>
 
 #include "base/environment.hpp"
+#include "base/temporary_file.hpp"
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
-#include "files/temporary_file.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
