@@ -30,8 +30,8 @@ LAYERS = {
     "solver": ["exchange", "stencil", "files", "report"],
     "doctor": ["proof", "machine", "exchange", "report"],
     "bench": ["solver", "doctor"],
-    "cli": ["solver", "doctor", "bench", "report", "launch", "problem", "machine", "comm", "files",
-            "grid", "stencil"],
+    "cli": ["solver", "doctor", "bench", "report", "launch", "proof", "transport", "problem",
+            "machine", "comm", "files", "grid", "stencil"],
 }
 ONLY = {"cli"}
 

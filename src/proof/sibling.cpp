@@ -94,7 +94,8 @@ std::string complaint(const JobEnd& end) {
   for (std::string line; std::getline(lines, line);) {
     if (const std::size_t ours = line.find("halocline: "); ours != std::string::npos)
       return line.substr(ours, longest);
-    if (first.empty() && line.find_first_not_of("-=* \t\r") != std::string::npos)
+    const bool is_probes = line.find("halocline-probe: ") != std::string::npos;
+    if (first.empty() && !is_probes && line.find_first_not_of("-=* \t\r") != std::string::npos)
       first = line.substr(line.find_first_not_of(" \t"), longest);
   }
   return first;
