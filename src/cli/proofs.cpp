@@ -28,12 +28,17 @@ int ranks_on_this_node(const SolveCommand& command, const Variables& variables) 
   return launched ? launched->size.value_or(1) : command.ranks.value_or(1);
 }
 
-bool may_use_gpu_aware(const SolveOptions& options) {
-  const bool by_gpu = options.backend == "auto" || options.backend == "cuda";
+/// Kinds of memory that may be given to gpu_aware; none if it has no part in this.
+std::vector<Memory> memories_for_gpu_aware(const SolveOptions& options) {
+  if (options.backend != "auto" && options.backend != "cuda") return {};
   const std::string& transport = options.transport;
-  return by_gpu && (transport.find("auto") != std::string::npos ||
-                    transport.find("gpu_aware") != std::string::npos ||
-                    transport.find('=') != std::string::npos);  // kinds not named are left to auto
+  const bool may_be_chosen = transport.find("auto") != std::string::npos ||
+                             transport.find("gpu_aware") != std::string::npos ||
+                             transport.find('=') != std::string::npos;  // other kinds: auto
+  if (!may_be_chosen) return {};
+  if (options.memory == "auto" || options.memory == "device") return {Memory::device};
+  if (options.memory == "managed") return {Memory::managed};
+  return {};
 }
 
 void say(const SolveCommand& command, const std::string& text) {
@@ -48,9 +53,11 @@ void make_proofs(const SolveCommand& command) {
   const Variables variables = current_variables();
   const proof::Stand stand = proof::stand_of(variables);
   if (stand == proof::Stand::ours || stand == proof::Stand::other_rank) return;
-  const bool built_for_it =
-      proof::has_gpu_aware() || variables.contains(proof::assume_gpu_variable);
-  if (!built_for_it || !may_use_gpu_aware(command.options)) return;
+  // Ranks that cannot make proofs say so once.
+  const std::optional<Launched> launched = launched_by(variables);
+  if (launched && launched->rank.value_or(0) != 0) return;
+  const std::vector<Memory> memories = memories_for_gpu_aware(command.options);
+  if (memories.empty()) return;
   const std::vector<proof::GpuPair> pairs =
       proof::pairs_between(ranks_on_this_node(command, variables), proof::gpus_here(variables));
   if (pairs.empty()) return;
@@ -59,6 +66,7 @@ void make_proofs(const SolveCommand& command) {
   const proof::ProofsAtHand proofs = proof::ensure_proofs(
       {.file = file,
        .pairs = pairs,
+       .memories = memories,
        .program = std::filesystem::read_symlink("/proc/self/exe"),
        .launcher_hint = std::string(build_info::mpi_launcher),
        .on_start =
@@ -70,8 +78,6 @@ void make_proofs(const SolveCommand& command) {
            }},
       variables);
   for (const std::string& text : proofs.notes) say(command, text);
-  // Every rank of a launcher without siblings comes here; ranks tell their results' notes once.
-  if (stand == proof::Stand::no_siblings && launched_by(variables)->rank.value_or(0) != 0) return;
   for (const std::string& text : proofs.missing)
     say(command, fmt::format("gpu_aware is not proved for {}", text));
 }

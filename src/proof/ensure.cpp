@@ -16,7 +16,6 @@
 #include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 #include "proof/surroundings.hpp"
-#include "transport/transport.hpp"
 
 namespace halocline::proof {
 namespace {
@@ -166,13 +165,6 @@ ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variable
       if (!maker.missing(pair).empty()) maker.say_missing(pair, no_siblings);
   }
   return at_hand;
-}
-
-bool has_gpu_aware() {
-  const auto all = transport::transports();
-  return std::any_of(all.begin(), all.end(), [](const transport::Transport* transport) {
-    return transport->name() == "gpu_aware";
-  });
 }
 
 }  // namespace halocline::proof

@@ -49,7 +49,4 @@ ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variable
 /// Reads the proofs there are: for ranks, and libraries, which start no processes.
 ProofsAtHand proofs_at_hand(const std::optional<ProofsFile>& file, const Variables& variables);
 
-/// Whether this build has the transport that needs proofs.
-bool has_gpu_aware();
-
 }  // namespace halocline::proof

@@ -150,7 +150,7 @@ class Probe {
       return ProbeEnd::unavailable;
     }
     try {
-      step.text = exchange(talks, bytes);
+      step.text = exchange(talks, memory, bytes);
     } catch (const Error& error) {
       step.state = Step::State::failed;
       step.text = error.what();
@@ -164,14 +164,14 @@ class Probe {
   }
 
   /// Returns, on every rank, the first thing that was wrong on any.
-  std::string exchange(std::vector<Talk>& talks, std::int64_t bytes) {
+  std::string exchange(std::vector<Talk>& talks, Memory memory, std::int64_t bytes) {
     std::vector<transport::Message> messages;
     for (const Talk& talk : talks)
       messages.push_back({.peer = talk.peer,
                           .send = {{talk.out.get(), bytes}},
                           .receive = {{talk.in.get(), bytes}},
                           .label = "a probe"});
-    const auto channel = options_.transport.open(communicator_, std::move(messages));
+    const auto channel = options_.transport.open(communicator_, std::move(messages), memory);
     const int me = communicator_.rank();
     std::string wrong;
     for (int round = 0; round < rounds; ++round) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "comm/collectives.hpp"
+#include "device/gpu.hpp"
 
 namespace halocline::proof {
 namespace {
@@ -130,7 +131,7 @@ std::vector<std::string> files_of_ucx(const Variables& variables,
 
 }  // namespace
 
-int gpus_here(const Variables& variables, const fs::path& root) {
+int count_gpus(const Variables& variables, const fs::path& root) {
   const std::string assumed = value_of(variables, assume_gpu_variable);
   if (!assumed.empty()) return number(assumed).value_or(1);
   const auto is_gpu = [](const fs::path& path) {
@@ -147,6 +148,11 @@ int gpus_here(const Variables& variables, const fs::path& root) {
   if (list.empty() || list.starts_with('-')) return 0;  // CUDA stops at the first that is none
   return static_cast<int>(
       std::min(count, std::count(list.begin(), list.end(), ',') + std::ptrdiff_t{1}));
+}
+
+int gpus_here(const Variables& variables) {
+  if (!device::gpus_are_supported() && !variables.contains(assume_gpu_variable)) return 0;
+  return count_gpus(variables);
 }
 
 std::vector<GpuPair> pairs_between(int ranks_on_node, int gpus) {

@@ -11,10 +11,14 @@
 
 namespace halocline::proof {
 
-/// Counts the GPUs that this process is likely to see, by their device files. For tests,
-/// HALOCLINE_ASSUME_GPU gives the number.
+/// Gives the number of GPUs, for tests.
 inline constexpr const char* assume_gpu_variable = "HALOCLINE_ASSUME_GPU";
-int gpus_here(const Variables& variables, const std::filesystem::path& root = "/");
+
+/// Counts the GPUs that a process is likely to see, by their device files.
+int count_gpus(const Variables& variables, const std::filesystem::path& root = "/");
+
+/// The same for this process: none if this build cannot use them.
+int gpus_here(const Variables& variables);
 
 /// Kinds of pairs that occur between so many ranks of one node.
 std::vector<GpuPair> pairs_between(int ranks_on_node, int gpus);

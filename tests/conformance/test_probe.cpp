@@ -57,11 +57,14 @@ class FaultyTransport final : public transport::Transport {
  public:
   explicit FaultyTransport(Fault fault) : fault_(std::move(fault)) {}
   std::string_view name() const override { return "faulty"; }
-  std::optional<std::string> unavailable(transport::Pair) const override { return std::nullopt; }
+  std::optional<std::string> unavailable(transport::Pair, Memory) const override {
+    return std::nullopt;
+  }
   transport::Capabilities capabilities() const override { return mpi_.capabilities(); }
-  std::unique_ptr<Channel> open(const Communicator& communicator,
-                                std::vector<Message> messages) const override {
-    return std::make_unique<FaultyChannel>(mpi_.open(communicator, messages), messages, fault_);
+  std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
+                                Memory memory) const override {
+    return std::make_unique<FaultyChannel>(mpi_.open(communicator, messages, memory), messages,
+                                           fault_);
   }
 
  private:

@@ -217,30 +217,30 @@ TEST(LauncherInternals, DoNotChangeTheKey) {
 
 // ------------------------------------------------------------------------------- surroundings
 
-TEST(GpusHere, AreCountedByTheirDeviceFiles) {
+TEST(CountGpus, AreCountedByTheirDeviceFiles) {
   const TemporaryFolder root;
-  EXPECT_EQ(proof::gpus_here({}, root.path()), 0);
+  EXPECT_EQ(proof::count_gpus({}, root.path()), 0);
   root.put("proc/driver/nvidia/gpus/0000:1b:00.0/information", "");
-  EXPECT_EQ(proof::gpus_here({}, root.path()), 1) << "no device files, but the driver knows one";
+  EXPECT_EQ(proof::count_gpus({}, root.path()), 1) << "no device files, but the driver knows one";
   for (const char* file : {"dev/nvidia0", "dev/nvidia1", "dev/nvidia10", "dev/nvidiactl",
                            "dev/nvidia-uvm", "dev/nvidia-caps/nvidia-cap1"})
     root.put(file, "");
-  EXPECT_EQ(proof::gpus_here({}, root.path()), 3);
+  EXPECT_EQ(proof::count_gpus({}, root.path()), 3);
 }
 
-TEST(GpusHere, AreNotThoseHidden) {
+TEST(CountGpus, AreNotThoseHidden) {
   const TemporaryFolder root;
   for (const char* file : {"dev/nvidia0", "dev/nvidia1"}) root.put(file, "");
   const auto shown = [&](const char* list) {
-    return proof::gpus_here({{"CUDA_VISIBLE_DEVICES", list}}, root.path());
+    return proof::count_gpus({{"CUDA_VISIBLE_DEVICES", list}}, root.path());
   };
   EXPECT_EQ(shown("1"), 1);
   EXPECT_EQ(shown("0,1"), 2);
   EXPECT_EQ(shown("0,1,2,3"), 2) << "there are no more";
   EXPECT_EQ(shown(""), 0);
   EXPECT_EQ(shown("-1"), 0);
-  EXPECT_EQ(proof::gpus_here({{proof::assume_gpu_variable, "4"}}, root.path()), 4);
-  EXPECT_EQ(proof::gpus_here({{proof::assume_gpu_variable, "0"}}, root.path()), 0);
+  EXPECT_EQ(proof::count_gpus({{proof::assume_gpu_variable, "4"}}, root.path()), 4);
+  EXPECT_EQ(proof::count_gpus({{proof::assume_gpu_variable, "0"}}, root.path()), 0);
 }
 
 TEST(PairsBetween, RanksOfOneNode) {
