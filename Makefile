@@ -12,7 +12,9 @@ demo:
 	@scripts/setup --for demo
 	@cmake --preset release
 	@cmake --build --preset release --target halocline_cli
-	build/release/bin/halocline solve laplace --cells 256x128 --ranks 2 --verify --output demo.png
+	@gpus=$$(build/release/bin/halocline --version --verbose | grep -c '^  GPU [0-9]'); \
+	  ranks=$$((gpus > 0 ? gpus : 2)); set -x; \
+	  build/release/bin/halocline solve laplace --cells 256x128 --ranks $$ranks --verify --output demo.png
 	@echo "The solution: $(CURDIR)/demo.png"
 
 test:

@@ -15,10 +15,10 @@ if(HALOCLINE_CUDA STREQUAL "CPU")
   set(halocline_cuda_libraries cuda_on_cpu)
   add_subdirectory(tests/cuda_on_cpu)
 elseif(HALOCLINE_CUDA STREQUAL "AUTO" OR HALOCLINE_CUDA)
-  # A toolkit made of Python wheels by scripts/setup, if there is no other.
-  set(wheels "${PROJECT_SOURCE_DIR}/build/cuda-wheels/nvcc")
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    find_program(halocline_nvcc nvcc PATHS /usr/local/cuda/bin "${wheels}/bin" NO_CACHE)
+    # The last is what scripts/setup brings.
+    find_program(halocline_nvcc nvcc PATHS /usr/local/cuda/bin
+      "${PROJECT_SOURCE_DIR}/build/cuda-toolkit/bin" NO_CACHE)
     if(halocline_nvcc)
       set(CMAKE_CUDA_COMPILER "${halocline_nvcc}")
     endif()

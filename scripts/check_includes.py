@@ -31,7 +31,7 @@ LAYERS = {
     "doctor": ["proof", "machine", "exchange", "report"],
     "bench": ["solver", "doctor"],
     "cli": ["solver", "doctor", "bench", "report", "launch", "problem", "machine", "comm", "files",
-            "grid", "stencil"],
+            "grid", "stencil", "device", "transport", "proof"],
 }
 ONLY = {"cli"}
 
@@ -55,8 +55,8 @@ UMBRELLA = "halocline.hpp"
 RESTRICTED = [
     (r"mpi\.h", r"src/(comm|transport)/|include/halocline/mpi\.hpp|(tests|bench)/",
      "src/comm, src/transport, include/halocline/mpi.hpp, tests and bench"),
-    (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/device/cuda/|.*\.cuh?$",
-     "src/device/cuda and .cu, .cuh files"),
+    (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
+     "src/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
     (r"nccl\.h", r"src/transport/nccl/", "src/transport/nccl"),
 ]
 ENVIRONMENT = "src/base/environment.cpp"

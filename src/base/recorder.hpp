@@ -36,6 +36,34 @@ struct TraceEvent {
   std::int64_t bytes;
 };
 
+class Recorder;
+
+/// A source of times that are known only later: those of a GPU. Belongs to one recorder.
+class LateTimes {
+ public:
+  explicit LateTimes(Recorder& recorder);
+  virtual ~LateTimes();
+  LateTimes(const LateTimes&) = delete;
+  LateTimes& operator=(const LateTimes&) = delete;
+  /// Gives the recorder what has been measured so far.
+  virtual void collect() = 0;
+  /// Forgets it.
+  virtual void forget() = 0;
+
+ protected:
+  Recorder& recorder() const { return recorder_; }
+
+ private:
+  Recorder& recorder_;
+};
+
+/// Called around every span by a profiler's marks; nothing unless a GPU is in use.
+struct SpanMarks {
+  void (*begin)(const char* site) = nullptr;
+  void (*end)() = nullptr;
+};
+inline SpanMarks span_marks;
+
 /// Adds up spans per phase and per call site, and keeps each span when tracing. One thread.
 class Recorder {
  public:
@@ -46,6 +74,10 @@ class Recorder {
   void reset_totals();
   void add(Phase phase, const char* site, Clock::time_point start, Clock::time_point end,
            std::int64_t bytes);
+  /// Adds up calls that have no place on the host's time line.
+  void add_totals(const SiteTotals& totals);
+  /// Asks late sources for their times; before totals are read.
+  void collect();
 
   double seconds(Phase phase) const { return totals_[static_cast<std::size_t>(phase)]; }
   const std::vector<SiteTotals>& sites() const { return sites_; }
@@ -54,7 +86,10 @@ class Recorder {
   std::int64_t events_dropped() const { return events_dropped_; }
 
  private:
+  friend class LateTimes;
+
   Detail detail_ = Detail::phases;
+  std::vector<LateTimes*> late_;
   Clock::time_point origin_ = Clock::now();
   std::array<double, phase_count> totals_{};
   std::vector<SiteTotals> sites_;
@@ -66,8 +101,13 @@ class Recorder {
 class Span {
  public:
   Span(Recorder& recorder, Phase phase, const char* site, std::int64_t bytes = 0)
-      : recorder_(recorder), phase_(phase), site_(site), bytes_(bytes), start_(Clock::now()) {}
-  ~Span() { recorder_.add(phase_, site_, start_, Clock::now(), bytes_); }
+      : recorder_(recorder), phase_(phase), site_(site), bytes_(bytes), start_(Clock::now()) {
+    if (span_marks.begin != nullptr) span_marks.begin(site);
+  }
+  ~Span() {
+    recorder_.add(phase_, site_, start_, Clock::now(), bytes_);
+    if (span_marks.end != nullptr) span_marks.end();
+  }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 

@@ -5,8 +5,8 @@
 
 #include <halocline/error.hpp>
 
-#include "build_info.hpp"
 #include "cli/parse.hpp"
+#include "cli/version.hpp"
 #include "files/npy.hpp"
 #include "grid/text.hpp"
 #include "problem/catalogue.hpp"
@@ -217,8 +217,10 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   app.require_subcommand(0, 1);
   app.footer(problems_text() + "\n" + examples + "\n" + exit_codes);
   app.get_formatter()->column_width(32);
-  bool version = false;
-  app.add_flag("--version", version, "print the version");
+  bool version = false, verbose = false;
+  CLI::Option* version_flag = app.add_flag("--version", version, "print the version");
+  app.add_flag("--verbose", verbose, "with --version: also what can be used here, and why not")
+      ->needs(version_flag);
 
   SolveWords solve_words;
   SolveCommand command;
@@ -240,9 +242,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
     throw Error(ErrorKind::usage, fmt::format("{}; see halocline {}--help", error.what(),
                                               solve.parsed() ? "solve " : ""));
   }
-  if (version)
-    return {std::nullopt, fmt::format("halocline {} (commit {}, {})\n", build_info::version,
-                                      build_info::commit(), build_info::compiler)};
+  if (version) return {std::nullopt, verbose ? verbose_version_text() : version_text()};
   if (!solve.parsed()) return {std::nullopt, app.help()};
   return {finish(solve_words, std::move(command)), {}};
 }

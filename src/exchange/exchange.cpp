@@ -7,6 +7,7 @@
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
+#include "device/stream_clock.hpp"
 #include "exchange/choice.hpp"
 #include "exchange/messages.hpp"
 #include "grid/halo_regions.hpp"
@@ -159,6 +160,8 @@ class Exchange::Plan {
   std::vector<std::unique_ptr<Channel>> channels_;
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
+  device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
+  device::StreamClock unpack_clock_{comm::recorder(communicator_), Phase::unpack, "unpack"};
   bool in_flight_ = false;
   ExchangeInfo info_;
 };
@@ -314,11 +317,8 @@ void Exchange::Plan::start(Stream stream) {
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "an exchange was started again before it was finished; call finish() first");
-  Recorder& recorder = comm::recorder(communicator_);
-  if (!packing_.empty()) {
-    const Span span(recorder, Phase::pack, "pack", packing_.bytes());
-    packing_.run(stream);
-  }
+  if (!packing_.empty())
+    pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
   in_flight_ = true;
   for (const auto& channel : channels_) channel->start(stream);
 }
@@ -334,9 +334,8 @@ void Exchange::Plan::finish(Stream stream) {
     throw Error(ErrorKind::usage, "an exchange was finished that had not been started");
   in_flight_ = false;
   for (const auto& channel : channels_) channel->finish(stream);
-  if (unpacking_.empty()) return;
-  const Span span(comm::recorder(communicator_), Phase::unpack, "unpack", unpacking_.bytes());
-  unpacking_.run(stream);
+  if (!unpacking_.empty())
+    unpack_clock_.time(stream, unpacking_.bytes(), [&] { unpacking_.run(stream); });
 }
 
 Exchange::Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,

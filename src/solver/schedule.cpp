@@ -60,11 +60,10 @@ class Overlap final : public Schedule {
 }  // namespace
 
 void sweep_timed(const Step& step, const Box& region, Part part, Stream stream) {
-  const Span span(step.recorder, Phase::compute, "sweep");
   stencil::SweepArguments arguments = step.arguments;
   arguments.region = region;
   if (part == Part::first) arguments.verdict = {};
-  step.sweep.run(arguments, stream);
+  step.clock.time(stream, 0, [&] { step.sweep.run(arguments, stream); });
 }
 
 std::span<const Schedule* const> schedules() {

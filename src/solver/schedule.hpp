@@ -9,7 +9,7 @@
 
 #include <halocline/exchange.hpp>
 
-#include "base/recorder.hpp"
+#include "device/stream_clock.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::solver {
@@ -20,7 +20,7 @@ struct Step {
   stencil::Sweep& sweep;
   const Grid& grid;
   stencil::SweepArguments arguments;  ///< of the whole region
-  Recorder& recorder;
+  device::StreamClock& clock;  ///< of sweeps
 };
 
 /// Enqueues the exchange of a step's input and its sweep, in some order that is right.

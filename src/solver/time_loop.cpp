@@ -43,7 +43,7 @@ void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
                           .out = parts_.levels[1 - level_],
                           .region = region(reach),
                           .norm = wants_norm ? the_case.norm : problem::NormKind::none},
-            .recorder = comm::recorder(parts_.communicator)};
+            .clock = clock_};
   stopping.begin(sweep, step.arguments, parts_.stream);
   if (needs_exchange) {
     parts_.schedule.run(step, parts_.stream);
@@ -76,10 +76,12 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   }
   const std::int64_t counted = stopping.finish(sweep);
   device::synchronize(parts_.stream);
+  const double loop_seconds = seconds_since(start);
   comm::barrier(parts_.communicator);
+  comm::recorder(parts_.communicator).collect();
   // Sweeps beyond the last that counts have not written the level it wrote.
   return {counted, static_cast<std::size_t>(counted % 2), exchanges_, first_sweep_seconds,
-          seconds_since(start)};
+          loop_seconds};
 }
 
 }  // namespace halocline::solver

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "comm/collectives.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
 #include "solver/schedule.hpp"
@@ -34,7 +35,8 @@ class TimeLoop {
   /// Called after a sweep, with its number from 0; must be cheap.
   using AfterSweep = std::function<void(std::int64_t sweep)>;
 
-  explicit TimeLoop(const LoopParts& parts) : parts_(parts) {}
+  explicit TimeLoop(const LoopParts& parts)
+      : parts_(parts), clock_(comm::recorder(parts.communicator), Phase::compute, "sweep") {}
   /// Runs from level 0. Collective.
   LoopResult run(Stopping& stopping, const AfterSweep& after_sweep);
 
@@ -43,6 +45,7 @@ class TimeLoop {
   Box region(std::int64_t reach) const;
 
   LoopParts parts_;
+  device::StreamClock clock_;
   std::size_t level_ = 0;          // that holds the newest values
   std::int64_t fresh_layers_ = 0;  // halo cells still right, from the owned ones outward
   std::int64_t exchanges_ = 0;

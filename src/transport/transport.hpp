@@ -82,6 +82,8 @@ class Transport {
  public:
   virtual ~Transport() = default;
   virtual std::string_view name() const = 0;
+  /// What this machine or build lacks for it altogether, or nothing.
+  virtual std::optional<std::string> missing_here() const { return std::nullopt; }
   /// Why such a pair, with fields in such memory, cannot be served, or nothing.
   virtual std::optional<std::string> unavailable(Pair pair, Memory fields) const = 0;
   virtual Capabilities capabilities() const = 0;

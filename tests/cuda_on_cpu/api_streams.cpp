@@ -9,7 +9,6 @@
 
 using cuda_on_cpu::call;
 using cuda_on_cpu::Needs;
-using cuda_on_cpu::Order;
 using cuda_on_cpu::Runtime;
 using cuda_on_cpu::Stream;
 using cuda_on_cpu::StreamKind;
@@ -49,7 +48,8 @@ cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<
     if (config.dynamicSmemBytes != 0 || config.numAttrs != 0) return cudaErrorNotSupported;
     if (stream.device != current_device()) return cudaErrorInvalidResourceHandle;
     Kernel kernel{config.gridDim, config.blockDim, std::move(body), {}};
-    if (runtime.settings.order == Order::random) kernel.shuffle_seed = runtime.queue.draw();
+    if (runtime.settings.order == cuda_on_cpu::Order::random)
+      kernel.shuffle_seed = runtime.queue.draw();
     const auto work = runtime.queue.add(stream, [&runtime, device = stream.device, kernel] {
       runtime.memory.open(device);
       run(kernel);

@@ -39,9 +39,7 @@ constexpr const char* name(BlockOp op) {
   return names[static_cast<int>(op)];
 }
 
-std::string text(std::source_location where) {
-  return std::string(where.file_name()) + ":" + std::to_string(where.line());
-}
+std::string text(Where where) { return std::string(where.file) + ":" + std::to_string(where.line); }
 std::string text(uint3 at) {
   return "(" + std::to_string(at.x) + "," + std::to_string(at.y) + "," + std::to_string(at.z) + ")";
 }
@@ -60,7 +58,7 @@ struct Thread {
   LaneVisit visit{};
   BlockOp block_op{};
   bool predicate = false;
-  std::source_location where{};
+  Where where{};
   std::uint64_t result = 0;
 };
 
@@ -73,8 +71,8 @@ struct WarpMeeting {
 class Blocks {
  public:
   void run(const Kernel& kernel);
-  std::uint64_t meet_lanes(const LaneVisit& visit, std::source_location where);
-  int meet_block(BlockOp op, bool predicate, std::source_location where);
+  std::uint64_t meet_lanes(const LaneVisit& visit, Where where);
+  int meet_block(BlockOp op, bool predicate, Where where);
   void step_aside();
   int lane() const { return self_ % warpSize; }
 
@@ -238,7 +236,7 @@ void Blocks::step_aside() {
   resume_after(started_ < threads_.size() ? idle_fiber() : next_fiber());
 }
 
-std::uint64_t Blocks::meet_lanes(const LaneVisit& visit, std::source_location where) {
+std::uint64_t Blocks::meet_lanes(const LaneVisit& visit, Where where) {
   Thread& me = threads_[static_cast<std::size_t>(self_)];
   const unsigned bit = 1u << lane();
   me.visit = visit;
@@ -265,28 +263,26 @@ std::uint64_t Blocks::meet_lanes(const LaneVisit& visit, std::source_location wh
 
 void Blocks::conclude(const WarpMeeting& meeting) {
   const int first = self_ - lane();
-  const auto at = [&](int lane) -> Thread& {
-    return threads_[static_cast<std::size_t>(first + lane)];
-  };
+  Thread* const lanes = &threads_[static_cast<std::size_t>(first)];
   const bool shuffles = meeting.op >= LaneOp::shfl && meeting.op <= LaneOp::shfl_xor;
   unsigned ballot = 0;
   for (unsigned rest = meeting.mask; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    if (at(lane).visit.value) ballot |= 1u << lane;
+    if (lanes[lane].visit.value) ballot |= 1u << lane;
   }
   for (unsigned rest = meeting.mask; rest; rest &= rest - 1) {
-    Thread& thread = at(std::countr_zero(rest));
+    Thread& thread = lanes[std::countr_zero(rest)];
     const int source = thread.visit.source;
     if (!shuffles) {
       thread.result = ballot;
     } else {
-      thread.result = meeting.mask >> source & 1u ? at(source).visit.value : kPoison;
+      thread.result = meeting.mask >> source & 1u ? lanes[source].visit.value : kPoison;
     }
     make_able(first + std::countr_zero(rest));
   }
 }
 
-int Blocks::meet_block(BlockOp op, bool predicate, std::source_location where) {
+int Blocks::meet_block(BlockOp op, bool predicate, Where where) {
   Thread& me = threads_[static_cast<std::size_t>(self_)];
   me.block_op = op;
   me.predicate = predicate;
@@ -306,8 +302,8 @@ void Blocks::conclude_block(BlockOp op) {
   std::size_t count = 0;
   for (const Thread& thread : threads_) {
     count += thread.predicate ? 1 : 0;
-    if (thread.where.line() != me.where.line() || thread.where.column() != me.where.column() ||
-        std::string_view(thread.where.file_name()) != me.where.file_name()) {
+    if (thread.where.line != me.where.line ||
+        std::string_view(thread.where.file) != me.where.file) {
       fail("threads of a block meet at different barriers: " + text(thread.where) + " and " +
            text(me.where));
     }
@@ -366,10 +362,10 @@ void Blocks::fail(const std::string& what) const {
 
 void run(const Kernel& kernel) { blocks().run(kernel); }
 
-std::uint64_t meet_lanes(const LaneVisit& visit, std::source_location where) {
+std::uint64_t meet_lanes(const LaneVisit& visit, Where where) {
   return blocks().meet_lanes(visit, where);
 }
-int meet_block(BlockOp op, bool predicate, std::source_location where) {
+int meet_block(BlockOp op, bool predicate, Where where) {
   return blocks().meet_block(op, predicate, where);
 }
 void step_aside() { blocks().step_aside(); }

@@ -41,6 +41,14 @@ std::byte* new_stack() {
   return stack;
 }
 
+#if defined(__SANITIZE_THREAD__)
+void* running_twin() { return __tsan_get_current_fiber(); }
+void* new_twin() { return __tsan_create_fiber(0); }
+#else
+void* running_twin() { return nullptr; }
+void* new_twin() { return nullptr; }
+#endif
+
 }  // namespace
 
 #if !CUDA_ON_CPU_HAS_UCONTEXT
@@ -73,13 +81,9 @@ cuda_on_cpu_swap:
 )");
 #endif
 
-Fiber::Fiber() {
-#if defined(__SANITIZE_THREAD__)
-  twin_ = __tsan_get_current_fiber();
-#endif
-}
+Fiber::Fiber() : twin_(running_twin()) {}
 
-Fiber::Fiber(void (*main)()) : main_(main), stack_bytes_(kStackBytes) {
+Fiber::Fiber(void (*main)()) : main_(main), stack_bytes_(kStackBytes), twin_(new_twin()) {
   std::byte* stack = new_stack();
   stack_ = stack;
 #if CUDA_ON_CPU_HAS_UCONTEXT
@@ -96,9 +100,6 @@ Fiber::Fiber(void (*main)()) : main_(main), stack_bytes_(kStackBytes) {
   words[-2] = reinterpret_cast<std::uintptr_t>(&Fiber::begin);
   for (int i = 3; i <= 8; ++i) words[-i] = 0;
   top_ = words - 8;
-#endif
-#if defined(__SANITIZE_THREAD__)
-  twin_ = __tsan_create_fiber(0);
 #endif
 }
 

@@ -33,7 +33,7 @@ class Fiber {
   const void* stack_ = nullptr;  // its lowest address
   std::size_t stack_bytes_ = 0;
   [[maybe_unused]] void* fake_stack_ = nullptr;  // of the address sanitizer
-  [[maybe_unused]] void* twin_ = nullptr;        // what the thread sanitizer knows it by
+  [[maybe_unused]] void* twin_;                  // what the thread sanitizer knows it by
 #if CUDA_ON_CPU_HAS_UCONTEXT
   ucontext_t context_;
 #else

@@ -95,7 +95,7 @@ __global__ void barriers(int* out) {
 
 // Rotates through shared memory, all threads of a three-dimensional block.
 __global__ void rotate(unsigned* out) {
-  __shared__ unsigned values[512];
+  alignas(16) __shared__ unsigned values[512];
   const unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned n = blockDim.x * blockDim.y * blockDim.z;
   for (unsigned turn = 0; turn < 3; ++turn) {
@@ -132,6 +132,7 @@ __global__ void branches_meet() {
   if (threadIdx.x < 64) {
     __syncthreads();
   } else {
+    __nanosleep(1);
     __syncthreads();
   }
 }
@@ -139,6 +140,8 @@ __global__ void a_lane_leaves(int* out) {
   if (threadIdx.x == 7) return;
   *out = __shfl_xor_sync(0xffffffffu, 1, 1);
 }
+
+__global__ void multiply_add(float* values) { values[0] = fma(values[0], values[1], values[2]); }
 
 // ---- helpers
 
@@ -237,7 +240,7 @@ TEST_P(CudaOnCpu, ShufflesFollowWidthAndDirection) {
   OK(start(1, 32, nullptr, shuffles, out));
   const std::vector<int> got = host_copy(out, 32 * 6);
   for (int t = 0; t < 32; ++t) {
-    const auto at = [&](int i) { return got[static_cast<std::size_t>(t * 6 + i)]; };
+    const auto at = [row = got.data() + t * 6](int i) { return row[i]; };
     EXPECT_EQ(5, at(0));
     EXPECT_EQ(t / 8 * 8 + 3, at(1));
     EXPECT_EQ(t % 16 >= 2 ? t - 2 : t, at(2));
@@ -292,6 +295,14 @@ TEST_P(CudaOnCpu, AtomicsOfAllKinds) {
   EXPECT_EQ(48.25, host_copy(d, 1)[0]);
 }
 
+TEST_P(CudaOnCpu, ArithmeticOfFloatsStaysInFloats) {
+  // The exact value is just above the middle between two floats; double drops what is above.
+  const std::vector<float> in{1 + 0x1p-12f, 1 + 0x1p-12f, 0x1p-60f};
+  float* values = device_copy(in);
+  OK(start(1, 1, nullptr, multiply_add, values));
+  EXPECT_EQ(1 + 0x1p-11f + 0x1p-23f, host_copy(values, 1)[0]);
+}
+
 // ---- order of work
 
 TEST_P(CudaOnCpu, EventsOrderStreams) {
@@ -338,6 +349,22 @@ TEST_P(CudaOnCpu, QueriesGetWorkDone) {
   while (cudaStreamQuery(nullptr) != cudaSuccess) {
   }
   EXPECT_EQ(1234, host_copy(value, 1)[0]);
+}
+
+TEST_P(CudaOnCpu, EventsTellTimes) {
+  const cudaStream_t stream = new_stream();
+  cudaEvent_t begin = nullptr, end = nullptr;
+  OK(cudaEventCreate(&begin));
+  OK(cudaEventCreate(&end));
+  float ms = -1;
+  EXPECT_EQ(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, begin, end));
+  OK(cudaEventRecord(begin, stream));
+  OK(cudaLaunchHostFunc(
+      stream, [](void*) { usleep(3000); }, nullptr));
+  OK(cudaEventRecord(end, stream));
+  OK(cudaStreamSynchronize(stream));
+  OK(cudaEventElapsedTime(&ms, begin, end));
+  EXPECT_GE(ms, 3.f);
 }
 
 TEST_P(CudaOnCpu, HostFunctionsRunInOrderAndMayNotCallBack) {
@@ -436,6 +463,7 @@ TEST(CudaOnCpuLazy, WorkWaitsUntilItIsWaitedFor) {
   OK(cudaStreamSynchronize(second));
   EXPECT_EQ(0, *one);
   EXPECT_EQ(1, *two);
+  OK(cudaStreamDestroy(first));
   OK(cudaDeviceSynchronize());
   EXPECT_EQ(1, *one);
 }

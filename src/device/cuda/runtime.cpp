@@ -7,9 +7,14 @@
 
 #include <fmt/format.h>
 
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#endif
+
 #include <halocline/error.hpp>
 
 #include "base/environment.hpp"
+#include "base/recorder.hpp"
 #include "device/cuda/check.hpp"
 
 namespace halocline::device::cuda {
@@ -148,6 +153,22 @@ void* allocate_managed(std::size_t size) {
   return memory;
 }
 
+std::shared_ptr<void> make_event_with(unsigned flags) {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, flags), "cudaEventCreateWithFlags");
+  return {event, [](void* handle) { cudaEventDestroy(static_cast<cudaEvent_t>(handle)); }};
+}
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+/// Spans show in Nsight; without a profiler these calls do nothing.
+void mark_spans() {
+  span_marks = {.begin = [](const char* site) { nvtxRangePushA(site); },
+                .end = [] { nvtxRangePop(); }};
+}
+#else
+void mark_spans() {}
+#endif
+
 }  // namespace
 
 void check(cudaError_t error, const char* call) {
@@ -183,7 +204,7 @@ void use(const Gpu& gpu) {
   cudaError_t error = cudaSetDevice(gpu.ordinal);
   if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context
   used = true;
-  if (error == cudaSuccess) return;
+  if (error == cudaSuccess) return mark_spans();
   cudaGetLastError();
   if (error == cudaErrorMemoryAllocation)
     throw Error(ErrorKind::resource,
@@ -251,10 +272,15 @@ std::shared_ptr<void> make_stream(Priority priority) {
   return {stream, [](void* handle) { cudaStreamDestroy(static_cast<cudaStream_t>(handle)); }};
 }
 
-std::shared_ptr<void> make_event() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  return {event, [](void* handle) { cudaEventDestroy(static_cast<cudaEvent_t>(handle)); }};
+std::shared_ptr<void> make_event() { return make_event_with(cudaEventDisableTiming); }
+std::shared_ptr<void> make_timed_event() { return make_event_with(cudaEventDefault); }
+
+double seconds_between(void* begun, void* ended) {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(begun),
+                             static_cast<cudaEvent_t>(ended)),
+        "cudaEventElapsedTime");
+  return static_cast<double>(milliseconds) * 1e-3;
 }
 
 void record(void* event, Stream stream) {

@@ -25,6 +25,10 @@ Memory memory_of(const void* pointer);
 
 std::shared_ptr<void> make_stream(Priority priority);
 std::shared_ptr<void> make_event();
+/// One that seconds_between() takes.
+std::shared_ptr<void> make_timed_event();
+/// Both must have been reached.
+double seconds_between(void* begun, void* ended);
 void record(void* event, Stream stream);
 bool reached(void* event);
 void wait(void* event);

@@ -1,8 +1,14 @@
 #include "transport/gpu_aware/gpu_aware.hpp"
 
+#include "device/gpu.hpp"
 #include "transport/mpi/channel.hpp"
 
 namespace halocline::transport {
+
+std::optional<std::string> GpuAwareTransport::missing_here() const {
+  const device::Gpus& gpus = device::gpus();
+  return gpus.list.empty() ? std::optional(gpus.none_because) : std::nullopt;
+}
 
 std::optional<std::string> GpuAwareTransport::unavailable(Pair pair, Memory fields) const {
   if (pair == Pair::self) return "copies inside a rank need no MPI; use self";

@@ -8,6 +8,7 @@ namespace halocline::transport {
 class GpuAwareTransport final : public Transport {
  public:
   std::string_view name() const override { return "gpu_aware"; }
+  std::optional<std::string> missing_here() const override;
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
     return {.host_driven = true, .in_place = true, .prove_in_job = false, .needs_proof = true};

@@ -7,6 +7,7 @@
 
 #include "comm/gate.hpp"
 #include "device/buffer.hpp"
+#include "transport/wait_for_gpu.hpp"
 
 namespace halocline::transport {
 
@@ -76,11 +77,8 @@ void MpiChannel::finish(Stream) {
   if (requests_.empty()) return;
   const comm::Wait wait{.site = wait_site_, .missing = [this] { return missing(); }};
   if (!posted_) {
-    comm::wait_until(
-        state(),
-        {.site = "exchange, wait for the GPU",
-         .missing = [] { return std::string("its own GPU to come as far as the pack"); }},
-        [this] { return posted_ || ready_.reached(); });
+    wait_for_gpu(state(), ready_);
+    // Another wait may have posted it meanwhile; so may this one.
     if (!posted_) post();
   }
   comm::wait_all(state(), requests_, wait);

@@ -9,7 +9,9 @@
 #include "comm/gate.hpp"
 #include "comm/waiting.hpp"
 #include "device/buffer.hpp"
+#include "device/gpu.hpp"
 #include "device/queue.hpp"
+#include "transport/wait_for_gpu.hpp"
 
 namespace halocline::transport {
 namespace {
@@ -85,6 +87,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
   }
 
   void finish(Stream stream) override {
+    wait_for_gpu(state(), packed_);
     comm::wait_until(state(),
                      {.site = "exchange, wait (staged)", .missing = [this] { return missing(); }},
                      [this] { return progress(); });
@@ -188,7 +191,6 @@ class StagedChannel final : public Channel, private comm::InFlight {
   }
 
   std::string missing() const {
-    if (!packed_.reached()) return "its own GPU to come as far as the pack";
     std::string text;
     for (const auto* pieces : {&receives_, &sends_}) {
       for (std::size_t p = 0; p < pieces->size(); ++p) {
@@ -226,6 +228,11 @@ class StagedChannel final : public Channel, private comm::InFlight {
 };
 
 }  // namespace
+
+std::optional<std::string> StagedTransport::missing_here() const {
+  const device::Gpus& gpus = device::gpus();
+  return gpus.list.empty() ? std::optional(gpus.none_because) : std::nullopt;
+}
 
 std::optional<std::string> StagedTransport::unavailable(Pair pair, Memory fields) const {
   if (pair == Pair::self) return "copies inside a rank need no MPI; use self";

@@ -8,6 +8,7 @@ namespace halocline::transport {
 class StagedTransport final : public Transport {
  public:
   std::string_view name() const override { return "staged"; }
+  std::optional<std::string> missing_here() const override;
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
     return {.host_driven = true, .in_place = false, .prove_in_job = true};

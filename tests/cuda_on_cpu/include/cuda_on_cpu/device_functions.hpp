@@ -1,6 +1,8 @@
 #pragma once
 // CUDA's built-in device functions.
 
+#include <math.h>  // libstdc++'s, with the float overloads that CUDA has in the global namespace
+
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -48,7 +50,7 @@ inline Segment segment(int width) {
 }
 
 template <class T>
-T shuffle(LaneOp op, unsigned mask, T value, int source, std::source_location where) {
+T shuffle(LaneOp op, unsigned mask, T value, int source, Where where) {
   return from_bits<T>(meet_lanes({op, mask, to_bits(value), source}, where));
 }
 
@@ -89,42 +91,40 @@ inline void fence() {
 
 // ---- meetings
 
-inline void __syncthreads(std::source_location where = std::source_location::current()) {
+inline void __syncthreads(cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   cuda_on_cpu::meet_block(cuda_on_cpu::BlockOp::sync, false, where);
 }
-inline int __syncthreads_or(int predicate,
-                            std::source_location where = std::source_location::current()) {
+inline int __syncthreads_or(int predicate, cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   return cuda_on_cpu::meet_block(cuda_on_cpu::BlockOp::sync_or, predicate != 0, where);
 }
-inline int __syncthreads_and(int predicate,
-                             std::source_location where = std::source_location::current()) {
+inline int __syncthreads_and(int predicate, cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   return cuda_on_cpu::meet_block(cuda_on_cpu::BlockOp::sync_and, predicate != 0, where);
 }
 inline int __syncthreads_count(int predicate,
-                               std::source_location where = std::source_location::current()) {
+                               cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   return cuda_on_cpu::meet_block(cuda_on_cpu::BlockOp::sync_count, predicate != 0, where);
 }
 inline void __syncwarp(unsigned mask = 0xffffffffu,
-                       std::source_location where = std::source_location::current()) {
+                       cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   cuda_on_cpu::meet_lanes({cuda_on_cpu::LaneOp::syncwarp, mask}, where);
 }
 
 template <cuda_on_cpu::shuffled T>
 T __shfl_sync(unsigned mask, T value, int source, int width = warpSize,
-              std::source_location where = std::source_location::current()) {
+              cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   const int from = cuda_on_cpu::segment(width).begin + (source & (width - 1));
   return cuda_on_cpu::shuffle(cuda_on_cpu::LaneOp::shfl, mask, value, from, where);
 }
 template <cuda_on_cpu::shuffled T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
-                 std::source_location where = std::source_location::current()) {
+                 cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   const int lane = cuda_on_cpu::lane(), from = lane - static_cast<int>(delta & 31u);
   const int source = from >= cuda_on_cpu::segment(width).begin ? from : lane;
   return cuda_on_cpu::shuffle(cuda_on_cpu::LaneOp::shfl_up, mask, value, source, where);
 }
 template <cuda_on_cpu::shuffled T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
-                   std::source_location where = std::source_location::current()) {
+                   cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   const int lane = cuda_on_cpu::lane(), from = lane + static_cast<int>(delta & 31u);
   const int source = from < cuda_on_cpu::segment(width).end ? from : lane;
   return cuda_on_cpu::shuffle(cuda_on_cpu::LaneOp::shfl_down, mask, value, source, where);
@@ -132,25 +132,25 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
 // Lanes of earlier segments can be read, those of later ones cannot (CUDA C++ Programming Guide).
 template <cuda_on_cpu::shuffled T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize,
-                  std::source_location where = std::source_location::current()) {
+                  cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   const int lane = cuda_on_cpu::lane(), from = lane ^ (lane_mask & 31);
   const int source = from < cuda_on_cpu::segment(width).end ? from : lane;
   return cuda_on_cpu::shuffle(cuda_on_cpu::LaneOp::shfl_xor, mask, value, source, where);
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate,
-                              std::source_location where = std::source_location::current()) {
+                              cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   return static_cast<unsigned>(cuda_on_cpu::meet_lanes(
       {cuda_on_cpu::LaneOp::ballot, mask, static_cast<std::uint64_t>(predicate != 0)}, where));
 }
 inline int __any_sync(unsigned mask, int predicate,
-                      std::source_location where = std::source_location::current()) {
+                      cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   return cuda_on_cpu::meet_lanes(
              {cuda_on_cpu::LaneOp::any, mask, static_cast<std::uint64_t>(predicate != 0)}, where) !=
          0;
 }
 inline int __all_sync(unsigned mask, int predicate,
-                      std::source_location where = std::source_location::current()) {
+                      cuda_on_cpu::Where where = cuda_on_cpu::Where::here()) {
   return cuda_on_cpu::meet_lanes(
              {cuda_on_cpu::LaneOp::all, mask, static_cast<std::uint64_t>(predicate != 0)}, where) ==
          mask;

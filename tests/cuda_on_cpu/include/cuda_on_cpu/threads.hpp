@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <source_location>
 
 #include "cuda_runtime_api.h"
 
@@ -17,6 +16,16 @@ namespace cuda_on_cpu {
 enum class LaneOp : std::uint8_t { syncwarp, shfl, shfl_up, shfl_down, shfl_xor, ballot, any, all };
 enum class BlockOp : std::uint8_t { sync, sync_or, sync_and, sync_count };
 
+/// A place in device code. As a default argument, here() is where the outermost call stands. (clang
+/// 14 has no std::source_location.)
+struct Where {
+  const char* file;
+  int line;
+  static constexpr Where here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 /// What a lane brings to a meeting of its warp.
 struct LaneVisit {
   LaneOp op;
@@ -26,9 +35,9 @@ struct LaneVisit {
 };
 
 /// Waits for all lanes of the mask. Returns the source's value of a shuffle, the ballot of others.
-std::uint64_t meet_lanes(const LaneVisit& visit, std::source_location where);
+std::uint64_t meet_lanes(const LaneVisit& visit, Where where);
 /// Waits for all threads of the block. Returns their predicates combined.
-int meet_block(BlockOp op, bool predicate, std::source_location where);
+int meet_block(BlockOp op, bool predicate, Where where);
 /// Lets the other threads of the block go on first.
 void step_aside();
 int lane();

@@ -1,0 +1,54 @@
+#include "cli/version.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "build_info.hpp"
+#include "comm/collectives.hpp"
+#include "device/gpu.hpp"
+#include "machine/cores.hpp"
+#include "stencil/sweep.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::cli {
+namespace {
+
+std::string usable(const std::optional<std::string>& why_not) {
+  if (why_not == device::gpus().none_because) return "not usable: there is no GPU, see above";
+  return why_not ? fmt::format("not usable: {}", *why_not) : std::string("usable");
+}
+
+std::string gpus_text() {
+  const device::Gpus& gpus = device::gpus();
+  if (gpus.list.empty()) return fmt::format("  GPUs        none: {}\n", gpus.none_because);
+  std::string text;
+  for (const device::Gpu& gpu : gpus.list)
+    text += fmt::format("  GPU {:<7} {}, {}, {:.0f} GB, compute capability {}.{}, PCI {}\n",
+                        gpu.ordinal, gpu.name, gpu.uuid,
+                        static_cast<double>(gpu.memory_bytes) / 1e9, gpu.major, gpu.minor, gpu.pci);
+  return text + fmt::format("  driver      CUDA {}\n", gpus.driver);
+}
+
+}  // namespace
+
+std::string version_text() {
+  return fmt::format("halocline {} (commit {}, {})\n", build_info::version, build_info::commit(),
+                     build_info::compiler);
+}
+
+std::string verbose_version_text() {
+  std::string text = version_text();
+  text += fmt::format("  MPI         {}\n", comm::library_version());
+  text += fmt::format("  processor   {}, vectors {}\n", machine::processor_name(),
+                      fmt::join(stencil::simd_levels(), " "));
+  text += gpus_text();
+  text += "\nbackends\n";
+  for (const stencil::Backend* backend : stencil::backends())
+    text += fmt::format("  {:<11} {}\n", backend->name(), usable(backend->unavailable()));
+  text += "\ntransports\n";
+  for (const transport::Transport* transport : transport::transports())
+    text += fmt::format("  {:<11} {}\n", transport->name(), usable(transport->missing_here()));
+  return text;
+}
+
+}  // namespace halocline::cli
