@@ -139,6 +139,9 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
       ->type_name("K")
       ->group(group);
+  app.add_option("--proofs", command.proofs, "keep here what MPI was shown to do (user's cache)")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--wait-limit", command.wait_limit_seconds,
                  "give up a wait for another rank after S seconds; 0: never (120)")
       ->type_name("S")

@@ -10,12 +10,14 @@
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
+#include "cli/probe_command.hpp"
 #include "cli/solve_command.hpp"
 
 int main(int argc, char** argv) {
   using namespace halocline;
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
+    if (cli::is_probe(words)) return cli::run_probe(words);
     const cli::CommandLine line = cli::read_command_line(words);
     if (line.solve) return cli::run_solve(*line.solve, words);
     cli::print(line.text);

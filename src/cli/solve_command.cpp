@@ -11,11 +11,12 @@
 #include <halocline/error.hpp>
 
 #include "base/environment.hpp"
+#include "base/temporary_file.hpp"
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
+#include "cli/proofs.hpp"
 #include "comm/collectives.hpp"
-#include "files/temporary_file.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
@@ -127,6 +128,7 @@ void require_to_be_found() {
 }
 
 int solve_as_rank(const SolveCommand& command) {
+  make_proofs(command);
   const Runtime runtime;
   require_to_be_found();
   CommunicatorOptions options;
@@ -172,6 +174,7 @@ std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const Job
 
 int start_ranks(const SolveCommand& command, const std::vector<std::string>& words) {
   check(command.options, *command.ranks);  // usage errors cost no start of a job
+  make_proofs(command);
   const Variables variables = current_variables();
   const Launcher launcher = find_launcher(
       comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich,

@@ -15,6 +15,7 @@ const Gpus& gpus() {
   return found;
 }
 
+bool gpus_are_supported() { return cuda::is_built_in(); }
 void use(const Gpu& gpu) { cuda::use(gpu); }
 GpuMemory gpu_memory() { return cuda::gpu_memory(); }
 

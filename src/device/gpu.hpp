@@ -29,6 +29,9 @@ struct Gpus {
   std::string driver;        ///< the CUDA version of the driver, "13.0"; empty without one
 };
 
+/// Whether this build can use GPUs at all. Does not start the driver.
+bool gpus_are_supported();
+
 /// The GPUs that the driver shows to this process, looked up once; never throws. Starts the
 /// driver, which must not be done before a fork.
 const Gpus& gpus();

@@ -9,11 +9,11 @@
 
 #include <halocline/error.hpp>
 
+#include "base/temporary_file.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/npy_header.hpp"
 #include "files/scalar_field.hpp"
-#include "files/temporary_file.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::files {

@@ -11,8 +11,8 @@
 
 #include <halocline/error.hpp>
 
+#include "base/temporary_file.hpp"
 #include "files/canvas.hpp"
-#include "files/temporary_file.hpp"
 
 namespace halocline {
 namespace {

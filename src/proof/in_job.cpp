@@ -1,49 +1,14 @@
 #include "proof/in_job.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 #include <fmt/format.h>
 
-#include "comm/collectives.hpp"
 #include "device/queue.hpp"
+#include "proof/pattern.hpp"
 
 namespace halocline::proof {
 namespace {
 
 using transport::Slots;
-
-/// What the eight bytes from `at` on hold: cheap to make, since every plan makes it for every byte.
-std::uint64_t pattern(std::uint64_t seed, std::int64_t at) {
-  return seed + static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93u;
-}
-
-std::uint64_t seed_of(int sender, int receiver, int round) {
-  return static_cast<std::uint64_t>(sender) * 0x9E3779B97F4A7C15u +
-         static_cast<std::uint64_t>(receiver) * 0xBF58476D1CE4E5B9u +
-         static_cast<std::uint64_t>(round + 1) * 0x94D049BB133111EBu;
-}
-
-constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
-
-void fill(std::byte* to, std::int64_t bytes, std::uint64_t seed) {
-  for (std::int64_t at = 0; at < bytes; at += word_bytes) {
-    const std::uint64_t word = pattern(seed, at);
-    std::memcpy(to + at, &word, static_cast<std::size_t>(std::min(word_bytes, bytes - at)));
-  }
-}
-
-/// The first byte that differs, or `bytes`.
-std::int64_t first_difference(const std::byte* from, std::int64_t bytes, std::uint64_t seed) {
-  for (std::int64_t at = 0; at < bytes; at += word_bytes) {
-    const std::uint64_t word = pattern(seed, at);
-    const std::int64_t count = std::min(word_bytes, bytes - at);
-    if (std::memcmp(from + at, &word, static_cast<std::size_t>(count)) == 0) continue;
-    const auto* expected = reinterpret_cast<const std::byte*>(&word);
-    return at + (std::mismatch(expected, expected + count, from + at).first - expected);
-  }
-  return bytes;
-}
 
 std::byte* slot(const Slots& slots, const transport::Channel& channel, std::uint64_t ahead) {
   const device::DevicePort* port = channel.port();
@@ -89,9 +54,8 @@ std::optional<std::string> prove(const Communicator& communicator, transport::Ch
     channel.finish(Stream::host());
     for (std::size_t m = 0; m < messages.size(); ++m) {
       const std::int64_t bytes = transport::bytes_of(messages[m].receive);
-      const std::int64_t at =
-          SlotBytes(slot(channel.receive_slots(m), channel, 0), bytes, fields)
-              .first_difference(seed_of(messages[m].peer, me, round));
+      const std::int64_t at = SlotBytes(slot(channel.receive_slots(m), channel, 0), bytes, fields)
+                                  .first_difference(seed_of(messages[m].peer, me, round));
       if (at < bytes && !wrong)
         wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at,
                             bytes, messages[m].peer, me);

@@ -8,10 +8,10 @@
 #include <halocline/solver.hpp>
 
 #include "base/notes.hpp"
+#include "base/temporary_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/npy.hpp"
 #include "files/picture.hpp"
-#include "files/temporary_file.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "solver/alone.hpp"

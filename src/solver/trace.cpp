@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/temporary_file.hpp"
 #include "comm/collectives.hpp"
-#include "files/temporary_file.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -14,11 +14,11 @@
 
 #include <halocline/error.hpp>
 
+#include "base/temporary_file.hpp"
 #include "files/canvas.hpp"
 #include "files/colour_map.hpp"
 #include "files/font.hpp"
 #include "files/png.hpp"
-#include "files/temporary_file.hpp"
 
 namespace halocline {
 namespace {

@@ -178,6 +178,7 @@ void check(cudaError_t error, const char* call) {
                                              cudaGetErrorString(error)));
 }
 
+bool is_built_in() { return true; }
 bool in_use() { return used; }
 
 Gpus find_gpus() {

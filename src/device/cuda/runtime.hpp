@@ -12,6 +12,8 @@
 
 namespace halocline::device::cuda {
 
+/// Whether this build has CUDA.
+bool is_built_in();
 /// Whether this process has used a GPU through us; without, no memory is a GPU's.
 bool in_use();
 

@@ -1,4 +1,4 @@
-#include "files/temporary_file.hpp"
+#include "base/temporary_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

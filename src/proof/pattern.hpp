@@ -1,0 +1,17 @@
+#pragma once
+// Bytes that tell who sent them to whom, and where they stand.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace halocline::proof {
+
+/// Differs for every sender, receiver and round.
+std::uint64_t seed_of(int sender, int receiver, int round);
+
+void fill(std::byte* to, std::int64_t bytes, std::uint64_t seed);
+
+/// Returns the first byte that is not as fill() makes it, or `bytes`.
+std::int64_t first_difference(const std::byte* from, std::int64_t bytes, std::uint64_t seed);
+
+}  // namespace halocline::proof

@@ -1,0 +1,38 @@
+#pragma once
+// The small program that shows whether a transport works with a GPU's memory. It may crash or
+// hang, which is why it runs in a job of its own: see sibling.hpp.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "proof/records.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::proof {
+
+/// Which GPUs the ranks of a node take: one each in turn, or all of them the first.
+enum class GpuChoice { in_turn, first };
+
+/// From what every MPI sends eagerly to what goes by rendezvous and through pipelines.
+std::vector<std::int64_t> sizes_to_probe();
+
+struct ProbeOptions {
+  const transport::Transport& transport;
+  std::vector<Memory> memories;
+  std::vector<std::int64_t> bytes = sizes_to_probe();
+  GpuChoice gpus = GpuChoice::in_turn;
+  /// Gets each line on rank 0, before what it announces is done: print and flush it.
+  std::function<void(const std::string&)> say;
+};
+
+enum class ProbeEnd { all_proved, something_wrong, unavailable };
+
+/// Sends patterns between each rank and the next in a ring, in both directions at once, for every
+/// kind of memory and, until one does not arrive, every size, and checks every byte. Takes a GPU
+/// first if the memory is a GPU's. Collective; at least 2 ranks. Throws, after saying so,
+/// communication if MPI fails: then the other ranks may not come any more.
+ProbeEnd probe(const Communicator& communicator, const ProbeOptions& options);
+
+}  // namespace halocline::proof

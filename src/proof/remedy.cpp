@@ -1,0 +1,101 @@
+#include "proof/remedy.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace halocline::proof {
+namespace {
+
+constexpr auto or_staged =
+    "or use transport staged, which needs none of this, as auto does when it knows no better";
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string value_of(const Variables& variables, const char* name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+bool is_on(const std::string& value) { return !value.empty() && value != "0"; }
+
+/// UCX reads a yes or no by its first letters.
+bool is_off(const std::string& value) {
+  const std::string word = lower_case(value);
+  return word == "n" || word == "no" || word == "0" || word == "off";
+}
+
+bool was_a_crash(const std::string& how) {
+  return how.find("was ended by signal") != std::string::npos;
+}
+
+/// Tried with Open MPI 4.1.6 and 5.0.11 and the PyPI wheel of UCX 1.22 on H200: design of
+/// gpu_aware, ARCHITECTURE.md.
+std::string for_open_mpi(const Variables& variables, const std::string& how) {
+  const bool uses_ucx = value_of(variables, "OMPI_MCA_pml") == "ucx";
+  // Without these two, Open MPI leaves UCX alone where there is no InfiniBand.
+  const bool any_ucx = value_of(variables, "OMPI_MCA_opal_common_ucx_tls") == "any" &&
+                       value_of(variables, "OMPI_MCA_opal_common_ucx_devices") == "any";
+  constexpr auto options =
+      "mpirun --mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any";
+  if (!uses_ucx || !any_ucx)
+    return fmt::format(
+        "this Open MPI needs a UCX that was built with CUDA (PyPI: libucx-cu13, "
+        "conda-forge: ucx; not Debian's or Ubuntu's) in front of LD_LIBRARY_PATH, "
+        "and {}, with UCX_MEMTYPE_CACHE=n",
+        options);
+  if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
+    return "set UCX_MEMTYPE_CACHE=n (mpirun -x UCX_MEMTYPE_CACHE=n): without it UCX may take a "
+           "GPU's pointer for the host's";
+  if (was_a_crash(how))
+    return "this UCX seems to be built without CUDA (ucx_info -d must list cuda_copy): put one "
+           "with it (PyPI: libucx-cu13, conda-forge: ucx) in front of LD_LIBRARY_PATH, and its "
+           "modules into UCX_MODULE_DIR";
+  return "take the direct way between GPUs from UCX with UCX_TLS=^cuda_ipc, which shows whether it "
+         "is at fault";
+}
+
+std::string for_cray(const Variables& variables) {
+  if (!is_on(value_of(variables, "MPICH_GPU_SUPPORT_ENABLED")))
+    return "set MPICH_GPU_SUPPORT_ENABLED=1, with the GTL library linked or in LD_PRELOAD "
+           "(libmpi_gtl_cuda.so; module craype-accel-nvidia90 when linking)";
+  return "link the GTL library of this Cray MPICH (libmpi_gtl_cuda.so; load module "
+         "craype-accel-nvidia90 when linking) or name it in LD_PRELOAD";
+}
+
+std::string with_switch(const Variables& variables, const char* name, std::string_view mpi,
+                        std::string_view build) {
+  if (!is_on(value_of(variables, name)))
+    return fmt::format("set {}=1, which needs an {} {}", name, mpi, build);
+  return fmt::format("{}={} is set, so this {} seems not to be {}: use one that is", name,
+                     value_of(variables, name), mpi, build);
+}
+
+std::string for_library(const std::string& library, const Variables& variables,
+                        const std::string& how) {
+  const std::string name = lower_case(library);
+  const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+  if (says("open mpi")) return for_open_mpi(variables, how);
+  if (says("cray")) return for_cray(variables);
+  if (says("mvapich"))
+    return with_switch(variables, "MV2_USE_CUDA", "MVAPICH", "built with --enable-cuda");
+  if (says("intel"))
+    return with_switch(variables, "I_MPI_OFFLOAD", "Intel MPI", "of 2021.10 or later");
+  if (says("mpich"))
+    return with_switch(variables, "MPIR_CVAR_ENABLE_GPU", "MPICH", "built with --with-cuda");
+  return fmt::format("use an MPI that was built with CUDA; {} seems not to be", library);
+}
+
+}  // namespace
+
+std::string remedy(const std::string& library, const Variables& variables, const std::string& how) {
+  return fmt::format("{}; {}", for_library(library, variables, how), or_staged);
+}
+
+}  // namespace halocline::proof

@@ -1,0 +1,224 @@
+#include "proof/sibling.hpp"
+
+#include <cstring>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "launch/job.hpp"
+#include "proof/probe_report.hpp"
+
+namespace halocline::proof {
+namespace {
+
+using State = Step::State;
+
+struct Attempt {
+  ProbeReport report;
+  JobEnd end;
+};
+
+Attempt attempt(const SiblingRequest& request, const std::vector<Memory>& memories,
+                const std::vector<std::int64_t>& bytes) {
+  std::vector<std::string_view> names;
+  for (const Memory memory : memories) names.push_back(halocline::name_of(memory));
+  const JobSpec job{
+      .ranks = request.ranks,
+      .program = request.program,
+      .arguments = {probe_command, "--memory", fmt::format("{}", fmt::join(names, ",")), "--bytes",
+                    fmt::format("{}", fmt::join(bytes, ",")), "--gpus",
+                    request.gpus == GpuChoice::first ? "first" : "in-turn"},
+      .cores = usable_cores(),
+      .chatter = Chatter::full};
+  JobOptions options;
+  options.output = JobOutput::capture;
+  options.time_limit = request.time_limit;
+  options.grace = std::chrono::seconds(2);
+  options.without = launcher_internals(current_variables());
+  Attempt result;
+  result.end =
+      run_job(command(request.launcher, job), job_variables(request.launcher, job), options);
+  if (result.end.how == JobEnd::How::interrupted)
+    throw Error(ErrorKind::communication,
+                fmt::format("stopped by signal {} ({}) while gpu_aware was tried",
+                            result.end.signal, strsignal(result.end.signal)));
+  result.report = read_probe(result.end.out);
+  return result;
+}
+
+/// What launchers say of a rank that a signal ended, where they say it.
+struct LastWords {
+  std::optional<int> rank, signal;
+};
+
+LastWords last_words(const JobEnd& end, LauncherKind kind) {
+  std::string text = end.err + end.out;
+  for (char& c : text)
+    if (c == '\n') c = ' ';  // Open MPI 5 breaks its line in the middle
+  LastWords words;
+  std::smatch found;
+  // "process rank 1 with PID 0 on node vm exited on signal 11"; "srun: error: node1: task 1:
+  // Segm..."
+  static const std::regex rank(R"((?:process rank|: task) (\d{1,9})\b)");
+  if (std::regex_search(text, found, rank)) words.rank = std::stoi(found[1]);
+  if (end.how == JobEnd::How::signalled) words.signal = end.signal;
+  if (end.how == JobEnd::How::exited) words.signal = signal_of_rank(kind, end.exit_code);
+  // Hydra: "EXIT STRING: Segmentation fault (signal 11)".
+  static const std::regex signal(R"((?:exited on|\()signal (\d{1,2})\b)");
+  if (!words.signal && std::regex_search(text, found, signal)) words.signal = std::stoi(found[1]);
+  return words;
+}
+
+/// "rank 1 was ended by signal 11 (Segmentation fault)", "no end within 60 s".
+std::string end_in_words(const Attempt& attempt, const SiblingRequest& request) {
+  if (attempt.end.how == JobEnd::How::timed_out)
+    return fmt::format("no end within {:g} s",
+                       std::chrono::duration<double>(request.time_limit).count());
+  const LastWords words = last_words(attempt.end, request.launcher.kind);
+  const std::string who = words.rank ? fmt::format("rank {}", *words.rank) : "a rank";
+  if (words.signal)
+    return fmt::format("{} was ended by signal {} ({})", who, *words.signal,
+                       strsignal(*words.signal));
+  return fmt::format("the ranks ended with exit code {}", attempt.end.exit_code);
+}
+
+/// The line of a job's complaints that says most: the first of ours, else of anybody's.
+std::string complaint(const JobEnd& end) {
+  constexpr std::size_t longest = 300;
+  std::string first;
+  std::istringstream lines(end.err + end.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (const std::size_t ours = line.find("halocline: "); ours != std::string::npos)
+      return line.substr(ours, longest);
+    const bool is_probes = line.find("halocline-probe: ") != std::string::npos;
+    if (first.empty() && !is_probes && line.find_first_not_of("-=* \t\r") != std::string::npos)
+      first = line.substr(line.find_first_not_of(" \t"), longest);
+  }
+  return first;
+}
+
+std::string why_nothing_was_sent(const Attempt& attempt, const SiblingRequest& request) {
+  const JobEnd& end = attempt.end;
+  if (end.how == JobEnd::How::not_started) return end.reason;
+  const std::string said = complaint(end);
+  return fmt::format("{}: {} before anything was sent{}{}", request.launcher.path,
+                     end_in_words(attempt, request), said.empty() ? "" : "; it says: ", said);
+}
+
+std::string how_it_failed(const Attempt& attempt, const Step& step, const SiblingRequest& request) {
+  switch (step.state) {
+    case State::wrong:
+      return fmt::format("{} in {} memory", step.text, halocline::name_of(step.memory));
+    case State::failed:
+      return fmt::format("{} while {} bytes went from {} memory",
+                         step.text.substr(0, step.text.find("; that rank is")), step.bytes,
+                         halocline::name_of(step.memory));
+    case State::trying:
+      return fmt::format("{} while {} bytes went from {} memory", end_in_words(attempt, request),
+                         step.bytes, halocline::name_of(step.memory));
+    case State::proved:
+      return fmt::format("{} after {} bytes had gone from {} memory",
+                         end_in_words(attempt, request), step.bytes,
+                         halocline::name_of(step.memory));
+  }
+  return "";
+}
+
+bool crashed(const Attempt& attempt) {
+  return !attempt.report.ended && attempt.end.how != JobEnd::How::timed_out;
+}
+
+std::vector<Step> steps_of(const ProbeReport& report, Memory memory) {
+  std::vector<Step> steps;
+  for (const Step& step : report.steps)
+    if (step.memory == memory) steps.push_back(step);
+  return steps;
+}
+
+/// Tries the message that a crash took place in once more, alone.
+std::string alone_too(const SiblingRequest& request, const Step& step) {
+  const Attempt again = attempt(request, {step.memory}, {step.bytes});
+  const std::vector<Step> steps = steps_of(again.report, step.memory);
+  if (steps.empty() || steps.back().state != State::proved || crashed(again)) return "";
+  return "; sent alone, they arrived";
+}
+
+class Sibling {
+ public:
+  explicit Sibling(const SiblingRequest& request) : request_(request), left_(request.memories) {}
+
+  SiblingAnswer run() {
+    while (!left_.empty()) {
+      const Attempt now = attempt(request_, left_, request_.bytes);
+      const std::size_t before = left_.size();
+      take(now);
+      if (left_.size() < before) continue;
+      not_tried(left_, why_nothing_was_sent(now, request_));
+      break;
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  /// Makes proofs of what a job got to; the rest stays in left_.
+  void take(const Attempt& now) {
+    std::vector<Memory> rest;
+    for (const Memory memory : left_) {
+      const std::vector<Step> steps = steps_of(now.report, memory);
+      if (const std::string* why = unavailable(now.report, memory))
+        not_tried({memory}, *why);
+      else if (steps.empty() || now.report.pairs.empty())
+        rest.push_back(memory);
+      else
+        add(now, steps);
+    }
+    left_ = std::move(rest);
+  }
+
+  static const std::string* unavailable(const ProbeReport& report, Memory memory) {
+    for (const auto& [which, why] : report.unavailable)
+      if (which == memory) return &why;
+    return nullptr;
+  }
+
+  void add(const Attempt& now, const std::vector<Step>& steps) {
+    const Step& last = steps.back();
+    const bool is_last = last == now.report.steps.back();
+    Proof proof{.memory = last.memory,
+                .when = now_in_utc(),
+                .key = request_.key.hash,
+                .ingredients = request_.key.ingredients};
+    for (const Step& step : steps) proof.sizes.push_back(step.bytes);
+    const bool works = last.state == State::proved && steps.size() == request_.bytes.size() &&
+                       !(is_last && !now.report.ended);
+    proof.outcome = works ? Outcome::works : Outcome::fails;
+    if (!works) proof.how = how_it_failed(now, last, request_);
+    if (last.state == State::trying && crashed(now) && steps.size() > 1)
+      proof.how += alone_too(request_, last);
+    for (const GpuPair pair : now.report.pairs) {
+      proof.pair = pair;
+      answer_.proofs.push_back(proof);
+    }
+  }
+
+  void not_tried(const std::vector<Memory>& memories, const std::string& why) {
+    std::vector<std::string_view> names;
+    for (const Memory memory : memories) names.push_back(halocline::name_of(memory));
+    answer_.not_tried.push_back(
+        fmt::format("{} memory could not be tried: {}", fmt::join(names, " and "), why));
+  }
+
+  const SiblingRequest& request_;
+  std::vector<Memory> left_;
+  SiblingAnswer answer_;
+};
+
+}  // namespace
+
+SiblingAnswer prove_in_sibling(const SiblingRequest& request) { return Sibling(request).run(); }
+
+}  // namespace halocline::proof

@@ -1,0 +1,180 @@
+#include "proof/surroundings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "comm/collectives.hpp"
+#include "device/gpu.hpp"
+
+namespace halocline::proof {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string value_of(const Variables& variables, const char* name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored))
+    entries.push_back(at->path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// "580.65.06", from either of two places: containers often show only one.
+std::string driver_version(const fs::path& root) {
+  const std::string version = first_line(root / "sys/module/nvidia/version");
+  if (!version.empty()) return version;
+  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 ..."
+  std::istringstream words(first_line(root / "proc/driver/nvidia/version"));
+  for (std::string word; words >> word;)
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == word.npos)
+      return word;
+  return "unknown";
+}
+
+std::vector<std::string> gpu_names(const fs::path& root) {
+  std::set<std::string> names;
+  for (const fs::path& gpu : entries_of(root / "proc/driver/nvidia/gpus")) {
+    std::ifstream file(gpu / "information");
+    for (std::string line; std::getline(file, line);) {
+      if (!line.starts_with("Model:")) continue;
+      const std::size_t at = line.find_first_not_of(" \t", 6);
+      if (at != std::string::npos) names.insert(line.substr(at));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+/// The files of the MPI that this process has loaded: it is linked, so they are there before
+/// MPI_Init and none are added by it.
+std::vector<fs::path> files_of_mpi() {
+  std::set<fs::path> files;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find('/');
+    if (at == std::string::npos) continue;
+    const fs::path path = line.substr(at);
+    if (path.filename().native().starts_with("libmpi")) files.insert(path);
+  }
+  return {files.begin(), files.end()};
+}
+
+/// A path and its size: another build of the same version has another size, and copies of one on
+/// several nodes have the same.
+std::string words_for(const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  const std::uintmax_t size = fs::file_size(real, error);
+  if (error) return file.string();
+  return fmt::format("{} ({} bytes)", real.string(), size);
+}
+
+/// Where the loader would look for a library that MPI's plugins need.
+std::vector<fs::path> folders_of_libraries(const Variables& variables, const fs::path& of_mpi,
+                                           const fs::path& root) {
+  std::vector<fs::path> folders;
+  std::istringstream search_path(value_of(variables, "LD_LIBRARY_PATH"));
+  for (std::string folder; std::getline(search_path, folder, ':');)
+    if (!folder.empty()) folders.emplace_back(folder);
+  if (!of_mpi.empty()) folders.push_back(of_mpi.parent_path());
+  for (const char* folder :
+       {"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu",
+        "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib"})
+    folders.push_back(root / folder);
+  return folders;
+}
+
+/// UCX, and whether it comes with its part for CUDA: most distributions' does not.
+std::vector<std::string> files_of_ucx(const Variables& variables,
+                                      const std::vector<fs::path>& folders) {
+  std::error_code ignored;
+  for (const fs::path& folder : folders) {
+    const fs::path ucp = folder / "libucp.so.0";
+    if (!fs::exists(ucp, ignored)) continue;
+    fs::path modules = value_of(variables, "UCX_MODULE_DIR");
+    if (modules.empty()) modules = fs::canonical(ucp, ignored).parent_path() / "ucx";
+    for (const fs::path& module : entries_of(modules))
+      if (module.filename().native().starts_with("libuct_cuda.so"))
+        return {words_for(ucp), words_for(module)};
+    return {words_for(ucp), "no libuct_cuda in " + modules.string()};
+  }
+  return {};
+}
+
+}  // namespace
+
+int count_gpus(const Variables& variables, const fs::path& root) {
+  const std::string assumed = value_of(variables, assume_gpu_variable);
+  if (!assumed.empty()) return number(assumed).value_or(1);
+  const auto is_gpu = [](const fs::path& path) {
+    constexpr std::string_view stem = "nvidia";
+    const std::string name = path.filename().string();
+    return name.starts_with(stem) && number(std::string_view(name).substr(stem.size()));
+  };
+  const std::vector<fs::path> devices = entries_of(root / "dev");
+  auto count = std::count_if(devices.begin(), devices.end(), is_gpu);
+  if (count == 0) count = std::ssize(entries_of(root / "proc/driver/nvidia/gpus"));
+  const auto shown = variables.find("CUDA_VISIBLE_DEVICES");
+  if (shown == variables.end()) return static_cast<int>(count);
+  const std::string& list = shown->second;
+  if (list.empty() || list.starts_with('-')) return 0;  // CUDA stops at the first that is none
+  return static_cast<int>(
+      std::min(count, std::count(list.begin(), list.end(), ',') + std::ptrdiff_t{1}));
+}
+
+int gpus_here(const Variables& variables) {
+  if (!device::gpus_are_supported() && !variables.contains(assume_gpu_variable)) return 0;
+  return count_gpus(variables);
+}
+
+std::vector<GpuPair> pairs_between(int ranks_on_node, int gpus) {
+  if (ranks_on_node < 2 || gpus < 1) return {};
+  if (gpus == 1) return {GpuPair::same_gpu};
+  if (ranks_on_node <= gpus) return {GpuPair::same_node};
+  return {GpuPair::same_node, GpuPair::same_gpu};
+}
+
+Environment this_environment(const Variables& variables, const fs::path& root) {
+  Environment environment;
+  environment.variables = variables;
+  environment.mpi = comm::library_version();
+  const std::vector<fs::path> mpi = files_of_mpi();
+  if (!mpi.empty()) environment.mpi_library = mpi.front().string();
+  for (const fs::path& file : mpi) environment.libraries.push_back(words_for(file));
+  for (std::string& words :
+       files_of_ucx(variables, folders_of_libraries(variables, environment.mpi_library, root)))
+    environment.libraries.push_back(std::move(words));
+  environment.driver = driver_version(root);
+  environment.gpus = gpu_names(root);
+  return environment;
+}
+
+}  // namespace halocline::proof

@@ -1,0 +1,154 @@
+"""What MPI does with a GPU's memory is shown in a job of its own, once."""
+
+import json
+
+import pytest
+
+from command import run, skip, solve_json
+
+SMALL = ["solve", "laplace", "--cells", "40x30", "--sweeps", "5"]
+TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    """The name of the GPU that the command finds; empty without one."""
+    devices = solve_json("laplace", "--cells", "16x16", "--sweeps", "1").get("devices", [])
+    return devices[0]["name"] if devices else ""
+
+
+@pytest.fixture
+def solve(tmp_path):
+    """Solves as if there were a GPU; proofs go to a file of this test's own."""
+    path = tmp_path / "proofs.json"
+
+    def run_it(*words, ranks=2, env=None, **options):
+        started = options.get("program") is not None
+        words = [*SMALL, *words, "--proofs", path, *([] if started else ["--ranks", ranks])]
+        env = {"HALOCLINE_ASSUME_GPU": "1", **options.pop("env_of_launcher", {}), **(env or {})}
+        end = run(*words, env=env, **options)
+        assert end.code == 0, end
+        return end
+
+    run_it.path = path
+    run_it.proofs = lambda: json.loads(path.read_text())["proofs"]
+    return run_it
+
+
+def under(mpirun, ranks=2):
+    options = mpirun(ranks=ranks)
+    return {"program": options["program"], "env_of_launcher": options["env"]}
+
+
+def tells_the_outcome(end, solve):
+    """Either there is a proof now, or it is said why there is none."""
+    if solve.path.exists():
+        return {proof["memory"] for proof in solve.proofs()} == {"device"}
+    return "gpu_aware is not proved for same-gpu pairs: device memory could not be tried" in end.err
+
+
+def test_smoke_the_probe(mpirun):
+    end = run("prove-gpu-aware", "--transport", "mpi", "--memory", "host", "--bytes", "8,300001",
+              **mpirun(ranks=2))
+    assert end.code == 0, end
+    assert end.out.splitlines() == ["halocline-probe: " + line for line in (
+        "begins", "pair same-node", "trying host 8", "proved host 8", "trying host 300001",
+        "proved host 300001", "ends")]
+
+
+def test_the_probe_is_not_for_people(mpirun):
+    assert "prove-gpu-aware" not in run("--help").out
+    end = run("prove-gpu-aware", "--transport", "mpi", "--memory", "host")
+    assert end.code == 2 and "mpirun -n 2" in end.err
+    for words in (["--memory", "paper"], ["--bytes", "0"], ["--bytes", "many"], ["extra"]):
+        assert run("prove-gpu-aware", *words).code == 2
+
+
+def test_is_tried_before_ranks_are_started(solve):
+    end = solve()
+    assert end.err.count(TRYING) == 1 and str(solve.path) in end.err
+    assert tells_the_outcome(end, solve), end
+
+
+def test_smoke_is_tried_by_the_first_rank(solve, mpirun):
+    end = solve(**under(mpirun))
+    assert end.err.count(TRYING) == 1 and str(solve.path) in end.err
+    assert tells_the_outcome(end, solve), end
+
+
+def test_is_not_tried_where_no_memory_of_a_gpu_is_sent(solve, gpu):
+    for words in (["--backend", "cpu"], ["--backend", "reference"],
+                  ["--transport", "staged" if gpu else "mpi"]):
+        assert TRYING not in solve(*words).err
+
+
+def test_is_not_tried_for_one_rank_or_without_a_gpu(solve):
+    assert TRYING not in solve(ranks=1).err
+    assert TRYING not in solve(env={"HALOCLINE_ASSUME_GPU": "0"}).err
+
+
+def test_is_not_talked_about_when_quiet(solve):
+    assert solve("--quiet").err == ""
+
+
+def test_a_file_that_is_none_of_ours(solve):
+    solve.path.write_text("my thesis")
+    end = solve()
+    assert end.err.count("no file of proofs") == 1 + end.err.count("is left as it is")
+    assert solve.path.read_text() == "my thesis"
+
+
+def needs_emulation(gpu):
+    if gpu != "CUDA on CPU":
+        skip("this is no build with -DHALOCLINE_CUDA=CPU", needs="cuda-on-cpu")
+
+
+@pytest.mark.parametrize("started_by", ["itself", "a launcher"])
+def test_mpi_that_crashes(started_by, solve, mpirun, gpu):
+    """Device memory that the host cannot read, and an MPI that does not know: memcpy crashes."""
+    needs_emulation(gpu)
+    options = under(mpirun) if started_by == "a launcher" else {}
+    for time in range(2):
+        end = solve(**options)
+        assert end.err.count(TRYING) == (1 if time == 0 else 0), "a failure is remembered"
+    proof, = solve.proofs()
+    assert proof["outcome"] == "fails" and proof["pair"] == "same-gpu"
+    assert "was ended by signal 11 (Segmentation fault) while 8 bytes went from device memory" in proof["how"]
+    assert proof["sizes"] == [8]
+
+
+@pytest.mark.parametrize("started_by", ["itself", "a launcher"])
+def test_mpi_that_works(started_by, solve, mpirun, gpu):
+    needs_emulation(gpu)
+    options = under(mpirun) if started_by == "a launcher" else {}
+    options["env"] = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
+    for time in range(2):
+        end = solve(**options)
+        assert end.err.count(TRYING) == (1 if time == 0 else 0)
+    proof, = solve.proofs()
+    assert proof["outcome"] == "works" and proof["sizes"][-1] == 16777216
+    assert "CUDA_ON_CPU_DEVICE_MEMORY=host-readable" in proof["ingredients"]
+
+
+def test_other_settings_are_tried_anew(solve, gpu):
+    needs_emulation(gpu)
+    env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
+    solve(env=env)
+    assert TRYING in solve(env={**env, "UCX_TLS": "^cuda_ipc"}).err
+    assert TRYING not in solve(env={**env, "OMP_PROC_BIND": "false"}).err
+    assert len(solve.proofs()) == 2
+
+
+def test_a_proof_of_ones_own_serves_both_ways_of_starting(solve, mpirun, gpu):
+    needs_emulation(gpu)
+    env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
+    solve(env=env)
+    assert TRYING not in solve(env=env, **under(mpirun)).err
+    assert len(solve.proofs()) == 1
+
+
+def test_memory_of_the_other_kind(solve, gpu):
+    needs_emulation(gpu)
+    env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
+    solve("--memory", "managed", env=env)
+    assert [proof["memory"] for proof in solve.proofs()] == ["managed"]
