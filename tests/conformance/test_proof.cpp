@@ -12,8 +12,10 @@
 
 #include <halocline/communicator.hpp>
 
+#include "device/queue.hpp"
 #include "proof/in_job.hpp"
 #include "support/communicators.hpp"
+#include "support/memories.hpp"
 #include "support/ranks.hpp"
 #include "transport/transport.hpp"
 
@@ -46,9 +48,16 @@ class Tampered final : public Channel {
   std::function<void(Channel&)> tamper_;
 };
 
-/// Every other rank, with 10 bytes to a lower and 50 to a higher one, in two parts.
-std::vector<Message> messages_between_all() {
-  const auto bytes = [](int from, int to) { return std::int64_t{from < to ? 50 : 10}; };
+/// What is proved: messages of a small or a large size.
+struct ProofCase {
+  const char* transport;
+  Memory memory;
+  std::int64_t bytes_up;  ///< to higher ranks; to lower ones 10
+};
+
+/// Every other rank, in two parts.
+std::vector<Message> messages_between_all(std::int64_t bytes_up) {
+  const auto bytes = [&](int from, int to) { return from < to ? bytes_up : 10; };
   std::vector<Message> messages;
   for (int peer = 0; peer < ranks(); ++peer)
     if (peer != rank())
@@ -59,16 +68,34 @@ std::vector<Message> messages_between_all() {
   return messages;
 }
 
-/// What the proof says of a transport's channel, tampered with on this rank.
-std::optional<std::string> verdict(const char* transport, std::function<void(Channel&)> tamper) {
+/// What the proof says of a channel, tampered with on this rank.
+std::optional<std::string> verdict(const ProofCase& c, std::function<void(Channel&)> tamper) {
   const Communicator& communicator = communicator_with();
-  const std::vector<Message> messages = messages_between_all();
-  Tampered channel(transport::find_transport(transport).open(communicator, messages, Memory::host),
+  const std::vector<Message> messages = messages_between_all(c.bytes_up);
+  Tampered channel(transport::find_transport(c.transport).open(communicator, messages, c.memory),
                    std::move(tamper));
-  return proof::prove(communicator, channel, messages, Memory::host);
+  return proof::prove(communicator, channel, messages, c.memory);
 }
 
-class Proof : public testing::TestWithParam<const char*> {};
+/// Changes a bit of what came with the first message, in either slot.
+void change(Channel& channel, std::int64_t at) {
+  const Slots slots = channel.receive_slots(0);
+  const auto change_in = [&](std::byte* slot) {
+    std::byte value{};
+    device::copy(&value, slot + at, 1, Stream::host());
+    value ^= std::byte{1};
+    device::copy(slot + at, &value, 1, Stream::host());
+  };
+  change_in(slots.even);
+  if (slots.odd != slots.even) change_in(slots.odd);
+}
+
+class Proof : public testing::TestWithParam<ProofCase> {
+ protected:
+  void SetUp() override {
+    if (gpu_reads(GetParam().memory)) need_gpu();
+  }
+};
 
 TEST_P(Proof, FindsNothingWrongWithAGoodChannel) {
   EXPECT_EQ(verdict(GetParam(), [](Channel&) {}), std::nullopt);
@@ -77,32 +104,36 @@ TEST_P(Proof, FindsNothingWrongWithAGoodChannel) {
 TEST_P(Proof, NamesAByteThatDidNotArrive) {
   if (ranks() < 2) GTEST_SKIP() << "one rank has nobody to hear from";
   const auto wrong = verdict(GetParam(), [](Channel& channel) {
-    if (rank() != 1) return;
-    const Slots slots = channel.receive_slots(0);  // from rank 0
-    slots.even[17] ^= std::byte{1};
-    if (slots.odd != slots.even) slots.odd[17] ^= std::byte{1};
+    if (rank() == 1) change(channel, 17);  // from rank 0
   });
   EXPECT_EQ(wrong.has_value(), rank() == 1);
-  EXPECT_EQ(wrong.value_or(""),
-            rank() == 1 ? "byte 17 of 50 from rank 0 to rank 1 did not arrive as sent" : "");
+  EXPECT_EQ(wrong.value_or(""), rank() == 1 ? "byte 17 of " + std::to_string(GetParam().bytes_up) +
+                                                  " from rank 0 to rank 1 did not arrive as sent"
+                                            : "");
 }
 
 TEST_P(Proof, LooksAtTheSecondSlotToo) {
   if (ranks() < 2) GTEST_SKIP() << "one rank has nobody to hear from";
   int times = 0;
   const auto wrong = verdict(GetParam(), [&times](Channel& channel) {
-    if (++times < 2) return;
-    const Slots slots = channel.receive_slots(0);
-    slots.even[0] ^= std::byte{1};
-    if (slots.odd != slots.even) slots.odd[0] ^= std::byte{1};
+    if (++times == 2) change(channel, 0);
   });
   EXPECT_EQ(times, 2);
   EXPECT_THAT(wrong.value_or("nothing wrong"), HasSubstr("byte 0 of "));
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Proof, testing::Values("mpi", "shared"),
-                         [](const testing::TestParamInfo<const char*>& instance) {
-                           return std::string(instance.param);
+INSTANTIATE_TEST_SUITE_P(Transports, Proof,
+                         testing::Values(ProofCase{"mpi", Memory::host, 50},
+                                         ProofCase{"shared", Memory::host, 50},
+                                         ProofCase{"mpi", Memory::pinned, 50},
+                                         ProofCase{"staged", Memory::device, 50},
+                                         ProofCase{"staged", Memory::device, 600'000},
+                                         ProofCase{"staged", Memory::managed, 50},
+                                         ProofCase{"staged", Memory::managed, 600'000}),
+                         [](const testing::TestParamInfo<ProofCase>& instance) {
+                           const ProofCase& c = instance.param;
+                           return std::string(c.transport) + "Over" +
+                                  std::string(name_of(c.memory)) + std::to_string(c.bytes_up);
                          });
 
 }  // namespace

@@ -1,0 +1,269 @@
+// Packing by a GPU against packing by the host, byte by byte: random runs of every size, distance
+// and alignment, in every memory that a GPU reads.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <halocline/error.hpp>
+
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
+#include "pack/pack.hpp"
+#include "support/block.hpp"
+#include "support/caught.hpp"
+#include "support/memories.hpp"
+#include "support/random.hpp"
+
+namespace halocline::test {
+namespace {
+
+using pack::Bundle;
+using pack::Copies;
+using pack::Direction;
+using pack::Piece;
+using testing::HasSubstr;
+
+/// A bundle by offsets into its field and its two slots, which are blocks of memory.
+struct Plan {
+  std::vector<Piece> pieces;  // with no field yet
+  std::int64_t field_bytes = 0;
+  std::int64_t slot_bytes = 0;
+  std::int64_t even_at = 0, odd_at = 0;  // where in their blocks slots begin
+  bool has_epoch = false;
+};
+
+class RandomPlan {
+ public:
+  explicit RandomPlan(std::uint64_t number) : random_(number) {}
+
+  Plan make() {
+    Plan plan;
+    plan.has_epoch = random_.once_in(2);
+    const std::int64_t unit = random_unit();
+    plan.even_at = random_.between(0, 3) * unit;
+    plan.odd_at = random_.between(0, 3) * unit;
+    for (std::int64_t count = random_.between(0, 4); count > 0; --count) add_piece(plan);
+    plan.field_bytes += random_.between(0, 40);
+    return plan;
+  }
+
+  std::uint64_t epoch() { return static_cast<std::uint64_t>(random_.between(0, 3)); }
+
+ private:
+  // What all of a run's addresses and lengths are multiples of.
+  std::int64_t random_unit() {
+    static const std::int64_t units[] = {1, 1, 2, 4, 8, 16};
+    return random_.one_of(units);
+  }
+
+  static std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+  }
+
+  void add_piece(Plan& plan) {
+    Piece piece{.field = nullptr, .runs = {}, .offset = plan.slot_bytes};
+    if (random_.once_in(3)) piece.offset += random_.between(0, 20);
+    plan.slot_bytes = piece.offset;
+    for (std::int64_t count = random_.between(0, 3); count > 0; --count) {
+      const Run run = make_run(plan.field_bytes);
+      plan.field_bytes = run.offset + run.stride * run.count;
+      plan.slot_bytes += run.bytes * run.count;
+      piece.runs.push_back(run);
+    }
+    plan.pieces.push_back(piece);
+  }
+
+  Run make_run(std::int64_t from) {
+    const std::int64_t unit = random_unit();
+    Run run{};
+    run.offset = round_up(from + random_.between(0, 30), unit);
+    // Most are as those of faces; some are longer than the jobs that a GPU cuts them into.
+    run.bytes = unit * (random_.once_in(6) ? random_.between(1000, 9000) : random_.between(1, 40));
+    run.count = random_.once_in(6) ? random_.between(500, 1500) : random_.between(1, 12);
+    if (run.bytes * run.count > 300'000) run.count = random_.between(1, 3);
+    run.stride = run.bytes + unit * random_.between(0, 20);
+    return run;
+  }
+
+  Random random_;
+};
+
+/// The memory of a plan, and its bundle there.
+struct Place {
+  Place(const Plan& plan, Memory fields, Memory slots, std::uint64_t first_epoch)
+      : field(fields, random_bytes(plan.field_bytes, 1)),
+        even(slots, random_bytes(plan.even_at + plan.slot_bytes + 20, 2)),
+        odd(slots, random_bytes(plan.odd_at + plan.slot_bytes + 20, 3)),
+        epoch(gpu_reads(fields) ? Memory::device : Memory::host, bytes_of(first_epoch)) {
+    bundle = {
+        .pieces = plan.pieces,
+        .even = even.data() + plan.even_at,
+        .odd = odd.data() + plan.odd_at,
+        .epoch = plan.has_epoch ? reinterpret_cast<const std::uint64_t*>(epoch.data()) : nullptr};
+    for (Piece& piece : bundle.pieces) piece.field = field.data();
+  }
+
+  static Bytes bytes_of(std::uint64_t value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    return {bytes, bytes + sizeof value};
+  }
+
+  Block field, even, odd, epoch;
+  Bundle bundle;
+};
+
+class EveryGpuMemory : public testing::TestWithParam<std::tuple<Memory, Direction>> {
+ protected:
+  Memory memory() const { return std::get<0>(GetParam()); }
+  Direction direction() const { return std::get<1>(GetParam()); }
+
+  void compare(std::uint64_t number) const;
+};
+
+std::vector<Bundle> bundles_of(const std::vector<Place>& places) {
+  std::vector<Bundle> bundles;
+  for (const Place& place : places) bundles.push_back(place.bundle);
+  return bundles;
+}
+
+void EveryGpuMemory::compare(std::uint64_t number) const {
+  SCOPED_TRACE(how_to_repeat(number));
+  Random random(number + 1'000'000);
+  // As for device memory with staged: slots may be the host's all the same.
+  const Memory slots = random.once_in(2) ? transport::slot_memory(memory()) : Memory::pinned;
+  std::vector<Place> here, there;
+  RandomPlan plans(number);
+  const std::uint64_t epoch = plans.epoch();
+  for (std::int64_t count = random.between(1, 3); count > 0; --count) {
+    const Plan plan = plans.make();
+    here.emplace_back(plan, Memory::host, Memory::host, epoch);
+    there.emplace_back(plan, memory(), slots, epoch);
+  }
+  const Copies by_host(bundles_of(here), direction(), Memory::host);
+  const Copies by_gpu(bundles_of(there), direction(), memory());
+  EXPECT_EQ(by_gpu.bytes(), by_host.bytes());
+
+  // Twice: the second time with an epoch that the stream only comes to meanwhile.
+  const device::OwnedStream stream;
+  const Block next(Memory::device, Place::bytes_of(epoch + 1));
+  by_gpu.run(stream.get());
+  for (const Place& place : there) device::copy(place.epoch.data(), next.data(), 8, stream.get());
+  by_gpu.run(stream.get());
+  device::synchronize(stream.get());
+  by_host.run(Stream::host());
+  for (const Place& place : here) device::copy(place.epoch.data(), next.data(), 8, Stream::host());
+  by_host.run(Stream::host());
+
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    EXPECT_EQ(there[i].field.content(), here[i].field.content()) << "field of bundle " << i;
+    EXPECT_EQ(there[i].even.content(), here[i].even.content()) << "even slot of bundle " << i;
+    EXPECT_EQ(there[i].odd.content(), here[i].odd.content()) << "odd slot of bundle " << i;
+  }
+}
+
+TEST_P(EveryGpuMemory, IsPackedAsByTheHost) {
+  for (std::uint64_t number = 0; number < 60; ++number) {
+    compare(number);
+    if (HasFailure()) return;
+  }
+}
+
+std::vector<Memory> gpu_memories_here() {
+  std::vector<Memory> here = memories_here();
+  std::erase(here, Memory::host);
+  return here;
+}
+
+std::string name_of_test(const testing::TestParamInfo<EveryGpuMemory::ParamType>& instance) {
+  const bool packs = std::get<1>(instance.param) == Direction::pack;
+  return std::string(packs ? "from_" : "to_") + std::string(name_of(std::get<0>(instance.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Pack, EveryGpuMemory,
+                         testing::Combine(testing::ValuesIn(gpu_memories_here()),
+                                          testing::Values(Direction::pack, Direction::unpack)),
+                         name_of_test);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EveryGpuMemory);
+
+class GpuPacking : public testing::Test {
+ protected:
+  void SetUp() override { need_gpu(); }
+};
+
+/// One run of 8 bytes from the middle of a field.
+Plan small_plan() {
+  Plan plan;
+  plan.pieces = {{.field = nullptr, .runs = {{8, 8, 1, 8}}, .offset = 0}};
+  plan.field_bytes = 24;
+  plan.slot_bytes = 8;
+  return plan;
+}
+
+TEST_F(GpuPacking, BearsNothingToDo) {
+  const device::OwnedStream stream;
+  const Copies none, empty({}, Direction::pack, Memory::device);
+  EXPECT_TRUE(none.empty());
+  EXPECT_TRUE(empty.empty());
+  none.run(stream.get());
+  empty.run(stream.get());
+  const Place place(Plan{}, Memory::device, Memory::device, 0);
+  const Copies without_pieces({place.bundle}, Direction::pack, Memory::device);
+  EXPECT_EQ(without_pieces.bytes(), 0);
+  without_pieces.run(stream.get());
+  device::synchronize(stream.get());
+}
+
+TEST_F(GpuPacking, IsOrderedByItsStream) {
+  const device::OwnedStream stream;
+  const Place place(small_plan(), Memory::device, Memory::device, 0);
+  const Copies copies({place.bundle}, Direction::pack, Memory::device);
+  const Bytes values = random_bytes(8, 4);
+  const Block source(Memory::device, values), seen(Memory::pinned, 8);
+  device::copy(place.field.data() + 8, source.data(), 8, stream.get());
+  copies.run(stream.get());
+  device::clear(place.field.data(), 24, stream.get());
+  device::copy(seen.data(), place.bundle.even, 8, stream.get());
+  device::synchronize(stream.get());
+  EXPECT_EQ(seen.content(), values);
+}
+
+TEST_F(GpuPacking, RefusesTheHostsStreamForDeviceMemory) {
+  const Place place(small_plan(), Memory::device, Memory::device, 0);
+  const Copies copies({place.bundle}, Direction::pack, Memory::device);
+  const Caught error = caught([&] { copies.run(Stream::host()); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, HasSubstr("device memory are exchanged on a stream of their GPU"));
+}
+
+TEST_F(GpuPacking, RefusesAGpusStreamForHostMemory) {
+  const device::OwnedStream stream;
+  const Place place(small_plan(), Memory::host, Memory::host, 0);
+  const Copies copies({place.bundle}, Direction::pack, Memory::host);
+  const Caught error = caught([&] { copies.run(stream.get()); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, HasSubstr("host memory are exchanged on the host's stream"));
+}
+
+TEST_F(GpuPacking, LeavesTheChoiceWhereBothReach) {
+  const device::OwnedStream stream;
+  for (const Memory memory : {Memory::pinned, Memory::managed})
+    for (const Stream way : {Stream::host(), stream.get()}) {
+      const Place place(small_plan(), memory, Memory::pinned, 0);
+      const Copies copies({place.bundle}, Direction::pack, memory);
+      copies.run(way);
+      device::synchronize(way);
+      const Bytes field = place.field.content();
+      const Bytes expected(field.begin() + 8, field.begin() + 16);
+      Bytes slot = place.even.content();
+      slot.resize(8);
+      EXPECT_EQ(slot, expected) << name_of(memory);
+    }
+}
+
+}  // namespace
+}  // namespace halocline::test
