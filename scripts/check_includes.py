@@ -46,6 +46,7 @@ PUBLIC = {
     "communicator.hpp": "comm",
     "mpi.hpp": "comm",
     "field.hpp": "field",
+    "gpu.hpp": "machine",
     "exchange.hpp": "exchange",
     "solver.hpp": "solver",
 }

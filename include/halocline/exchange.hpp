@@ -26,6 +26,9 @@ struct ExchangeOptions {
   /// "auto", the name of one transport for every peer, or one per kind of pair:
   /// "self=self,same-node=shared,other-node=mpi".
   std::string transport = "auto";
+  /// File of proofs that MPI takes a GPU's memory; left out, the one in the user's cache. Without
+  /// such a proof auto does not use gpu_aware, which might crash.
+  std::optional<std::string> proofs{};
 };
 
 /// What an exchange is made of, on this rank.

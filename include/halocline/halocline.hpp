@@ -6,6 +6,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/field.hpp>
+#include <halocline/gpu.hpp>
 #include <halocline/grid.hpp>
 #include <halocline/memory.hpp>
 #include <halocline/solver.hpp>

@@ -34,6 +34,7 @@ struct SolveOptions {
   std::string memory = "auto";     ///< of the fields: "auto": "device" or "host", as the backend;
                                    ///< "pinned", "managed", "system"
   std::string transport = "auto";  ///< as ExchangeOptions::transport
+  std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
   std::string schedule = "auto";   ///< "auto", "sequential", "overlap"
   std::int64_t halo_depth = 1;     ///< sweeps per exchange
   int threads = 0;                 ///< of each rank; 0: its share of the node's cores

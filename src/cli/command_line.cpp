@@ -139,7 +139,7 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
       ->type_name("K")
       ->group(group);
-  app.add_option("--proofs", command.proofs, "keep here what MPI was shown to do (user's cache)")
+  app.add_option("--proofs", command.options.proofs, "keep here what MPI was shown to do (user's cache)")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--wait-limit", command.wait_limit_seconds,

@@ -14,7 +14,6 @@ struct SolveCommand {
   std::optional<int> ranks;  ///< to start
   double wait_limit_seconds = 120;
   std::optional<std::string> json;
-  std::optional<std::string> proofs;  ///< path of a file; left out: the user's cache
   enum class Flag { no, yes };
   Flag profile = Flag::no, quiet = Flag::no;
 };

@@ -62,7 +62,7 @@ void make_proofs(const SolveCommand& command) {
       proof::pairs_between(ranks_on_this_node(command, variables), proof::gpus_here(variables));
   if (pairs.empty()) return;
 
-  const auto file = proof::proofs_file(command.proofs, variables);
+  const auto file = proof::proofs_file(command.options.proofs, variables);
   const proof::ProofsAtHand proofs = proof::ensure_proofs(
       {.file = file,
        .pairs = pairs,

@@ -17,6 +17,7 @@ const Gpus& gpus() {
 
 bool gpus_are_supported() { return cuda::is_built_in(); }
 void use(const Gpu& gpu) { cuda::use(gpu); }
+const Gpu& current_gpu() { return gpus().list.at(static_cast<std::size_t>(cuda::current())); }
 GpuMemory gpu_memory() { return cuda::gpu_memory(); }
 
 }  // namespace halocline::device

@@ -40,6 +40,9 @@ const Gpus& gpus();
 /// what to do if it cannot be used (exclusive mode, no memory for its context).
 void use(const Gpu& gpu);
 
+/// The calling thread's, as CUDA has it. Throws device without a GPU.
+const Gpu& current_gpu();
+
 struct GpuMemory {
   std::int64_t free_bytes, total_bytes;
 };

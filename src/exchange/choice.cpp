@@ -1,5 +1,6 @@
 #include "exchange/choice.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -45,40 +46,54 @@ std::map<Pair, std::string> parse(const std::string& wanted) {
   return names;
 }
 
-const Transport* first_that_serves(Pair pair, Memory fields, const Transport* excluded) {
+/// Why auto does not take a transport for a pair; nothing if it may.
+bool is_out(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
+  const auto index = static_cast<std::size_t>(pair);
+  const auto& excluded = facts.excluded[index];
+  return std::find(excluded.begin(), excluded.end(), &transport) != excluded.end() ||
+         (transport.capabilities().needs_proof &&
+          facts.proved[index].stand != Proved::Stand::works) ||
+         transport.unavailable(pair, facts.fields).has_value();
+}
+
+const Transport* first_that_serves(Pair pair, const ChoiceFacts& facts) {
   for (const Transport* transport : transport::transports())
-    if (transport != excluded && !transport->capabilities().needs_proof &&
-        !transport->unavailable(pair, fields))
-      return transport;
+    if (!is_out(*transport, pair, facts)) return transport;
   throw Error(ErrorKind::internal, "no transport serves a pair; mpi or staged should");
+}
+
+/// Throws unavailable if a transport that was asked for cannot serve a pair.
+void require_serving(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
+  const std::string_view kind = transport::name_of(pair);
+  if (const auto why = transport.unavailable(pair, facts.fields))
+    throw Error(ErrorKind::unavailable,
+                fmt::format("transport {} cannot serve {} pairs of fields in {} memory: {}; use "
+                            "auto, or {}={} for them",
+                            transport.name(), kind, name_of(facts.fields), *why, kind,
+                            first_that_serves(pair, facts)->name()));
+  const Proved& proved = facts.proved[static_cast<std::size_t>(pair)];
+  if (transport.capabilities().needs_proof && proved.stand == Proved::Stand::fails)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("transport {} was shown to fail here: {}", transport.name(),
+                            proved.words));
 }
 
 }  // namespace
 
-Choice choose(const std::string& wanted, const PairsThere& there, Memory fields,
-              const Transport* excluded) {
+Choice choose(const std::string& wanted, const ChoiceFacts& facts) {
   const std::map<Pair, std::string> names = parse(wanted);
   Choice choice{};
   for (const Pair pair : transport::pairs) {
     const auto index = static_cast<std::size_t>(pair);
-    if (!there[index]) continue;
+    if (!facts.there[index]) continue;
     const auto name = names.find(pair);
-    if (name == names.end()) {
-      choice[index] = first_that_serves(pair, fields, excluded);
-      continue;
-    }
-    const Transport& transport = transport::find_transport(name->second);
-    if (const auto why = transport.unavailable(pair, fields))
-      throw Error(
-          ErrorKind::unavailable,
-          fmt::format("transport {} cannot serve {} pairs of fields in {} memory: {}; use auto, or {}={} "
-                      "for them",
-                      transport.name(), transport::name_of(pair), name_of(fields), *why,
-                      transport::name_of(pair),
-                      first_that_serves(pair, fields, &transport)->name()));
-    choice[index] = &transport;
+    choice[index] = name == names.end() ? first_that_serves(pair, facts)
+                                        : &transport::find_transport(name->second);
+    if (name != names.end()) require_serving(*choice[index], pair, facts);
   }
   return choice;
 }
+
+bool is_left_to_auto(const std::string& wanted, Pair pair) { return !parse(wanted).contains(pair); }
 
 }  // namespace halocline::exchange

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
+#include "exchange/proved.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::exchange {
@@ -14,11 +16,22 @@ using Choice = std::array<const transport::Transport*, 3>;
 /// Which kinds of pair occur between any rank and its peers.
 using PairsThere = std::array<bool, 3>;
 
-/// Reads "auto", "NAME" or "KIND=NAME,..." (kinds not named: auto). Throws usage for unknown
-/// words, unavailable if a named transport cannot serve a pair that is there. A single name
-/// leaves copies inside a rank to `self`. `fields` is the memory of the fields; `excluded` is not
-/// chosen by auto.
-Choice choose(const std::string& wanted, const PairsThere& there, Memory fields,
-              const transport::Transport* excluded = nullptr);
+/// What a choice depends on beside the user's wish.
+struct ChoiceFacts {
+  PairsThere there{};
+  Memory fields = Memory::host;
+  ProvedPairs proved{};  ///< what is known of transports that need a proof
+  /// Not chosen by auto for such pairs: what was tried and failed, or was slower.
+  std::array<std::vector<const transport::Transport*>, 3> excluded{};
+};
+
+/// Reads "auto", "NAME" or "KIND=NAME,..." (kinds not named: auto). Auto takes the first transport
+/// of the table that serves a pair and, if it needs a proof, has one. Throws usage for unknown
+/// words, unavailable if a named transport cannot serve a pair that is there, or was proved to
+/// fail. A single name leaves copies inside a rank to `self`.
+Choice choose(const std::string& wanted, const ChoiceFacts& facts);
+
+/// Whether auto decides for such pairs.
+bool is_left_to_auto(const std::string& wanted, transport::Pair pair);
 
 }  // namespace halocline::exchange

@@ -10,9 +10,11 @@
 #include "device/stream_clock.hpp"
 #include "exchange/choice.hpp"
 #include "exchange/messages.hpp"
+#include "exchange/race.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
 #include "pack/pack.hpp"
+#include "proof/crash_words.hpp"
 #include "proof/in_job.hpp"
 
 namespace halocline {
@@ -148,7 +150,12 @@ class Exchange::Plan {
   std::vector<transport::Part> parts_for(const std::vector<Piece>& pieces,
                                          const Transport& transport) const;
   std::int64_t bytes_of(const Piece& piece) const;
+  void learn_of_proofs(exchange::ChoiceFacts& facts, const ExchangeOptions& options);
+  void drop_the_slower(exchange::Choice& choice, exchange::ChoiceFacts& facts,
+                       const ExchangeOptions& options, const std::vector<PeerMessage>& messages);
   void open(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
+  void show_to_work(Channel& channel, const std::vector<Message>& messages) const;
+  void try_out(const Carried& carried) const;
   void add_bundles(Channel& channel, const Carried& carried, std::vector<pack::Bundle>& packing,
                    std::vector<pack::Bundle>& unpacking) const;
   pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots,
@@ -183,22 +190,70 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
   });
 
-  const exchange::PairsThere there = pairs_there(communicator, messages);
-  exchange::Choice choice = exchange::choose(options.transport, there, memory_);
+  exchange::ChoiceFacts facts{.there = pairs_there(communicator, messages), .fields = memory_};
+  learn_of_proofs(facts, options);
+  exchange::Choice choice = exchange::choose(options.transport, facts);
+  drop_the_slower(choice, facts, options, messages);
   try {
     open(choice, messages);
   } catch (const Error& error) {
     // Only what auto chose may be replaced; and there must be something else to choose.
-    const exchange::Choice fallback = exchange::choose(
-        options.transport, there, memory_, choice[static_cast<std::size_t>(Pair::same_node)]);
+    const auto same_node = static_cast<std::size_t>(Pair::same_node);
+    facts.excluded[same_node].push_back(choice[same_node]);
+    const exchange::Choice fallback = exchange::choose(options.transport, facts);
     if (fallback == choice || error.kind() == ErrorKind::internal) throw;
-    info_.notes.push_back(fmt::format("transport {} was left out: {}",
-                                      choice[static_cast<std::size_t>(Pair::same_node)]->name(),
-                                      error.what()));
+    info_.notes.push_back(
+        fmt::format("transport {} was left out: {}", choice[same_node]->name(), error.what()));
     choice = fallback;
     open(choice, messages);
   }
   fill_info(choice, messages);
+}
+
+/// Asks what is known of gpu_aware where it might be used, and tells why it is not.
+void Exchange::Plan::learn_of_proofs(exchange::ChoiceFacts& facts, const ExchangeOptions& options) {
+  const Transport& gpu_aware = transport::find_transport("gpu_aware");
+  std::vector<Pair> candidates;
+  for (const Pair pair : transport::pairs)
+    if (facts.there[static_cast<std::size_t>(pair)] && !gpu_aware.unavailable(pair, memory_))
+      candidates.push_back(pair);
+  if (candidates.empty()) return;
+  facts.proved = exchange::proved_pairs(communicator_, memory_, options.proofs);
+  for (const Pair pair : candidates) {
+    const exchange::Proved& proved = facts.proved[static_cast<std::size_t>(pair)];
+    if (exchange::is_left_to_auto(options.transport, pair) &&
+        proved.stand != exchange::Proved::Stand::works)
+      info_.notes.push_back(fmt::format("transport gpu_aware was left out: {}", proved.words));
+  }
+}
+
+/// Of a proved gpu_aware and what would do without it, keeps the one that is faster for these
+/// messages: which it is depends on their size.
+void Exchange::Plan::drop_the_slower(exchange::Choice& choice, exchange::ChoiceFacts& facts,
+                                     const ExchangeOptions& options,
+                                     const std::vector<PeerMessage>& messages) {
+  for (const Pair pair : transport::pairs) {
+    const auto index = static_cast<std::size_t>(pair);
+    const Transport* proved = choice[index];
+    if (proved == nullptr || !proved->capabilities().needs_proof ||
+        !exchange::is_left_to_auto(options.transport, pair))
+      continue;
+    exchange::ChoiceFacts without = facts;
+    without.excluded[index].push_back(proved);
+    const Transport* other = exchange::choose(options.transport, without)[index];
+    std::vector<Message> of_pair;
+    for (const PeerMessage& message : messages)
+      if (transport::pair_of(communicator_, message.peer) == pair)
+        of_pair.push_back(message_for(message, *other));
+    const double us = exchange::microseconds_of(communicator_, *proved, of_pair, memory_);
+    const double other_us = exchange::microseconds_of(communicator_, *other, of_pair, memory_);
+    info_.notes.push_back(fmt::format("{}: {} took {:.0f} us per exchange, {} {:.0f} us",
+                                      transport::name_of(pair), proved->name(), us, other->name(),
+                                      other_us));
+    if (us <= other_us) continue;
+    facts.excluded[index].push_back(proved);
+    choice[index] = other;
+  }
 }
 
 Exchange::Plan::~Plan() {
@@ -256,15 +311,11 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   channels_.clear();
   std::vector<pack::Bundle> packing, unpacking;
   for (const Carried& carried : sort_by_transport(messages, choice)) {
+    if (carried.transport->capabilities().needs_proof) try_out(carried);
     std::unique_ptr<Channel> channel;
     comm::together(communicator_,
                    [&] { channel = carried.transport->open(communicator_, carried.messages, memory_); });
-    if (carried.transport->capabilities().prove_in_job) {
-      std::optional<std::string> wrong = proof::prove(communicator_, *channel, carried.messages, memory_);
-      comm::together(communicator_, [&] {
-        if (wrong) throw Error(ErrorKind::communication, *wrong);
-      });
-    }
+    if (carried.transport->capabilities().prove_in_job) show_to_work(*channel, carried.messages);
     add_bundles(*channel, carried, packing, unpacking);
     channels_.push_back(std::move(channel));
   }
@@ -272,6 +323,29 @@ void Exchange::Plan::open(const exchange::Choice& choice,
     packing_ = {std::move(packing), pack::Direction::pack, memory_};
     unpacking_ = {std::move(unpacking), pack::Direction::unpack, memory_};
   });
+}
+
+/// Sends patterns through a channel of a transport that is no standard's promise.
+void Exchange::Plan::show_to_work(Channel& channel, const std::vector<Message>& messages) const {
+  const std::optional<std::string> wrong =
+      proof::prove(communicator_, channel, messages, memory_);
+  comm::together(communicator_, [&] {
+    if (wrong) throw Error(ErrorKind::communication, *wrong);
+  });
+}
+
+/// Tries a transport that may crash, with messages as large as the plan's but in memory of their
+/// own. It is here because it was proved, or because the user wants it.
+void Exchange::Plan::try_out(const Carried& carried) const {
+  const proof::CrashWords words(fmt::format(
+      "halocline: rank {} crashes as MPI gets {} memory for the first time (transport {}): this "
+      "MPI does not take it; use transport staged, or auto\n",
+      communicator_.rank(), name_of(memory_), carried.transport->name()));
+  const std::vector<Message> messages = transport::not_in_place(carried.messages);
+  std::unique_ptr<Channel> channel;
+  comm::together(communicator_,
+                 [&] { channel = carried.transport->open(communicator_, messages, memory_); });
+  show_to_work(*channel, messages);
 }
 
 void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried,

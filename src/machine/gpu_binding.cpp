@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
+#include <halocline/gpu.hpp>
 
 #include "base/notes.hpp"
 #include "comm/collectives.hpp"
@@ -362,3 +363,16 @@ GpuBinding bind_gpu(const Communicator& communicator) {
 }
 
 }  // namespace halocline::machine
+
+namespace halocline {
+
+GpuChoice bind_gpu(const Communicator& communicator) {
+  machine::GpuBinding binding = machine::bind_gpu(communicator);
+  return {.ordinal = binding.gpu.ordinal,
+          .uuid = binding.gpu.uuid,
+          .name = binding.gpu.name,
+          .ranks_on_gpu = binding.ranks_on_gpu,
+          .notes = std::move(binding.notes)};
+}
+
+}  // namespace halocline

@@ -68,7 +68,7 @@ LastWords last_words(const JobEnd& end, LauncherKind kind) {
   if (end.how == JobEnd::How::signalled) words.signal = end.signal;
   if (end.how == JobEnd::How::exited) words.signal = signal_of_rank(kind, end.exit_code);
   // Hydra: "EXIT STRING: Segmentation fault (signal 11)".
-  static const std::regex signal(R"((?:exited on|\()signal (\d{1,2})\b)");
+  static const std::regex signal(R"((?:exited on |\()signal (\d{1,2})\b)");
   if (!words.signal && std::regex_search(text, found, signal)) words.signal = std::stoi(found[1]);
   return words;
 }

@@ -129,7 +129,8 @@ void SolveRun::prepare() {
   });
   const ExchangeOptions exchange{
       .neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
-      .transport = options_.transport};
+      .transport = options_.transport,
+      .proofs = options_.proofs};
   exchanges_.emplace(std::array{Exchange(communicator_, grid_, {(*levels_)[0]}, exchange),
                                 Exchange(communicator_, grid_, {(*levels_)[1]}, exchange)});
   solver::fill_levels(case_, grid_, *levels_, communicator_, sweep_options_.threads);

@@ -102,6 +102,9 @@ const Transport& find_transport(std::string_view name);
 
 /// Bytes of all parts.
 std::int64_t bytes_of(const std::vector<Part>& parts);
+/// The same messages in memory that the channel provides: for trials, which must not touch the
+/// caller's.
+std::vector<Message> not_in_place(std::vector<Message> messages);
 /// The memory of a message in place, or null. Throws internal for a mixture.
 void* in_place(const std::vector<Part>& parts);
 

@@ -54,6 +54,13 @@ std::int64_t bytes_of(const std::vector<Part>& parts) {
   return bytes;
 }
 
+std::vector<Message> not_in_place(std::vector<Message> messages) {
+  for (Message& message : messages)
+    for (auto* parts : {&message.send, &message.receive})
+      for (Part& part : *parts) part.in_place = nullptr;
+  return messages;
+}
+
 void* in_place(const std::vector<Part>& parts) {
   for (const Part& part : parts)
     if (part.in_place != nullptr && parts.size() > 1)

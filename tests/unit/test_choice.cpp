@@ -30,7 +30,7 @@ std::string names(const Choice& choice) {
 
 std::string chosen(const std::string& wanted, const PairsThere& there = all,
                    Memory fields = Memory::host) {
-  return names(exchange::choose(wanted, there, fields));
+  return names(exchange::choose(wanted, {.there = there, .fields = fields}));
 }
 
 TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
@@ -41,12 +41,12 @@ TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
 
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(names(exchange::choose("auto", all, Memory::host, &shared)), "self/mpi/mpi");
+  EXPECT_EQ(names(exchange::choose("auto", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})), "self/mpi/mpi");
 }
 
 TEST(Choice, ExclusionDoesNotReplaceWhatWasNamed) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(names(exchange::choose("same-node=shared", all, Memory::host, &shared)),
+  EXPECT_EQ(names(exchange::choose("same-node=shared", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})),
             "self/shared/mpi");
 }
 

@@ -171,10 +171,8 @@ TEST_F(Sibling, NamesTheSignalAndTheSize) {
 TEST_F(Sibling, NamesTheRankIfTheLauncherDoes) {
   request_.launcher = {LauncherKind::open_mpi, folder_.put_script("mpirun", R"(
 while [ "$1" != )" + folder_ / "halocline" + R"( ]; do shift; done
-"$@"
-code=$?
-[ $code = 0 ] || printf 'mpirun noticed that process rank 1 with PID 7 on node vm exited on\nsignal 6 (Aborted).\n' >&2
-exit $code
+"$@" || printf 'mpirun noticed that process rank 1 with PID 7 on node vm exited on\nsignal 6 (Aborted).\n' >&2
+exit 1
 )")};
   program("kill -6 $$");
   EXPECT_EQ(only_proof().how,
@@ -211,12 +209,12 @@ TEST_F(Sibling, GoesOnWithTheOtherMemoryAfterACrash) {
 
 TEST_F(Sibling, EndsAHang) {
   program("[ $bytes = 4096 ] && sleep 60");
-  request_.time_limit = 1s;
+  request_.time_limit = 3s;
   const auto start = std::chrono::steady_clock::now();
   const Proof proof = only_proof();
   EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
   EXPECT_EQ(proof.outcome, Outcome::fails);
-  EXPECT_EQ(proof.how, "no end within 1 s while 4096 bytes went from device memory");
+  EXPECT_EQ(proof.how, "no end within 3 s while 4096 bytes went from device memory");
   EXPECT_EQ(calls(), 1) << "nobody waits twice";
 }
 
@@ -245,7 +243,7 @@ TEST_F(Sibling, DoesNotTrustAProbeThatCrashesAtItsEnd) {
 }
 
 TEST_F(Sibling, DoesNotTrustAProbeThatLeavesSizesOut) {
-  program("[ $bytes = 4096 ] && { say ends; exit 0; }");
+  program("[ $bytes = 64 ] && { say proved $memory $bytes; say ends; exit 0; }");
   EXPECT_EQ(only_proof().outcome, Outcome::fails);
 }
 

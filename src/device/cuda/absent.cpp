@@ -20,6 +20,7 @@ bool in_use() { return false; }
 
 Gpus find_gpus() { return {.list = {}, .none_because = why, .driver = {}}; }
 void use(const Gpu&) { refuse(); }
+int current() { refuse(); }
 GpuMemory gpu_memory() { refuse(); }
 
 std::shared_ptr<void> allocate(Memory, std::int64_t) { refuse(); }

@@ -143,8 +143,7 @@ cudaError_t prefer_gpu(void* memory, std::size_t size, int ordinal) {
 void* allocate_managed(std::size_t size) {
   // More than is free makes the driver move pages to and fro, and has hung whole GPUs.
   if (static_cast<std::int64_t>(size) > gpu_memory().free_bytes) return nullptr;
-  int ordinal = 0;
-  check(cudaGetDevice(&ordinal), "cudaGetDevice");
+  const int ordinal = current();
   void* memory = nullptr;
   if (cudaMallocManaged(&memory, size) != cudaSuccess) return nullptr;
   // Without concurrent access (Windows, old GPUs) advice is refused, and is not needed.
@@ -218,6 +217,12 @@ void use(const Gpu& gpu) {
                             what));
   throw Error(ErrorKind::device, fmt::format("{} cannot be used: {}: {}", what,
                                              cudaGetErrorName(error), cudaGetErrorString(error)));
+}
+
+int current() {
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal), "cudaGetDevice");
+  return ordinal;
 }
 
 GpuMemory gpu_memory() {

@@ -19,6 +19,8 @@ bool in_use();
 
 Gpus find_gpus();
 void use(const Gpu& gpu);
+/// The ordinal of the current GPU.
+int current();
 GpuMemory gpu_memory();
 
 /// Pinned, device or managed memory, zeroed.

@@ -1,0 +1,61 @@
+// Heat on GPUs: fields in device memory, your own kernel, the halo on its way meanwhile.
+#include <cstdio>
+
+#include <halocline/halocline.hpp>
+
+// One explicit step on the cells [x0, x1) x [y0, y1) of a field whose first owned cell is `u`.
+__global__ void step(const double* u, double* next, long long row, halocline::Box box,
+                     halocline::Int3 origin) {
+  const long long x = box.lower.x + blockIdx.x * blockDim.x + threadIdx.x;
+  const long long y = box.lower.y + blockIdx.y;
+  if (x >= box.upper.x) return;
+  const long long i = (y - origin.y) * row + (x - origin.x);
+  next[i] = u[i] + 0.2 * (((u[i - 1] + u[i + 1]) + (u[i - row] + u[i + row])) - 4 * u[i]);
+}
+
+int main() {
+  using namespace halocline;
+  Runtime runtime;
+  const Communicator world = Communicator::world();
+  try {
+    bind_gpu(world);  // one GPU for each rank
+    cudaStream_t native = nullptr;
+    cudaStreamCreate(&native);
+    const Stream stream = Stream::cuda(native);
+
+    const Grid grid(world.rank(), world.size(), {.cells = {512, 512}, .periodic = {true, true}});
+    const FieldOptions options{.name = "u", .memory = Memory::device};  // zeroed
+    const Field<double> levels[2] = {Field<double>(grid, options), Field<double>(grid, options)};
+    const Box owned = grid.owned();
+    const auto device_cell = [&](Int3 cell) {  // an address for cudaMemcpy, not for the host
+      return &levels[0](cell.x, cell.y);
+    };
+    const double hot = 1000;
+    if (owned.contains(Int3{100, 100, 0}))
+      cudaMemcpy(device_cell({100, 100, 0}), &hot, sizeof hot, cudaMemcpyHostToDevice);
+
+    const auto sweep = [&](const Field<double>& u, const Field<double>& next, const Box& box) {
+      const dim3 blocks(static_cast<unsigned>((box.extent().x + 255) / 256),
+                        static_cast<unsigned>(box.extent().y));
+      step<<<blocks, 256, 0, native>>>(u.first(), next.first(), u.strides().y, box, owned.lower);
+    };
+    Exchange exchanges[2] = {Exchange(world, grid, {levels[0]}),
+                             Exchange(world, grid, {levels[1]})};
+    for (int s = 0; s < 1000; ++s) {
+      exchanges[s % 2].start(stream);                            // after what is in the stream
+      sweep(levels[s % 2], levels[1 - s % 2], grid.interior());  // needs no halo
+      exchanges[s % 2].finish(stream);
+      for (const Box& box : grid.boundary()) sweep(levels[s % 2], levels[1 - s % 2], box);
+    }
+    double value = 0;
+    cudaStreamSynchronize(native);
+    if (owned.contains(Int3{100, 100, 0})) {
+      cudaMemcpy(&value, device_cell({100, 100, 0}), sizeof value, cudaMemcpyDeviceToHost);
+      std::printf("u(100, 100) = %.12f\n", value);
+    }
+    return 0;
+  } catch (const Error& error) {
+    if (world.rank() == 0) std::fprintf(stderr, "%s\n", error.what());
+    return error.kind() == ErrorKind::unavailable ? 3 : 4;
+  }
+}
