@@ -43,7 +43,8 @@ class Event {
 void synchronize(Stream stream);
 
 /// Copies between memories of any kinds. On the host stream the copy is done on return, also
-/// to and from a GPU; pageable host memory makes a copy on a GPU's stream wait for the host.
+/// to and from a GPU. On a GPU's stream the host waits for a copy to ordinary host memory, and
+/// reads what is copied from such memory at once, whatever the stream has still to do before.
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream);
 
 /// Rows of bytes at equal distances.

@@ -78,8 +78,10 @@ def main():
     chosen = [m for m in MUTANTS if not sys.argv[3:] or m.name in sys.argv[3:]]
     out = tree / "build" / "release"
     copy_tree(tree)
-    # As scripts/test builds it, so that ccache knows every object but the mutant's own.
+    # As scripts/test builds it, so that ccache knows every object but the mutant's own; but CUDA
+    # runs on the CPU, so that GPU code has mutants too.
     require(run(["cmake", "--preset", "release", "-DHALOCLINE_TESTS=ON", "-DHALOCLINE_WERROR=ON",
+                 "-DHALOCLINE_CUDA=CPU",
                  "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON"], cwd=tree), "configure")
     require(build(out, ["conformance_tests", "ranks_tests"]), "the build without a mutant")
 

@@ -16,6 +16,7 @@
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
+#include "support/exchange_cases.hpp"
 #include "support/faults.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"
@@ -27,17 +28,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// Process grids of all ranks with this many axes.
-std::vector<Extents> process_grids(int axes) {
-  std::vector<Extents> grids;
-  for (std::int64_t x = 1; x <= ranks(); ++x)
-    for (std::int64_t y = 1; y <= (axes > 1 ? ranks() : 1); ++y) {
-      const std::int64_t z = ranks() / (x * y);
-      if (x * y * z == ranks() && (axes > 2 || z == 1)) grids.emplace_back(Int3{x, y, z}, axes);
-    }
-  return grids;
-}
 
 /// Cells for a process grid, with parts of 2 or 3 cells along split axes.
 Extents uneven_cells(const Extents& parts) {
@@ -56,18 +46,6 @@ ExchangeCase case_on(const Extents& parts) {
 /// For sweeps over many cases: the windows of `shared` take their time to be made where ranks
 /// outnumber cores, so most cases go another way.
 std::string transport_of_case(std::size_t number) { return number % 4 == 0 ? "auto" : "mpi"; }
-
-/// All ranks along the last of `axes` axes, with parts of at least `cells` cells.
-ExchangeCase case_along_last_axis(int axes, std::int64_t cells = 3) {
-  Int3 parts{1, 1, 1}, all{4, 3, 2};
-  parts[axes - 1] = ranks();
-  all[axes - 1] = cells * ranks() + 1;
-  ExchangeCase c;
-  c.grid = {.cells = Extents(all, axes),
-            .periodic = {true, true, true},
-            .process_grid = Extents(parts, axes)};
-  return c;
-}
 
 TEST(Exchange, FillsHalosForEveryProcessGrid) {
   std::size_t number = 0;
@@ -249,88 +227,11 @@ TEST(Exchange, RunsManyTimes) {
   }
 }
 
-/// Any exchange that is allowed on this number of ranks.
-class RandomCase {
- public:
-  explicit RandomCase(std::uint64_t number) : random_(number) {}
-
-  ExchangeCase make() {
-    ExchangeCase c;
-    axes_ = static_cast<int>(random_.between(1, 3));
-    const Extents parts = random_.one_of(process_grids(axes_));
-    widest_ = random_.between(0, 3);
-    Int3 cells;
-    for (int axis = 0; axis < axes_; ++axis)
-      cells[axis] = parts[axis] * std::max<std::int64_t>(1, widest_) + random_.between(0, 3);
-    c.grid = {.cells = Extents(cells, axes_), .process_grid = parts};
-    for (bool& periodic : c.grid.periodic) periodic = random_.once_in(2);
-    if (random_.once_in(3)) c.exchange.neighbours = Neighbours::faces;
-    c.fields.clear();
-    for (std::int64_t count = random_.between(1, 3); count > 0; --count)
-      c.fields.push_back(make_field());
-    if (random_.once_in(4)) narrow(c);
-    choose_path(c);
-    return c;
-  }
-
- private:
-  HaloWidths make_widths() {
-    HaloWidths widths = 0;
-    for (int axis = 0; axis < 3; ++axis) {
-      widths.lower[axis] = random_.between(0, widest_);
-      widths.upper[axis] = random_.between(0, widest_);
-    }
-    return widths;
-  }
-
-  FieldSpec make_field() {
-    static const Element elements[] = {Element::f32, Element::f64, Element::i8, Element::triple};
-    static const std::string orders[] = {"xyzc", "cxyz", "zyxc", "czyx", "yxcz", "yzxc"};
-    FieldSpec spec{.element = random_.one_of(elements),
-                   .components = random_.between(1, 3),
-                   .halo = make_widths()};
-    if (random_.once_in(3)) {
-      spec.order_in_users_memory = random_.one_of(orders);
-      // Where an axis has one cell, a gap keeps the order of the axes plain to see.
-      spec.gap = spec.order_in_users_memory.find("xyz") != std::string::npos
-                     ? random_.between(0, 2)
-                     : random_.between(1, 2);
-    }
-    return spec;
-  }
-
-  /// Gives the exchange widths of its own, which every field has at the least.
-  void narrow(ExchangeCase& c) {
-    const HaloWidths widths = make_widths();
-    c.exchange.widths = widths;
-    for (FieldSpec& field : c.fields)
-      for (int axis = 0; axis < 3; ++axis) {
-        field.halo.lower[axis] = std::max(field.halo.lower[axis], widths.lower[axis]);
-        field.halo.upper[axis] = std::max(field.halo.upper[axis], widths.upper[axis]);
-      }
-  }
-
-  void choose_path(ExchangeCase& c) {
-    static const std::string without_windows[] = {"mpi", "self=mpi,same-node=mpi",
-                                                  "same-node=mpi,other-node=mpi"};
-    static const std::string with_windows[] = {"auto", "same-node=shared,other-node=mpi",
-                                               "self=mpi"};
-    c.exchange.transport =
-        random_.once_in(4) ? random_.one_of(with_windows) : random_.one_of(without_windows);
-    if (random_.once_in(2)) c.communicator.ranks_per_node = static_cast<int>(random_.between(1, 3));
-    if (random_.once_in(4)) c.communicator.piece_bytes = 7;
-  }
-
-  Random random_;
-  int axes_ = 1;
-  std::int64_t widest_ = 0;
-};
-
 TEST(Exchange, FillsHalosInRandomCases) {
   const std::uint64_t cases = ranks() <= 4 ? 150 : 75;
   for (std::uint64_t number = 0; number < cases; ++number) {
     SCOPED_TRACE(how_to_repeat(number));
-    if (!run(RandomCase(number).make())) return;
+    if (!run(random_case(number, Memory::host))) return;
   }
 }
 

@@ -1,16 +1,19 @@
 #include "support/checked_field.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <sstream>
 
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
 #include "support/halo_formula.hpp"
 
 namespace halocline::test {
 namespace {
 
 constexpr std::byte poison{0xA5};
-constexpr std::size_t guard_bytes = 128;
+constexpr std::int64_t guard_bytes = 128;
 
 struct Triple {
   std::int32_t cell, field_and_component, step;
@@ -84,6 +87,7 @@ std::string describe(const FieldSpec& spec) {
     text << ' ' << spec.halo.lower[axis] << '/' << spec.halo.upper[axis];
   if (!spec.order_in_users_memory.empty())
     text << ", in the user's memory " << spec.order_in_users_memory << " with gaps of " << spec.gap;
+  if (spec.memory != Memory::host) text << ", in " << name_of(spec.memory) << " memory";
   return text.str();
 }
 
@@ -93,7 +97,8 @@ CheckedField::CheckedField(const Grid& grid, const FieldSpec& spec, int number)
     spec_.halo.lower[axis] = spec_.halo.upper[axis] = 0;
   const FieldOptions options{.name = std::string(1, static_cast<char>('a' + number)),
                              .halo = spec_.halo,
-                             .components = spec_.components};
+                             .components = spec_.components,
+                             .memory = spec_.memory};
   if (spec_.order_in_users_memory.empty()) {
     storage_ = make_storage(grid, spec_, options, nullptr, {});
     memory_ = storage_->bytes();
@@ -105,26 +110,25 @@ CheckedField::CheckedField(const Grid& grid, const FieldSpec& spec, int number)
   const Strides strides = strides_of(spec_, held, elements);
   const Int3& halo = spec_.halo.lower;
   const std::int64_t lead = halo.x * strides.x + halo.y * strides.y + halo.z * strides.z;
-  users_memory_.resize(static_cast<std::size_t>(elements * bytes_of(spec_.element)) +
-                       2 * guard_bytes);
-  memory_ = users_memory_.data();
-  memory_bytes_ = static_cast<std::int64_t>(users_memory_.size());
+  memory_bytes_ = elements * bytes_of(spec_.element) + 2 * guard_bytes;
+  users_memory_ = device::allocate(spec_.memory, memory_bytes_);
+  memory_ = static_cast<std::byte*>(users_memory_.get());
   storage_ = make_storage(grid, spec_, options,
                           memory_ + guard_bytes + lead * bytes_of(spec_.element), strides);
 }
 
-std::byte* CheckedField::address(Int3 at, std::int64_t component, std::byte* memory) const {
+std::int64_t CheckedField::offset_of(Int3 at, std::int64_t component) const {
   const Int3 from = at - grid_.owned().lower;
   const Strides& step = storage_->strides();
   const std::int64_t elements =
       from.x * step.x + from.y * step.y + from.z * step.z + component * step.component;
-  return memory + (storage_->first_owned() - memory_) + elements * bytes_of(spec_.element);
+  return storage_->first_owned() - memory_ + elements * bytes_of(spec_.element);
 }
 
-void CheckedField::write_value(Int3 cell, std::int64_t component, std::byte* to) const {
+void CheckedField::write_value(Int3 cell, std::int64_t component, int step, std::byte* to) const {
   const Int3& cells = grid_.cells().values();
   const std::int64_t index = cell.x + cells.x * (cell.y + cells.y * cell.z);
-  const std::int64_t number = ((step_ * cells_of(grid_) + index) * 8 + number_) * 4 + component;
+  const std::int64_t number = ((step * cells_of(grid_) + index) * 8 + number_) * 4 + component;
   const auto write = [to](auto value) { std::memcpy(to, &value, sizeof value); };
   switch (spec_.element) {
     case Element::f32:
@@ -135,7 +139,7 @@ void CheckedField::write_value(Int3 cell, std::int64_t component, std::byte* to)
       return write(static_cast<std::int8_t>(number * 37 % 89));
     case Element::triple:
       return write(Triple{static_cast<std::int32_t>(index),
-                          static_cast<std::int32_t>(number_ * 4 + component), step_});
+                          static_cast<std::int32_t>(number_ * 4 + component), step});
   }
 }
 
@@ -169,45 +173,83 @@ std::string CheckedField::read_value(const std::byte* from) const {
   return name(index % cells_of(grid_), number / 4 % 8, number % 4, index / cells_of(grid_));
 }
 
-void CheckedField::fill(int step) {
-  step_ = step;
-  filled_.assign(static_cast<std::size_t>(memory_bytes_), poison);
+std::vector<std::byte> CheckedField::filled_at(int step) const {
+  std::vector<std::byte> filled(static_cast<std::size_t>(memory_bytes_), poison);
   for_each_cell(grid_.owned(), [&](Int3 at) {
     for (std::int64_t component = 0; component < spec_.components; ++component)
-      write_value(at, component, address(at, component, filled_.data()));
+      write_value(at, component, step, filled.data() + offset_of(at, component));
   });
-  std::memcpy(memory_, filled_.data(), filled_.size());
+  return filled;
 }
 
-testing::AssertionResult CheckedField::is_filled() const { return holds(filled_); }
+void CheckedField::fill(int step, Stream stream) {
+  step_ = step;
+  const Bytes filled = filled_at(step);
+  if (stream.is_host()) return device::copy(memory_, filled.data(), memory_bytes_, stream);
+  // From the host's memory the copy would not be queued but done.
+  if (sources_used_ == sources_.size()) sources_.emplace_back(Memory::device, memory_bytes_);
+  const Block& source = sources_[sources_used_++];
+  device::copy(source.data(), filled.data(), memory_bytes_, Stream::host());
+  device::copy(memory_, source.data(), memory_bytes_, stream);
+}
+
+Bytes CheckedField::seen() const {
+  sources_used_ = 0;
+  Bytes seen(static_cast<std::size_t>(memory_bytes_));
+  device::copy(seen.data(), memory_, memory_bytes_, Stream::host());
+  return seen;
+}
+
+testing::AssertionResult CheckedField::is_filled() const { return holds(filled_at(step_), seen()); }
 
 testing::AssertionResult CheckedField::is_exchanged(const ExchangeOptions& options) const {
-  std::vector<std::byte> expected = filled_;
+  return is_exchanged(options, step_, seen());
+}
+
+void CheckedField::note(Stream stream) {
+  notes_.push_back({step_, Block(stream.is_host() ? Memory::host : Memory::device, memory_bytes_)});
+  // What is copied from ordinary host memory is read at once.
+  if (spec_.memory == Memory::system) device::synchronize(stream);
+  device::copy(notes_.back().bytes.data(), memory_, memory_bytes_, stream);
+}
+
+testing::AssertionResult CheckedField::noted_are_exchanged(const ExchangeOptions& options) {
+  sources_used_ = 0;
+  for (const Note& note : notes_)
+    if (const auto result = is_exchanged(options, note.step, note.bytes.content()); !result)
+      return testing::AssertionFailure() << "after step " << note.step << ", " << result.message();
+  notes_.clear();
+  return testing::AssertionSuccess();
+}
+
+testing::AssertionResult CheckedField::is_exchanged(const ExchangeOptions& options, int step,
+                                                    const std::vector<std::byte>& seen) const {
+  std::vector<std::byte> expected = filled_at(step);
   const Box& owned = grid_.owned();
   const HaloWidths widths = widths_filled(grid_, spec_.halo, options);
   for_each_cell(grow(owned, spec_.halo.lower, spec_.halo.upper), [&](Int3 at) {
     const auto cell = imaged_cell(grid_, owned, widths, options.neighbours, at);
     for (std::int64_t component = 0; cell && component < spec_.components; ++component)
-      write_value(*cell, component, address(at, component, expected.data()));
+      write_value(*cell, component, step, expected.data() + offset_of(at, component));
   });
-  return holds(expected);
+  return holds(expected, seen);
 }
 
-testing::AssertionResult CheckedField::holds(const std::vector<std::byte>& expected) const {
-  if (std::memcmp(memory_, expected.data(), expected.size()) == 0)
-    return testing::AssertionSuccess();
-  std::int64_t at = 0;
-  while (memory_[at] == expected[static_cast<std::size_t>(at)]) ++at;
+testing::AssertionResult CheckedField::holds(const std::vector<std::byte>& expected,
+                                             const std::vector<std::byte>& seen) const {
+  const auto wrong = std::mismatch(seen.begin(), seen.end(), expected.begin()).first;
+  if (wrong == seen.end()) return testing::AssertionSuccess();
+  const std::int64_t at = wrong - seen.begin();
   auto failure = testing::AssertionFailure();
   failure << "field " << storage_->name() << " on rank " << grid_.rank() << ": "
           << name_of_byte(at);
   const Box held = grow(grid_.owned(), spec_.halo.lower, spec_.halo.upper);
   for_each_cell(held, [&](Int3 cell) {
     for (std::int64_t component = 0; component < spec_.components; ++component) {
-      const std::byte* there = address(cell, component, memory_);
-      if (there <= memory_ + at && memory_ + at < there + bytes_of(spec_.element))
-        failure << " holds " << read_value(there) << ", but should hold "
-                << read_value(expected.data() + (there - memory_));
+      const std::int64_t there = offset_of(cell, component);
+      if (there <= at && at < there + bytes_of(spec_.element))
+        failure << " holds " << read_value(seen.data() + there) << ", but should hold "
+                << read_value(expected.data() + there);
     }
   });
   return failure;
@@ -218,8 +260,8 @@ std::string CheckedField::name_of_byte(std::int64_t offset) const {
   const Box held = grow(grid_.owned(), spec_.halo.lower, spec_.halo.upper);
   for_each_cell(held, [&](Int3 cell) {
     for (std::int64_t component = 0; component < spec_.components; ++component) {
-      const std::byte* there = address(cell, component, memory_);
-      if (there <= memory_ + offset && memory_ + offset < there + bytes_of(spec_.element))
+      const std::int64_t there = offset_of(cell, component);
+      if (there <= offset && offset < there + bytes_of(spec_.element))
         name = std::string(grid_.owned().contains(cell) ? "owned" : "halo") + " cell " +
                text_of(cell) + ", component " + std::to_string(component) + ",";
     }

@@ -11,6 +11,8 @@
 #include <halocline/exchange.hpp>
 #include <halocline/field.hpp>
 
+#include "support/block.hpp"
+
 namespace halocline::test {
 
 enum class Element { f32, f64, i8, triple };  // triple: three 32-bit integers
@@ -25,6 +27,7 @@ struct FieldSpec {
   std::string order_in_users_memory = {};
   /// Elements left unused after each row, plane, … of the caller's memory.
   std::int64_t gap = 0;
+  Memory memory = Memory::host;
 };
 
 std::string describe(const FieldSpec& spec);
@@ -38,17 +41,33 @@ class CheckedField {
   const FieldStorage& storage() const { return *storage_; }
   const FieldSpec& spec() const { return spec_; }
 
-  /// Gives every owned cell its value at `step`, and poisons all other bytes.
-  void fill(int step);
+  /// Gives every owned cell its value at `step`, and poisons all other bytes. On a GPU's stream by
+  /// work that is queued.
+  void fill(int step, Stream stream = Stream::host());
   /// Tells the first byte, anywhere in the field's memory, that is not as after fill() and an
-  /// exchange with these options; without options, as after fill().
+  /// exchange with these options; without options, as after fill(). All work has to be done.
   testing::AssertionResult is_filled() const;
   testing::AssertionResult is_exchanged(const ExchangeOptions& options) const;
 
+  /// Queues a copy of the field as it then is, to be looked at later.
+  void note(Stream stream);
+  /// As is_exchanged(), of all that was noted. All work has to be done.
+  testing::AssertionResult noted_are_exchanged(const ExchangeOptions& options);
+
  private:
-  testing::AssertionResult holds(const std::vector<std::byte>& expected) const;
-  std::byte* address(Int3 at, std::int64_t component, std::byte* memory) const;
-  void write_value(Int3 cell, std::int64_t component, std::byte* to) const;
+  struct Note {
+    int step;
+    Block bytes;
+  };
+  std::vector<std::byte> filled_at(int step) const;
+  testing::AssertionResult is_exchanged(const ExchangeOptions& options, int step,
+                                        const std::vector<std::byte>& seen) const;
+  testing::AssertionResult holds(const std::vector<std::byte>& expected,
+                                 const std::vector<std::byte>& seen) const;
+  Bytes seen() const;
+  /// Of a cell's byte, counted from the first of the field's memory.
+  std::int64_t offset_of(Int3 at, std::int64_t component) const;
+  void write_value(Int3 cell, std::int64_t component, int step, std::byte* to) const;
   std::string read_value(const std::byte* from) const;
   std::string name_of_byte(std::int64_t offset) const;
 
@@ -56,11 +75,14 @@ class CheckedField {
   FieldSpec spec_;
   int number_;
   int step_ = 0;
-  std::vector<std::byte> users_memory_;
+  std::shared_ptr<void> users_memory_;
   std::shared_ptr<const FieldStorage> storage_;
   std::byte* memory_ = nullptr;  // of the field, with all padding
   std::int64_t memory_bytes_ = 0;
-  std::vector<std::byte> filled_;  // the memory after fill()
+  // On a GPU: where queued copies come from, one for each fill() since the last look.
+  std::vector<Block> sources_;
+  mutable std::size_t sources_used_ = 0;
+  std::vector<Note> notes_;
 };
 
 }  // namespace halocline::test

@@ -18,9 +18,17 @@ struct ExchangeCase {
   ExchangeOptions exchange;
   CommunicatorOptions communicator;
   int steps = 3;
+  Memory memory = Memory::host;  ///< of all fields
+  /// Who packs, where both may.
+  enum class By { gpu, host } by = By::gpu;
 };
 
 std::string describe(const ExchangeCase& exchange_case);
+
+/// Whether a case works on a stream of the GPU.
+inline bool is_on_gpu(const ExchangeCase& c) {
+  return gpu_reads(c.memory) && c.by == ExchangeCase::By::gpu;
+}
 
 /// The fields of a case on this rank.
 std::vector<CheckedField> make_fields(const Grid& grid, const ExchangeCase& exchange_case);

@@ -1,0 +1,343 @@
+// Exchanges of fields that a GPU reads, on a stream of it: the cases of test_exchange.cpp that
+// have to do with memory, transports and order.
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <halocline/error.hpp>
+#include <halocline/exchange.hpp>
+
+#include "support/caught.hpp"
+#include "support/communicators.hpp"
+#include "support/exchange_case.hpp"
+#include "support/exchange_cases.hpp"
+#include "support/memories.hpp"
+#include "support/random.hpp"
+#include "support/ranks.hpp"
+
+namespace halocline::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class GpuExchange : public testing::TestWithParam<Memory> {
+ protected:
+  void SetUp() override {
+    need_gpu();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (const auto why = no_memory(GetParam())) GTEST_SKIP() << *why;
+  }
+  Memory memory() const { return GetParam(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(FieldsIn, GpuExchange,
+                         testing::Values(Memory::pinned, Memory::device, Memory::managed,
+                                         Memory::system),
+                         [](const testing::TestParamInfo<Memory>& instance) {
+                           return std::string(name_of(instance.param));
+                         });
+
+TEST_P(GpuExchange, WorksOverEveryTransport) {
+  for (const std::string& transport : transports_for(memory()))
+    for (const int axes : {1, 2, 3}) {
+      ExchangeCase c = case_along_last_axis(axes);
+      c.memory = memory();
+      c.fields.push_back({.element = Element::triple, .halo = 2});
+      c.exchange.transport = transport;
+      if (!run(c)) return;
+    }
+}
+
+TEST_P(GpuExchange, MixesTransportsOverSeveralNodes) {
+  for (const int ranks_per_node : {1, 2, 3})
+    for (const std::string& transport : transports_for(memory())) {
+      ExchangeCase c;
+      c.grid = {.cells = {8, 9, 10}, .periodic = {true, true, false}};
+      c.memory = memory();
+      c.communicator.ranks_per_node = ranks_per_node;
+      c.exchange.transport = transport;
+      if (!run(c)) return;
+    }
+}
+
+TEST_P(GpuExchange, TakesTheUsersMemoryInAnyOrder) {
+  for (const char* order : {"xyzc", "cxyz", "zyxc", "yzxc"})
+    for (const std::int64_t gap : {0, 2}) {
+      ExchangeCase c = case_along_last_axis(3);
+      c.memory = memory();
+      c.fields = {
+          {.element = Element::f32, .components = 2, .order_in_users_memory = order, .gap = gap},
+          {.element = Element::i8, .order_in_users_memory = order, .gap = gap}};
+      if (!run(c)) return;
+    }
+}
+
+TEST_P(GpuExchange, SendsWhatIsContiguousFromItsPlace) {
+  for (const std::string& transport : transports_for(memory()))
+    for (const int axes : {1, 3}) {
+      ExchangeCase c = case_along_last_axis(axes);
+      HaloWidths halo = 0;
+      halo.lower[axes - 1] = 2;
+      halo.upper[axes - 1] = 1;
+      c.memory = memory();
+      c.fields[0] = {.components = 2, .halo = halo, .order_in_users_memory = "cxyz"};
+      c.exchange.transport = transport;
+      if (!run(c)) return;
+    }
+}
+
+TEST_P(GpuExchange, CutsMessagesIntoPieces) {
+  for (const std::string& transport : transports_for(memory())) {
+    ExchangeCase c;
+    c.grid = {.cells = {8, 8, 8}, .periodic = {true, false, true}};
+    c.memory = memory();
+    c.fields = {{.element = Element::triple}, {.halo = {{0, 1, 2}, {2, 1, 0}}}};
+    c.communicator.piece_bytes = 7;
+    c.exchange.transport = transport;
+    if (!run(c)) return;
+  }
+}
+
+/// Messages that `staged` moves in several pieces, from and to slots in the GPU's memory.
+ExchangeCase case_with_large_messages(Memory memory) {
+  ExchangeCase c;
+  c.grid = {.cells = {160, 150, 4 * ranks()},
+            .periodic = {false, false, true},
+            .process_grid = {1, 1, ranks()}};
+  c.memory = memory;
+  c.fields[0].halo = {{0, 0, 4}, {1, 1, 3}};
+  c.communicator.piece_bytes = 300'000;
+  c.steps = 2;
+  return c;
+}
+
+TEST_P(GpuExchange, CarriesLargeMessages) {
+  for (const std::string& transport : transports_for(memory())) {
+    ExchangeCase c = case_with_large_messages(memory());
+    c.exchange.transport = transport;
+    if (!run(c)) return;
+  }
+}
+
+TEST_P(GpuExchange, IsTheHostsToPackWhereBothReach) {
+  if (memory() == Memory::device) GTEST_SKIP() << "the host does not reach device memory";
+  for (const std::string& transport : transports_for(memory()))
+    for (ExchangeCase c : {case_along_last_axis(3), case_with_large_messages(memory())}) {
+      c.memory = memory();
+      c.by = ExchangeCase::By::host;
+      c.exchange.transport = transport;
+      if (!run(c)) return;
+    }
+}
+
+TEST_P(GpuExchange, FillsHalosInRandomCases) {
+  for (std::uint64_t number = 0; number < (ranks() <= 4 ? 25 : 10); ++number) {
+    const std::uint64_t own_number = 1000 * (1 + static_cast<std::uint64_t>(memory())) + number;
+    SCOPED_TRACE(how_to_repeat(own_number));
+    if (!run(random_case(own_number, memory()))) return;
+  }
+}
+
+// Order.
+
+/// Steps that follow each other in a stream, without a look between.
+TEST_P(GpuExchange, IsOrderedByItsStream) {
+  for (const std::string& transport : transports_for(memory()))
+    for (ExchangeCase c : {case_along_last_axis(3), case_with_large_messages(memory())}) {
+      const Communicator& communicator = communicator_with(c.communicator);
+      c.memory = memory();
+      c.exchange.transport = transport;
+      SCOPED_TRACE(describe(c));
+      const Grid grid(rank(), ranks(), c.grid);
+      std::vector<CheckedField> fields = make_fields(grid, c);
+      Exchange exchange(communicator, grid, list_of(fields), c.exchange);
+      const device::OwnedStream stream;
+      for (int step = 0; step < 4; ++step) {
+        fields[0].fill(step, stream.get());
+        exchange.start(stream.get());
+        exchange.progress();
+        exchange.finish(stream.get());
+        fields[0].note(stream.get());
+      }
+      device::synchronize(stream.get());
+      EXPECT_TRUE(fields[0].noted_are_exchanged(c.exchange));
+      if (!all_well()) return;
+    }
+}
+
+TEST_P(GpuExchange, MayBeInFlightWithOthersAndFinishInAnyOrder) {
+  ExchangeCase c = case_with_large_messages(memory());
+  const Communicator& communicator = communicator_with(c.communicator);
+  c.fields = {{}, {.halo = 2}, {.element = Element::f32}, {.element = Element::i8}};
+  const Grid grid(rank(), ranks(), c.grid);
+  std::vector<CheckedField> fields = make_fields(grid, c);
+  constexpr std::size_t count = 4;
+  const std::vector<std::string> transports = transports_for(memory());
+  std::vector<ExchangeOptions> options(count);
+  std::vector<Exchange> exchanges;
+  std::vector<device::OwnedStream> streams(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    options[i].transport = transports[i % transports.size()];
+    exchanges.emplace_back(communicator, grid, FieldList{fields[i].storage()}, options[i]);
+  }
+  for (std::size_t step = 0; step < 4; ++step) {
+    const std::size_t shift = step + static_cast<std::size_t>(rank());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t which = (i * 3 + shift) % count;
+      fields[which].fill(static_cast<int>(step), streams[which].get());
+      exchanges[which].start(streams[which].get());
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t which = (i + shift / 2) % count;
+      exchanges[which].finish(streams[which].get());
+      fields[which].note(streams[which].get());
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    device::synchronize(streams[i].get());
+    EXPECT_TRUE(fields[i].noted_are_exchanged(options[i]));
+  }
+}
+
+TEST_P(GpuExchange, MayBeDestroyedInFlight) {
+  for (const std::string& transport : transports_for(memory()))
+    for (ExchangeCase c : {case_along_last_axis(2), case_with_large_messages(memory())}) {
+      const Communicator& communicator = communicator_with(c.communicator);
+      c.memory = memory();
+      const Grid grid(rank(), ranks(), c.grid);
+      std::vector<CheckedField> fields = make_fields(grid, c);
+      const device::OwnedStream stream;
+      const ExchangeOptions options{.transport = transport};
+      {
+        Exchange exchange(communicator, grid, list_of(fields), options);
+        fields[0].fill(0, stream.get());
+        exchange.start(stream.get());
+      }
+      device::synchronize(stream.get());
+      fields[0].fill(1, stream.get());
+      Exchange(communicator, grid, list_of(fields), options).run(stream.get());
+      device::synchronize(stream.get());
+      EXPECT_TRUE(fields[0].is_exchanged(options));
+      if (!all_well()) return;
+    }
+}
+
+TEST_P(GpuExchange, GetsDoneByProgressAlone) {
+  for (const std::string& transport : transports_for(memory()))
+    for (ExchangeCase c : {case_along_last_axis(2), case_with_large_messages(memory())}) {
+      const Communicator& communicator = communicator_with(c.communicator);
+      c.memory = memory();
+      const Grid grid(rank(), ranks(), c.grid);
+      std::vector<CheckedField> fields = make_fields(grid, c);
+      const ExchangeOptions options{.transport = transport};
+      Exchange exchange(communicator, grid, list_of(fields), options);
+      const device::OwnedStream stream;
+      fields[0].fill(1, stream.get());
+      exchange.start(stream.get());
+      const auto end = std::chrono::steady_clock::now() + wait_limit;
+      while (!exchange.progress() && std::chrono::steady_clock::now() < end) {
+      }
+      EXPECT_TRUE(exchange.progress());
+      if (!all_well()) return;
+      exchange.finish(stream.get());
+      device::synchronize(stream.get());
+      EXPECT_TRUE(fields[0].is_exchanged(options));
+    }
+}
+
+// Fields in memories of several kinds.
+
+class GpuExchanges : public testing::Test {
+ protected:
+  void SetUp() override { need_gpu(); }
+};
+
+std::vector<CheckedField> fields_in(const Grid& grid, const std::vector<Memory>& memories) {
+  std::vector<CheckedField> fields;
+  for (const Memory memory : memories)
+    fields.emplace_back(grid, FieldSpec{.memory = memory}, static_cast<int>(fields.size()));
+  return fields;
+}
+
+TEST_F(GpuExchanges, TakeFieldsOfAllMemoriesThatOneSideReaches) {
+  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
+  using enum Memory;
+  const std::vector<std::vector<Memory>> mixtures[] = {
+      {{device, pinned}, {managed, device}, {pinned, managed}, {pinned, device, managed}},
+      {{host, pinned}, {managed, host}, {pinned, managed}}};
+  for (const bool by_gpu : {true, false})
+    for (const std::vector<Memory>& memories : mixtures[by_gpu ? 0 : 1]) {
+      std::vector<CheckedField> fields = fields_in(grid, memories);
+      const TestStream own_stream(by_gpu ? device : host);
+      Exchange exchange(communicator_with(), grid, list_of(fields));
+      for (int step = 0; step < 3; ++step) {
+        for (CheckedField& field : fields) field.fill(step, own_stream.get());
+        exchange.run(own_stream.get());
+        device::synchronize(own_stream.get());
+        for (const CheckedField& field : fields) EXPECT_TRUE(field.is_exchanged({}));
+      }
+      if (!all_well()) return;
+    }
+}
+
+TEST_F(GpuExchanges, RefuseFieldsThatNobodyReachesTogether) {
+  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
+  for (const std::vector<Memory>& memories :
+       {std::vector{Memory::host, Memory::device},
+        std::vector{Memory::device, Memory::pinned, Memory::host}}) {
+    const std::vector<CheckedField> fields = fields_in(grid, memories);
+    const Caught error = caught([&] { Exchange(communicator_with(), grid, list_of(fields)); });
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    EXPECT_THAT(error.text, AllOf(HasSubstr("in host"), HasSubstr("in device"),
+                                  HasSubstr("nobody reaches both; make an exchange for each")));
+  }
+}
+
+TEST_F(GpuExchanges, RefuseAStreamThatDoesNotReachTheFields) {
+  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
+  const device::OwnedStream stream;
+  const std::pair<Memory, Stream> wrong[] = {{Memory::device, Stream::host()},
+                                             {Memory::host, stream.get()}};
+  for (const auto& [memory, way] : wrong) {
+    std::vector<CheckedField> fields = fields_in(grid, {memory});
+    Exchange exchange(communicator_with(), grid, list_of(fields));
+    const Caught error = caught([&, way = way] { exchange.start(way); });
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    EXPECT_THAT(error.text,
+                HasSubstr(memory == Memory::device ? "give start() and finish() a Stream::cuda(...)"
+                                                   : "are exchanged on the host's stream"));
+    // It has not been started.
+    const Stream right = memory == Memory::device ? stream.get() : Stream::host();
+    fields[0].fill(0, right);
+    exchange.run(right);
+    device::synchronize(right);
+    EXPECT_TRUE(fields[0].is_exchanged({}));
+  }
+}
+
+TEST_F(GpuExchanges, NameATransportThatCannotServeTheMemory) {
+  if (ranks() < 2) GTEST_SKIP() << "one rank copies inside itself";
+  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
+  const auto error_of = [&](Memory memory, const char* transport) {
+    const std::vector<CheckedField> fields = fields_in(grid, {memory});
+    return caught(
+        [&] { Exchange(communicator_with(), grid, list_of(fields), {.transport = transport}); });
+  };
+  for (const auto& [memory, transport] :
+       {std::pair{Memory::device, "mpi"}, std::pair{Memory::device, "shared"},
+        std::pair{Memory::host, "staged"}, std::pair{Memory::pinned, "gpu_aware"}}) {
+    const Caught error = error_of(memory, transport);
+    EXPECT_EQ(error.kind, ErrorKind::unavailable) << error.text;
+    EXPECT_THAT(error.text, AllOf(HasSubstr(std::string("transport ") + transport),
+                                  HasSubstr(std::string("in ") + std::string(name_of(memory)))));
+  }
+}
+
+}  // namespace
+}  // namespace halocline::test
