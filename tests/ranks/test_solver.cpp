@@ -180,12 +180,13 @@ TEST_P(SameBits, OnGpusToo) {
     EXPECT_TRUE(result.verification->passed) << result.verification->text;
     EXPECT_EQ(result.checksum, expected);
   }
-  for (const char* memory : {"device", "managed", "pinned", "system"}) {
+  for (const char* schedule : {"sequential", "overlap"})
+    for (const std::int64_t depth : {1, 3})
+      EXPECT_EQ(checksum_with(options, {.schedule = schedule, .halo_depth = depth}), expected)
+          << schedule << " depth " << depth;
+  for (const char* memory : {"managed", "pinned", "system"}) {
     options.memory = memory;
-    for (const char* schedule : {"sequential", "overlap"})
-      for (const std::int64_t depth : {1, 3})
-        EXPECT_EQ(checksum_with(options, {.schedule = schedule, .halo_depth = depth}), expected)
-            << memory << " " << schedule << " depth " << depth;
+    EXPECT_EQ(checksum_with(options, {.halo_depth = 2}), expected) << memory;
   }
 }
 
