@@ -229,7 +229,7 @@ struct RowPart {
 };
 
 template <class Real>
-inline constexpr int strip_cells = warp_lanes * RowPart<Real>::width;
+inline constexpr int strip_cells = warp_lanes* RowPart<Real>::width;
 
 /// A lane's place in a strip. Columns count from 16 bytes' boundary before the region.
 template <class Real>
@@ -339,9 +339,7 @@ class Walk {
   };
 
   /// Only rows of the region, and its neighbours, are there.
-  __device__ bool has_row(int row) const {
-    return axes == 2 || first_row_ + row <= work_.cells[1];
-  }
+  __device__ bool has_row(int row) const { return axes == 2 || first_row_ + row <= work_.cells[1]; }
 
   __device__ const Real* row_at(Index layer, int row) const {
     if constexpr (axes == 2) return work_.in + layer * work_.in_step[1];
@@ -452,8 +450,7 @@ __global__ void __launch_bounds__(block_threads) per_cell(Work<Real> work, Formu
        i += static_cast<Index>(gridDim.x) * block_threads) {
     const Index x = i % work.cells[0], row = i / work.cells[0];
     const Index y = row % work.cells[1], z = row / work.cells[1];
-    const Real* cell =
-        work.in + x * work.in_step[0] + y * work.in_step[1] + z * work.in_step[2];
+    const Real* cell = work.in + x * work.in_step[0] + y * work.in_step[1] + z * work.in_step[2];
     Cells<Real> u{};
     u.c_ = cell[0];
     u.w_ = cell[-work.in_step[0]];
