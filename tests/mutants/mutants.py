@@ -41,9 +41,9 @@ MUTANTS = [
            "if (message.send.empty() || message.receive.empty()) continue;",
            "ranks_tests", "*Exchange*"),
     Mutant("flag raised before the data is there", "src/exchange/exchange.cpp",
-           "  if (!packing_.empty())\n    pack_clock_",
+           "  if (!packing_.empty()) pack_clock_",
            "  for (const auto& channel : channels_) channel->start(stream);\n"
-           "  if (!packing_.empty())\n    pack_clock_",
+           "  if (!packing_.empty()) pack_clock_",
            "ranks_tests", "*Exchange*"),
     Mutant("epoch frozen", "src/transport/shared/shared.cpp",
            "++epoch_;", "epoch_ = 1;",
