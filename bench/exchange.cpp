@@ -12,35 +12,16 @@
 #include <halocline/halocline.hpp>
 #include <halocline/mpi.hpp>
 
+#include "timing.hpp"
+
 namespace {
 
 using namespace halocline;
+using bench::summary;
+using bench::time_of;
+using bench::Times;
 
 constexpr int repetitions = 11;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// The best and the median of some measurements, in microseconds.
-struct Times {
-  double best, median;
-};
-
-Times summary(std::vector<double> us) {
-  std::sort(us.begin(), us.end());
-  return {us.front(), us[us.size() / 2]};
-}
-
-/// Microseconds of one call, averaged over `calls`; the slower rank's.
-double time_of(int calls, const std::function<void()>& call) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = now();
-  for (int i = 0; i < calls; ++i) call();
-  double us = (now() - start) * 1e6 / calls;
-  MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return us;
-}
 
 /// What a careful programmer writes for two ranks: persistent requests, hand-packed columns.
 class BareExchange {

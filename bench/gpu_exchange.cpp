@@ -20,37 +20,16 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "machine/gpu_binding.hpp"
+#include "timing.hpp"
 
 namespace {
 
 using namespace halocline;
+using bench::summary;
+using bench::time_of;
+using bench::Times;
 
 constexpr int repetitions = 11;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-struct Times {
-  double best, median;
-};
-
-Times summary(std::vector<double> us) {
-  std::sort(us.begin(), us.end());
-  return {us.front(), us[us.size() / 2]};
-}
-
-/// Microseconds of one call, averaged over `calls`; the slower rank's.
-double time_of(int calls, Stream stream, const std::function<void()>& call) {
-  device::synchronize(stream);
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = now();
-  for (int i = 0; i < calls; ++i) call();
-  device::synchronize(stream);
-  double us = (now() - start) * 1e6 / calls;
-  MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return us;
-}
 
 /// What a careful programmer writes for two ranks and a row each: persistent requests, and the row
 /// copied through pinned memory, or given to MPI as it is.
@@ -103,8 +82,7 @@ class BareExchange {
 
 void measure(const Communicator& world, BareExchange::Path path, std::int64_t face_cells) {
   const bool staged = path == BareExchange::Path::staged;
-  const Grid grid(world.rank(), world.size(),
-                  {.cells = {face_cells, 16}, .process_grid = {1, 2}});
+  const Grid grid(world.rank(), world.size(), {.cells = {face_cells, 16}, .process_grid = {1, 2}});
   const Field<double> field(grid, {.name = "u", .memory = Memory::device});
   const device::OwnedStream stream;
   Exchange ours(world, grid, {field},
@@ -113,10 +91,13 @@ void measure(const Communicator& world, BareExchange::Path path, std::int64_t fa
 
   const int calls =
       static_cast<int>(std::clamp<std::int64_t>(40'000'000 / (face_cells * 8 + 20'000), 5, 500));
+  const auto finish = [&] { device::synchronize(stream.get()); };
   std::vector<double> bare_us, ours_us, ratios;
   for (int r = 0; r < repetitions; ++r) {
-    bare_us.push_back(time_of(calls, stream.get(), [&] { bare.run(); }));
-    ours_us.push_back(time_of(calls, stream.get(), [&] { ours.run(stream.get()); }));
+    bare_us.push_back(time_of(
+        calls, [&] { bare.run(); }, finish));
+    ours_us.push_back(time_of(
+        calls, [&] { ours.run(stream.get()); }, finish));
     ratios.push_back(ours_us.back() / bare_us.back());
   }
   if (world.rank() != 0) return;

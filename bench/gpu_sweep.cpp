@@ -118,8 +118,8 @@ void measure(const Case& c, int repetitions) {
   const device::OwnedStream stream;
 
   const problem::Problem& problem = problem::find_problem(c.problem);
-  const auto sweep = stencil::find_backend("cuda").make(problem, setting_of(problem, c.cells),
-                                                        c.precision, {});
+  const auto sweep =
+      stencil::find_backend("cuda").make(problem, setting_of(problem, c.cells), c.precision, {});
   const auto words = device::allocate(Memory::device, 64);
   auto* const norms = static_cast<double*>(words.get());
   const auto run_sweep = [&](int i) {
@@ -160,8 +160,7 @@ int main(int argc, char** argv) {
     device::use(gpu);
     fmt::print("{}, {} multiprocessors, driver CUDA {}; {} repetitions\n", gpu.name,
                gpu.multiprocessors, device::gpus().driver, repetitions);
-    fmt::print("{:<36} {:>29} {:>8} {:>18} {:>6}\n", "", "us per sweep", "GLUP/s", "copy",
-               "of it");
+    fmt::print("{:<36} {:>29} {:>8} {:>18} {:>6}\n", "", "us per sweep", "GLUP/s", "copy", "of it");
     fmt::print("{:<36} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>6}\n", "case, norm/every", "best",
                "median", "worst", "median", "us", "GB/s", "%");
     for (const Case& c : cases) {

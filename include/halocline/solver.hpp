@@ -35,10 +35,10 @@ struct SolveOptions {
                                    ///< "pinned", "managed", "system"
   std::string transport = "auto";  ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
-  std::string schedule = "auto";   ///< "auto", "sequential", "overlap"
-  std::int64_t halo_depth = 1;     ///< sweeps per exchange
-  int threads = 0;                 ///< of each rank; 0: its share of the node's cores
-  std::string simd = "auto";       ///< vector level of the cpu backend
+  std::string schedule = "auto";      ///< "auto", "sequential", "overlap"
+  std::int64_t halo_depth = 1;        ///< sweeps per exchange
+  int threads = 0;                    ///< of each rank; 0: its share of the node's cores
+  std::string simd = "auto";          ///< vector level of the cpu backend
 
   enum class Extra { no, yes };
   Extra verify = Extra::no;           ///< compare with a run on one rank

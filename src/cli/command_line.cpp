@@ -55,7 +55,7 @@ std::string problem_text(const ProblemInfo& info) {
 
 const char* examples =
     "Examples:\n"
-    "  halocline solve laplace --cells 4096x4096 --ranks 2\n"
+    "  halocline solve laplace --cells 4096x4096 --ranks 2    # on two GPUs, or two CPU cores\n"
     "  halocline solve heat --cells 200x100x50 --set dt=2e-4 --sweeps 1000 --verify\n"
     "  mpirun -n 4 halocline solve star7 --cells 256x256x256 --output star7.npy\n"
     "  halocline solve laplace --initial u.npy --output u.png\n";
@@ -95,7 +95,7 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
       ->group(group)
       ->allow_extra_args(false);
   app.add_option("--seed", options.seed, "of the start's noise (12345)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::NonNegativeNumber.description(""))  // help would show its name
       ->type_name("N")
       ->group(group);
   app.add_option("--initial", words.initial,
@@ -107,7 +107,8 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
 void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   const auto* group = "How";
   SolveOptions& options = command.options;
-  app.add_option("--ranks", words.ranks, "start N ranks; not needed under mpirun or srun")
+  app.add_option("--ranks", words.ranks,
+                 "start N ranks (one GPU each); leave out under mpirun or srun")
       ->type_name("N")
       ->group(group);
   app.add_option("--process-grid", words.process_grid, "ranks along each axis (least traffic)")
@@ -116,11 +117,12 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--threads", options.threads, "threads of each rank (its share of the cores)")
       ->type_name("N")
       ->group(group);
-  app.add_option("--backend", options.backend, "auto, cuda, cpu or reference")
+  app.add_option("--backend", options.backend,
+                 "auto (cuda if every rank sees a GPU), cuda, cpu or reference")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--memory", options.memory,
-                 "of the fields: auto, device, pinned, managed, system or host")
+                 "where fields live: auto, device, managed, pinned, system or host")
       ->type_name("KIND")
       ->group(group);
   app.add_option(
@@ -129,7 +131,7 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
       ->type_name("LEVEL")
       ->group(group);
   app.add_option("--transport", options.transport,
-                 "auto, shared, mpi, staged or gpu_aware; or by pair: "
+                 "auto, staged, gpu_aware, shared or mpi; or by kind of pair:\n"
                  "same-node=shared,other-node=mpi")
       ->type_name("NAME")
       ->group(group);
@@ -139,7 +141,8 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
       ->type_name("K")
       ->group(group);
-  app.add_option("--proofs", command.options.proofs, "keep here what MPI was shown to do (user's cache)")
+  app.add_option("--proofs", command.options.proofs,
+                 "remember here whether MPI takes a GPU's memory (user's cache)")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--wait-limit", command.wait_limit_seconds,

@@ -1,10 +1,9 @@
 #include "device/buffer.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <halocline/error.hpp>
 

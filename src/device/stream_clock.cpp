@@ -49,13 +49,13 @@ void StreamClock::collect() {
     read(pair);
   }
   if (timed_ > 0)
-    recorder().add_totals({.site = site_,
-                           .phase = phase_,
-                           .calls = spans_,
-                           .bytes = bytes_,
-                           .seconds = seconds_ / static_cast<double>(timed_) *
-                                      static_cast<double>(spans_),
-                           .longest_seconds = longest_});
+    recorder().add_totals(
+        {.site = site_,
+         .phase = phase_,
+         .calls = spans_,
+         .bytes = bytes_,
+         .seconds = seconds_ / static_cast<double>(timed_) * static_cast<double>(spans_),
+         .longest_seconds = longest_});
   forget();
 }
 

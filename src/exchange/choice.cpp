@@ -73,9 +73,8 @@ void require_serving(const Transport& transport, Pair pair, const ChoiceFacts& f
                             first_that_serves(pair, facts)->name()));
   const Proved& proved = facts.proved[static_cast<std::size_t>(pair)];
   if (transport.capabilities().needs_proof && proved.stand == Proved::Stand::fails)
-    throw Error(ErrorKind::unavailable,
-                fmt::format("transport {} was shown to fail here: {}", transport.name(),
-                            proved.words));
+    throw Error(ErrorKind::unavailable, fmt::format("transport {} was shown to fail here: {}",
+                                                    transport.name(), proved.words));
 }
 
 }  // namespace

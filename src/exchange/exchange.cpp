@@ -9,8 +9,8 @@
 #include "comm/collectives.hpp"
 #include "device/stream_clock.hpp"
 #include "exchange/choice.hpp"
+#include "exchange/decision.hpp"
 #include "exchange/messages.hpp"
-#include "exchange/race.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
 #include "pack/pack.hpp"
@@ -51,11 +51,11 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
   lines.push_back(fmt::format("{} field(s)", fields.size()));
   for (const FieldStorage& field : fields) {
     const FieldShape& shape = field.shape();
-    lines.push_back(fmt::format("field '{}' in {} memory with {} component(s) of {} bytes in order "
-                                "{}, halo {}",
-                                field.name(), name_of(shape.memory), shape.components,
-                                shape.element_bytes, field.layout().order(),
-                                widths_text(options.widths.value_or(shape.halo), grid.axes())));
+    lines.push_back(fmt::format(
+        "field '{}' in {} memory with {} component(s) of {} bytes in order "
+        "{}, halo {}",
+        field.name(), name_of(shape.memory), shape.components, shape.element_bytes,
+        field.layout().order(), widths_text(options.widths.value_or(shape.halo), grid.axes())));
   }
   lines.push_back(fmt::format("pieces of {} bytes", communicator.options().piece_bytes));
   return lines;
@@ -150,9 +150,7 @@ class Exchange::Plan {
   std::vector<transport::Part> parts_for(const std::vector<Piece>& pieces,
                                          const Transport& transport) const;
   std::int64_t bytes_of(const Piece& piece) const;
-  void learn_of_proofs(exchange::ChoiceFacts& facts, const ExchangeOptions& options);
-  void drop_the_slower(exchange::Choice& choice, exchange::ChoiceFacts& facts,
-                       const ExchangeOptions& options, const std::vector<PeerMessage>& messages);
+  std::array<std::vector<Message>, 3> sizes_by_pair(const std::vector<PeerMessage>& messages) const;
   void open(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
   void show_to_work(Channel& channel, const std::vector<Message>& messages) const;
   void try_out(const Carried& carried) const;
@@ -190,17 +188,21 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
   });
 
-  exchange::ChoiceFacts facts{.there = pairs_there(communicator, messages), .fields = memory_};
-  learn_of_proofs(facts, options);
-  exchange::Choice choice = exchange::choose(options.transport, facts);
-  drop_the_slower(choice, facts, options, messages);
+  exchange::Decision decision =
+      exchange::decide(communicator, {.wanted = options.transport,
+                                      .proofs = options.proofs,
+                                      .there = pairs_there(communicator, messages),
+                                      .fields = memory_,
+                                      .messages = sizes_by_pair(messages)});
+  exchange::Choice& choice = decision.choice;
+  info_.notes = decision.notes;
   try {
     open(choice, messages);
   } catch (const Error& error) {
     // Only what auto chose may be replaced; and there must be something else to choose.
     const auto same_node = static_cast<std::size_t>(Pair::same_node);
-    facts.excluded[same_node].push_back(choice[same_node]);
-    const exchange::Choice fallback = exchange::choose(options.transport, facts);
+    decision.facts.excluded[same_node].push_back(choice[same_node]);
+    const exchange::Choice fallback = exchange::choose(options.transport, decision.facts);
     if (fallback == choice || error.kind() == ErrorKind::internal) throw;
     info_.notes.push_back(
         fmt::format("transport {} was left out: {}", choice[same_node]->name(), error.what()));
@@ -210,50 +212,22 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
   fill_info(choice, messages);
 }
 
-/// Asks what is known of gpu_aware where it might be used, and tells why it is not.
-void Exchange::Plan::learn_of_proofs(exchange::ChoiceFacts& facts, const ExchangeOptions& options) {
-  const Transport& gpu_aware = transport::find_transport("gpu_aware");
-  std::vector<Pair> candidates;
-  for (const Pair pair : transport::pairs)
-    if (facts.there[static_cast<std::size_t>(pair)] && !gpu_aware.unavailable(pair, memory_))
-      candidates.push_back(pair);
-  if (candidates.empty()) return;
-  facts.proved = exchange::proved_pairs(communicator_, memory_, options.proofs);
-  for (const Pair pair : candidates) {
-    const exchange::Proved& proved = facts.proved[static_cast<std::size_t>(pair)];
-    if (exchange::is_left_to_auto(options.transport, pair) &&
-        proved.stand != exchange::Proved::Stand::works)
-      info_.notes.push_back(fmt::format("transport gpu_aware was left out: {}", proved.words));
-  }
-}
-
-/// Of a proved gpu_aware and what would do without it, keeps the one that is faster for these
-/// messages: which it is depends on their size.
-void Exchange::Plan::drop_the_slower(exchange::Choice& choice, exchange::ChoiceFacts& facts,
-                                     const ExchangeOptions& options,
-                                     const std::vector<PeerMessage>& messages) {
-  for (const Pair pair : transport::pairs) {
-    const auto index = static_cast<std::size_t>(pair);
-    const Transport* proved = choice[index];
-    if (proved == nullptr || !proved->capabilities().needs_proof ||
-        !exchange::is_left_to_auto(options.transport, pair))
-      continue;
-    exchange::ChoiceFacts without = facts;
-    without.excluded[index].push_back(proved);
-    const Transport* other = exchange::choose(options.transport, without)[index];
-    std::vector<Message> of_pair;
-    for (const PeerMessage& message : messages)
-      if (transport::pair_of(communicator_, message.peer) == pair)
-        of_pair.push_back(message_for(message, *other));
-    const double us = exchange::microseconds_of(communicator_, *proved, of_pair, memory_);
-    const double other_us = exchange::microseconds_of(communicator_, *other, of_pair, memory_);
-    info_.notes.push_back(fmt::format("{}: {} took {:.0f} us per exchange, {} {:.0f} us",
-                                      transport::name_of(pair), proved->name(), us, other->name(),
-                                      other_us));
-    if (us <= other_us) continue;
-    facts.excluded[index].push_back(proved);
-    choice[index] = other;
-  }
+/// The messages as far as a race between transports needs them.
+std::array<std::vector<Message>, 3> Exchange::Plan::sizes_by_pair(
+    const std::vector<PeerMessage>& messages) const {
+  const auto sizes = [&](const std::vector<Piece>& pieces) {
+    std::vector<transport::Part> parts;
+    for (const Piece& piece : pieces) parts.push_back({nullptr, bytes_of(piece)});
+    return parts;
+  };
+  std::array<std::vector<Message>, 3> by_pair;
+  for (const PeerMessage& message : messages)
+    by_pair[static_cast<std::size_t>(transport::pair_of(communicator_, message.peer))].push_back(
+        {.peer = message.peer,
+         .send = sizes(message.send),
+         .receive = sizes(message.receive),
+         .label = exchange::label_of(message, fields_)});
+  return by_pair;
 }
 
 Exchange::Plan::~Plan() {
@@ -313,8 +287,9 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   for (const Carried& carried : sort_by_transport(messages, choice)) {
     if (carried.transport->capabilities().needs_proof) try_out(carried);
     std::unique_ptr<Channel> channel;
-    comm::together(communicator_,
-                   [&] { channel = carried.transport->open(communicator_, carried.messages, memory_); });
+    comm::together(communicator_, [&] {
+      channel = carried.transport->open(communicator_, carried.messages, memory_);
+    });
     if (carried.transport->capabilities().prove_in_job) show_to_work(*channel, carried.messages);
     add_bundles(*channel, carried, packing, unpacking);
     channels_.push_back(std::move(channel));
@@ -327,8 +302,7 @@ void Exchange::Plan::open(const exchange::Choice& choice,
 
 /// Sends patterns through a channel of a transport that is no standard's promise.
 void Exchange::Plan::show_to_work(Channel& channel, const std::vector<Message>& messages) const {
-  const std::optional<std::string> wrong =
-      proof::prove(communicator_, channel, messages, memory_);
+  const std::optional<std::string> wrong = proof::prove(communicator_, channel, messages, memory_);
   comm::together(communicator_, [&] {
     if (wrong) throw Error(ErrorKind::communication, *wrong);
   });
@@ -391,8 +365,7 @@ void Exchange::Plan::start(Stream stream) {
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "an exchange was started again before it was finished; call finish() first");
-  if (!packing_.empty())
-    pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
+  if (!packing_.empty()) pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
   in_flight_ = true;
   for (const auto& channel : channels_) channel->start(stream);
 }

@@ -19,8 +19,7 @@ using proof::GpuPair;
 using transport::Pair;
 using Stand = Proved::Stand;
 
-constexpr auto how_to_prove =
-    "a halocline command on two ranks or more proves it before it starts";
+constexpr auto how_to_prove = "a halocline command on two ranks or more proves it before it starts";
 
 /// How the GPUs of ranks on one node lie to each other, any two of them.
 std::vector<GpuPair> pairs_on_nodes(const Communicator& communicator,

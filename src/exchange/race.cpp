@@ -14,8 +14,9 @@ double microseconds_of(const Communicator& communicator, const transport::Transp
   // The first messages map memory and connect: up to 0.2 s.
   constexpr int warm_up = 3, timed = 5;
   std::unique_ptr<transport::Channel> channel;
-  comm::together(communicator,
-                 [&] { channel = transport.open(communicator, transport::not_in_place(std::move(messages)), fields); });
+  comm::together(communicator, [&] {
+    channel = transport.open(communicator, transport::not_in_place(std::move(messages)), fields);
+  });
   double best = std::numeric_limits<double>::max();
   for (int i = 0; i < warm_up + timed; ++i) {
     comm::barrier(communicator);

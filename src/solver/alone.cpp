@@ -98,8 +98,8 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
   const Grid grid(0, 1, grid_options);
   Levels levels = make_levels(the_case, grid, 1, options.memory);
   fill_levels(the_case, grid, levels, Communicator::self(), options.sweep.threads);
-  const auto sweep = options.backend.make(*the_case.problem, the_case.setting, the_case.precision,
-                                          options.sweep);
+  const auto sweep =
+      options.backend.make(*the_case.problem, the_case.setting, the_case.precision, options.sweep);
   const Stream stream = options.stream;
   NormList norms(the_case, sweeps, !stream.is_host());
 
@@ -109,11 +109,10 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
   for (std::int64_t s = 0; s < sweeps; ++s) {
     wrap_faces(levels[level], the_case, stream);
     const bool wants_norm = the_case.wants_norm(s);
-    stencil::SweepArguments arguments{
-        .in = levels[level],
-        .out = levels[1 - level],
-        .region = grid.owned(),
-        .norm = wants_norm ? the_case.norm : problem::NormKind::none};
+    stencil::SweepArguments arguments{.in = levels[level],
+                                      .out = levels[1 - level],
+                                      .region = grid.owned(),
+                                      .norm = wants_norm ? the_case.norm : problem::NormKind::none};
     if (wants_norm) norms.begin(arguments);
     sweep->run(arguments, stream);
     level = 1 - level;
@@ -123,8 +122,7 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
     start = Clock::now();
   }
   device::synchronize(stream);
-  if (sweeps > 1)
-    result.loop_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (sweeps > 1) result.loop_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   result.norm_history = norms.history();
   result.field = seen_by_host(levels[level], the_case, grid);
   return result;

@@ -27,8 +27,7 @@ FieldStorage make_level(const Case& the_case, const Grid& grid, std::int64_t hal
   return Field<double>(grid, options);
 }
 
-Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t halo_width,
-                   Memory memory) {
+Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t halo_width, Memory memory) {
   return {make_level(the_case, grid, halo_width, memory),
           make_level(the_case, grid, halo_width, memory)};
 }

@@ -64,12 +64,13 @@ double bytes_of_level(const Case& the_case, const Grid& grid) {
 void require_memory(const Case& the_case, const Grid& grid, double wanted, double free,
                     double total, const std::string& what, const std::string& more) {
   if (wanted <= free) return;
-  throw Error(ErrorKind::resource,
-              fmt::format("{} cells in {} take {} for {}, which has {} free of {}; use fewer cells, "
-                          "{}or more {}",
-                          grid::text_of(grid.cells()), problem::name_of(the_case.precision),
-                          bytes_text(wanted), what, bytes_text(free), bytes_text(total),
-                          the_case.precision == problem::Precision::f64 ? "f32, " : "", more));
+  throw Error(
+      ErrorKind::resource,
+      fmt::format("{} cells in {} take {} for {}, which has {} free of {}; use fewer cells, "
+                  "{}or more {}",
+                  grid::text_of(grid.cells()), problem::name_of(the_case.precision),
+                  bytes_text(wanted), what, bytes_text(free), bytes_text(total),
+                  the_case.precision == problem::Precision::f64 ? "f32, " : "", more));
 }
 
 }  // namespace
@@ -114,11 +115,11 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
   const auto node_total = static_cast<double>(node.total_bytes);
   if (place.gpu && (place.memory == Memory::device || place.memory == Memory::managed)) {
     const device::GpuMemory gpu = device::gpu_memory();
-    require_memory(the_case, grid, 2 * level * place.gpu->ranks_on_gpu,
-                   static_cast<double>(gpu.free_bytes), static_cast<double>(gpu.total_bytes),
-                   fmt::format("two time levels on GPU {} ({})", place.gpu->gpu.ordinal,
-                               place.gpu->gpu.name),
-                   "GPUs");
+    require_memory(
+        the_case, grid, 2 * level * place.gpu->ranks_on_gpu, static_cast<double>(gpu.free_bytes),
+        static_cast<double>(gpu.total_bytes),
+        fmt::format("two time levels on GPU {} ({})", place.gpu->gpu.ordinal, place.gpu->gpu.name),
+        "GPUs");
     // Start and result pass through the host.
     require_memory(the_case, grid, level * on_node, node_free, node_total,
                    "the host's copy of one time level on this node", "nodes");
@@ -131,8 +132,8 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
 std::vector<SolveDevice> devices_of(const Communicator& communicator, const Place& place) {
   std::vector<SolveDevice> devices;
   if (!place.gpu) {
-    devices.push_back({.kind = "cpu", .name = machine::processor_name(), .uuid = "", .host = "",
-                       .ranks = {}});
+    devices.push_back(
+        {.kind = "cpu", .name = machine::processor_name(), .uuid = "", .host = "", .ranks = {}});
     for (int rank = 0; rank < communicator.size(); ++rank) devices[0].ranks.push_back(rank);
     return devices;
   }
@@ -140,11 +141,9 @@ std::vector<SolveDevice> devices_of(const Communicator& communicator, const Plac
     auto known = std::find_if(devices.begin(), devices.end(),
                               [&](const SolveDevice& gpu) { return gpu.uuid == row.uuid; });
     if (known == devices.end())
-      known = devices.insert(devices.end(), {.kind = "gpu",
-                                             .name = row.name,
-                                             .uuid = row.uuid,
-                                             .host = row.host,
-                                             .ranks = {}});
+      known = devices.insert(
+          devices.end(),
+          {.kind = "gpu", .name = row.name, .uuid = row.uuid, .host = row.host, .ranks = {}});
     known->ranks.push_back(row.rank);
   }
   return devices;

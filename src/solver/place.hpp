@@ -17,7 +17,7 @@ namespace halocline::solver {
 struct Place {
   const stencil::Backend* backend = nullptr;
   Memory memory = Memory::host;
-  std::optional<machine::GpuBinding> gpu{};        // of this rank, and everybody's
+  std::optional<machine::GpuBinding> gpu{};         // of this rank, and everybody's
   std::optional<device::OwnedStream> own_stream{};  // of that GPU
 
   Stream stream() const { return own_stream ? own_stream->get() : Stream::host(); }

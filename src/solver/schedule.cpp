@@ -37,8 +37,7 @@ class Overlap final : public Schedule {
   }
 
  private:
-  static void sweep_with_progress(const Step& step, const Box& interior, Part part,
-                                  Stream stream) {
+  static void sweep_with_progress(const Step& step, const Box& interior, Part part, Stream stream) {
     if (interior.empty()) return;
     // A GPU sweeps by itself; the host looks after the messages until it has to wait for them.
     if (!stream.is_host()) return sweep_timed(step, interior, part, stream);

@@ -20,7 +20,7 @@ struct Step {
   stencil::Sweep& sweep;
   const Grid& grid;
   stencil::SweepArguments arguments;  ///< of the whole region
-  device::StreamClock& clock;  ///< of sweeps
+  device::StreamClock& clock;         ///< of sweeps
 };
 
 /// Enqueues the exchange of a step's input and its sweep, in some order that is right.

@@ -69,8 +69,8 @@ const solver::Schedule& choose_schedule(const std::string& wanted, const Exchang
   if (wanted != "auto") return solver::find_schedule(wanted);
   // Overlap pays where the host has to wait for others to send. Copies on the node use the same
   // memory as the sweep: nothing is gained by doing both at once.
-  const bool over_mpi = std::any_of(
-      info.transports.begin(), info.transports.end(), [](const auto& use) {
+  const bool over_mpi =
+      std::any_of(info.transports.begin(), info.transports.end(), [](const auto& use) {
         return transport::find_transport(use.second).capabilities().host_driven;
       });
   return solver::find_schedule(over_mpi ? "overlap" : "sequential");
@@ -117,8 +117,7 @@ class SolveRun {
 void SolveRun::prepare() {
   check_outputs(communicator_, options_);
   place_ = solver::choose_place(communicator_, options_, notes_);
-  comm::together(communicator_,
-                 [&] { solver::check_memory(communicator_, case_, grid_, place_); });
+  comm::together(communicator_, [&] { solver::check_memory(communicator_, case_, grid_, place_); });
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
@@ -164,10 +163,9 @@ void SolveRun::loop() {
                               .schedule = schedule,
                               .stream = place_.stream()});
   // Norms of one rank need not be reduced.
-  const auto stopping =
-      place_.gpu && communicator_.size() == 1
-          ? solver::make_device_stopping(communicator_, case_)
-          : solver::make_reduced_stopping(communicator_, case_, place_.stream());
+  const auto stopping = place_.gpu && communicator_.size() == 1
+                            ? solver::make_device_stopping(communicator_, case_)
+                            : solver::make_reduced_stopping(communicator_, case_, place_.stream());
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto loop_begun = Clock::now();

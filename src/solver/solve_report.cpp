@@ -103,8 +103,7 @@ std::string transports_text(const SolveResult& result) {
 }
 
 std::string backend_text(const SolveResult& result) {
-  return result.simd.empty() ? result.backend
-                             : fmt::format("{} ({})", result.backend, result.simd);
+  return result.simd.empty() ? result.backend : fmt::format("{} ({})", result.backend, result.simd);
 }
 
 /// "NVIDIA H200", "4 x NVIDIA H200", "NVIDIA H200 and 2 x NVIDIA A100".
@@ -142,11 +141,13 @@ void add_devices(Report& report, const SolveResult& result) {
                           {"ranks", "ranks"}},
               .audience = Audience::json};
   for (const SolveDevice& device : result.devices) {
-    table.add({device.kind, device.name, device.uuid, device.host, ranks_text(device.ranks)});
-    if (device.kind == "gpu" && result.devices.size() <= most_shown)
-      report.add_text("GPU", fmt::format("{} on {}: rank{} {}", device.uuid, device.host,
-                                         device.ranks.size() > 1 ? "s" : "",
-                                         ranks_text(device.ranks)));
+    const bool is_gpu = device.kind == "gpu";
+    const auto of_gpu = [&](const std::string& text) { return is_gpu ? Value(text) : Value(); };
+    table.add({device.kind, device.name, of_gpu(device.uuid), of_gpu(device.host), device.ranks});
+    if (is_gpu && result.devices.size() <= most_shown)
+      report.add_text("GPU",
+                      fmt::format("{} on {}: rank{} {}", device.uuid, device.host,
+                                  device.ranks.size() > 1 ? "s" : "", ranks_text(device.ranks)));
   }
   report.add_table(std::move(table));
 }

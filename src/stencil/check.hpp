@@ -12,7 +12,8 @@ struct SweepNeeds {
 };
 
 /// Throws internal if the region or its neighbours are not held, an element has another size,
-/// the norm has no place to go, or the stream or the memory is not the backend's. Cheap enough for every sweep.
+/// the norm has no place to go, or the stream or the memory is not the backend's. Cheap enough for
+/// every sweep.
 void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, Stream stream);
 
 }  // namespace halocline::stencil

@@ -14,6 +14,17 @@ def pytest_sessionstart(session):
         pytest.exit(f"there is no command {HALOCLINE}; HALOCLINE=PATH names it", returncode=2)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Proofs of these tests' own: none of the user's are read or written. They are made here, so
+    that no test sees the notes of the first run between GPUs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("HALOCLINE_SITE_PROOFS", raising=False)
+        run("solve", "heat", "--ranks", "3", "--quiet")
+        yield
+
+
 @pytest.fixture(scope="session")
 def simd_levels():
     """Every vector level of this machine, as the error about a wrong one lists them."""

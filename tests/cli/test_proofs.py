@@ -13,8 +13,8 @@ TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
 @pytest.fixture(scope="module")
 def gpu():
     """The name of the GPU that the command finds; empty without one."""
-    devices = solve_json("laplace", "--cells", "16x16", "--sweeps", "1").get("devices", [])
-    return devices[0]["name"] if devices else ""
+    report = solve_json("laplace", "--cells", "16x16", "--sweeps", "1")
+    return report["devices"][0]["name"] if report["backend"] == "cuda" else ""
 
 
 @pytest.fixture

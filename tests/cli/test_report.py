@@ -38,6 +38,11 @@ POSITIVE = {"type": "integer", "minimum": 1}
 AMOUNT = {"type": "number", "minimum": 0}
 SPREAD = record(min=AMOUNT, mean=AMOUNT, max=AMOUNT)
 EXTENTS = list_of(POSITIVE, 1, 3)
+RANKS = list_of(COUNT, 1)
+CPU = record(kind={"const": "cpu"}, name=TEXT, uuid={"type": "null"}, host={"type": "null"},
+             ranks=RANKS)
+GPU = record(kind={"const": "gpu"}, name=TEXT,
+             uuid={"type": "string", "pattern": "^GPU-[0-9a-f-]{36}$"}, host=TEXT, ranks=RANKS)
 
 SCHEMA = record(
     problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
@@ -58,12 +63,13 @@ SCHEMA = record(
     nodes=POSITIVE,
     process_grid=EXTENTS,
     threads_per_rank=POSITIVE,
-    backend={"enum": ["reference", "cpu"]},
-    simd=TEXT,
-    devices=list_of(record(kind={"const": "cpu"}, name=TEXT), 1),
+    backend={"enum": ["reference", "cpu", "cuda"]},
+    memory={"enum": ["host", "pinned", "device", "managed", "system"]},
+    simd=optional(TEXT),
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
     mpi=TEXT,
     transport={"type": "object", "additionalProperties": False,
-               "properties": {pair: {"enum": ["self", "shared", "mpi"]}
+               "properties": {pair: {"enum": ["self", "shared", "mpi", "staged", "gpu_aware"]}
                               for pair in ("self", "same-node", "other-node")}},
     schedule={"enum": ["sequential", "overlap"]},
     halo_depth=POSITIVE,
@@ -84,6 +90,11 @@ def check_report(report, **more):
     jsonschema.Draft7Validator(schema).validate(report)
     assert len(report["cells"]) == len(report["process_grid"])
     assert np.prod(report["process_grid"]) == report["ranks"]
+    assert sorted(sum((device["ranks"] for device in report["devices"]), [])) == list(
+        range(report["ranks"]))
+    on_gpus = report["backend"] == "cuda"
+    assert {device["kind"] for device in report["devices"]} == {"gpu" if on_gpus else "cpu"}
+    assert (report["simd"] is None) == on_gpus
     assert report["glups_per_rank"] == approx(report["glups"] / report["ranks"])
     for spread in [report["halo"]["us"], *report["phases"].values()]:
         assert spread["min"] <= spread["mean"] * (1 + 1e-12)

@@ -1,12 +1,13 @@
 // What only a real GPU can show: memory from CUDA's other allocators, and sizes beyond 32 bits.
 // tests/gpu/run runs it, with everything else that wants a GPU.
 
+#include <cuda.h>
+
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <cuda.h>
 #include <gtest/gtest.h>
 
 #include <halocline/halocline.hpp>
@@ -47,8 +48,8 @@ Function driver_function(const char* name) {
 
 /// Device memory as CUDA's virtual memory functions make it: no IPC handle, no cudaMalloc.
 std::shared_ptr<void> make_vmm_memory(std::size_t wanted) {
-  const auto granularity = driver_function<decltype(&cuMemGetAllocationGranularity)>(
-      "cuMemGetAllocationGranularity");
+  const auto granularity =
+      driver_function<decltype(&cuMemGetAllocationGranularity)>("cuMemGetAllocationGranularity");
   const auto create = driver_function<decltype(&cuMemCreate)>("cuMemCreate");
   const auto reserve = driver_function<decltype(&cuMemAddressReserve)>("cuMemAddressReserve");
   const auto map = driver_function<decltype(&cuMemMap)>("cuMemMap");

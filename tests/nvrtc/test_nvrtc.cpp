@@ -1,11 +1,12 @@
 // The sweep kernels also compile at run time, with a formula that this program did not know when
 // it was built. Needs the toolkit's NVRTC, but no GPU.
 
+#include <nvrtc.h>
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nvrtc.h>
 
 namespace {
 
@@ -38,8 +39,7 @@ Compiled compile(const std::string& source, const std::vector<std::string>& kern
     EXPECT_EQ(nvrtcAddNameExpression(program, kernel.c_str()), NVRTC_SUCCESS);
   const std::vector<const char*> options{"--std=c++20", "--gpu-architecture=compute_90",
                                          "--fmad=false", "-I" HALOCLINE_SOURCE_FOLDER};
-  compiled.result =
-      nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
+  compiled.result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
   std::size_t size = 0;
   nvrtcGetProgramLogSize(program, &size);
   compiled.log.resize(size);

@@ -17,6 +17,7 @@
 #include "solver/verify.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
+#include "support/memories.hpp"
 #include "support/ranks.hpp"
 
 namespace halocline::test {
@@ -136,6 +137,7 @@ TEST_P(SameBits, WhateverTheChoices) {
   if (problem == std::string("heat")) options.cells = {43, 19, 18};
   if (problem == std::string("star7")) options.cells = {21, 22, 24};
   options.precision = precision;
+  options.backend = "cpu";
   const std::uint64_t expected = checksum_with(options, {});
   SolveOptions checked = options;
   checked.tolerance = 0;
@@ -156,6 +158,57 @@ TEST_P(SameBits, WhateverTheChoices) {
   }
   EXPECT_EQ(checksum_with(options, {.threads = 3}), expected);
   EXPECT_EQ(checksum_with(options, {.simd = "scalar"}), expected);
+}
+
+TEST_P(SameBits, OnGpusToo) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  const auto [problem, precision] = GetParam();
+  SolveOptions options = small(problem, {37, 29}, 17);
+  if (problem == std::string("heat")) options.cells = {43, 19, 18};
+  if (problem == std::string("star7")) options.cells = {21, 22, 24};
+  options.precision = precision;
+  options.backend = "cpu";
+  const std::uint64_t expected = checksum_with(options, {});
+  options.backend = "cuda";
+  SolveOptions checked = options;
+  checked.tolerance = 0;
+  checked.verify = checked.baseline = SolveOptions::Extra::yes;
+  for (const char* norm : {"max", "l2"}) {
+    checked.norm = norm;
+    const SolveResult result = solve(world(), checked);
+    EXPECT_TRUE(result.verification->passed) << result.verification->text;
+    EXPECT_EQ(result.checksum, expected);
+  }
+  for (const char* schedule : {"sequential", "overlap"})
+    for (const std::int64_t depth : {1, 3})
+      EXPECT_EQ(checksum_with(options, {.schedule = schedule, .halo_depth = depth}), expected)
+          << schedule << " depth " << depth;
+  for (const char* memory : {"managed", "pinned", "system"}) {
+    options.memory = memory;
+    EXPECT_EQ(checksum_with(options, {.halo_depth = 2}), expected) << memory;
+  }
+}
+
+/// A run that stops by itself does so after the same sweep, with the same norms, on a GPU, where
+/// sweeps are queued before the norm is known.
+TEST(Solver, StopsOnGpusWhereItStopsOnTheHost) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  for (const std::int64_t every : {1, 7, 64, 65}) {
+    SolveOptions options = small("laplace", {33, 31}, 400);
+    options.tolerance = 0.03;
+    options.norm_every = every;
+    options.backend = "cpu";
+    const SolveResult on_host = solve(world(), options);
+    EXPECT_TRUE(on_host.converged);
+    options.backend = "cuda";
+    const SolveResult on_gpu = solve(world(), options);
+    EXPECT_EQ(on_gpu.converged, on_host.converged) << every;
+    EXPECT_EQ(on_gpu.sweeps, on_host.sweeps) << every;
+    EXPECT_EQ(on_gpu.norm_history, on_host.norm_history) << every;
+    EXPECT_EQ(on_gpu.checksum, on_host.checksum) << every;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, SameBits,
@@ -184,6 +237,7 @@ TEST(Solver, SaysOnEveryRankWhatCannotBe) {
     EXPECT_EQ(error.kind, ErrorKind::usage);
   }
   options = small("laplace", {1'000'000'000, 1'000'000'000}, 1);
+  options.backend = "cpu";
   const Caught error = caught([&] { solve(world(), options); });
   EXPECT_EQ(error.kind, ErrorKind::resource);
   EXPECT_THAT(error.text, HasSubstr("13.9 EiB"));

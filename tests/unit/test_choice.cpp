@@ -41,12 +41,15 @@ TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
 
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(names(exchange::choose("auto", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})), "self/mpi/mpi");
+  EXPECT_EQ(
+      names(exchange::choose("auto", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})),
+      "self/mpi/mpi");
 }
 
 TEST(Choice, ExclusionDoesNotReplaceWhatWasNamed) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(names(exchange::choose("same-node=shared", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})),
+  EXPECT_EQ(names(exchange::choose("same-node=shared",
+                                   {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})),
             "self/shared/mpi");
 }
 

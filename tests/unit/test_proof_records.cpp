@@ -24,7 +24,6 @@ using proof::ProofsFile;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 const Proof works{.pair = GpuPair::same_node,
                   .memory = Memory::device,

@@ -1,10 +1,10 @@
 #pragma once
 // Starting kernels: checked, and with sizes that cannot overflow.
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstdint>
-
-#include <cuda_runtime.h>
 
 #include <halocline/error.hpp>
 #include <halocline/stream.hpp>

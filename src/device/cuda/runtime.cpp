@@ -207,9 +207,9 @@ void use(const Gpu& gpu) {
   if (error == cudaSuccess) return mark_spans();
   cudaGetLastError();
   if (error == cudaErrorMemoryAllocation)
-    throw Error(ErrorKind::resource,
-                fmt::format("{} has no memory left for a context; look with nvidia-smi who uses it",
-                            what));
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("{} has no memory left for a context; look with nvidia-smi who uses it", what));
   if (gpu.mode == ComputeMode::exclusive && error == cudaErrorDevicesUnavailable)
     throw Error(ErrorKind::unavailable,
                 fmt::format("{} is in compute mode 'exclusive' and another process has it; use one "
@@ -315,9 +315,9 @@ void synchronize(Stream stream) {
 
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
   const Stream queue = stream.is_host() ? Stream::cuda(cudaStreamPerThread) : stream;
-  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
-                        native(queue)),
-        "cudaMemcpyAsync");
+  check(
+      cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, native(queue)),
+      "cudaMemcpyAsync");
   if (stream.is_host()) synchronize(queue);
 }
 

@@ -1,14 +1,13 @@
 // All copies of a plan in one launch. The host cuts runs into jobs of a few KiB, one for each
 // block, so that long rows and lone corners keep the GPU equally busy.
 
-#include "pack/cuda/copies.hpp"
-
 #include <algorithm>
 #include <cstdint>
 
 #include "device/buffer.hpp"
 #include "device/cuda/launch.cuh"
 #include "device/queue.hpp"
+#include "pack/cuda/copies.hpp"
 
 namespace halocline::pack::cuda {
 namespace {
@@ -21,8 +20,8 @@ constexpr std::int64_t job_words = block_threads * words_per_thread;
 /// Part of a run: words of 1 to 16 bytes, `per_piece` of them next to each other in the field,
 /// pieces `stride` bytes apart; all next to each other in the slot.
 struct Job {
-  std::byte* field;         // the piece that the first word is in
-  std::byte* slot[2];       // the first word's place
+  std::byte* field;    // the piece that the first word is in
+  std::byte* slot[2];  // the first word's place
   const std::uint64_t* epoch;
   std::int64_t stride;
   std::uint32_t per_piece;  // capped: a job has fewer words
@@ -89,9 +88,9 @@ void add_jobs(std::vector<Job>& jobs, std::byte* field, const Run& run, std::byt
   const auto bits = [](const std::byte* address) {
     return reinterpret_cast<std::uintptr_t>(address);
   };
-  const std::int64_t word = word_for(
-      bits(field) | bits(even) | bits(odd) | static_cast<std::uint64_t>(run.bytes) |
-      static_cast<std::uint64_t>(run.count > 1 ? run.stride : 0));
+  const std::int64_t word =
+      word_for(bits(field) | bits(even) | bits(odd) | static_cast<std::uint64_t>(run.bytes) |
+               static_cast<std::uint64_t>(run.count > 1 ? run.stride : 0));
   const std::int64_t per_piece = run.bytes / word, words = per_piece * run.count;
   for (std::int64_t at = 0, here = 0; at < words; at += here) {
     // The piece's words that lie before this job are left out of a long piece, so that the
@@ -100,15 +99,14 @@ void add_jobs(std::vector<Job>& jobs, std::byte* field, const Run& run, std::byt
     const bool long_piece = per_piece > job_words;
     const std::int64_t left = long_piece ? std::min(words - at, per_piece - within) : words - at;
     here = std::min(job_words, left);
-    jobs.push_back(
-        {.field = field + at / per_piece * run.stride + (long_piece ? within * word : 0),
-         .slot = {even + at * word, odd + at * word},
-         .epoch = epoch,
-         .stride = run.stride,
-         .per_piece = static_cast<std::uint32_t>(long_piece ? job_words : per_piece),
-         .first = static_cast<std::uint32_t>(long_piece ? 0 : within),
-         .words = static_cast<std::uint32_t>(here),
-         .word_bytes = static_cast<std::uint32_t>(word)});
+    jobs.push_back({.field = field + at / per_piece * run.stride + (long_piece ? within * word : 0),
+                    .slot = {even + at * word, odd + at * word},
+                    .epoch = epoch,
+                    .stride = run.stride,
+                    .per_piece = static_cast<std::uint32_t>(long_piece ? job_words : per_piece),
+                    .first = static_cast<std::uint32_t>(long_piece ? 0 : within),
+                    .words = static_cast<std::uint32_t>(here),
+                    .word_bytes = static_cast<std::uint32_t>(word)});
   }
 }
 
@@ -152,8 +150,7 @@ class Copies {
   std::shared_ptr<void> jobs_;
 };
 
-std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles,
-                                          Direction direction) {
+std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction) {
   return std::make_shared<Copies>(bundles, direction);
 }
 

@@ -1,6 +1,6 @@
-#include "pack/pack.hpp"
-
 #include <cstring>
+
+#include "pack/pack.hpp"
 
 namespace halocline::pack {
 namespace {

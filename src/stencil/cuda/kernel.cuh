@@ -229,74 +229,43 @@ struct RowPart {
 };
 
 template <class Real>
-inline constexpr int strip_cells = warp_lanes * RowPart<Real>::width;
+inline constexpr int strip_cells = warp_lanes* RowPart<Real>::width;
 
 /// A lane's place in a strip. Columns count from 16 bytes' boundary before the region.
 template <class Real>
-class Lane {
- public:
+struct Lane {
   static constexpr int width = RowPart<Real>::width;
+  static constexpr unsigned int all = (1u << width) - 1;
+
+  Index column;
+  int number, beside;  ///< in its warp; from its first column to the cell beside the strip
+  bool reads, reads_beside;
+  /// A bit for each of its cells: in the region, and counted by the norm. Once for a whole walk.
+  unsigned int inside = 0, owned = 0;
 
   __device__ Lane(const Work<Real>& work, Index strip)
-      : lane_(static_cast<int>(threadIdx.x) % warp_lanes),
-        column_(strip * strip_cells<Real> + lane_ * width),
-        first_(work.lead),
-        end_(work.lead + work.cells[0]) {
+      : number(static_cast<int>(threadIdx.x) % warp_lanes) {
+    column = strip * strip_cells<Real> + number * width;
+    const Index first = work.lead, end = work.lead + work.cells[0];
     // The cell to the right of the region is read, too. To the left, a strip that begins before
     // the region has it in its first vector; there may be no memory before that.
-    reads_ = column_ <= end_;
-    const bool left = lane_ == 0 && (column_ > 0 || first_ == 0) && column_ < end_;
-    const bool right = lane_ == warp_lanes - 1 && column_ + width <= end_;
-    beside_ = left ? column_ - 1 : column_ + width;
-    reads_beside_ = left || right;
-  }
-
-  __device__ RowPart<Real> load(const Real* row) const {
-    RowPart<Real> part{};
-    using Vector = typename VectorOf<Real>::Type;
-    if (reads_)
-      VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(row + column_)), part.value);
-    if (reads_beside_) part.beside = __ldg(row + beside_);
-    return part;
-  }
-
-  /// What is left of the first cell and right of the last. All lanes.
-  __device__ Real left_of(const RowPart<Real>& part) const {
-    const Real value = __shfl_up_sync(~0u, part.value[width - 1], 1);
-    return lane_ == 0 ? part.beside : value;
-  }
-  __device__ Real right_of(const RowPart<Real>& part) const {
-    const Real value = __shfl_down_sync(~0u, part.value[0], 1);
-    return lane_ == warp_lanes - 1 ? part.beside : value;
-  }
-
-  __device__ void store(Real* row, const Real* values) const {
-    using Vector = typename VectorOf<Real>::Type;
-    if (column_ >= first_ && column_ + width <= end_) {
-      // What is written is not read before the whole field is: let it leave the caches first.
-      __stcs(reinterpret_cast<Vector*>(row + column_), VectorOf<Real>::make(values));
-    } else {
-      for (int i = 0; i < width; ++i)
-        if (holds(i)) row[column_ + i] = values[i];
+    reads = column <= end;
+    const bool left = number == 0 && (column > 0 || first == 0) && column < end;
+    const bool right = number == warp_lanes - 1 && column + width <= end;
+    beside = left ? -1 : width;
+    reads_beside = left || right;
+    for (int i = 0; i < width; ++i) {
+      const Index x = column + i - first;
+      const bool holds = x >= 0 && column + i < end;
+      inside |= holds ? 1u << i : 0u;
+      owned |= holds && x >= work.owned.lower[0] && x < work.owned.upper[0] ? 1u << i : 0u;
     }
   }
 
-  /// Whether cell `i` lies in the region.
-  __device__ bool holds(int i) const { return column_ + i >= first_ && column_ + i < end_; }
-  /// Its x in the region.
-  __device__ Index x(int i) const { return column_ + i - first_; }
-
- private:
-  int lane_;
-  Index column_, first_, end_, beside_;
-  bool reads_, reads_beside_;
+  /// Whether every cell of the strip is in the region: then nothing needs to be asked again. The
+  /// same for the whole warp.
+  __device__ bool strip_is_whole() const { return __all_sync(~0u, inside == all) != 0; }
 };
-
-template <class Real>
-__device__ bool is_owned(const Range& owned, Index x, Index y, Index z) {
-  return x >= owned.lower[0] && x < owned.upper[0] && y >= owned.lower[1] && y < owned.upper[1] &&
-         z >= owned.lower[2] && z < owned.upper[2];
-}
 
 /// Layers loaded ahead, and rows that a lane walks with in 3-D.
 template <int axes>
@@ -304,32 +273,58 @@ inline constexpr int layers_ahead = axes == 2 ? 4 : 1;
 template <int axes>
 inline constexpr int rows_per_lane = axes == 2 ? 1 : 4;
 
-/// One warp's walk: a strip of `rows` rows over `layers` layers.
-template <Norm kind, int axes, class Real, class Formula>
+/// One warp's walk: a strip of `rows` rows over some layers. `whole`: all cells of the strip, and
+/// all rows, are in the region.
+template <bool whole, Norm kind, int axes, class Real, class Formula>
 class Walk {
  public:
   static constexpr int rows = rows_per_lane<axes>;
   static constexpr int ahead = layers_ahead<axes>;
   static constexpr int width = RowPart<Real>::width;
-  static constexpr int last_axis = axes - 1;
 
-  __device__ Walk(const Work<Real>& work, const Formula& formula, Index strip, Index first_row)
-      : work_(work), formula_(formula), lane_(work, strip), first_row_(first_row) {}
+  __device__ Walk(const Work<Real>& work, const Formula& formula, const Lane<Real>& lane,
+                  Index first_row, Index first_layer, int layers)
+      : formula_(formula),
+        lane_(lane),
+        layers_(layers),
+        rows_here_(static_cast<int>(smaller(rows, axes == 2 ? 1 : work.cells[1] - first_row))),
+        in_layer_(work.in_step[axes - 1]),
+        out_layer_(work.out_step[axes - 1]),
+        in_row_(work.in_step[1]),
+        out_row_(work.out_step[1]),
+        in_(work.in + lane.column + first_layer * in_layer_ +
+            (axes == 2 ? 0 : first_row * in_row_)),
+        out_(work.out + lane.column + first_layer * out_layer_ +
+             (axes == 2 ? 0 : first_row * out_row_)) {
+    // In numbers of 32 bits, from the walk's first layer and row on.
+    const Range& owned = work.owned;
+    counted_from_ = within_walk(owned.lower[axes - 1] - first_layer);
+    counted_to_ = within_walk(owned.upper[axes - 1] - first_layer);
+    for (int row = 0; row < rows; ++row) {
+      const Index y = first_row + row;
+      if (axes == 2 || (y >= owned.lower[1] && y < owned.upper[1])) counted_rows_ |= 1u << row;
+    }
+  }
 
-  __device__ void run(Index from, Index to, Change<kind, Real>& change) {
-    Layer behind = load(from - 1), here = load(from);
-    for (Index at = from; at < to; at += ahead) {
-      Layer next[ahead];
+  __device__ void run(Change<kind, Real>& change) {
+    Layer window[ahead + 2];
+    window[0] = load(in_ - in_layer_);
+    window[1] = load(in_);
+    int at = 0;
+    for (; at + ahead <= layers_; at += ahead) {
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) window[j + 2] = load(in_ + (j + 1) * in_layer_);
 #pragma unroll
       for (int j = 0; j < ahead; ++j)
-        if (at + j < to) next[j] = load(at + j + 1);
-#pragma unroll
-      for (int j = 0; j < ahead; ++j) {
-        if (at + j >= to) break;
-        update(at + j, behind, here, next[j], change);
-        behind = here;
-        here = next[j];
-      }
+        update(at + j, window[j], window[j + 1], window[j + 2], change);
+      window[0] = window[ahead];
+      window[1] = window[ahead + 1];
+    }
+    for (; at < layers_; ++at) {
+      window[2] = load(in_ + in_layer_);
+      update(at, window[0], window[1], window[2], change);
+      window[0] = window[1];
+      window[1] = window[2];
     }
   }
 
@@ -338,48 +333,62 @@ class Walk {
     RowPart<Real> row[rows];
   };
 
-  /// Only rows of the region, and its neighbours, are there.
-  __device__ bool has_row(int row) const {
-    return axes == 2 || first_row_ + row <= work_.cells[1];
+  static __device__ Index smaller(Index a, Index b) { return a < b ? a : b; }
+  __device__ int within_walk(Index layer) const {
+    return static_cast<int>(smaller(layer < 0 ? 0 : layer, layers_));
   }
 
-  __device__ const Real* row_at(Index layer, int row) const {
-    if constexpr (axes == 2) return work_.in + layer * work_.in_step[1];
-    return work_.in + layer * work_.in_step[2] + (first_row_ + row) * work_.in_step[1];
+  __device__ RowPart<Real> load_row(const Real* place) const {
+    RowPart<Real> part{};
+    using Vector = typename VectorOf<Real>::Type;
+    if (whole || lane_.reads)
+      VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(place)), part.value);
+    if (lane_.reads_beside) part.beside = __ldg(place + lane_.beside);
+    return part;
   }
 
-  __device__ Layer load(Index layer) const {
-    Layer result{};
+  __device__ Layer load(const Real* place) const {
+    Layer layer{};
 #pragma unroll
-    for (int row = 0; row < rows; ++row)
-      if (has_row(row)) result.row[row] = lane_.load(row_at(layer, row));
-    return result;
+    for (int row = 0; row < rows; ++row)  // the row after the region's last is its neighbour
+      if (whole || row <= rows_here_) layer.row[row] = load_row(place + row * in_row_);
+    return layer;
   }
 
-  __device__ void update(Index layer, const Layer& behind, const Layer& here, const Layer& ahead_of,
+  /// Updates the layer at which in_ and out_ stand, and moves them on.
+  __device__ void update(int at, const Layer& behind, const Layer& here, const Layer& ahead_of,
                          Change<kind, Real>& change) {
+    const unsigned int counted =
+        kind != Norm::none && at >= counted_from_ && at < counted_to_ ? counted_rows_ : 0;
     RowPart<Real> below{}, above{};
     if constexpr (axes == 3) {
-      below = lane_.load(row_at(layer, -1));
-      if (has_row(rows)) above = lane_.load(row_at(layer, rows));
+      below = load_row(in_ - in_row_);
+      if (whole || rows <= rows_here_) above = load_row(in_ + rows * in_row_);
     }
 #pragma unroll
     for (int row = 0; row < rows; ++row) {
-      // The rows after it are not in the region either; the same for the whole warp.
-      if (axes == 3 && first_row_ + row >= work_.cells[1]) break;
+      if (!whole && row >= rows_here_) break;  // the same for the whole warp
       const RowPart<Real>& south = row > 0 ? here.row[row - 1] : below;
       const RowPart<Real>& north = row + 1 < rows ? here.row[row + 1] : above;
-      update_row(layer, row, here.row[row], south, north, behind.row[row], ahead_of.row[row],
-                 change);
+      update_row(out_ + row * out_row_, (counted >> row & 1) != 0 ? lane_.owned : 0,
+                 {here.row[row], south, north, behind.row[row], ahead_of.row[row]}, change);
     }
+    in_ += in_layer_;
+    out_ += out_layer_;
   }
 
-  __device__ void update_row(Index layer, int row, const RowPart<Real>& here,
-                             const RowPart<Real>& south, const RowPart<Real>& north,
-                             const RowPart<Real>& behind, const RowPart<Real>& ahead_of,
+  /// A row and those around it.
+  struct Around {
+    const RowPart<Real>&here, &south, &north, &behind, &ahead_of;
+  };
+
+  __device__ void update_row(Real* out, unsigned int counted, const Around& rows_around,
                              Change<kind, Real>& change) {
-    const Real left = lane_.left_of(here), right = lane_.right_of(here);
-    const Index y = axes == 2 ? layer : first_row_ + row, z = axes == 2 ? 0 : layer;
+    const RowPart<Real>& here = rows_around.here;
+    const bool first = lane_.number == 0, last = lane_.number == warp_lanes - 1;
+    const Real before = __shfl_up_sync(~0u, here.value[width - 1], 1);
+    const Real after = __shfl_down_sync(~0u, here.value[0], 1);
+    const Real left = first ? here.beside : before, right = last ? here.beside : after;
     Real updated[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {
@@ -387,21 +396,35 @@ class Walk {
       u.c_ = here.value[i];
       u.w_ = i > 0 ? here.value[i > 0 ? i - 1 : 0] : left;
       u.e_ = i + 1 < width ? here.value[i + 1 < width ? i + 1 : i] : right;
-      u.s_ = axes == 2 ? behind.value[i] : south.value[i];
-      u.n_ = axes == 2 ? ahead_of.value[i] : north.value[i];
-      u.d_ = behind.value[i];
-      u.t_ = ahead_of.value[i];
+      u.d_ = rows_around.behind.value[i];
+      u.t_ = rows_around.ahead_of.value[i];
+      u.s_ = axes == 2 ? u.d_ : rows_around.south.value[i];
+      u.n_ = axes == 2 ? u.t_ : rows_around.north.value[i];
       updated[i] = formula_(u);
-      if (kind != Norm::none && lane_.holds(i) && is_owned<Real>(work_.owned, lane_.x(i), y, z))
-        change.add(updated[i], u.c_);
+      if (kind != Norm::none && (counted >> i & 1) != 0) change.add(updated[i], u.c_);
     }
-    lane_.store(work_.out + y * work_.out_step[1] + z * work_.out_step[2], updated);
+    store(out, updated);
   }
 
-  const Work<Real>& work_;
+  __device__ void store(Real* out, const Real* values) const {
+    using Vector = typename VectorOf<Real>::Type;
+    if (whole || lane_.inside == Lane<Real>::all) {
+      // What is written is not read before the whole field is: let it leave the caches first.
+      __stcs(reinterpret_cast<Vector*>(out), VectorOf<Real>::make(values));
+    } else {
+      for (int i = 0; i < width; ++i)
+        if ((lane_.inside >> i & 1) != 0) out[i] = values[i];
+    }
+  }
+
   const Formula& formula_;
-  Lane<Real> lane_;
-  Index first_row_;
+  const Lane<Real>& lane_;
+  int layers_, rows_here_;
+  Index in_layer_, out_layer_, in_row_, out_row_;
+  const Real* in_;
+  Real* out_;
+  int counted_from_, counted_to_;
+  unsigned int counted_rows_ = 0;
 };
 
 /// Strips along x, groups of rows (3-D only) and pieces along the last axis: one for each warp.
@@ -436,11 +459,21 @@ __global__ void __launch_bounds__(block_threads) march(Work<Real> work, Formula 
     const Index from = rest / tiles.strips * work.layers;
     const Index end = work.cells[axes - 1];
     const Index to = from + work.layers < end ? from + work.layers : end;
-    Walk<kind, axes, Real, Formula> walk(work, formula, rest % tiles.strips,
-                                         group * rows_per_lane<axes>);
-    walk.run(from, to, change);
+    const Lane<Real> lane(work, rest % tiles.strips);
+    const Index row = group * rows_per_lane<axes>;
+    const int layers = static_cast<int>(to - from);
+    const bool whole =
+        lane.strip_is_whole() && (axes == 2 || row + rows_per_lane<axes> <= work.cells[1]);
+    if (whole)
+      Walk<true, kind, axes, Real, Formula>(work, formula, lane, row, from, layers).run(change);
+    else
+      Walk<false, kind, axes, Real, Formula>(work, formula, lane, row, from, layers).run(change);
   }
   change.publish(work.norm);
+}
+
+__device__ inline bool is_within(Index at, const Range& range, int axis) {
+  return at >= range.lower[axis] && at < range.upper[axis];
 }
 
 template <Norm kind, int axes, class Real, class Formula>
@@ -452,8 +485,7 @@ __global__ void __launch_bounds__(block_threads) per_cell(Work<Real> work, Formu
        i += static_cast<Index>(gridDim.x) * block_threads) {
     const Index x = i % work.cells[0], row = i / work.cells[0];
     const Index y = row % work.cells[1], z = row / work.cells[1];
-    const Real* cell =
-        work.in + x * work.in_step[0] + y * work.in_step[1] + z * work.in_step[2];
+    const Real* cell = work.in + x * work.in_step[0] + y * work.in_step[1] + z * work.in_step[2];
     Cells<Real> u{};
     u.c_ = cell[0];
     u.w_ = cell[-work.in_step[0]];
@@ -468,7 +500,9 @@ __global__ void __launch_bounds__(block_threads) per_cell(Work<Real> work, Formu
     }
     const Real updated = formula(u);
     work.out[x * work.out_step[0] + y * work.out_step[1] + z * work.out_step[2]] = updated;
-    if (kind != Norm::none && is_owned<Real>(work.owned, x, y, z)) change.add(updated, u.c_);
+    if (kind != Norm::none && is_within(x, work.owned, 0) && is_within(y, work.owned, 1) &&
+        is_within(z, work.owned, 2))
+      change.add(updated, u.c_);
   }
   change.publish(work.norm);
 }

@@ -1,7 +1,5 @@
 // Chooses a kernel for the fields and the region at hand, and starts it.
 
-#include "stencil/cuda/sweep.hpp"
-
 #include <algorithm>
 #include <cstdint>
 
@@ -9,6 +7,7 @@
 #include "device/cuda/launch.cuh"
 #include "stencil/check.hpp"
 #include "stencil/cuda/kernel.cuh"
+#include "stencil/cuda/sweep.hpp"
 #include "stencil/formulas.hpp"
 #include "stencil/scalar_cells.hpp"
 

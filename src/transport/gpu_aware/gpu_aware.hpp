@@ -13,8 +13,8 @@ class GpuAwareTransport final : public Transport {
   Capabilities capabilities() const override {
     return {.host_driven = true, .in_place = true, .prove_in_job = false, .needs_proof = true};
   }
-  std::unique_ptr<Channel> open(const Communicator& communicator,
-                                std::vector<Message> messages, Memory fields) const override;
+  std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
+                                Memory fields) const override;
 };
 
 }  // namespace halocline::transport

@@ -120,9 +120,12 @@ void MpiChannel::abandon() {
 
 /// Names the messages that have not come, or else those that have not been taken.
 std::string MpiChannel::missing() {
+  if (messages_.empty()) return "the other ranks";
   const std::string come = unfinished(0, receive_requests_of_);
-  if (!come.empty() || messages_.empty()) return come;
-  return unfinished(receive_requests_of_.back(), send_requests_of_) + " to take its message";
+  if (!come.empty()) return come;
+  const std::string taken = unfinished(receive_requests_of_.back(), send_requests_of_);
+  // All may be done between the last look and this one.
+  return taken.empty() ? "what has come just now" : taken + " to take its message";
 }
 
 /// Names the messages of which not all requests are done; each one's end where `ends` says.

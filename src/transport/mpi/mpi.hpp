@@ -12,8 +12,8 @@ class MpiTransport final : public Transport {
   Capabilities capabilities() const override {
     return {.host_driven = true, .in_place = true, .prove_in_job = false};
   }
-  std::unique_ptr<Channel> open(const Communicator& communicator,
-                                std::vector<Message> messages, Memory fields) const override;
+  std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
+                                Memory fields) const override;
 };
 
 }  // namespace halocline::transport

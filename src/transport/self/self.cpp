@@ -41,8 +41,8 @@ std::optional<std::string> SelfTransport::unavailable(Pair pair, Memory) const {
   return "it copies inside a rank only";
 }
 
-std::unique_ptr<Channel> SelfTransport::open(const Communicator&,
-                                             std::vector<Message> messages, Memory fields) const {
+std::unique_ptr<Channel> SelfTransport::open(const Communicator&, std::vector<Message> messages,
+                                             Memory fields) const {
   return std::make_unique<SelfChannel>(messages, slot_memory(fields));
 }
 

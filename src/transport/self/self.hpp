@@ -12,8 +12,8 @@ class SelfTransport final : public Transport {
   Capabilities capabilities() const override {
     return {.host_driven = false, .in_place = false, .prove_in_job = false};
   }
-  std::unique_ptr<Channel> open(const Communicator& communicator,
-                                std::vector<Message> messages, Memory fields) const override;
+  std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
+                                Memory fields) const override;
 };
 
 }  // namespace halocline::transport

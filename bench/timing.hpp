@@ -1,0 +1,41 @@
+#pragma once
+// Times of exchanges, over ranks.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+namespace halocline::bench {
+
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The best and the median of some measurements.
+struct Times {
+  double best, median;
+};
+
+inline Times summary(std::vector<double> us) {
+  std::sort(us.begin(), us.end());
+  return {us.front(), us[us.size() / 2]};
+}
+
+/// Microseconds of one call, averaged over `calls`; the slower rank's. `finish` waits for what the
+/// calls have only queued.
+inline double time_of(
+    int calls, const std::function<void()>& call, const std::function<void()>& finish = [] {}) {
+  finish();
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = now();
+  for (int i = 0; i < calls; ++i) call();
+  finish();
+  double us = (now() - start) * 1e6 / calls;
+  MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return us;
+}
+
+}  // namespace halocline::bench
