@@ -66,9 +66,10 @@ def command_for(mutant, tree, folder, launcher):
             f"--gtest_filter={mutant.filter}", "--gtest_brief=1", "--gtest_fail_fast"]
 
 
-def passes(command):
+def passes(command, order):
     try:
-        return run(command, timeout=SECONDS).returncode == 0
+        environment = {**os.environ, "CUDA_ON_CPU_ORDER": order}
+        return run(command, timeout=SECONDS, env=environment).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
@@ -95,7 +96,7 @@ def main():
         start = time.monotonic()
         source.write_text(original.replace(mutant.find, mutant.replace))
         try:
-            survived = passes(command_for(mutant, tree, out, launcher))
+            survived = passes(command_for(mutant, tree, out, launcher), mutant.order)
         finally:
             source.write_text(original)
         print(f"{'SURVIVED' if survived else 'caught':8}  {mutant.name}  "
