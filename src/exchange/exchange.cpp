@@ -51,11 +51,11 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
   lines.push_back(fmt::format("{} field(s)", fields.size()));
   for (const FieldStorage& field : fields) {
     const FieldShape& shape = field.shape();
-    lines.push_back(fmt::format("field '{}' in {} memory with {} component(s) of {} bytes in order "
-                                "{}, halo {}",
-                                field.name(), name_of(shape.memory), shape.components,
-                                shape.element_bytes, field.layout().order(),
-                                widths_text(options.widths.value_or(shape.halo), grid.axes())));
+    lines.push_back(fmt::format(
+        "field '{}' in {} memory with {} component(s) of {} bytes in order "
+        "{}, halo {}",
+        field.name(), name_of(shape.memory), shape.components, shape.element_bytes,
+        field.layout().order(), widths_text(options.widths.value_or(shape.halo), grid.axes())));
   }
   lines.push_back(fmt::format("pieces of {} bytes", communicator.options().piece_bytes));
   return lines;
@@ -247,7 +247,7 @@ void Exchange::Plan::drop_the_slower(exchange::Choice& choice, exchange::ChoiceF
         of_pair.push_back(message_for(message, *other));
     const double us = exchange::microseconds_of(communicator_, *proved, of_pair, memory_);
     const double other_us = exchange::microseconds_of(communicator_, *other, of_pair, memory_);
-    info_.notes.push_back(fmt::format("{}: {} took {:.0f} us per exchange, {} {:.0f} us",
+    info_.notes.push_back(fmt::format("{}: {} took {:.1f} us per exchange, {} {:.1f} us",
                                       transport::name_of(pair), proved->name(), us, other->name(),
                                       other_us));
     if (us <= other_us) continue;
@@ -313,8 +313,9 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   for (const Carried& carried : sort_by_transport(messages, choice)) {
     if (carried.transport->capabilities().needs_proof) try_out(carried);
     std::unique_ptr<Channel> channel;
-    comm::together(communicator_,
-                   [&] { channel = carried.transport->open(communicator_, carried.messages, memory_); });
+    comm::together(communicator_, [&] {
+      channel = carried.transport->open(communicator_, carried.messages, memory_);
+    });
     if (carried.transport->capabilities().prove_in_job) show_to_work(*channel, carried.messages);
     add_bundles(*channel, carried, packing, unpacking);
     channels_.push_back(std::move(channel));
@@ -327,8 +328,7 @@ void Exchange::Plan::open(const exchange::Choice& choice,
 
 /// Sends patterns through a channel of a transport that is no standard's promise.
 void Exchange::Plan::show_to_work(Channel& channel, const std::vector<Message>& messages) const {
-  const std::optional<std::string> wrong =
-      proof::prove(communicator_, channel, messages, memory_);
+  const std::optional<std::string> wrong = proof::prove(communicator_, channel, messages, memory_);
   comm::together(communicator_, [&] {
     if (wrong) throw Error(ErrorKind::communication, *wrong);
   });
@@ -391,8 +391,7 @@ void Exchange::Plan::start(Stream stream) {
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "an exchange was started again before it was finished; call finish() first");
-  if (!packing_.empty())
-    pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
+  if (!packing_.empty()) pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
   in_flight_ = true;
   for (const auto& channel : channels_) channel->start(stream);
 }

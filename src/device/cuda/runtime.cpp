@@ -47,8 +47,14 @@ std::string reason_for(cudaError_t error) {
         driver, version_text(CUDART_VERSION));
   if (error == cudaErrorNoDevice || error == cudaSuccess) {
     const auto visible = environment("CUDA_VISIBLE_DEVICES");
-    return visible ? fmt::format("CUDA_VISIBLE_DEVICES is '{}', which leaves no GPU", *visible)
-                   : std::string("the NVIDIA driver finds no GPU");
+    return visible
+               ? fmt::format(
+                     "CUDA_VISIBLE_DEVICES is '{}', which leaves no GPU; unset it, or list GPUs "
+                     "in it",
+                     *visible)
+               : std::string(
+                     "the NVIDIA driver finds no GPU; see what nvidia-smi -L lists, and "
+                     "show a container its GPUs");
   }
   return fmt::format("the NVIDIA driver fails with {}: {}", cudaGetErrorName(error),
                      cudaGetErrorString(error));
@@ -93,7 +99,7 @@ Gpu facts_of(int ordinal) {
           .mode = mode_of(attribute(cudaDevAttrComputeMode, ordinal)),
           .no_system_memory = attribute(cudaDevAttrPageableMemoryAccess, ordinal) != 0
                                   ? ""
-                                  : "its driver gives it no access to ordinary host memory "
+                                  : "the driver gives it no access to ordinary host memory "
                                     "(pageableMemoryAccess is 0: no HMM, no NVLink-C2C)"};
 }
 
@@ -207,9 +213,9 @@ void use(const Gpu& gpu) {
   if (error == cudaSuccess) return mark_spans();
   cudaGetLastError();
   if (error == cudaErrorMemoryAllocation)
-    throw Error(ErrorKind::resource,
-                fmt::format("{} has no memory left for a context; look with nvidia-smi who uses it",
-                            what));
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("{} has no memory left for a context; look with nvidia-smi who uses it", what));
   if (gpu.mode == ComputeMode::exclusive && error == cudaErrorDevicesUnavailable)
     throw Error(ErrorKind::unavailable,
                 fmt::format("{} is in compute mode 'exclusive' and another process has it; use one "
@@ -315,9 +321,9 @@ void synchronize(Stream stream) {
 
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
   const Stream queue = stream.is_host() ? Stream::cuda(cudaStreamPerThread) : stream;
-  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
-                        native(queue)),
-        "cudaMemcpyAsync");
+  check(
+      cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, native(queue)),
+      "cudaMemcpyAsync");
   if (stream.is_host()) synchronize(queue);
 }
 
