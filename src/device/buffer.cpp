@@ -28,23 +28,26 @@ std::shared_ptr<void> allocate_host(std::int64_t bytes) {
   return {memory, [size](void* address) { munmap(address, size); }};
 }
 
-void require_system_memory() {
-  const Gpus& there = gpus();
-  if (there.list.empty())
+/// CUDA's own words for this would be about a driver that is too old, or about no memory left.
+void require_gpu(Memory memory) {
+  if (const auto why = no_gpu_because())
     throw Error(ErrorKind::unavailable,
-                fmt::format("system memory is host memory that a GPU reads too, but {}",
-                            there.none_because));
-  for (const Gpu& gpu : there.list)
+                fmt::format("{} memory needs a GPU: {}; use host memory", name_of(memory), *why));
+}
+
+void require_system_memory() {
+  for (const Gpu& gpu : gpus().list)
     if (!gpu.no_system_memory.empty())
       throw Error(ErrorKind::unavailable,
-                  fmt::format("system memory cannot be used: {} ({}); use device or managed",
-                              gpu.no_system_memory, gpu.name));
+                  fmt::format("system memory cannot be used with {}: {}; use device or managed",
+                              gpu.name, gpu.no_system_memory));
 }
 
 }  // namespace
 
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
   if (memory == Memory::host) return allocate_host(bytes);
+  require_gpu(memory);
   if (memory == Memory::system) {
     require_system_memory();
     return allocate_host(bytes);

@@ -26,6 +26,20 @@ def own_cache(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def gpu():
+    """The name of the GPU that the command finds; empty without one."""
+    report = solve_json("laplace", "--cells", "16x16", "--sweeps", "1")
+    return report["devices"][0]["name"] if report["backend"] == "cuda" else ""
+
+
+@pytest.fixture(scope="session")
+def emulation(gpu):
+    """For tests that choose what driver, GPUs and MPI are like."""
+    if gpu != "CUDA on CPU":
+        skip("this is no build with -DHALOCLINE_CUDA=CPU", needs="cuda-on-cpu")
+
+
+@pytest.fixture(scope="session")
 def simd_levels():
     """Every vector level of this machine, as the error about a wrong one lists them."""
     listed = re.search("there are: (.*)", run("solve", "heat", "--simd", "no-such-level").err)

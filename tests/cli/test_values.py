@@ -256,7 +256,9 @@ def test_every_way_to_compute_gives_the_same_bits(ways):
 
 
 def test_smoke_ways_to_compute(simd_levels):
-    for words in ("--ranks 2 --transport mpi --schedule overlap", "--ranks 4 --transport shared "
-                  "--halo-depth 3", f"--threads 2 --simd {simd_levels[-1]}", "--backend reference"):
+    for words in ("--ranks 2 --backend cpu --transport mpi --schedule overlap",
+                  "--ranks 4 --backend cpu --transport shared --halo-depth 3",
+                  f"--threads 2 --backend cpu --simd {simd_levels[-1]}", "--backend reference",
+                  "--ranks 3"):
         report = solve_json("laplace", "--cells", "256x128", *words.split())
         assert parts(report, LAPLACE) == LAPLACE, words
