@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from command import HALOCLINE, run, skip, solve_json
+from command import HALOCLINE, gpu_name, run, skip, skip_without_emulation, solve_json
 
 
 def pytest_sessionstart(session):
@@ -28,15 +28,13 @@ def own_cache(tmp_path_factory):
 @pytest.fixture(scope="session")
 def gpu():
     """The name of the GPU that the command finds; empty without one."""
-    report = solve_json("laplace", "--cells", "16x16", "--sweeps", "1")
-    return report["devices"][0]["name"] if report["backend"] == "cuda" else ""
+    return gpu_name()
 
 
 @pytest.fixture(scope="session")
-def emulation(gpu):
+def emulation():
     """For tests that choose what driver, GPUs and MPI are like."""
-    if gpu != "CUDA on CPU":
-        skip("this is no build with -DHALOCLINE_CUDA=CPU", needs="cuda-on-cpu")
+    skip_without_emulation()
 
 
 @pytest.fixture(scope="session")

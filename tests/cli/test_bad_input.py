@@ -109,6 +109,12 @@ CASES = [
     ("solve heat --threads 1000000000", USAGE, "1000000000 threads"),
     ("solve laplace --cells 8x8 --backend gpu --ranks 2", USAGE, "no backend 'gpu'",
      "reference", "cpu"),
+    ("solve laplace --cells 8x8 --memory paper --ranks 2", USAGE, "no memory 'paper'",
+     "auto, device, pinned, managed, system, host"),
+    ("solve laplace --cells 8x8 --memory device --backend cpu --ranks 2", USAGE,
+     "cpu backend cannot sweep over device memory", "--memory host"),
+    ("solve laplace --cells 8x8 --memory host --backend cuda", USAGE,
+     "cuda backend cannot sweep over host memory", "pinned, managed or device"),
     ("solve laplace --cells 8x8 --simd mmx --ranks 2", USAGE, "no vectors 'mmx'",
      "auto, scalar"),
     ("solve laplace --cells 8x8 --transport pigeon --ranks 2", USAGE,
@@ -193,6 +199,16 @@ def test_smoke_refused(folder):
     refuse("solve laplace --ranks 2 --cells 1e9x1e9 --backend cpu".split(), FAILURE,
            ["13.9 EiB"], folder)
     refuse("solve heat --ranks 2 --output nowhere/u.npy".split(), USAGE, ["nowhere"], folder)
+
+
+@pytest.mark.parametrize("words", ["--backend cuda", "--backend cuda --ranks 2", "--memory device",
+                                   "--memory managed --ranks 2", "--memory system --backend cpu"])
+def test_a_gpu_that_is_not_there(words, folder, gpu):
+    if gpu:
+        pytest.skip(f"there is a GPU: {gpu}")
+    refuse(["solve", "heat", *words.split()], UNAVAILABLE,
+           ["backend cuda cannot be used|memory needs a GPU", "without CUDA|NVIDIA driver",
+            "use --backend cpu|leave --memory out|use host memory"], folder)
 
 
 def test_an_error_comes_before_the_work(folder):

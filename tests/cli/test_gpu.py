@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from command import run, solve, solve_json, started
+from command import run, skip_without_emulation, solve, solve_json, started
 from schema import BASELINE, PROFILE, check_report
+
+skip_without_emulation()
 
 USAGE, UNAVAILABLE, FAILURE = 2, 3, 4
 GPUS = [f"GPU-c0da0c90-0000-4000-8000-00000000000{n}" for n in range(2)]
@@ -22,7 +24,7 @@ GPU_AWARE = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}  # for every MPI, the
 
 
 @pytest.fixture(autouse=True)
-def two_gpus(emulation, monkeypatch):
+def two_gpus(monkeypatch):
     """A machine with two GPUs, whatever the caller's is."""
     for name in [name for name in os.environ if name.startswith("CUDA_")]:
         monkeypatch.delenv(name)
