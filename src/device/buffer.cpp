@@ -28,12 +28,15 @@ std::shared_ptr<void> allocate_host(std::int64_t bytes) {
   return {memory, [size](void* address) { munmap(address, size); }};
 }
 
-void require_system_memory() {
+void require_gpu(Memory memory) {
   const Gpus& there = gpus();
   if (there.list.empty())
     throw Error(ErrorKind::unavailable,
-                fmt::format("system memory is host memory that a GPU reads too, but {}",
-                            there.none_because));
+                fmt::format("{} memory is for a GPU, but {}", name_of(memory), there.none_because));
+}
+
+void require_system_memory() {
+  const Gpus& there = gpus();
   for (const Gpu& gpu : there.list)
     if (!gpu.no_system_memory.empty())
       throw Error(ErrorKind::unavailable,
@@ -45,6 +48,7 @@ void require_system_memory() {
 
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
   if (memory == Memory::host) return allocate_host(bytes);
+  require_gpu(memory);
   if (memory == Memory::system) {
     require_system_memory();
     return allocate_host(bytes);
