@@ -292,9 +292,11 @@ TEST(Gpus, SayWhyThereAreNone) {
     return;
   }
   EXPECT_FALSE(no_gpu()->empty());
-  for (const Memory memory : {Memory::pinned, Memory::device, Memory::managed, Memory::system})
-    EXPECT_EQ(caught([&] { device::allocate(memory, 10); }).kind, ErrorKind::unavailable)
-        << name_of(memory);
+  for (const Memory memory : {Memory::pinned, Memory::device, Memory::managed, Memory::system}) {
+    const Caught error = caught([&] { device::allocate(memory, 10); });
+    EXPECT_EQ(error.kind, ErrorKind::unavailable);
+    EXPECT_EQ(error.text, std::string(name_of(memory)) + " memory is for a GPU, but " + *no_gpu());
+  }
 }
 
 TEST(Gpus, AreRefusedInProhibitedMode) {
