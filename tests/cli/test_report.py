@@ -42,8 +42,8 @@ def test_json_of_baseline_and_profile():
 @pytest.mark.slow
 def test_large_runs_are_verified_against_the_fast_backend():
     text = solve("laplace", "--cells", "1000x1000", "--precision", "f32", "--tolerance", "0",
-                 "--sweeps", "1001", "--norm-every", "500", "--ranks", "2", "--verify",
-                 timeout=120)
+                 "--sweeps", "1001", "--norm-every", "500", "--ranks", "2", "--backend", "cpu",
+                 "--verify", timeout=120)
     assert re.search(r"verified +every cell and norm as the cpu backend on one rank alone", text)
 
 
