@@ -295,7 +295,8 @@ TEST(Gpus, SayWhyThereAreNone) {
   for (const Memory memory : {Memory::pinned, Memory::device, Memory::managed, Memory::system}) {
     const Caught error = caught([&] { device::allocate(memory, 10); });
     EXPECT_EQ(error.kind, ErrorKind::unavailable);
-    EXPECT_EQ(error.text, std::string(name_of(memory)) + " memory is for a GPU, but " + *no_gpu());
+    EXPECT_EQ(error.text, std::string(name_of(memory)) + " memory needs a GPU: " + *no_gpu() +
+                              "; use host memory");
   }
 }
 
