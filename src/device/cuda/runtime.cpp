@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
@@ -250,8 +251,10 @@ std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
     else
       cudaFree(bytes_to_free);
   });
-  clear(address, bytes, Stream::cuda(cudaStreamPerThread));
-  synchronize(Stream::cuda(cudaStreamPerThread));
+  if (memory == Memory::pinned)
+    std::memset(address, 0, size);
+  else
+    clear(address, bytes, Stream::host());
   return owned;
 }
 
