@@ -14,8 +14,13 @@ namespace halocline::cli {
 namespace {
 
 std::string usable(const std::optional<std::string>& why_not) {
-  if (why_not == device::gpus().none_because) return "not usable: there is no GPU, see above";
+  if (why_not && why_not == device::no_gpu_because()) return "not usable: no usable GPU, see above";
   return why_not ? fmt::format("not usable: {}", *why_not) : std::string("usable");
+}
+
+std::string mode_text(device::ComputeMode mode) {
+  if (mode == device::ComputeMode::exclusive) return ", for one process only";
+  return mode == device::ComputeMode::prohibited ? ", use prohibited" : "";
 }
 
 std::string gpus_text() {
@@ -23,10 +28,14 @@ std::string gpus_text() {
   if (gpus.list.empty()) return fmt::format("  GPUs        none: {}\n", gpus.none_because);
   std::string text;
   for (const device::Gpu& gpu : gpus.list)
-    text += fmt::format("  GPU {:<7} {}, {}, {:.0f} GB, compute capability {}.{}, PCI {}\n",
-                        gpu.ordinal, gpu.name, gpu.uuid,
-                        static_cast<double>(gpu.memory_bytes) / 1e9, gpu.major, gpu.minor, gpu.pci);
-  return text + fmt::format("  driver      CUDA {}\n", gpus.driver);
+    text +=
+        fmt::format("  GPU {:<7} {}, {}, {:.0f} GB, compute capability {}.{}, PCI {}{}\n",
+                    gpu.ordinal, gpu.name, gpu.uuid, static_cast<double>(gpu.memory_bytes) / 1e9,
+                    gpu.major, gpu.minor, gpu.pci, mode_text(gpu.mode));
+  text += fmt::format("  driver      CUDA {}\n", gpus.driver);
+  if (const auto why = device::no_gpu_because())
+    text += fmt::format("  GPUs        not usable: {}\n", *why);
+  return text;
 }
 
 }  // namespace

@@ -28,20 +28,19 @@ std::shared_ptr<void> allocate_host(std::int64_t bytes) {
   return {memory, [size](void* address) { munmap(address, size); }};
 }
 
+/// CUDA's own words for this would be about a driver that is too old, or about no memory left.
 void require_gpu(Memory memory) {
-  const Gpus& there = gpus();
-  if (there.list.empty())
+  if (const auto why = no_gpu_because())
     throw Error(ErrorKind::unavailable,
-                fmt::format("{} memory is for a GPU, but {}", name_of(memory), there.none_because));
+                fmt::format("{} memory needs a GPU: {}; use host memory", name_of(memory), *why));
 }
 
 void require_system_memory() {
-  const Gpus& there = gpus();
-  for (const Gpu& gpu : there.list)
+  for (const Gpu& gpu : gpus().list)
     if (!gpu.no_system_memory.empty())
       throw Error(ErrorKind::unavailable,
-                  fmt::format("system memory cannot be used: {} ({}); use device or managed",
-                              gpu.no_system_memory, gpu.name));
+                  fmt::format("system memory cannot be used with {}: {}; use device or managed",
+                              gpu.name, gpu.no_system_memory));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "device/gpu.hpp"
 
+#include <algorithm>
+
 #include "device/cuda/runtime.hpp"
 
 namespace halocline::device {
@@ -13,6 +15,15 @@ const Gpus& gpus() {
     }
   }();
   return found;
+}
+
+std::optional<std::string> no_gpu_because() {
+  const Gpus& there = gpus();
+  if (there.list.empty()) return there.none_because;
+  if (std::any_of(there.list.begin(), there.list.end(),
+                  [](const Gpu& gpu) { return gpu.mode != ComputeMode::prohibited; }))
+    return std::nullopt;
+  return "the compute mode of every GPU prohibits its use ('nvidia-smi -c DEFAULT' changes that)";
 }
 
 bool gpus_are_supported() { return cuda::is_built_in(); }

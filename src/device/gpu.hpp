@@ -2,6 +2,7 @@
 // The GPUs that this process may use.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ bool gpus_are_supported();
 /// The GPUs that the driver shows to this process, looked up once; never throws. Starts the
 /// driver, which must not be done before a fork.
 const Gpus& gpus();
+
+/// Why this process can use no GPU, and the remedy; nothing if it can use one. As gpus().
+std::optional<std::string> no_gpu_because();
 
 /// Makes a GPU the current one of the calling thread and starts using it. Throws device with
 /// what to do if it cannot be used (exclusive mode, no memory for its context).

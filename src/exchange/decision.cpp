@@ -43,7 +43,7 @@ void drop_the_slower(const Communicator& communicator, const DecisionInputs& inp
   const auto& messages = inputs.messages[index_of(pair)];
   const double us = microseconds_of(communicator, *proved, messages, inputs.fields);
   const double other_us = microseconds_of(communicator, *other, messages, inputs.fields);
-  decision.notes.push_back(fmt::format("{}: {} took {:.0f} us per exchange, {} {:.0f} us",
+  decision.notes.push_back(fmt::format("{}: {} took {:.1f} us per exchange, {} {:.1f} us",
                                        transport::name_of(pair), proved->name(), us, other->name(),
                                        other_us));
   if (us <= other_us) return;

@@ -104,7 +104,7 @@ class Probe {
 
   void take_gpu() {
     const device::Gpus& there = device::gpus();
-    if (there.list.empty()) throw Error(ErrorKind::unavailable, there.none_because);
+    if (const auto why = device::no_gpu_because()) throw Error(ErrorKind::unavailable, *why);
     const int me = communicator_.rank();
     std::size_t rank_on_node = 0;
     for (int rank = 0; rank < me; ++rank)

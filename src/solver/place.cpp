@@ -40,17 +40,41 @@ void require_reachable(const stencil::Backend& backend, Memory memory) {
                                 backend.name()));
 }
 
-/// cuda where all ranks can, else cpu; says why if only some can.
-const stencil::Backend& best_backend(const Communicator& communicator, Notes& notes) {
+/// How many ranks can use a backend. Collective.
+std::uint64_t ranks_able(const Communicator& communicator, const stencil::Backend& backend) {
+  return comm::sum_over_ranks(communicator, std::uint64_t{backend.unavailable() ? 0u : 1u});
+}
+
+/// What auto takes: the backend that reaches the memory, if only one does; else cuda where all
+/// ranks can, and cpu, with the reason, where somebody may expect a GPU.
+const stencil::Backend& best_backend(const Communicator& communicator,
+                                     const std::optional<Memory>& memory, Notes& notes) {
   const stencil::Backend& cuda = stencil::find_backend("cuda");
-  const bool can = !cuda.unavailable();
-  const std::int64_t cannot = comm::max_over_ranks(communicator, std::int64_t{can ? 0 : 1});
-  if (cannot == 0) return cuda;
-  if (comm::max_over_ranks(communicator, std::int64_t{can ? 1 : 0}) != 0)
+  const stencil::Backend& cpu = stencil::find_backend("cpu");
+  if (memory && !gpu_reads(*memory)) return cpu;
+  if (memory && !host_reads(*memory)) return cuda;
+  const std::uint64_t able = ranks_able(communicator, cuda);
+  if (able == static_cast<std::uint64_t>(communicator.size())) return cuda;
+  if (able > 0)
     notes.add(
         "some ranks see a GPU and some do not, so all use the cpu backend; --backend cuda says "
         "which");
-  return stencil::find_backend("cpu");
+  else if (!device::gpus().driver.empty())
+    notes.add(fmt::format("no GPU is used: {}", *cuda.unavailable()));
+  return cpu;
+}
+
+/// Throws unavailable if no rank sees a GPU; where some do, binding says which do not.
+void require_a_gpu(const Communicator& communicator, const SolveOptions& options,
+                   const stencil::Backend& backend) {
+  if (ranks_able(communicator, backend) > 0) return;
+  const std::optional<std::string> why_not = backend.unavailable();
+  throw Error(
+      ErrorKind::unavailable,
+      options.backend == "auto"
+          ? fmt::format("{} memory needs a GPU: {}; leave --memory out", options.memory, *why_not)
+          : fmt::format("backend {} cannot be used: {}; use --backend cpu", backend.name(),
+                        *why_not));
 }
 
 double bytes_of_level(const Case& the_case, const Grid& grid) {
@@ -77,6 +101,7 @@ void require_memory(const Case& the_case, const Grid& grid, double wanted, doubl
 
 void check_place(const SolveOptions& options) {
   const std::optional<Memory> memory = memory_named(options.memory);
+  stencil::check_simd(options.simd);
   if (options.backend == "auto") return;
   const stencil::Backend& backend = stencil::find_backend(options.backend);
   if (memory) require_reachable(backend, *memory);
@@ -86,20 +111,17 @@ Place choose_place(const Communicator& communicator, const SolveOptions& options
   Place place;
   comm::together(communicator, [&] { check_place(options); });
   const std::optional<Memory> memory = memory_named(options.memory);
-  place.backend = options.backend == "auto" ? &best_backend(communicator, notes)
+  place.backend = options.backend == "auto" ? &best_backend(communicator, memory, notes)
                                             : &stencil::find_backend(options.backend);
+  if (options.simd != "auto" && place.backend->name() != "cpu")
+    notes.add(fmt::format("--simd {} changes nothing: only the cpu backend has vectors to choose",
+                          options.simd));
   const bool on_gpu = place.backend->on_gpu();
   place.memory = memory.value_or(on_gpu ? Memory::device : Memory::host);
   require_reachable(*place.backend, place.memory);
   if (!on_gpu) return place;
 
-  // A build without CUDA says so, rather than that no rank sees a GPU.
-  comm::together(communicator, [&] {
-    if (const auto why = place.backend->unavailable();
-        why && device::gpus().driver.empty() && device::gpus().list.empty())
-      throw Error(ErrorKind::unavailable,
-                  fmt::format("backend cuda cannot be used: {}; use --backend cpu", *why));
-  });
+  require_a_gpu(communicator, options, *place.backend);
   place.gpu = machine::bind_gpu(communicator);
   for (const std::string& note : place.gpu->notes) notes.add(note);
   comm::together(communicator, [&] { place.own_stream.emplace(); });

@@ -89,4 +89,8 @@ const Backend& find_backend(std::string_view name);
 /// The vector levels that this build knows and this processor has, narrowest first.
 std::vector<std::string> simd_levels();
 
+/// Throws usage, naming those there are, if that is neither "auto" nor a vector level, and
+/// unavailable if this processor lacks it. For the cpu backend; others have no such choice.
+void check_simd(std::string_view name);
+
 }  // namespace halocline::stencil

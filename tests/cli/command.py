@@ -1,6 +1,7 @@
 """Runs the command, reads what it says, and sees to it that nothing of it is left running."""
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -116,8 +117,21 @@ def solve(*words, code=0, **options):
     return end.out
 
 
+@functools.cache
+def gpu_name():
+    """Of the GPU that the command finds; empty without one."""
+    report = solve_json("laplace", "--cells", "16x16", "--sweeps", "1")
+    return report["devices"][0]["name"] if report["backend"] == "cuda" else ""
+
+
+def skip_without_emulation():
+    """For tests that choose what driver, GPUs and MPI are like."""
+    if gpu_name() != "CUDA on CPU":
+        skip("this is no build with -DHALOCLINE_CUDA=CPU", needs="cuda-on-cpu")
+
+
 def skip(reason, needs):
-    """Skips a test that cannot run here, unless HALOCLINE_REQUIRE names what it needs."""
+    """Skips a test, or at its top a module, that cannot run here, unless HALOCLINE_REQUIRE names what it needs."""
     if needs in os.environ.get("HALOCLINE_REQUIRE", "").split(","):
         pytest.fail(f"{needs} is required, but {reason}")
-    pytest.skip(f"{needs}: {reason}")
+    pytest.skip(f"{needs}: {reason}", allow_module_level=True)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from command import HALOCLINE, run, skip, solve_json
+from command import HALOCLINE, gpu_name, run, skip, skip_without_emulation, solve_json
 
 
 def pytest_sessionstart(session):
@@ -23,6 +23,18 @@ def own_cache(tmp_path_factory):
         patch.delenv("HALOCLINE_SITE_PROOFS", raising=False)
         run("solve", "heat", "--ranks", "3", "--quiet")
         yield
+
+
+@pytest.fixture(scope="session")
+def gpu():
+    """The name of the GPU that the command finds; empty without one."""
+    return gpu_name()
+
+
+@pytest.fixture(scope="session")
+def emulation():
+    """For tests that choose what driver, GPUs and MPI are like."""
+    skip_without_emulation()
 
 
 @pytest.fixture(scope="session")

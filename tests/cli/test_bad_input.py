@@ -60,9 +60,9 @@ CASES = [
     ("solve laplace --cells 16 --ranks 2", USAGE, "laplace has 2 to 3 axes", "given for 1"),
     ("solve star7 --cells 4x4 --ranks 2", USAGE, "star7 has 3 axes", "given for 2"),
     ("solve jacobi --cells 4x4x4", USAGE, "jacobi has 2 axes", "given for 3"),
-    ("solve laplace --cells 1e9x1e9", FAILURE, "1000000000x1000000000 cells in f64 take 13.9 EiB",
-     "free of", "fewer cells"),
-    ("solve laplace --cells 1e9x1e9 --ranks 2 --precision f32", FAILURE,
+    ("solve laplace --cells 1e9x1e9 --backend cpu", FAILURE,
+     "1000000000x1000000000 cells in f64 take 13.9 EiB", "free of", "fewer cells"),
+    ("solve laplace --cells 1e9x1e9 --ranks 2 --precision f32 --backend cpu", FAILURE,
      "cells in f32 take 6.94 EiB", "fewer cells"),
     ("solve laplace --cells 8x8 --cells-per-rank 4x4 --ranks 2", USAGE, "not both"),
     ("solve laplace --sweeps -1 --ranks 2", USAGE, "-1 sweeps"),
@@ -109,6 +109,12 @@ CASES = [
     ("solve heat --threads 1000000000", USAGE, "1000000000 threads"),
     ("solve laplace --cells 8x8 --backend gpu --ranks 2", USAGE, "no backend 'gpu'",
      "reference", "cpu"),
+    ("solve laplace --cells 8x8 --memory paper --ranks 2", USAGE, "no memory 'paper'",
+     "auto, device, pinned, managed, system, host"),
+    ("solve laplace --cells 8x8 --memory device --backend cpu --ranks 2", USAGE,
+     "cpu backend cannot sweep over device memory", "--memory host"),
+    ("solve laplace --cells 8x8 --memory host --backend cuda", USAGE,
+     "cuda backend cannot sweep over host memory", "pinned, managed or device"),
     ("solve laplace --cells 8x8 --simd mmx --ranks 2", USAGE, "no vectors 'mmx'",
      "auto, scalar"),
     ("solve laplace --cells 8x8 --transport pigeon --ranks 2", USAGE,
@@ -117,7 +123,7 @@ CASES = [
      "same-node="),
     ("solve star7 --cells 8x8x8 --transport self=mpi,other-node=pigeon", USAGE,
      "no transport 'pigeon'"),
-    ("solve laplace --cells 8x8 --transport self --ranks 2", UNAVAILABLE,
+    ("solve laplace --cells 8x8 --transport self --ranks 2 --backend cpu", UNAVAILABLE,
      "self cannot serve same-node", "same-node=shared"),
     ("solve laplace --cells 8x8 --schedule lazy --ranks 2", USAGE, "no schedule 'lazy'",
      "sequential, overlap"),
@@ -190,8 +196,19 @@ def test_refused(case, folder):
 
 def test_smoke_refused(folder):
     refuse("solve laplace --ranks 2 --simd mmx".split(), USAGE, ["mmx"], folder)
-    refuse("solve laplace --ranks 2 --cells 1e9x1e9".split(), FAILURE, ["13.9 EiB"], folder)
+    refuse("solve laplace --ranks 2 --cells 1e9x1e9 --backend cpu".split(), FAILURE,
+           ["13.9 EiB"], folder)
     refuse("solve heat --ranks 2 --output nowhere/u.npy".split(), USAGE, ["nowhere"], folder)
+
+
+@pytest.mark.parametrize("words", ["--backend cuda", "--backend cuda --ranks 2", "--memory device",
+                                   "--memory managed --ranks 2", "--memory system --backend cpu"])
+def test_a_gpu_that_is_not_there(words, folder, gpu):
+    if gpu:
+        pytest.skip(f"there is a GPU: {gpu}")
+    refuse(["solve", "heat", *words.split()], UNAVAILABLE,
+           ["backend cuda cannot be used|memory needs a GPU", "without CUDA|NVIDIA driver",
+            "use --backend cpu|leave --memory out|use host memory"], folder)
 
 
 def test_an_error_comes_before_the_work(folder):

@@ -163,7 +163,7 @@ def test_pictures_of_odd_arrays(cells, fill, tmp_path):
 
 def test_a_trace_has_spans_of_every_rank(tmp_path):
     solve("laplace", "--cells", "64x48", "--sweeps", "10", "--ranks", "3", "--process-grid",
-          "3x1", "--transport", "mpi", "--trace", "t.json", cwd=tmp_path)
+          "3x1", "--backend", "cpu", "--transport", "mpi", "--trace", "t.json", cwd=tmp_path)
     trace = json.loads((tmp_path / "t.json").read_text())
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert {span["pid"] for span in spans} == {0, 1, 2}
@@ -180,7 +180,7 @@ def test_a_trace_has_spans_of_every_rank(tmp_path):
 
 def test_a_profile_lists_call_sites():
     words = ["laplace", "--cells", "64x48", "--sweeps", "20", "--tolerance", "0", "--ranks", "2",
-             "--transport", "mpi", "--profile"]
+             "--backend", "cpu", "--transport", "mpi", "--profile"]
     rows = solve_json(*words)["profile"]
     sites = {row["site"]: row for row in rows}
     waits = next(row for site, row in sites.items() if "wait (mpi)" in site)

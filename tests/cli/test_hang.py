@@ -17,7 +17,8 @@ SMALL, LARGE = "128x96", "8192x48"
 
 def endless(cells, transport):
     return ["solve", "laplace", "--cells", cells, "--tolerance", "0", "--sweeps", "1000000000",
-            "--process-grid", "1x3", "--transport", transport, "--wait-limit", WAIT_LIMIT]
+            "--process-grid", "1x3", "--transport", transport, "--wait-limit", WAIT_LIMIT,
+            "--backend", "cpu"]
 
 
 def in_mid_run(job, ranks=3):

@@ -4,17 +4,10 @@ import json
 
 import pytest
 
-from command import run, skip, solve_json
+from command import run
 
 SMALL = ["solve", "laplace", "--cells", "40x30", "--sweeps", "5"]
 TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    """The name of the GPU that the command finds; empty without one."""
-    report = solve_json("laplace", "--cells", "16x16", "--sweeps", "1")
-    return report["devices"][0]["name"] if report["backend"] == "cuda" else ""
 
 
 @pytest.fixture
@@ -98,15 +91,9 @@ def test_a_file_that_is_none_of_ours(solve):
     assert solve.path.read_text() == "my thesis"
 
 
-def needs_emulation(gpu):
-    if gpu != "CUDA on CPU":
-        skip("this is no build with -DHALOCLINE_CUDA=CPU", needs="cuda-on-cpu")
-
-
 @pytest.mark.parametrize("started_by", ["itself", "a launcher"])
-def test_mpi_that_crashes(started_by, solve, mpirun, gpu):
+def test_mpi_that_crashes(started_by, solve, mpirun, emulation):
     """Device memory that the host cannot read, and an MPI that does not know: memcpy crashes."""
-    needs_emulation(gpu)
     options = under(mpirun) if started_by == "a launcher" else {}
     for time in range(2):
         end = solve(**options)
@@ -118,8 +105,7 @@ def test_mpi_that_crashes(started_by, solve, mpirun, gpu):
 
 
 @pytest.mark.parametrize("started_by", ["itself", "a launcher"])
-def test_mpi_that_works(started_by, solve, mpirun, gpu):
-    needs_emulation(gpu)
+def test_mpi_that_works(started_by, solve, mpirun, emulation):
     options = under(mpirun) if started_by == "a launcher" else {}
     options["env"] = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
     for time in range(2):
@@ -130,8 +116,7 @@ def test_mpi_that_works(started_by, solve, mpirun, gpu):
     assert "CUDA_ON_CPU_DEVICE_MEMORY=host-readable" in proof["ingredients"]
 
 
-def test_other_settings_are_tried_anew(solve, gpu):
-    needs_emulation(gpu)
+def test_other_settings_are_tried_anew(solve, emulation):
     env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
     solve(env=env)
     assert TRYING in solve(env={**env, "UCX_TLS": "^cuda_ipc"}).err
@@ -139,16 +124,14 @@ def test_other_settings_are_tried_anew(solve, gpu):
     assert len(solve.proofs()) == 2
 
 
-def test_a_proof_of_ones_own_serves_both_ways_of_starting(solve, mpirun, gpu):
-    needs_emulation(gpu)
+def test_a_proof_of_ones_own_serves_both_ways_of_starting(solve, mpirun, emulation):
     env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
     solve(env=env)
     assert TRYING not in solve(env=env, **under(mpirun)).err
     assert len(solve.proofs()) == 1
 
 
-def test_memory_of_the_other_kind(solve, gpu):
-    needs_emulation(gpu)
+def test_memory_of_the_other_kind(solve, emulation):
     env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
     solve("--memory", "managed", env=env)
     assert [proof["memory"] for proof in solve.proofs()] == ["managed"]

@@ -13,7 +13,8 @@ namespace {
 // As a user would write it: a formula of their own.
 constexpr auto users_source = R"(
 #include "problem/laplace.hpp"
-#include "stencil/cuda/kernel.cuh"
+#include "stencil/cuda/march.cuh"
+#include "stencil/cuda/per_cell.cuh"
 
 template <class Real>
 struct UsersFormula {

@@ -47,8 +47,14 @@ std::string reason_for(cudaError_t error) {
         driver, version_text(CUDART_VERSION));
   if (error == cudaErrorNoDevice || error == cudaSuccess) {
     const auto visible = environment("CUDA_VISIBLE_DEVICES");
-    return visible ? fmt::format("CUDA_VISIBLE_DEVICES is '{}', which leaves no GPU", *visible)
-                   : std::string("the NVIDIA driver finds no GPU");
+    return visible
+               ? fmt::format(
+                     "CUDA_VISIBLE_DEVICES is '{}', which leaves no GPU; unset it, or list GPUs "
+                     "in it",
+                     *visible)
+               : std::string(
+                     "the NVIDIA driver finds no GPU; see what nvidia-smi -L lists, and "
+                     "show a container its GPUs");
   }
   return fmt::format("the NVIDIA driver fails with {}: {}", cudaGetErrorName(error),
                      cudaGetErrorString(error));
@@ -93,7 +99,7 @@ Gpu facts_of(int ordinal) {
           .mode = mode_of(attribute(cudaDevAttrComputeMode, ordinal)),
           .no_system_memory = attribute(cudaDevAttrPageableMemoryAccess, ordinal) != 0
                                   ? ""
-                                  : "its driver gives it no access to ordinary host memory "
+                                  : "the driver gives it no access to ordinary host memory "
                                     "(pageableMemoryAccess is 0: no HMM, no NVLink-C2C)"};
 }
 

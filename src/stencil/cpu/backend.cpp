@@ -190,4 +190,6 @@ std::vector<std::string> simd_levels() {
   return names;
 }
 
+void check_simd(std::string_view name) { cpu::find_level(name); }
+
 }  // namespace halocline::stencil

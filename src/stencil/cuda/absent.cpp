@@ -7,11 +7,11 @@
 
 namespace halocline::stencil::cuda {
 
-std::optional<std::string> Backend::unavailable() const { return device::gpus().none_because; }
+std::optional<std::string> Backend::unavailable() const { return device::no_gpu_because(); }
 
 std::unique_ptr<Sweep> Backend::make(const problem::Problem&, const problem::Setting&,
                                      problem::Precision, const SweepOptions&) const {
-  throw Error(ErrorKind::unavailable, device::gpus().none_because);
+  throw Error(ErrorKind::unavailable, *unavailable());
 }
 
 }  // namespace halocline::stencil::cuda

@@ -7,10 +7,7 @@
 
 namespace halocline::stencil::cuda {
 
-std::optional<std::string> Backend::unavailable() const {
-  const device::Gpus& gpus = device::gpus();
-  return gpus.list.empty() ? std::optional(gpus.none_because) : std::nullopt;
-}
+std::optional<std::string> Backend::unavailable() const { return device::no_gpu_because(); }
 
 std::unique_ptr<Sweep> Backend::make(const problem::Problem& problem,
                                      const problem::Setting& setting, problem::Precision precision,

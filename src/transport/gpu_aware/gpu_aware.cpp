@@ -6,8 +6,7 @@
 namespace halocline::transport {
 
 std::optional<std::string> GpuAwareTransport::missing_here() const {
-  const device::Gpus& gpus = device::gpus();
-  return gpus.list.empty() ? std::optional(gpus.none_because) : std::nullopt;
+  return device::no_gpu_because();
 }
 
 std::optional<std::string> GpuAwareTransport::unavailable(Pair pair, Memory fields) const {

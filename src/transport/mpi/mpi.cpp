@@ -6,7 +6,7 @@ namespace halocline::transport {
 
 std::optional<std::string> MpiTransport::unavailable(Pair, Memory fields) const {
   if (host_reads(fields)) return std::nullopt;
-  return "an MPI that is not GPU-aware cannot read device memory; use staged or gpu_aware";
+  return "an MPI that is not GPU-aware cannot read device memory";
 }
 
 std::unique_ptr<Channel> MpiTransport::open(const Communicator& communicator,

@@ -230,8 +230,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
 }  // namespace
 
 std::optional<std::string> StagedTransport::missing_here() const {
-  const device::Gpus& gpus = device::gpus();
-  return gpus.list.empty() ? std::optional(gpus.none_because) : std::nullopt;
+  return device::no_gpu_because();
 }
 
 std::optional<std::string> StagedTransport::unavailable(Pair pair, Memory fields) const {

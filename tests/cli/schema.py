@@ -1,0 +1,88 @@
+"""The form of the JSON report, and what must hold in it."""
+
+import jsonschema
+import numpy as np
+from pytest import approx
+
+
+def record(**properties):
+    return {"type": "object", "properties": properties, "required": list(properties),
+            "additionalProperties": False}
+
+
+def optional(kind):
+    return {"anyOf": [kind, {"type": "null"}]}
+
+
+def list_of(items, fewest=0, most=None):
+    kind = {"type": "array", "items": items, "minItems": fewest}
+    return kind if most is None else {**kind, "maxItems": most}
+
+
+TEXT = {"type": "string", "minLength": 1}
+COUNT = {"type": "integer", "minimum": 0}
+POSITIVE = {"type": "integer", "minimum": 1}
+AMOUNT = {"type": "number", "minimum": 0}
+SPREAD = record(min=AMOUNT, mean=AMOUNT, max=AMOUNT)
+EXTENTS = list_of(POSITIVE, 1, 3)
+RANKS = list_of(COUNT, 1)
+CPU = record(kind={"const": "cpu"}, name=TEXT, uuid={"type": "null"}, host={"type": "null"},
+             ranks=RANKS)
+GPU = record(kind={"const": "gpu"}, name=TEXT,
+             uuid={"type": "string", "pattern": "^GPU-[0-9a-f-]{36}$"}, host=TEXT, ranks=RANKS)
+
+SCHEMA = record(
+    problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
+    cells=EXTENTS,
+    precision={"enum": ["f32", "f64"]},
+    norm={"enum": ["max", "l2", "none"]},
+    sweeps=COUNT,
+    converged={"type": "boolean"},
+    norm_history=list_of({"type": "array", "items": [COUNT, optional(AMOUNT)], "minItems": 2,
+                          "maxItems": 2}, most=10_001),
+    sum=optional({"type": "number"}),
+    checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"},
+    verified=optional({"type": "boolean"}),
+    glups=AMOUNT,
+    glups_per_rank=AMOUNT,
+    seconds=record(setup=AMOUNT, first_sweep=AMOUNT, loop=AMOUNT),
+    ranks=POSITIVE,
+    nodes=POSITIVE,
+    process_grid=EXTENTS,
+    threads_per_rank=POSITIVE,
+    backend={"enum": ["reference", "cpu", "cuda"]},
+    memory={"enum": ["host", "pinned", "device", "managed", "system"]},
+    simd=optional(TEXT),
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    transport={"type": "object", "additionalProperties": False,
+               "properties": {pair: {"enum": ["self", "shared", "mpi", "staged", "gpu_aware"]}
+                              for pair in ("self", "same-node", "other-node")}},
+    schedule={"enum": ["sequential", "overlap"]},
+    halo_depth=POSITIVE,
+    halo=record(messages=COUNT, bytes=COUNT, exchanges=COUNT, us=SPREAD),
+    phases=record(compute=SPREAD, pack=SPREAD, move=SPREAD, call=SPREAD, wait=SPREAD,
+                  unpack=SPREAD, reduce=SPREAD),
+    notes=list_of(TEXT),
+)
+# Only where they were asked for.
+BASELINE = record(seconds=AMOUNT, speedup=AMOUNT, efficiency=AMOUNT)
+PROFILE = list_of(record(site=TEXT, phase=TEXT, calls=POSITIVE, bytes=COUNT, mean_seconds=AMOUNT,
+                         max_seconds=AMOUNT, longest_seconds=AMOUNT))
+
+
+def check_report(report, **more):
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], **more},
+              "required": [*SCHEMA["required"], *more]}
+    jsonschema.Draft7Validator(schema).validate(report)
+    assert len(report["cells"]) == len(report["process_grid"])
+    assert np.prod(report["process_grid"]) == report["ranks"]
+    assert sorted(sum((device["ranks"] for device in report["devices"]), [])) == list(
+        range(report["ranks"]))
+    on_gpus = report["backend"] == "cuda"
+    assert {device["kind"] for device in report["devices"]} == {"gpu" if on_gpus else "cpu"}
+    assert (report["simd"] is None) == on_gpus
+    assert report["glups_per_rank"] == approx(report["glups"] / report["ranks"])
+    for spread in [report["halo"]["us"], *report["phases"].values()]:
+        assert spread["min"] <= spread["mean"] * (1 + 1e-12)
+        assert spread["mean"] <= spread["max"] * (1 + 1e-12)

@@ -1,0 +1,478 @@
+"""Solving on GPUs. CUDA's sources run on the CPU here (tests/cuda_on_cpu), so that each test may
+choose GPUs, driver, memory and MPI; in other builds these tests are skipped."""
+
+import json
+import os
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from command import run, skip_without_emulation, solve, solve_json, started
+from schema import BASELINE, PROFILE, check_report
+
+skip_without_emulation()
+
+USAGE, UNAVAILABLE, FAILURE = 2, 3, 4
+GPUS = [f"GPU-c0da0c90-0000-4000-8000-00000000000{n}" for n in range(2)]
+SMALL = ["laplace", "--cells", "40x30", "--sweeps", "5"]
+TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
+GPU_AWARE = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}  # for every MPI, then
+
+
+@pytest.fixture(autouse=True)
+def two_gpus(monkeypatch):
+    """A machine with two GPUs, whatever the caller's is."""
+    for name in [name for name in os.environ if name.startswith("CUDA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("CUDA_ON_CPU_DEVICES", "2")
+    monkeypatch.setenv("HALOCLINE_ASSUME_GPU", "2")
+
+
+def pick(report, names):
+    return {name: report[name] for name in names}
+
+
+# Results
+
+RUNS = {
+    "laplace": ("laplace --cells 37x23 --tolerance 0 --sweeps 12", "--halo-depth 2"),
+    "laplace-3d": ("laplace --cells 13x11x9 --sweeps 7", "--schedule overlap"),
+    "jacobi": ("jacobi --cells 30x20 --sweeps 9 --norm-every 4", "--schedule sequential"),
+    "heat": ("heat --cells 101 --sweeps 8", "--schedule overlap"),
+    "heat-2d": ("heat --cells 33x17 --sweeps 8 --norm l2", ""),
+    "star7": ("star7 --cells 9x8x10 --sweeps 5 --norm max", "--halo-depth 2"),
+}
+MEMORIES = ["device", "managed", "pinned", "system"]
+
+
+@pytest.mark.parametrize("precision", ["f64", "f32"])
+@pytest.mark.parametrize("name", RUNS)
+def test_gpu_and_cpu_give_the_same_bits(name, precision):
+    """Every problem meets every number of ranks and, in both precisions together, every memory on
+    every number of ranks."""
+    words, how = (text.split() for text in RUNS[name])
+    words += ["--precision", precision]
+    on_cpu = solve_json(*words, "--backend", "cpu")
+    shift = list(RUNS).index(name) + 2 * (precision == "f32")
+    for ranks in range(1, 5):
+        memory = MEMORIES[(ranks + shift) % 4]
+        on_gpu = solve_json(*words, *how, "--ranks", ranks, "--memory", memory)
+        what = (name, precision, ranks, memory)
+        check_report(on_gpu)
+        assert (on_gpu["backend"], on_gpu["memory"]) == ("cuda", memory), what
+        for key in ("checksum", "sweeps", "converged"):
+            assert on_gpu[key] == on_cpu[key], (key, what)
+        assert on_gpu["sum"] == approx(on_cpu["sum"], rel=1e-12), what
+        norms, wanted = on_gpu["norm_history"], on_cpu["norm_history"]
+        assert [sweep for sweep, _ in norms] == [sweep for sweep, _ in wanted], what
+        values = [norm for _, norm in wanted]
+        if on_cpu["norm"] == "l2":
+            values = approx(values, rel=1e-12)
+        assert [norm for _, norm in norms] == values, what
+
+
+@pytest.mark.parametrize("words, ranks, result", [
+    ("laplace --cells 64x64 --tolerance 0", 1,
+     {"sweeps": 526, "checksum": "3b97bf2af2c55464", "sum": approx(767.048512190739, rel=1e-12)}),
+    ("laplace --cells 256x128", 2,
+     {"sweeps": 199, "checksum": "528098ec285fe4a5", "sum": approx(13630.1557717833, rel=1e-12)}),
+    ("star7 --cells 16x12x8 --sweeps 5", 4,
+     {"checksum": "dee8e0b50a85dd37", "sum": approx(764.566981014151, rel=1e-12)})])
+def test_documented_figures(words, ranks, result):
+    report = solve_json(*words.split(), "--ranks", ranks)
+    assert report["backend"] == "cuda"
+    assert pick(report, result) == result
+
+
+@pytest.mark.parametrize("order", ["eager", "lazy", "random:7"])
+@pytest.mark.parametrize("words", [
+    "laplace --cells 64x48 --sweeps 9 --ranks 3 --transport staged --schedule overlap",
+    "star7 --cells 8x9x10 --sweeps 4 --ranks 2 --transport gpu_aware --halo-depth 2"])
+def test_the_order_in_which_a_gpu_works(order, words):
+    """Each result is verified, whatever is done late."""
+    report = solve_json(*words.split(), "--verify", env={**GPU_AWARE, "CUDA_ON_CPU_ORDER": order})
+    assert report["verified"] is True
+
+
+def test_launches_that_block():
+    report = solve_json(*SMALL, "--ranks", "2", "--transport", "staged", "--verify",
+                        env={"CUDA_LAUNCH_BLOCKING": "1"})
+    assert report["verified"] is True
+
+
+def test_verify_and_baseline():
+    words = [*SMALL, "--ranks", "2", "--verify", "--baseline", "--profile"]
+    report = solve_json(*words)
+    check_report(report, baseline=BASELINE, profile=PROFILE)
+    assert report["verified"] is True
+    assert report["baseline"]["speedup"] == approx(
+        report["baseline"]["seconds"] / report["seconds"]["loop"])
+    text = solve(*words)
+    assert re.search("verified +every cell and norm as the reference backend on one rank", text)
+    assert re.search(r"one rank +\S+ \S+; speed-up \S+ on 2 ranks, efficiency", text)
+
+
+@pytest.mark.parametrize("schedule", ["sequential", "overlap"])
+def test_deep_halos_and_schedules(schedule):
+    report = solve_json("laplace", "--cells", "40x36", "--sweeps", "20", "--ranks", "4",
+                        "--process-grid", "2x2", "--halo-depth", "3", "--schedule", schedule,
+                        "--verify")
+    assert report["verified"] is True
+    assert pick(report, ["schedule", "halo_depth", "process_grid"]) == {
+        "schedule": schedule, "halo_depth": 3, "process_grid": [2, 2]}
+    assert report["halo"]["exchanges"] == 7
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_a_run_goes_on_as_if_it_had_never_stopped(memory, tmp_path):
+    def more(sweeps, *words):
+        return solve_json("laplace", "--tolerance", "0", "--precision", "f32", "--sweeps", sweeps,
+                          "--memory", memory, *words, cwd=tmp_path)
+
+    cells = ["--cells", "24x18"]
+    whole = more(15, *cells, "--ranks", 2)
+    more(9, *cells, "--ranks", 3, "--output", "u.npy")
+    rest = more(6, "--initial", "u.npy", "--output", "u.npy", "--ranks", 2)
+    assert rest["checksum"] == whole["checksum"]
+    # What is written is what the CPU writes.
+    for name in ("u.npy", "u.png"):
+        on_cpu = tmp_path / f"cpu-{name}"
+        more(15, *cells, "--ranks", 2, "--output", name)
+        solve_json("laplace", "--tolerance", "0", "--precision", "f32", "--sweeps", 15, *cells,
+                   "--backend", "cpu", "--output", on_cpu, cwd=tmp_path)
+        assert (tmp_path / name).read_bytes() == on_cpu.read_bytes()
+    assert np.load(tmp_path / "u.npy").dtype == np.float32
+
+
+def test_a_norm_that_is_not_finite_ends_the_run():
+    for ranks in (1, 2):
+        report = solve_json("star7", "--cells", "8x8x8", "--set", "centre=1e200", "--norm", "max",
+                            "--sweeps", "50", "--ranks", ranks, code=1)
+        assert report["sweeps"] < 5 and report["norm_history"][-1][1] is None
+
+
+def test_a_time_line(tmp_path):
+    solve(*SMALL, "--ranks", "2", "--transport", "staged", "--trace", "t.json", cwd=tmp_path)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    kinds = {(event["pid"], event["cat"]) for event in events if event["ph"] == "X"}
+    assert {(rank, kind) for rank in (0, 1) for kind in ("call", "wait")} <= kinds
+
+
+# Who computes where
+
+
+def test_the_report_says_which_rank_has_which_gpu(tmp_path):
+    end = run("solve", *SMALL, "--ranks", "2", "--json", "r.json", cwd=tmp_path)
+    assert end.code == 0 and end.err == ""
+    report = json.loads((tmp_path / "r.json").read_text())
+    check_report(report)
+    host = os.uname().nodename
+    assert report["devices"] == [
+        {"kind": "gpu", "name": "CUDA on CPU", "uuid": GPUS[rank], "host": host, "ranks": [rank]}
+        for rank in range(2)]
+    assert pick(report, ["backend", "memory", "simd", "transport"]) == {
+        "backend": "cuda", "memory": "device", "simd": None, "transport": {"same-node": "staged"}}
+    assert "  backend       cuda on 2 x CUDA on CPU, device memory\n" in end.out
+    for rank in range(2):
+        assert f"  GPU           {GPUS[rank]} on {host}: rank {rank}\n" in end.out
+
+
+def test_ranks_that_share_a_gpu():
+    report = solve_json(*SMALL, "--ranks", "3")
+    assert sorted(gpu["ranks"] for gpu in report["devices"]) == [[0, 1], [2]]
+    assert any(note.startswith(f"ranks 0 and 1 share {GPUS[0]} (3 ranks, 2 GPUs visible)")
+               for note in report["notes"])
+    text = solve(*SMALL, "--ranks", "4", env={"CUDA_VISIBLE_DEVICES": "1"})
+    assert f"{GPUS[1]} on {os.uname().nodename}: ranks 0 to 3\n" in text
+    assert f"note: ranks 0-3 share {GPUS[1]}" in text
+
+
+def test_a_gpu_that_nobody_uses():
+    report = solve_json(*SMALL)
+    assert [gpu["uuid"] for gpu in report["devices"]] == [GPUS[0]]
+    assert any("2 GPUs are visible" in note and "1 rank uses one" in note
+               for note in report["notes"])
+
+
+def test_gpus_chosen_by_uuid():
+    report = solve_json(*SMALL, "--ranks", "2",
+                        env={"CUDA_VISIBLE_DEVICES": f"{GPUS[1]},{GPUS[0]}"})
+    assert [gpu["uuid"] for gpu in report["devices"]] == GPUS[::-1]
+
+
+@pytest.mark.parametrize("words, backend, memory", [
+    ("", "cuda", "device"), ("--backend cpu", "cpu", "host"), ("--memory host", "cpu", "host"),
+    ("--memory managed", "cuda", "managed"), ("--backend cpu --memory pinned", "cpu", "pinned"),
+    ("--backend cpu --memory managed", "cpu", "managed"),
+    ("--backend reference --memory system", "reference", "system")])
+def test_what_auto_takes(words, backend, memory):
+    report = solve_json(*SMALL, *words.split(), "--ranks", "2", "--verify")
+    assert (report["backend"], report["memory"]) == (backend, memory)
+    assert report["verified"] is True
+
+
+def test_vectors_are_for_the_cpu():
+    notes = solve_json(*SMALL, "--simd", "scalar")["notes"]
+    assert "--simd scalar changes nothing: only the cpu backend has vectors to choose" in notes
+    assert run("solve", *SMALL, "--simd", "mmx").code == USAGE
+
+
+# No GPU to be had. Environment; why, in words; whether somebody would expect a GPU there.
+WITHOUT_GPU = {
+    "no driver": ({"CUDA_ON_CPU_DRIVER": "absent"},
+                  r"no NVIDIA driver here \(libcuda\.so\.1 cannot be loaded\); install one", False),
+    "old driver": ({"CUDA_ON_CPU_DRIVER": "old"},
+                   r"driver knows CUDA 12\.2, .* built with CUDA 13\.0; update the driver", True),
+    "no GPU": ({"CUDA_ON_CPU_DRIVER": "none"}, "driver finds no GPU; see what nvidia-smi -L", True),
+    "hidden": ({"CUDA_VISIBLE_DEVICES": ""},
+               "CUDA_VISIBLE_DEVICES is '', which leaves no GPU; unset it", True),
+    "prohibited": ({"CUDA_ON_CPU_COMPUTE_MODE": "prohibited"},
+                   "compute mode of every GPU prohibits its use.*nvidia-smi -c DEFAULT", True),
+}
+without_gpu = pytest.mark.parametrize("env, why, expected", WITHOUT_GPU.values(), ids=WITHOUT_GPU)
+
+
+def told(end, code, *patterns):
+    """One line of ours says why, next to notes."""
+    assert end.code == code, end
+    assert end.out == ""
+    lines = [line for line in end.err.splitlines() if not line.startswith("note: ")]
+    assert len(lines) == 1 and lines[0].startswith("halocline: "), end.err
+    for pattern in patterns:
+        assert re.search(pattern, lines[0]), (pattern, lines[0])
+    return lines[0]
+
+
+@without_gpu
+def test_auto_takes_the_cpu_where_there_is_no_gpu(env, why, expected):
+    report = solve_json(*SMALL, env=env)
+    check_report(report)
+    assert (report["backend"], report["memory"]) == ("cpu", "host")
+    notes = [note for note in report["notes"] if "no GPU is used: " in note]
+    assert len(notes) == expected
+    assert all(re.search(why, note) for note in notes)
+
+
+@without_gpu
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_cuda_where_there_is_no_gpu(ranks, env, why, expected):
+    end = run("solve", *SMALL, "--backend", "cuda", "--ranks", ranks, "--transport", "staged",
+              env=env)
+    assert "note: " not in end.err
+    told(end, UNAVAILABLE, "backend cuda cannot be used: ", why, "use --backend cpu")
+
+
+def test_nothing_can_be_tried_where_there_is_no_gpu():
+    """A machine with GPUs, as far as can be seen from outside."""
+    env, why, _ = WITHOUT_GPU["old driver"]
+    end = run("solve", *SMALL, "--ranks", "2", env=env)
+    assert end.code == 0 and "cpu (" in end.out
+    assert re.search(f"note: gpu_aware is not proved for same-node pairs: device memory could not "
+                     f"be tried: .*{why}", end.err)
+
+
+@without_gpu
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_memory_of_a_gpu_where_there_is_none(memory, env, why, expected):
+    end = run("solve", *SMALL, "--memory", memory, env=env)
+    told(end, UNAVAILABLE, f"{memory} memory needs a GPU: ", why)
+
+
+@without_gpu
+def test_the_version_says_why_there_is_no_gpu(env, why, expected):
+    text = run("--version", "--verbose", env=env).out
+    assert re.search(f"^  GPUs        (none|not usable): .*{why}", text, re.MULTILINE), text
+    for name in ("cuda", "gpu_aware", "staged"):
+        assert f"  {name:<11} not usable: no usable GPU, see above\n" in text
+    for name in ("cpu", "reference", "shared", "mpi"):
+        assert f"  {name:<11} usable\n" in text
+    assert text.count("use prohibited") == (2 if "COMPUTE_MODE" in str(env) else 0)
+
+
+def test_the_version_lists_gpus():
+    text = run("--version", "--verbose").out
+    for n, uuid in enumerate(GPUS):
+        assert re.search(rf"^  GPU {n} +CUDA on CPU, {uuid}, 1 GB, compute capability \d+\.\d, "
+                         rf"PCI 0000:1{'bc'[n]}:00\.0$", text, re.MULTILINE), text
+    assert "\n  driver      CUDA 13.0\n" in text
+    assert text.count(" usable\n") == 8 and "not usable" not in text
+    text = run("--version", "--verbose", env={"CUDA_ON_CPU_COMPUTE_MODE": "exclusive",
+                                              "CUDA_VISIBLE_DEVICES": "1"}).out
+    assert text.count("for one process only") == 1 and GPUS[0] not in text
+
+
+def test_some_ranks_without_a_gpu(mpirun, tmp_path):
+    script = tmp_path / "hide"
+    script.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && '
+                      'export CUDA_VISIBLE_DEVICES=\nexec "$@"\n')
+    script.chmod(0o755)
+    options = mpirun(ranks=3)
+    *launch, program = options["program"]
+    options["program"] = [*launch, str(script), program]
+    report = json.loads(run("solve", *SMALL, "--json", "-", **options).out)
+    assert report["backend"] == "cpu"
+    assert any("some ranks see a GPU and some do not" in note for note in report["notes"])
+    end = run("solve", *SMALL, "--backend", "cuda", **options)
+    assert end.code == UNAVAILABLE
+    ours = [line for line in end.err.splitlines() if line.startswith("halocline: ")]
+    assert len(ours) == 1 and re.search(
+        r"rank 1 on node 0 .* sees no GPU it can use .*, while rank 0 .* does; "
+        r"CUDA_VISIBLE_DEVICES is '' on rank 1", ours[0]), end.err
+
+
+# A GPU that refuses
+
+
+def test_a_gpu_for_one_process_only():
+    exclusive = {"CUDA_ON_CPU_COMPUTE_MODE": "exclusive"}
+    staged = [*SMALL, "--transport", "staged"]
+    assert solve_json(*staged, "--ranks", "2", env=exclusive)["backend"] == "cuda"
+    end = run("solve", *staged, "--ranks", "3", env=exclusive)
+    told(end, UNAVAILABLE, "GPU 0 .* is in compute mode 'exclusive' and another process has it",
+         "use one rank per GPU")
+    with started("solve", "laplace", "--cells", "64x64", "--tolerance", "0", "--sweeps",
+                 "1000000000", "--quiet", env=exclusive) as other:
+        wait_for_lock(other)
+        told(run("solve", *SMALL, env={**exclusive, "CUDA_VISIBLE_DEVICES": "0"}), UNAVAILABLE,
+             "another process has it")
+
+
+def wait_for_lock(job):
+    """Until the process has its GPU: it holds the lock that stands for that."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        files = [os.readlink(f"/proc/{job.child.pid}/fd/{fd}")
+                 for fd in os.listdir(f"/proc/{job.child.pid}/fd")]
+        if any("cuda_on_cpu" in file for file in files):
+            return
+        time.sleep(0.1)
+    pytest.fail("no GPU is held")
+
+
+@pytest.mark.parametrize("memory", ["device", "managed"])
+def test_too_little_memory(memory):
+    end = run("solve", "laplace", "--cells", "512x512", "--ranks", "2", "--memory", memory,
+              "--transport", "staged", env={"CUDA_ON_CPU_MEMORY_BYTES": "1000000"})
+    told(end, FAILURE, r"512x512 cells in f64 take 2\.02 MiB for two time levels on GPU 0 "
+         r"\(CUDA on CPU\), which has 977 KiB free of 977 KiB",
+         "use fewer cells, f32, or more GPUs")
+
+
+def test_too_little_memory_for_ranks_that_share_a_gpu():
+    """Each alone would fit."""
+    end = run("solve", "laplace", "--cells", "512x512", "--ranks", "3", "--transport", "staged",
+              env={"CUDA_ON_CPU_MEMORY_BYTES": "3000000", "CUDA_VISIBLE_DEVICES": "0"})
+    told(end, FAILURE, r"take 4\.0\d MiB .* on GPU 0", r"2\.86 MiB free")
+
+
+@pytest.mark.parametrize("words, code, patterns", [
+    ("--memory nonsense", USAGE,
+     ["no memory 'nonsense'", "auto, device, pinned, managed, system, host"]),
+    ("--memory host --backend cuda", USAGE,
+     ["cuda backend cannot sweep over host memory", "--memory system"]),
+    ("--memory device --backend cpu", USAGE,
+     ["cpu backend cannot sweep over device memory", "--memory host"]),
+    ("--memory device --backend reference", USAGE, ["reference backend", "--memory host"]),
+    ("--transport mpi", UNAVAILABLE,
+     ["mpi cannot serve same-node pairs of fields in device memory", "same-node=staged"]),
+    ("--transport shared --memory managed", UNAVAILABLE,
+     ["shared cannot serve same-node pairs of fields in managed memory", "use auto"]),
+    ("--transport staged --memory pinned", UNAVAILABLE, ["staged cannot serve", "same-node=mpi"]),
+    ("--transport staged --backend cpu", UNAVAILABLE, ["staged cannot serve", "same-node=shared"]),
+    ("--transport gpu_aware --memory system", UNAVAILABLE,
+     ["gpu_aware cannot serve", "same-node=mpi"]),
+])
+def test_refused(words, code, patterns):
+    told(run("solve", *SMALL, *words.split(), "--ranks", "2"), code, *patterns)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_driver_that_gives_no_access_to_ordinary_memory(ranks):
+    end = run("solve", *SMALL, "--memory", "system", "--ranks", ranks,
+              env={"CUDA_ON_CPU_PAGEABLE": "0"})
+    told(end, UNAVAILABLE, "system memory cannot be used with CUDA on CPU",
+         "pageableMemoryAccess is 0", "use device or managed")
+
+
+# An MPI that takes a GPU's memory, or does not
+
+
+def test_gpu_aware_that_was_shown_to_fail(tmp_path):
+    words = [*SMALL, "--ranks", "2", "--proofs", tmp_path / "proofs.json"]
+    for time_ in range(2):
+        end = run("solve", *words, "--transport", "gpu_aware")
+        told(end, UNAVAILABLE, "gpu_aware was shown to fail here: device memory between same-node "
+             r"ranks, tried 20\d\d-\S+Z: (rank \d|a rank) was ended by signal 11",
+             "UCX|MPIR_CVAR_ENABLE_GPU=1", "or use transport staged")
+        assert end.err.count(TRYING) == (time_ == 0)
+    report = solve_json(*words, "--verify")
+    assert report["transport"] == {"same-node": "staged"} and report["verified"] is True
+    note, = [note for note in report["notes"] if "gpu_aware" in note]
+    assert re.search("gpu_aware was left out: .* was ended by signal 11 .*; .* or use transport "
+                     "staged", note)
+
+
+def test_gpu_aware_that_works(tmp_path):
+    words = [*SMALL, "--ranks", "3", "--proofs", tmp_path / "proofs.json", "--json", "-"]
+    end = run("solve", *words, "--transport", "gpu_aware", "--verify", env=GPU_AWARE)
+    assert end.code == 0 and end.err.count(TRYING) == 1
+    report = json.loads(end.out)
+    assert report["transport"] == {"same-node": "gpu_aware"} and report["verified"] is True
+    assert not any("gpu_aware" in note for note in report["notes"])
+    proofs = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
+    assert {(proof["pair"], proof["outcome"]) for proof in proofs} == {
+        ("same-gpu", "works"), ("same-node", "works")}
+
+    end = run("solve", *words, env=GPU_AWARE)
+    assert (end.code, end.err) == (0, ""), "a proof serves again"
+    report = json.loads(end.out)
+    taken = report["transport"]["same-node"]
+    note, = [note for note in report["notes"] if "gpu_aware" in note]
+    times = dict(re.findall(r"(\w+) (?:took )?([\d.]+) us", note))
+    other = {"gpu_aware": "staged", "staged": "gpu_aware"}[taken]
+    assert float(times[taken]) <= float(times[other]), "the faster is taken"
+
+
+def test_gpu_aware_is_proved_for_each_memory(tmp_path):
+    words = [*SMALL, "--ranks", "2", "--memory", "managed", "--transport", "gpu_aware", "--proofs",
+             tmp_path / "proofs.json", "--verify"]
+    report = solve_json(*words)  # every MPI reads managed memory here
+    assert report["transport"] == {"same-node": "gpu_aware"} and report["verified"] is True
+
+
+def test_gpu_aware_that_nobody_tried(tmp_path):
+    """Auto leaves it out, and says how to prove it."""
+    report = solve_json(*SMALL, "--ranks", "2", "--proofs", tmp_path / "none.json",
+                        env={"HALOCLINE_ASSUME_GPU": "0"})
+    assert report["transport"] == {"same-node": "staged"}
+    assert any(re.search("gpu_aware was left out: nothing shows that MPI takes device memory .*; "
+                         "a halocline command on two ranks or more proves it", note)
+               for note in report["notes"])
+
+
+@pytest.mark.parametrize("transport", ["gpu_aware", "same-node=gpu_aware"])
+def test_last_words(transport, tmp_path):
+    """Nobody tried it and the user insists: the rank that dies says of what."""
+    end = run("solve", *SMALL, "--ranks", "2", "--transport", transport, "--proofs",
+              tmp_path / "none.json", env={"HALOCLINE_ASSUME_GPU": "0"})
+    assert end.code == FAILURE and "checksum" not in end.out
+    assert re.search(r"halocline: rank \d crashes as MPI gets device memory for the first time "
+                     r"\(transport gpu_aware\): .*; use transport staged, or auto\n", end.err)
+    assert "halocline: a rank was ended by signal 11" in end.err
+
+
+def test_a_killed_rank_ends_the_run():
+    with started("solve", "laplace", "--cells", "64x48", "--tolerance", "0", "--sweeps",
+                 "1000000000", "--ranks", "2", "--transport", "staged") as job:
+        end = time.monotonic() + 30
+        while len(job.ranks()) < 2 and time.monotonic() < end:
+            time.sleep(0.1)
+        time.sleep(0.5)
+        os.kill(job.ranks()[1], signal.SIGKILL)
+        end = job.finish(timeout=20)
+    assert end.code == FAILURE and "checksum" not in end.out
+    assert "halocline: a rank was ended by signal 9 (Killed)" in end.err
