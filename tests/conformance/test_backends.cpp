@@ -545,17 +545,20 @@ TEST_P(Backends, RefuseWhatTheFieldsDoNotHold) {
 
 // A GPU.
 
+TEST(GpuBackend, IsTested) { test::need_gpu(); }
+
 class GpuBackends : public Backends {
  protected:
-  void SetUp() override { test::need_gpu(); }
-
   static Variant cuda(Memory memory = Memory::device) {
     return {.backend = &find_backend("cuda"), .memory = memory};
   }
   static constexpr NormKind all_norms[] = {NormKind::none, NormKind::max, NormKind::l2};
 };
 
-INSTANTIATE_TEST_SUITE_P(AllProblems, GpuBackends, testing::ValuesIn(problem_cases()),
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuBackends);
+INSTANTIATE_TEST_SUITE_P(AllProblems, GpuBackends,
+                         testing::ValuesIn(test::no_gpu() ? std::vector<ProblemCase>{}
+                                                          : problem_cases()),
                          testing::PrintToStringParamName());
 
 // A warp's strip is 128 cells in f32 and 64 in f64 wide; it takes four rows at once in 3-D, and

@@ -173,22 +173,16 @@ TEST_P(EveryGpuMemory, IsPackedAsByTheHost) {
   }
 }
 
-std::vector<Memory> gpu_memories_here() {
-  std::vector<Memory> here = memories_here();
-  std::erase(here, Memory::host);
-  return here;
-}
-
 std::string name_of_test(const testing::TestParamInfo<EveryGpuMemory::ParamType>& instance) {
   const bool packs = std::get<1>(instance.param) == Direction::pack;
   return std::string(packs ? "from_" : "to_") + std::string(name_of(std::get<0>(instance.param)));
 }
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EveryGpuMemory);
 INSTANTIATE_TEST_SUITE_P(Pack, EveryGpuMemory,
                          testing::Combine(testing::ValuesIn(gpu_memories_here()),
                                           testing::Values(Direction::pack, Direction::unpack)),
                          name_of_test);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EveryGpuMemory);
 
 class GpuPacking : public testing::Test {
  protected:

@@ -90,12 +90,7 @@ void change(Channel& channel, std::int64_t at) {
   if (slots.odd != slots.even) change_in(slots.odd);
 }
 
-class Proof : public testing::TestWithParam<ProofCase> {
- protected:
-  void SetUp() override {
-    if (gpu_reads(GetParam().memory)) need_gpu();
-  }
-};
+class Proof : public testing::TestWithParam<ProofCase> {};
 
 TEST_P(Proof, FindsNothingWrongWithAGoodChannel) {
   EXPECT_EQ(verdict(GetParam(), [](Channel&) {}), std::nullopt);
@@ -122,14 +117,19 @@ TEST_P(Proof, LooksAtTheSecondSlotToo) {
   EXPECT_THAT(wrong.value_or("nothing wrong"), HasSubstr("byte 0 of "));
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Proof,
-                         testing::Values(ProofCase{"mpi", Memory::host, 50},
-                                         ProofCase{"shared", Memory::host, 50},
-                                         ProofCase{"mpi", Memory::pinned, 50},
-                                         ProofCase{"staged", Memory::device, 50},
-                                         ProofCase{"staged", Memory::device, 600'000},
-                                         ProofCase{"staged", Memory::managed, 50},
-                                         ProofCase{"staged", Memory::managed, 600'000}),
+/// What can be proved here; test_transports.cpp says why some may be missing.
+std::vector<ProofCase> proof_cases() {
+  const ProofCase all[] = {{"mpi", Memory::host, 50},           {"shared", Memory::host, 50},
+                           {"mpi", Memory::pinned, 50},         {"staged", Memory::device, 50},
+                           {"staged", Memory::device, 600'000}, {"staged", Memory::managed, 50},
+                           {"staged", Memory::managed, 600'000}};
+  std::vector<ProofCase> here;
+  for (const ProofCase& c : all)
+    if (!no_memory(c.memory)) here.push_back(c);
+  return here;
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Proof, testing::ValuesIn(proof_cases()),
                          [](const testing::TestParamInfo<ProofCase>& instance) {
                            const ProofCase& c = instance.param;
                            return std::string(c.transport) + "Over" +

@@ -28,17 +28,11 @@ using testing::HasSubstr;
 
 class GpuExchange : public testing::TestWithParam<Memory> {
  protected:
-  void SetUp() override {
-    need_gpu();
-    if (IsSkipped() || HasFatalFailure()) return;
-    if (const auto why = no_memory(GetParam())) GTEST_SKIP() << *why;
-  }
   Memory memory() const { return GetParam(); }
 };
 
-INSTANTIATE_TEST_SUITE_P(FieldsIn, GpuExchange,
-                         testing::Values(Memory::pinned, Memory::device, Memory::managed,
-                                         Memory::system),
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuExchange);
+INSTANTIATE_TEST_SUITE_P(FieldsIn, GpuExchange, testing::ValuesIn(gpu_memories_here()),
                          [](const testing::TestParamInfo<Memory>& instance) {
                            return std::string(name_of(instance.param));
                          });

@@ -46,6 +46,12 @@ std::vector<Memory> memories_here() {
   return here;
 }
 
+std::vector<Memory> gpu_memories_here() {
+  std::vector<Memory> here = memories_here();
+  std::erase(here, Memory::host);
+  return here;
+}
+
 std::optional<std::string> not_testable(const transport::Transport& transport, Memory memory) {
   if (auto why = no_memory(memory)) return why;
   std::optional<std::string> why;

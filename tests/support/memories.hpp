@@ -23,8 +23,10 @@ const std::optional<std::string>& no_gpu();
 /// Why fields cannot be in such memory here, or nothing.
 std::optional<std::string> no_memory(Memory memory);
 
-/// Kinds of memory that are to be had here.
+/// Kinds of memory that are to be had here; and those that a GPU reads. Suites over them are empty
+/// without a GPU, so each has one test beside it that calls need_gpu() and says so.
 std::vector<Memory> memories_here();
+std::vector<Memory> gpu_memories_here();
 
 /// Why a transport cannot be tested with fields in such memory here, or nothing: the memory is
 /// missing, it serves no pair with it, or trying might end the program.
