@@ -168,6 +168,7 @@ class Exchange::Plan {
   device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
   device::StreamClock unpack_clock_{comm::recorder(communicator_), Phase::unpack, "unpack"};
   bool in_flight_ = false;
+  Stream started_on_ = Stream::host();
   ExchangeInfo info_;
 };
 
@@ -232,7 +233,7 @@ std::array<std::vector<Message>, 3> Exchange::Plan::sizes_by_pair(
 
 Exchange::Plan::~Plan() {
   try {
-    if (in_flight_) finish(Stream::host());
+    if (in_flight_) finish(started_on_);
   } catch (const Error&) {
     // The peer is gone: nothing is left to wait for, and a destructor may not throw.
   }
@@ -367,6 +368,7 @@ void Exchange::Plan::start(Stream stream) {
                 "an exchange was started again before it was finished; call finish() first");
   if (!packing_.empty()) pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
   in_flight_ = true;
+  started_on_ = stream;
   for (const auto& channel : channels_) channel->start(stream);
 }
 

@@ -79,19 +79,28 @@ struct Lane {
   __device__ bool strip_is_whole() const { return __all_sync(~0u, inside == all) != 0; }
 };
 
-/// Layers loaded ahead, and rows that a lane walks with in 3-D.
+/// How a walk is done. `ahead`: layers loaded before the first is used; `rows`: that a lane walks
+/// with in 3-D; `blocks`: that a multiprocessor must have room for, which limits the registers.
+template <int ahead_, int rows_, int blocks_>
+struct Shape {
+  static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_;
+};
+
+// Chosen by counting instructions and registers (sm_90): 15 instructions per cell for laplace in
+// fp32, 34 for 3-D in fp64, and 16 warps or more per multiprocessor.
 template <int axes>
-inline constexpr int layers_ahead = axes == 2 ? 4 : 1;
-template <int axes>
-inline constexpr int rows_per_lane = axes == 2 ? 1 : 4;
+struct ShapeFor;
+template <>
+struct ShapeFor<2> : Shape<4, 1, 1> {};
+template <>
+struct ShapeFor<3> : Shape<1, 4, 2> {};
 
 /// One warp's walk: a strip of `rows` rows over some layers. `whole`: all cells of the strip, and
 /// all rows, are in the region.
-template <bool whole, Norm kind, int axes, class Real, class Formula>
+template <bool whole, class Shape, Norm kind, int axes, class Real, class Formula>
 class Walk {
  public:
-  static constexpr int rows = rows_per_lane<axes>;
-  static constexpr int ahead = layers_ahead<axes>;
+  static constexpr int rows = Shape::rows, ahead = Shape::ahead;
   static constexpr int width = RowPart<Real>::width;
 
   __device__ Walk(const Work<Real>& work, const Formula& formula, const Lane<Real>& lane,
@@ -240,7 +249,7 @@ class Walk {
 };
 
 /// Strips along x, groups of rows (3-D only) and pieces along the last axis: one for each warp.
-template <class Real, int axes>
+template <class Shape, class Real, int axes>
 class Tiles {
  public:
   Index strips, row_groups, pieces;
@@ -248,7 +257,7 @@ class Tiles {
   __host__ __device__ static Tiles of(const Work<Real>& work) {
     Tiles tiles{};
     tiles.strips = ceil_div(work.lead + work.cells[0], strip_cells<Real>);
-    tiles.row_groups = axes == 2 ? 1 : ceil_div(work.cells[1], rows_per_lane<axes>);
+    tiles.row_groups = axes == 2 ? 1 : ceil_div(work.cells[1], Shape::rows);
     tiles.pieces = ceil_div(work.cells[axes - 1], work.layers);
     return tiles;
   }
@@ -258,10 +267,11 @@ class Tiles {
   __host__ __device__ static Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 };
 
-template <Norm kind, int axes, class Real, class Formula>
-__global__ void __launch_bounds__(block_threads) march(Work<Real> work, Formula formula) {
+template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<axes>>
+__global__ void __launch_bounds__(block_threads, Shape::blocks)
+    march(Work<Real> work, Formula formula) {
   if (work.stop != nullptr && *work.stop != 0) return;
-  const Tiles<Real, axes> tiles = Tiles<Real, axes>::of(work);
+  const auto tiles = Tiles<Shape, Real, axes>::of(work);
   const Index warps = static_cast<Index>(gridDim.x) * block_warps;
   Change<kind, Real> change;
   for (Index tile = static_cast<Index>(blockIdx.x) * block_warps + threadIdx.x / warp_lanes;
@@ -272,14 +282,15 @@ __global__ void __launch_bounds__(block_threads) march(Work<Real> work, Formula 
     const Index end = work.cells[axes - 1];
     const Index to = from + work.layers < end ? from + work.layers : end;
     const Lane<Real> lane(work, rest % tiles.strips);
-    const Index row = group * rows_per_lane<axes>;
+    const Index row = group * Shape::rows;
     const int layers = static_cast<int>(to - from);
-    const bool whole =
-        lane.strip_is_whole() && (axes == 2 || row + rows_per_lane<axes> <= work.cells[1]);
+    const bool whole = lane.strip_is_whole() && (axes == 2 || row + Shape::rows <= work.cells[1]);
     if (whole)
-      Walk<true, kind, axes, Real, Formula>(work, formula, lane, row, from, layers).run(change);
+      Walk<true, Shape, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
+          .run(change);
     else
-      Walk<false, kind, axes, Real, Formula>(work, formula, lane, row, from, layers).run(change);
+      Walk<false, Shape, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
+          .run(change);
   }
   change.publish(work.norm);
 }

@@ -89,7 +89,7 @@ class CudaSweep final : public stencil::Sweep {
           lead_of<Real>(address_of(arguments.in, arguments.region.lower)) ==
               lead_of<Real>(address_of(arguments.out, arguments.region.lower))) {
         begin_at_boundary(work);
-        const std::int64_t tiles = Tiles<Real, axes>::of(work).count();
+        const std::int64_t tiles = Tiles<ShapeFor<axes>, Real, axes>::of(work).count();
         device::cuda::launch(march<kind, axes, Real, Formula>,
                              device::cuda::blocks_for(tiles, block_warps, most_blocks),
                              block_threads, stream, work, formula_);
@@ -132,7 +132,8 @@ class CudaSweep final : public stencil::Sweep {
     // Small regions: shorter walks, until there is a warp for each quarter of a multiprocessor's
     // schedulers' slots.
     const std::int64_t wanted = std::int64_t{16} * multiprocessors_;
-    while (work.layers > fewest_layers && Tiles<Real, axes>::of(work).count() < wanted)
+    while (work.layers > fewest_layers &&
+           Tiles<ShapeFor<axes>, Real, axes>::of(work).count() < wanted)
       work.layers /= 2;
   }
 
