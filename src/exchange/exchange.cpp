@@ -6,6 +6,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "device/stream_clock.hpp"
 #include "exchange/choice.hpp"
@@ -48,14 +49,15 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
   lines.push_back(fmt::format("neighbours {}",
                               options.neighbours == Neighbours::faces ? "across faces" : "all"));
   lines.push_back(fmt::format("transport {}", options.transport));
-  lines.push_back(fmt::format("{} field(s)", fields.size()));
+  lines.push_back(counted(fields.size(), "field"));
   for (const FieldStorage& field : fields) {
     const FieldShape& shape = field.shape();
-    lines.push_back(fmt::format(
-        "field '{}' in {} memory with {} component(s) of {} bytes in order "
-        "{}, halo {}",
-        field.name(), name_of(shape.memory), shape.components, shape.element_bytes,
-        field.layout().order(), widths_text(options.widths.value_or(shape.halo), grid.axes())));
+    lines.push_back(
+        fmt::format("field '{}' in {} memory with {} of {} bytes in order "
+                    "{}, halo {}",
+                    field.name(), name_of(shape.memory), counted(shape.components, "component"),
+                    shape.element_bytes, field.layout().order(),
+                    widths_text(options.widths.value_or(shape.halo), grid.axes())));
   }
   lines.push_back(fmt::format("pieces of {} bytes", communicator.options().piece_bytes));
   return lines;

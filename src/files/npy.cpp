@@ -10,6 +10,7 @@
 #include <halocline/error.hpp>
 
 #include "base/temporary_file.hpp"
+#include "base/words.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/npy_header.hpp"
@@ -91,7 +92,7 @@ Extents cells_in_npy(const std::string& path) {
   const std::size_t axes = header.shape.size();
   if (axes < 1 || axes > 3)
     throw Error(ErrorKind::usage,
-                fmt::format("'{}' has {} axes; a grid has 1, 2 or 3", path, axes));
+                fmt::format("'{}' has {}; a grid has 1, 2 or 3", path, counted(axes, "axis")));
   Int3 cells{1, 1, 1};
   for (std::size_t axis = 0; axis < axes; ++axis)
     cells[static_cast<int>(axis)] = header.shape[axes - 1 - axis];

@@ -9,6 +9,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/words.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::grid {
@@ -88,18 +89,19 @@ Extents choose_process_grid(int ranks, const GridOptions& options) {
     while (most > 1 && !fits(most)) --most;
     throw Error(ErrorKind::usage,
                 fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {} "
-                            "cell(s) along each split axis; use at most {} rank(s)",
-                            text_of(options.cells), ranks, narrowest_part(options, 0), most));
+                            "along each split axis; use at most {}",
+                            text_of(options.cells), ranks,
+                            counted(narrowest_part(options, 0), "cell"), counted(most, "rank")));
   }
   return Extents(best, axes);
 }
 
 void check_process_grid(const Extents& process_grid, int ranks, const Extents& cells) {
   if (process_grid.axes() != cells.axes())
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("the process grid {} has {} axes, but the grid of {} cells has {}",
-                    text_of(process_grid), process_grid.axes(), text_of(cells), cells.axes()));
+    throw Error(ErrorKind::usage,
+                fmt::format("the process grid {} has {}, but the grid of {} cells has {}",
+                            text_of(process_grid), counted(process_grid.axes(), "axis"),
+                            text_of(cells), cells.axes()));
   const Int3& parts = process_grid.values();
   if (parts.x < 1 || parts.y < 1 || parts.z < 1)
     throw Error(ErrorKind::usage,

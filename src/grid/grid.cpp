@@ -3,6 +3,7 @@
 #include <halocline/grid.hpp>
 
 #include "base/checked.hpp"
+#include "base/words.hpp"
 #include "grid/decomposition.hpp"
 
 namespace halocline {
@@ -11,7 +12,7 @@ Extents::Extents(std::initializer_list<std::int64_t> values)
     : axes_(static_cast<int>(values.size())) {
   if (values.size() < 1 || values.size() > 3)
     throw Error(ErrorKind::usage,
-                fmt::format("{} axes were given; a grid has 1, 2 or 3", values.size()));
+                fmt::format("{} given; a grid has 1, 2 or 3 axes", counted(values.size(), "axis")));
   int axis = 0;
   for (const std::int64_t value : values) values_[axis++] = value;
 }

@@ -12,6 +12,7 @@
 #include <halocline/gpu.hpp>
 
 #include "base/notes.hpp"
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 #include "machine/matching.hpp"
@@ -119,10 +120,6 @@ std::string ranks_text(const Facts& all, const Indices& ranks) {
 std::string node_text(const RankFacts& facts) {
   return fmt::format("node {}", facts.node) +
          (facts.host.empty() ? "" : fmt::format(" ({})", facts.host));
-}
-
-std::string counted(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string prohibition_of(const std::string& uuid) {

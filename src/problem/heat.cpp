@@ -6,6 +6,8 @@
 
 #include <halocline/error.hpp>
 
+#include "base/words.hpp"
+
 namespace halocline::problem {
 
 void Heat::check(const Setting& setting) const {
@@ -17,9 +19,10 @@ void Heat::check(const Setting& setting) const {
   if (2 * ratio(setting) * setting.axes > 1)
     throw Error(
         ErrorKind::usage,
-        fmt::format("heat is unstable with dt {}: r = alpha*dt/dx^2 is {:.6g}, and {} axes allow "
+        fmt::format("heat is unstable with dt {}: r = alpha*dt/dx^2 is {:.6g}, and {} allow{} "
                     "at most {:.6g}; the largest stable dt is {:.6g}",
-                    setting.parameters[1], ratio(setting), setting.axes, 1.0 / (2 * setting.axes),
+                    setting.parameters[1], ratio(setting), counted(setting.axes, "axis"),
+                    setting.axes == 1 ? "s" : "", 1.0 / (2 * setting.axes),
                     dx * dx / (2 * setting.axes * alpha)));
 }
 

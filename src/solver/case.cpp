@@ -7,6 +7,7 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
+#include "base/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "problem/catalogue.hpp"
 #include "solver/place.hpp"
@@ -39,8 +40,8 @@ Extents cells_of(const SolveOptions& options, const ProblemInfo& info, int ranks
   if (cells.axes() == 0) cells = Extents(info.cells, info.axes);
   if (cells.axes() < info.fewest_axes || cells.axes() > info.most_axes)
     refuse(info.fewest_axes == info.most_axes
-               ? fmt::format("{} has {} axes, but the cells were given for {}", info.name,
-                             info.fewest_axes, cells.axes())
+               ? fmt::format("{} has {}, but the cells were given for {}", info.name,
+                             counted(info.fewest_axes, "axis"), cells.axes())
                : fmt::format("{} has {} to {} axes, but the cells were given for {}", info.name,
                              info.fewest_axes, info.most_axes, cells.axes()));
   return cells;

@@ -9,6 +9,7 @@
 
 #include "base/notes.hpp"
 #include "base/temporary_file.hpp"
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "files/npy.hpp"
 #include "files/picture.hpp"
@@ -142,9 +143,10 @@ void SolveRun::note_crowding() {
   const int wanted = communicator_.node_size() * sweep_options_.threads;
   if (wanted > cores)
     notes_.add(
-        fmt::format("{} ranks of {} thread(s) share {} core(s) of a node: the times say "
+        fmt::format("{} with {} each share {} of a node: the times say "
                     "little",
-                    communicator_.node_size(), sweep_options_.threads, cores));
+                    counted(communicator_.node_size(), "rank"),
+                    counted(sweep_options_.threads, "thread"), counted(cores, "core")));
 }
 
 double SolveRun::glups_of(double sweeps, double seconds) const {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/words.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::solver {
@@ -19,16 +20,12 @@ std::vector<std::int64_t> list_of(const Extents& extents) {
   return list;
 }
 
-std::string plural(std::int64_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 MinMeanMax triple(const Spread& spread, double scale = 1) {
   return {spread.min * scale, spread.mean * scale, spread.max * scale};
 }
 
 std::string outcome(const SolveResult& result) {
-  const std::string sweeps = plural(result.sweeps, "sweep");
+  const std::string sweeps = counted(result.sweeps, "sweep");
   if (result.norm_history.empty()) return sweeps;
   const auto& [sweep, norm] = result.norm_history.back();
   if (result.diverged) return fmt::format("{}, diverged: {} norm {}", sweeps, result.norm, norm);
@@ -87,7 +84,7 @@ void add_speed(Report& report, const SolveResult& result) {
     baseline.add("seconds", "one rank", result.baseline->seconds,
                  fmt::format("{}; speed-up {:.2f} on {}, efficiency {:.0f} %",
                              write_number(result.baseline->seconds, Format::time()),
-                             result.baseline->speedup, plural(result.ranks, "rank"),
+                             result.baseline->speedup, counted(result.ranks, "rank"),
                              100 * result.baseline->efficiency));
     baseline.add_json("speedup", result.baseline->speedup);
     baseline.add_json("efficiency", result.baseline->efficiency);
@@ -155,8 +152,8 @@ void add_devices(Report& report, const SolveResult& result) {
 void add_machine(Report& report, const SolveResult& result) {
   report.add(
       "ranks", "ranks", result.ranks,
-      fmt::format("{} on {}, process grid {}, {} each", result.ranks, plural(result.nodes, "node"),
-                  grid::text_of(result.process_grid), plural(result.threads, "thread")));
+      fmt::format("{} on {}, process grid {}, {} each", result.ranks, counted(result.nodes, "node"),
+                  grid::text_of(result.process_grid), counted(result.threads, "thread")));
   report.add_json("nodes", result.nodes);
   report.add_json("process_grid", list_of(result.process_grid));
   report.add_json("threads_per_rank", result.threads);
@@ -189,7 +186,7 @@ void add_halo(Report& report, const SolveResult& result) {
   if (result.transports.empty()) return;
   report.add_text("halo",
                   fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
-                              plural(result.halo_messages, "message"),
+                              counted(result.halo_messages, "message"),
                               write_number(static_cast<double>(result.halo_bytes), Format::bytes()),
                               write_number(result.exchange_seconds.mean, Format::time()),
                               write_number(result.exchange_seconds.max, Format::time())));

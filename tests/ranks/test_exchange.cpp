@@ -504,7 +504,8 @@ TEST(ExchangeErrors, NameWhatDoesNotFitTheRanks) {
   EXPECT_THAT(too_many.text,
               AllOf(HasSubstr(std::to_string(ranks()) + " cells cannot be split over " +
                               std::to_string(ranks() + 1) + " ranks"),
-                    HasSubstr("use at most " + std::to_string(ranks()) + " rank(s)")));
+                    HasSubstr("use at most " + std::to_string(ranks()) +
+                              (ranks() == 1 ? " rank" : " ranks"))));
   const Caught mismatch =
       caught([] { Grid(rank(), ranks(), {.cells = {99}, .process_grid = {ranks() + 2}}); });
   EXPECT_EQ(mismatch.kind, ErrorKind::usage);

@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                   o.process_grid = {3, 2};
                 },
                 4, "for 6 ranks"},
-        Refusal{"grid_axes", [](SolveOptions& o) { o.process_grid = {4}; }, 4, "has 1 axes"},
+        Refusal{"grid_axes", [](SolveOptions& o) { o.process_grid = {4}; }, 4, "has 1 axis"},
         Refusal{"ranks", [](SolveOptions&) {}, 5000, "at most 2048 rank"},
         Refusal{"no_cells",
                 [](SolveOptions& o) {

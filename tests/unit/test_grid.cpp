@@ -169,11 +169,11 @@ TEST(ProcessGrid, SaysHowManyRanksFit) {
   const Caught error = caught([] { Grid(0, 20, options_of({3, 3})); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_EQ(error.text,
-            "3x3 cells cannot be split over 20 ranks: every rank needs at least 1 cell(s) along "
-            "each split axis; use at most 9 rank(s)");
+            "3x3 cells cannot be split over 20 ranks: every rank needs at least 1 cell along "
+            "each split axis; use at most 9 ranks");
   GridOptions options = options_of({9});
   options.expected_halo = 2;
-  EXPECT_THAT(caught([&] { Grid(0, 5, options); }).text, HasSubstr("use at most 4 rank(s)"));
+  EXPECT_THAT(caught([&] { Grid(0, 5, options); }).text, HasSubstr("use at most 4 ranks"));
 }
 
 TEST(ProcessGrid, MustMatchTheRanks) {
@@ -185,7 +185,7 @@ TEST(ProcessGrid, MustMatchTheRanks) {
   EXPECT_EQ(text(6, {8, 8}, {2, 2}),
             "the process grid 2x2 is for 4 ranks, but there are 6; give a process grid whose "
             "product is 6, or start 4 ranks");
-  EXPECT_EQ(text(4, {8, 8}, {4}), "the process grid 4 has 1 axes, but the grid of 8x8 cells has 2");
+  EXPECT_EQ(text(4, {8, 8}, {4}), "the process grid 4 has 1 axis, but the grid of 8x8 cells has 2");
   EXPECT_EQ(text(4, {8, 3}, {1, 4}),
             "the process grid 1x4 has 4 parts along y, but there are only 3 cells along it; a "
             "part would be empty");
