@@ -140,7 +140,9 @@ void write_picture(const Communicator& communicator, const Grid& grid, const Fie
     write_png(path, {.width = plane.width(),
                      .height = plane.height(),
                      .values = values,
-                     .title = title + plane.description()});
+                     .title = title + plane.description(),
+                     .cells_x = grid.cells().values().x,
+                     .cells_y = grid.cells().values().y});
   });
 }
 

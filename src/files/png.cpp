@@ -101,6 +101,13 @@ std::string stretch_of(const Axis& x, const Axis& y) {
   return fmt::format(", {} stretched {:.3g} times", x_scale > y_scale ? "x" : "y", ratio);
 }
 
+std::int64_t cells_x(const Picture& picture) {
+  return picture.cells_x > 0 ? picture.cells_x : picture.width;
+}
+std::int64_t cells_y(const Picture& picture) {
+  return picture.cells_y > 0 ? picture.cells_y : picture.height;
+}
+
 /// Draws one picture: measures first, then paints.
 class Drawing {
  public:
@@ -112,7 +119,7 @@ class Drawing {
         labels_(tick_labels(range_)),
         title_(picture.title.substr(0, longest_title)),
         subtitle_(
-            fmt::format("{} x {} cells{}", picture.width, picture.height, stretch_of(x_, y_))),
+            fmt::format("{} x {} cells{}", cells_x(picture), cells_y(picture), stretch_of(x_, y_))),
         not_finite_(std::count_if(picture.values.begin(), picture.values.end(),
                                   [](double value) { return !std::isfinite(value); })) {
     place();
@@ -180,8 +187,8 @@ class Drawing {
   }
 
   void paint_axes(Canvas& canvas) const {
-    const std::string nx = fmt::format("{}", x_.cells);
-    const std::string ny = fmt::format("{}", y_.cells);
+    const std::string nx = fmt::format("{}", cells_x(picture_));
+    const std::string ny = fmt::format("{}", cells_y(picture_));
     const int below = plot_.bottom() + gap;
     canvas.write(plot_.left, below, "0", faint_ink);
     canvas.write(plot_.right() - text_width(nx), below, nx, faint_ink);

@@ -13,11 +13,13 @@
 namespace halocline {
 
 struct Picture {
-  std::int64_t width = 0;                ///< cells along x
-  std::int64_t height = 0;               ///< cells along y
+  std::int64_t width = 0;                ///< values along x
+  std::int64_t height = 0;               ///< values along y
   std::span<const double> values;        ///< width * height of them, x running fastest; not owned
   std::string title;                     ///< ASCII; cut if very long
   std::optional<ValueRange> range = {};  ///< of the colours; by default that of the finite values
+  std::int64_t cells_x = 0;              ///< that the values stand for; 0: one each
+  std::int64_t cells_y = 0;
 };
 
 /// Draws the values with y upwards (the first row is the lowest), extents along both axes and a

@@ -598,7 +598,7 @@ class Pictures : public Files {
   }
 
   struct Plane {
-    std::int64_t width, height, step = 1, z = 0;
+    std::int64_t width, height, cells_x = 0, cells_y = 0, step = 1, z = 0;
     std::string title;
   };
   template <class Real>
@@ -608,8 +608,12 @@ class Pictures : public Files {
       for (std::int64_t x = 0; x < plane.width; ++x)
         values.push_back(value<Real>(
             {x * plane.step + plane.step / 2, y * plane.step + plane.step / 2, plane.z}));
-    const std::vector<std::byte> bytes = encode_png(
-        {.width = plane.width, .height = plane.height, .values = values, .title = plane.title});
+    const std::vector<std::byte> bytes = encode_png({.width = plane.width,
+                                                     .height = plane.height,
+                                                     .values = values,
+                                                     .title = plane.title,
+                                                     .cells_x = plane.cells_x,
+                                                     .cells_y = plane.cells_y});
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 };
@@ -623,10 +627,14 @@ TEST_F(Pictures, AreTheSameForAnyProcessGrid) {
 
 TEST_F(Pictures, ShowSomeOfVeryManyCells) {
   const std::string title = "wave, one cell in 3 x 3";
-  expect_picture<float>({3000, 9},
-                        drawn<float>({.width = 1000, .height = 3, .step = 3, .title = title}));
-  expect_picture<double>({8, 2100},
-                         drawn<double>({.width = 3, .height = 700, .step = 3, .title = title}));
+  expect_picture<float>(
+      {3000, 9},
+      drawn<float>(
+          {.width = 1000, .height = 3, .cells_x = 3000, .cells_y = 9, .step = 3, .title = title}));
+  expect_picture<double>(
+      {8, 2100},
+      drawn<double>(
+          {.width = 3, .height = 700, .cells_x = 8, .cells_y = 2100, .step = 3, .title = title}));
 }
 
 TEST_F(Pictures, OfPathsThatCannotBeWrittenAreErrors) {
