@@ -453,9 +453,9 @@ TEST(ExchangeErrors, NameHowPlansDiffer) {
   expect(caught_if_last_rank_has(same, {.halo = 2}, {}), "x 1/1, y 1/1", "x 2/2, y 2/2");
   expect(caught_if_last_rank_has(same, {.halo = 2}, {.widths = HaloWidths{{1, 1, 0}, {1, 0, 0}}}),
          "x 1/1, y 1/1", "x 1/1, y 1/0");
-  expect(caught_if_last_rank_has(same, {}, {}, 2), "1 field(s)", "2 field(s)");
+  expect(caught_if_last_rank_has(same, {}, {}, 2), "1 field»", "2 fields»");
   expect(caught_if_last_rank_has(same, {.element = Element::f32}, {}), "of 8 bytes", "of 4 bytes");
-  expect(caught_if_last_rank_has(same, {.components = 2}, {}), "1 component(s)", "2 component(s)");
+  expect(caught_if_last_rank_has(same, {.components = 2}, {}), "1 component of", "2 components of");
   expect(caught_if_last_rank_has(same, {.order_in_users_memory = "yxzc"}, {}), "order xy",
          "order yx");
   expect(caught_if_last_rank_has(not_periodic, {}, {}), "x periodic", "x not periodic");
