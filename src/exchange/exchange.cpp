@@ -288,12 +288,15 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   channels_.clear();
   std::vector<pack::Bundle> packing, unpacking;
   for (const Carried& carried : sort_by_transport(messages, choice)) {
-    if (carried.transport->capabilities().needs_proof) try_out(carried);
+    const transport::Capabilities can = carried.transport->capabilities();
+    // What is sent in place is the caller's: it is tried with other memory.
+    const bool shown_apart = can.needs_proof || (can.prove_in_job && can.in_place);
+    if (shown_apart) try_out(carried);
     std::unique_ptr<Channel> channel;
     comm::together(communicator_, [&] {
       channel = carried.transport->open(communicator_, carried.messages, memory_);
     });
-    if (carried.transport->capabilities().prove_in_job) show_to_work(*channel, carried.messages);
+    if (can.prove_in_job && !shown_apart) show_to_work(*channel, carried.messages);
     add_bundles(*channel, carried, packing, unpacking);
     channels_.push_back(std::move(channel));
   }
@@ -311,13 +314,15 @@ void Exchange::Plan::show_to_work(Channel& channel, const std::vector<Message>& 
   });
 }
 
-/// Tries a transport that may crash, with messages as large as the plan's but in memory of their
-/// own. It is here because it was proved, or because the user wants it.
+/// Tries a transport with messages as large as the plan's but in memory of their own. One that may
+/// crash is here because it was proved, or because the user wants it.
 void Exchange::Plan::try_out(const Carried& carried) const {
-  const proof::CrashWords words(fmt::format(
-      "halocline: rank {} crashes as MPI gets {} memory for the first time (transport {}): this "
-      "MPI does not take it; use transport staged, or auto\n",
-      communicator_.rank(), name_of(memory_), carried.transport->name()));
+  std::optional<proof::CrashWords> words;
+  if (carried.transport->capabilities().needs_proof)
+    words.emplace(fmt::format(
+        "halocline: rank {} crashes as MPI gets {} memory for the first time (transport {}): this "
+        "MPI does not take it; use transport staged, or auto\n",
+        communicator_.rank(), name_of(memory_), carried.transport->name()));
   const std::vector<Message> messages = transport::not_in_place(carried.messages);
   std::unique_ptr<Channel> channel;
   comm::together(communicator_,

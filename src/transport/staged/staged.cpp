@@ -17,7 +17,8 @@ namespace halocline::transport {
 namespace {
 
 // Up to here slots are pinned memory, which the packing kernel writes across the bus itself: one
-// launch, and no copy. Above, copy engines move pieces while MPI moves others.
+// launch, and no copy. Above, and for what needs no packing, copy engines move pieces while MPI
+// moves others.
 constexpr std::int64_t most_bytes_direct = std::int64_t{256} << 10;
 // Of a pipeline: MPI needs some 100 KiB to reach its bandwidth, and the first and the last piece
 // are not overlapped.
@@ -40,10 +41,10 @@ class StagedChannel final : public Channel, private comm::InFlight {
     const int tag = state().next_tag();
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       const int peer = messages_[m].peer;
-      receive_slots_.push_back(add_pieces(receives_, m, bytes_of(messages_[m].receive)));
+      receive_slots_.push_back(add_pieces(receives_, m, messages_[m].receive));
       for (std::size_t p = receive_requests_.size(); p < receives_.size(); ++p)
         create(receive_requests_, receives_[p], peer, tag, MPI_Recv_init);
-      send_slots_.push_back(add_pieces(sends_, m, bytes_of(messages_[m].send)));
+      send_slots_.push_back(add_pieces(sends_, m, messages_[m].send));
       for (std::size_t p = send_requests_.size(); p < sends_.size(); ++p)
         create(send_requests_, sends_[p], peer, tag, MPI_Send_init);
     }
@@ -110,11 +111,15 @@ class StagedChannel final : public Channel, private comm::InFlight {
   }
 
   /// Makes the memory of a message and cuts it into pieces; returns its slot.
-  std::byte* add_pieces(std::vector<Piece>& pieces, std::size_t message, std::int64_t bytes) {
+  std::byte* add_pieces(std::vector<Piece>& pieces, std::size_t message,
+                        const std::vector<Part>& parts) {
+    const std::int64_t bytes = bytes_of(parts);
     std::byte* const host = allocate(Memory::pinned, bytes);
-    const bool direct = bytes <= most_bytes_direct;
+    // A piece of a field that needs no packing is copied from where it is.
+    auto* gpu = static_cast<std::byte*>(in_place(parts));
+    const bool direct = gpu == nullptr && bytes <= most_bytes_direct;
     // Of the fields' kind, so that whoever reaches the fields packs.
-    std::byte* const gpu = direct ? nullptr : allocate(fields_, bytes);
+    if (gpu == nullptr && !direct) gpu = allocate(fields_, bytes);
     if (!direct && to_host_ == nullptr) {
       to_host_ = std::make_unique<device::OwnedStream>(device::Priority::high);
       to_gpu_ = std::make_unique<device::OwnedStream>(device::Priority::high);
@@ -221,7 +226,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
   std::vector<std::byte*> send_slots_, receive_slots_;
   std::vector<Piece> sends_, receives_;
   std::vector<MPI_Request> send_requests_, receive_requests_;
-  // For large messages only: copies in both directions go at once, beside the sweeps.
+  // Where there are copies: both directions go at once, beside the sweeps.
   std::unique_ptr<device::OwnedStream> to_host_, to_gpu_;
   device::Event packed_;
   bool in_flight_ = false, receives_posted_ = false;
