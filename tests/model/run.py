@@ -131,9 +131,11 @@ def main():
     if sys.argv[1:] and (len(sys.argv) != 3 or sys.argv[1] != "--keep"):
         sys.exit(__doc__)
     if not is_spin_here():
-        print("skipped: Spin, the model checker, is not installed (scripts/setup)")
-        required = os.environ.get("HALOCLINE_REQUIRE", "").split(",")
-        return 1 if "spin" in required else 0
+        missing = "Spin, the model checker, is not installed (scripts/setup)"
+        if "spin" in os.environ.get("HALOCLINE_REQUIRE", "").split(","):
+            sys.exit(f"HALOCLINE_REQUIRE has spin, but {missing}")
+        print(f"skipped: {missing}")
+        return 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(sys.argv[2] if sys.argv[1:] else temporary)
         folder.mkdir(parents=True, exist_ok=True)
