@@ -2,6 +2,8 @@
 // reach: as kernels use them, and through start and finish.
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>

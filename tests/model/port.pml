@@ -4,6 +4,10 @@
  * some time after it was made, and stores land in any order, except where release and acquire say
  * otherwise. All runs end: whatever would wait for ever is a deadlock.
  *
+ * A run takes up to SWEEPS sweeps, each of them one epoch, on RANKS (2 or 3) ranks in a line or a
+ * ring, with data both ways or one way only. Memory is that of many cores with weak order, but all
+ * see a store that has landed at the same time; the data of a slot lands at once.
+ *
  * What run.py sets:
  *   RANKS, SWEEPS          size
  * and, one at a time, what must be found wrong:
