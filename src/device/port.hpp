@@ -7,6 +7,7 @@
 // is raised to e. Whoever has seen a flag of e may read window[e % 2] until it raises its own
 // flag for e + 1, because the other side writes that window again only after seeing that. So two
 // windows need no acknowledgement, provided that every pair signals both ways in every epoch.
+// Spin goes through the protocol in every order: tests/model.
 
 #include <atomic>
 #include <cstddef>

@@ -13,6 +13,7 @@
 #include "device/port.hpp"
 #include "support/communicators.hpp"
 #include "support/payload.hpp"
+#include "support/port_kernel.hpp"
 #include "support/ranks.hpp"
 #include "transport/transport.hpp"
 
@@ -35,54 +36,6 @@ std::vector<Message> all_to_all(int me, int ranks) {
   return messages;
 }
 
-/// Ranks may outnumber cores, and a yield alone does not always serve other processes.
-void give_way(int turn) {
-  if (turn % 100 == 0)
-    std::this_thread::sleep_for(std::chrono::microseconds(1));
-  else
-    std::this_thread::yield();
-}
-
-/// Runs epochs with nothing but the port's plain data and this rank's receive slots.
-class Kernel {
- public:
-  Kernel(int rank, Channel& channel, std::vector<Message> messages)
-      : rank_(rank), channel_(channel), port_(*channel.port()), messages_(std::move(messages)) {}
-
-  /// Stores into every neighbour's window and tells it.
-  void push() {
-    const std::uint64_t epoch = ++*port_.epoch;
-    for (std::size_t m = 0; m < messages_.size(); ++m) {
-      const device::PortPeer& peer = port_.peers[m];
-      const auto bytes = static_cast<std::size_t>(transport::bytes_of(messages_[m].send));
-      write_payload({peer.window[epoch % 2], bytes}, {rank_, messages_[m].peer, 0, epoch});
-      device::raise(peer.raise, epoch);
-    }
-  }
-
-  /// Waits for every neighbour and looks at what it stored; false if that is wrong.
-  bool pull() const {
-    const std::uint64_t epoch = *port_.epoch;
-    bool right = true;
-    for (std::size_t m = 0; m < messages_.size(); ++m) {
-      for (int turn = 1; !device::reached(port_.peers[m].raised, epoch); ++turn) give_way(turn);
-      const transport::Slots slots = channel_.receive_slots(m);
-      const auto bytes = static_cast<std::size_t>(transport::bytes_of(messages_[m].receive));
-      const auto held = holds_payload({epoch % 2 == 0 ? slots.even : slots.odd, bytes},
-                                      {messages_[m].peer, rank_, 0, epoch});
-      EXPECT_TRUE(held);
-      right &= static_cast<bool>(held);
-    }
-    return right;
-  }
-
- private:
-  int rank_;
-  Channel& channel_;
-  const device::DevicePort& port_;
-  std::vector<Message> messages_;
-};
-
 class Port : public testing::Test {
  protected:
   Port()
@@ -93,7 +46,7 @@ class Port : public testing::Test {
   const Communicator& communicator_ = communicator_with();
   const std::vector<Message> messages_;
   const std::unique_ptr<Channel> channel_;
-  Kernel kernel_;
+  PortKernel kernel_;
 };
 
 TEST_F(Port, HasOnePeerPerMessage) {
@@ -111,15 +64,6 @@ TEST_F(Port, HasOnePeerPerMessage) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(port->peers[p].raise) % 8, 0u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(port->peers[p].raised) % 8, 0u);
     EXPECT_EQ(*port->peers[p].raised, 0u);
-  }
-}
-
-TEST_F(Port, CarriesTenThousandEpochs) {
-  bool right = true;
-  // A rank whose data is wrong goes on pushing, for the others' sake, and stops looking.
-  for (int epoch = 0; epoch < 10'000; ++epoch) {
-    kernel_.push();
-    if (right) right = kernel_.pull();
   }
 }
 

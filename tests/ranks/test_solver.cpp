@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,6 +89,43 @@ TEST(Solver, StopsInTheFirstSweepsToo) {
       plain.tolerance = 0;
       EXPECT_EQ(result.checksum, solve(world(), plain).checksum) << "the field of that sweep";
     }
+}
+
+/// The first sweep that has a norm and meets the tolerance, or the last one.
+std::int64_t last_sweep(const std::vector<std::pair<std::int64_t, double>>& history,
+                        std::int64_t norm_every, double tolerance) {
+  for (const auto& [sweep, norm] : history)
+    if (sweep % norm_every == 0 && norm <= tolerance) return sweep;
+  return history.back().first;
+}
+
+TEST(Solver, StopsAfterAnySweep) {
+  constexpr std::int64_t sweeps = 12;
+  SolveOptions options = small("laplace", {40, 33}, sweeps);
+  options.backend = "cpu";
+  options.tolerance = 0;
+  const auto history = solve(world(), options).norm_history;
+  ASSERT_EQ(history.size(), 12u);
+  std::uint64_t checksums = 0;
+  for (std::int64_t sweep = 0; sweep < sweeps; ++sweep)
+    for (const std::int64_t norm_every : {std::int64_t{1}, 2 + sweep % 2}) {
+      options.norm_every = norm_every;
+      options.schedule = (sweep + norm_every) % 2 == 0 ? "overlap" : "sequential";
+      options.transport = sweep % 4 < 2 && ranks() > 1 ? "shared" : "mpi";
+      options.halo_depth = 1 + sweep % 5 / 2;
+      options.tolerance = history[static_cast<std::size_t>(sweep)].second;
+      options.verify = SolveOptions::Extra::yes;
+      const SolveResult result = solve(world(), options);
+      if (norm_every == 1) {
+        EXPECT_EQ(result.sweeps, sweep + 1);
+      }
+      EXPECT_EQ(result.sweeps, 1 + last_sweep(history, norm_every, *options.tolerance));
+      EXPECT_TRUE(result.converged);
+      EXPECT_TRUE(result.verification->passed) << result.verification->text;
+      checksums = checksums * 31 + result.checksum;
+    }
+  // What one rank has; as on every other number of ranks.
+  EXPECT_EQ(checksums, 0x709cf96f6e688583u);
 }
 
 TEST(Solver, DoesNothingInNoSweeps) {

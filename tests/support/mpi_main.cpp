@@ -32,10 +32,11 @@ char alarm_text[256];
 std::string running_test = "the end of all tests";
 
 /// Ends this process, and so the job, if `what` takes longer than any test should.
-void set_alarm(const std::string& what) {
+void set_alarm(const std::string& what, unsigned seconds = alarm_seconds) {
+  alarm(0);
   std::snprintf(alarm_text, sizeof alarm_text, "[rank %d] %s has not ended within %u s\n", rank(),
-                what.c_str(), alarm_seconds);
-  alarm(alarm_seconds);
+                what.c_str(), seconds);
+  alarm(seconds);
 }
 
 extern "C" void on_alarm(int) {
@@ -107,6 +108,10 @@ int ranks() {
 }
 
 bool agree(bool ok) { return lowest_of(ok ? ranks() : rank()) == ranks(); }
+
+void allow(std::chrono::seconds time) {
+  set_alarm(running_test, static_cast<unsigned>(time.count()));
+}
 
 bool all_well() { return agree(!testing::Test::HasFailure()); }
 

@@ -2,6 +2,8 @@
 // What tests on several ranks share. These go to MPI directly: they shall hold when what is
 // tested does not.
 
+#include <chrono>
+
 namespace halocline::test {
 
 /// This rank, and how many there are, of all that were started.
@@ -15,5 +17,9 @@ bool agree(bool ok);
 
 /// agree() that nothing has failed so far in the running test.
 bool all_well();
+
+/// Gives the running test that much time from now on, instead of the minute that every test has.
+/// For runs that somebody made long.
+void allow(std::chrono::seconds time);
 
 }  // namespace halocline::test
