@@ -1,6 +1,6 @@
 // Measures the march kernel in other shapes than the one that sweeps use, to choose that one by.
 //
-//   bench_gpu_shapes [repetitions] [layers]      layers that a warp walks; 0: 8, 16, 32 and 64
+//   bench_gpu_shapes [repetitions] [layers]      layers that a warp walks; 0: 8 to 64
 //
 // Microseconds per sweep over device memory, best of the repetitions, next to a copy of as many
 // bytes.
@@ -128,7 +128,9 @@ void measure_2d(const char* what, Index n, const Run& run, cudaStream_t stream) 
   measure<Shape<4, 1, 3>, Norm::max>(what, arena, laplace, run, stream);
   measure<Shape<8, 1, 1>, Norm::max>(what, arena, laplace, run, stream);
   measure<Shape<16, 1, 1>, Norm::max>(what, arena, laplace, run, stream);
-  measure<Shape<8, 1, 1>, Norm::none>(what, arena, laplace, run, stream);
+  measure<Shape<10, 1, 1>, Norm::max>(what, arena, laplace, run, stream);
+  measure<Shape<12, 1, 1>, Norm::max>(what, arena, laplace, run, stream);
+  measure<Shape<12, 1, 1>, Norm::none>(what, arena, laplace, run, stream);
 }
 
 template <class Real>
@@ -139,6 +141,7 @@ void measure_3d(const char* what, Index n, const Run& run, cudaStream_t stream) 
   measure<Shape<1, 1, 1>, Norm::none>(what, arena, laplace, run, stream);
   measure<Shape<1, 2, 1>, Norm::none>(what, arena, laplace, run, stream);
   measure<Shape<2, 2, 1>, Norm::none>(what, arena, laplace, run, stream);
+  measure<Shape<2, 2, 2>, Norm::none>(what, arena, laplace, run, stream);
   measure<Shape<4, 2, 1>, Norm::none>(what, arena, laplace, run, stream);
   measure<Shape<1, 4, 2>, Norm::none>(what, arena, laplace, run, stream);
 }
@@ -146,7 +149,7 @@ void measure_3d(const char* what, Index n, const Run& run, cudaStream_t stream) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Run run{argc > 1 ? std::max(1, std::atoi(argv[1])) : 5, {8, 16, 32, 64}};
+  Run run{argc > 1 ? std::max(1, std::atoi(argv[1])) : 5, {8, 12, 16, 20, 24, 30, 64}};
   if (argc > 2 && std::atoi(argv[2]) > 0) run.layers = {std::atoi(argv[2])};
   if (device::gpus().list.empty()) {
     std::fprintf(stderr, "bench_gpu_shapes: %s\n", device::gpus().none_because.c_str());

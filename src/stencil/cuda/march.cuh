@@ -80,21 +80,25 @@ struct Lane {
 };
 
 /// How a walk is done. `ahead`: layers loaded before the first is used; `rows`: that a lane walks
-/// with in 3-D; `blocks`: that a multiprocessor must have room for, which limits the registers.
-template <int ahead_, int rows_, int blocks_>
+/// with in 3-D; `blocks`: that a multiprocessor must have room for, which limits the registers;
+/// `layers`: the length of a walk, unless the region is small.
+template <int ahead_, int rows_, int blocks_, int layers_ = 2 * ahead_>
 struct Shape {
-  static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_;
+  static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_, layers = layers_;
 };
 
-// The fastest of those that bench_gpu_shapes tries, on an H200 (bench/results/h200): 92 % of a copy
-// for 16384^2 and 86 % for 512^3. Loading the next group before the last one is used was slower
-// than either (116 to 160 % of the time): it takes the registers of the warps that hide the loads.
-template <int axes>
+// The fastest of those that bench_gpu_shapes tries, on an H200 (bench/results/h200). Longer walks
+// load fewer layers twice, yet were slower: what neighbours load has left the cache by then.
+// Loading the next group before the last one was used took 116 to 160 % of the time: it takes the
+// registers of the warps that hide the loads.
+template <int axes, class Real>
 struct ShapeFor;
 template <>
-struct ShapeFor<2> : Shape<8, 1, 1> {};
+struct ShapeFor<2, float> : Shape<12, 1, 1, 24> {};
 template <>
-struct ShapeFor<3> : Shape<2, 2, 1> {};
+struct ShapeFor<2, double> : Shape<10, 1, 1, 30> {};
+template <class Real>
+struct ShapeFor<3, Real> : Shape<2, 2, 2, 12> {};
 
 /// One warp's walk: a strip of `rows` rows over some layers. `whole`: all cells of the strip, and
 /// all rows, are in the region.
@@ -231,8 +235,8 @@ class Walk {
   __device__ void store(Real* out, const Real* values) const {
     using Vector = typename VectorOf<Real>::Type;
     if (whole || lane_.inside == Lane<Real>::all) {
-      // What is written is not read before the whole field is: let it leave the caches first.
-      __stcs(reinterpret_cast<Vector*>(out), VectorOf<Real>::make(values));
+      // Not a streaming store, though nothing of it is read soon: that was 1 % slower.
+      *reinterpret_cast<Vector*>(out) = VectorOf<Real>::make(values);
     } else {
       for (int i = 0; i < width; ++i)
         if ((lane_.inside >> i & 1) != 0) out[i] = values[i];
@@ -268,7 +272,7 @@ class Tiles {
   __host__ __device__ static Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 };
 
-template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<axes>>
+template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<axes, Real>>
 __global__ void __launch_bounds__(block_threads, Shape::blocks)
     march(Work<Real> work, Formula formula) {
   if (work.stop != nullptr && *work.stop != 0) return;

@@ -18,8 +18,8 @@ namespace {
 constexpr std::int64_t vector_bytes = 16;
 // Beyond this, warps take several tiles in turn, so that the list of partial sums has an end.
 constexpr std::int64_t most_blocks = 65536;
-// Layers that a warp walks: each walk loads two layers more than it updates.
-constexpr std::int64_t most_layers = 32, fewest_layers = 4;
+// Layers that a warp walks at the least: each walk loads two layers more than it updates.
+constexpr std::int64_t fewest_layers = 4;
 
 int multiprocessors() {
   int gpu = 0, count = 0;
@@ -89,7 +89,7 @@ class CudaSweep final : public stencil::Sweep {
           lead_of<Real>(address_of(arguments.in, arguments.region.lower)) ==
               lead_of<Real>(address_of(arguments.out, arguments.region.lower))) {
         begin_at_boundary(work);
-        const std::int64_t tiles = Tiles<ShapeFor<axes>, Real, axes>::of(work).count();
+        const std::int64_t tiles = Tiles<ShapeFor<axes, Real>, Real, axes>::of(work).count();
         device::cuda::launch(march<kind, axes, Real, Formula>,
                              device::cuda::blocks_for(tiles, block_warps, most_blocks),
                              block_threads, stream, work, formula_);
@@ -128,13 +128,17 @@ class CudaSweep final : public stencil::Sweep {
     work.lead = lead_of<Real>(reinterpret_cast<const std::byte*>(work.in));
     work.in -= work.lead;
     work.out -= work.lead;
-    work.layers = most_layers;
-    // Small regions: shorter walks, until there are 12 warps for each multiprocessor. For 2048^2 in
-    // fp32 on an H200 that is 16 layers (7.7 us; 8 layers took 8.7, 32 8.0).
+    using Chosen = ShapeFor<axes, Real>;
+    work.layers = Chosen::layers;
+    // Small regions: shorter walks, of whole groups as long as they can be, until there are 12
+    // warps for each multiprocessor.
     const std::int64_t wanted = std::int64_t{12} * multiprocessors_;
-    while (work.layers > fewest_layers &&
-           Tiles<ShapeFor<axes>, Real, axes>::of(work).count() < wanted)
-      work.layers /= 2;
+    while (work.layers > fewest_layers && Tiles<Chosen, Real, axes>::of(work).count() < wanted) {
+      const std::int64_t half = work.layers / 2;
+      work.layers = half > Chosen::ahead          ? half / Chosen::ahead * Chosen::ahead
+                    : work.layers > Chosen::ahead ? Chosen::ahead
+                                                  : half;
+    }
   }
 
   Formula formula_;
