@@ -6,6 +6,7 @@
 #include <halocline/error.hpp>
 
 #include "cli/parse.hpp"
+#include "cli/ranks.hpp"
 #include "cli/version.hpp"
 #include "files/npy.hpp"
 #include "grid/text.hpp"
@@ -197,14 +198,7 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   command.profile = words.profile ? Flag::yes : Flag::no;
   command.quiet = words.quiet ? Flag::yes : Flag::no;
   command.ranks = words.ranks;
-  if (command.ranks && *command.ranks < 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} ranks cannot be started; use at least 1", *command.ranks));
-  if (!(command.wait_limit_seconds >= 0))
-    throw Error(ErrorKind::usage, fmt::format("the wait limit {} is not a number from 0 up",
-                                              command.wait_limit_seconds));
-  // Longer than any run, and than a clock counts.
-  if (command.wait_limit_seconds > 1e9) command.wait_limit_seconds = 0;
+  check_rank_options(command.ranks, command.wait_limit_seconds);
   return command;
 }
 
