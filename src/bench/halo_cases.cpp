@@ -54,6 +54,20 @@ HaloCase make_case(const HaloBenchOptions& options, const Extents& each, int ran
   return result;
 }
 
+/// Throws usage for a halo wider than the cells it is filled from.
+void check_width(const HaloCase& the_case, std::int64_t width) {
+  const Extents& each = the_case.cells_per_rank;
+  for (int axis = 0; axis < each.axes(); ++axis) {
+    const auto index = static_cast<std::size_t>(axis);
+    const bool is_filled = the_case.grid.process_grid[axis] > 1 || the_case.grid.periodic[index];
+    if (is_filled && width > each[axis])
+      refuse(
+          fmt::format("a halo of width {} is wider than a rank's {} cells along {}; use at most "
+                      "--width {}, or more cells per rank",
+                      width, each[axis], "xyz"[axis], each[axis]));
+  }
+}
+
 /// True if some rank has a neighbour, or is its own.
 bool something_moves(const Grid& grid) {
   for (int axis = 0; axis < grid.axes(); ++axis)
@@ -98,6 +112,7 @@ std::vector<HaloCase> halo_cases(const HaloBenchOptions& options, int ranks) {
           "one rank has no neighbour to exchange with; start more (--ranks 2), or wrap an axis "
           "around (--periodic x)");
     for (const std::int64_t width : options.widths) {
+      check_width(one, width);
       grid::check_widths(grid, HaloWidths(width));
       for (const std::int64_t fields : options.fields) {
         one.width = width;

@@ -40,8 +40,6 @@ std::vector<Trait> traits() {
   return {
       {"cells_per_rank", "cells/rank",
        [](const HaloTiming& timing) { return grid::text_of(timing.cells_per_rank); }},
-      {"process_grid", "process grid",
-       [](const HaloTiming& timing) { return grid::text_of(timing.process_grid); }},
       {"width", "width", [](const HaloTiming& timing) { return fmt::to_string(timing.width); }},
       {"fields", "fields", [](const HaloTiming& timing) { return fmt::to_string(timing.fields); }},
       {"memory", "memory", [](const HaloTiming& timing) { return timing.memory; }},
@@ -54,12 +52,10 @@ bool differs(const HaloBenchResult& result, const Trait& trait) {
   });
 }
 
-/// The process grid follows from the cells' axes, so it is never a column by its own.
 std::vector<Trait> columns_of(const HaloBenchResult& result) {
   std::vector<Trait> columns;
   for (const Trait& trait : traits())
-    if (trait.key == "cells_per_rank" || trait.key == "transport" ||
-        (trait.key != "process_grid" && differs(result, trait)))
+    if (trait.key == "cells_per_rank" || trait.key == "transport" || differs(result, trait))
       columns.push_back(trait);
   return columns;
 }
@@ -112,9 +108,9 @@ void add_where(Report& report, const HaloBenchResult& result) {
     if (names.find(device.name) == std::string::npos)
       names += (names.empty() ? "" : " and ") + device.name;
   }
-  report.add_text("on", result.devices.size() > 1
-                            ? fmt::format("{} x {}", result.devices.size(), names)
-                            : names);
+  report.add_text("runs on", result.devices.size() > 1
+                                 ? fmt::format("{} x {}", result.devices.size(), names)
+                                 : names);
   report.add_table(std::move(devices));
   report.add("mpi", "MPI", result.mpi);
 }
@@ -192,10 +188,12 @@ void add_times(Report& report, const HaloBenchResult& result) {
 }
 
 void add_phases(Report& report, const HaloBenchResult& result) {
-  Table table{.key = "phases",
-              .title = "where it goes: us per exchange, mean over ranks",
-              .columns = {},
-              .audience = Audience::text};
+  Table table{
+      .key = "phases",
+      .title =
+          "where it goes: us per exchange, mean over ranks and repetitions, stragglers included",
+      .columns = {},
+      .audience = Audience::text};
   const std::vector<Trait> columns = columns_of(result);
   for (const Trait& trait : columns) table.columns.push_back({trait.key, trait.label});
   std::vector<std::size_t> shown;

@@ -27,8 +27,9 @@ const char* footer =
 struct BenchLine::Words {
   CLI::App *bench = nullptr, *halo = nullptr;
   std::optional<std::string> cells_per_rank, process_grid, periodic, transport, memory, width,
-      fields, repetitions;
-  CLI::Option* seconds = nullptr;
+      fields;
+  std::optional<std::int64_t> repetitions;
+  std::optional<double> seconds;
   bool corners = false, quiet = false;
   BenchCommand command;
 };
@@ -37,7 +38,7 @@ BenchLine::BenchLine(CLI::App& app) : words_(std::make_unique<Words>()) {
   Words& words = *words_;
   BenchCommand& command = words.command;
   words.bench = app.add_subcommand("bench", "time what Halocline does, and check it");
-  words.bench->require_subcommand(1);
+  words.bench->require_subcommand(0, 1);
   words.halo = words.bench->add_subcommand("halo", "time the exchange of halos");
   CLI::App& halo = *words.halo;
   halo.footer(footer);
@@ -62,8 +63,8 @@ BenchLine::BenchLine(CLI::App& app) : words_(std::make_unique<Words>()) {
 
   const auto* how = "How";
   halo.add_option("--transport", words.transport,
-                  "transports (all that can be used here and are proved), or one choice by\n"
-                  "kind of pair: same-node=shared,other-node=mpi")
+                  "transports (all that can be used here and are proved), or one\n"
+                  "choice by kind of pair: same-node=shared,other-node=mpi")
       ->type_name("LIST")
       ->group(how);
   halo.add_option("--memory", words.memory,
@@ -78,15 +79,12 @@ BenchLine::BenchLine(CLI::App& app) : words_(std::make_unique<Words>()) {
                   "ranks along each axis (all along the last)")
       ->type_name("PXxPY[xPZ]")
       ->group(how);
-  CLI::Option* repetitions =
-      halo.add_option("--repetitions", words.repetitions, "time N exchanges of each case")
-          ->type_name("N")
-          ->group(how);
-  words.seconds = halo.add_option("--seconds", command.options.loop.seconds,
-                                  "or as many as fit into S seconds (0.2)")
-                      ->type_name("S")
-                      ->group(how)
-                      ->excludes(repetitions);
+  halo.add_option("--repetitions", words.repetitions, "time N exchanges of each case")
+      ->type_name("N")
+      ->group(how);
+  halo.add_option("--seconds", words.seconds, "or as many as fit into S seconds (0.2)")
+      ->type_name("S")
+      ->group(how);
   halo.add_option("--proofs", command.options.proofs,
                   "remember here whether MPI takes a GPU's memory (user's cache)")
       ->type_name("FILE")
@@ -111,6 +109,9 @@ std::string BenchLine::name() const { return words_->halo->parsed() ? "bench hal
 
 BenchCommand BenchLine::finish() const {
   const Words& words = *words_;
+  if (!words.halo->parsed())
+    throw Error(ErrorKind::usage,
+                "bench was not told what to time; there is: halo (halocline bench halo)");
   BenchCommand command = words.command;
   bench::HaloBenchOptions& options = command.options;
   if (words.cells_per_rank)
@@ -127,13 +128,16 @@ BenchCommand BenchLine::finish() const {
   if (words.memory) options.memories = parse_list(*words.memory, "--memory");
   if (words.process_grid)
     options.process_grid = parse_extents(*words.process_grid, "--process-grid");
-  if (words.repetitions) {
-    const std::vector<std::int64_t> numbers = parse_numbers(*words.repetitions, "--repetitions");
-    options.loop.repetitions = numbers[0];
-    if (numbers.size() > 1 || numbers[0] < 1)
-      throw Error(ErrorKind::usage, fmt::format("--repetitions '{}' is not one number from 1 up",
-                                                *words.repetitions));
-  }
+  if (words.repetitions && words.seconds)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} repetitions and {} seconds of each case are two wishes; give "
+                            "--repetitions or --seconds",
+                            *words.repetitions, *words.seconds));
+  if (words.repetitions && *words.repetitions < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} repetitions cannot be timed; use 1 or more", *words.repetitions));
+  options.loop.repetitions = words.repetitions.value_or(options.loop.repetitions);
+  options.loop.seconds = words.seconds.value_or(options.loop.seconds);
   command.quiet = words.quiet ? BenchCommand::Flag::yes : BenchCommand::Flag::no;
   check_rank_options(command.ranks, command.wait_limit_seconds);
   return command;

@@ -103,7 +103,8 @@ TEST(BenchCases, RefuseWhatMakesNoSense) {
     return refusal(changed, 2);
   };
   EXPECT_THAT(with([](auto& o) { o.widths = {1, 0}; }), HasSubstr("width 0"));
-  EXPECT_THAT(with([](auto& o) { o.widths = {9}; }), HasSubstr("9"));
+  EXPECT_THAT(with([](auto& o) { o.widths = {9}; }),
+              HasSubstr("wider than a rank's 8 cells along y"));
   EXPECT_THAT(with([](auto& o) { o.fields = {0}; }), HasSubstr("0 fields"));
   EXPECT_THAT(with([](auto& o) { o.precision = "f16"; }), HasSubstr("f32, f64"));
   EXPECT_THAT(with([](auto& o) { o.process_grid = {3, 1}; }), HasSubstr("3x1"));
