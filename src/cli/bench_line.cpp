@@ -18,7 +18,7 @@ const char* footer =
     "  halocline bench halo --ranks 2\n"
     "  halocline bench halo --ranks 4 --cells-per-rank 64x64x64 --process-grid 1x2x2 --corners\n"
     "  halocline bench halo --ranks 2 --cells-per-rank 512x512 --width 1,2 --fields 1,3\n"
-    "  mpirun -n 2 halocline bench halo --transport shared,mpi --json halo.json\n\n"
+    "  mpirun -n 2 halocline bench halo --memory host --transport shared,mpi --json halo.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
 }  // namespace
