@@ -32,31 +32,32 @@ std::optional<double> share_of_memcpy(const HaloTiming& timing) {
 
 /// What tells cases apart: a column of the tables, or a line above them if all have the same.
 struct Trait {
-  std::string key, label;
+  std::string label, name;  // of the column, of the line
   std::function<std::string(const HaloTiming&)> text;
 };
 
 std::vector<Trait> traits() {
   return {
-      {"cells_per_rank", "cells/rank",
+      {"cells/rank", "",
        [](const HaloTiming& timing) { return grid::text_of(timing.cells_per_rank); }},
-      {"width", "width", [](const HaloTiming& timing) { return fmt::to_string(timing.width); }},
+      {"width", "halo width",
+       [](const HaloTiming& timing) { return fmt::to_string(timing.width); }},
       {"fields", "fields", [](const HaloTiming& timing) { return fmt::to_string(timing.fields); }},
       {"memory", "memory", [](const HaloTiming& timing) { return timing.memory; }},
-      {"transport", "transport", transport_text}};
+      {"transport", "", transport_text}};
 }
 
-bool differs(const HaloBenchResult& result, const Trait& trait) {
-  return std::any_of(result.timings.begin(), result.timings.end(), [&](const HaloTiming& timing) {
+bool is_column(const HaloBenchResult& result, const Trait& trait) {
+  const auto differs = [&](const HaloTiming& timing) {
     return trait.text(timing) != trait.text(result.timings[0]);
-  });
+  };
+  return trait.name.empty() || std::any_of(result.timings.begin(), result.timings.end(), differs);
 }
 
 std::vector<Trait> columns_of(const HaloBenchResult& result) {
   std::vector<Trait> columns;
   for (const Trait& trait : traits())
-    if (trait.key == "cells_per_rank" || trait.key == "transport" || differs(result, trait))
-      columns.push_back(trait);
+    if (is_column(result, trait)) columns.push_back(trait);
   return columns;
 }
 
@@ -77,21 +78,7 @@ std::string periodic_text(const HaloBenchResult& result) {
   return axes;
 }
 
-void add_where(Report& report, const HaloBenchResult& result) {
-  const std::string periodic = periodic_text(result);
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}, process grid {}{}", result.ranks, plural(result.nodes, "node"),
-                         process_grids_text(result),
-                         periodic.empty() ? "" : fmt::format(", periodic along {}", periodic)));
-  report.add_json("nodes", result.nodes);
-  report.add_json("periodic", std::vector<bool>(result.periodic.begin(), result.periodic.end()));
-  for (const Trait& trait : traits()) {
-    const bool above = trait.key == "width" || trait.key == "fields" || trait.key == "memory";
-    if (!above || result.timings.empty() || differs(result, trait)) continue;
-    const std::string text = trait.text(result.timings[0]);
-    report.add_text(trait.key == "width" ? "halo width" : trait.label,
-                    trait.key == "width" ? plural(result.timings[0].width, "cell") : text);
-  }
+void add_devices(Report& report, const HaloBenchResult& result) {
   Table devices{.key = "devices",
                 .title = "",
                 .columns = {{"kind", "kind"},
@@ -112,6 +99,20 @@ void add_where(Report& report, const HaloBenchResult& result) {
                                  ? fmt::format("{} x {}", result.devices.size(), names)
                                  : names);
   report.add_table(std::move(devices));
+}
+
+void add_where(Report& report, const HaloBenchResult& result) {
+  const std::string periodic = periodic_text(result);
+  report.add("ranks", "ranks", result.ranks,
+             fmt::format("{} on {}, process grid {}{}", result.ranks, plural(result.nodes, "node"),
+                         process_grids_text(result),
+                         periodic.empty() ? "" : fmt::format(", periodic along {}", periodic)));
+  report.add_json("nodes", result.nodes);
+  report.add_json("periodic", std::vector<bool>(result.periodic.begin(), result.periodic.end()));
+  for (const Trait& trait : traits())
+    if (!result.timings.empty() && !is_column(result, trait))
+      report.add_text(trait.name, trait.text(result.timings[0]));
+  add_devices(report, result);
   report.add("mpi", "MPI", result.mpi);
 }
 
@@ -158,7 +159,7 @@ void add_times(Report& report, const HaloBenchResult& result) {
       .columns = {},
       .audience = Audience::text};
   const std::vector<Trait> columns = columns_of(result);
-  for (const Trait& trait : columns) table.columns.push_back({trait.key, trait.label});
+  for (const Trait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const bool with_memcpy =
       std::any_of(result.timings.begin(), result.timings.end(),
                   [](const HaloTiming& timing) { return share_of_memcpy(timing).has_value(); });
@@ -195,7 +196,7 @@ void add_phases(Report& report, const HaloBenchResult& result) {
       .columns = {},
       .audience = Audience::text};
   const std::vector<Trait> columns = columns_of(result);
-  for (const Trait& trait : columns) table.columns.push_back({trait.key, trait.label});
+  for (const Trait& trait : columns) table.columns.push_back({trait.label, trait.label});
   std::vector<std::size_t> shown;
   for (std::size_t p = 0; p < 5; ++p)
     for (const HaloTiming& timing : result.timings)
