@@ -5,7 +5,9 @@
 
 #include <halocline/error.hpp>
 
+#include "cli/bench_line.hpp"
 #include "cli/parse.hpp"
+#include "cli/ranks.hpp"
 #include "cli/version.hpp"
 #include "files/npy.hpp"
 #include "grid/text.hpp"
@@ -59,6 +61,9 @@ const char* examples =
     "  halocline solve heat --cells 200x100x50 --set dt=2e-4 --sweeps 1000 --verify\n"
     "  mpirun -n 4 halocline solve star7 --cells 256x256x256 --output star7.npy\n"
     "  halocline solve laplace --initial u.npy --output u.png\n";
+
+const char* other_examples =
+    "  halocline bench halo --ranks 2                          # how long an exchange takes\n";
 
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
@@ -197,14 +202,7 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   command.profile = words.profile ? Flag::yes : Flag::no;
   command.quiet = words.quiet ? Flag::yes : Flag::no;
   command.ranks = words.ranks;
-  if (command.ranks && *command.ranks < 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} ranks cannot be started; use at least 1", *command.ranks));
-  if (!(command.wait_limit_seconds >= 0))
-    throw Error(ErrorKind::usage, fmt::format("the wait limit {} is not a number from 0 up",
-                                              command.wait_limit_seconds));
-  // Longer than any run, and than a clock counts.
-  if (command.wait_limit_seconds > 1e9) command.wait_limit_seconds = 0;
+  check_rank_options(command.ranks, command.wait_limit_seconds);
   return command;
 }
 
@@ -221,7 +219,7 @@ const ProblemInfo* named_problem(const std::vector<std::string>& words) {
 CommandLine read_command_line(const std::vector<std::string>& words) {
   CLI::App app(about, "halocline");
   app.require_subcommand(0, 1);
-  app.footer(problems_text() + "\n" + examples + "\n" + exit_codes);
+  app.footer(problems_text() + "\n" + examples + other_examples + "\n" + exit_codes);
   app.get_formatter()->column_width(32);
   bool version = false, verbose = false;
   CLI::Option* version_flag = app.add_flag("--version", version, "print the version");
@@ -237,20 +235,25 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   const ProblemInfo* info = named_problem(words);
   solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
                exit_codes);
+  const BenchLine bench(app);
 
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    return {std::nullopt, app.help()};
+    return {std::nullopt, std::nullopt, app.help()};
   } catch (const CLI::ParseError& error) {
     // CLI11 asks for the problem before it tells of help.
     throw Error(ErrorKind::usage, fmt::format("{}; see halocline {}--help", error.what(),
-                                              solve.parsed() ? "solve " : ""));
+                                              solve.parsed()   ? "solve "
+                                              : bench.parsed() ? bench.name()
+                                                               : ""));
   }
-  if (version) return {std::nullopt, verbose ? verbose_version_text() : version_text()};
-  if (!solve.parsed()) return {std::nullopt, app.help()};
-  return {finish(solve_words, std::move(command)), {}};
+  if (version)
+    return {std::nullopt, std::nullopt, verbose ? verbose_version_text() : version_text()};
+  if (bench.parsed()) return {std::nullopt, bench.finish(), {}};
+  if (!solve.parsed()) return {std::nullopt, std::nullopt, app.help()};
+  return {finish(solve_words, std::move(command)), std::nullopt, {}};
 }
 
 }  // namespace halocline::cli

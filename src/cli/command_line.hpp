@@ -7,6 +7,8 @@
 
 #include <halocline/solver.hpp>
 
+#include "bench/halo_bench.hpp"
+
 namespace halocline::cli {
 
 struct SolveCommand {
@@ -18,9 +20,19 @@ struct SolveCommand {
   Flag profile = Flag::no, quiet = Flag::no;
 };
 
-/// What to do: solve, or print a text and end.
+struct BenchCommand {
+  bench::HaloBenchOptions options;
+  std::optional<int> ranks;  ///< to start
+  double wait_limit_seconds = 120;
+  std::optional<std::string> json;
+  enum class Flag { no, yes };
+  Flag quiet = Flag::no;
+};
+
+/// What to do: solve, measure, or print a text and end.
 struct CommandLine {
   std::optional<SolveCommand> solve;
+  std::optional<BenchCommand> bench;
   std::string text;  ///< help or version
 };
 

@@ -7,6 +7,7 @@
 
 #include <halocline/error.hpp>
 
+#include "cli/bench_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
     if (cli::is_probe(words)) return cli::run_probe(words);
     const cli::CommandLine line = cli::read_command_line(words);
     if (line.solve) return cli::run_solve(*line.solve, words);
+    if (line.bench) return cli::run_bench(*line.bench, words);
     cli::print(line.text);
     return cli::exit_ok;
   } catch (const Error& error) {

@@ -50,6 +50,45 @@ Extents parse_extents(const std::string& word, const std::string& option) {
   return Extents(values, axes);
 }
 
+std::vector<std::string> parse_list(const std::string& word, const std::string& option) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= word.size();) {
+    const std::size_t end = std::min(word.find(',', at), word.size());
+    words.push_back(word.substr(at, end - at));
+    if (words.back().empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} '{}' is not a list; write one value, or several with commas and "
+                              "no blanks between them",
+                              option, word));
+    at = end + 1;
+  }
+  return words;
+}
+
+std::vector<std::int64_t> parse_numbers(const std::string& word, const std::string& option) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& each : parse_list(word, option)) {
+    const std::optional<std::int64_t> value = whole_number(each);
+    if (!value)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} '{}' is not a list of whole numbers; write such as 1 or 1,2",
+                              option, word));
+    numbers.push_back(*value);
+  }
+  return numbers;
+}
+
+std::array<bool, 3> parse_axes(const std::string& word, const std::string& option) {
+  std::array<bool, 3> axes{};
+  for (const char letter : word) {
+    if (letter < 'x' || letter > 'z')
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} '{}' is not made of x, y and z; write such as xy", option, word));
+    axes[static_cast<std::size_t>(letter - 'x')] = true;
+  }
+  return axes;
+}
+
 std::pair<std::string, double> parse_assignment(const std::string& word,
                                                 const std::string& option) {
   const std::size_t equals = word.find('=');

@@ -1,13 +1,29 @@
 #pragma once
 // Proofs that a command makes before it starts ranks, or as their first one.
 
-#include "cli/command_line.hpp"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <halocline/memory.hpp>
 
 namespace halocline::cli {
+
+struct ProofWish {
+  std::optional<int> ranks;         ///< that will be started here
+  std::vector<Memory> memories;     ///< that gpu_aware may be given; none: nothing to prove
+  std::optional<std::string> file;  ///< as ExchangeOptions::proofs
+  enum class Says { what_it_does, nothing } says = Says::what_it_does;
+};
+
+/// Kinds of memory that may be given to gpu_aware by such --transport and --memory; none if it
+/// has no part in this.
+std::vector<Memory> memories_for_gpu_aware(const std::vector<std::string>& transports,
+                                           const std::vector<std::string>& memories);
 
 /// Shows, in a job of its own, what MPI does with this machine's GPUs, unless that is known or
 /// nobody needs to know: few ranks, no GPU, another transport. To be called before MPI and GPUs
 /// are used, by every rank; only the first does something. Says on standard error what it does.
-void make_proofs(const SolveCommand& command);
+void make_proofs(const ProofWish& wish);
 
 }  // namespace halocline::cli

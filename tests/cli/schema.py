@@ -70,6 +70,41 @@ BASELINE = record(seconds=AMOUNT, speedup=AMOUNT, efficiency=AMOUNT)
 PROFILE = list_of(record(site=TEXT, phase=TEXT, calls=POSITIVE, bytes=COUNT, mean_seconds=AMOUNT,
                          max_seconds=AMOUNT, longest_seconds=AMOUNT))
 
+TIME = {"type": "number", "exclusiveMinimum": 0}
+BENCH_HALO = record(
+    bench={"const": "halo"},
+    precision={"enum": ["f32", "f64"]},
+    neighbours={"enum": ["faces", "all"]},
+    ranks=POSITIVE,
+    nodes=POSITIVE,
+    periodic=list_of({"type": "boolean"}, 3, 3),
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    memcpy=TEXT,
+    cases=list_of(record(
+        cells_per_rank=EXTENTS, process_grid=EXTENTS, width=POSITIVE, fields=POSITIVE,
+        memory={"enum": ["host", "pinned", "device", "managed", "system"]}, transport=TEXT,
+        verified={"const": True}, repetitions=POSITIVE, min_us=TIME, median_us=TIME, p99_us=TIME,
+        messages=COUNT, bytes=COUNT, gb_per_s=optional(TIME), memcpy_gb_per_s=optional(TIME),
+        share_of_memcpy=optional(TIME), pack_us=AMOUNT, move_us=AMOUNT, call_us=AMOUNT,
+        wait_us=AMOUNT, unpack_us=AMOUNT), 1),
+    notes=list_of(TEXT),
+)
+
+
+def check_bench_halo(report):
+    jsonschema.Draft7Validator(BENCH_HALO).validate(report)
+    for case in report["cases"]:
+        assert np.prod(case["process_grid"]) == report["ranks"]
+        assert len(case["process_grid"]) == len(case["cells_per_rank"])
+        assert case["min_us"] <= case["median_us"] <= case["p99_us"]
+        assert (case["bytes"] == 0) == (case["messages"] == 0) == (case["gb_per_s"] is None)
+        if case["bytes"]:
+            assert case["gb_per_s"] == approx(case["bytes"] / case["median_us"] / 1e3)
+        assert (case["share_of_memcpy"] is None) == (case["memcpy_gb_per_s"] is None)
+        if case["share_of_memcpy"] is not None:
+            assert case["share_of_memcpy"] == approx(case["gb_per_s"] / case["memcpy_gb_per_s"])
+
 
 def check_report(report, **more):
     schema = {**SCHEMA, "properties": {**SCHEMA["properties"], **more},

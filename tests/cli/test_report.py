@@ -144,10 +144,11 @@ def test_smoke_help():
     assert re.fullmatch(r"halocline \d+\.\d+\.\d+ \(commit [\w-]+, .+\)\n", help_of("--version"))
 
 
-def test_help_of_solve_is_as_kept():
+@pytest.mark.parametrize("words", ["solve", "bench halo"])
+def test_help_is_as_kept(words):
     """HALOCLINE_RENEW_GOLDEN=1 keeps what help says now. Spaces differ with CLI11's version."""
-    text = re.sub(r"(--simd .*: ).*", r"\1THOSE OF THE MACHINE", help_of("solve", "--help"))
-    path = GOLDEN / "solve_help.txt"
+    text = re.sub(r"(--simd .*: ).*", r"\1THOSE OF THE MACHINE", help_of(*words.split(), "--help"))
+    path = GOLDEN / f"{words.replace(' ', '_')}_help.txt"
     if os.environ.get("HALOCLINE_RENEW_GOLDEN"):
         path.write_text(text)
     assert text.split() == path.read_text().split()
@@ -176,7 +177,8 @@ def documents():
 
 
 def test_documents_name_only_options_that_exist():
-    known = options_in(help_of("solve", "--help")) | options_in(help_of("--help"))
+    known = (options_in(help_of("solve", "--help")) | options_in(help_of("--help"))
+             | options_in(help_of("bench", "halo", "--help")))
     for name, text in documents().items():
         for line in text.splitlines():
             if "halocline solve" in line or name == "docs/guide.md":
@@ -185,20 +187,25 @@ def test_documents_name_only_options_that_exist():
 
 def examples():
     """Every line that starts with the command, or with a launcher and the command."""
-    texts = {**documents(), "--help": help_of("--help"), "solve --help": help_of("solve", "--help")}
+    texts = {**documents(), "--help": help_of("--help"), "solve --help": help_of("solve", "--help"),
+             "bench halo --help": help_of("bench", "halo", "--help")}
     found = {}
     for name, text in texts.items():
         blocks = [text] if "help" in name else re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
         for line in "\n".join(blocks).splitlines():
             match = re.match(r"\s*(?:\$ )?(?:(mpirun|mpiexec) -n (\d+) )?(?:\S+/)?halocline "
-                             r"((?:solve \w|--)[^#]*)", line)
+                             r"((?:solve \w|bench halo|--)[^#]*)", line)
             if match and "PROBLEM" not in line and "..." not in line:
                 found[match.group(3)] = int(match.group(2) or 0)
     return found
 
 
 def small(words):
-    """The same with few cells and sweeps."""
+    """The same with few cells and sweeps, or repetitions."""
+    if words[0] == "bench":
+        if "--cells-per-rank" not in words:
+            words += ["--cells-per-rank", "24x20,8x8x8"]
+        return words + ["--repetitions", "2"]
     axes = {"heat": 1, "star7": 3}.get(words[1], 2)
     for option in ("--cells", "--cells-per-rank"):
         if option in words:
@@ -215,7 +222,7 @@ def test_examples_of_help_and_documents_run(tmp_path, mpirun):
     assert len(lines) >= 4
     for line, ranks in lines.items():
         words = shlex.split(line)
-        if words[0] == "solve" and "--help" not in words:
+        if words[0] in ("solve", "bench") and "--help" not in words:
             if "--sweeps" in words:
                 del words[words.index("--sweeps"):words.index("--sweeps") + 2]
             words = small(words)

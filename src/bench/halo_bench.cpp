@@ -1,0 +1,298 @@
+#include "bench/halo_bench.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/notes.hpp"
+#include "bench/known_fields.hpp"
+#include "comm/collectives.hpp"
+#include "device/gpu.hpp"
+#include "device/queue.hpp"
+#include "exchange/proved.hpp"
+#include "grid/text.hpp"
+#include "machine/cores.hpp"
+#include "report/format.hpp"
+#include "solver/place.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::bench {
+namespace {
+
+using exchange::Proved;
+using transport::Pair;
+using transport::Transport;
+
+constexpr Phase phases_of_exchange[] = {Phase::pack, Phase::move, Phase::call, Phase::wait,
+                                        Phase::unpack};
+
+std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
+
+/// One memory, and how to exchange it.
+struct Way {
+  solver::Place place;
+  std::vector<std::string> transports;  // as ExchangeOptions::transport
+};
+
+class HaloBench {
+ public:
+  HaloBench(const Communicator& communicator, const HaloBenchOptions& options)
+      : communicator_(communicator), options_(options) {
+    for (int rank = 0; rank < communicator.size(); ++rank)
+      shared_nodes_ |= rank != communicator.rank() &&
+                       communicator.node_of(rank) == communicator.node_of(communicator.rank());
+    shared_nodes_ = comm::max_over_ranks(communicator, std::int64_t{shared_nodes_ ? 1 : 0}) > 0;
+  }
+
+  HaloBenchResult run();
+
+ private:
+  Way way_for(const std::string& memory);
+  std::vector<std::string> usable(Memory memory);
+  std::optional<std::string> spec_for(const Transport& transport, Memory memory,
+                                      const exchange::ProvedPairs& proved);
+  std::vector<std::string> serving(Memory memory);
+  std::vector<Pair> pairs_between_ranks() const;
+  void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Place& place) const;
+  HaloTiming time(const HaloCase& the_case, const solver::Place& place,
+                  const std::string& transport);
+  void measure(HaloTiming& timing, Exchange& exchange, const solver::Place& place);
+  std::optional<std::string> first_wrong(const KnownFields& fields) const;
+  double memcpy_rate(std::int64_t bytes);
+  std::int64_t element_bytes() const { return options_.precision == "f32" ? 4 : 8; }
+
+  Communicator communicator_;
+  const HaloBenchOptions& options_;
+  bool shared_nodes_ = false;  // some node has two ranks
+  std::map<std::int64_t, double> memcpy_rates_;
+  Notes notes_;
+};
+
+std::vector<Pair> HaloBench::pairs_between_ranks() const {
+  std::vector<Pair> pairs;
+  if (shared_nodes_) pairs.push_back(Pair::same_node);
+  if (communicator_.node_count() > 1) pairs.push_back(Pair::other_node);
+  return pairs;
+}
+
+/// How to ask for a transport wherever it can be used; nothing, and a note why, if nowhere.
+std::optional<std::string> HaloBench::spec_for(const Transport& transport, Memory memory,
+                                               const exchange::ProvedPairs& proved) {
+  std::vector<Pair> served;
+  std::string why_not;
+  const std::vector<Pair> there = pairs_between_ranks();
+  for (const Pair pair : there) {
+    const Proved& proof = proved[static_cast<std::size_t>(pair)];
+    if (const auto why = transport.unavailable(pair, memory))
+      why_not = *why;
+    else if (transport.capabilities().needs_proof && proof.stand != Proved::Stand::works)
+      why_not = proof.words;
+    else
+      served.push_back(pair);
+  }
+  if (served.empty()) {
+    notes_.add(fmt::format("transport {} is not timed with {} memory: {}", transport.name(),
+                           name_of(memory), why_not));
+    return std::nullopt;
+  }
+  if (served == there) return std::string(transport.name());
+  return fmt::format("{}={}", transport::name_of(served[0]), transport.name());
+}
+
+/// All transports that can be used between ranks, and are proved where a proof is needed.
+std::vector<std::string> HaloBench::usable(Memory memory) {
+  if (pairs_between_ranks().empty()) return {"auto"};
+  const Transport& gpu_aware = transport::find_transport("gpu_aware");
+  const std::vector<Pair> there = pairs_between_ranks();
+  exchange::ProvedPairs proved;
+  if (std::any_of(there.begin(), there.end(),
+                  [&](Pair pair) { return !gpu_aware.unavailable(pair, memory); }))
+    proved = exchange::proved_pairs(communicator_, memory, options_.proofs);
+  std::vector<std::string> specs;
+  for (const Transport* transport : transport::transports())
+    if (transport->name() != "self")
+      if (const auto spec = spec_for(*transport, memory, proved)) specs.push_back(*spec);
+  return specs;
+}
+
+/// Of the transports that were named, those that serve this memory. With one memory an exchange
+/// itself says what it cannot do.
+std::vector<std::string> HaloBench::serving(Memory memory) {
+  if (options_.memories.size() == 1) return options_.transports;
+  std::vector<std::string> specs;
+  for (const std::string& name : options_.transports) {
+    std::optional<std::string> why_not;
+    if (name != "auto" && name.find('=') == std::string::npos)
+      for (const Pair pair : pairs_between_ranks())
+        if (!why_not) why_not = transport::find_transport(name).unavailable(pair, memory);
+    if (why_not)
+      notes_.add(fmt::format("transport {} is not timed with {} memory: {}", name, name_of(memory),
+                             *why_not));
+    else
+      specs.push_back(name);
+  }
+  return specs;
+}
+
+Way HaloBench::way_for(const std::string& memory) {
+  SolveOptions where;
+  where.memory = memory;
+  Way way{.place = solver::choose_place(communicator_, where, notes_), .transports = {}};
+  way.transports =
+      options_.transports.empty() ? usable(way.place.memory) : serving(way.place.memory);
+  return way;
+}
+
+void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
+                             const solver::Place& place) const {
+  const Int3 owned = grid.owned().extent();
+  double field = static_cast<double>(element_bytes());
+  for (int axis = 0; axis < grid.axes(); ++axis)
+    field *= static_cast<double>(owned[axis] + 2 * the_case.width);
+  const auto require = [&](double wanted, double free, const std::string& where) {
+    if (wanted <= free) return;
+    throw Error(ErrorKind::resource,
+                fmt::format("{} field(s) of {} cells per rank in {} take {} {}, which has {} free; "
+                            "use fewer cells, fields or ranks",
+                            the_case.fields, grid::text_of(the_case.cells_per_rank),
+                            options_.precision, bytes_text(wanted), where, bytes_text(free)));
+  };
+  const auto fields = static_cast<double>(the_case.fields);
+  const bool on_gpu =
+      place.gpu && (place.memory == Memory::device || place.memory == Memory::managed);
+  if (on_gpu)
+    require(fields * field * place.gpu->ranks_on_gpu,
+            static_cast<double>(device::gpu_memory().free_bytes),
+            fmt::format("on GPU {}", place.gpu->gpu.ordinal));
+  // Values for a GPU pass through the host, field by field.
+  require((on_gpu ? 1 : fields) * field * communicator_.node_size(),
+          static_cast<double>(machine::node_memory().available_bytes), "on this node");
+}
+
+/// The wrong byte of the lowest rank that has one, on every rank.
+std::optional<std::string> HaloBench::first_wrong(const KnownFields& fields) const {
+  std::optional<std::string> mine;
+  comm::together(communicator_, [&] { mine = fields.first_wrong(options_.neighbours); });
+  const std::vector<std::string> all = comm::gather_texts(communicator_, mine.value_or(""));
+  std::string first;
+  for (const std::string& text : all)
+    if (first.empty()) first = text;
+  first = comm::broadcast(communicator_, first, 0);
+  return first.empty() ? std::nullopt : std::optional(first);
+}
+
+double HaloBench::memcpy_rate(std::int64_t bytes) {
+  const auto known = memcpy_rates_.find(bytes);
+  if (known != memcpy_rates_.end()) return known->second;
+  const double rate = static_cast<double>(bytes) / seconds_of_memcpy(communicator_, bytes) / 1e9;
+  return memcpy_rates_.emplace(bytes, rate).first->second;
+}
+
+void HaloBench::measure(HaloTiming& timing, Exchange& exchange, const solver::Place& place) {
+  Recorder& recorder = comm::recorder(communicator_);
+  const Stream stream = place.stream();
+  timing.time = time_together(
+      communicator_, options_.loop,
+      [&] {
+        exchange.run(stream);
+        device::synchronize(stream);
+      },
+      [&] {
+        recorder.collect();
+        recorder.reset_totals();
+      });
+  recorder.collect();
+  for (const Phase phase : phases_of_exchange)
+    timing.phases.emplace_back(
+        name_of(phase), comm::sum_in_rank_order(communicator_, recorder.seconds(phase)) /
+                            communicator_.size() / static_cast<double>(timing.time.repetitions));
+  if (timing.bytes == 0) return;
+  timing.gigabytes_per_second =
+      static_cast<double>(timing.bytes) / timing.time.median_seconds / 1e9;
+  // What bounds a GPU's link, or a network, is not known here.
+  if (!place.gpu && communicator_.node_count() == 1)
+    timing.memcpy_gigabytes_per_second = memcpy_rate(timing.bytes);
+}
+
+HaloTiming HaloBench::time(const HaloCase& the_case, const solver::Place& place,
+                           const std::string& transport) {
+  const Grid grid(communicator_.rank(), communicator_.size(), the_case.grid);
+  std::unique_ptr<KnownFields> fields;
+  comm::together(communicator_, [&] {
+    check_memory(the_case, grid, place);
+    fields = make_known_fields(grid, {.count = the_case.fields,
+                                      .element_bytes = element_bytes(),
+                                      .width = the_case.width,
+                                      .memory = place.memory});
+    fields->fill();
+  });
+  Exchange exchange(
+      communicator_, grid, fields->list(),
+      {.neighbours = options_.neighbours, .transport = transport, .proofs = options_.proofs});
+  for (const std::string& note : exchange.info().notes) notes_.add(note);
+  HaloTiming timing{.cells_per_rank = the_case.cells_per_rank,
+                    .process_grid = grid.process_grid(),
+                    .width = the_case.width,
+                    .fields = the_case.fields,
+                    .memory = std::string(name_of(place.memory)),
+                    .transports = exchange.info().transports,
+                    .messages = comm::max_over_ranks(communicator_, exchange.info().messages),
+                    .bytes = comm::max_over_ranks(communicator_, exchange.info().bytes)};
+  exchange.run(place.stream());
+  device::synchronize(place.stream());
+  timing.wrong = first_wrong(*fields);
+  if (!timing.wrong) measure(timing, exchange, place);
+  return timing;
+}
+
+HaloBenchResult HaloBench::run() {
+  std::vector<HaloCase> cases;
+  comm::together(communicator_, [&] { cases = halo_cases(options_, communicator_.size()); });
+  HaloBenchResult result{.neighbours = options_.neighbours,
+                         .precision = options_.precision,
+                         .mpi = comm::library_version(),
+                         .periodic = options_.periodic,
+                         .ranks = communicator_.size(),
+                         .nodes = communicator_.node_count()};
+  std::vector<Way> ways;
+  for (const std::string& memory : options_.memories) {
+    ways.push_back(way_for(memory));
+    const solver::Place& place = ways.back().place;
+    if (result.devices.empty() || place.gpu) result.devices = devices_of(communicator_, place);
+  }
+  const bool none =
+      std::all_of(ways.begin(), ways.end(), [](const Way& way) { return way.transports.empty(); });
+  if (none)
+    throw Error(ErrorKind::unavailable, fmt::format("nothing can be timed: {}",
+                                                    notes_.all().empty() ? "" : notes_.all()[0]));
+  const int cores = machine::node_cores(communicator_);
+  if (communicator_.node_size() > cores)
+    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+                           communicator_.node_size(), cores));
+  for (const HaloCase& the_case : cases)
+    for (const Way& way : ways)
+      for (const std::string& transport : way.transports)
+        result.timings.push_back(time(the_case, way.place, transport));
+  result.notes = notes_.all();
+  return result;
+}
+
+}  // namespace
+
+HaloBenchResult run_halo_bench(const Communicator& communicator, const HaloBenchOptions& options) {
+  return HaloBench(communicator, options).run();
+}
+
+void check(const HaloBenchOptions& options, int ranks) {
+  halo_cases(options, ranks);
+  for (const std::string& memory : options.memories) {
+    SolveOptions where;
+    where.memory = memory;
+    solver::check_place(where);
+  }
+}
+
+}  // namespace halocline::bench

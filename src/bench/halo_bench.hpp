@@ -1,0 +1,75 @@
+#pragma once
+// How long an exchange takes: every combination of sizes, widths, fields, memories and transports.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/exchange.hpp>
+#include <halocline/solver.hpp>
+
+#include "bench/harness.hpp"
+
+namespace halocline::bench {
+
+struct HaloBenchOptions {
+  std::vector<Extents> cells_per_rank;  ///< empty: some of 2 and of 3 axes
+  std::vector<std::int64_t> widths{1};  ///< of the halo, on all sides
+  std::vector<std::int64_t> fields{1};  ///< exchanged together
+  Neighbours neighbours = Neighbours::faces;
+  std::string precision = "f64";              ///< "f32", "f64"
+  std::vector<std::string> transports;        ///< empty: all that can be used and are proved
+  std::vector<std::string> memories{"auto"};  ///< as SolveOptions::memory
+  Extents process_grid;  ///< empty: the slowest axis is split, as `solve --cells-per-rank` does
+  std::array<bool, 3> periodic{};
+  LoopOptions loop;                   ///< of each case
+  std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
+};
+
+/// What is exchanged, apart from where it lies and who carries it.
+struct HaloCase {
+  GridOptions grid;
+  Extents cells_per_rank;
+  std::int64_t width = 1, fields = 1;
+};
+
+/// Lists the cases for a number of ranks, sizes outermost. Throws usage for what makes no sense.
+std::vector<HaloCase> halo_cases(const HaloBenchOptions& options, int ranks);
+
+/// What became of one case; the same on every rank.
+struct HaloTiming {
+  Extents cells_per_rank, process_grid;
+  std::int64_t width = 1, fields = 1;
+  std::string memory;
+  std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
+  std::int64_t messages = 0, bytes = 0;  ///< to other ranks, of the rank that sends most
+  std::optional<std::string> wrong{};    ///< the first wrong byte; then nothing was timed
+  TimeSummary time{};
+  /// Bytes over the median; nothing if no byte leaves a rank.
+  std::optional<double> gigabytes_per_second{};
+  /// The same of a copy of as many bytes within the ranks; only where copies move them.
+  std::optional<double> memcpy_gigabytes_per_second{};
+  /// Seconds of one exchange spent on packing, and so on, mean over ranks.
+  std::vector<std::pair<std::string, double>> phases{};
+};
+
+struct HaloBenchResult {
+  Neighbours neighbours = Neighbours::faces;
+  std::string precision, mpi;
+  std::array<bool, 3> periodic{};
+  int ranks = 0, nodes = 0;
+  std::vector<SolveDevice> devices{};
+  std::vector<HaloTiming> timings{};
+  std::vector<std::string> notes{};
+};
+
+/// Verifies each case once, byte by byte, and times it. Collective. Throws usage, unavailable,
+/// resource or communication, the same on every rank.
+HaloBenchResult run_halo_bench(const Communicator& communicator, const HaloBenchOptions& options);
+
+/// Throws what run_halo_bench() would throw of usage errors, without MPI.
+void check(const HaloBenchOptions& options, int ranks);
+
+}  // namespace halocline::bench

@@ -1,0 +1,127 @@
+// From options to cases, without MPI.
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/checked.hpp"
+#include "bench/halo_bench.hpp"
+#include "grid/halo_regions.hpp"
+#include "grid/text.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr std::int64_t most_fields = 1000;
+constexpr std::int64_t most_repetitions = 10'000'000;  // one is a double on every rank
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+/// Small enough for latency to rule, large enough for bytes to, and what lies between.
+std::vector<Extents> usual_sizes(int axes) {
+  std::vector<Extents> sizes;
+  if (axes == 1) return {{1 << 20}};
+  if (axes != 3) sizes = {{64, 64}, {1024, 1024}, {4096, 4096}};
+  if (axes != 2) sizes.insert(sizes.end(), {{32, 32, 32}, {128, 128, 128}, {256, 256, 256}});
+  return sizes;
+}
+
+HaloCase make_case(const HaloBenchOptions& options, const Extents& each, int ranks) {
+  HaloCase result;
+  result.cells_per_rank = each;
+  Int3 parts{1, 1, 1};
+  parts[each.axes() - 1] = ranks;
+  if (options.process_grid.axes() > 0) {
+    if (options.process_grid.axes() != each.axes())
+      refuse(
+          fmt::format("the process grid {} has {} axes, the cells per rank {} have {}; give "
+                      "cells per rank for {} axes, or leave the process grid out",
+                      grid::text_of(options.process_grid), options.process_grid.axes(),
+                      grid::text_of(each), each.axes(), options.process_grid.axes()));
+    parts = options.process_grid.values();
+  }
+  Int3 all{1, 1, 1};
+  for (int axis = 0; axis < each.axes(); ++axis) {
+    if (each[axis] < 1)
+      refuse(fmt::format("a rank cannot have {} cells along {}; use at least 1", each[axis],
+                         "xyz"[axis]));
+    all[axis] = checked_multiply(each[axis], parts[axis], "cells");
+  }
+  result.grid = {.cells = Extents(all, each.axes()),
+                 .periodic = options.periodic,
+                 .process_grid = Extents(parts, each.axes())};
+  return result;
+}
+
+/// Throws usage for a halo wider than the cells it is filled from.
+void check_width(const HaloCase& the_case, std::int64_t width) {
+  const Extents& each = the_case.cells_per_rank;
+  for (int axis = 0; axis < each.axes(); ++axis) {
+    const auto index = static_cast<std::size_t>(axis);
+    const bool is_filled = the_case.grid.process_grid[axis] > 1 || the_case.grid.periodic[index];
+    if (is_filled && width > each[axis])
+      refuse(
+          fmt::format("a halo of width {} is wider than a rank's {} cells along {}; use at most "
+                      "--width {}, or more cells per rank",
+                      width, each[axis], "xyz"[axis], each[axis]));
+  }
+}
+
+/// True if some rank has a neighbour, or is its own.
+bool something_moves(const Grid& grid) {
+  for (int axis = 0; axis < grid.axes(); ++axis)
+    if (grid.process_grid()[axis] > 1 || grid.periodic(axis)) return true;
+  return false;
+}
+
+void check_values(const HaloBenchOptions& options) {
+  if (options.precision != "f32" && options.precision != "f64")
+    refuse(fmt::format("there is no precision '{}'; there are: f32, f64", options.precision));
+  for (const std::int64_t width : options.widths)
+    if (width < 1)
+      refuse(fmt::format("a halo of width {} holds nothing to exchange; use at least 1", width));
+  for (const std::int64_t fields : options.fields)
+    if (fields < 1 || fields > most_fields)
+      refuse(
+          fmt::format("{} fields cannot be exchanged together; use 1 to {}", fields, most_fields));
+  if (options.loop.repetitions < 0 || options.loop.repetitions > most_repetitions)
+    refuse(fmt::format("{} repetitions cannot be timed; use 1 to {}", options.loop.repetitions,
+                       most_repetitions));
+  if (!(options.loop.seconds > 0) || options.loop.seconds > 3600)
+    refuse(fmt::format("{} seconds cannot be spent on a case; use more than 0, at most 3600",
+                       options.loop.seconds));
+  for (const std::string& transport : options.transports)
+    if (transport != "auto" && transport.find('=') == std::string::npos)
+      transport::find_transport(transport);
+}
+
+}  // namespace
+
+std::vector<HaloCase> halo_cases(const HaloBenchOptions& options, int ranks) {
+  check_values(options);
+  const std::vector<Extents> sizes = options.cells_per_rank.empty()
+                                         ? usual_sizes(options.process_grid.axes())
+                                         : options.cells_per_rank;
+  std::vector<HaloCase> cases;
+  for (const Extents& each : sizes) {
+    HaloCase one = make_case(options, each, ranks);
+    const Grid grid(0, ranks, one.grid);
+    if (!something_moves(grid))
+      refuse(
+          "one rank has no neighbour to exchange with; start more (--ranks 2), or wrap an axis "
+          "around (--periodic x)");
+    for (const std::int64_t width : options.widths) {
+      check_width(one, width);
+      grid::check_widths(grid, HaloWidths(width));
+      for (const std::int64_t fields : options.fields) {
+        one.width = width;
+        one.fields = fields;
+        cases.push_back(one);
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace halocline::bench

@@ -1,0 +1,109 @@
+#include "bench/harness.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "comm/collectives.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr std::int64_t fewest_repetitions = 20, most_repetitions = 100'000;
+constexpr std::int64_t fewest_to_warm_up = 4;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Seconds of one repetition, warm. The same on every rank.
+double warm_up(const Communicator& communicator, const LoopOptions& options,
+               const std::function<void()>& work) {
+  const double enough = std::min(0.1 * options.seconds, 0.1);
+  for (std::int64_t count = fewest_to_warm_up;; count *= 2) {
+    comm::barrier(communicator);
+    const auto start = Clock::now();
+    for (std::int64_t i = 0; i < count; ++i) work();
+    const double seconds = comm::max_over_ranks(communicator, seconds_since(start));
+    if (seconds >= enough || count >= most_repetitions) return seconds / static_cast<double>(count);
+  }
+}
+
+/// The slowest rank's time of each repetition, on rank 0; a rank's own elsewhere.
+void take_slowest(const Communicator& communicator, std::vector<double>& seconds) {
+  if (communicator.rank() != 0) {
+    comm::send(communicator, 0, std::as_bytes(std::span(seconds)));
+    return;
+  }
+  std::vector<double> theirs(seconds.size());
+  for (int rank = 1; rank < communicator.size(); ++rank) {
+    comm::receive(communicator, rank, std::as_writable_bytes(std::span(theirs)));
+    for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] = std::max(seconds[i], theirs[i]);
+  }
+}
+
+/// What rank 0 has, on every rank.
+double from_first(const Communicator& communicator, double value) {
+  return comm::max_over_ranks(communicator, communicator.rank() == 0 ? value : 0.0);
+}
+
+}  // namespace
+
+double percentile(const std::vector<double>& sorted, double percent) {
+  const auto count = static_cast<double>(sorted.size());
+  // A little less, or 99 % of 100 would be the hundredth.
+  const double place = std::ceil(percent / 100 * count - 1e-9);
+  const double index = std::clamp(place - 1, 0.0, count - 1);
+  return sorted[static_cast<std::size_t>(index)];
+}
+
+TimeSummary summarize(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {static_cast<std::int64_t>(seconds.size()), seconds.front(), percentile(seconds, 50),
+          percentile(seconds, 99)};
+}
+
+std::int64_t repetitions_for(double seconds_each, const LoopOptions& options) {
+  if (options.repetitions > 0) return options.repetitions;
+  const double fit = options.seconds / std::max(seconds_each, options.seconds / most_repetitions);
+  return std::clamp(static_cast<std::int64_t>(fit), fewest_repetitions, most_repetitions);
+}
+
+TimeSummary time_together(const Communicator& communicator, const LoopOptions& options,
+                          const std::function<void()>& work, const std::function<void()>& begin) {
+  const double each = warm_up(communicator, options, work);
+  std::vector<double> seconds(static_cast<std::size_t>(repetitions_for(each, options)));
+  begin();
+  comm::barrier(communicator);
+  auto before = Clock::now();
+  for (double& one : seconds) {
+    work();
+    const auto after = Clock::now();
+    one = std::chrono::duration<double>(after - before).count();
+    before = after;
+  }
+  take_slowest(communicator, seconds);
+  TimeSummary summary = summarize(std::move(seconds));
+  for (double* value : {&summary.min_seconds, &summary.median_seconds, &summary.p99_seconds})
+    *value = from_first(communicator, *value);
+  return summary;
+}
+
+double seconds_of_memcpy(const Communicator& communicator, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  const std::vector<std::byte> from(size, std::byte{1});
+  std::vector<std::byte> to(size);
+  // Reading the clock takes as long as a copy of a KiB.
+  const std::int64_t at_once = std::clamp<std::int64_t>((1 << 20) / bytes, 1, 1000);
+  const TimeSummary summary = time_together(communicator, {.seconds = 0.02}, [&] {
+    for (std::int64_t i = 0; i < at_once; ++i) {
+      std::memcpy(to.data(), from.data(), size);
+      asm volatile("" : : "r"(to.data()) : "memory");  // or one copy would do for all
+    }
+  });
+  return summary.median_seconds / static_cast<double>(at_once);
+}
+
+}  // namespace halocline::bench

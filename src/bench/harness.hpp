@@ -1,0 +1,46 @@
+#pragma once
+// Timing something that all ranks do together, again and again.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+namespace halocline::bench {
+
+/// How often to do it. The times of everything done count, but for the warm-up.
+struct LoopOptions {
+  std::int64_t repetitions = 0;  ///< 0: as many as fit into `seconds`
+  double seconds = 0.2;
+};
+
+/// Times of one repetition, each the slowest rank's.
+struct TimeSummary {
+  std::int64_t repetitions = 0;
+  double min_seconds = 0, median_seconds = 0, p99_seconds = 0;
+};
+
+/// The smallest of `sorted`, ascending and not empty, that at least `percent` of a hundred of them
+/// do not exceed.
+double percentile(const std::vector<double>& sorted, double percent);
+
+/// Sorts and sums up; at least one time.
+TimeSummary summarize(std::vector<double> seconds);
+
+/// Repetitions for work that takes `seconds_each`: at least 20, so that there is a median worth the
+/// name, at most 100 000.
+std::int64_t repetitions_for(double seconds_each, const LoopOptions& options);
+
+/// Warms up for a tenth of the time, four repetitions at least, calls `begin`, and times each
+/// repetition of `work`; nothing stands between one and the next, so that what meets the neighbours
+/// is all that keeps ranks together. The same on every rank. Collective; throws what `work` throws.
+TimeSummary time_together(
+    const Communicator& communicator, const LoopOptions& options, const std::function<void()>& work,
+    const std::function<void()>& begin = [] {});
+
+/// Seconds that a copy of `bytes` within a rank's host memory takes, on all ranks at once: the
+/// median, the slowest rank's. Such small copies come from the cache, as halos do. Collective.
+double seconds_of_memcpy(const Communicator& communicator, std::int64_t bytes);
+
+}  // namespace halocline::bench

@@ -1,0 +1,15 @@
+#pragma once
+// `halocline bench`.
+
+#include <string>
+#include <vector>
+
+#include "cli/command_line.hpp"
+
+namespace halocline::cli {
+
+/// Starts ranks if asked to and none were started, or measures as one of them; returns the exit
+/// code. `words` are the command line's, for the ranks.
+int run_bench(const BenchCommand& command, const std::vector<std::string>& words);
+
+}  // namespace halocline::cli

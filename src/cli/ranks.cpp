@@ -1,0 +1,168 @@
+#include "cli/ranks.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/environment.hpp"
+#include "base/temporary_file.hpp"
+#include "build_info.hpp"
+#include "cli/exit_code.hpp"
+#include "comm/collectives.hpp"
+#include "launch/job.hpp"
+#include "launch/launched.hpp"
+#include "launch/launcher.hpp"
+
+namespace halocline::cli {
+namespace {
+
+/// Set for ranks whose standard error is a launcher's pipe that ends at a terminal.
+constexpr const char* terminal_variable = "HALOCLINE_TERMINAL";
+
+/// Works as one of the ranks; throws the same error on every rank.
+int work_together(const RankJob& job, const Communicator& world) {
+  if (job.ranks && *job.ranks != world.size())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--ranks {} was given, but a launcher has started {}; leave --ranks out",
+                    *job.ranks, world.size()));
+  if (job.json && *job.json != "-")
+    comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*job.json); });
+  return job.work(world);
+}
+
+/// Ends all ranks from whatever thread finds out that the others will not come.
+[[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
+  fmt::print(stderr, "halocline: {}\n", text);
+  std::fflush(stderr);
+  comm::abort(world, code);
+}
+
+/// True if all ranks come here soon: then they all have the same error.
+bool all_failed_alike(const Communicator& brief) {
+  try {
+    comm::barrier(brief);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Ranks started by the launcher of another MPI do not find each other: each would work alone.
+void require_to_be_found() {
+  const std::optional<Launched> launched = launched_by(current_variables());
+  const int found = Communicator::world().size();
+  if (!launched || launched->size.value_or(1) <= 1 || found > 1) return;
+  if (launched->rank.value_or(0) != 0) std::exit(exit_unavailable);
+  throw Error(
+      ErrorKind::unavailable,
+      fmt::format("{} started {} ranks, but they do not find each other, so each would "
+                  "run alone: this Halocline was "
+                  "built with {}; start it with that MPI's launcher, or with --ranks {}",
+                  launched->launcher, *launched->size, comm::library_version(), *launched->size));
+}
+
+int work_as_rank(const RankJob& job) {
+  make_proofs(job.proofs);
+  const Runtime runtime;
+  require_to_be_found();
+  CommunicatorOptions options;
+  options.wait_limit = std::chrono::duration<double>(job.wait_limit_seconds);
+  const Communicator world = Communicator::world(options);
+  options.wait_limit = std::chrono::seconds(5);
+  const Communicator brief = Communicator::world(options);
+  comm::set_stall_handler(world, [&world](const std::string& text) {
+    give_up(world, fmt::format("rank {}: {}", world.rank(), text), exit_failure);
+  });
+  try {
+    return work_together(job, world);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::communication || !all_failed_alike(brief))
+      give_up(world, error.what(), exit_code(error.kind()));
+    if (world.rank() == 0) fmt::print(stderr, "halocline: {}\n", error.what());
+    return exit_code(error.kind());
+  } catch (const std::exception& error) {
+    give_up(world, fmt::format("rank {}: {}", world.rank(), error.what()), exit_failure);
+  }
+}
+
+/// The command line for a rank: as given, without --ranks.
+std::vector<std::string> words_for_ranks(const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--ranks")
+      ++i;
+    else if (words[i].rfind("--ranks=", 0) != 0)
+      result.push_back(words[i]);
+  }
+  return result;
+}
+
+std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
+  if (end.how != JobEnd::How::exited) return fmt::format("{}: {}", launcher.path, end.reason);
+  if (const auto signal = signal_of_rank(launcher.kind, end.exit_code))
+    return fmt::format("a rank was ended by signal {} ({})", *signal, strsignal(*signal));
+  const std::string complaint = complaint_of(launcher, job);
+  return fmt::format("{} ended with exit code {}{}{}", launcher.path, end.exit_code,
+                     complaint.empty() ? "" : ": ", complaint);
+}
+
+int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
+  wanted.check(*wanted.ranks);  // usage errors cost no start of a job
+  make_proofs(wanted.proofs);
+  const Variables variables = current_variables();
+  const Launcher launcher = find_launcher(
+      comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich,
+      std::string(build_info::mpi_launcher), variables);
+  const JobSpec job{.ranks = *wanted.ranks,
+                    .program = std::filesystem::read_symlink("/proc/self/exe"),
+                    .arguments = words_for_ranks(words),
+                    .cores = usable_cores(),
+                    .threads_per_rank = std::max(1, wanted.threads_per_rank)};
+  Variables extra = job_variables(launcher, job);
+  if (isatty(STDERR_FILENO) != 0) extra[terminal_variable] = "1";
+  const JobEnd end =
+      run_job(halocline::command(launcher, job), extra, {.output = JobOutput::relay});
+  // Ranks say why they end with anything but 0; another code is the launcher's own.
+  const bool said_why =
+      end.exit_code == exit_ok || end.err.find("halocline: ") != std::string::npos;
+  if (end.how == JobEnd::How::exited && end.exit_code <= exit_failure && said_why) {
+    if (end.exit_code == exit_ok && end.relay_error != 0)
+      throw Error(ErrorKind::resource, fmt::format("cannot write to standard output: {}",
+                                                   std::strerror(end.relay_error)));
+    return end.exit_code;
+  }
+  throw Error(ErrorKind::communication, how_it_ended(launcher, job, end));
+}
+
+}  // namespace
+
+void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seconds) {
+  if (ranks && *ranks < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} ranks cannot be started; use at least 1", *ranks));
+  if (!(wait_limit_seconds >= 0))
+    throw Error(ErrorKind::usage,
+                fmt::format("the wait limit {} is not a number from 0 up", wait_limit_seconds));
+  // Longer than any run, and than a clock counts.
+  if (wait_limit_seconds > 1e9) wait_limit_seconds = 0;
+}
+
+int run_on_ranks(const RankJob& job, const std::vector<std::string>& words) {
+  if (job.ranks.value_or(1) == 1 || launched_by(current_variables())) return work_as_rank(job);
+  return start_ranks(job, words);
+}
+
+bool errors_reach_a_terminal() {
+  return isatty(STDERR_FILENO) != 0 || environment(terminal_variable).has_value();
+}
+
+}  // namespace halocline::cli

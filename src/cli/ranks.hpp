@@ -1,0 +1,39 @@
+#pragma once
+// Work that several ranks do together: started here, or by somebody's launcher.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+#include "cli/proofs.hpp"
+
+namespace halocline::cli {
+
+/// What a command does on ranks.
+struct RankJob {
+  std::optional<int> ranks;  ///< to start
+  double wait_limit_seconds = 120;
+  std::optional<std::string> json;  ///< checked before the work: "-" or a file that can be made
+  ProofWish proofs;                 ///< made before MPI and GPUs are used
+  int threads_per_rank = 0;         ///< 0: whatever the cores allow
+  /// Throws usage for what can be seen wrong for this number of ranks, before any is started.
+  std::function<void(int ranks)> check;
+  /// Done on every rank; throws the same Error on all of them; returns the exit code.
+  std::function<int(const Communicator& world)> work;
+};
+
+/// Throws usage for a number of ranks or a wait limit that cannot be; a limit that no clock counts
+/// becomes none.
+void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seconds);
+
+/// Starts ranks if asked to and none were started, or works as one of them; returns the exit
+/// code. `words` are the command line's, for the ranks. An error of all ranks is told once.
+int run_on_ranks(const RankJob& job, const std::vector<std::string>& words);
+
+/// True where standard error ends at a terminal, maybe behind a launcher's pipe.
+bool errors_reach_a_terminal();
+
+}  // namespace halocline::cli

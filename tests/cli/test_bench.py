@@ -1,0 +1,165 @@
+"""`halocline bench`, from outside."""
+
+import json
+import re
+
+import pytest
+
+from command import gpu_name, run, skip_without_emulation
+from schema import check_bench_halo
+
+USAGE, UNAVAILABLE, FAILURE = 2, 3, 4
+HALO = ["bench", "halo", "--repetitions", "5"]
+
+
+def bench_json(*words, **options):
+    end = run(*HALO, *words, "--json", "-", **options)
+    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
+    report = json.loads(end.out)
+    check_bench_halo(report)
+    return report
+
+
+def transports_of(report):
+    return [case["transport"] for case in report["cases"]]
+
+
+def test_smoke_table_and_json_tell_the_same(tmp_path):
+    end = run(*HALO, "--ranks", "2", "--memory", "host", "--cells-per-rank", "24x20,8x6x4",
+              "--json", "r.json", cwd=tmp_path)
+    assert end.code == 0 and end.err == ""
+    report = json.loads((tmp_path / "r.json").read_text())
+    check_bench_halo(report)
+    assert end.out.startswith("halo exchange, f64, faces only\n")
+    assert transports_of(report) == ["shared", "mpi"] * 2
+    assert [case["bytes"] for case in report["cases"]] == [24 * 8] * 2 + [8 * 6 * 8] * 2
+    for case in report["cases"]:
+        assert case["repetitions"] == 5
+        assert case["share_of_memcpy"] is not None
+        cells = "x".join(map(str, case["cells_per_rank"]))
+        median = re.search(rf"^    {cells} +{case['transport']} +1 +{case['bytes']} +\S+ +(\S+)",
+                           end.out, re.MULTILINE).group(1)
+        assert float(median) == pytest.approx(case["median_us"], rel=1e-2)
+    assert "% of memcpy" in end.out and "where it goes" in end.out
+    assert max(map(len, end.out.splitlines())) <= 100
+
+
+def test_every_combination_is_a_case():
+    report = bench_json("--ranks", "3", "--memory", "host", "--cells-per-rank", "9x8,5x5x5",
+                        "--width", "1,2", "--fields", "1,3", "--transport", "mpi", "--corners",
+                        "--precision", "f32", "--periodic", "xy")
+    keys = [(tuple(case["cells_per_rank"]), case["width"], case["fields"])
+            for case in report["cases"]]
+    assert keys == [(cells, width, fields) for cells in [(9, 8), (5, 5, 5)] for width in (1, 2)
+                    for fields in (1, 3)]
+    assert report["neighbours"] == "all" and report["periodic"] == [True, True, False]
+    assert report["cases"][0]["bytes"] == 2 * (9 + 2) * 4
+    assert set(transports_of(report)) == {"mpi"}
+
+
+def test_columns_are_what_differs():
+    words = ["--ranks", "2", "--memory", "host", "--transport", "mpi", "--cells-per-rank", "8x8"]
+    same = run(*HALO, *words).out
+    assert re.search("^  halo width +1$", same, re.MULTILINE)
+    assert not re.search("^    cells/rank .*width", same, re.MULTILINE)
+    assert re.search("^    cells/rank +width", run(*HALO, *words, "--width", "1,2").out,
+                     re.MULTILINE)
+
+
+def test_one_rank_wraps_around():
+    report = bench_json("--memory", "host", "--periodic", "xy", "--cells-per-rank", "16x16")
+    assert transports_of(report) == ["self"]
+
+
+def test_process_grid():
+    report = bench_json("--ranks", "4", "--memory", "host", "--process-grid", "2x2",
+                        "--cells-per-rank", "8x6", "--transport", "shared,mpi", "--corners")
+    assert [case["messages"] for case in report["cases"]] == [3, 3]
+    assert [case["bytes"] for case in report["cases"]] == [(8 + 6 + 1) * 8] * 2
+
+
+def test_usual_sizes_as_long_as_asked():
+    report = bench_json("--ranks", "2", "--memory", "host", "--precision", "f32",
+                        "--transport", "shared", timeout=120)
+    assert {len(case["cells_per_rank"]) for case in report["cases"]} == {2, 3}
+
+
+def test_smoke_under_a_launcher(mpirun):
+    end = run(*HALO, "--memory", "host", "--cells-per-rank", "8x8", **mpirun(2))
+    assert end.code == 0 and end.err == ""
+    assert end.out.count("halo exchange") == 1
+
+
+def test_quiet_is_quiet(tmp_path):
+    end = run(*HALO, "--ranks", "2", "--cells-per-rank", "8x8", "--quiet", "--json", "r.json",
+              cwd=tmp_path)
+    assert end == (0, "", "")
+    check_bench_halo(json.loads((tmp_path / "r.json").read_text()))
+
+
+CASES = [
+    ("bench", USAGE, "there is: halo"),
+    ("bench haloes", USAGE, "haloes", "bench --help"),
+    ("bench halo", USAGE, "one rank has no neighbour", "--ranks 2", "--periodic"),
+    ("bench halo --ranks 0", USAGE, "0 ranks"),
+    ("bench halo --ranks 2 more", USAGE, "more", "bench halo --help"),
+    ("bench halo --ranks 2 --width 0", USAGE, "width 0", "at least 1"),
+    ("bench halo --ranks 2 --width 1,,2", USAGE, "'1,,2' is not a list"),
+    ("bench halo --ranks 2 --width 1,a", USAGE, "'1,a'", "whole numbers"),
+    ("bench halo --ranks 2 --width 9 --cells-per-rank 8x8", USAGE,
+     "width 9 is wider than a rank's 8 cells along y", "--width 8"),
+    ("bench halo --ranks 2 --fields 0", USAGE, "0 fields", "1 to 1000"),
+    ("bench halo --ranks 2 --cells-per-rank 8x8,4y4", USAGE, "'4y4' is not a size"),
+    ("bench halo --ranks 2 --cells-per-rank 8x0", USAGE, "0 cells along y"),
+    ("bench halo --ranks 2 --precision f16", USAGE, "f32, f64"),
+    ("bench halo --ranks 2 --transport pigeon", USAGE, "'pigeon'", "shared"),
+    ("bench halo --ranks 2 --memory lake", USAGE, "'lake'", "device"),
+    ("bench halo --ranks 2 --periodic w", USAGE, "'w'", "xy"),
+    ("bench halo --ranks 2 --process-grid 3x1", USAGE, "3x1", "2"),
+    ("bench halo --ranks 2 --process-grid 1x2 --cells-per-rank 4x4x4", USAGE, "2 axes", "have 3"),
+    ("bench halo --ranks 2 --repetitions 0", USAGE, "0 repetitions"),
+    ("bench halo --ranks 2 --seconds 0", USAGE, "0 seconds"),
+    ("bench halo --ranks 2 --repetitions 2 --seconds 1", USAGE, "2 repetitions and 1 seconds"),
+    ("bench halo --ranks 2 --wait-limit -1", USAGE, "wait limit -1"),
+    ("bench halo --ranks 2 --json no/such/file --cells-per-rank 8x8", USAGE, "no/such/file"),
+    ("bench halo --ranks 2 --transport self --memory host --cells-per-rank 8x8", UNAVAILABLE,
+     "self cannot serve same-node"),
+    ("bench halo --ranks 2 --memory host --cells-per-rank 1e9x1e9", FAILURE, "13.9 EiB",
+     "fewer cells"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_bad_input(case, tmp_path):
+    words, code, *says = case
+    end = run(*words.split(), cwd=tmp_path)
+    assert (end.code, end.out) == (code, "")
+    lines = end.err.splitlines()
+    assert len([line for line in lines if line.startswith("halocline: ")]) == 1
+    for text in says:
+        assert text in end.err, end.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
+    skip_without_emulation()
+    monkeypatch.setenv("CUDA_ON_CPU_DEVICE_MEMORY", "host-readable")
+    assert gpu_name()
+    report = bench_json("--ranks", "2", "--cells-per-rank", "16x16,6x6x6",
+                        "--memory", "device,managed,host", "--proofs", tmp_path / "proofs.json")
+    assert {device["kind"] for device in report["devices"]} == {"gpu"}
+    found = {(case["memory"], case["transport"]) for case in report["cases"]}
+    assert found == {("device", "gpu_aware"), ("device", "staged"), ("managed", "gpu_aware"),
+                     ("managed", "staged"), ("managed", "mpi"), ("host", "shared"),
+                     ("host", "mpi")}
+    for case in report["cases"]:
+        assert (case["share_of_memcpy"] is not None) == (case["memory"] == "host")
+
+
+def test_an_unproved_transport_is_left_out():
+    skip_without_emulation()
+    report = bench_json("--ranks", "2", "--cells-per-rank", "16x16")
+    assert transports_of(report) == ["staged"]
+    assert any("gpu_aware is not timed with device memory" in note for note in report["notes"])
+    end = run(*HALO, "--ranks", "2", "--cells-per-rank", "16x16", "--transport", "gpu_aware")
+    assert end.code == UNAVAILABLE and "shown to fail" in end.err

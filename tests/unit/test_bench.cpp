@@ -1,0 +1,168 @@
+// The harness of `halocline bench`, and from options to cases.
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/halo_bench.hpp"
+#include "bench/halo_report.hpp"
+#include "report/render.hpp"
+#include "support/caught.hpp"
+
+namespace halocline::test {
+namespace {
+
+using bench::HaloBenchOptions;
+using bench::HaloCase;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<double> up_to(int count) {
+  std::vector<double> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 1.0);
+  return numbers;
+}
+
+TEST(BenchHarness, TakesPercentilesByRank) {
+  EXPECT_EQ(bench::percentile({7}, 50), 7);
+  EXPECT_EQ(bench::percentile({7}, 99), 7);
+  EXPECT_EQ(bench::percentile({1, 2}, 50), 1);
+  EXPECT_EQ(bench::percentile({1, 2, 3}, 50), 2);
+  EXPECT_EQ(bench::percentile({1, 2, 3}, 0), 1);
+  EXPECT_EQ(bench::percentile(up_to(100), 99), 99);
+  EXPECT_EQ(bench::percentile(up_to(100), 100), 100);
+  EXPECT_EQ(bench::percentile(up_to(99), 99), 99);
+  EXPECT_EQ(bench::percentile(up_to(1000), 99), 990);
+  EXPECT_EQ(bench::percentile(up_to(1001), 50), 501);
+}
+
+TEST(BenchHarness, SumsUpInAnyOrder) {
+  std::vector<double> seconds = up_to(200);
+  std::shuffle(seconds.begin(), seconds.end(), std::mt19937(7));
+  const bench::TimeSummary summary = bench::summarize(seconds);
+  EXPECT_EQ(summary.repetitions, 200);
+  EXPECT_EQ(summary.min_seconds, 1);
+  EXPECT_EQ(summary.median_seconds, 100);
+  EXPECT_EQ(summary.p99_seconds, 198);
+}
+
+TEST(BenchHarness, ChoosesRepetitions) {
+  EXPECT_EQ(bench::repetitions_for(1e-3, {.seconds = 0.2}), 200);
+  EXPECT_EQ(bench::repetitions_for(10, {.seconds = 0.2}), 20) << "a median needs some";
+  EXPECT_EQ(bench::repetitions_for(0, {.seconds = 0.2}), 100'000);
+  EXPECT_EQ(bench::repetitions_for(10, {.repetitions = 3, .seconds = 0.2}), 3);
+}
+
+TEST(BenchCases, AreEveryCombinationSizesOutermost) {
+  HaloBenchOptions options;
+  options.cells_per_rank = {{8, 6}, {5, 4, 3}};
+  options.widths = {1, 2};
+  options.fields = {1, 3};
+  const std::vector<HaloCase> cases = bench::halo_cases(options, 4);
+  ASSERT_EQ(cases.size(), 8u);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(cases[i].cells_per_rank, options.cells_per_rank[i / 4]);
+    EXPECT_EQ(cases[i].width, options.widths[i / 2 % 2]);
+    EXPECT_EQ(cases[i].fields, options.fields[i % 2]);
+  }
+  EXPECT_EQ(cases[0].grid.cells, Extents({8, 24}));
+  EXPECT_EQ(cases[0].grid.process_grid, Extents({1, 4}));
+  EXPECT_EQ(cases[4].grid.cells, Extents({5, 4, 12}));
+}
+
+TEST(BenchCases, HaveTheAxesOfTheProcessGrid) {
+  HaloBenchOptions options;
+  EXPECT_EQ(bench::halo_cases(options, 2).size(), 6u);
+  options.process_grid = {2, 2};
+  for (const HaloCase& each : bench::halo_cases(options, 4)) {
+    EXPECT_EQ(each.grid.cells.axes(), 2);
+    EXPECT_EQ(each.grid.cells[0], 2 * each.cells_per_rank[0]);
+  }
+  options.process_grid = {4};
+  EXPECT_EQ(bench::halo_cases(options, 4).size(), 1u);
+}
+
+std::string refusal(const HaloBenchOptions& options, int ranks) {
+  const Caught error = caught([&] { bench::halo_cases(options, ranks); });
+  EXPECT_EQ(error.kind, ErrorKind::usage) << error.text;
+  return error.text;
+}
+
+TEST(BenchCases, RefuseWhatMakesNoSense) {
+  HaloBenchOptions options;
+  EXPECT_THAT(refusal(options, 1), HasSubstr("--ranks 2"));
+  options.periodic = {true, false, false};
+  EXPECT_NO_THROW(bench::halo_cases(options, 1));
+  const auto with = [](auto change) {
+    HaloBenchOptions changed;
+    changed.cells_per_rank = {{8, 8}};
+    change(changed);
+    return refusal(changed, 2);
+  };
+  EXPECT_THAT(with([](auto& o) { o.widths = {1, 0}; }), HasSubstr("width 0"));
+  EXPECT_THAT(with([](auto& o) { o.widths = {9}; }),
+              HasSubstr("wider than a rank's 8 cells along y"));
+  EXPECT_THAT(with([](auto& o) { o.fields = {0}; }), HasSubstr("0 fields"));
+  EXPECT_THAT(with([](auto& o) { o.precision = "f16"; }), HasSubstr("f32, f64"));
+  EXPECT_THAT(with([](auto& o) { o.process_grid = {3, 1}; }), HasSubstr("3x1"));
+  EXPECT_THAT(with([](auto& o) { o.process_grid = {1, 1, 2}; }), HasSubstr("1x1x2 has 3 axes"));
+  EXPECT_THAT(with([](auto& o) { o.cells_per_rank = {{0, 8}}; }), HasSubstr("0 cells along x"));
+  EXPECT_THAT(with([](auto& o) { o.loop.seconds = 0; }), HasSubstr("0 seconds"));
+  EXPECT_THAT(with([](auto& o) { o.transports = {"pigeon"}; }), HasSubstr("pigeon"));
+}
+
+bench::HaloTiming some_timing(const std::string& transport) {
+  bench::HaloTiming timing;
+  timing.cells_per_rank = {8, 8};
+  timing.process_grid = {1, 2};
+  timing.memory = "host";
+  timing.transports = {{"self", "self"}, {"same-node", transport}};
+  timing.messages = 1;
+  timing.bytes = 64;
+  timing.time = {20, 1e-6, 2e-6, 3e-6};
+  timing.gigabytes_per_second = 0.032;
+  timing.phases = {{"pack", 1e-6}, {"move", 0}, {"call", 1e-7}, {"wait", 1e-6}, {"unpack", 1e-6}};
+  return timing;
+}
+
+TEST(BenchReport, LeavesOutACeilingThatIsNotKnown) {
+  bench::HaloBenchResult result;
+  result.precision = "f64";
+  result.ranks = 2;
+  result.nodes = 1;
+  result.timings = {some_timing("mpi")};
+  std::string text = render_text(bench::report_of(result));
+  EXPECT_THAT(text, Not(HasSubstr("memcpy")));
+  EXPECT_THAT(text, Not(HasSubstr("move"))) << "nothing was staged";
+  EXPECT_THAT(render_json(bench::report_of(result)), HasSubstr("\"share_of_memcpy\": null"));
+  result.timings[0].memcpy_gigabytes_per_second = 0.064;
+  text = render_text(bench::report_of(result));
+  EXPECT_THAT(text, HasSubstr("% of memcpy"));
+  EXPECT_THAT(text, HasSubstr(" 50\n"));
+}
+
+TEST(BenchReport, TellsOfAWrongByteAndOfNoTime) {
+  bench::HaloBenchResult result;
+  result.timings = {some_timing("mpi"), some_timing("shared")};
+  result.timings[1].wrong = "rank 1 holds nonsense";
+  result.timings[1].time = {};
+  result.timings[1].phases.clear();
+  const std::string text = render_text(bench::report_of(result));
+  EXPECT_THAT(text, HasSubstr("by shared: WRONG, not timed: rank 1 holds nonsense"));
+  EXPECT_THAT(render_json(bench::report_of(result)), HasSubstr("\"verified\": false"));
+}
+
+TEST(BenchReport, NamesTransportsByPairOnlyWhereTheyDiffer) {
+  bench::HaloTiming timing = some_timing("shared");
+  EXPECT_EQ(bench::transport_text(timing), "shared");
+  timing.transports.emplace_back("other-node", "mpi");
+  EXPECT_EQ(bench::transport_text(timing), "same-node shared, other-node mpi");
+  timing.transports = {{"self", "self"}};
+  EXPECT_EQ(bench::transport_text(timing), "self");
+}
+
+}  // namespace
+}  // namespace halocline::test
