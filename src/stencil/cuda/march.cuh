@@ -91,14 +91,14 @@ struct Shape {
 // load fewer layers twice, yet were slower: what neighbours load has left the cache by then.
 // Loading the next group before the last one was used took 116 to 160 % of the time: it takes the
 // registers of the warps that hide the loads.
-template <int axes, class Real>
-struct ShapeFor;
+template <Norm kind, int axes, class Real>
+struct ShapeFor : Shape<8, 1, 1, 24> {};
 template <>
-struct ShapeFor<2, float> : Shape<12, 1, 1, 24> {};
+struct ShapeFor<Norm::max, 2, float> : Shape<12, 1, 1, 24> {};
 template <>
-struct ShapeFor<2, double> : Shape<10, 1, 1, 30> {};
-template <class Real>
-struct ShapeFor<3, Real> : Shape<2, 2, 2, 12> {};
+struct ShapeFor<Norm::max, 2, double> : Shape<10, 1, 1, 30> {};
+template <Norm kind, class Real>
+struct ShapeFor<kind, 3, Real> : Shape<2, 2, 2, 12> {};
 
 /// One warp's walk: a strip of `rows` rows over some layers. `whole`: all cells of the strip, and
 /// all rows, are in the region.
@@ -272,7 +272,7 @@ class Tiles {
   __host__ __device__ static Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 };
 
-template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<axes, Real>>
+template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<kind, axes, Real>>
 __global__ void __launch_bounds__(block_threads, Shape::blocks)
     march(Work<Real> work, Formula formula) {
   if (work.stop != nullptr && *work.stop != 0) return;

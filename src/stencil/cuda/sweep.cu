@@ -88,8 +88,9 @@ class CudaSweep final : public stencil::Sweep {
       if (suits_march<Real>(arguments.in) && suits_march<Real>(arguments.out) &&
           lead_of<Real>(address_of(arguments.in, arguments.region.lower)) ==
               lead_of<Real>(address_of(arguments.out, arguments.region.lower))) {
-        begin_at_boundary(work);
-        const std::int64_t tiles = Tiles<ShapeFor<axes, Real>, Real, axes>::of(work).count();
+        using Chosen = ShapeFor<kind, axes, Real>;
+        begin_at_boundary<Chosen>(work);
+        const std::int64_t tiles = Tiles<Chosen, Real, axes>::of(work).count();
         device::cuda::launch(march<kind, axes, Real, Formula>,
                              device::cuda::blocks_for(tiles, block_warps, most_blocks),
                              block_threads, stream, work, formula_);
@@ -124,21 +125,17 @@ class CudaSweep final : public stencil::Sweep {
     return work;
   }
 
+  template <class Chosen>
   void begin_at_boundary(Work<Real>& work) const {
     work.lead = lead_of<Real>(reinterpret_cast<const std::byte*>(work.in));
     work.in -= work.lead;
     work.out -= work.lead;
-    using Chosen = ShapeFor<axes, Real>;
     work.layers = Chosen::layers;
     // Small regions: shorter walks, of whole groups as long as they can be, until there are 12
     // warps for each multiprocessor.
     const std::int64_t wanted = std::int64_t{12} * multiprocessors_;
-    while (work.layers > fewest_layers && Tiles<Chosen, Real, axes>::of(work).count() < wanted) {
-      const std::int64_t half = work.layers / 2;
-      work.layers = half > Chosen::ahead          ? half / Chosen::ahead * Chosen::ahead
-                    : work.layers > Chosen::ahead ? Chosen::ahead
-                                                  : half;
-    }
+    while (work.layers > fewest_layers && Tiles<Chosen, Real, axes>::of(work).count() < wanted)
+      work.layers = work.layers > Chosen::ahead ? work.layers - Chosen::ahead : work.layers / 2;
   }
 
   Formula formula_;
