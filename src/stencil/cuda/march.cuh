@@ -97,6 +97,8 @@ template <>
 struct ShapeFor<Norm::max, 2, float> : Shape<12, 1, 1, 24> {};
 template <>
 struct ShapeFor<Norm::max, 2, double> : Shape<10, 1, 1, 30> {};
+template <>
+struct ShapeFor<Norm::none, 2, double> : Shape<4, 1, 1, 32> {};
 template <Norm kind, class Real>
 struct ShapeFor<kind, 3, Real> : Shape<2, 2, 2, 12> {};
 
