@@ -15,6 +15,7 @@ class Stream {
   /// A cudaStream_t. Null, CUDA's default stream, is taken as cudaStreamLegacy.
   static Stream cuda(void* stream) {
     Stream result;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): CUDA defines this handle so
     result.native_ = stream != nullptr ? stream : reinterpret_cast<void*>(legacy);
     return result;
   }
