@@ -84,7 +84,9 @@ class StagedChannel final : public Channel, private comm::InFlight {
     if (!in_flight_) return true;
     // What was received the time before has been read once this exchange is packed.
     if (!receives_posted_ && packed_.reached()) post_receives();
-    return receives_posted_ && move_sends() & move_receives();
+    if (!receives_posted_) return false;
+    const bool sent = move_sends(), received = move_receives();
+    return sent && received;
   }
 
   void finish(Stream stream) override {
