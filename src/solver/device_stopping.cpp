@@ -85,7 +85,7 @@ class DeviceStopping final : public Stopping {
   void look_at(Batch& batch) {
     comm::wait_until(communicator_.state(),
                      {.site = "sweeps on the GPU",
-                      .phase = Phase::compute,
+                      .phase = Phase::other,  // the GPU's own clock books them as compute
                       .missing = [] { return std::string("its own GPU to do the sweeps queued"); }},
                      [&] { return batch.arrived.reached(); });
     const auto* norms = static_cast<const double*>(batch.on_host.get());

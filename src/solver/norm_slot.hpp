@@ -18,8 +18,7 @@ class NormSlot {
   double* begin(Stream stream);
   /// After the last sweep: sends it on its way to the host.
   void end(Stream stream);
-  /// True once value() does not block.
-  bool is_here() const { return arrived_.reached(); }
+  /// Blocks until it is here.
   double value() const;
 
  private:

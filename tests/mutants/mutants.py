@@ -95,7 +95,7 @@ MUTANTS = [
            "if (to_host_ != nullptr) packed_.hold(to_host_->get());", "",
            "conformance_tests", "*stagedOverDevice*", 2, "random:2"),
     Mutant("halos unpacked before they are on the GPU", "src/transport/staged/staged.cpp",
-           "on_gpu.hold(stream);", "static_cast<void>(stream);",
+           "on_gpu_.hold(stream);", "static_cast<void>(stream);",
            "conformance_tests", "*stagedOverDevice*", 2),
     Mutant("a message posted before the GPU has packed it", "src/transport/mpi/channel.cpp",
            "if (ready_.reached())\n    post();\n  else\n    enter();",

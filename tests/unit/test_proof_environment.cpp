@@ -116,7 +116,7 @@ const Variables set_by_open_mpi_4{
     {"OMPI_MCA_ess_base_vpid", "0"},
     {"OMPI_MCA_hwloc_base_binding_policy", "none"},
     {"OMPI_MCA_hwloc_base_report_bindings", "1"},
-    {"OMPI_MCA_initial_wdir", "/tmp/wt/proof"},
+    {"OMPI_MCA_initial_wdir", "/home/me"},
     {"OMPI_MCA_mpi_oversubscribe", "0"},
     {"OMPI_MCA_orte_app_num", "0"},
     {"OMPI_MCA_orte_bound_at_launch", "1"},

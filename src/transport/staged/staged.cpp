@@ -97,9 +97,8 @@ class StagedChannel final : public Channel, private comm::InFlight {
     in_flight_ = false;
     leave();
     if (to_gpu_ == nullptr) return;
-    device::Event on_gpu;
-    on_gpu.record(to_gpu_->get());
-    on_gpu.hold(stream);
+    on_gpu_.record(to_gpu_->get());
+    on_gpu_.hold(stream);
   }
 
  private:
@@ -230,7 +229,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
   std::vector<MPI_Request> send_requests_, receive_requests_;
   // Where there are copies: both directions go at once, beside the sweeps.
   std::unique_ptr<device::OwnedStream> to_host_, to_gpu_;
-  device::Event packed_;
+  device::Event packed_, on_gpu_;
   bool in_flight_ = false, receives_posted_ = false;
 };
 
