@@ -8,26 +8,48 @@
 // flag for e + 1, because the other side writes that window again only after seeing that. So two
 // windows need no acknowledgement, provided that every pair signals both ways in every epoch.
 // Spin goes through the protocol in every order: tests/model.
+//
+// On the host a message has one flag. On a GPU it has one for each chunk of its bytes: whoever
+// packs a chunk raises its flag, whoever unpacks it waits for that alone, and no block waits for
+// the others of its kernel. Kernels of one plan follow each other in a stream, so the rule above
+// holds for every chunk.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "device/watch.hpp"
+
 namespace halocline::device {
 
 struct PortPeer {
-  std::byte* window[2];         ///< the neighbour's receive slots for us, mapped here
-  std::uint64_t* raise;         ///< flag in the neighbour's memory
-  const std::uint64_t* raised;  ///< flag in ours that the neighbour raises
+  std::byte* window[2];   ///< the neighbour's receive slots for us, mapped here
+  std::uint64_t* raise;   ///< first flag in the neighbour's memory
+  std::uint64_t* raised;  ///< first flag in ours, which the neighbour raises
 };
 
 struct DevicePort {
-  PortPeer* peers;
+  PortPeer* peers;  ///< in the host's memory
   int peer_count;
-  /// Last epoch begun; in the memory of whoever runs the sweep, since a host counter would be
-  /// frozen by graph capture.
+  /// On the host: the last epoch begun. On a GPU null: its kernels count epochs themselves, chunk
+  /// by chunk, since a host counter would be frozen by graph capture.
   std::uint64_t* epoch;
+  /// On a GPU; null on the host. In the GPU's memory.
+  const Watch* watch;
 };
+
+/// The bytes that share a flag of a GPU's message, the last ones fewer: small ones spread a message
+/// over many blocks, large ones spare the GPU flags. The same on both sides.
+inline std::int64_t chunk_bytes(std::int64_t message_bytes) {
+  return message_bytes <= (std::int64_t{256} << 10) ? 4096 : 16384;
+}
+
+/// At least one: messages without bytes signal, too.
+inline std::int64_t chunks_of(std::int64_t message_bytes) {
+  const std::int64_t bytes = chunk_bytes(message_bytes);
+  return std::max<std::int64_t>(1, (message_bytes + bytes - 1) / bytes);
+}
 
 /// Makes all stores before it visible to whoever then sees the flag at `epoch`.
 inline void raise(std::uint64_t* flag, std::uint64_t epoch) {

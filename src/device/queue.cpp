@@ -44,6 +44,8 @@ void synchronize(Stream stream) {
   if (!stream.is_host()) cuda::synchronize(stream);
 }
 
+void finish_all() { cuda::finish_all(); }
+
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
   if (bytes == 0) return;
   if (on_host_alone(to, from, stream))

@@ -42,6 +42,10 @@ class Event {
 /// Blocks the host until all work of `stream` is done. Throws device if some failed.
 void synchronize(Stream stream);
 
+/// Blocks the host until all work of the current GPU is done, whichever stream it is on: before
+/// memory is taken from kernels of which only others know the stream. Throws device if some failed.
+void finish_all();
+
 /// Copies between memories of any kinds. On the host stream the copy is done on return, also
 /// to and from a GPU. On a GPU's stream the host waits for a copy to ordinary host memory, and
 /// reads what is copied from such memory at once, whatever the stream has still to do before.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cuda/runtime.hpp"
+#include "device/graph.hpp"
 
 namespace halocline::device {
 
@@ -14,6 +15,8 @@ StreamClock::StreamClock(Recorder& recorder, Phase phase, const char* site)
     : LateTimes(recorder), phase_(phase), site_(site) {}
 
 bool StreamClock::begin(Stream stream, std::int64_t bytes) {
+  // Whoever launches the graph times it: what is in it is booked there.
+  if (is_recording(stream)) return false;
   bytes_ += bytes;
   if (spans_++ >= all_timed && spans_ % one_in != 0) return false;
   Pair& pair = pairs_[next_];

@@ -8,6 +8,7 @@
 
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "device/queue.hpp"
 #include "device/stream_clock.hpp"
 #include "exchange/choice.hpp"
 #include "exchange/decision.hpp"
@@ -108,6 +109,11 @@ Memory common_memory(const FieldList& fields) {
   return strictest->shape().memory;
 }
 
+/// Whether packing and unpacking on a GPU do all that a channel does.
+bool packs_on_gpu(const Channel& channel) {
+  return channel.port() != nullptr && channel.port()->epoch == nullptr;
+}
+
 /// Which kinds of pair occur on any rank.
 exchange::PairsThere pairs_there(const Communicator& communicator,
                                  const std::vector<PeerMessage>& messages) {
@@ -136,6 +142,7 @@ class Exchange::Plan {
   void start(Stream stream);
   bool progress();
   void finish(Stream stream);
+  void run(Stream stream);
   const ExchangeInfo& info() const { return info_; }
 
  private:
@@ -158,16 +165,18 @@ class Exchange::Plan {
   void try_out(const Carried& carried) const;
   void add_bundles(Channel& channel, const Carried& carried, std::vector<pack::Bundle>& packing,
                    std::vector<pack::Bundle>& unpacking) const;
-  pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots,
-                          const Channel& channel) const;
+  pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots) const;
   void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
+  void check_begin();
 
   Communicator communicator_;
   FieldList fields_;
   std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<Channel*> started_;  // those that packing does not serve: see Channel::port
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
   device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
+  device::StreamClock move_clock_{comm::recorder(communicator_), Phase::move, "exchange"};
   device::StreamClock unpack_clock_{comm::recorder(communicator_), Phase::unpack, "unpack"};
   bool in_flight_ = false;
   Stream started_on_ = Stream::host();
@@ -285,6 +294,7 @@ std::vector<transport::Part> Exchange::Plan::parts_for(const std::vector<Piece>&
 
 void Exchange::Plan::open(const exchange::Choice& choice,
                           const std::vector<PeerMessage>& messages) {
+  started_.clear();
   channels_.clear();
   std::vector<pack::Bundle> packing, unpacking;
   for (const Carried& carried : sort_by_transport(messages, choice)) {
@@ -298,6 +308,7 @@ void Exchange::Plan::open(const exchange::Choice& choice,
     });
     if (can.prove_in_job && !shown_apart) show_to_work(*channel, carried.messages);
     add_bundles(*channel, carried, packing, unpacking);
+    if (!packs_on_gpu(*channel)) started_.push_back(channel.get());
     channels_.push_back(std::move(channel));
   }
   comm::together(communicator_, [&] {
@@ -333,21 +344,27 @@ void Exchange::Plan::try_out(const Carried& carried) const {
 void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried,
                                  std::vector<pack::Bundle>& packing,
                                  std::vector<pack::Bundle>& unpacking) const {
+  const device::DevicePort* port = channel.port();
   for (std::size_t m = 0; m < carried.messages.size(); ++m) {
     const Message& message = carried.messages[m];
     const PeerMessage& content = *carried.contents[m];
-    if (transport::in_place(message.send) == nullptr)
-      packing.push_back(bundle_for(content.send, channel.send_slots(m), channel));
-    if (transport::in_place(message.receive) == nullptr)
-      unpacking.push_back(bundle_for(content.receive, channel.receive_slots(m), channel));
+    pack::Bundle out = bundle_for(content.send, channel.send_slots(m)),
+                 in = bundle_for(content.receive, channel.receive_slots(m));
+    if (port != nullptr) {
+      out.epoch = in.epoch = port->epoch;
+      if (packs_on_gpu(channel)) {
+        out.flags = {port->peers[m].raise, channel.epoch(), port->watch, static_cast<int>(m)};
+        in.flags = {port->peers[m].raised, channel.epoch(), port->watch, static_cast<int>(m)};
+      }
+    }
+    if (transport::in_place(message.send) == nullptr) packing.push_back(std::move(out));
+    if (transport::in_place(message.receive) == nullptr) unpacking.push_back(std::move(in));
   }
 }
 
 pack::Bundle Exchange::Plan::bundle_for(const std::vector<Piece>& pieces,
-                                        const transport::Slots& slots,
-                                        const Channel& channel) const {
+                                        const transport::Slots& slots) const {
   pack::Bundle bundle{.pieces = {}, .even = slots.even, .odd = slots.odd};
-  if (channel.port() != nullptr) bundle.epoch = channel.port()->epoch;
   std::int64_t offset = 0;
   for (const Piece& piece : pieces) {
     const FieldStorage& field = fields_[piece.field];
@@ -369,14 +386,20 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
       info_.transports.emplace_back(transport::name_of(pair), transport->name());
 }
 
-void Exchange::Plan::start(Stream stream) {
+/// Throws usage unless an exchange may begin; and the error of one before that a GPU has given up.
+void Exchange::Plan::check_begin() {
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "an exchange was started again before it was finished; call finish() first");
+  for (const auto& channel : channels_) channel->progress();
+}
+
+void Exchange::Plan::start(Stream stream) {
+  check_begin();
   if (!packing_.empty()) pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
   in_flight_ = true;
   started_on_ = stream;
-  for (const auto& channel : channels_) channel->start(stream);
+  for (Channel* channel : started_) channel->start(stream);
 }
 
 bool Exchange::Plan::progress() {
@@ -389,9 +412,22 @@ void Exchange::Plan::finish(Stream stream) {
   if (!in_flight_)
     throw Error(ErrorKind::usage, "an exchange was finished that had not been started");
   in_flight_ = false;
-  for (const auto& channel : channels_) channel->finish(stream);
+  for (Channel* channel : started_) channel->finish(stream);
   if (!unpacking_.empty())
     unpack_clock_.time(stream, unpacking_.bytes(), [&] { unpacking_.run(stream); });
+}
+
+void Exchange::Plan::run(Stream stream) {
+  const bool at_once =
+      !stream.is_host() && started_.empty() && packing_.all_signal() && unpacking_.all_signal();
+  if (!at_once) {
+    start(stream);
+    finish(stream);
+    return;
+  }
+  check_begin();
+  move_clock_.time(stream, packing_.bytes(),
+                   [&] { pack::Copies::run_both(packing_, unpacking_, stream); });
 }
 
 Exchange::Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
@@ -404,10 +440,7 @@ Exchange& Exchange::operator=(Exchange&&) noexcept = default;
 void Exchange::start(Stream stream) { plan_->start(stream); }
 bool Exchange::progress() { return plan_->progress(); }
 void Exchange::finish(Stream stream) { plan_->finish(stream); }
-void Exchange::run(Stream stream) {
-  plan_->start(stream);
-  plan_->finish(stream);
-}
+void Exchange::run(Stream stream) { plan_->run(stream); }
 const ExchangeInfo& Exchange::info() const { return plan_->info(); }
 
 }  // namespace halocline

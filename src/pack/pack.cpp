@@ -11,6 +11,8 @@ namespace halocline::pack {
 Copies::Copies(std::vector<Bundle> bundles, Direction direction, Memory memory)
     : empty_(bundles.empty()) {
   if (empty_) return;
+  all_signal_ = gpu_reads(memory);
+  for (const Bundle& bundle : bundles) all_signal_ &= bundle.flags.first != nullptr;
   for (const Bundle& bundle : bundles)
     for (const Piece& piece : bundle.pieces)
       for (const Run& run : piece.runs) bytes_ += run.bytes * run.count;
@@ -31,8 +33,12 @@ void Copies::run(Stream stream) const {
       throw Error(ErrorKind::usage,
                   "fields in host memory are exchanged on the host's stream; a GPU's cannot read "
                   "them");
-    cuda::run(*gpu_, stream);
+    cuda::run(gpu_.get(), nullptr, stream);
   }
+}
+
+void Copies::run_both(const Copies& packing, const Copies& unpacking, Stream stream) {
+  cuda::run(packing.gpu_.get(), unpacking.gpu_.get(), stream);
 }
 
 }  // namespace halocline::pack

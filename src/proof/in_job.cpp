@@ -10,9 +10,8 @@ namespace {
 
 using transport::Slots;
 
-std::byte* slot(const Slots& slots, const transport::Channel& channel, std::uint64_t ahead) {
-  const device::DevicePort* port = channel.port();
-  return port != nullptr && (*port->epoch + ahead) % 2 != 0 ? slots.odd : slots.even;
+std::byte* slot(const Slots& slots, std::uint64_t epoch) {
+  return epoch % 2 != 0 ? slots.odd : slots.even;
 }
 
 /// The bytes of a slot where the host reads and writes: in place, or in a copy of ours.
@@ -47,15 +46,16 @@ std::optional<std::string> prove(const Communicator& communicator, transport::Ch
   std::optional<std::string> wrong;
   for (int round = 0; round < 2; ++round) {
     for (std::size_t m = 0; m < messages.size(); ++m)
-      SlotBytes(slot(channel.send_slots(m), channel, 1), transport::bytes_of(messages[m].send),
-                fields)
+      SlotBytes(slot(channel.send_slots(m), channel.epoch() + 1),
+                transport::bytes_of(messages[m].send), fields)
           .fill(seed_of(me, messages[m].peer, round));
     channel.start(Stream::host());
     channel.finish(Stream::host());
     for (std::size_t m = 0; m < messages.size(); ++m) {
       const std::int64_t bytes = transport::bytes_of(messages[m].receive);
-      const std::int64_t at = SlotBytes(slot(channel.receive_slots(m), channel, 0), bytes, fields)
-                                  .first_difference(seed_of(messages[m].peer, me, round));
+      const std::int64_t at =
+          SlotBytes(slot(channel.receive_slots(m), channel.epoch()), bytes, fields)
+              .first_difference(seed_of(messages[m].peer, me, round));
       if (at < bytes && !wrong)
         wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at,
                             bytes, messages[m].peer, me);

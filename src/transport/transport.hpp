@@ -54,8 +54,11 @@ class Channel {
   virtual bool progress() = 0;
   /// Lets later work on `stream` see the bytes; blocks the host only if host-driven.
   virtual void finish(Stream stream) = 0;
-  /// Null unless peers can be stored to by whoever computes. Its epoch tells which slot is used:
-  /// see pack::Bundle.
+  /// Epochs begun by start(). A slot that is written belongs to the next one, a slot that is read
+  /// to the last; odd ones use the odd slot.
+  virtual std::uint64_t epoch() const { return 0; }
+  /// Null unless peers can be stored to by whoever packs or computes. On a GPU that does all: then
+  /// start() and finish(), which signal for those who copy bytes themselves, are not called.
   virtual const device::DevicePort* port() const { return nullptr; }
 };
 
@@ -76,6 +79,8 @@ struct Capabilities {
   bool prove_in_job;
   /// Might crash: auto uses it only where a proof is at hand (proof/records.hpp).
   bool needs_proof = false;
+  /// A CUDA graph can hold its exchanges.
+  bool in_graph = false;
 };
 
 class Transport {

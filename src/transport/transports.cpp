@@ -7,6 +7,7 @@
 
 #include "transport/gpu_aware/gpu_aware.hpp"
 #include "transport/mpi/mpi.hpp"
+#include "transport/peer/peer.hpp"
 #include "transport/self/self.hpp"
 #include "transport/shared/shared.hpp"
 #include "transport/staged/staged.hpp"
@@ -17,10 +18,12 @@ namespace halocline::transport {
 std::span<const Transport* const> transports() {
   static const SelfTransport self;
   static const SharedTransport shared;
+  static const PeerTransport peer;
   static const GpuAwareTransport gpu_aware;
   static const StagedTransport staged;
   static const MpiTransport mpi;
-  static const std::array<const Transport*, 5> all{&self, &shared, &gpu_aware, &staged, &mpi};
+  static const std::array<const Transport*, 6> all{&self,      &shared, &peer,
+                                                   &gpu_aware, &staged, &mpi};
   return all;
 }
 

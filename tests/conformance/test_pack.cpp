@@ -1,6 +1,7 @@
 // Packing by a GPU against packing by the host, byte by byte: random runs of every size, distance
 // and alignment, in every memory that a GPU reads.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include <halocline/error.hpp>
 
 #include "device/buffer.hpp"
+#include "device/port.hpp"
 #include "device/queue.hpp"
 #include "pack/pack.hpp"
 #include "support/block.hpp"
@@ -95,25 +97,35 @@ class RandomPlan {
 
 /// The memory of a plan, and its bundle there.
 struct Place {
-  Place(const Plan& plan, Memory fields, Memory slots, std::uint64_t first_epoch)
+  Place(const Plan& plan, Memory fields, Memory slots, std::uint64_t first_epoch,
+        Direction direction)
       : field(fields, random_bytes(plan.field_bytes, 1)),
         even(slots, random_bytes(plan.even_at + plan.slot_bytes + 20, 2)),
         odd(slots, random_bytes(plan.odd_at + plan.slot_bytes + 20, 3)),
-        epoch(gpu_reads(fields) ? Memory::device : Memory::host, bytes_of(first_epoch)) {
+        epoch(Memory::host, bytes_of(first_epoch)),
+        flags(gpu_reads(fields) ? Memory::device : Memory::host,
+              Bytes(static_cast<std::size_t>(8 * device::chunks_of(plan.slot_bytes)),
+                    direction == Direction::pack ? std::byte{0} : has_arrived)) {
     bundle = {
-        .pieces = plan.pieces,
-        .even = even.data() + plan.even_at,
-        .odd = odd.data() + plan.odd_at,
-        .epoch = plan.has_epoch ? reinterpret_cast<const std::uint64_t*>(epoch.data()) : nullptr};
+        .pieces = plan.pieces, .even = even.data() + plan.even_at, .odd = odd.data() + plan.odd_at};
+    if (plan.has_epoch) {
+      bundle.epoch = reinterpret_cast<const std::uint64_t*>(epoch.data());
+      // Unpacked is the epoch that has begun, which is a GPU's next.
+      bundle.flags = {.first = reinterpret_cast<std::uint64_t*>(flags.data()),
+                      .begun = first_epoch - (direction == Direction::pack ? 0 : 1)};
+    }
     for (Piece& piece : bundle.pieces) piece.field = field.data();
   }
+
+  // A flag of such bytes is beyond every epoch.
+  static constexpr std::byte has_arrived{0xFF};
 
   static Bytes bytes_of(std::uint64_t value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     return {bytes, bytes + sizeof value};
   }
 
-  Block field, even, odd, epoch;
+  Block field, even, odd, epoch, flags;
   Bundle bundle;
 };
 
@@ -123,7 +135,18 @@ class EveryGpuMemory : public testing::TestWithParam<std::tuple<Memory, Directio
   Direction direction() const { return std::get<1>(GetParam()); }
 
   void compare(std::uint64_t number) const;
+  void expect_flags_raised(const Place& place, std::uint64_t epoch) const;
 };
+
+/// After packing, all flags stand at the last epoch.
+void EveryGpuMemory::expect_flags_raised(const Place& place, std::uint64_t epoch) const {
+  if (direction() != Direction::pack || place.bundle.flags.first == nullptr) return;
+  const Bytes flags = place.flags.content(), expected = Place::bytes_of(epoch);
+  for (std::size_t at = 0; at < flags.size(); at += expected.size())
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
+                           flags.begin() + static_cast<std::ptrdiff_t>(at)))
+        << "flag " << at / expected.size();
+}
 
 std::vector<Bundle> bundles_of(const std::vector<Place>& places) {
   std::vector<Bundle> bundles;
@@ -141,18 +164,17 @@ void EveryGpuMemory::compare(std::uint64_t number) const {
   const std::uint64_t epoch = plans.epoch();
   for (std::int64_t count = random.between(1, 3); count > 0; --count) {
     const Plan plan = plans.make();
-    here.emplace_back(plan, Memory::host, Memory::host, epoch);
-    there.emplace_back(plan, memory(), slots, epoch);
+    here.emplace_back(plan, Memory::host, Memory::host, epoch, direction());
+    there.emplace_back(plan, memory(), slots, epoch, direction());
   }
   const Copies by_host(bundles_of(here), direction(), Memory::host);
   const Copies by_gpu(bundles_of(there), direction(), memory());
   EXPECT_EQ(by_gpu.bytes(), by_host.bytes());
 
-  // Twice: the second time with an epoch that the stream only comes to meanwhile.
+  // Twice: the second time in the next epoch.
   const device::OwnedStream stream;
-  const Block next(Memory::device, Place::bytes_of(epoch + 1));
+  const Block next(Memory::host, Place::bytes_of(epoch + 1));
   by_gpu.run(stream.get());
-  for (const Place& place : there) device::copy(place.epoch.data(), next.data(), 8, stream.get());
   by_gpu.run(stream.get());
   device::synchronize(stream.get());
   by_host.run(Stream::host());
@@ -163,6 +185,7 @@ void EveryGpuMemory::compare(std::uint64_t number) const {
     EXPECT_EQ(there[i].field.content(), here[i].field.content()) << "field of bundle " << i;
     EXPECT_EQ(there[i].even.content(), here[i].even.content()) << "even slot of bundle " << i;
     EXPECT_EQ(there[i].odd.content(), here[i].odd.content()) << "odd slot of bundle " << i;
+    expect_flags_raised(there[i], epoch + 2);
   }
 }
 
@@ -205,7 +228,7 @@ TEST_F(GpuPacking, BearsNothingToDo) {
   EXPECT_TRUE(empty.empty());
   none.run(stream.get());
   empty.run(stream.get());
-  const Place place(Plan{}, Memory::device, Memory::device, 0);
+  const Place place(Plan{}, Memory::device, Memory::device, 0, Direction::pack);
   const Copies without_pieces({place.bundle}, Direction::pack, Memory::device);
   EXPECT_EQ(without_pieces.bytes(), 0);
   without_pieces.run(stream.get());
@@ -214,7 +237,7 @@ TEST_F(GpuPacking, BearsNothingToDo) {
 
 TEST_F(GpuPacking, IsOrderedByItsStream) {
   const device::OwnedStream stream;
-  const Place place(small_plan(), Memory::device, Memory::device, 0);
+  const Place place(small_plan(), Memory::device, Memory::device, 0, Direction::pack);
   const Copies copies({place.bundle}, Direction::pack, Memory::device);
   const Bytes values = random_bytes(8, 4);
   const Block source(Memory::device, values), seen(Memory::pinned, 8);
@@ -226,8 +249,36 @@ TEST_F(GpuPacking, IsOrderedByItsStream) {
   EXPECT_EQ(seen.content(), values);
 }
 
+// What goes round within a rank: packed, told, awaited and unpacked by one kernel, epoch after
+// epoch.
+TEST_F(GpuPacking, UnpacksInOneLaunchWhatItPacks) {
+  const device::OwnedStream stream;
+  for (const std::int64_t bytes : {8, 4096, 4104, 300'000, 3'000'000}) {
+    const Block field(Memory::device, random_bytes(2 * bytes, 5)), slot(Memory::device, 2 * bytes),
+        flags(Memory::device, Bytes(static_cast<std::size_t>(8 * device::chunks_of(bytes))));
+    const auto bundle = [&](std::int64_t offset) {
+      return Bundle{.pieces = {{field.data(), {{offset, bytes / 8, 8, bytes / 8}}, 0}},
+                    .even = slot.data(),
+                    .odd = slot.data() + bytes,
+                    .flags = {.first = reinterpret_cast<std::uint64_t*>(flags.data())}};
+    };
+    const Copies packing({bundle(0)}, Direction::pack, Memory::device),
+        unpacking({bundle(bytes)}, Direction::unpack, Memory::device);
+    ASSERT_TRUE(packing.all_signal());
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      const Block values(Memory::device,
+                         random_bytes(bytes, static_cast<std::uint64_t>(epoch) + 6));
+      device::copy(field.data(), values.data(), bytes, stream.get());
+      Copies::run_both(packing, unpacking, stream.get());
+      device::synchronize(stream.get());
+      const Bytes all = field.content();
+      EXPECT_EQ(Bytes(all.begin() + bytes, all.end()), values.content());
+    }
+  }
+}
+
 TEST_F(GpuPacking, RefusesTheHostsStreamForDeviceMemory) {
-  const Place place(small_plan(), Memory::device, Memory::device, 0);
+  const Place place(small_plan(), Memory::device, Memory::device, 0, Direction::pack);
   const Copies copies({place.bundle}, Direction::pack, Memory::device);
   const Caught error = caught([&] { copies.run(Stream::host()); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
@@ -236,7 +287,7 @@ TEST_F(GpuPacking, RefusesTheHostsStreamForDeviceMemory) {
 
 TEST_F(GpuPacking, RefusesAGpusStreamForHostMemory) {
   const device::OwnedStream stream;
-  const Place place(small_plan(), Memory::host, Memory::host, 0);
+  const Place place(small_plan(), Memory::host, Memory::host, 0, Direction::pack);
   const Copies copies({place.bundle}, Direction::pack, Memory::host);
   const Caught error = caught([&] { copies.run(stream.get()); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
@@ -247,7 +298,7 @@ TEST_F(GpuPacking, LeavesTheChoiceWhereBothReach) {
   const device::OwnedStream stream;
   for (const Memory memory : {Memory::pinned, Memory::managed})
     for (const Stream way : {Stream::host(), stream.get()}) {
-      const Place place(small_plan(), memory, Memory::pinned, 0);
+      const Place place(small_plan(), memory, Memory::pinned, 0, Direction::pack);
       const Copies copies({place.bundle}, Direction::pack, memory);
       copies.run(way);
       device::synchronize(way);

@@ -97,15 +97,13 @@ void Conversation::place_own_memory() {
 std::byte* Conversation::outgoing(std::size_t message) {
   if (own_[message].send != nullptr) return own_[message].send.get() + guard_bytes;
   const transport::Slots slots = channel_->send_slots(message);
-  const device::DevicePort* port = channel_->port();
-  return port != nullptr && (*port->epoch + 1) % 2 != 0 ? slots.odd : slots.even;
+  return (channel_->epoch() + 1) % 2 != 0 ? slots.odd : slots.even;
 }
 
 std::byte* Conversation::incoming(std::size_t message) {
   if (own_[message].receive != nullptr) return own_[message].receive.get() + guard_bytes;
   const transport::Slots slots = channel_->receive_slots(message);
-  const device::DevicePort* port = channel_->port();
-  return port != nullptr && *port->epoch % 2 != 0 ? slots.odd : slots.even;
+  return channel_->epoch() % 2 != 0 ? slots.odd : slots.even;
 }
 
 void Conversation::start() {

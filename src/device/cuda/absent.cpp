@@ -35,6 +35,14 @@ bool reached(void*) { refuse(); }
 void wait(void*) { refuse(); }
 void hold(void*, Stream) { refuse(); }
 void synchronize(Stream) { refuse(); }
+void finish_all() { refuse(); }
+
+bool is_recording(Stream) { return false; }
+std::shared_ptr<void> record_graph(Stream, const std::function<void()>&) { refuse(); }
+void launch_graph(void*, Stream) { refuse(); }
+
+MemoryHandle handle_of(const void*) { refuse(); }
+std::shared_ptr<void> map(const MemoryHandle&) { refuse(); }
 
 void copy(void*, const void*, std::int64_t, Stream) { refuse(); }
 void copy_rows(void*, const void*, const Rows&, Stream) { refuse(); }

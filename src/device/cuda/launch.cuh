@@ -16,6 +16,15 @@ namespace halocline::device::cuda {
 /// What a grid has along x at most; along the other axes it has 65535, so x is the one we use.
 inline constexpr std::int64_t most_blocks = 0x7fffffff;
 
+/// Of the current GPU.
+inline int multiprocessors() {
+  int gpu = 0, count = 0;
+  check(cudaGetDevice(&gpu), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu),
+        "cudaDeviceGetAttribute");
+  return count;
+}
+
 /// Blocks for `items` pieces of work of which a block does `per_block`. Beyond `most`, blocks have
 /// to take several turns.
 inline unsigned blocks_for(std::int64_t items, std::int64_t per_block,

@@ -322,6 +322,60 @@ void synchronize(Stream stream) {
   check(cudaStreamSynchronize(native(stream)), "the work of a stream");
 }
 
+void finish_all() { check(cudaDeviceSynchronize(), "the work of a GPU"); }
+
+bool is_recording(Stream stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(native(stream), &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+std::shared_ptr<void> record_graph(Stream stream, const std::function<void()>& work) {
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal),
+        "cudaStreamBeginCapture");
+  try {
+    work();
+  } catch (...) {
+    cudaStreamEndCapture(native(stream), &graph);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    cudaGetLastError();
+    throw;
+  }
+  check(cudaStreamEndCapture(native(stream), &graph), "cudaStreamEndCapture");
+  const std::shared_ptr<void> owned(
+      graph, [](void* handle) { cudaGraphDestroy(static_cast<cudaGraph_t>(handle)); });
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, graph, no_flags), "cudaGraphInstantiate");
+  std::shared_ptr<void> result(
+      executable, [](void* handle) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(handle)); });
+  check(cudaGraphUpload(executable, native(stream)), "cudaGraphUpload");
+  return result;
+}
+
+void launch_graph(void* graph, Stream stream) {
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), native(stream)), "cudaGraphLaunch");
+}
+
+MemoryHandle handle_of(const void* memory) {
+  static_assert(sizeof(cudaIpcMemHandle_t) <= sizeof(MemoryHandle));
+  cudaIpcMemHandle_t handle{};
+  // CUDA only reads through it.
+  check(cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)), "cudaIpcGetMemHandle");
+  MemoryHandle result{};
+  std::memcpy(result.bytes.data(), &handle, sizeof(handle));
+  return result;
+}
+
+std::shared_ptr<void> map(const MemoryHandle& handle) {
+  cudaIpcMemHandle_t native_handle{};
+  std::memcpy(&native_handle, handle.bytes.data(), sizeof(native_handle));
+  void* memory = nullptr;
+  check(cudaIpcOpenMemHandle(&memory, native_handle, cudaIpcMemLazyEnablePeerAccess),
+        "cudaIpcOpenMemHandle");
+  return {memory, [](void* mapped) { cudaIpcCloseMemHandle(mapped); }};
+}
+
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
   const Stream queue = stream.is_host() ? Stream::cuda(cudaStreamPerThread) : stream;
   check(

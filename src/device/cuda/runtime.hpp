@@ -3,12 +3,14 @@
 // Streams and events are the driver's handles.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include <halocline/memory.hpp>
 
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
+#include "device/sharing.hpp"
 
 namespace halocline::device::cuda {
 
@@ -38,6 +40,17 @@ bool reached(void* event);
 void wait(void* event);
 void hold(void* event, Stream stream);
 void synchronize(Stream stream);
+/// All streams of the current GPU.
+void finish_all();
+
+/// See device/graph.hpp.
+bool is_recording(Stream stream);
+std::shared_ptr<void> record_graph(Stream stream, const std::function<void()>& work);
+void launch_graph(void* graph, Stream stream);
+
+/// See device/sharing.hpp.
+MemoryHandle handle_of(const void* memory);
+std::shared_ptr<void> map(const MemoryHandle& handle);
 
 /// On the host stream: done on return.
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream);

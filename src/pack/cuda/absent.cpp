@@ -10,6 +10,6 @@ std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>&, Direction)
   throw Error(ErrorKind::unavailable, "this Halocline was built without CUDA");
 }
 
-void run(const Copies&, Stream) {}
+void run(const Copies*, const Copies*, Stream) {}
 
 }  // namespace halocline::pack::cuda

@@ -1,78 +1,143 @@
-// All copies of a plan in one launch. The host cuts runs into jobs of a few KiB, one for each
-// block, so that long rows and lone corners keep the GPU equally busy.
+// All copies of a plan in one launch. The host cuts every slot into chunks, one for each block, and
+// lists the segments of runs that fall into each, so that long rows and lone corners keep the GPU
+// equally busy.
+//
+// Between GPUs each chunk has a flag: its block raises it when the chunk is packed, and the block
+// that unpacks it at the other side waits for that alone. So one kernel packs, tells, waits and
+// unpacks without any of its blocks waiting for another of them.
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "device/buffer.hpp"
+#include "device/cuda/flags.cuh"
 #include "device/cuda/launch.cuh"
+#include "device/port.hpp"
 #include "device/queue.hpp"
 #include "pack/cuda/copies.hpp"
 
 namespace halocline::pack::cuda {
 namespace {
 
-constexpr unsigned block_threads = 256;
-// A job's words: four for each thread, so that four loads are under way at once.
-constexpr unsigned words_per_thread = 4;
-constexpr std::int64_t job_words = block_threads * words_per_thread;
+using device::Epoch;
 
-/// Part of a run: words of 1 to 16 bytes, `per_piece` of them next to each other in the field,
-/// pieces `stride` bytes apart; all next to each other in the slot.
-struct Job {
-  std::byte* field;    // the piece that the first word is in
-  std::byte* slot[2];  // the first word's place
-  const std::uint64_t* epoch;
+constexpr unsigned block_threads = 256;
+// Of a thread at a time, so that as many loads are under way at once.
+constexpr unsigned words_per_thread = 4;
+// A segment of longer pieces is part of one.
+constexpr std::int64_t longest_piece = 16384;
+
+/// Part of a run that lies in one chunk: words of 1 to 16 bytes, `per_piece` of them next to each
+/// other in the field, pieces `stride` bytes apart; all next to each other in the slot.
+struct Segment {
+  std::byte* field;  // the piece that the first word is in
   std::int64_t stride;
-  std::uint32_t per_piece;  // capped: a job has fewer words
-  std::uint32_t first;      // word within its piece
-  std::uint32_t words;
-  std::uint32_t word_bytes;
+  std::uint32_t per_piece;
+  std::uint32_t skip;   // the first word within its piece
+  std::uint32_t first;  // words of the chunk before it
+  std::uint32_t at;     // the first word's place in the chunk's part of the slot
 };
 
-template <class Word>
-__device__ void copy_words(const Job& job, std::byte* slot, bool packs) {
-  Word values[words_per_thread]{};
-  Word* places[words_per_thread]{};
-#pragma unroll
-  for (unsigned k = 0; k < words_per_thread; ++k) {
-    const unsigned word = k * block_threads + threadIdx.x;
-    if (word >= job.words) continue;
-    const unsigned at = job.first + word;
-    std::byte* of_field = job.field + at / job.per_piece * job.stride +
-                          static_cast<std::int64_t>(at % job.per_piece) * sizeof(Word);
-    std::byte* of_slot = slot + static_cast<std::int64_t>(word) * sizeof(Word);
-    values[k] = *reinterpret_cast<const Word*>(packs ? of_field : of_slot);
-    places[k] = reinterpret_cast<Word*>(packs ? of_slot : of_field);
+struct Chunk {
+  std::byte* slot[2];
+  std::uint64_t* flag;  // or null
+  const device::Watch* watch;
+  Epoch epoch;  // the last one; advanced by the kernel
+  int message;
+  std::uint32_t first_segment, segments;
+  std::uint32_t words, word_bytes;
+};
+
+/// The last of a chunk's segments that begins at `word` or before.
+__device__ const Segment& segment_of(const Segment* segments, std::uint32_t count,
+                                     std::uint32_t word) {
+  std::uint32_t low = 0, high = count;
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (segments[middle].first <= word)
+      low = middle;
+    else
+      high = middle;
   }
-#pragma unroll
-  for (unsigned k = 0; k < words_per_thread; ++k)
-    if (k * block_threads + threadIdx.x < job.words) *places[k] = values[k];
+  return segments[low];
 }
 
-__global__ void __launch_bounds__(block_threads)
-    copy_jobs(const Job* jobs, std::int64_t count, bool packs) {
-  for (std::int64_t j = blockIdx.x; j < count; j += gridDim.x) {
-    const Job job = jobs[j];
-    const std::uint64_t epoch = job.epoch != nullptr ? *job.epoch + (packs ? 1 : 0) : 0;
-    std::byte* slot = job.slot[epoch % 2];
-    switch (job.word_bytes) {
-      case 16:
-        copy_words<uint4>(job, slot, packs);
-        break;
-      case 8:
-        copy_words<std::uint64_t>(job, slot, packs);
-        break;
-      case 4:
-        copy_words<std::uint32_t>(job, slot, packs);
-        break;
-      case 2:
-        copy_words<std::uint16_t>(job, slot, packs);
-        break;
-      default:
-        copy_words<std::uint8_t>(job, slot, packs);
+template <class Word>
+__device__ void copy_words(const Chunk& chunk, const Segment* segments, std::byte* slot,
+                           bool packs) {
+  for (std::uint32_t base = 0; base < chunk.words; base += block_threads * words_per_thread) {
+    Word values[words_per_thread]{};
+    Word* places[words_per_thread]{};
+#pragma unroll
+    for (unsigned k = 0; k < words_per_thread; ++k) {
+      const std::uint32_t word = base + k * block_threads + threadIdx.x;
+      if (word >= chunk.words) continue;
+      const Segment& segment = segment_of(segments, chunk.segments, word);
+      const std::uint32_t within = word - segment.first, at = segment.skip + within;
+      std::byte* of_field = segment.field + at / segment.per_piece * segment.stride +
+                            static_cast<std::int64_t>(at % segment.per_piece) * sizeof(Word);
+      std::byte* of_slot = slot + static_cast<std::int64_t>(segment.at + within) * sizeof(Word);
+      values[k] = *reinterpret_cast<const Word*>(packs ? of_field : of_slot);
+      places[k] = reinterpret_cast<Word*>(packs ? of_slot : of_field);
     }
+#pragma unroll
+    for (unsigned k = 0; k < words_per_thread; ++k)
+      if (base + k * block_threads + threadIdx.x < chunk.words) *places[k] = values[k];
   }
+}
+
+__device__ void copy_chunk(const Chunk& chunk, const Segment* segments, std::byte* slot,
+                           bool packs) {
+  segments += chunk.first_segment;
+  switch (chunk.word_bytes) {
+    case 16:
+      return copy_words<uint4>(chunk, segments, slot, packs);
+    case 8:
+      return copy_words<std::uint64_t>(chunk, segments, slot, packs);
+    case 4:
+      return copy_words<std::uint32_t>(chunk, segments, slot, packs);
+    case 2:
+      return copy_words<std::uint16_t>(chunk, segments, slot, packs);
+    default:
+      return copy_words<std::uint8_t>(chunk, segments, slot, packs);
+  }
+}
+
+/// The list of one direction, as the kernel sees it.
+struct List {
+  Chunk* chunks;
+  const Segment* segments;
+  std::uint32_t count;
+  bool packs;
+};
+
+__device__ void copy_list(const List& list) {
+  __shared__ bool arrived;
+  for (std::uint32_t c = blockIdx.x; c < list.count; c += gridDim.x) {
+    const Chunk chunk = list.chunks[c];
+    const Epoch epoch = chunk.flag != nullptr ? chunk.epoch + 1 : 0;
+    std::byte* const slot = chunk.slot[epoch % 2];
+    if (chunk.flag == nullptr) {
+      copy_chunk(chunk, list.segments, slot, list.packs);
+      continue;
+    }
+    if (!list.packs && threadIdx.x == 0)
+      arrived = device::cuda::await(chunk.flag, epoch, chunk.watch, chunk.message);
+    // All have read the chunk's epoch; what has arrived is visible to all.
+    __syncthreads();
+    if (list.packs || arrived) copy_chunk(chunk, list.segments, slot, list.packs);
+    // All have stored, and have seen `arrived`.
+    __syncthreads();
+    if (threadIdx.x != 0) continue;
+    if (list.packs) device::cuda::raise(chunk.flag, epoch);
+    list.chunks[c].epoch = epoch;
+  }
+}
+
+__global__ void __launch_bounds__(block_threads) copy_lists(List first, List second) {
+  copy_list(first);
+  copy_list(second);
 }
 
 /// The widest word, at most 16 bytes, on whose boundaries all of these lie.
@@ -82,78 +147,174 @@ std::int64_t word_for(std::uint64_t together) {
   return word;
 }
 
-/// Cuts a run, whose bytes stand in the slots from `even` and `odd` on, into jobs.
-void add_jobs(std::vector<Job>& jobs, std::byte* field, const Run& run, std::byte* even,
-              std::byte* odd, const std::uint64_t* epoch) {
-  const auto bits = [](const std::byte* address) {
-    return reinterpret_cast<std::uintptr_t>(address);
-  };
-  const std::int64_t word =
-      word_for(bits(field) | bits(even) | bits(odd) | static_cast<std::uint64_t>(run.bytes) |
-               static_cast<std::uint64_t>(run.count > 1 ? run.stride : 0));
-  const std::int64_t per_piece = run.bytes / word, words = per_piece * run.count;
-  for (std::int64_t at = 0, here = 0; at < words; at += here) {
-    // The piece's words that lie before this job are left out of a long piece, so that the
-    // numbers stay small.
-    const std::int64_t within = at % per_piece;
-    const bool long_piece = per_piece > job_words;
-    const std::int64_t left = long_piece ? std::min(words - at, per_piece - within) : words - at;
-    here = std::min(job_words, left);
-    jobs.push_back({.field = field + at / per_piece * run.stride + (long_piece ? within * word : 0),
-                    .slot = {even + at * word, odd + at * word},
-                    .epoch = epoch,
-                    .stride = run.stride,
-                    .per_piece = static_cast<std::uint32_t>(long_piece ? job_words : per_piece),
-                    .first = static_cast<std::uint32_t>(long_piece ? 0 : within),
-                    .words = static_cast<std::uint32_t>(here),
-                    .word_bytes = static_cast<std::uint32_t>(word)});
-  }
-}
+/// Part of a run within a chunk, in bytes still.
+struct Cut {
+  std::byte* field;  // the run's first piece
+  const Run* run;
+  std::int64_t from;  // bytes of the run before it
+  std::int64_t bytes;
+  std::int64_t at;  // in the chunk's part of the slot
+};
 
-std::vector<Job> jobs_of(const std::vector<Bundle>& bundles) {
-  std::vector<Job> jobs;
-  for (const Bundle& bundle : bundles) {
-    std::byte* const odd = bundle.epoch != nullptr ? bundle.odd : bundle.even;
+std::uint64_t bits(const std::byte* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+/// Lists the chunks of bundles and the segments in them.
+class Lister {
+ public:
+  void add(const Bundle& bundle) {
+    const std::vector<std::pair<std::int64_t, Cut>> runs = runs_of(bundle);
+    const std::int64_t bytes = runs.empty() ? 0 : runs.back().first + runs.back().second.bytes;
+    const std::int64_t most = device::chunk_bytes(bytes), count = device::chunks_of(bytes);
+    std::size_t next = 0;  // run that reaches into the chunk or beyond
+    for (std::int64_t c = 0; c < count; ++c) {
+      const std::int64_t from = c * most, to = std::min(bytes, from + most);
+      std::vector<Cut> cuts;
+      for (std::size_t r = next; r < runs.size() && runs[r].first < to; ++r) {
+        const auto& [at, run] = runs[r];
+        const std::int64_t begin = std::max(from, at), end = std::min(to, at + run.bytes);
+        add_cuts(cuts, run, at, begin, end, from);
+        if (at + run.bytes <= to) next = r + 1;
+      }
+      add_chunk(bundle, c, from, cuts);
+    }
+  }
+
+  const std::vector<Chunk>& chunks() const { return chunks_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+
+ private:
+  /// All runs with their places in the slot, in the slot's order.
+  static std::vector<std::pair<std::int64_t, Cut>> runs_of(const Bundle& bundle) {
+    std::vector<std::pair<std::int64_t, Cut>> runs;
     for (const Piece& piece : bundle.pieces) {
       std::int64_t at = piece.offset;
       for (const Run& run : piece.runs) {
-        add_jobs(jobs, piece.field + run.offset, run, bundle.even + at, odd + at, bundle.epoch);
-        at += run.bytes * run.count;
+        const std::int64_t bytes = run.bytes * run.count;
+        if (bytes > 0) runs.push_back({at, {piece.field + run.offset, &run, 0, bytes, 0}});
+        at += bytes;
       }
     }
+    return runs;
   }
-  return jobs;
+
+  /// The bytes [begin, end) of a run that stands at `at`, for a chunk from `from` on. Long pieces
+  /// apart from each other, so that numbers stay small.
+  static void add_cuts(std::vector<Cut>& cuts, const Cut& run, std::int64_t at, std::int64_t begin,
+                       std::int64_t end, std::int64_t from) {
+    const std::int64_t piece = run.run->bytes;
+    while (begin < end) {
+      const std::int64_t end_of_piece = at + ((begin - at) / piece + 1) * piece;
+      const std::int64_t stop = piece > longest_piece ? std::min(end, end_of_piece) : end;
+      cuts.push_back({run.field, run.run, begin - at, stop - begin, begin - from});
+      begin = stop;
+    }
+  }
+
+  void add_chunk(const Bundle& bundle, std::int64_t number, std::int64_t from,
+                 const std::vector<Cut>& cuts) {
+    // Without flags nobody waits for a chunk that has nothing to copy.
+    if (cuts.empty() && bundle.flags.first == nullptr) return;
+    std::byte* const even = bundle.even + from;
+    std::byte* const odd = bundle.flags.first != nullptr ? bundle.odd + from : even;
+    std::uint64_t together = bits(even) | bits(odd);
+    for (const Cut& cut : cuts)
+      together |= bits(cut.field) | static_cast<std::uint64_t>(cut.run->bytes) |
+                  static_cast<std::uint64_t>(cut.run->count > 1 ? cut.run->stride : 0) |
+                  static_cast<std::uint64_t>(cut.at | cut.bytes | cut.from);
+    const std::int64_t word = word_for(together);
+    Chunk chunk{.slot = {even, odd},
+                .flag = bundle.flags.first != nullptr ? bundle.flags.first + number : nullptr,
+                .watch = bundle.flags.watch,
+                .epoch = bundle.flags.begun,
+                .message = bundle.flags.message,
+                .first_segment = static_cast<std::uint32_t>(segments_.size()),
+                .segments = static_cast<std::uint32_t>(cuts.size()),
+                .words = 0,
+                .word_bytes = static_cast<std::uint32_t>(word)};
+    for (const Cut& cut : cuts) {
+      add_segment(cut, word, chunk.words);
+      chunk.words += static_cast<std::uint32_t>(cut.bytes / word);
+    }
+    chunks_.push_back(chunk);
+  }
+
+  void add_segment(const Cut& cut, std::int64_t word, std::uint32_t first) {
+    const Run& run = *cut.run;
+    const std::int64_t piece = cut.from / run.bytes, within = cut.from % run.bytes;
+    const bool inside = within + cut.bytes <= run.bytes;
+    segments_.push_back(
+        {.field = cut.field + piece * run.stride + (inside ? within : 0),
+         .stride = run.stride,
+         .per_piece = static_cast<std::uint32_t>((inside ? cut.bytes : run.bytes) / word),
+         .skip = static_cast<std::uint32_t>((inside ? 0 : within) / word),
+         .first = first,
+         .at = static_cast<std::uint32_t>(cut.at / word)});
+  }
+
+  std::vector<Chunk> chunks_;
+  std::vector<Segment> segments_;
+};
+
+/// A list in the current GPU's memory.
+template <class Item>
+std::shared_ptr<void> on_gpu(const std::vector<Item>& items) {
+  const auto bytes = static_cast<std::int64_t>(items.size() * sizeof(Item));
+  std::shared_ptr<void> memory = device::allocate(Memory::device, bytes);
+  device::copy(memory.get(), items.data(), bytes, Stream::host());
+  return memory;
 }
 
 }  // namespace
 
 class Copies {
  public:
-  Copies(const std::vector<Bundle>& bundles, Direction direction) : direction_(direction) {
-    const std::vector<Job> jobs = jobs_of(bundles);
-    count_ = static_cast<std::int64_t>(jobs.size());
-    const std::int64_t bytes = count_ * static_cast<std::int64_t>(sizeof(Job));
-    jobs_ = device::allocate(Memory::device, bytes);
-    device::copy(jobs_.get(), jobs.data(), bytes, Stream::host());
+  Copies(const std::vector<Bundle>& bundles, Direction direction)
+      : direction_(direction), multiprocessors_(device::cuda::multiprocessors()) {
+    Lister lister;
+    for (const Bundle& bundle : bundles) {
+      lister.add(bundle);
+      signals_ |= bundle.flags.first != nullptr;
+    }
+    count_ = static_cast<std::int64_t>(lister.chunks().size());
+    chunks_ = on_gpu(lister.chunks());
+    segments_ = on_gpu(lister.segments());
   }
 
-  void run(Stream stream) const {
-    if (count_ == 0) return;
-    device::cuda::launch(copy_jobs, device::cuda::blocks_for(count_, 1), block_threads, stream,
-                         static_cast<const Job*>(jobs_.get()), count_,
-                         direction_ == Direction::pack);
+  List list() const {
+    return {static_cast<Chunk*>(chunks_.get()), static_cast<const Segment*>(segments_.get()),
+            static_cast<std::uint32_t>(count_), direction_ == Direction::pack};
+  }
+  std::int64_t count() const { return count_; }
+  /// Blocks that wait must all find room, or those that raise what others wait for might not, even
+  /// beside three kernels like this: 2 for each multiprocessor, which holds 8.
+  std::int64_t most_blocks() const {
+    return signals_ ? 2 * multiprocessors_ : device::cuda::most_blocks;
   }
 
  private:
   Direction direction_;
+  std::int64_t multiprocessors_;
+  bool signals_ = false;
   std::int64_t count_ = 0;
-  std::shared_ptr<void> jobs_;
+  std::shared_ptr<void> chunks_, segments_;
 };
 
 std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction) {
   return std::make_shared<Copies>(bundles, direction);
 }
 
-void run(const Copies& copies, Stream stream) { copies.run(stream); }
+void run(const Copies* first, const Copies* second, Stream stream) {
+  List lists[2]{};
+  std::int64_t blocks = 0, most = device::cuda::most_blocks;
+  for (const Copies* copies : {first, second}) {
+    if (copies == nullptr) continue;
+    lists[copies == first ? 0 : 1] = copies->list();
+    blocks = std::max(blocks, copies->count());
+    most = std::min(most, copies->most_blocks());
+  }
+  if (blocks == 0) return;
+  device::cuda::launch(copy_lists, device::cuda::blocks_for(blocks, 1, most), block_threads, stream,
+                       lists[0], lists[1]);
+}
 
 }  // namespace halocline::pack::cuda

@@ -21,14 +21,6 @@ constexpr std::int64_t most_blocks = 65536;
 // Layers that a warp walks at the least: each walk loads two layers more than it updates.
 constexpr std::int64_t fewest_layers = 4;
 
-int multiprocessors() {
-  int gpu = 0, count = 0;
-  device::cuda::check(cudaGetDevice(&gpu), "cudaGetDevice");
-  device::cuda::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu),
-                      "cudaDeviceGetAttribute");
-  return count;
-}
-
 /// Cells from the 16-byte boundary at or before `cell` to it.
 template <class Real>
 int lead_of(const std::byte* cell) {
@@ -63,7 +55,7 @@ class CudaSweep final : public stencil::Sweep {
   CudaSweep(const Formula& formula, const SweepNeeds& needs)
       : formula_(formula),
         needs_(needs),
-        multiprocessors_(multiprocessors()),
+        multiprocessors_(device::cuda::multiprocessors()),
         partials_(device::allocate(Memory::device, most_blocks * std::int64_t{sizeof(double)})),
         arrived_(device::allocate(Memory::device, sizeof(unsigned))) {}
 

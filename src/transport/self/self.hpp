@@ -10,7 +10,7 @@ class SelfTransport final : public Transport {
   std::string_view name() const override { return "self"; }
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
-    return {.host_driven = false, .in_place = false, .prove_in_job = false};
+    return {.host_driven = false, .in_place = false, .prove_in_job = false, .in_graph = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;

@@ -1,7 +1,6 @@
 #include "transport/shared/shared.hpp"
 
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <halocline/error.hpp>
 
 #include "comm/gate.hpp"
+#include "comm/swap.hpp"
 
 namespace halocline::transport {
 namespace {
@@ -111,7 +111,7 @@ class SharedChannel final : public Channel {
                 line_bytes * static_cast<std::int64_t>(messages_.size())) {
     for (const Message& message : messages_) sent_bytes_ += bytes_of(message.send);
     connect();
-    port_ = {peers_.data(), static_cast<int>(peers_.size()), &epoch_};
+    port_ = {peers_.data(), static_cast<int>(peers_.size()), &epoch_, nullptr};
   }
 
   Slots send_slots(std::size_t message) override {
@@ -141,6 +141,7 @@ class SharedChannel final : public Channel {
                      [this] { return progress(); });
   }
 
+  std::uint64_t epoch() const override { return epoch_; }
   const device::DevicePort* port() const override { return &port_; }
 
  private:
@@ -161,24 +162,10 @@ class SharedChannel final : public Channel {
 
   /// Tells each peer where it shall write, and learns the same.
   void connect() {
-    const auto memory = std::make_shared<std::pair<std::vector<Place>, std::vector<Place>>>(
-        places_, std::vector<Place>(messages_.size()));
-    auto& [mine, theirs] = *memory;
-    std::vector<MPI_Request> requests;
-    const auto place_bytes = static_cast<int>(sizeof(Place));
-    for (std::size_t m = 0; m < messages_.size(); ++m) {
-      const int peer = messages_[m].peer;
-      requests.resize(requests.size() + 2, MPI_REQUEST_NULL);
-      comm::check(MPI_Irecv(&theirs[m], place_bytes, MPI_BYTE, peer, tag_, state().all(),
-                            &requests[requests.size() - 2]),
-                  "MPI_Irecv");
-      comm::check(MPI_Isend(&mine[m], place_bytes, MPI_BYTE, peer, tag_, state().all(),
-                            &requests[requests.size() - 1]),
-                  "MPI_Isend");
-    }
-    comm::wait_all(state(), requests,
-                   {.site = "plan, connect", .phase = Phase::other, .missing = {}}, memory);
-
+    std::vector<int> peers;
+    for (const Message& message : messages_) peers.push_back(message.peer);
+    const std::vector<Place> theirs =
+        comm::swap_with(state(), peers, tag_, places_, "plan, connect");
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       std::byte* base = window_.of(node_rank_of(messages_[m].peer));
       peers_.push_back({{base + theirs[m].even, base + theirs[m].odd},

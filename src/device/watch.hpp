@@ -1,0 +1,26 @@
+#pragma once
+// What ends a kernel's wait for a neighbour that does not come.
+//
+// Compiles with NVRTC, so nothing of the standard library is included.
+
+namespace halocline::device {
+
+/// std::uint64_t, which NVRTC does not know.
+using Epoch = unsigned long;
+static_assert(sizeof(Epoch) == 8);
+
+/// What the host learns of a wait that took too long; in pinned memory.
+struct Overdue {
+  unsigned is_set;
+  int message;  ///< of the channel
+  Epoch epoch;
+};
+
+/// Shared by all waits of one channel; the addresses are the GPU's.
+struct Watch {
+  unsigned long long limit_ns;  ///< 0: none
+  unsigned* gave_up;            ///< set by the first wait that took too long: it ends all others
+  Overdue* overdue;
+};
+
+}  // namespace halocline::device

@@ -1,0 +1,21 @@
+#pragma once
+// Stores of kernels into the memory of neighbours' GPUs on the node, mapped once, then flags.
+// Packing is the push: see device/port.hpp for the protocol and pack/cuda for the kernel.
+
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class PeerTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "peer"; }
+  std::optional<std::string> missing_here() const override;
+  std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
+  Capabilities capabilities() const override {
+    return {.host_driven = false, .in_place = false, .prove_in_job = true, .in_graph = true};
+  }
+  std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
+                                Memory fields) const override;
+};
+
+}  // namespace halocline::transport

@@ -1,0 +1,82 @@
+#include "transport/peer/window.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/gate.hpp"
+#include "comm/swap.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
+#include "device/sharing.hpp"
+
+namespace halocline::transport {
+namespace {
+
+/// What one rank tells another.
+struct Offer {
+  device::MemoryHandle handle;
+  bool is_good;
+  PeerWindow::Places places;
+};
+
+}  // namespace
+
+PeerWindow::PeerWindow(const Communicator& communicator, std::int64_t bytes,
+                       const std::vector<int>& peers, const std::vector<Places>& places)
+    : communicator_(communicator) {
+  comm::State& state = communicator_.state();
+  // Taken before anything can fail on some ranks only: all ranks count tags alike.
+  const int tag = state.next_tag();
+  std::optional<Error> failed;
+  device::MemoryHandle handle{};
+  try {
+    mine_ = device::allocate(Memory::device, bytes);
+    if (!peers.empty()) handle = device::handle_of(mine_.get());
+  } catch (const Error& error) {
+    failed = error;
+  }
+  std::vector<Offer> offers;
+  for (const Places& place : places) offers.push_back({handle, !failed, place});
+  offers = comm::swap_with(state, peers, tag, offers, "plan, connect (peer)");
+  if (failed) throw Error(*failed);
+  for (std::size_t p = 0; p < peers.size(); ++p) {
+    if (!offers[p].is_good)
+      throw Error(ErrorKind::device,
+                  fmt::format("rank {} cannot share its GPU's memory", peers[p]));
+    // A process cannot map its own memory again, and need not.
+    theirs_.push_back(peers[p] == state.rank() ? mine_ : device::map(offers[p].handle));
+    places_.push_back(offers[p].places);
+  }
+}
+
+PeerWindow::~PeerWindow() {
+  const auto keep = [this] {
+    for (auto& memory : theirs_) comm::keep_for_mpi(std::move(memory));
+    comm::keep_for_mpi(std::move(mine_));
+  };
+  if (communicator_.state().others_may_be_gone()) {
+    keep();
+    return;
+  }
+  try {
+    device::finish_all();
+    meet("plan, close (peer)");
+    theirs_.clear();
+    meet("plan, close (peer)");
+  } catch (const Error&) {
+    keep();
+  }
+}
+
+/// Waits for the other ranks of the node, within the wait limit.
+void PeerWindow::meet(const char* site) const {
+  comm::State& state = communicator_.state();
+  MPI_Request request = MPI_REQUEST_NULL;
+  comm::check(MPI_Ibarrier(state.node(), &request), "MPI_Ibarrier");
+  comm::wait_all(state, {&request, 1}, {.site = site, .phase = Phase::other, .missing = {}});
+}
+
+}  // namespace halocline::transport

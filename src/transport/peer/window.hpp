@@ -1,0 +1,47 @@
+#pragma once
+// Memory of each rank's GPU that kernels of other ranks of the node store to.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+namespace halocline::transport {
+
+/// This rank's memory, shown to some ranks of the node, and theirs mapped here.
+class PeerWindow {
+ public:
+  /// What a peer has to know of this rank's window beside where it is.
+  using Places = std::array<std::int64_t, 3>;
+
+  /// Allocates `bytes` of zeros in the current GPU's memory; `places[p]` is told to rank
+  /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective over the
+  /// node's ranks, those without peers too. Throws resource, or device where GPUs or processes
+  /// cannot share memory; a rank that cannot share lets its peers throw, too.
+  PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
+             const std::vector<Places>& places);
+  /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
+  /// have unmapped. Where others may be gone, everything stays to the end of the program.
+  ~PeerWindow();
+  PeerWindow(const PeerWindow&) = delete;
+  PeerWindow& operator=(const PeerWindow&) = delete;
+
+  std::byte* mine() const { return static_cast<std::byte*>(mine_.get()); }
+  /// Where the window of `peers[p]` begins in this process; an address for kernels.
+  std::byte* of(std::size_t p) const { return static_cast<std::byte*>(theirs_[p].get()); }
+  /// What `peers[p]` tells of it.
+  const Places& places_of(std::size_t p) const { return places_[p]; }
+
+ private:
+  void meet(const char* site) const;
+
+  Communicator communicator_;
+  std::shared_ptr<void> mine_;
+  std::vector<std::shared_ptr<void>> theirs_;
+  std::vector<Places> places_;
+};
+
+}  // namespace halocline::transport
