@@ -93,4 +93,34 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* leastPriority, int* greatestPr
   });
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevice) {
+  return call(Needs::device, [&](Runtime& runtime) {
+    if (!canAccessPeer) return cudaErrorInvalidValue;
+    if (!runtime.devices.valid(device) || !runtime.devices.valid(peerDevice)) {
+      return cudaErrorInvalidDevice;
+    }
+    *canAccessPeer = runtime.settings.p2p && device != peerDevice;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned flags) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    const int device = cuda_on_cpu::current_device();
+    if (flags != 0) return cudaErrorInvalidValue;
+    if (!runtime.devices.valid(peerDevice) || peerDevice == device) return cudaErrorInvalidDevice;
+    if (!runtime.settings.p2p) return cudaErrorPeerAccessUnsupported;
+    const bool added = runtime.peers.insert({device, peerDevice}).second;
+    return added ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
+  });
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!runtime.devices.valid(peerDevice)) return cudaErrorInvalidDevice;
+    const bool removed = runtime.peers.erase({cuda_on_cpu::current_device(), peerDevice}) != 0;
+    return removed ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
+  });
+}
+
 }  // extern "C"

@@ -1,5 +1,7 @@
 // Calls about memory.
 
+#include <unistd.h>
+
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -8,6 +10,7 @@
 
 using cuda_on_cpu::Block;
 using cuda_on_cpu::call;
+using cuda_on_cpu::Exported;
 using cuda_on_cpu::Kind;
 using cuda_on_cpu::Needs;
 using cuda_on_cpu::Runtime;
@@ -26,10 +29,10 @@ cudaError_t allocate(Runtime& runtime, Kind kind, void** ptr, std::size_t size) 
   return cudaSuccess;
 }
 
-/// Returns the block that begins there and has one of these kinds, or null.
+/// Returns this process's block that begins there and has one of these kinds, or null.
 Block* whole_block(Runtime& runtime, void* ptr, Kind kind, Kind or_kind) {
   Block* const block = runtime.memory.find(ptr);
-  if (!block || block->begin != ptr || block->free_is_queued) return nullptr;
+  if (!block || block->begin != ptr || block->free_is_queued || block->is_foreign()) return nullptr;
   return block->kind == kind || block->kind == or_kind ? block : nullptr;
 }
 
@@ -200,10 +203,13 @@ cudaError_t cudaMallocAsync(void** ptr, std::size_t size, cudaStream_t handle) {
   return call(Needs::context, [&](Runtime& runtime) {
     Stream* const stream = runtime.stream(handle);
     if (!stream) return cudaErrorInvalidResourceHandle;
-    const cudaError_t error = allocate(runtime, Kind::device, ptr, size);
-    if (error != cudaErrorMemoryAllocation) return error;
-    runtime.queue.drain(stream->device);  // what is freed there can be had
-    return allocate(runtime, Kind::device, ptr, size);
+    cudaError_t error = allocate(runtime, Kind::device, ptr, size);
+    if (error == cudaErrorMemoryAllocation) {
+      runtime.queue.drain(stream->device);  // what is freed there can be had
+      error = allocate(runtime, Kind::device, ptr, size);
+    }
+    if (error == cudaSuccess && *ptr) runtime.memory.find(*ptr)->pooled = true;
+    return error;
   });
 }
 
@@ -282,6 +288,48 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
       const auto type = block->kind == Kind::managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
       *attributes = {type, block->device, address, address};
     }
+    return cudaSuccess;
+  });
+}
+
+// As in CUDA, any pointer into an allocation means all of it.
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!runtime.settings.ipc) return cudaErrorNotSupported;
+    const Block* const block = runtime.memory.find(devPtr);
+    if (!handle || !block || block->kind != Kind::device || block->pooled || block->is_foreign()) {
+      return cudaErrorInvalidValue;
+    }
+    const Exported memory = runtime.memory.share(*block, runtime.devices.index(block->device));
+    static_assert(sizeof memory <= sizeof *handle);
+    *handle = {};
+    std::memcpy(handle, &memory, sizeof memory);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsigned flags) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!runtime.settings.ipc) return cudaErrorNotSupported;
+    if (!devPtr || flags != cudaIpcMemLazyEnablePeerAccess) return cudaErrorInvalidValue;
+    Exported memory{};
+    std::memcpy(&memory, &handle, sizeof memory);
+    if (memory.pid == getpid()) return cudaErrorDeviceUninitialized;
+    const int device = cuda_on_cpu::current_device();
+    if (!runtime.settings.p2p && memory.device != runtime.devices.index(device)) {
+      return cudaErrorPeerAccessUnsupported;
+    }
+    return runtime.memory.open_shared(memory, device, devPtr);
+  });
+}
+
+// Waits for the device, as cudaFree does.
+cudaError_t cudaIpcCloseMemHandle(void* devPtr) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    Block* const block = runtime.memory.find(devPtr);
+    if (!block || block->begin != devPtr || !block->is_foreign()) return cudaErrorInvalidValue;
+    runtime.queue.drain(block->device);
+    runtime.memory.close_shared(block->begin);
     return cudaSuccess;
   });
 }

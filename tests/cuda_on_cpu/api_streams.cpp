@@ -51,7 +51,7 @@ cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<
     if (runtime.settings.order == cuda_on_cpu::Order::random)
       kernel.shuffle_seed = runtime.queue.draw();
     const auto work = runtime.queue.add(stream, [&runtime, device = stream.device, kernel] {
-      runtime.memory.open(device);
+      runtime.open_for(device);
       run(kernel);
     });
     if (runtime.settings.launch_blocking) runtime.queue.wait(work);

@@ -131,7 +131,7 @@ bool Devices::lock(Seen& device) const {
 }
 
 cudaDeviceProp Devices::properties(int ordinal) const {
-  const int index = seen_[static_cast<std::size_t>(ordinal)].index;
+  const int index = this->index(ordinal);
   cudaDeviceProp is{};
   std::snprintf(is.name, sizeof is.name, "CUDA on CPU");
   is.uuid = uuid_of(index);

@@ -20,6 +20,8 @@ class Devices {
   cudaError_t status() const;
   int driver_version() const;
   bool valid(int device) const { return device >= 0 && device < count(); }
+  /// The device's number in the machine, without CUDA_VISIBLE_DEVICES.
+  int index(int device) const { return seen_[static_cast<std::size_t>(device)].index; }
   /// Takes the device into use, as the first call that needs its context does.
   cudaError_t use(int device);
 

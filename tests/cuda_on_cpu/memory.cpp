@@ -1,12 +1,15 @@
 #include "memory.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <string>
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "cuda_on_cpu/threads.hpp"
 
@@ -22,6 +25,7 @@ namespace cuda_on_cpu {
 namespace {
 
 constexpr int kPoison = 0xA5;
+constexpr std::uint64_t kMagic = 0xc0da0c9049504331u;
 constexpr std::size_t kAlignment = 256;  // what CUDA promises at least
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -38,31 +42,64 @@ void set_protection(std::byte* begin, std::size_t bytes, int protection) {
   if (mprotect(begin, bytes, protection) != 0) fatal("mprotect failed");
 }
 
+std::uint64_t inode(int file) {
+  struct stat is {};
+  return fstat(file, &is) == 0 ? is.st_ino : 0;
+}
+
+/// Allocations are filled with bytes, those that are freed become holes.
+bool is_allocated(int file, long long offset, std::size_t bytes) {
+  const off_t hole = lseek(file, offset, SEEK_HOLE);
+  return hole >= 0 && static_cast<std::size_t>(hole - offset) >= bytes;
+}
+
 }  // namespace
 
 Memory::Memory(std::size_t bytes_per_device, bool host_readable)
-    : bytes_per_device_(bytes_per_device), host_readable_(host_readable) {}
+    : bytes_per_device_(bytes_per_device),
+      host_readable_(host_readable),
+      file_(memfd_create("cuda_on_cpu", MFD_CLOEXEC)) {
+  if (file_ < 0) fatal("memfd_create failed");
+}
 
 Memory::~Memory() {
   for (const auto& [address, block] : blocks_) unmap(block);
+  ::close(file_);
+}
+
+// A page that cannot be touched comes behind.
+std::byte* Memory::map(std::size_t bytes, int file, long long offset) const {
+  const std::size_t page = page_bytes();
+  void* const place =
+      mmap(nullptr, bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) return nullptr;
+  const int from = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  if (mmap(place, bytes, PROT_READ | PROT_WRITE, from | MAP_FIXED | MAP_NORESERVE, file, offset) ==
+      MAP_FAILED) {
+    munmap(place, bytes + page);
+    return nullptr;
+  }
+  return static_cast<std::byte*>(place);
 }
 
 std::byte* Memory::allocate(Kind kind, int device, std::size_t bytes) {
   const std::size_t physical = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
   if (bytes > (kind == Kind::device ? bytes_per_device_ : physical)) return nullptr;
-  const std::size_t rounded = round_up(bytes, kAlignment), page = page_bytes();
+  const std::size_t rounded = round_up(bytes, kAlignment);
   if (kind == Kind::device && rounded > free_bytes(device)) return nullptr;
-  const std::size_t mapped = round_up(rounded, page);
-  void* const memory = mmap(nullptr, mapped + page, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* const mapping = static_cast<std::byte*>(memory);
+  const std::size_t mapped = round_up(rounded, page_bytes());
+  const long long offset = file_bytes_;
+  const bool in_file = kind == Kind::device;
+  if (in_file && ftruncate(file_, offset + static_cast<long long>(mapped)) != 0) return nullptr;
+  std::byte* const mapping = map(mapped, in_file ? file_ : -1, in_file ? offset : 0);
+  if (!mapping) return nullptr;
+  if (in_file) file_bytes_ += static_cast<long long>(mapped);
   std::memset(mapping, kPoison, mapped);
-  set_protection(mapping + mapped, page, PROT_NONE);
   std::byte* const begin = mapping + (mapped - rounded);
   ASAN_POISON_MEMORY_REGION(mapping, mapped);
   ASAN_UNPOISON_MEMORY_REGION(begin, bytes);
-  blocks_[number(begin)] = {begin, bytes, kind, device, mapping, mapped};
+  Block& block = blocks_[number(begin)] = {begin, bytes, kind, device, mapping, mapped};
+  block.offset = offset;
   if (kind == Kind::device) {
     used_[device] += rounded;
     if (!host_readable_ && !open_[device]) set_protection(mapping, mapped, PROT_NONE);
@@ -82,6 +119,63 @@ void Memory::release(std::byte* begin) {
     fatal("bytes after the end of an allocation were written");
   }
   unmap(block);
+  if (block.kind == Kind::device) {
+    fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, block.offset,
+              static_cast<off_t>(block.mapped_bytes));
+  }
+  blocks_.erase(number(begin));
+}
+
+Exported Memory::share(const Block& block, int index) const {
+  return {kMagic, getpid(), file_, index, inode(file_), block.offset, block.bytes};
+}
+
+cudaError_t Memory::open_shared(const Exported& memory, int device, void** result) {
+  if (memory.magic != kMagic) return cudaErrorInvalidValue;
+  const std::string path =
+      "/proc/" + std::to_string(memory.pid) + "/fd/" + std::to_string(memory.file);
+  const std::size_t rounded = round_up(memory.bytes, kAlignment);
+  const std::size_t mapped = round_up(rounded, page_bytes());
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return cudaErrorInvalidResourceHandle;  // the process has ended
+  if (inode(file) != memory.inode || !is_allocated(file, memory.offset, mapped)) {
+    ::close(file);
+    return cudaErrorInvalidResourceHandle;
+  }
+  for (auto& [address, block] : blocks_) {
+    if (block.is_foreign() && block.device == device && block.offset == memory.offset &&
+        inode(block.file) == memory.inode) {
+      ::close(file);
+      ++block.openings;
+      *result = block.begin;
+      return cudaSuccess;
+    }
+  }
+  std::byte* const mapping = map(mapped, file, memory.offset);
+  if (!mapping) {
+    ::close(file);
+    return cudaErrorMapBufferObjectFailed;
+  }
+  std::byte* const begin = mapping + (mapped - rounded);
+  ASAN_POISON_MEMORY_REGION(mapping, mapped);
+  ASAN_UNPOISON_MEMORY_REGION(begin, memory.bytes);
+  Block& block =
+      blocks_[number(begin)] = {begin, memory.bytes, Kind::device, device, mapping, mapped};
+  block.offset = memory.offset;
+  block.file = file;
+  block.openings = 1;
+  if (!host_readable_ && !open_[device]) set_protection(mapping, mapped, PROT_NONE);
+  *result = begin;
+  return cudaSuccess;
+}
+
+void Memory::close_shared(std::byte* begin) {
+  Block& block = blocks_.at(number(begin));
+  if (!is_allocated(block.file, block.offset, block.mapped_bytes)) {
+    fatal("memory was freed before another process has closed it");
+  }
+  if (--block.openings > 0) return;
+  unmap(block);
   blocks_.erase(number(begin));
 }
 
@@ -89,6 +183,7 @@ void Memory::unmap(const Block& block) {
   if (!block.mapping) return;
   ASAN_UNPOISON_MEMORY_REGION(block.mapping, block.mapped_bytes);
   munmap(block.mapping, block.mapped_bytes + page_bytes());
+  if (block.is_foreign()) ::close(block.file);
 }
 
 bool Memory::add(std::byte* begin, std::size_t bytes, int device) {
@@ -122,7 +217,11 @@ void Memory::open(int device) {
 }
 
 void Memory::open_all() {
-  for (const auto& [device, bytes] : used_) open(device);
+  std::set<int> devices;
+  for (const auto& [address, block] : blocks_) {
+    if (block.kind == Kind::device) devices.insert(block.device);
+  }
+  for (const int device : devices) open(device);
 }
 
 void Memory::close() {

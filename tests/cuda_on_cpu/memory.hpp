@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
+
+#include "cuda_runtime_api.h"
 
 namespace cuda_on_cpu {
 
@@ -17,6 +21,22 @@ struct Block {
   std::byte* mapping;        // null if it is the caller's
   std::size_t mapped_bytes;  // without the guard
   bool free_is_queued = false;
+  bool pooled = false;  // of cudaMallocAsync
+  // Device memory is a piece of a file, by which other processes find it.
+  long long offset = 0;
+  int file = -1;     // another process's, from which this was opened
+  int openings = 0;  // not yet closed
+
+  bool is_foreign() const { return file >= 0; }
+};
+
+/// Device memory as another process can find it; the contents of a cudaIpcMemHandle_t.
+struct Exported {
+  std::uint64_t magic;
+  int pid, file, device;  // device: in the machine, without CUDA_VISIBLE_DEVICES
+  std::uint64_t inode;    // of the file
+  long long offset;
+  std::uint64_t bytes;
 };
 
 class Memory {
@@ -36,6 +56,13 @@ class Memory {
   bool add(std::byte* begin, std::size_t bytes, int device);
   void forget(std::byte* begin);
 
+  /// Tells where other processes find a block of device memory.
+  Exported share(const Block& block, int index) const;
+  /// Maps another process's memory into this device's, or finds it there.
+  cudaError_t open_shared(const Exported& memory, int device, void** begin);
+  /// Takes back one opening; ends the program if the owner has freed the memory before.
+  void close_shared(std::byte* begin);
+
   /// Returns the block that has this byte, or null.
   Block* find(const void* address);
   std::size_t free_bytes(int device) const;
@@ -47,11 +74,14 @@ class Memory {
   void close();
 
  private:
+  std::byte* map(std::size_t bytes, int file, long long offset) const;
   void protect(int device, int protection);
   void unmap(const Block& block);
 
   std::size_t bytes_per_device_;
   bool host_readable_;
+  int file_;                  // behind all device memory of this process
+  long long file_bytes_ = 0;  // no part is used twice: a handle never means another allocation
   std::map<std::uintptr_t, Block> blocks_;
   std::map<int, std::size_t> used_;
   std::map<int, bool> open_;

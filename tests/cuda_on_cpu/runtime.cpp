@@ -49,6 +49,13 @@ Runtime::~Runtime() {
   for (const cudaEvent_t event : events) delete event;
 }
 
+void Runtime::open_for(int device) {
+  memory.open(device);
+  for (const auto& [from, to] : peers) {
+    if (from == device) memory.open(to);
+  }
+}
+
 Stream& Runtime::legacy_stream() { return legacy[static_cast<std::size_t>(device_of_thread)]; }
 
 Stream* Runtime::stream(cudaStream_t handle) {

@@ -3,6 +3,8 @@
 
 #include <mutex>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "cuda_runtime_api.h"
 #include "devices.hpp"
@@ -32,10 +34,13 @@ struct Runtime {
   std::set<cudaStream_t> streams;
   std::set<cudaEvent_t> events;
   std::vector<Stream> legacy, per_thread;  // by device
+  std::set<std::pair<int, int>> peers;     // the first may touch memory of the second
 
   /// Returns the stream of a handle, null if there is none such.
   Stream* stream(cudaStream_t handle);
   Stream& legacy_stream();
+  /// Opens the memory that a kernel on this device can touch.
+  void open_for(int device);
 };
 
 /// The state, made at first use. Kept until the program ends, for the calls of static destructors.

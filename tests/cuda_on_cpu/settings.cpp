@@ -64,6 +64,8 @@ Settings read_settings() {
   is.driver = word<Driver>(
       "CUDA_ON_CPU_DRIVER",
       {{"absent", Driver::absent}, {"old", Driver::old}, {"none", Driver::none}}, is.driver);
+  is.ipc = word<bool>("CUDA_ON_CPU_IPC", {{"absent", false}}, is.ipc);
+  is.p2p = word<bool>("CUDA_ON_CPU_P2P", {{"absent", false}}, is.p2p);
   is.pageable = word<bool>("CUDA_ON_CPU_PAGEABLE", {{"0", false}, {"1", true}}, is.pageable);
   is.host_readable =
       word<bool>("CUDA_ON_CPU_DEVICE_MEMORY", {{"host-readable", true}}, is.host_readable);

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 
 #include "cuda_on_cpu/control.hpp"
 
@@ -143,13 +146,130 @@ __global__ void a_lane_leaves(int* out) {
 
 __global__ void multiply_add(float* values) { values[0] = fma(values[0], values[1], values[2]); }
 
+// Adds to a number in turns with another process: odd turns are one's, even ones the other's.
+__global__ void take_turns(int* turn, int* number, int first, int last) {
+  for (int mine = first; mine <= last; mine += 2) {
+    if (threadIdx.x == 0) {
+      while (__nv_atomic_load_n(turn, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_SYSTEM) != mine) {
+        __nanosleep(100);
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x == blockDim.x - 1) *number = *number * 2 + mine % 2;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __nv_atomic_store_n(turn, mine + 1, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+    }
+  }
+}
+
+__global__ void wait_for(const unsigned* flag, unsigned long long* nanoseconds) {
+  const auto begin = cuda_on_cpu::global_nanoseconds();
+  if (threadIdx.x == 0) {
+    while (__nv_atomic_load_n(flag, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK) == 0) {
+      __nanosleep(100000);
+    }
+    __threadfence_system();
+    *nanoseconds = cuda_on_cpu::global_nanoseconds() - begin;
+  } else if (threadIdx.x == blockDim.x - 1) {
+    __nv_atomic_store_n(const_cast<unsigned*>(flag), 1, __NV_ATOMIC_SEQ_CST);
+  }
+}
+
+__global__ void store_at(char* at, int order) { __nv_atomic_store_n(at, 1, order, 4); }
+__global__ void store_int_at(char* at) {
+  __nv_atomic_store_n(reinterpret_cast<int*>(at), 1, __NV_ATOMIC_RELAXED, 4);
+}
+
 // ---- helpers
 
+/// Another process, which runs `body(*this)`: this program again, which comes to the same place of
+/// the same test. So nothing that it should not do may stand before.
+class Process {
+ public:
+  template <class Body>
+  explicit Process(Body body) {
+    if (const char* ends = std::getenv("CUDA_ON_CPU_TEST_PROCESS")) {
+      EXPECT_EQ(2, std::sscanf(ends, "%d,%d", &from_, &to_));
+      body(*this);
+      std::fflush(nullptr);
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int down[2], up[2];
+    EXPECT_EQ(0, pipe(down));
+    EXPECT_EQ(0, pipe(up));
+    from_ = up[0];
+    to_ = down[1];
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    const std::string filter =
+        std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name();
+    const std::string ends = std::to_string(down[0]) + "," + std::to_string(up[1]);
+    id_ = fork();
+    if (id_ == 0) {
+      close(from_);
+      close(to_);
+      setenv("CUDA_ON_CPU_TEST_PROCESS", ends.c_str(), 1);
+      execl("/proc/self/exe", "cuda_on_cpu_tests", "--gtest_brief=1", filter.c_str(), nullptr);
+      _exit(127);
+    }
+    close(down[0]);
+    close(up[1]);
+  }
+  ~Process() {
+    EXPECT_TRUE(has_ended_) << "wait() is missing";
+    close(from_);
+    close(to_);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  template <class T>
+  void send(const T& value) {
+    EXPECT_EQ(static_cast<ssize_t>(sizeof value), write(to_, &value, sizeof value));
+  }
+  /// Gives up after the other end has died.
+  template <class T>
+  T receive() {
+    T value{};
+    if (read(from_, &value, sizeof value) != static_cast<ssize_t>(sizeof value)) {
+      ADD_FAILURE() << "the other process says nothing";
+      if (id_ < 0) _exit(1);
+    }
+    return value;
+  }
+  /// Returns 0 if all went well there.
+  int wait() {
+    int status = -1;
+    EXPECT_EQ(id_, waitpid(id_, &status, 0));
+    has_ended_ = true;
+    return status;
+  }
+
+ private:
+  pid_t id_ = -1;
+  int from_ = -1, to_ = -1;
+  bool has_ended_ = false;
+};
+
+cudaIpcMemHandle_t handle_of(void* memory) {
+  cudaIpcMemHandle_t handle{};
+  EXPECT_EQ(cudaSuccess, cudaIpcGetMemHandle(&handle, memory));
+  return handle;
+}
+
+template <class T>
+cudaError_t open_handle(T** memory, const cudaIpcMemHandle_t& handle) {
+  void* begin = nullptr;
+  const cudaError_t error = cudaIpcOpenMemHandle(&begin, handle, cudaIpcMemLazyEnablePeerAccess);
+  *memory = static_cast<T*>(begin);
+  return error;
+}
+
 void with(std::initializer_list<std::pair<const char*, const char*>> environment) {
-  for (const char* name :
-       {"CUDA_ON_CPU_ORDER", "CUDA_ON_CPU_DEVICES", "CUDA_VISIBLE_DEVICES",
-        "CUDA_ON_CPU_MEMORY_BYTES", "CUDA_ON_CPU_COMPUTE_MODE", "CUDA_ON_CPU_DRIVER",
-        "CUDA_ON_CPU_PAGEABLE", "CUDA_LAUNCH_BLOCKING", "CUDA_ON_CPU_DEVICE_MEMORY"}) {
+  for (const char* name : {"CUDA_ON_CPU_ORDER", "CUDA_ON_CPU_DEVICES", "CUDA_VISIBLE_DEVICES",
+                           "CUDA_ON_CPU_MEMORY_BYTES", "CUDA_ON_CPU_COMPUTE_MODE",
+                           "CUDA_ON_CPU_DRIVER", "CUDA_ON_CPU_PAGEABLE", "CUDA_LAUNCH_BLOCKING",
+                           "CUDA_ON_CPU_DEVICE_MEMORY", "CUDA_ON_CPU_IPC", "CUDA_ON_CPU_P2P"}) {
     unsetenv(name);
   }
   for (const auto& [name, value] : environment) setenv(name, value, 1);
@@ -567,6 +687,216 @@ TEST_P(CudaOnCpuDeathTest, VectorsMustBeAligned) {
     cudaDeviceSynchronize();
   };
   EXPECT_DEATH(misalign(), "misaligned address");
+}
+
+// ---- memory of other processes
+
+TEST_P(CudaOnCpu, ProcessesShareDeviceMemory) {
+  Process other([](Process& parent) {
+    int* values = nullptr;
+    OK(open_handle(&values, parent.receive<cudaIpcMemHandle_t>()));
+    const cudaStream_t stream = new_stream();
+    OK(start(2, 128, stream, add_one, values, 250));
+    OK(cudaMemsetAsync(values + 1, 0, sizeof(int), stream));
+    OK(cudaStreamSynchronize(stream));
+    EXPECT_EQ(8, host_copy(values, 250)[249]);
+    OK(cudaIpcCloseMemHandle(values));
+    parent.send('x');
+  });
+  int* values = device_copy(std::vector<int>(250, 7));  // ends in the middle of 256 bytes
+  OK(cudaDeviceSynchronize());
+  other.send(handle_of(values + 3));
+  other.receive<char>();
+  EXPECT_EQ(0, other.wait());
+  std::vector<int> expected(250, 8);
+  expected[1] = 0;
+  EXPECT_EQ(expected, host_copy(values, 250));
+  OK(cudaFree(values));
+}
+
+TEST_P(CudaOnCpu, KernelsOfProcessesTakeTurns) {
+  const auto play = [](int* shared, int first) {
+    const cudaStream_t stream = new_stream();
+    OK(start(1, 64, stream, take_turns, shared, shared + 1, first, 20));
+    OK(cudaStreamSynchronize(stream));
+  };
+  Process other([&](Process& parent) {
+    int* shared = nullptr;
+    OK(open_handle(&shared, parent.receive<cudaIpcMemHandle_t>()));
+    play(shared, 2);
+    OK(cudaIpcCloseMemHandle(shared));
+  });
+  int* shared = device_copy(std::vector<int>{1, 0});
+  OK(cudaDeviceSynchronize());
+  other.send(handle_of(shared));
+  play(shared, 1);
+  EXPECT_EQ(0, other.wait());
+  EXPECT_EQ((std::vector<int>{21, 0xaaaaa}), host_copy(shared, 2));
+}
+
+TEST(CudaOnCpuIpc, OpenedMemoryIsKnownAndCountedButNotOwned) {
+  with({{"CUDA_ON_CPU_DEVICES", "2"}});
+  Process other([](Process& parent) {
+    with({{"CUDA_ON_CPU_DEVICES", "2"}, {"CUDA_VISIBLE_DEVICES", "0"}});  // not where it lies
+    const auto handle = parent.receive<cudaIpcMemHandle_t>();
+    std::size_t before = 0, after = 0, total = 0;
+    OK(cudaMemGetInfo(&before, &total));
+    char *first = nullptr, *second = nullptr;
+    void* none = nullptr;
+    EXPECT_EQ(cudaErrorInvalidValue, cudaIpcOpenMemHandle(&none, handle, 0));
+    EXPECT_EQ(cudaErrorInvalidValue, open_handle(&first, cudaIpcMemHandle_t{}));
+    OK(open_handle(&first, handle));
+    OK(open_handle(&second, handle));
+    EXPECT_EQ(first, second);
+    OK(cudaMemGetInfo(&after, &total));
+    EXPECT_EQ(before, after);
+    cudaPointerAttributes is{};
+    OK(cudaPointerGetAttributes(&is, first + 99));
+    EXPECT_EQ(cudaMemoryTypeDevice, is.type);
+    EXPECT_EQ(0, is.device);
+    cudaIpcMemHandle_t again{};
+    EXPECT_EQ(cudaErrorInvalidValue, cudaIpcGetMemHandle(&again, first));
+    EXPECT_EQ(cudaErrorInvalidValue, cudaFree(first));
+    EXPECT_EQ(cudaErrorInvalidValue, cudaMemset(first, 0, 101));
+    OK(cudaIpcCloseMemHandle(first));
+    OK(cudaMemset(second, 0, 100));
+    EXPECT_EQ(cudaErrorInvalidValue, cudaIpcCloseMemHandle(first + 1));
+    OK(cudaIpcCloseMemHandle(first));
+    EXPECT_EQ(cudaErrorInvalidValue, cudaIpcCloseMemHandle(first));
+  });
+  OK(cudaSetDevice(1));
+  char* memory = nullptr;
+  OK(cudaMalloc(&memory, 100));
+  const auto handle = handle_of(memory);
+  EXPECT_EQ(cudaErrorDeviceUninitialized, open_handle(&memory, handle));
+  other.send(handle);
+  EXPECT_EQ(0, other.wait());
+}
+
+TEST(CudaOnCpuIpc, OnlyOwnDeviceMemoryIsShared) {
+  with({});
+  cudaIpcMemHandle_t handle{};
+  char *device = nullptr, *pinned = nullptr, *managed = nullptr, *pooled = nullptr, own = 0;
+  OK(cudaMalloc(&device, 100));
+  OK(cudaMallocHost(&pinned, 100));
+  OK(cudaMallocManaged(&managed, 100));
+  OK(cudaMallocAsync(&pooled, 100, nullptr));
+  OK(cudaIpcGetMemHandle(&handle, device));
+  for (void* memory : {pinned, managed, pooled, &own, device + 100}) {
+    EXPECT_EQ(cudaErrorInvalidValue, cudaIpcGetMemHandle(&handle, memory));
+  }
+  EXPECT_EQ(cudaErrorInvalidValue, cudaIpcCloseMemHandle(device));
+  with({{"CUDA_ON_CPU_IPC", "absent"}});
+  OK(cudaMalloc(&device, 100));
+  EXPECT_EQ(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, device));
+}
+
+TEST(CudaOnCpuIpc, WithoutPeerAccessOnlyTheSameDeviceIsOpened) {
+  with({{"CUDA_ON_CPU_DEVICES", "2"}});
+  Process other([](Process& parent) {
+    const auto handle = parent.receive<cudaIpcMemHandle_t>();
+    char* memory = nullptr;
+    with({{"CUDA_ON_CPU_DEVICES", "2"}, {"CUDA_ON_CPU_P2P", "absent"}});
+    EXPECT_EQ(cudaErrorPeerAccessUnsupported, open_handle(&memory, handle));
+    with({{"CUDA_ON_CPU_DEVICES", "2"},
+          {"CUDA_ON_CPU_P2P", "absent"},
+          {"CUDA_VISIBLE_DEVICES", "1"}});
+    OK(open_handle(&memory, handle));
+    OK(cudaIpcCloseMemHandle(memory));
+  });
+  OK(cudaSetDevice(1));
+  void* memory = nullptr;
+  OK(cudaMalloc(&memory, 100));
+  other.send(handle_of(memory));
+  EXPECT_EQ(0, other.wait());
+}
+
+TEST(CudaOnCpuIpc, HostsCannotTouchOpenedMemory) {
+  with({});
+  Process other([](Process& parent) {
+    volatile char* memory = nullptr;
+    OK(open_handle(&memory, parent.receive<cudaIpcMemHandle_t>()));
+    parent.send('x');
+    memory[0] = 0;  // dies
+    _exit(0);
+  });
+  char* memory = nullptr;
+  OK(cudaMalloc(&memory, 100));
+  other.send(handle_of(memory));
+  other.receive<char>();
+  EXPECT_NE(0, other.wait());
+}
+
+TEST(CudaOnCpuIpc, FreedMemoryIsNotOpenedAndMustHaveBeenClosed) {
+  with({});
+  Process other([](Process& parent) {
+    const auto handle = parent.receive<cudaIpcMemHandle_t>();
+    void *memory = nullptr, *again = nullptr;
+    OK(open_handle(&memory, handle));
+    parent.send('x');
+    parent.receive<char>();
+    EXPECT_EQ(cudaErrorInvalidResourceHandle, open_handle(&again, handle));
+    if (HasFailure()) _exit(1);
+    cudaIpcCloseMemHandle(memory);  // dies
+  });
+  void* memory = nullptr;
+  OK(cudaMalloc(&memory, 100));
+  other.send(handle_of(memory));
+  other.receive<char>();
+  OK(cudaFree(memory));
+  other.send('x');
+  const int status = other.wait();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+TEST(CudaOnCpuDevices, PeersAreTouchedWhenAllowed) {
+  with({{"CUDA_ON_CPU_DEVICES", "2"}});
+  int can = -1;
+  OK(cudaDeviceCanAccessPeer(&can, 0, 1));
+  EXPECT_EQ(1, can);
+  OK(cudaDeviceCanAccessPeer(&can, 1, 1));
+  EXPECT_EQ(0, can);
+  EXPECT_EQ(cudaErrorInvalidDevice, cudaDeviceCanAccessPeer(&can, 0, 2));
+  int* value = device_copy(std::vector<int>{1});
+  OK(cudaDeviceSynchronize());
+  OK(cudaSetDevice(1));
+  const auto touch = [&] {
+    static_cast<void>(start(1, 1, nullptr, add_one, value, 1));
+    cudaDeviceSynchronize();
+  };
+  EXPECT_DEATH(touch(), "");
+  EXPECT_EQ(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(1, 0));
+  EXPECT_EQ(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(0));
+  OK(cudaDeviceEnablePeerAccess(0, 0));
+  EXPECT_EQ(cudaErrorPeerAccessAlreadyEnabled, cudaDeviceEnablePeerAccess(0, 0));
+  touch();
+  EXPECT_EQ(2, host_copy(value, 1)[0]);
+  with({{"CUDA_ON_CPU_DEVICES", "2"}, {"CUDA_ON_CPU_P2P", "absent"}});
+  OK(cudaDeviceCanAccessPeer(&can, 0, 1));
+  EXPECT_EQ(0, can);
+  EXPECT_EQ(cudaErrorPeerAccessUnsupported, cudaDeviceEnablePeerAccess(1, 0));
+}
+
+// ---- atomics of a scope
+
+TEST_P(CudaOnCpu, ThreadsOfABlockWaitWithNanosleep) {
+  unsigned* flag = device_copy(std::vector<unsigned>{0});
+  auto* time = device_copy(std::vector<unsigned long long>{0});
+  OK(start(1, 64, nullptr, wait_for, flag, time));
+  EXPECT_EQ(1u, host_copy(flag, 1)[0]);
+  EXPECT_GE(host_copy(time, 1)[0], GetParam() == std::string("eager") ? 100000u : 0u);
+}
+
+TEST_P(CudaOnCpuDeathTest, AtomicsMustBeAlignedAndOfAnOrderThatSuits) {
+  char* at = device_copy(std::vector<char>(16));
+  OK(start(1, 1, nullptr, store_at, at + 1, int{__NV_ATOMIC_RELEASE}));
+  EXPECT_EQ(1, host_copy(at, 16)[1]);
+  const auto run = [](auto kernel, auto... args) {
+    static_cast<void>(start(1, 1, nullptr, kernel, args...));
+    cudaDeviceSynchronize();
+  };
+  EXPECT_DEATH(run(store_at, at, int{__NV_ATOMIC_ACQUIRE}), "not one of a store");
+  EXPECT_DEATH(run(store_int_at, at + 2), "misaligned address");
 }
 
 // ---- threads that do not meet

@@ -47,6 +47,8 @@ using cudaHostFn_t = void(CUDART_CB*)(void* userData);
 #define cudaHostRegisterReadOnly 0x08u
 #define cudaMemAttachGlobal 0x01u
 #define cudaMemAttachHost 0x02u
+#define cudaIpcMemLazyEnablePeerAccess 0x01u
+#define CUDA_IPC_HANDLE_SIZE 64
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
 
@@ -71,6 +73,11 @@ struct cudaPointerAttributes {
   void* devicePointer;
   void* hostPointer;
 };
+
+struct cudaIpcMemHandle_st {
+  char reserved[CUDA_IPC_HANDLE_SIZE];
+};
+using cudaIpcMemHandle_t = cudaIpcMemHandle_st;
 
 enum cudaMemLocationType {
   cudaMemLocationTypeInvalid = 0,
@@ -177,6 +184,9 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceGetStreamPriorityRange(int* leastPriority, int* greatestPriority);
+cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevice);
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice);
 
 // ---- memory
 
@@ -196,6 +206,9 @@ cudaError_t cudaMemAdvise(const void* ptr, std::size_t count, cudaMemoryAdvise a
                           cudaMemLocation location);
 cudaError_t cudaMemPrefetchAsync(const void* ptr, std::size_t count, cudaMemLocation location,
                                  unsigned flags, cudaStream_t stream = nullptr);
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr);
+cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsigned flags);
+cudaError_t cudaIpcCloseMemHandle(void* devPtr);
 
 cudaError_t cudaMemcpy(void* dst, const void* src, std::size_t count, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t count, cudaMemcpyKind kind,

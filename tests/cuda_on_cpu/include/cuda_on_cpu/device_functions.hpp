@@ -59,6 +59,10 @@ template <class T>
 void check_aligned(const T* pointer) {
   if (reinterpret_cast<std::uintptr_t>(pointer) % sizeof(T) != 0) fatal("misaligned address");
 }
+/// Every scope is that of the system; but it must be one.
+inline void check_scope(int scope) {
+  if (scope < 0 || scope > 4) fatal("a scope that is none of __NV_THREAD_SCOPE_*");
+}
 template <class T>
 T load(const T* from) {
   check_aligned(from);
@@ -81,10 +85,20 @@ T atomic_change(T* address, Change&& change) {
   return old;
 }
 
-/// A full fence, written as what the thread sanitizer understands.
 inline void fence() {
+#if defined(__SANITIZE_THREAD__)  // which does not understand fences
   static std::atomic<int> any = 0;
   any.fetch_add(0, std::memory_order_seq_cst);
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// What CUDA's globaltimer counts: the same for all processes of a machine.
+inline std::uint64_t global_nanoseconds() {
+  using namespace std::chrono;
+  const auto now = steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(duration_cast<nanoseconds>(now).count());
 }
 
 }  // namespace cuda_on_cpu
@@ -218,6 +232,57 @@ inline unsigned atomicDec(unsigned* address, unsigned limit) {
       address, [=](unsigned old) { return old == 0 || old > limit ? limit : old - 1u; });
 }
 
+enum {
+  __NV_ATOMIC_RELAXED,
+  __NV_ATOMIC_CONSUME,
+  __NV_ATOMIC_ACQUIRE,
+  __NV_ATOMIC_RELEASE,
+  __NV_ATOMIC_ACQ_REL,
+  __NV_ATOMIC_SEQ_CST
+};
+enum {
+  __NV_THREAD_SCOPE_THREAD,
+  __NV_THREAD_SCOPE_BLOCK,
+  __NV_THREAD_SCOPE_CLUSTER,
+  __NV_THREAD_SCOPE_DEVICE,
+  __NV_THREAD_SCOPE_SYSTEM
+};
+
+template <class T>
+T __nv_atomic_load_n(const T* from, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  cuda_on_cpu::check_aligned(from);
+  cuda_on_cpu::check_scope(scope);
+  const std::atomic_ref<T> source(*const_cast<T*>(from));
+  switch (order) {
+    case __NV_ATOMIC_RELAXED:
+      return source.load(std::memory_order_relaxed);
+    case __NV_ATOMIC_CONSUME:
+    case __NV_ATOMIC_ACQUIRE:
+      return source.load(std::memory_order_acquire);
+    case __NV_ATOMIC_SEQ_CST:
+      return source.load(std::memory_order_seq_cst);
+    default:
+      cuda_on_cpu::fatal("__nv_atomic_load_n of an order that is not one of a load");
+  }
+}
+template <class T>
+void __nv_atomic_store_n(T* to, std::type_identity_t<T> value, int order,
+                         int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  cuda_on_cpu::check_aligned(to);
+  cuda_on_cpu::check_scope(scope);
+  const std::atomic_ref<T> target(*to);
+  switch (order) {
+    case __NV_ATOMIC_RELAXED:
+      return target.store(value, std::memory_order_relaxed);
+    case __NV_ATOMIC_RELEASE:
+      return target.store(value, std::memory_order_release);
+    case __NV_ATOMIC_SEQ_CST:
+      return target.store(value, std::memory_order_seq_cst);
+    default:
+      cuda_on_cpu::fatal("__nv_atomic_store_n of an order that is not one of a store");
+  }
+}
+
 inline void __threadfence() { cuda_on_cpu::fence(); }
 inline void __threadfence_block() { cuda_on_cpu::fence(); }
 inline void __threadfence_system() { cuda_on_cpu::fence(); }
@@ -248,7 +313,12 @@ inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 
 inline void __nanosleep(unsigned nanoseconds) {
-  std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+  // The kernel would make at least 50 µs of any time.
+  if (nanoseconds < 50'000) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+  }
   cuda_on_cpu::step_aside();
 }
 inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }

@@ -18,6 +18,7 @@
   X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                         \
   X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                            \
   X(cudaErrorDeviceUninitialized, 201, "invalid device context")                                   \
+  X(cudaErrorMapBufferObjectFailed, 205, "mapping of buffer object failed")                        \
   X(cudaErrorNoKernelImageForDevice, 209,                                                          \
     "no kernel image is available for execution on the device")                                    \
   X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                         \
