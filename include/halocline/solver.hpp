@@ -36,6 +36,7 @@ struct SolveOptions {
   std::string transport = "auto";  ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
   std::string schedule = "auto";      ///< "auto", "sequential", "overlap"
+  std::string graph = "auto";         ///< "on", "off": whether sweeps are recorded in CUDA graphs
   std::int64_t halo_depth = 1;        ///< sweeps per exchange
   int threads = 0;                    ///< of each rank; 0: its share of the node's cores
   std::string simd = "auto";          ///< vector level of the cpu backend
@@ -97,9 +98,11 @@ struct SolveResult {
 
   double setup_seconds = 0, first_sweep_seconds = 0, loop_seconds = 0;
   double glups = 0, gigabytes_per_second = 0;
-  std::vector<std::pair<std::string, Spread>> phases;             ///< seconds per rank, in the loop
-  std::int64_t halo_messages = 0, halo_bytes = 0, exchanges = 0;  ///< most of any rank
-  Spread exchange_seconds;                                        ///< of one exchange
+  std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
+  std::int64_t sweeps_in_graphs = 0;                   ///< whose phases are not told apart
+  std::int64_t halo_messages = 0, halo_bytes = 0;      ///< most of any rank
+  std::int64_t exchanges = 0;                          ///< of the sweeps that are in no graph
+  Spread exchange_seconds;                             ///< of one of these
   std::vector<SiteProfile> profile;
 
   struct Baseline {

@@ -136,12 +136,15 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
       ->type_name("LEVEL")
       ->group(group);
   app.add_option("--transport", options.transport,
-                 "auto, staged, gpu_aware, shared or mpi; or by kind of pair:\n"
-                 "same-node=shared,other-node=mpi")
+                 "auto, peer, gpu_aware, staged, shared or mpi; or by kind of\n"
+                 "pair: same-node=peer,other-node=staged")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--schedule", options.schedule, "auto, sequential or overlap")
       ->type_name("NAME")
+      ->group(group);
+  app.add_option("--graph", options.graph, "auto, on or off: queue sweeps as CUDA graphs")
+      ->type_name("WHEN")
       ->group(group);
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
       ->type_name("K")

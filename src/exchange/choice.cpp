@@ -93,6 +93,13 @@ Choice choose(const std::string& wanted, const ChoiceFacts& facts) {
   return choice;
 }
 
+bool has_other(const ChoiceFacts& facts, Pair pair, const Transport& than) {
+  const auto all = transport::transports();
+  return std::any_of(all.begin(), all.end(), [&](const Transport* transport) {
+    return transport != &than && !is_out(*transport, pair, facts);
+  });
+}
+
 bool is_left_to_auto(const std::string& wanted, Pair pair) { return !parse(wanted).contains(pair); }
 
 }  // namespace halocline::exchange

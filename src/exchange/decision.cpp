@@ -12,14 +12,26 @@ using transport::Transport;
 
 std::size_t index_of(Pair pair) { return static_cast<std::size_t>(pair); }
 
+/// Whether auto would take one transport before another.
+bool is_preferred(const Transport& one, const Transport* other) {
+  for (const Transport* transport : transport::transports()) {
+    if (transport == &one) return true;
+    if (transport == other) return false;
+  }
+  return true;
+}
+
 /// Asks what is known of gpu_aware where it might be used, and tells why it is not.
 void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inputs,
                      Decision& decision) {
   const Transport& gpu_aware = transport::find_transport("gpu_aware");
   std::vector<Pair> candidates;
-  for (const Pair pair : transport::pairs)
-    if (inputs.there[index_of(pair)] && !gpu_aware.unavailable(pair, inputs.fields))
+  for (const Pair pair : transport::pairs) {
+    if (!inputs.there[index_of(pair)] || gpu_aware.unavailable(pair, inputs.fields)) continue;
+    const bool is_left = is_left_to_auto(inputs.wanted, pair);
+    if (!is_left || is_preferred(gpu_aware, choose(inputs.wanted, decision.facts)[index_of(pair)]))
       candidates.push_back(pair);
+  }
   if (candidates.empty()) return;
   decision.facts.proved = proved_pairs(communicator, inputs.fields, inputs.proofs);
   for (const Pair pair : candidates) {
@@ -55,7 +67,9 @@ void drop_the_slower(const Communicator& communicator, const DecisionInputs& inp
 
 Decision decide(const Communicator& communicator, const DecisionInputs& inputs) {
   Decision decision{
-      .facts = {.there = inputs.there, .fields = inputs.fields}, .choice = {}, .notes = {}};
+      .facts = {.there = inputs.there, .fields = inputs.fields, .excluded = inputs.excluded},
+      .choice = {},
+      .notes = {}};
   learn_of_proofs(communicator, inputs, decision);
   decision.choice = choose(inputs.wanted, decision.facts);
   for (const Pair pair : transport::pairs) drop_the_slower(communicator, inputs, pair, decision);

@@ -19,6 +19,8 @@ struct DecisionInputs {
   Memory fields;
   /// This rank's, by kind of pair; only their sizes matter.
   std::array<std::vector<transport::Message>, 3> messages;
+  /// As ChoiceFacts::excluded.
+  std::array<std::vector<const transport::Transport*>, 3> excluded{};
 };
 
 struct Decision {

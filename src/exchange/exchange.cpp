@@ -160,6 +160,7 @@ class Exchange::Plan {
                                          const Transport& transport) const;
   std::int64_t bytes_of(const Piece& piece) const;
   std::array<std::vector<Message>, 3> sizes_by_pair(const std::vector<PeerMessage>& messages) const;
+  void open_best(exchange::DecisionInputs inputs, const std::vector<PeerMessage>& messages);
   void open(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
   void show_to_work(Channel& channel, const std::vector<Message>& messages) const;
   void try_out(const Carried& carried) const;
@@ -200,28 +201,35 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
   });
 
-  exchange::Decision decision =
-      exchange::decide(communicator, {.wanted = options.transport,
-                                      .proofs = options.proofs,
-                                      .there = pairs_there(communicator, messages),
-                                      .fields = memory_,
-                                      .messages = sizes_by_pair(messages)});
-  exchange::Choice& choice = decision.choice;
-  info_.notes = decision.notes;
-  try {
-    open(choice, messages);
-  } catch (const Error& error) {
-    // Only what auto chose may be replaced; and there must be something else to choose.
-    const auto same_node = static_cast<std::size_t>(Pair::same_node);
-    decision.facts.excluded[same_node].push_back(choice[same_node]);
-    const exchange::Choice fallback = exchange::choose(options.transport, decision.facts);
-    if (fallback == choice || error.kind() == ErrorKind::internal) throw;
-    info_.notes.push_back(
-        fmt::format("transport {} was left out: {}", choice[same_node]->name(), error.what()));
-    choice = fallback;
-    open(choice, messages);
+  open_best({.wanted = options.transport,
+             .proofs = options.proofs,
+             .there = pairs_there(communicator, messages),
+             .fields = memory_,
+             .messages = sizes_by_pair(messages)},
+            messages);
+}
+
+/// Opens what is chosen; where auto's choice between ranks of a node does not work, the next best.
+void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
+                               const std::vector<PeerMessage>& messages) {
+  const auto same_node = static_cast<std::size_t>(Pair::same_node);
+  for (;;) {
+    const exchange::Decision decision = exchange::decide(communicator_, inputs);
+    const Transport* const chosen = decision.choice[same_node];
+    info_.notes.insert(info_.notes.end(), decision.notes.begin(), decision.notes.end());
+    try {
+      open(decision.choice, messages);
+      return fill_info(decision.choice, messages);
+    } catch (const Error& error) {
+      const bool is_replaceable = chosen != nullptr &&
+                                  exchange::is_left_to_auto(inputs.wanted, Pair::same_node) &&
+                                  exchange::has_other(decision.facts, Pair::same_node, *chosen);
+      if (!is_replaceable || error.kind() == ErrorKind::internal) throw;
+      inputs.excluded[same_node].push_back(chosen);
+      info_.notes.push_back(
+          fmt::format("transport {} was left out: {}", chosen->name(), error.what()));
+    }
   }
-  fill_info(choice, messages);
 }
 
 /// The messages as far as a race between transports needs them.

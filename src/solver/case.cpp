@@ -108,6 +108,8 @@ Case make_case(const SolveOptions& options, int ranks) {
         fmt::format("a norm every {} sweeps cannot be taken; use at least 1", options.norm_every));
   if (options.halo_depth < 1)
     refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
+  if (options.graph != "auto" && options.graph != "on" && options.graph != "off")
+    refuse(fmt::format("graph '{}' is none of auto, on and off", options.graph));
   if (options.threads > most_threads)
     refuse(fmt::format("{} threads per rank are more than the {} that can be run", options.threads,
                        most_threads));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -18,9 +19,10 @@ constexpr std::int64_t batch_sweeps = 64;
 
 class DeviceStopping final : public Stopping {
  public:
-  DeviceStopping(const Communicator& communicator, const Case& the_case)
-      : Stopping(the_case),
-        communicator_(communicator),
+  DeviceStopping(const DeviceStoppingParts& parts)
+      : Stopping(parts.the_case),
+        parts_(parts),
+        lag_(parts.meeting != nullptr ? 1 : 0),
         words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
     for (Batch& batch : batches_)
       batch.on_host = device::allocate(Memory::pinned,
@@ -30,81 +32,107 @@ class DeviceStopping final : public Stopping {
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream) override {
     arguments.stop = &words().stop;
     if (!the_case().wants_norm(sweep)) return;
-    Batch& batch = batch_of(sweep);
     arguments.norm_sum = &words().sum;
-    arguments.verdict = {.norm = &words().norms[index_of(sweep)][batch.sweeps.size()],
-                         .stop = &words().stop,
-                         .tolerance = the_case().tolerance.value_or(-1)};
-    batch.sweeps.push_back(sweep);
+    arguments.verdict = verdict_in(sweep);
+    if (lag_ > 0 && !has_norm(sweep - 1)) arguments.verdict.norm = nullptr;
   }
 
   void end(std::int64_t sweep, Stream stream) override {
-    if ((sweep + 1) % batch_sweeps == 0 || sweep == the_case().sweeps - 1) send(sweep, stream);
+    // The sweep after one with a norm settles it, unless it has none itself.
+    if (lag_ > 0 && !the_case().wants_norm(sweep) && has_norm(sweep - 1))
+      parts_.sweep.settle(verdict_in(sweep), the_case().norm, stream);
+  }
+
+  std::int64_t sweeps_at_once(std::int64_t sweep) const override {
+    return batch_sweeps - sweep % batch_sweeps;
   }
 
   bool stops_before(std::int64_t sweep) override {
-    // Before a batch is written over, its norms of the time before are looked at.
-    if (sweep % batch_sweeps == 0) look_at(batch_of(sweep));
+    if (sweep % batch_sweeps == 0 && sweep > 0) {
+      send(sweep / batch_sweeps - 1);
+      // Before a batch is written over, its norms of the time before are looked at.
+      look_at(sweep / batch_sweeps - 2, sweep);
+    }
     return stopping_sweep_.has_value();
   }
 
   std::int64_t finish(std::int64_t sweeps) override {
-    // The older one first.
-    look_at(batch_of(sweeps - 1 + batch_sweeps));
-    look_at(batch_of(sweeps - 1));
+    if (lag_ > 0 && has_norm(sweeps - 1))
+      parts_.sweep.settle(verdict_in(sweeps), the_case().norm, parts_.stream);
+    const std::int64_t last = (sweeps - 1 + lag_) / batch_sweeps;
+    for (std::int64_t batch = sent_; batch <= last; ++batch) {
+      // One more than there is room for, where the last sweep begins a batch.
+      look_at(batch - 2, sweeps);
+      send(batch);
+    }
+    for (std::int64_t batch = last - 1; batch <= last; ++batch) look_at(batch, sweeps);
     return stopping_sweep_ ? *stopping_sweep_ + 1 : sweeps;
   }
 
  private:
-  /// In device memory.
+  /// In device memory. A norm stands where the sweep that settles it has its place.
   struct Words {
     double sum;
     double norms[2][batch_sweeps];
     unsigned stop;
   };
   struct Batch {
-    std::shared_ptr<void> on_host;     // its norms
-    std::vector<std::int64_t> sweeps;  // whose norms they are
+    std::shared_ptr<void> on_host;  // its norms
     device::Event arrived;
+    bool is_sent = false;
   };
 
-  static std::size_t index_of(std::int64_t sweep) {
-    return static_cast<std::size_t>(sweep / batch_sweeps % 2);
-  }
-  Batch& batch_of(std::int64_t sweep) { return batches_[index_of(sweep)]; }
+  static std::size_t index_of(std::int64_t batch) { return static_cast<std::size_t>(batch % 2); }
   // An address only: the memory is the GPU's.
   Words& words() const { return *static_cast<Words*>(words_.get()); }
+  bool has_norm(std::int64_t sweep) const { return sweep >= 0 && the_case().wants_norm(sweep); }
 
-  void send(std::int64_t sweep, Stream stream) {
-    Batch& batch = batch_of(sweep);
-    device::copy(batch.on_host.get(), words().norms[index_of(sweep)],
-                 static_cast<std::int64_t>(batch.sweeps.size() * sizeof(double)), stream);
-    batch.arrived.record(stream);
+  /// Of the norm that is settled in a sweep.
+  stencil::NormVerdict verdict_in(std::int64_t sweep) const {
+    return {.norm = &words().norms[index_of(sweep / batch_sweeps)][sweep % batch_sweeps],
+            .stop = &words().stop,
+            .tolerance = the_case().tolerance.value_or(-1),
+            .meeting = parts_.meeting};
   }
 
-  void look_at(Batch& batch) {
-    comm::wait_until(communicator_.state(),
+  void send(std::int64_t number) {
+    Batch& batch = batches_[index_of(number)];
+    device::copy(batch.on_host.get(), words().norms[index_of(number)],
+                 batch_sweeps * static_cast<std::int64_t>(sizeof(double)), parts_.stream);
+    batch.arrived.record(parts_.stream);
+    batch.is_sent = true;
+    sent_ = number + 1;
+  }
+
+  /// Enters the norms of a batch, of the `sweeps` that have been begun.
+  void look_at(std::int64_t number, std::int64_t sweeps) {
+    if (number < 0 || !batches_[index_of(number)].is_sent) return;
+    Batch& batch = batches_[index_of(number)];
+    batch.is_sent = false;
+    comm::wait_until(parts_.communicator.state(),
                      {.site = "sweeps on the GPU",
                       .phase = Phase::other,  // the GPU's own clock books them as compute
                       .missing = [] { return std::string("its own GPU to do the sweeps queued"); }},
                      [&] { return batch.arrived.reached(); });
     const auto* norms = static_cast<const double*>(batch.on_host.get());
-    for (std::size_t i = 0; i < batch.sweeps.size() && !stopping_sweep_; ++i)
-      if (enter(batch.sweeps[i], norms[i])) stopping_sweep_ = batch.sweeps[i];
-    batch.sweeps.clear();
+    for (std::int64_t i = 0; i < batch_sweeps && !stopping_sweep_; ++i) {
+      const std::int64_t sweep = number * batch_sweeps + i - lag_;
+      if (sweep < sweeps && has_norm(sweep) && enter(sweep, norms[i])) stopping_sweep_ = sweep;
+    }
   }
 
-  Communicator communicator_;
+  DeviceStoppingParts parts_;
+  std::int64_t lag_;  // sweeps until a norm is settled
   std::shared_ptr<void> words_;
   std::array<Batch, 2> batches_;
+  std::int64_t sent_ = 0;  // batches
   std::optional<std::int64_t> stopping_sweep_;
 };
 
 }  // namespace
 
-std::unique_ptr<Stopping> make_device_stopping(const Communicator& communicator,
-                                               const Case& the_case) {
-  return std::make_unique<DeviceStopping>(communicator, the_case);
+std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts) {
+  return std::make_unique<DeviceStopping>(parts);
 }
 
 }  // namespace halocline::solver

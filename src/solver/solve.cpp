@@ -23,6 +23,7 @@
 #include "solver/trace.hpp"
 #include "solver/verify.hpp"
 #include "stencil/measure.hpp"
+#include "transport/peer/norm_meeting.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline {
@@ -66,15 +67,26 @@ void check_outputs(const Communicator& communicator, const SolveOptions& options
   });
 }
 
+/// What all transports of an exchange have in common.
+transport::Capabilities common_capabilities(const ExchangeInfo& info) {
+  transport::Capabilities all{.host_driven = false,
+                              .in_place = false,
+                              .prove_in_job = false,
+                              .needs_proof = false,
+                              .in_graph = true};
+  for (const auto& use : info.transports) {
+    const transport::Capabilities one = transport::find_transport(use.second).capabilities();
+    all.host_driven |= one.host_driven;
+    all.in_graph &= one.in_graph;
+  }
+  return all;
+}
+
 const solver::Schedule& choose_schedule(const std::string& wanted, const ExchangeInfo& info) {
   if (wanted != "auto") return solver::find_schedule(wanted);
   // Overlap pays where the host has to wait for others to send. Copies on the node use the same
   // memory as the sweep: nothing is gained by doing both at once.
-  const bool over_mpi =
-      std::any_of(info.transports.begin(), info.transports.end(), [](const auto& use) {
-        return transport::find_transport(use.second).capabilities().host_driven;
-      });
-  return solver::find_schedule(over_mpi ? "overlap" : "sequential");
+  return solver::find_schedule(common_capabilities(info).host_driven ? "overlap" : "sequential");
 }
 
 /// One solve, from options to result.
@@ -91,6 +103,8 @@ class SolveRun {
  private:
   void prepare();
   void note_crowding();
+  std::unique_ptr<solver::Stopping> make_stopping();
+  bool decide_on_graphs(const solver::Stopping& stopping);
   void loop();
   void measure();
   void verify_and_compare();
@@ -110,6 +124,7 @@ class SolveRun {
   std::unique_ptr<stencil::Sweep> sweep_;
   std::optional<solver::Levels> levels_;
   std::optional<std::array<Exchange, 2>> exchanges_;
+  std::optional<transport::NormMeeting> meeting_;
   std::optional<FieldStorage> answer_;
   Notes notes_;
   SolveResult result_;
@@ -153,9 +168,55 @@ double SolveRun::glups_of(double sweeps, double seconds) const {
   return seconds > 0 ? static_cast<double>(case_.cells()) * sweeps / seconds / 1e9 : 0;
 }
 
+/// By norms that stay on the GPUs where no host has to move anything between two sweeps.
+std::unique_ptr<solver::Stopping> SolveRun::make_stopping() {
+  const bool on_gpus = place_.gpu && !common_capabilities((*exchanges_)[0].info()).host_driven;
+  const bool meets = communicator_.size() > 1 && case_.norm != problem::NormKind::none;
+  if (on_gpus && meets) {
+    try {
+      comm::together(communicator_, [&] { meeting_.emplace(communicator_); });
+    } catch (const Error& error) {
+      meeting_.reset();
+      notes_.add(fmt::format("norms are reduced by MPI: {}", error.what()));
+      return solver::make_reduced_stopping(communicator_, case_, place_.stream());
+    }
+  }
+  if (!on_gpus) return solver::make_reduced_stopping(communicator_, case_, place_.stream());
+  return solver::make_device_stopping({.communicator = communicator_,
+                                       .the_case = case_,
+                                       .sweep = *sweep_,
+                                       .meeting = meeting_ ? &meeting_->on_gpu() : nullptr,
+                                       .stream = place_.stream()});
+}
+
+/// Throws unavailable if graphs are asked for and cannot be.
+bool SolveRun::decide_on_graphs(const solver::Stopping& stopping) {
+  if (options_.graph == "off") return false;
+  const ExchangeInfo& info = (*exchanges_)[0].info();
+  std::string why_not;
+  if (!place_.gpu)
+    why_not = fmt::format("backend {} queues nothing on a GPU", place_.backend->name());
+  else if (!common_capabilities(info).in_graph)
+    why_not =
+        fmt::format("transport {} needs the host in every exchange", info.transports.back().second);
+  else if (stopping.sweeps_at_once(0) == 1)
+    why_not = "norms are reduced by MPI";
+  else
+    return true;
+  if (options_.graph == "on")
+    throw Error(ErrorKind::unavailable,
+                fmt::format("sweeps cannot be recorded in CUDA graphs: {}; use "
+                            "--graph auto, or transport peer",
+                            why_not));
+  return false;
+}
+
 void SolveRun::loop() {
   const solver::Schedule& schedule = choose_schedule(options_.schedule, (*exchanges_)[0].info());
   result_.schedule = schedule.name();
+  const auto stopping = make_stopping();
+  bool in_graphs = false;
+  comm::together(communicator_, [&] { in_graphs = decide_on_graphs(*stopping); });
   solver::TimeLoop time_loop({.communicator = communicator_,
                               .the_case = case_,
                               .grid = grid_,
@@ -163,11 +224,8 @@ void SolveRun::loop() {
                               .exchanges = *exchanges_,
                               .sweep = *sweep_,
                               .schedule = schedule,
-                              .stream = place_.stream()});
-  // Norms of one rank need not be reduced.
-  const auto stopping = place_.gpu && communicator_.size() == 1
-                            ? solver::make_device_stopping(communicator_, case_)
-                            : solver::make_reduced_stopping(communicator_, case_, place_.stream());
+                              .stream = place_.stream(),
+                              .in_graphs = in_graphs});
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto loop_begun = Clock::now();
@@ -188,6 +246,7 @@ void SolveRun::loop() {
   answer_ = solver::seen_by_host((*levels_)[done.level], case_, grid_);
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
+  result_.sweeps_in_graphs = done.sweeps_in_graphs;
   result_.converged = stopping->converged();
   result_.diverged = stopping->diverged();
   result_.norm_history = stopping->history();

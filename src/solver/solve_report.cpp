@@ -175,6 +175,10 @@ void add_machine(Report& report, const SolveResult& result) {
                                                  result.schedule, result.halo_depth)
                                    : result.schedule);
   report.add_json("halo_depth", result.halo_depth);
+  report.add_json("sweeps_in_graphs", result.sweeps_in_graphs);
+  if (result.sweeps_in_graphs > 0)
+    report.add_text("graphs", fmt::format("{} of the sweeps, timed as compute with their halos",
+                                          result.sweeps_in_graphs));
 }
 
 void add_halo(Report& report, const SolveResult& result) {

@@ -27,7 +27,13 @@ class Stopping {
   virtual void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) = 0;
   /// After every sweep was given to the stream.
   virtual void end(std::int64_t sweep, Stream stream) = 0;
-  /// True if this sweep need not begin any more: asked before every one, by all ranks alike.
+  /// How many sweeps from this one on may begin before stops_before() must be asked again. What
+  /// begin() and end() give to a stream for them depends on nothing but their numbers.
+  virtual std::int64_t sweeps_at_once(std::int64_t sweep) const {
+    static_cast<void>(sweep);
+    return 1;
+  }
+  /// True if this sweep need not begin any more: asked by all ranks alike.
   virtual bool stops_before(std::int64_t sweep) = 0;
   /// After the last; returns how many of the `sweeps` that were begun count.
   virtual std::int64_t finish(std::int64_t sweeps) = 0;
@@ -55,9 +61,18 @@ class Stopping {
 std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
                                                 const Case& the_case, Stream stream);
 
-/// By norms that never leave the GPU: for one rank, which reduces nothing. Sweeps are queued far
-/// ahead; those after the one that stops the run do nothing.
-std::unique_ptr<Stopping> make_device_stopping(const Communicator& communicator,
-                                               const Case& the_case);
+struct DeviceStoppingParts {
+  const Communicator& communicator;
+  const Case& the_case;
+  stencil::Sweep& sweep;
+  /// Of all ranks, or null: there is one rank, or no norm is wanted.
+  const device::Meeting* meeting;
+  Stream stream;
+};
+
+/// By norms that never leave the GPUs. Sweeps are queued far ahead; those after the one that stops
+/// the run do nothing. The norm of one rank is settled by its own sweep; that of several by the
+/// sweep after it, so that nobody waits for it.
+std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts);
 
 }  // namespace halocline::solver

@@ -56,6 +56,25 @@ void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
   stopping.end(sweep, parts_.stream);
 }
 
+/// Queues a whole batch of sweeps as a graph; returns how many, 0 if they are to be queued one by
+/// one.
+std::int64_t TimeLoop::run_batch(std::int64_t first, Stopping& stopping) {
+  const Case& the_case = parts_.the_case;
+  const std::int64_t count = stopping.sweeps_at_once(0);
+  // A graph must leave levels and halos as it finds them; and the last sweeps of a run differ.
+  const bool fits = first % count == 0 && count % (2 * the_case.halo_depth) == 0 &&
+                    fresh_layers_ == 0 && first + count + the_case.halo_depth <= the_case.sweeps;
+  if (!parts_.in_graphs || !fits) return 0;
+  const auto kind = RecordedSweeps::kind_of(the_case, first, count, level_);
+  if (!recorded_.pays(the_case, kind, first, count)) return 0;
+  const std::int64_t exchanges = exchanges_;
+  recorded_.run(kind, parts_.stream, [&] {
+    for (std::int64_t sweep = first; sweep < first + count; ++sweep) step(sweep, stopping);
+  });
+  exchanges_ = exchanges;
+  return count;
+}
+
 LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   const std::int64_t sweeps = parts_.the_case.sweeps;
   comm::barrier(parts_.communicator);
@@ -64,7 +83,14 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   double first_sweep_seconds = 0;
 
   std::int64_t sweep = 0;
+  std::int64_t in_graphs = 0;
   for (; sweep < sweeps && !stopping.stops_before(sweep); ++sweep) {
+    if (const std::int64_t done = run_batch(sweep, stopping); done > 0) {
+      in_graphs += done;
+      sweep += done - 1;
+      after_sweep(sweep);
+      continue;
+    }
     step(sweep, stopping);
     if (sweep == 0) {
       device::synchronize(parts_.stream);
@@ -76,12 +102,18 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   }
   const std::int64_t counted = stopping.finish(sweep);
   device::synchronize(parts_.stream);
+  // A kernel may have given up waiting for a neighbour.
+  for (Exchange& exchange : parts_.exchanges) exchange.progress();
   const double loop_seconds = seconds_since(start);
   comm::barrier(parts_.communicator);
   comm::recorder(parts_.communicator).collect();
   // Sweeps beyond the last that counts have not written the level it wrote.
-  return {counted, static_cast<std::size_t>(counted % 2), exchanges_, first_sweep_seconds,
-          loop_seconds};
+  return {.sweeps = counted,
+          .level = static_cast<std::size_t>(counted % 2),
+          .exchanges = exchanges_,
+          .sweeps_in_graphs = in_graphs,
+          .first_sweep_seconds = first_sweep_seconds,
+          .loop_seconds = loop_seconds};
 }
 
 }  // namespace halocline::solver

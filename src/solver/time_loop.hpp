@@ -7,6 +7,7 @@
 #include "comm/collectives.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
+#include "solver/recorded_sweeps.hpp"
 #include "solver/schedule.hpp"
 #include "solver/stopping.hpp"
 
@@ -21,12 +22,15 @@ struct LoopParts {
   stencil::Sweep& sweep;
   const Schedule& schedule;
   Stream stream;  ///< on which the sweep runs
+  /// Whether sweeps and exchanges that may be queued at once are recorded in CUDA graphs.
+  bool in_graphs = false;
 };
 
 struct LoopResult {
-  std::int64_t sweeps;  ///< that count: the one that stopped the run is the last
-  std::size_t level;    ///< which level holds the result
-  std::int64_t exchanges;
+  std::int64_t sweeps;            ///< that count: the one that stopped the run is the last
+  std::size_t level;              ///< which level holds the result
+  std::int64_t exchanges;         ///< done one by one
+  std::int64_t sweeps_in_graphs;  ///< of those begun
   double first_sweep_seconds, loop_seconds;  ///< of this rank; the loop without the first sweep
 };
 
@@ -36,16 +40,20 @@ class TimeLoop {
   using AfterSweep = std::function<void(std::int64_t sweep)>;
 
   explicit TimeLoop(const LoopParts& parts)
-      : parts_(parts), clock_(comm::recorder(parts.communicator), Phase::compute, "sweep") {}
+      : parts_(parts),
+        clock_(comm::recorder(parts.communicator), Phase::compute, "sweep"),
+        recorded_(comm::recorder(parts.communicator)) {}
   /// Runs from level 0. Collective.
   LoopResult run(Stopping& stopping, const AfterSweep& after_sweep);
 
  private:
   void step(std::int64_t sweep, Stopping& stopping);
+  std::int64_t run_batch(std::int64_t first, Stopping& stopping);
   Box region(std::int64_t reach) const;
 
   LoopParts parts_;
   device::StreamClock clock_;
+  RecordedSweeps recorded_;
   std::size_t level_ = 0;          // that holds the newest values
   std::int64_t fresh_layers_ = 0;  // halo cells still right, from the owned ones outward
   std::int64_t exchanges_ = 0;

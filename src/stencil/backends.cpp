@@ -11,6 +11,10 @@
 
 namespace halocline::stencil {
 
+void Sweep::settle(const NormVerdict&, problem::NormKind, Stream) {
+  throw Error(ErrorKind::internal, "only sweeps on a GPU send norms to a meeting");
+}
+
 std::span<const Backend* const> backends() {
   static const reference::Backend reference_backend;
   static const cpu::Backend cpu_backend;

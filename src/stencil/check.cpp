@@ -27,7 +27,7 @@ void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, S
                                                   : "a sweep on the host was given a GPU's stream");
   if (arguments.norm != problem::NormKind::none && arguments.norm_sum == nullptr)
     throw Error(ErrorKind::internal, "a sweep has a norm to take and no place for it");
-  if (!needs.on_gpu && (arguments.verdict.norm != nullptr || arguments.stop != nullptr))
+  if (!needs.on_gpu && (arguments.verdict.is_wanted() || arguments.stop != nullptr))
     throw Error(ErrorKind::internal, "a sweep on the host leaves the end of a norm to its caller");
   const std::int64_t element_bytes = needs.precision == problem::Precision::f32 ? 4 : 8;
   for (const FieldStorage* field : {&arguments.in, &arguments.out}) {

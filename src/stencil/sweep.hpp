@@ -10,6 +10,7 @@
 #include <halocline/field.hpp>
 #include <halocline/stream.hpp>
 
+#include "device/meeting.hpp"
 #include "problem/problem.hpp"
 
 namespace halocline::stencil {
@@ -20,6 +21,12 @@ struct NormVerdict {
   /// Set to 1 if the norm is at most `tolerance`, or not finite; may be null.
   unsigned* stop = nullptr;
   double tolerance = -1;
+  /// With ranks to meet, whose norms make one: the sweep sends them its share and settles the norm
+  /// of the sweep before that had one, which is by then here: `norm` and `stop` are that norm's.
+  /// There is none before the first: `norm` is null.
+  const device::Meeting* meeting = nullptr;
+
+  bool is_wanted() const { return norm != nullptr || meeting != nullptr; }
 };
 
 struct SweepArguments {
@@ -48,6 +55,9 @@ class Sweep {
   virtual ~Sweep() = default;
   /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
+  /// Settles the last norm that was sent to a meeting, on a GPU; does nothing where `verdict.stop`
+  /// is set already. Ordered by `stream`.
+  virtual void settle(const NormVerdict& verdict, problem::NormKind kind, Stream stream);
   /// The vector level it computes with, one of simd_levels(); empty on a GPU.
   virtual std::string_view simd() const { return "scalar"; }
 };

@@ -3,6 +3,7 @@
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
+#include "device/cuda/flags.cuh"
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
@@ -30,12 +31,62 @@ __device__ inline bool comes_last(const NormPlace& place) {
   return last;
 }
 
-/// Ends a norm. One thread.
-__device__ inline void settle(const NormPlace& place, double norm) {
+/// Writes a norm down and decides whether the run stops with it. One thread.
+__device__ inline void decide(const NormPlace& place, double norm) {
   constexpr double largest = 1.7976931348623157e308;
   *place.norm = norm;
-  *place.sum = 0;
   if (place.stop != nullptr && (norm <= place.tolerance || !(norm <= largest))) *place.stop = 1;
+}
+
+/// The larger one, or what is not a number.
+__device__ inline double larger(double a, double b) { return !(a >= b) && !(a != a) ? b : a; }
+
+/// Settles the norm that all ranks have sent to the last meeting. All threads of a block.
+template <Norm kind>
+__device__ void settle(const NormPlace& place) {
+  __shared__ bool all_here;
+  const device::Meeting& meeting = place.meeting;
+  const device::Epoch last = *meeting.count;
+  if (threadIdx.x == 0) all_here = true;
+  __syncthreads();
+  const int rank = static_cast<int>(threadIdx.x);
+  if (rank < meeting.ranks &&
+      !device::cuda::await(meeting.raised + rank, last, meeting.watch, rank))
+    all_here = false;
+  __syncthreads();
+  if (threadIdx.x != 0 || !all_here) return;
+  const double* numbers = meeting.numbers + last % 2;
+  double sum = 0;
+  // In the order of ranks, so that a sum is the same each time.
+  for (int r = 0; r < meeting.ranks; ++r) {
+    const double number = __ldcg(numbers + 2 * r);
+    sum = kind == Norm::max ? larger(sum, number) : sum + number;
+  }
+  decide(place, kind == Norm::l2 ? sqrt(sum) : sum);
+}
+
+/// Sends this rank's share of a norm to all ranks. All threads of a block.
+__device__ inline void send(const device::Meeting& meeting, double share) {
+  const device::Epoch next = *meeting.count + 1;
+  __syncthreads();  // all have read the count
+  const int rank = static_cast<int>(threadIdx.x);
+  if (rank < meeting.ranks) {
+    meeting.to[rank][next % 2] = share;
+    device::cuda::raise(meeting.raise[rank], next);
+  }
+  if (threadIdx.x == 0) *meeting.count = next;
+}
+
+/// Ends a norm, of which `sum` is this rank's share. All threads of a block that may read it.
+template <Norm kind>
+__device__ void end(const NormPlace& place, double sum) {
+  if (place.meeting.ranks > 0) {
+    if (place.norm != nullptr) settle<kind>(place);
+    send(place.meeting, sum);
+  } else if (threadIdx.x == 0) {
+    decide(place, kind == Norm::l2 ? sqrt(sum) : sum);
+  }
+  if (threadIdx.x == 0) *place.sum = 0;
 }
 
 template <Norm kind, class Real>
@@ -73,8 +124,10 @@ class Change<Norm::max, Real> {
       if (largest != 0)
         atomicMax(reinterpret_cast<unsigned long long*>(place.sum), as_double(largest));
     }
-    if (place.norm != nullptr && comes_last(place) && threadIdx.x == 0)
-      settle(place, __ldcg(place.sum));
+    if (!place.ends || !comes_last(place)) return;
+    const double sum = __ldcg(place.sum);
+    __syncthreads();  // all have read it
+    end<Norm::max>(place, sum);
   }
 
  private:
@@ -112,16 +165,16 @@ class Change<Norm::l2, Real> {
     double mine = 0;
     for (unsigned int block = threadIdx.x; block < gridDim.x; block += block_threads)
       mine += __ldcg(&place.partials[block]);
-    const double of_all = sum_of_block(mine);
-    if (threadIdx.x != 0) return;
-    if (place.norm != nullptr)
-      settle(place, sqrt(*place.sum + of_all));
-    else
-      *place.sum += of_all;
+    const double before = __ldcg(place.sum);
+    const double of_all = before + sum_of_block(mine);
+    if (place.ends)
+      end<Norm::l2>(place, of_all);
+    else if (threadIdx.x == 0)
+      *place.sum = of_all;
   }
 
  private:
-  /// On thread 0.
+  /// On all threads.
   static __device__ double sum_of_block(double value) {
     __shared__ double of_warp[block_warps];
     for (int distance = warp_lanes / 2; distance > 0; distance /= 2)

@@ -49,6 +49,16 @@ Range owned_within(const Box& region, const Box& owned) {
   return range;
 }
 
+device::Meeting meeting_of(const NormVerdict& verdict) {
+  return verdict.meeting != nullptr ? *verdict.meeting : device::Meeting{};
+}
+
+template <Norm kind>
+__global__ void __launch_bounds__(block_threads) settle_last(NormPlace place) {
+  // Where the run has stopped, some ranks have sent no more numbers.
+  if (place.stop == nullptr || *place.stop == 0) settle<kind>(place);
+}
+
 template <int axes, class Real, class Formula>
 class CudaSweep final : public stencil::Sweep {
  public:
@@ -68,6 +78,17 @@ class CudaSweep final : public stencil::Sweep {
       run_with<Norm::l2>(arguments, stream);
     else
       run_with<Norm::none>(arguments, stream);
+  }
+
+  void settle(const NormVerdict& verdict, problem::NormKind kind, Stream stream) override {
+    NormPlace place{};
+    place.norm = verdict.norm;
+    place.stop = verdict.stop;
+    place.tolerance = verdict.tolerance;
+    place.meeting = meeting_of(verdict);
+    device::cuda::launch(
+        kind == problem::NormKind::max ? settle_last<Norm::max> : settle_last<Norm::l2>, 1,
+        block_threads, stream, place);
   }
 
   std::string_view simd() const override { return ""; }
@@ -110,9 +131,11 @@ class CudaSweep final : public stencil::Sweep {
     work.norm = {.sum = arguments.norm_sum,
                  .partials = static_cast<double*>(partials_.get()),
                  .arrived = static_cast<unsigned*>(arrived_.get()),
+                 .ends = arguments.verdict.is_wanted(),
                  .norm = arguments.verdict.norm,
                  .stop = arguments.verdict.stop,
-                 .tolerance = arguments.verdict.tolerance};
+                 .tolerance = arguments.verdict.tolerance,
+                 .meeting = meeting_of(arguments.verdict)};
     work.stop = arguments.stop;
     return work;
   }

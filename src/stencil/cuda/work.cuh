@@ -7,6 +7,8 @@
 #include <cuda_runtime.h>
 #endif
 
+#include "device/meeting.hpp"
+
 namespace halocline::stencil::cuda {
 
 using Index = long long;
@@ -23,10 +25,12 @@ struct NormPlace {
   double* sum;            ///< the value so far, added to
   double* partials;       ///< one per block, for sums
   unsigned int* arrived;  ///< blocks that have written theirs; zero between sweeps
-  // What becomes of it when all blocks have: see NormVerdict. Nothing if `norm` is null.
+  // What becomes of it when all blocks have: see NormVerdict.
+  bool ends;
   double* norm;
   unsigned int* stop;
   double tolerance;
+  device::Meeting meeting;  ///< no ranks: the norm is this rank's alone
 };
 
 /// A box of cells within a region: lower and upper along each axis.

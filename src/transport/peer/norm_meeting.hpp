@@ -1,0 +1,32 @@
+#pragma once
+// Numbers of all ranks of a node, reduced by their GPUs without the host.
+
+#include <memory>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+#include "device/meeting.hpp"
+#include "transport/peer/watch.hpp"
+#include "transport/peer/window.hpp"
+
+namespace halocline::transport {
+
+class NormMeeting {
+ public:
+  /// Collective; all ranks on one node. Throws unavailable for more than device::most_ranks_to_meet
+  /// ranks or several nodes, device where GPUs cannot store into each other's memory.
+  explicit NormMeeting(const Communicator& communicator);
+
+  const device::Meeting& on_gpu() const { return meeting_; }
+
+ private:
+  std::shared_ptr<void> list(const std::vector<void*>& addresses) const;
+
+  PeerWatch watch_;
+  PeerWindow window_;
+  std::shared_ptr<void> to_, raise_, count_;
+  device::Meeting meeting_{};
+};
+
+}  // namespace halocline::transport
