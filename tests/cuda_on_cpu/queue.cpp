@@ -1,6 +1,7 @@
 #include "queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace cuda_on_cpu {
@@ -13,23 +14,30 @@ bool is_ready(const WorkPtr& work) {
 
 }  // namespace
 
-WorkPtr Queue::add(Stream& stream, std::function<void()> run, const WorkPtr& also) {
+WorkPtr Queue::add_alone(int device, std::function<void()> run, const std::vector<WorkPtr>& after) {
   auto work = std::make_shared<Work>();
   work->number = count_++;
-  work->device = stream.device;
-  work->blocking = stream.kind != StreamKind::non_blocking;
+  work->device = device;
   work->run = std::move(run);
+  std::copy_if(after.begin(), after.end(), std::back_inserter(work->after),
+               [](const WorkPtr& other) { return other && !other->done; });
+  pending_[work->number] = work;
+  return work;
+}
+
+WorkPtr Queue::add(Stream& stream, std::function<void()> run, const std::vector<WorkPtr>& also) {
+  const WorkPtr work = add_alone(stream.device, std::move(run), also);
+  work->blocking = stream.kind != StreamKind::non_blocking;
   const auto wait_for = [&](const WorkPtr& other) {
     if (other && !other->done) work->after.push_back(other);
   };
   wait_for(stream.last);
-  wait_for(also);
   // The legacy stream waits for all blocking ones, and they for it. What came before its own last
   // work that one waits for already.
   WorkPtr& last_legacy = last_legacy_[stream.device];
   if (stream.kind == StreamKind::legacy) {
     auto other = last_legacy ? pending_.upper_bound(last_legacy->number) : pending_.begin();
-    for (; other != pending_.end(); ++other) {
+    for (; other->second != work; ++other) {
       if (other->second->blocking && other->second->device == stream.device)
         wait_for(other->second);
     }
@@ -38,7 +46,6 @@ WorkPtr Queue::add(Stream& stream, std::function<void()> run, const WorkPtr& als
     wait_for(last_legacy);
   }
   stream.last = work;
-  pending_[work->number] = work;
   if (order_ == Order::eager) wait(work);
   return work;
 }

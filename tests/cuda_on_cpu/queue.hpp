@@ -2,6 +2,7 @@
 // Work that was queued on streams and is done later, in an order that its dependencies allow.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,10 +30,14 @@ using WorkPtr = std::shared_ptr<Work>;
 
 enum class StreamKind { legacy, blocking, non_blocking };
 
+struct Capture;
 struct Stream {
   int device;
   StreamKind kind;
-  WorkPtr last;  // null if there was none
+  WorkPtr last = nullptr;  // null if there was none
+  // While its work is captured: where to, and the nodes behind which the next one comes.
+  std::shared_ptr<Capture> capture = nullptr;
+  std::vector<std::size_t> ends{};
 };
 
 class Queue {
@@ -40,7 +45,9 @@ class Queue {
   Queue(Order order, std::uint64_t seed) : order_(order), random_(seed) {}
 
   /// Adds work to a stream, behind `also` too. With Order::eager it is done on return.
-  WorkPtr add(Stream& stream, std::function<void()> run, const WorkPtr& also = nullptr);
+  WorkPtr add(Stream& stream, std::function<void()> run, const std::vector<WorkPtr>& also = {});
+  /// Adds work that belongs to no stream. It is done when other work waits for it.
+  WorkPtr add_alone(int device, std::function<void()> run, const std::vector<WorkPtr>& after);
 
   /// Returns when it is done; null is.
   void wait(const WorkPtr& work);

@@ -39,14 +39,58 @@ Runtime::Runtime()
       memory(settings.memory_bytes, settings.host_readable),
       queue(settings.order, settings.seed) {
   for (int d = 0; d < devices.count(); ++d) {
-    legacy.push_back({d, StreamKind::legacy, nullptr});
-    per_thread.push_back({d, StreamKind::blocking, nullptr});
+    legacy.push_back({d, StreamKind::legacy});
+    per_thread.push_back({d, StreamKind::blocking});
   }
 }
 
 Runtime::~Runtime() {
   for (const cudaStream_t stream : streams) delete stream;
   for (const cudaEvent_t event : events) delete event;
+  for (const cudaGraph_t graph : graphs) delete graph;
+  for (const cudaGraphExec_t executable : executables) delete executable;
+}
+
+WorkPtr Runtime::issue(Stream& stream, std::function<void()> run) {
+  if (!stream.capture) return queue.add(stream, std::move(run));
+  add_node(stream, std::move(run));
+  return nullptr;
+}
+
+cudaError_t Runtime::use(const Stream& stream, Use how) {
+  if (stream.kind == StreamKind::legacy) {
+    // It would wait for what is only captured.
+    const auto is_waited_for = [&](const Stream& other) {
+      return other.capture && other.device == stream.device && other.kind == StreamKind::blocking;
+    };
+    bool any = false;
+    const auto look_at = [&](const Stream& other) {
+      if (!is_waited_for(other)) return;
+      if (how != Use::looks) other.capture->valid = false;
+      any = true;
+    };
+    for (const cudaStream_t other : streams) look_at(*other);
+    for (const Stream& other : per_thread) look_at(other);
+    if (any) return cudaErrorStreamCaptureImplicit;
+  }
+  if (!stream.capture || how == Use::looks) return cudaSuccess;
+  if (!stream.capture->valid) return cudaErrorStreamCaptureInvalidated;
+  if (how == Use::adds) return cudaSuccess;
+  stream.capture->valid = false;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t Runtime::refuse_in_capture() {
+  cudaError_t error = cudaSuccess;
+  for (const auto& capture : captures) {
+    const bool mine = capture->thread == std::this_thread::get_id();
+    if (capture->mode == cudaStreamCaptureModeGlobal ||
+        (capture->mode == cudaStreamCaptureModeThreadLocal && mine)) {
+      capture->valid = false;
+      error = cudaErrorStreamCaptureUnsupported;
+    }
+  }
+  return error;
 }
 
 void Runtime::open_for(int device) {
