@@ -80,6 +80,10 @@ cudaError_t cudaGetDevice(int* device) {
 
 cudaError_t cudaDeviceSynchronize() {
   return call(Needs::context, [&](Runtime& runtime) {
+    if (!runtime.captures.empty()) {
+      for (const auto& capture : runtime.captures) capture->valid = false;
+      return cudaErrorStreamCaptureUnsupported;
+    }
     runtime.queue.drain(cuda_on_cpu::current_device());
     return cudaSuccess;
   });

@@ -10,11 +10,14 @@
 
 using cuda_on_cpu::Block;
 using cuda_on_cpu::call;
+using cuda_on_cpu::call_on;
+using cuda_on_cpu::call_outside_capture;
 using cuda_on_cpu::Exported;
 using cuda_on_cpu::Kind;
 using cuda_on_cpu::Needs;
 using cuda_on_cpu::Runtime;
 using cuda_on_cpu::Stream;
+using cuda_on_cpu::Use;
 
 namespace {
 
@@ -99,9 +102,8 @@ enum class Caller { goes_on, waits };
 
 // What the host waits for is what CUDA's manual promises ("API synchronization behavior"), no more.
 cudaError_t copy(cudaStream_t handle, const Rows& rows, cudaMemcpyKind kind, Caller caller) {
-  return call(Needs::context, [&](Runtime& runtime) {
-    Stream* const stream = runtime.stream(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
+  const Use how = caller == Caller::waits ? Use::awaits : Use::adds;
+  return call_on(handle, how, [&](Runtime& runtime, Stream& stream) {
     if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
       return cudaErrorInvalidMemcpyDirection;
     }
@@ -114,12 +116,16 @@ cudaError_t copy(cudaStream_t handle, const Rows& rows, cudaMemcpyKind kind, Cal
     if (!to.fits || !from.fits || !allows(kind, to.place, from.place)) return cudaErrorInvalidValue;
 
     const bool to_host = to.place <= Place::pinned, from_host = from.place <= Place::pinned;
+    if (from.place == Place::pageable || to.place == Place::pageable) {
+      const cudaError_t error = runtime.use(stream, Use::awaits);
+      if (error != cudaSuccess) return error;
+    }
     if (from.place == Place::pageable && !to_host) {
-      if (caller == Caller::waits) runtime.queue.finish(*stream);
-      add_staged(runtime, *stream, rows);
+      if (caller == Caller::waits) runtime.queue.finish(stream);
+      add_staged(runtime, stream, rows);
       return cudaSuccess;
     }
-    const auto work = runtime.queue.add(*stream, [&runtime, rows] {
+    const auto work = runtime.issue(stream, [&runtime, rows] {
       runtime.memory.open_all();
       copy_now(rows);
     });
@@ -137,13 +143,12 @@ Rows one_row(void* dst, const void* src, std::size_t count) {
 }
 
 cudaError_t set(cudaStream_t handle, void* ptr, int value, std::size_t count, Caller caller) {
-  return call(Needs::context, [&](Runtime& runtime) {
-    Stream* const stream = runtime.stream(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
+  const Use how = caller == Caller::waits ? Use::awaits : Use::adds;
+  return call_on(handle, how, [&](Runtime& runtime, Stream& stream) {
     if (count == 0) return cudaSuccess;
     const End to = end_of(runtime, static_cast<const std::byte*>(ptr), count);
     if (!to.fits || to.place == Place::pageable) return cudaErrorInvalidValue;
-    const auto work = runtime.queue.add(*stream, [&runtime, ptr, value, count] {
+    const auto work = runtime.issue(stream, [&runtime, ptr, value, count] {
       runtime.memory.open_all();
       std::memset(ptr, value, count);
     });
@@ -176,8 +181,8 @@ cudaError_t check(const Runtime& runtime, cudaMemLocation location) {
 extern "C" {
 
 cudaError_t cudaMalloc(void** ptr, std::size_t size) {
-  return call(Needs::context,
-              [&](Runtime& runtime) { return allocate(runtime, Kind::device, ptr, size); });
+  return call_outside_capture(
+      [&](Runtime& runtime) { return allocate(runtime, Kind::device, ptr, size); });
 }
 
 cudaError_t cudaMallocHost(void** ptr, std::size_t size) {
@@ -185,13 +190,13 @@ cudaError_t cudaMallocHost(void** ptr, std::size_t size) {
 }
 
 cudaError_t cudaHostAlloc(void** ptr, std::size_t size, unsigned flags) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     return flags > 7 ? cudaErrorInvalidValue : allocate(runtime, Kind::pinned, ptr, size);
   });
 }
 
 cudaError_t cudaMallocManaged(void** ptr, std::size_t size, unsigned flags) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     if (size == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)) {
       return cudaErrorInvalidValue;
     }
@@ -200,12 +205,10 @@ cudaError_t cudaMallocManaged(void** ptr, std::size_t size, unsigned flags) {
 }
 
 cudaError_t cudaMallocAsync(void** ptr, std::size_t size, cudaStream_t handle) {
-  return call(Needs::context, [&](Runtime& runtime) {
-    Stream* const stream = runtime.stream(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
+  return call_on(handle, Use::awaits, [&](Runtime& runtime, Stream& stream) {
     cudaError_t error = allocate(runtime, Kind::device, ptr, size);
     if (error == cudaErrorMemoryAllocation) {
-      runtime.queue.drain(stream->device);  // what is freed there can be had
+      runtime.queue.drain(stream.device);  // what is freed there can be had
       error = allocate(runtime, Kind::device, ptr, size);
     }
     if (error == cudaSuccess && *ptr) runtime.memory.find(*ptr)->pooled = true;
@@ -215,7 +218,7 @@ cudaError_t cudaMallocAsync(void** ptr, std::size_t size, cudaStream_t handle) {
 
 // Waits for the device, as CUDA does.
 cudaError_t cudaFree(void* ptr) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     if (!ptr) return cudaSuccess;
     Block* const block = whole_block(runtime, ptr, Kind::device, Kind::managed);
     if (!block) return cudaErrorInvalidValue;
@@ -226,20 +229,18 @@ cudaError_t cudaFree(void* ptr) {
 }
 
 cudaError_t cudaFreeAsync(void* ptr, cudaStream_t handle) {
-  return call(Needs::context, [&](Runtime& runtime) {
-    Stream* const stream = runtime.stream(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
+  return call_on(handle, Use::awaits, [&](Runtime& runtime, Stream& stream) {
     if (!ptr) return cudaSuccess;
     Block* const block = whole_block(runtime, ptr, Kind::device, Kind::device);
     if (!block) return cudaErrorInvalidValue;
     block->free_is_queued = true;
-    runtime.queue.add(*stream, [&runtime, begin = block->begin] { runtime.memory.release(begin); });
+    runtime.queue.add(stream, [&runtime, begin = block->begin] { runtime.memory.release(begin); });
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaFreeHost(void* ptr) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     if (!ptr) return cudaSuccess;
     Block* const block = whole_block(runtime, ptr, Kind::pinned, Kind::pinned);
     if (!block) return cudaErrorInvalidValue;
@@ -250,7 +251,7 @@ cudaError_t cudaFreeHost(void* ptr) {
 }
 
 cudaError_t cudaHostRegister(void* ptr, std::size_t size, unsigned) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     if (!ptr || size == 0) return cudaErrorInvalidValue;
     const bool added =
         runtime.memory.add(static_cast<Bytes>(ptr), size, cuda_on_cpu::current_device());
@@ -259,7 +260,7 @@ cudaError_t cudaHostRegister(void* ptr, std::size_t size, unsigned) {
 }
 
 cudaError_t cudaHostUnregister(void* ptr) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     Block* const block = whole_block(runtime, ptr, Kind::registered, Kind::registered);
     if (!block) return cudaErrorHostMemoryNotRegistered;
     runtime.memory.forget(block->begin);
@@ -294,7 +295,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 // As in CUDA, any pointer into an allocation means all of it.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     if (!runtime.settings.ipc) return cudaErrorNotSupported;
     const Block* const block = runtime.memory.find(devPtr);
     if (!handle || !block || block->kind != Kind::device || block->pooled || block->is_foreign()) {
@@ -309,7 +310,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr) {
 }
 
 cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsigned flags) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     if (!runtime.settings.ipc) return cudaErrorNotSupported;
     if (!devPtr || flags != cudaIpcMemLazyEnablePeerAccess) return cudaErrorInvalidValue;
     Exported memory{};
@@ -325,7 +326,7 @@ cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsig
 
 // Waits for the device, as cudaFree does.
 cudaError_t cudaIpcCloseMemHandle(void* devPtr) {
-  return call(Needs::context, [&](Runtime& runtime) {
+  return call_outside_capture([&](Runtime& runtime) {
     Block* const block = runtime.memory.find(devPtr);
     if (!block || block->begin != devPtr || !block->is_foreign()) return cudaErrorInvalidValue;
     runtime.queue.drain(block->device);
@@ -348,12 +349,10 @@ cudaError_t cudaMemAdvise(const void* ptr, std::size_t count, cudaMemoryAdvise a
 
 cudaError_t cudaMemPrefetchAsync(const void* ptr, std::size_t count, cudaMemLocation location,
                                  unsigned flags, cudaStream_t handle) {
-  return call(Needs::context, [&](Runtime& runtime) {
-    Stream* const stream = runtime.stream(handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
+  return call_on(handle, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (flags != 0 || !migrates(runtime, ptr, count)) return cudaErrorInvalidValue;
     const cudaError_t error = check(runtime, location);
-    if (error == cudaSuccess) runtime.queue.add(*stream, nullptr);
+    if (error == cudaSuccess) runtime.issue(stream, nullptr);
     return error;
   });
 }

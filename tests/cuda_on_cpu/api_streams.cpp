@@ -8,21 +8,15 @@
 #include "runtime.hpp"
 
 using cuda_on_cpu::call;
+using cuda_on_cpu::call_on;
 using cuda_on_cpu::Needs;
 using cuda_on_cpu::Runtime;
 using cuda_on_cpu::Stream;
 using cuda_on_cpu::StreamKind;
+using cuda_on_cpu::Use;
+using cuda_on_cpu::WorkPtr;
 
 namespace {
-
-/// The frame of a call on a stream: body(runtime, stream) returns an error code.
-template <class Body>
-cudaError_t call_on(cudaStream_t handle, Body&& body) {
-  return call(Needs::context, [&](Runtime& runtime) {
-    Stream* const stream = runtime.stream(handle);
-    return stream ? body(runtime, *stream) : cudaErrorInvalidResourceHandle;
-  });
-}
 
 /// The frame of a call on an event: body(runtime, event) returns an error code.
 template <class Body>
@@ -30,6 +24,13 @@ cudaError_t call_on(cudaEvent_t event, Body&& body) {
   return call(Needs::context, [&](Runtime& runtime) {
     return runtime.events.count(event) ? body(runtime, *event) : cudaErrorInvalidResourceHandle;
   });
+}
+
+/// Waiting for what was captured would never end.
+cudaError_t refuse_captured(const CUevent_st& event) {
+  if (!event.capture) return cudaSuccess;
+  event.capture->valid = false;
+  return cudaErrorCapturedEvent;
 }
 
 bool can_be_launched(const cudaLaunchConfig_t& config) {
@@ -43,16 +44,16 @@ bool can_be_launched(const cudaLaunchConfig_t& config) {
 }  // namespace
 
 cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
-  return call_on(config.stream, [&](Runtime& runtime, Stream& stream) {
+  return call_on(config.stream, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (!can_be_launched(config)) return cudaErrorInvalidConfiguration;
     if (config.dynamicSmemBytes != 0 || config.numAttrs != 0) return cudaErrorNotSupported;
     if (stream.device != current_device()) return cudaErrorInvalidResourceHandle;
-    Kernel kernel{config.gridDim, config.blockDim, std::move(body), {}};
-    if (runtime.settings.order == cuda_on_cpu::Order::random)
-      kernel.shuffle_seed = runtime.queue.draw();
-    const auto work = runtime.queue.add(stream, [&runtime, device = stream.device, kernel] {
+    const Kernel kernel{config.gridDim, config.blockDim, std::move(body), {}};
+    const WorkPtr work = runtime.issue(stream, [&runtime, device = stream.device, kernel] {
       runtime.open_for(device);
-      run(kernel);
+      Kernel now = kernel;
+      if (runtime.settings.order == Order::random) now.shuffle_seed = runtime.queue.draw();
+      run(now);
     });
     if (runtime.settings.launch_blocking) runtime.queue.wait(work);
     return cudaSuccess;
@@ -74,7 +75,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
     if (!stream || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
     const auto kind =
         flags == cudaStreamNonBlocking ? StreamKind::non_blocking : StreamKind::blocking;
-    *stream = new CUstream_st{{cuda_on_cpu::current_device(), kind, nullptr}};
+    *stream = new CUstream_st{{cuda_on_cpu::current_device(), kind}};
     runtime.streams.insert(*stream);
     return cudaSuccess;
   });
@@ -83,41 +84,60 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 // What is queued on it is still done.
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return call(Needs::context, [&](Runtime& runtime) {
-    if (!runtime.streams.erase(stream)) return cudaErrorInvalidResourceHandle;
+    if (!runtime.streams.count(stream)) return cudaErrorInvalidResourceHandle;
+    const cudaError_t error = runtime.use(*stream, Use::awaits);
+    if (error != cudaSuccess) return error;
+    runtime.streams.erase(stream);
     delete stream;
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-  return call_on(handle, [](Runtime& runtime, Stream& stream) {
+  return call_on(handle, Use::awaits, [](Runtime& runtime, Stream& stream) {
     runtime.queue.finish(stream);
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  return call_on(handle, [](Runtime& runtime, Stream& stream) {
-    // As for finish(); but a marker at each call would never let a loop of queries end.
-    const bool idle = !stream.last || stream.last->done;
-    if (stream.kind == StreamKind::legacy && idle) runtime.queue.add(stream, nullptr);
-    return runtime.queue.nudge(stream.last) ? cudaSuccess : cudaErrorNotReady;
+  return call_on(handle, Use::awaits, [](Runtime& runtime, Stream& stream) {
+    return runtime.queue.nudge(stream) ? cudaSuccess : cudaErrorNotReady;
   });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned flags) {
-  return call_on(handle, [&](Runtime& runtime, Stream& stream) {
+  return call_on(handle, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (!runtime.events.count(event)) return cudaErrorInvalidResourceHandle;
     if (flags != cudaEventWaitDefault) return cudaErrorInvalidValue;
-    if (event->recorded) runtime.queue.add(stream, nullptr, event->recorded);
+    if (!event->capture) {
+      if (!event->recorded) return cudaSuccess;
+      if (!stream.capture) {
+        runtime.queue.add(stream, nullptr, {event->recorded});
+        return cudaSuccess;
+      }
+      stream.capture->valid = false;
+      return cudaErrorStreamCaptureIsolation;
+    }
+    if (event->capture->ended) return refuse_captured(*event);
+    if (!event->capture->valid) return cudaErrorStreamCaptureInvalidated;
+    if (stream.capture && stream.capture != event->capture) {
+      stream.capture->valid = event->capture->valid = false;
+      return cudaErrorStreamCaptureMerge;
+    }
+    if (stream.kind == StreamKind::legacy) {
+      event->capture->valid = false;
+      return cudaErrorStreamCaptureImplicit;
+    }
+    join(stream, event->capture, event->captured);
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t fn, void* userData) {
-  return call_on(handle, [&](Runtime& runtime, Stream& stream) {
+  return call_on(handle, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (!fn) return cudaErrorInvalidValue;
-    runtime.queue.add(stream, [fn, userData] { cuda_on_cpu::call_host(fn, userData); });
+    runtime.issue(stream, [fn, userData] { cuda_on_cpu::call_host(fn, userData); });
     return cudaSuccess;
   });
 }
@@ -144,24 +164,31 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
-  return call_on(handle, [&](Runtime& runtime, Stream& stream) {
+  return call_on(handle, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (!runtime.events.count(event)) return cudaErrorInvalidResourceHandle;
     if (event->device != stream.device) return cudaErrorInvalidResourceHandle;
-    event->recorded = runtime.queue.add(stream, nullptr);
+    event->capture = stream.capture;
+    event->captured = stream.ends;
+    event->recorded = stream.capture ? nullptr : runtime.queue.add(stream, nullptr);
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   return call_on(handle, [](Runtime& runtime, const CUevent_st& event) {
+    if (event.capture) return refuse_captured(event);
+    const cudaError_t error = runtime.refuse_in_capture();
+    if (error != cudaSuccess) return error;
     return runtime.queue.nudge(event.recorded) ? cudaSuccess : cudaErrorNotReady;
   });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   return call_on(handle, [](Runtime& runtime, const CUevent_st& event) {
-    runtime.queue.wait(event.recorded);
-    return cudaSuccess;
+    if (event.capture) return refuse_captured(event);
+    const cudaError_t error = runtime.refuse_in_capture();
+    if (error == cudaSuccess) runtime.queue.wait(event.recorded);
+    return error;
   });
 }
 
@@ -169,6 +196,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
   return call_on(start, [&](Runtime& runtime, const CUevent_st& first) {
     if (!ms) return cudaErrorInvalidValue;
     if (!runtime.events.count(end)) return cudaErrorInvalidResourceHandle;
+    if (first.capture || end->capture) return cudaErrorCapturedEvent;
     if (!first.timed || !end->timed || !first.recorded || !end->recorded) {
       return cudaErrorInvalidResourceHandle;
     }

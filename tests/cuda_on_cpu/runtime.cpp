@@ -1,6 +1,8 @@
 #include "runtime.hpp"
 
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "cuda_on_cpu/control.hpp"
@@ -9,11 +11,6 @@
 namespace cuda_on_cpu {
 namespace {
 
-std::recursive_mutex& mutex() {
-  static auto* const the = new std::recursive_mutex;
-  return *the;
-}
-
 std::unique_ptr<Runtime>& holder() {
   static auto* const the = new std::unique_ptr<Runtime>;
   return *the;
@@ -21,7 +18,7 @@ std::unique_ptr<Runtime>& holder() {
 
 thread_local int device_of_thread = 0;
 thread_local cudaError_t last_error = cudaSuccess;
-bool in_host_function = false;
+thread_local bool in_host_function = false;
 
 cudaError_t begin(Needs needs) {
   if (in_host_function) return cudaErrorNotPermitted;
@@ -37,16 +34,60 @@ Runtime::Runtime()
     : settings(read_settings()),
       devices(settings),
       memory(settings.memory_bytes, settings.host_readable),
-      queue(settings.order, settings.seed) {
+      queue(settings.order, settings.seed, [this] { memory.close(); }) {
   for (int d = 0; d < devices.count(); ++d) {
-    legacy.push_back({d, StreamKind::legacy, nullptr});
-    per_thread.push_back({d, StreamKind::blocking, nullptr});
+    legacy.push_back({d, StreamKind::legacy});
+    per_thread.push_back({d, StreamKind::blocking});
   }
 }
 
 Runtime::~Runtime() {
   for (const cudaStream_t stream : streams) delete stream;
   for (const cudaEvent_t event : events) delete event;
+  for (const cudaGraph_t graph : graphs) delete graph;
+  for (const cudaGraphExec_t executable : executables) delete executable;
+}
+
+WorkPtr Runtime::issue(Stream& stream, std::function<void()> run) {
+  if (!stream.capture) return queue.add(stream, std::move(run));
+  add_node(stream, std::move(run));
+  return nullptr;
+}
+
+cudaError_t Runtime::use(const Stream& stream, Use how) {
+  if (stream.kind == StreamKind::legacy) {
+    // It would wait for what is only captured.
+    const auto is_waited_for = [&](const Stream& other) {
+      return other.capture && other.device == stream.device && other.kind == StreamKind::blocking;
+    };
+    bool any = false;
+    const auto look_at = [&](const Stream& other) {
+      if (!is_waited_for(other)) return;
+      if (how != Use::looks) other.capture->valid = false;
+      any = true;
+    };
+    for (const cudaStream_t other : streams) look_at(*other);
+    for (const Stream& other : per_thread) look_at(other);
+    if (any) return cudaErrorStreamCaptureImplicit;
+  }
+  if (!stream.capture || how == Use::looks) return cudaSuccess;
+  if (!stream.capture->valid) return cudaErrorStreamCaptureInvalidated;
+  if (how == Use::adds) return cudaSuccess;
+  stream.capture->valid = false;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t Runtime::refuse_in_capture() {
+  cudaError_t error = cudaSuccess;
+  for (const auto& capture : captures) {
+    const bool mine = capture->thread == std::this_thread::get_id();
+    if (capture->mode == cudaStreamCaptureModeGlobal ||
+        (capture->mode == cudaStreamCaptureModeThreadLocal && mine)) {
+      capture->valid = false;
+      error = cudaErrorStreamCaptureUnsupported;
+    }
+  }
+  return error;
 }
 
 void Runtime::open_for(int device) {
@@ -69,22 +110,39 @@ Runtime& runtime() {
   return *holder();
 }
 
-Call::Call(Needs needs) : lock_(mutex()), error_(begin(needs)) {
+Call::Call(Needs needs) : lock_(turn()), error_(begin(needs)) {
   if (error_ == cudaSuccess) runtime().queue.drift();
 }
 
 Call::~Call() {
-  if (!in_host_function) runtime().memory.close();
+  if (!in_host_function && runtime().queue.running() == 0) runtime().memory.close();
 }
 
 int current_device() { return device_of_thread; }
 void set_current_device(int device) { device_of_thread = device; }
 
 void call_host(cudaHostFn_t function, void* data) {
-  runtime().memory.close();
+  const bool alone = runtime().queue.running() <= 1;
+  const bool gives_way = runtime().settings.order == Order::thread;
+  if (alone) runtime().memory.close();
   in_host_function = true;
+  if (gives_way) turn().unlock();  // it may wait for a thread that waits for the turn
   function(data);
+  if (gives_way) turn().lock();
   in_host_function = false;
+}
+
+void pause(unsigned nanoseconds) {
+  const bool gives_way = runtime().settings.order == Order::thread;
+  if (gives_way) turn().unlock();
+  // The system would make at least 50 µs of any time.
+  if (nanoseconds < 50'000) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+  }
+  if (gives_way) turn().lock();
+  step_aside();
 }
 
 cudaError_t remember(cudaError_t error) {
@@ -93,7 +151,7 @@ cudaError_t remember(cudaError_t error) {
 }
 
 void restart() {
-  const std::lock_guard lock(mutex());
+  const std::lock_guard lock(turn());
   holder().reset();
   device_of_thread = 0;
   last_error = cudaSuccess;
