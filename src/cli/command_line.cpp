@@ -6,6 +6,7 @@
 #include <halocline/error.hpp>
 
 #include "cli/bench_line.hpp"
+#include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 #include "cli/ranks.hpp"
 #include "cli/version.hpp"
@@ -69,11 +70,10 @@ const char* other_examples =
 struct SolveWords {
   std::string problem;
   std::optional<std::string> cells, cells_per_rank, process_grid, norm, precision, initial, output,
-      json, trace;
+      trace;
   std::vector<std::string> settings;
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;
-  std::optional<int> ranks;
   bool verify = false, baseline = false, profile = false, quiet = false;
 };
 
@@ -112,10 +112,7 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
 void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   const auto* group = "How";
   SolveOptions& options = command.options;
-  app.add_option("--ranks", words.ranks,
-                 "start N ranks (one GPU each); leave out under mpirun or srun")
-      ->type_name("N")
-      ->group(group);
+  add_ranks(app, group, command.ranks);
   app.add_option("--process-grid", words.process_grid, "ranks along each axis (least traffic)")
       ->type_name("PXxPY[xPZ]")
       ->group(group);
@@ -146,17 +143,11 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
       ->type_name("K")
       ->group(group);
-  app.add_option("--proofs", command.options.proofs,
-                 "remember here whether MPI takes a GPU's memory (user's cache)")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--wait-limit", command.wait_limit_seconds,
-                 "give up a wait for another rank after S seconds; 0: never (120)")
-      ->type_name("S")
-      ->group(group);
+  add_proofs(app, group, command.options.proofs);
+  add_wait_limit(app, group, command.wait_limit_seconds);
 }
 
-void add_results(CLI::App& app, SolveWords& words) {
+void add_results(CLI::App& app, SolveWords& words, SolveCommand& command) {
   const auto* group = "Results";
   app.add_flag("--verify", words.verify, "compare every cell with a run on one rank")->group(group);
   app.add_flag("--baseline", words.baseline, "time one rank alone too: speed-up, efficiency")
@@ -164,14 +155,12 @@ void add_results(CLI::App& app, SolveWords& words) {
   app.add_option("--output", words.output, "write the array (.npy) or a picture of it (.png)")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--json", words.json, "write the report as JSON; - for standard output")
-      ->type_name("FILE")
-      ->group(group);
+  add_json(app, group, command.json);
   app.add_flag("--profile", words.profile, "add a table of MPI calls and waits")->group(group);
   app.add_option("--trace", words.trace, "write a time line for chrome://tracing or Perfetto")
       ->type_name("FILE")
       ->group(group);
-  app.add_flag("--quiet", words.quiet, "print nothing but errors")->group(group);
+  add_quiet(app, group, words.quiet);
 }
 
 SolveCommand finish(const SolveWords& words, SolveCommand command) {
@@ -198,10 +187,8 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   options.trace = words.trace;
   options.verify = words.verify ? Extra::yes : Extra::no;
   options.baseline = words.baseline ? Extra::yes : Extra::no;
-  command.json = words.json;
   command.profile = words.profile ? Flag::yes : Flag::no;
   command.quiet = words.quiet ? Flag::yes : Flag::no;
-  command.ranks = words.ranks;
   check_rank_options(command.ranks, command.wait_limit_seconds);
   return command;
 }
@@ -231,7 +218,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   CLI::App& solve = *app.add_subcommand("solve", "solve a problem and check the result");
   add_what(solve, solve_words, command.options);
   add_how(solve, solve_words, command);
-  add_results(solve, solve_words);
+  add_results(solve, solve_words, command);
   const ProblemInfo* info = named_problem(words);
   solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
                exit_codes);
