@@ -40,6 +40,7 @@ BenchLine::BenchLine(CLI::App& app) : words_(std::make_unique<Words>()) {
   BenchCommand& command = words.command;
   words.bench = app.add_subcommand("bench", "time what Halocline does, and check it");
   words.bench->require_subcommand(0, 1);
+  words.bench->footer("halocline bench halo --help tells more.");
   words.halo = words.bench->add_subcommand("halo", "time the exchange of halos");
   CLI::App& halo = *words.halo;
   halo.footer(footer);

@@ -78,12 +78,13 @@ struct SolveWords {
 };
 
 void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
-  const auto* group = "What to solve";
+  const auto* group = "What to solve (what is left out is the problem's own)";
   app.add_option("problem", words.problem, "name of a problem")->required()->type_name("PROBLEM");
   app.add_option("--cells", words.cells, "unknowns along each axis, x first: 256x128")
       ->type_name("NXxNY[xNZ]")
       ->group(group);
-  app.add_option("--cells-per-rank", words.cells_per_rank, "the same for one rank")
+  app.add_option("--cells-per-rank", words.cells_per_rank,
+                 "the same of one rank, instead of --cells")
       ->type_name("NXxNY[xNZ]")
       ->group(group);
   app.add_option("--sweeps", words.sweeps, "do at most N sweeps")->type_name("N")->group(group);
@@ -91,7 +92,8 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
       ->type_name("T")
       ->group(group);
   app.add_option("--norm", words.norm, "max, l2 or none")->type_name("KIND")->group(group);
-  app.add_option("--norm-every", options.norm_every, "take it every K sweeps, and at the last")
+  app.add_option("--norm-every", options.norm_every,
+                 "take the norm every K sweeps, and at the last (1)")
       ->type_name("K")
       ->group(group);
   app.add_option("--precision", words.precision, "f32 or f64")->type_name("P")->group(group);
@@ -99,7 +101,7 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
       ->type_name("NAME=VALUE")
       ->group(group)
       ->allow_extra_args(false);
-  app.add_option("--seed", options.seed, "of the start's noise (12345)")
+  app.add_option("--seed", options.seed, "of the noise that some problems start from (12345)")
       ->check(CLI::NonNegativeNumber.description(""))  // help would show its name
       ->type_name("N")
       ->group(group);
@@ -137,7 +139,8 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
                  "same-node=shared,other-node=mpi")
       ->type_name("NAME")
       ->group(group);
-  app.add_option("--schedule", options.schedule, "auto, sequential or overlap")
+  app.add_option("--schedule", options.schedule,
+                 "auto, sequential, or overlap: sweep inside while halos move")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
@@ -205,6 +208,7 @@ const ProblemInfo* named_problem(const std::vector<std::string>& words) {
 
 CommandLine read_command_line(const std::vector<std::string>& words) {
   CLI::App app(about, "halocline");
+  app.set_help_flag("-h,--help", "print this");
   app.require_subcommand(0, 1);
   app.footer(problems_text() + "\n" + examples + other_examples + "\n" + exit_codes);
   app.get_formatter()->column_width(32);
