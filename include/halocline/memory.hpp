@@ -1,6 +1,7 @@
 #pragma once
 // Kinds of memory.
 
+#include <optional>
 #include <string_view>
 
 namespace halocline {
@@ -10,6 +11,14 @@ namespace halocline {
 enum class Memory { host, pinned, device, managed, system };
 
 std::string_view name_of(Memory memory);
+
+/// The memory of that name, or nothing.
+inline std::optional<Memory> memory_named(std::string_view name) {
+  for (const Memory memory :
+       {Memory::host, Memory::pinned, Memory::device, Memory::managed, Memory::system})
+    if (name_of(memory) == name) return memory;
+  return std::nullopt;
+}
 
 /// True for memory that the host reads and writes by ordinary loads and stores.
 constexpr bool host_reads(Memory memory) { return memory != Memory::device; }

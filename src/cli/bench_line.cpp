@@ -5,6 +5,7 @@
 
 #include <halocline/error.hpp>
 
+#include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 #include "cli/ranks.hpp"
 
@@ -39,6 +40,7 @@ BenchLine::BenchLine(CLI::App& app) : words_(std::make_unique<Words>()) {
   BenchCommand& command = words.command;
   words.bench = app.add_subcommand("bench", "time what Halocline does, and check it");
   words.bench->require_subcommand(0, 1);
+  words.bench->footer("halocline bench halo --help tells more.");
   words.halo = words.bench->add_subcommand("halo", "time the exchange of halos");
   CLI::App& halo = *words.halo;
   halo.footer(footer);
@@ -71,10 +73,7 @@ BenchLine::BenchLine(CLI::App& app) : words_(std::make_unique<Words>()) {
                   "where fields live: auto, device, managed, pinned, system, host (auto)")
       ->type_name("LIST")
       ->group(how);
-  halo.add_option("--ranks", command.ranks,
-                  "start N ranks (one GPU each); leave out under mpirun or srun")
-      ->type_name("N")
-      ->group(how);
+  add_ranks(halo, how, command.ranks);
   halo.add_option("--process-grid", words.process_grid,
                   "ranks along each axis (all along the last)")
       ->type_name("PXxPY[xPZ]")
@@ -85,20 +84,12 @@ BenchLine::BenchLine(CLI::App& app) : words_(std::make_unique<Words>()) {
   halo.add_option("--seconds", words.seconds, "or as many as fit into S seconds (0.2)")
       ->type_name("S")
       ->group(how);
-  halo.add_option("--proofs", command.options.proofs,
-                  "remember here whether MPI takes a GPU's memory (user's cache)")
-      ->type_name("FILE")
-      ->group(how);
-  halo.add_option("--wait-limit", command.wait_limit_seconds,
-                  "give up a wait for another rank after S seconds; 0: never (120)")
-      ->type_name("S")
-      ->group(how);
+  add_proofs(halo, how, command.options.proofs);
+  add_wait_limit(halo, how, command.wait_limit_seconds);
 
   const auto* results = "Results";
-  halo.add_option("--json", command.json, "write the report as JSON; - for standard output")
-      ->type_name("FILE")
-      ->group(results);
-  halo.add_flag("--quiet", words.quiet, "print nothing but errors")->group(results);
+  add_json(halo, results, command.json);
+  add_quiet(halo, results, words.quiet);
 }
 
 BenchLine::~BenchLine() = default;

@@ -6,6 +6,7 @@
 #include <halocline/error.hpp>
 
 #include "cli/bench_line.hpp"
+#include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 #include "cli/ranks.hpp"
 #include "cli/version.hpp"
@@ -69,21 +70,21 @@ const char* other_examples =
 struct SolveWords {
   std::string problem;
   std::optional<std::string> cells, cells_per_rank, process_grid, norm, precision, initial, output,
-      json, trace;
+      trace;
   std::vector<std::string> settings;
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;
-  std::optional<int> ranks;
   bool verify = false, baseline = false, profile = false, quiet = false;
 };
 
 void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
-  const auto* group = "What to solve";
+  const auto* group = "What to solve (what is left out is the problem's own)";
   app.add_option("problem", words.problem, "name of a problem")->required()->type_name("PROBLEM");
   app.add_option("--cells", words.cells, "unknowns along each axis, x first: 256x128")
       ->type_name("NXxNY[xNZ]")
       ->group(group);
-  app.add_option("--cells-per-rank", words.cells_per_rank, "the same for one rank")
+  app.add_option("--cells-per-rank", words.cells_per_rank,
+                 "the same of one rank, instead of --cells")
       ->type_name("NXxNY[xNZ]")
       ->group(group);
   app.add_option("--sweeps", words.sweeps, "do at most N sweeps")->type_name("N")->group(group);
@@ -91,7 +92,8 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
       ->type_name("T")
       ->group(group);
   app.add_option("--norm", words.norm, "max, l2 or none")->type_name("KIND")->group(group);
-  app.add_option("--norm-every", options.norm_every, "take it every K sweeps, and at the last")
+  app.add_option("--norm-every", options.norm_every,
+                 "take the norm every K sweeps, and at the last (1)")
       ->type_name("K")
       ->group(group);
   app.add_option("--precision", words.precision, "f32 or f64")->type_name("P")->group(group);
@@ -99,7 +101,7 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
       ->type_name("NAME=VALUE")
       ->group(group)
       ->allow_extra_args(false);
-  app.add_option("--seed", options.seed, "of the start's noise (12345)")
+  app.add_option("--seed", options.seed, "of the noise that some problems start from (12345)")
       ->check(CLI::NonNegativeNumber.description(""))  // help would show its name
       ->type_name("N")
       ->group(group);
@@ -112,10 +114,7 @@ void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
 void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   const auto* group = "How";
   SolveOptions& options = command.options;
-  app.add_option("--ranks", words.ranks,
-                 "start N ranks (one GPU each); leave out under mpirun or srun")
-      ->type_name("N")
-      ->group(group);
+  add_ranks(app, group, command.ranks);
   app.add_option("--process-grid", words.process_grid, "ranks along each axis (least traffic)")
       ->type_name("PXxPY[xPZ]")
       ->group(group);
@@ -140,7 +139,8 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
                  "pair: same-node=peer,other-node=staged")
       ->type_name("NAME")
       ->group(group);
-  app.add_option("--schedule", options.schedule, "auto, sequential or overlap")
+  app.add_option("--schedule", options.schedule,
+                 "auto, sequential, or overlap: sweep inside while halos move")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--graph", options.graph, "auto, on or off: queue sweeps as CUDA graphs")
@@ -149,17 +149,11 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
       ->type_name("K")
       ->group(group);
-  app.add_option("--proofs", command.options.proofs,
-                 "remember here whether MPI takes a GPU's memory (user's cache)")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--wait-limit", command.wait_limit_seconds,
-                 "give up a wait for another rank after S seconds; 0: never (120)")
-      ->type_name("S")
-      ->group(group);
+  add_proofs(app, group, command.options.proofs);
+  add_wait_limit(app, group, command.wait_limit_seconds);
 }
 
-void add_results(CLI::App& app, SolveWords& words) {
+void add_results(CLI::App& app, SolveWords& words, SolveCommand& command) {
   const auto* group = "Results";
   app.add_flag("--verify", words.verify, "compare every cell with a run on one rank")->group(group);
   app.add_flag("--baseline", words.baseline, "time one rank alone too: speed-up, efficiency")
@@ -167,14 +161,12 @@ void add_results(CLI::App& app, SolveWords& words) {
   app.add_option("--output", words.output, "write the array (.npy) or a picture of it (.png)")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--json", words.json, "write the report as JSON; - for standard output")
-      ->type_name("FILE")
-      ->group(group);
+  add_json(app, group, command.json);
   app.add_flag("--profile", words.profile, "add a table of MPI calls and waits")->group(group);
   app.add_option("--trace", words.trace, "write a time line for chrome://tracing or Perfetto")
       ->type_name("FILE")
       ->group(group);
-  app.add_flag("--quiet", words.quiet, "print nothing but errors")->group(group);
+  add_quiet(app, group, words.quiet);
 }
 
 SolveCommand finish(const SolveWords& words, SolveCommand command) {
@@ -201,10 +193,8 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   options.trace = words.trace;
   options.verify = words.verify ? Extra::yes : Extra::no;
   options.baseline = words.baseline ? Extra::yes : Extra::no;
-  command.json = words.json;
   command.profile = words.profile ? Flag::yes : Flag::no;
   command.quiet = words.quiet ? Flag::yes : Flag::no;
-  command.ranks = words.ranks;
   check_rank_options(command.ranks, command.wait_limit_seconds);
   return command;
 }
@@ -221,6 +211,7 @@ const ProblemInfo* named_problem(const std::vector<std::string>& words) {
 
 CommandLine read_command_line(const std::vector<std::string>& words) {
   CLI::App app(about, "halocline");
+  app.set_help_flag("-h,--help", "print this");
   app.require_subcommand(0, 1);
   app.footer(problems_text() + "\n" + examples + other_examples + "\n" + exit_codes);
   app.get_formatter()->column_width(32);
@@ -234,7 +225,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   CLI::App& solve = *app.add_subcommand("solve", "solve a problem and check the result");
   add_what(solve, solve_words, command.options);
   add_how(solve, solve_words, command);
-  add_results(solve, solve_words);
+  add_results(solve, solve_words, command);
   const ProblemInfo* info = named_problem(words);
   solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
                exit_codes);

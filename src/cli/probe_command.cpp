@@ -61,7 +61,7 @@ int run_probe(const std::vector<std::string>& words) {
                               .bytes = read_words.bytes,
                               .say = [](const std::string& line) { print(line + "\n"); }};
   for (const std::string& name : read_words.memories)
-    options.memories.push_back(*proof::memory_named(name));
+    options.memories.push_back(*memory_named(name));
   if (read_words.gpus == "first") options.gpus = proof::GpuChoice::first;
   // It may well crash, and that is no news: nobody wants the memory of a GPU's process on disk.
   const rlimit nothing{0, 0};

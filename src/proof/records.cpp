@@ -169,13 +169,6 @@ std::optional<GpuPair> gpu_pair_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<Memory> memory_named(std::string_view name) {
-  for (const Memory memory :
-       {Memory::host, Memory::pinned, Memory::device, Memory::managed, Memory::system})
-    if (halocline::name_of(memory) == name) return memory;
-  return std::nullopt;
-}
-
 std::string_view name_of(Outcome outcome) { return outcome == Outcome::works ? "works" : "fails"; }
 
 std::optional<Proof> find(const std::vector<Proof>& proofs, GpuPair pair, Memory memory,

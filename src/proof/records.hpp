@@ -20,8 +20,6 @@ inline constexpr GpuPair gpu_pairs[] = {GpuPair::same_gpu, GpuPair::same_node, G
 std::string_view name_of(GpuPair pair);
 std::optional<GpuPair> gpu_pair_named(std::string_view name);
 
-std::optional<Memory> memory_named(std::string_view name);
-
 enum class Outcome { works, fails };
 std::string_view name_of(Outcome outcome);
 

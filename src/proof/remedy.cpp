@@ -48,7 +48,7 @@ std::string for_open_mpi(const Variables& variables, const std::string& how) {
     return fmt::format(
         "this Open MPI needs a UCX that was built with CUDA (PyPI: libucx-cu13, "
         "conda-forge: ucx; not Debian's or Ubuntu's) in front of LD_LIBRARY_PATH, "
-        "and {}, with UCX_MEMTYPE_CACHE=n",
+        "and {}; with UCX_MEMTYPE_CACHE=n too if that crashes, which can be slow",
         options);
   if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
     return "set UCX_MEMTYPE_CACHE=n (mpirun -x UCX_MEMTYPE_CACHE=n): without it UCX may take a "

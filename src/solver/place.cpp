@@ -16,12 +16,10 @@ namespace {
 
 std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
 
-/// The memory of that name; nothing for auto.
-std::optional<Memory> memory_named(const std::string& name) {
+/// The memory that is asked for; nothing for auto.
+std::optional<Memory> wanted_memory(const std::string& name) {
   if (name == "auto") return std::nullopt;
-  for (const Memory memory :
-       {Memory::host, Memory::pinned, Memory::device, Memory::managed, Memory::system})
-    if (name_of(memory) == name) return memory;
+  if (const std::optional<Memory> memory = memory_named(name)) return memory;
   throw Error(ErrorKind::usage,
               fmt::format("there is no memory '{}'; there are: auto, device, pinned, managed, "
                           "system, host",
@@ -100,7 +98,7 @@ void require_memory(const Case& the_case, const Grid& grid, double wanted, doubl
 }  // namespace
 
 void check_place(const SolveOptions& options) {
-  const std::optional<Memory> memory = memory_named(options.memory);
+  const std::optional<Memory> memory = wanted_memory(options.memory);
   stencil::check_simd(options.simd);
   if (options.backend == "auto") return;
   const stencil::Backend& backend = stencil::find_backend(options.backend);
@@ -110,7 +108,7 @@ void check_place(const SolveOptions& options) {
 Place choose_place(const Communicator& communicator, const SolveOptions& options, Notes& notes) {
   Place place;
   comm::together(communicator, [&] { check_place(options); });
-  const std::optional<Memory> memory = memory_named(options.memory);
+  const std::optional<Memory> memory = wanted_memory(options.memory);
   place.backend = options.backend == "auto" ? &best_backend(communicator, memory, notes)
                                             : &stencil::find_backend(options.backend);
   if (options.simd != "auto" && place.backend->name() != "cpu")

@@ -255,10 +255,11 @@ TEST(ProofsFile, IsTheNamedOneElseInTheCache) {
 TEST(ProofNames, AreReadAsTheyAreWritten) {
   for (const GpuPair pair : proof::gpu_pairs)
     EXPECT_EQ(proof::gpu_pair_named(proof::name_of(pair)), pair);
-  for (const Memory memory : {Memory::host, Memory::device, Memory::managed})
-    EXPECT_EQ(proof::memory_named(name_of(memory)), memory);
+  for (const Memory memory :
+       {Memory::host, Memory::pinned, Memory::device, Memory::managed, Memory::system})
+    EXPECT_EQ(memory_named(name_of(memory)), memory);
   EXPECT_FALSE(proof::gpu_pair_named("self"));
-  EXPECT_FALSE(proof::memory_named("devices"));
+  EXPECT_FALSE(memory_named("devices"));
   EXPECT_THAT(proof::now_in_utc(),
               testing::MatchesRegex("20[0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:"
                                     "[0-6][0-9]Z"));

@@ -1,0 +1,36 @@
+#include "cli/common_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace halocline::cli {
+
+void add_ranks(CLI::App& app, const std::string& group, std::optional<int>& ranks) {
+  app.add_option("--ranks", ranks, "start N ranks (one GPU each); leave out under mpirun or srun")
+      ->type_name("N")
+      ->group(group);
+}
+
+void add_proofs(CLI::App& app, const std::string& group, std::optional<std::string>& file) {
+  app.add_option("--proofs", file, "remember here whether MPI takes a GPU's memory (user's cache)")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void add_wait_limit(CLI::App& app, const std::string& group, double& seconds) {
+  app.add_option("--wait-limit", seconds,
+                 "give up a wait for another rank after S seconds; 0: never (120)")
+      ->type_name("S")
+      ->group(group);
+}
+
+void add_json(CLI::App& app, const std::string& group, std::optional<std::string>& file) {
+  app.add_option("--json", file, "write the report as JSON; - for standard output")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void add_quiet(CLI::App& app, const std::string& group, bool& quiet) {
+  app.add_flag("--quiet", quiet, "print nothing but errors")->group(group);
+}
+
+}  // namespace halocline::cli

@@ -1,0 +1,225 @@
+// The backend of a GPU: what is special about its strips, pieces, memory, streams and stop word.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/queue.hpp"
+#include "support/backend_suite.hpp"
+#include "support/caught.hpp"
+#include "support/memories.hpp"
+
+namespace halocline::stencil {
+namespace {
+
+using problem::NormKind;
+using test::Backends;
+using test::caught;
+using test::GpuValue;
+using test::own;
+using test::Placement;
+using test::reference;
+using test::some_cells;
+using test::TestField;
+using test::Variant;
+using testing::HasSubstr;
+
+TEST(GpuBackend, IsTested) { test::need_gpu(); }
+
+class GpuBackends : public Backends {
+ protected:
+  static Variant cuda(Memory memory = Memory::device) {
+    return {.backend = &find_backend("cuda"), .memory = memory};
+  }
+  static constexpr NormKind all_norms[] = {NormKind::none, NormKind::max, NormKind::l2};
+};
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuBackends);
+INSTANTIATE_TEST_SUITE_P(AllProblems, GpuBackends,
+                         testing::ValuesIn(test::no_gpu() ? std::vector<test::ProblemCase>{}
+                                                          : test::problem_cases()),
+                         testing::PrintToStringParamName());
+
+// A warp's strip is 128 cells in f32 and 64 in f64 wide; it takes four rows at once in 3-D, and
+// 4 to 32 layers in one go.
+TEST_P(GpuBackends, ComputeTheBitsOfTheReferenceInStripsAndPieces) {
+  const std::vector<Extents> cells_of_axes[] = {
+      {{1}, {255}, {256}, {257}, {5000}},
+      {{63, 3}, {64, 4}, {65, 5}, {127, 6}, {128, 7}, {129, 33}, {260, 9}, {5, 70}},
+      {{63, 4, 3}, {64, 5, 4}, {66, 3, 5}, {129, 8, 2}, {5, 9, 37}, {131, 1, 9}}};
+  for (const Extents& cells : cells_of_axes[GetParam().axes - 1])
+    for (const NormKind norm : all_norms)
+      compare({.cells = cells, .placement = own, .norm = norm}, {cuda()});
+}
+
+// With so many tiles that a warp's walk is as long as can be.
+TEST_P(GpuBackends, ComputeTheBitsOfTheReferenceInLongWalks) {
+  const Extents cells_of_axes[] = {{20'000}, {130, 1'060}, {70, 66, 41}};
+  compare({.cells = cells_of_axes[GetParam().axes - 1], .placement = own, .norm = NormKind::max},
+          {cuda()});
+}
+
+TEST_P(GpuBackends, SweepInAnyMemoryThatTheGpuReads) {
+  for (const Memory memory : test::memories_here())
+    for (const Placement& placement : {own, Placement{}})
+      if (gpu_reads(memory))
+        compare(
+            {.cells = some_cells(GetParam().axes), .placement = placement, .norm = NormKind::l2},
+            {cuda(memory)});
+}
+
+TEST_P(GpuBackends, SweepRegionsThatBeginAndEndAnywhere) {
+  const int axes = GetParam().axes;
+  const Extents cells = axes == 1 ? Extents{131} : axes == 2 ? Extents{70, 9} : Extents{69, 5, 6};
+  for (const std::int64_t lower : {-2, -1, 0, 1, 3})
+    for (const std::int64_t upper : {-3, -1, 0, 2}) {
+      Box region{{0, 0, 0}, cells.values()};
+      for (int axis = 0; axis < axes; ++axis) {
+        region.lower[axis] += axis == 0 ? lower : std::min<std::int64_t>(lower, 2);
+        region.upper[axis] += axis == 1 ? std::max<std::int64_t>(upper, -1) : upper;
+      }
+      for (const NormKind norm : all_norms)
+        compare({.cells = cells, .halo = 3, .placement = own, .norm = norm, .region = region},
+                {cuda()});
+    }
+}
+
+TEST_P(GpuBackends, DoNothingOnceStopped) {
+  const Extents cells = some_cells(GetParam().axes);
+  with_real([&]<class Real>(Real) {
+    for (const Placement& placement : {own, Placement{}})
+      for (const NormKind norm : all_norms) {
+        TestField<Real> in(cells, 1, placement);
+        in.fill();
+        const TestField<Real> there = in.in(Memory::device),
+                              out(cells, 1, placement, Memory::device);
+        const TestField<Real> untouched = out.in(Memory::host);
+        const GpuValue<double> sum(0.5), last(0.25);
+        const GpuValue<unsigned> stop(1), stopped_by_norm(0);
+        const device::OwnedStream stream;
+        const auto sweep = sweep_of(cuda(), cells);
+        const SweepArguments arguments{
+            .in = there.field(),
+            .out = out.field(),
+            .region = there.field().shape().owned,
+            .norm = norm,
+            .norm_sum = sum.place(),
+            .verdict = {.norm = last.place(), .stop = stopped_by_norm.place(), .tolerance = 1e30},
+            .stop = stop.place()};
+        sweep->run(arguments, stream.get());
+        device::synchronize(stream.get());
+        EXPECT_TRUE(same_bytes(out.in(Memory::host), untouched));
+        EXPECT_EQ(sum.get(), 0.5);
+        EXPECT_EQ(last.get(), 0.25);
+        EXPECT_EQ(stopped_by_norm.get(), 0u);
+        // The word is read when the sweep comes to it, not when it is given.
+        device::clear(stop.place(), sizeof(unsigned), stream.get());
+        sweep->run(arguments, stream.get());
+        device::synchronize(stream.get());
+        EXPECT_FALSE(same_bytes(out.in(Memory::host), untouched));
+      }
+  });
+}
+
+TEST_P(GpuBackends, EndANormWithTheLastOfItsRegions) {
+  const Extents cells = some_cells(GetParam().axes);
+  with_real([&]<class Real>(Real) {
+    TestField<Real> in(cells, 1, own);
+    in.fill();
+    const TestField<Real> there = in.in(Memory::device), out(cells, 1, own, Memory::device);
+    const Box owned = in.field().shape().owned;
+    Box left = owned, right = owned;
+    left.upper.x = right.lower.x = 5;
+    for (const NormKind norm : {NormKind::max, NormKind::l2}) {
+      const auto sweep = sweep_of(cuda(), cells);
+      const double sum =
+          outcome(cuda(), *sweep, in, {.cells = cells, .placement = own, .norm = norm}).norm;
+      const double expected = norm == NormKind::l2 ? std::sqrt(sum) : sum;
+      const GpuValue<double> sum_there(0), norm_there(-1);
+      const GpuValue<unsigned> stop(0);
+      const device::OwnedStream stream;
+      // Twice without a look between: what the first leaves is where the second begins.
+      for (const double tolerance : {expected / 2, expected / 2, expected * 2}) {
+        for (const Box& region : {left, right})
+          sweep->run({.in = there.field(),
+                      .out = out.field(),
+                      .region = region,
+                      .norm = norm,
+                      .norm_sum = sum_there.place(),
+                      .verdict = region == right ? NormVerdict{.norm = norm_there.place(),
+                                                               .stop = stop.place(),
+                                                               .tolerance = tolerance}
+                                                 : NormVerdict{}},
+                     stream.get());
+        if (tolerance < expected) continue;
+        device::synchronize(stream.get());
+        EXPECT_NEAR(norm_there.get(), expected, norm == NormKind::l2 ? 1e-12 * expected : 0);
+        EXPECT_EQ(sum_there.get(), 0);
+        EXPECT_EQ(stop.get(), 1u) << "at most the tolerance";
+      }
+    }
+  });
+}
+
+TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
+  const Extents cells = some_cells(GetParam().axes);
+  with_real([&]<class Real>(Real) {
+    const auto stops = [&](NormKind norm, Real value, double tolerance) {
+      TestField<Real> in(cells, 1, own);
+      in.fill();
+      in.field()(cells[0] / 2, cells[1] / 2, cells[2] / 2) = value;
+      const TestField<Real> there = in.in(Memory::device), out(cells, 1, own, Memory::device);
+      const GpuValue<double> sum(0), last(-1);
+      const GpuValue<unsigned> stop(0);
+      const device::OwnedStream stream;
+      const auto sweep = sweep_of(cuda(), cells);
+      sweep->run({.in = there.field(),
+                  .out = out.field(),
+                  .region = there.field().shape().owned,
+                  .norm = norm,
+                  .norm_sum = sum.place(),
+                  .verdict = {.norm = last.place(), .stop = stop.place(), .tolerance = tolerance}},
+                 stream.get());
+      device::synchronize(stream.get());
+      return stop.get() == 1;
+    };
+    for (const NormKind norm : {NormKind::max, NormKind::l2}) {
+      EXPECT_FALSE(stops(norm, 1, 1e-30)) << name_of(norm);
+      EXPECT_TRUE(stops(norm, 1, 1e30)) << name_of(norm);
+      EXPECT_TRUE(stops(norm, std::numeric_limits<Real>::quiet_NaN(), -1)) << name_of(norm);
+      EXPECT_TRUE(stops(norm, std::numeric_limits<Real>::infinity(), -1)) << name_of(norm);
+    }
+  });
+}
+
+TEST_P(GpuBackends, RefuseTheHostsStreamAndMemory) {
+  const Extents cells = some_cells(GetParam().axes);
+  with_real([&]<class Real>(Real) {
+    const TestField<Real> host(cells, 1, own), there(cells, 1, own, Memory::device);
+    const device::OwnedStream stream;
+    const auto sweep = sweep_of(cuda(), cells);
+    const Box region = host.field().shape().owned;
+    const auto on_host = caught([&] {
+      sweep->run({.in = there.field(), .out = there.field(), .region = region}, Stream::host());
+    });
+    EXPECT_EQ(on_host.kind, ErrorKind::internal);
+    EXPECT_EQ(on_host.text, "a sweep on a GPU was given the host's stream");
+    const auto of_host = caught([&] {
+      sweep->run({.in = there.field(), .out = host.field(), .region = region}, stream.get());
+    });
+    EXPECT_EQ(of_host.kind, ErrorKind::internal);
+    EXPECT_THAT(of_host.text, HasSubstr("a sweep on the GPU cannot reach field 'field' in host "));
+    const auto by_host = caught([&] {
+      sweep_of(reference(), cells)
+          ->run({.in = there.field(), .out = there.field(), .region = region}, Stream::host());
+    });
+    EXPECT_EQ(by_host.kind, ErrorKind::internal);
+  });
+}
+
+}  // namespace
+}  // namespace halocline::stencil
