@@ -102,10 +102,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return call_on(handle, Use::awaits, [](Runtime& runtime, Stream& stream) {
-    // As for finish(); but a marker at each call would never let a loop of queries end.
-    const bool idle = !stream.last || stream.last->done;
-    if (stream.kind == StreamKind::legacy && idle) runtime.queue.add(stream, nullptr);
-    return runtime.queue.nudge(stream.last) ? cudaSuccess : cudaErrorNotReady;
+    return runtime.queue.nudge(stream) ? cudaSuccess : cudaErrorNotReady;
   });
 }
 

@@ -13,13 +13,14 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cuda_on_cpu/threads.hpp"
 #include "fibers.hpp"
 
-uint3 threadIdx, blockIdx;
-dim3 blockDim, gridDim;
+constinit thread_local uint3 threadIdx{}, blockIdx{};
+constinit thread_local dim3 blockDim, gridDim;
 
 namespace cuda_on_cpu {
 namespace {
@@ -109,11 +110,20 @@ class Blocks {
   std::vector<Fiber*> idle_;
 };
 
-// Kept until the program ends, like the stacks.
-Blocks& blocks() {
-  static Blocks* const the = new Blocks;
-  return *the;
+thread_local Blocks* of_thread = nullptr;
+
+// Kernels may run once more when the thread's objects have been destroyed: in destructors of the
+// program's.
+Blocks& new_blocks() {
+  struct Owner {
+    ~Owner() { delete std::exchange(of_thread, nullptr); }
+  };
+  static thread_local Owner owner;
+  static_cast<void>(&owner);
+  return *(of_thread = new Blocks);
 }
+
+Blocks& blocks() { return of_thread ? *of_thread : new_blocks(); }
 
 void Blocks::run(const Kernel& kernel) {
   prepare(kernel);

@@ -9,6 +9,7 @@
 #include "cuda_on_cpu/threads.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -26,8 +27,8 @@ constexpr std::size_t kStackBytes = 128 * 1024;
 #endif
 
 // Who was left and who is entered by the hand-over in progress.
-Fiber* left = nullptr;
-Fiber* entered = nullptr;
+thread_local Fiber* left = nullptr;
+thread_local Fiber* entered = nullptr;
 
 /// Returns the lowest address of a new stack; below it lies a page that cannot be touched.
 std::byte* new_stack() {
@@ -44,9 +45,11 @@ std::byte* new_stack() {
 #if defined(__SANITIZE_THREAD__)
 void* running_twin() { return __tsan_get_current_fiber(); }
 void* new_twin() { return __tsan_create_fiber(0); }
+void end_twin(void* twin) { __tsan_destroy_fiber(twin); }
 #else
 void* running_twin() { return nullptr; }
 void* new_twin() { return nullptr; }
+void end_twin(void*) {}
 #endif
 
 }  // namespace
@@ -85,7 +88,7 @@ Fiber::Fiber() : twin_(running_twin()) {}
 
 Fiber::Fiber(void (*main)()) : main_(main), stack_bytes_(kStackBytes), twin_(new_twin()) {
   std::byte* stack = new_stack();
-  stack_ = stack;
+  stack_ = bottom_ = stack;
 #if CUDA_ON_CPU_HAS_UCONTEXT
   getcontext(&context_);
   context_.uc_stack.ss_sp = stack;
@@ -101,6 +104,16 @@ Fiber::Fiber(void (*main)()) : main_(main), stack_bytes_(kStackBytes), twin_(new
   for (int i = 3; i <= 8; ++i) words[-i] = 0;
   top_ = words - 8;
 #endif
+}
+
+Fiber::~Fiber() {
+  if (!main_) return;
+  end_twin(twin_);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(bottom_, kStackBytes);
+#endif
+  munmap(bottom_ - page, page + kStackBytes);
 }
 
 void Fiber::begin() {

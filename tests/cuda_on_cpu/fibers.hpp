@@ -12,13 +12,14 @@
 
 namespace cuda_on_cpu {
 
-/// A stack and the place where it was left. Fibers are kept until the program ends.
+/// A stack and the place where it was left. A fiber stays on the thread that made it.
 class Fiber {
  public:
   /// Stands for the stack that is running now.
   Fiber();
   /// Begins with `main`, which must never return.
   explicit Fiber(void (*main)());
+  ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
@@ -30,6 +31,7 @@ class Fiber {
   void arrive();
 
   void (*main_)() = nullptr;
+  std::byte* bottom_ = nullptr;  // of the stack, if it is this fiber's own
   const void* stack_ = nullptr;  // its lowest address
   std::size_t stack_bytes_ = 0;
   [[maybe_unused]] void* fake_stack_ = nullptr;  // of the address sanitizer

@@ -25,7 +25,7 @@ struct Capture {
   const Stream* origin;
   cudaStreamCaptureMode mode;
   std::thread::id thread = std::this_thread::get_id();
-  Nodes nodes;
+  Nodes nodes{};
   bool valid = true;
   bool ended = false;
 

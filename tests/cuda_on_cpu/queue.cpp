@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <thread>
 #include <utility>
+
+#include "turn.hpp"
 
 namespace cuda_on_cpu {
 namespace {
@@ -47,19 +50,26 @@ WorkPtr Queue::add(Stream& stream, std::function<void()> run, const std::vector<
   }
   stream.last = work;
   if (order_ == Order::eager) wait(work);
+  if (order_ == Order::thread) hire();
   return work;
 }
 
 void Queue::perform(const WorkPtr& work) {
-  pending_.erase(work->number);
+  work->begun = true;
   if (work->run) work->run();
+  pending_.erase(work->number);
   work->run = nullptr;
   work->after.clear();
   work->end = Clock::now();
   work->done = true;
 }
 
-void Queue::wait(const WorkPtr& work) {
+void Queue::wait(const WorkPtr& awaited) {
+  const WorkPtr work = awaited;  // which another thread may change
+  if (order_ == Order::thread) {
+    if (work) changed_.wait(turn(), [&] { return work->done; });
+    return;
+  }
   if (order_ == Order::random) {
     while (work && !work->done) perform(any_ready());
     return;
@@ -97,8 +107,21 @@ void Queue::drain(int device) {
 
 bool Queue::nudge(const WorkPtr& work) {
   if (!work || work->done) return true;
+  if (order_ == Order::thread) return false;
   perform(order_ == Order::random ? any_ready() : oldest_ready_before(work));
   return work->done;
+}
+
+bool Queue::nudge(Stream& stream) {
+  if (stream.kind == StreamKind::legacy && order_ == Order::thread) {
+    return std::none_of(pending_.begin(), pending_.end(), [&](const auto& entry) {
+      return entry.second->blocking && entry.second->device == stream.device;
+    });
+  }
+  // A marker at each call would never let a loop of queries end.
+  const bool idle = !stream.last || stream.last->done;
+  if (stream.kind == StreamKind::legacy && idle) add(stream, nullptr);
+  return nudge(stream.last);
 }
 
 void Queue::drift() {
@@ -121,6 +144,53 @@ WorkPtr Queue::any_ready() {
     if (is_ready(work)) ready.push_back(work);
   }
   return ready[random_() % ready.size()];
+}
+
+// ---- threads
+
+WorkPtr Queue::oldest_that_can_begin() const {
+  for (const auto& [number, work] : pending_) {
+    if (!work->begun && is_ready(work)) return work;
+  }
+  return nullptr;
+}
+
+// Called whenever there may be more to do; who takes work calls it again for the next.
+void Queue::hire() {
+  if (!oldest_that_can_begin()) return;
+  if (idle_ > 0) {
+    changed_.notify_all();
+  } else {
+    ++threads_;
+    std::thread([this] { serve(); }).detach();
+  }
+}
+
+void Queue::serve() {
+  turn().lock();
+  while (!ends_) {
+    if (const WorkPtr work = oldest_that_can_begin()) {
+      work->begun = true;
+      hire();
+      ++running_;
+      perform(work);
+      if (--running_ == 0) at_rest_();
+      changed_.notify_all();
+    } else {
+      ++idle_;
+      changed_.wait(turn());
+      --idle_;
+    }
+  }
+  --threads_;
+  changed_.notify_all();
+  turn().unlock();
+}
+
+Queue::~Queue() {
+  ends_ = true;
+  changed_.notify_all();
+  if (threads_ > 0) changed_.wait(turn(), [&] { return threads_ == 0; });
 }
 
 }  // namespace cuda_on_cpu

@@ -1,6 +1,8 @@
 #include "runtime.hpp"
 
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "cuda_on_cpu/control.hpp"
@@ -9,11 +11,6 @@
 namespace cuda_on_cpu {
 namespace {
 
-std::recursive_mutex& mutex() {
-  static auto* const the = new std::recursive_mutex;
-  return *the;
-}
-
 std::unique_ptr<Runtime>& holder() {
   static auto* const the = new std::unique_ptr<Runtime>;
   return *the;
@@ -21,7 +18,7 @@ std::unique_ptr<Runtime>& holder() {
 
 thread_local int device_of_thread = 0;
 thread_local cudaError_t last_error = cudaSuccess;
-bool in_host_function = false;
+thread_local bool in_host_function = false;
 
 cudaError_t begin(Needs needs) {
   if (in_host_function) return cudaErrorNotPermitted;
@@ -37,7 +34,7 @@ Runtime::Runtime()
     : settings(read_settings()),
       devices(settings),
       memory(settings.memory_bytes, settings.host_readable),
-      queue(settings.order, settings.seed) {
+      queue(settings.order, settings.seed, [this] { memory.close(); }) {
   for (int d = 0; d < devices.count(); ++d) {
     legacy.push_back({d, StreamKind::legacy});
     per_thread.push_back({d, StreamKind::blocking});
@@ -113,22 +110,39 @@ Runtime& runtime() {
   return *holder();
 }
 
-Call::Call(Needs needs) : lock_(mutex()), error_(begin(needs)) {
+Call::Call(Needs needs) : lock_(turn()), error_(begin(needs)) {
   if (error_ == cudaSuccess) runtime().queue.drift();
 }
 
 Call::~Call() {
-  if (!in_host_function) runtime().memory.close();
+  if (!in_host_function && runtime().queue.running() == 0) runtime().memory.close();
 }
 
 int current_device() { return device_of_thread; }
 void set_current_device(int device) { device_of_thread = device; }
 
 void call_host(cudaHostFn_t function, void* data) {
-  runtime().memory.close();
+  const bool alone = runtime().queue.running() <= 1;
+  const bool gives_way = runtime().settings.order == Order::thread;
+  if (alone) runtime().memory.close();
   in_host_function = true;
+  if (gives_way) turn().unlock();  // it may wait for a thread that waits for the turn
   function(data);
+  if (gives_way) turn().lock();
   in_host_function = false;
+}
+
+void pause(unsigned nanoseconds) {
+  const bool gives_way = runtime().settings.order == Order::thread;
+  if (gives_way) turn().unlock();
+  // The system would make at least 50 µs of any time.
+  if (nanoseconds < 50'000) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+  }
+  if (gives_way) turn().lock();
+  step_aside();
 }
 
 cudaError_t remember(cudaError_t error) {
@@ -137,7 +151,7 @@ cudaError_t remember(cudaError_t error) {
 }
 
 void restart() {
-  const std::lock_guard lock(mutex());
+  const std::lock_guard lock(turn());
   holder().reset();
   device_of_thread = 0;
   last_error = cudaSuccess;

@@ -15,6 +15,7 @@
 #include "memory.hpp"
 #include "queue.hpp"
 #include "settings.hpp"
+#include "turn.hpp"
 
 struct CUstream_st : cuda_on_cpu::Stream {};
 struct CUevent_st {
@@ -44,7 +45,6 @@ struct Runtime {
   Settings settings;
   Devices devices;
   Memory memory;
-  Queue queue;
   std::set<cudaStream_t> streams;
   std::set<cudaEvent_t> events;
   std::set<cudaGraph_t> graphs;
@@ -52,6 +52,7 @@ struct Runtime {
   std::vector<std::shared_ptr<Capture>> captures;  // in progress
   std::vector<Stream> legacy, per_thread;          // by device
   std::set<std::pair<int, int>> peers;             // the first may touch memory of the second
+  Queue queue;                                     // ends before the rest, which its work may use
 
   /// Returns the stream of a handle, null if there is none such.
   Stream* stream(cudaStream_t handle);
@@ -81,7 +82,7 @@ class Call {
   cudaError_t error() const { return error_; }
 
  private:
-  std::lock_guard<std::recursive_mutex> lock_;
+  std::lock_guard<Turn> lock_;
   cudaError_t error_;
 };
 

@@ -53,9 +53,12 @@ Settings read_settings() {
     is.order = Order::random;
     is.seed = number("CUDA_ON_CPU_ORDER", order.substr(random.size()), is.seed);
   } else {
-    is.order = word<Order>(
-        "CUDA_ON_CPU_ORDER",
-        {{"eager", Order::eager}, {"lazy", Order::lazy}, {"random:SEED", Order::random}}, is.order);
+    is.order = word<Order>("CUDA_ON_CPU_ORDER",
+                           {{"eager", Order::eager},
+                            {"lazy", Order::lazy},
+                            {"random:SEED", Order::random},
+                            {"thread", Order::thread}},
+                           is.order);
   }
   is.mode = word<Mode>(
       "CUDA_ON_CPU_COMPUTE_MODE",

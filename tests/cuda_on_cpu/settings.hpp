@@ -8,7 +8,7 @@
 
 namespace cuda_on_cpu {
 
-enum class Order { eager, lazy, random };
+enum class Order { eager, lazy, random, thread };
 enum class Mode { shared, exclusive, prohibited };
 enum class Driver { good, absent, old, none };
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -177,6 +178,19 @@ __global__ void wait_for(const unsigned* flag, unsigned long long* nanoseconds) 
   }
 }
 
+// Meets the other of two launches with shared memory in use.
+__global__ void meet_other(int* here, int me, int* out) {
+  __shared__ int mine;
+  if (threadIdx.x == 0) mine = me;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __nv_atomic_store_n(here + me, 1, __NV_ATOMIC_RELEASE);
+    while (__nv_atomic_load_n(here + 1 - me, __NV_ATOMIC_ACQUIRE) == 0) __nanosleep(100);
+  }
+  __syncthreads();
+  if (threadIdx.x == blockDim.x - 1) out[me] = 10 * mine + static_cast<int>(threadIdx.x);
+}
+
 __global__ void store_at(char* at, int order) { __nv_atomic_store_n(at, 1, order, 4); }
 __global__ void store_int_at(char* at) {
   __nv_atomic_store_n(reinterpret_cast<int*>(at), 1, __NV_ATOMIC_RELAXED, 4);
@@ -332,12 +346,10 @@ std::string order_name(const testing::TestParamInfo<const char*>& info) {
   for (char& c : name) c = c == ':' ? '_' : c;
   return name;
 }
-#define EVERY_ORDER(suite)                                                                       \
-  INSTANTIATE_TEST_SUITE_P(Order, suite,                                                         \
-                           testing::Values("eager", "lazy", "random:1", "random:2", "random:3"), \
-                           order_name)
-EVERY_ORDER(CudaOnCpu);
-EVERY_ORDER(CudaOnCpuDeathTest);
+#define EVERY_ORDER "eager", "lazy", "random:1", "random:2", "random:3"
+INSTANTIATE_TEST_SUITE_P(Order, CudaOnCpu, testing::Values(EVERY_ORDER, "thread"), order_name);
+// Not with threads, which a forked process has not.
+INSTANTIATE_TEST_SUITE_P(Order, CudaOnCpuDeathTest, testing::Values(EVERY_ORDER), order_name);
 
 TEST_P(CudaOnCpu, ThreadsKnowTheirPlaces) {
   int* values = device_copy(std::vector<int>(1000, 5));
@@ -465,7 +477,7 @@ TEST_P(CudaOnCpu, QueriesGetWorkDone) {
   OK(cudaEventRecord(event, stream));
   int queries = 1;
   while (cudaEventQuery(event) == cudaErrorNotReady) ++queries;
-  EXPECT_LE(queries, 5);
+  EXPECT_LE(queries, GetParam() == std::string("thread") ? 1000000 : 5);
   EXPECT_EQ(cudaSuccess, cudaStreamQuery(stream));
   while (cudaStreamQuery(nullptr) != cudaSuccess) {
   }
@@ -814,6 +826,98 @@ TEST(CudaOnCpuLazy, BlockingLaunchesDoNotWait) {
   const cudaStream_t stream = new_stream();
   OK(start(1, 1, stream, add_one, value, 1));
   EXPECT_EQ(1, *value);
+}
+
+// ---- work done by threads
+
+TEST(CudaOnCpuThread, WorkIsDoneWithoutCalls) {
+  with({{"CUDA_ON_CPU_ORDER", "thread"}});
+  int *pinned = nullptr, *device = device_copy(std::vector<int>{41});
+  OK(cudaMallocHost(&pinned, sizeof(int)));
+  const cudaStream_t stream = new_stream();
+  OK(start(1, 32, stream, add_one, device, 1));
+  OK(cudaMemcpyAsync(pinned, device, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  static std::atomic<bool> called;
+  called = false;
+  OK(cudaLaunchHostFunc(
+      stream, [](void*) { called = true; }, nullptr));
+  while (!called) std::this_thread::yield();
+  EXPECT_EQ(42, *pinned);
+}
+
+TEST(CudaOnCpuThread, KernelsOfStreamsWaitForEachOther) {
+  with({{"CUDA_ON_CPU_ORDER", "thread"}});
+  int *shared = device_copy(std::vector<int>{1, 0}), *here = device_copy(std::vector<int>(4));
+  OK(cudaDeviceSynchronize());
+  const cudaStream_t one = new_stream(), two = new_stream();
+  OK(start(1, 64, one, take_turns, shared, shared + 1, 1, 20));
+  OK(start(1, 64, two, take_turns, shared, shared + 1, 2, 20));
+  OK(cudaStreamSynchronize(two));
+  OK(cudaStreamSynchronize(one));
+  EXPECT_EQ(0xaaaaa, host_copy(shared, 2)[1]);
+  OK(start(1, 7, one, meet_other, here, 0, here + 2));
+  OK(start(1, 7, two, meet_other, here, 1, here + 2));
+  OK(cudaDeviceSynchronize());
+  EXPECT_EQ((std::vector<int>{1, 1, 6, 16}), host_copy(here, 4));
+}
+
+TEST(CudaOnCpuThread, BranchesOfAGraphWaitForEachOther) {
+  with({{"CUDA_ON_CPU_ORDER", "thread"}});
+  int* here = device_copy(std::vector<int>(4));
+  OK(cudaDeviceSynchronize());
+  const cudaStream_t one = new_stream(), two = new_stream();
+  const cudaEvent_t event = new_event();
+  OK(cudaStreamBeginCapture(one, cudaStreamCaptureModeThreadLocal));
+  OK(cudaEventRecord(event, one));
+  OK(cudaStreamWaitEvent(two, event));
+  OK(start(1, 7, one, meet_other, here, 0, here + 2));
+  OK(start(1, 7, two, meet_other, here, 1, here + 2));
+  OK(cudaEventRecord(event, two));
+  OK(cudaStreamWaitEvent(one, event));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  OK(cudaStreamEndCapture(one, &graph));
+  OK(cudaGraphInstantiate(&exec, graph));
+  OK(cudaGraphLaunch(exec, one));
+  OK(cudaStreamSynchronize(one));
+  EXPECT_EQ((std::vector<int>{1, 1, 6, 16}), host_copy(here, 4));
+}
+
+TEST(CudaOnCpuThread, TheHostGoesOnWhileAKernelWaits) {
+  with({{"CUDA_ON_CPU_ORDER", "thread"}});
+  int* here = device_copy(std::vector<int>(4));
+  OK(cudaDeviceSynchronize());
+  const cudaStream_t one = new_stream(), two = new_stream();
+  OK(start(1, 7, one, meet_other, here, 0, here + 2));
+  for (int n = 0; n < 10; ++n) EXPECT_EQ(cudaErrorNotReady, cudaStreamQuery(one));
+  void* memory = nullptr;
+  OK(cudaMalloc(&memory, 100));
+  OK(cudaMemsetAsync(here + 1, 1, sizeof(int), two));
+  OK(cudaStreamSynchronize(one));
+  OK(cudaFree(memory));
+  EXPECT_EQ(6, host_copy(here, 4)[2]);
+}
+
+TEST(CudaOnCpuThread, OtherProcessesNeedNoCallsOfThisOne) {
+  with({{"CUDA_ON_CPU_ORDER", "thread"}});
+  Process other([](Process& parent) {
+    int* shared = nullptr;
+    OK(open_handle(&shared, parent.receive<cudaIpcMemHandle_t>()));
+    const cudaStream_t stream = new_stream();
+    OK(start(1, 64, stream, take_turns, shared, shared + 1, 2, 20));
+    parent.receive<char>();  // the kernel goes on meanwhile
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaIpcCloseMemHandle(shared));
+  });
+  int* shared = device_copy(std::vector<int>{1, 0});
+  OK(cudaDeviceSynchronize());
+  other.send(handle_of(shared));
+  const cudaStream_t stream = new_stream();
+  OK(start(1, 64, stream, take_turns, shared, shared + 1, 1, 21));
+  OK(cudaStreamSynchronize(stream));
+  other.send('x');
+  EXPECT_EQ(0, other.wait());
+  EXPECT_EQ((std::vector<int>{22, 0x155555}), host_copy(shared, 2));
 }
 
 // ---- memory

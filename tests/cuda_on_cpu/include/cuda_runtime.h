@@ -11,11 +11,12 @@
 #include "cuda_on_cpu/threads.hpp"
 #include "cuda_runtime_api.h"
 
-// Blocks run one after another, so one static object serves as every block's shared memory.
+// A kernel stays on a thread and runs its blocks one after another, so one object of the thread
+// serves as every block's shared memory.
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static
+#define __shared__ static thread_local
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)

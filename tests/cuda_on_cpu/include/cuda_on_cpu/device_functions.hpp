@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
-#include <thread>
 #include <type_traits>
 
 #include "threads.hpp"
@@ -312,14 +311,6 @@ inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 
-inline void __nanosleep(unsigned nanoseconds) {
-  // The kernel would make at least 50 µs of any time.
-  if (nanoseconds < 50'000) {
-    std::this_thread::yield();
-  } else {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
-  }
-  cuda_on_cpu::step_aside();
-}
+inline void __nanosleep(unsigned nanoseconds) { cuda_on_cpu::pause(nanoseconds); }
 inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 [[noreturn]] inline void __trap() { cuda_on_cpu::fatal("__trap()"); }

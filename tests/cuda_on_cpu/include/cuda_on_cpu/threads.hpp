@@ -7,8 +7,8 @@
 
 #include "cuda_runtime_api.h"
 
-extern uint3 threadIdx, blockIdx;
-extern dim3 blockDim, gridDim;
+extern constinit thread_local uint3 threadIdx, blockIdx;
+extern constinit thread_local dim3 blockDim, gridDim;
 inline constexpr int warpSize = 32;
 
 namespace cuda_on_cpu {
@@ -40,6 +40,8 @@ std::uint64_t meet_lanes(const LaneVisit& visit, Where where);
 int meet_block(BlockOp op, bool predicate, Where where);
 /// Lets the other threads of the block go on first.
 void step_aside();
+/// The same after some time, in which other kernels and the host may go on too.
+void pause(unsigned nanoseconds);
 int lane();
 
 /// Ends the program with this text.
