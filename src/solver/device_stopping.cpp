@@ -17,13 +17,17 @@ namespace {
 // batches ahead, so a run that has stopped queues at most 128 sweeps that do nothing (2 us each).
 constexpr std::int64_t batch_sweeps = 64;
 
+// The norm of a sweep is settled while the next one runs.
+constexpr std::int64_t lag = 1;
+
 class DeviceStopping final : public Stopping {
  public:
   DeviceStopping(const DeviceStoppingParts& parts)
       : Stopping(parts.the_case),
         parts_(parts),
-        lag_(parts.meeting != nullptr ? 1 : 0),
         words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
+    for (auto& of_sweep : norm_parts_)
+      of_sweep = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
     for (Batch& batch : batches_)
       batch.on_host = device::allocate(Memory::pinned,
                                        batch_sweeps * static_cast<std::int64_t>(sizeof(double)));
@@ -31,17 +35,11 @@ class DeviceStopping final : public Stopping {
 
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream) override {
     arguments.stop = &words().stop;
-    if (!the_case().wants_norm(sweep)) return;
-    arguments.norm_sum = &words().sum;
-    arguments.verdict = verdict_in(sweep);
-    if (lag_ > 0 && !has_norm(sweep - 1)) arguments.verdict.norm = nullptr;
+    if (has_norm(sweep)) arguments.norm_parts = norm_parts_of(sweep);
+    if (has_norm(sweep - lag)) arguments.settling = settling_in(sweep);
   }
 
-  void end(std::int64_t sweep, Stream stream) override {
-    // The sweep after one with a norm settles it, unless it has none itself.
-    if (lag_ > 0 && !the_case().wants_norm(sweep) && has_norm(sweep - 1))
-      parts_.sweep.settle(verdict_in(sweep), the_case().norm, stream);
-  }
+  void end(std::int64_t, Stream) override {}
 
   std::int64_t sweeps_at_once(std::int64_t sweep) const override {
     return batch_sweeps - sweep % batch_sweeps;
@@ -57,9 +55,8 @@ class DeviceStopping final : public Stopping {
   }
 
   std::int64_t finish(std::int64_t sweeps) override {
-    if (lag_ > 0 && has_norm(sweeps - 1))
-      parts_.sweep.settle(verdict_in(sweeps), the_case().norm, parts_.stream);
-    const std::int64_t last = (sweeps - 1 + lag_) / batch_sweeps;
+    if (has_norm(sweeps - 1)) parts_.sweep.settle(settling_in(sweeps - 1 + lag), parts_.stream);
+    const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps;
     for (std::int64_t batch = sent_; batch <= last; ++batch) {
       // One more than there is room for, where the last sweep begins a batch.
       look_at(batch - 2, sweeps);
@@ -72,7 +69,6 @@ class DeviceStopping final : public Stopping {
  private:
   /// In device memory. A norm stands where the sweep that settles it has its place.
   struct Words {
-    double sum;
     double norms[2][batch_sweeps];
     unsigned stop;
   };
@@ -87,9 +83,15 @@ class DeviceStopping final : public Stopping {
   Words& words() const { return *static_cast<Words*>(words_.get()); }
   bool has_norm(std::int64_t sweep) const { return sweep >= 0 && the_case().wants_norm(sweep); }
 
-  /// Of the norm that is settled in a sweep.
-  stencil::NormVerdict verdict_in(std::int64_t sweep) const {
-    return {.norm = &words().norms[index_of(sweep / batch_sweeps)][sweep % batch_sweeps],
+  stencil::NormParts* norm_parts_of(std::int64_t sweep) const {
+    return static_cast<stencil::NormParts*>(norm_parts_[static_cast<std::size_t>(sweep % 2)].get());
+  }
+
+  /// The norm that is settled in a sweep.
+  stencil::Settling settling_in(std::int64_t sweep) const {
+    return {.parts = norm_parts_of(sweep - lag),
+            .kind = the_case().norm,
+            .norm = &words().norms[index_of(sweep / batch_sweeps)][sweep % batch_sweeps],
             .stop = &words().stop,
             .tolerance = the_case().tolerance.value_or(-1),
             .meeting = parts_.meeting};
@@ -116,14 +118,14 @@ class DeviceStopping final : public Stopping {
                      [&] { return batch.arrived.reached(); });
     const auto* norms = static_cast<const double*>(batch.on_host.get());
     for (std::int64_t i = 0; i < batch_sweeps && !stopping_sweep_; ++i) {
-      const std::int64_t sweep = number * batch_sweeps + i - lag_;
+      const std::int64_t sweep = number * batch_sweeps + i - lag;
       if (sweep < sweeps && has_norm(sweep) && enter(sweep, norms[i])) stopping_sweep_ = sweep;
     }
   }
 
   DeviceStoppingParts parts_;
-  std::int64_t lag_;  // sweeps until a norm is settled
   std::shared_ptr<void> words_;
+  std::array<std::shared_ptr<void>, 2> norm_parts_;  // of even and of odd sweeps
   std::array<Batch, 2> batches_;
   std::int64_t sent_ = 0;  // batches
   std::optional<std::int64_t> stopping_sweep_;
