@@ -20,8 +20,8 @@ using transport::PeerWindow;
 constexpr std::int64_t fewest_cells_of_warp = 64;
 constexpr std::int64_t flag_bytes = sizeof(device::Epoch);
 
-/// Of what a rank tells of its window: the halo layers, or the flags, at its two ends; and what of its
-/// layout must be as its neighbour's.
+/// Of what a rank tells of its window: the halo layers, or the flags, at its two ends; and what of
+/// its layout must be as its neighbour's.
 enum { at_lower, at_upper, row_step };
 
 std::int64_t warps_of_layer(const Grid& grid) {
@@ -138,10 +138,11 @@ void FaceLinks::show_to_work(const FieldStorage& field, const device::FacePort& 
       device::copy(row.data(), field.bytes() + mine[static_cast<std::size_t>(end)], bytes,
                    Stream::host());
       if (row != pattern(from, end == at_lower ? at_upper : at_lower))
-        throw Error(ErrorKind::communication,
-                    fmt::format("the halo that rank {} stored into rank {}'s memory did not arrive as "
-                                "sent",
-                                from, me));
+        throw Error(
+            ErrorKind::communication,
+            fmt::format("the halo that rank {} stored into rank {}'s memory did not arrive as "
+                        "sent",
+                        from, me));
     }
   });
 }

@@ -23,9 +23,9 @@ class FaceLinks {
   static std::optional<std::string> unavailable(const Communicator& communicator, const Grid& grid,
                                                 const FieldStorage& level);
 
-  /// Maps the neighbours' levels and shows, byte by byte, that what goes there arrives; what the halos
-  /// along the last axis held is lost. Collective; throws device, resource or communication. The levels'
-  /// memory must outlive the links.
+  /// Maps the neighbours' levels and shows, byte by byte, that what goes there arrives; what the
+  /// halos along the last axis held is lost. Collective; throws device, resource or communication.
+  /// The levels' memory must outlive the links.
   FaceLinks(const Communicator& communicator, const Grid& grid,
             const std::array<std::reference_wrapper<const FieldStorage>, 2>& levels);
 

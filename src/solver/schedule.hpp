@@ -39,7 +39,8 @@ std::span<const Schedule* const> schedules();
 /// Throws usage, naming the schedules there are.
 const Schedule& find_schedule(std::string_view name);
 
-/// Whether a region is the first one of its sweep: then it begins the norm, and settles the one before.
+/// Whether a region is the first one of its sweep: then it begins the norm, and settles the one
+/// before.
 enum class Part { first, more };
 
 /// Sweeps a region and books the time as compute.

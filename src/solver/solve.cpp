@@ -198,10 +198,11 @@ const solver::Schedule& SolveRun::choose_schedule() {
     }
     if (!why_not) return solver::find_schedule("fused");
     if (options_.schedule == "fused")
-      throw Error(ErrorKind::unavailable,
-                  fmt::format("schedule fused cannot be used: {}; it needs transport peer, one GPU for "
-                              "each rank and a process grid that splits the last axis only",
-                              *why_not));
+      throw Error(
+          ErrorKind::unavailable,
+          fmt::format("schedule fused cannot be used: {}; it needs transport peer, one GPU for "
+                      "each rank and a process grid that splits the last axis only",
+                      *why_not));
   }
   if (options_.schedule != "auto") return solver::find_schedule(options_.schedule);
   // Overlap pays where the host has to wait for others to send. Copies on the node use the same

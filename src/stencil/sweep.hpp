@@ -26,8 +26,8 @@ struct Settling {
   /// In device memory, may be null: gets the larger of what is there and the norm, or their sum of
   /// squares.
   double* sum = nullptr;
-  /// Set to 1 if the norm is at most `tolerance`, or not finite; may be null. Where it is set before,
-  /// nothing is done.
+  /// Set to 1 if the norm is at most `tolerance`, or not finite; may be null. Where it is set
+  /// before, nothing is done.
   unsigned* stop = nullptr;
   double tolerance = -1;
   /// Ranks whose parts make one norm, or null. All must settle it; it waits for them.

@@ -20,8 +20,8 @@ using problem::NormKind;
 using test::Backends;
 using test::caught;
 using test::GpuValue;
-using test::PartsOfNorm;
 using test::own;
+using test::PartsOfNorm;
 using test::Placement;
 using test::reference;
 using test::some_cells;
@@ -161,15 +161,15 @@ TEST_P(GpuBackends, SettleANormWhileTheNextSweepRuns) {
       for (int s = 0; s < 3; ++s)
         for (const Box& region : {left, right}) {
           const bool is_first = region == left;
-          sweep->run({.in = there.field(),
-                      .out = out.field(),
-                      .region = region,
-                      .norm = norm,
-                      .norm_parts = parts[s % 2].place(),
-                      .is_first = is_first,
-                      .settling = is_first && s > 0 ? settling(s - 1, expected / 2)
-                                                    : stencil::Settling{}},
-                     stream.get());
+          sweep->run(
+              {.in = there.field(),
+               .out = out.field(),
+               .region = region,
+               .norm = norm,
+               .norm_parts = parts[s % 2].place(),
+               .is_first = is_first,
+               .settling = is_first && s > 0 ? settling(s - 1, expected / 2) : stencil::Settling{}},
+              stream.get());
         }
       device::synchronize(stream.get());
       EXPECT_EQ(stop.get(), 0u);
@@ -200,11 +200,9 @@ TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
                   .norm = norm,
                   .norm_parts = parts.place()},
                  stream.get());
-      sweep->settle({.parts = parts.place(),
-                     .kind = norm,
-                     .stop = stop.place(),
-                     .tolerance = tolerance},
-                    stream.get());
+      sweep->settle(
+          {.parts = parts.place(), .kind = norm, .stop = stop.place(), .tolerance = tolerance},
+          stream.get());
       device::synchronize(stream.get());
       return stop.get() == 1;
     };

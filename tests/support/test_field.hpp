@@ -11,8 +11,8 @@
 #include <halocline/field.hpp>
 
 #include "device/buffer.hpp"
-#include "stencil/norm_parts.hpp"
 #include "problem/problem.hpp"
+#include "stencil/norm_parts.hpp"
 
 namespace halocline::test {
 

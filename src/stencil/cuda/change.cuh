@@ -1,7 +1,7 @@
 #pragma once
-// Norms of the update, taken inside the sweep: one value per thread, then one per block, which is left
-// for a later launch to settle. So nothing waits at the end of a sweep: there the last block to come
-// added 5 us to one of 2048x2048 cells, and 9 to one of 16384x16384.
+// Norms of the update, taken inside the sweep: one value per thread, then one per block, which is
+// left for a later launch to settle. So nothing waits at the end of a sweep: there the last block
+// to come added 5 us to one of 2048x2048 cells, and 9 to one of 16384x16384.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
@@ -17,7 +17,8 @@ __device__ double joined(double a, double b) {
   return kind == Norm::max ? larger(a, b) : a + b;
 }
 
-/// The values of all threads of a block joined, in an order that is always the same. On all threads.
+/// The values of all threads of a block joined, in an order that is always the same. On all
+/// threads.
 template <Norm kind>
 __device__ double joined_over_block(double value) {
   __shared__ double of_warp[block_warps];

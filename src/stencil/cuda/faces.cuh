@@ -1,6 +1,6 @@
 #pragma once
-// The outermost layers of a sweep: a warp waits for the halo beside its cells and stores them into the
-// neighbour's: see device/face_port.hpp.
+// The outermost layers of a sweep: a warp waits for the halo beside its cells and stores them into
+// the neighbour's: see device/face_port.hpp.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
@@ -9,8 +9,8 @@
 
 namespace halocline::stencil::cuda {
 
-/// A warp waits until the neighbour has stored the halo that it is about to read. `face` is its number
-/// among the warps of the layer, `side` names the wait.
+/// A warp waits until the neighbour has stored the halo that it is about to read. `face` is its
+/// number among the warps of the layer, `side` names the wait.
 __device__ inline void await_face(const device::FaceSide& side_port, const device::Watch* watch,
                                   Index face, int side) {
   if (threadIdx.x % warp_lanes == 0)
@@ -18,13 +18,14 @@ __device__ inline void await_face(const device::FaceSide& side_port, const devic
   __syncwarp();
 }
 
-/// A warp stores what it has written of a layer, `rows` rows from `row` on, into the neighbour's halo.
-/// Each lane reads back what it wrote itself.
+/// A warp stores what it has written of a layer, `rows` rows from `row` on, into the neighbour's
+/// halo. Each lane reads back what it wrote itself.
 template <int rows, int axes, class Real>
 __device__ void push_face(const Work<Real>& work, const device::FaceSide& side,
                           const Lane<Real>& lane, Index row, Index layer, Index face) {
   using Vector = typename VectorOf<Real>::Type;
-  const Index rows_here = axes == 2 ? 1 : (row + rows <= work.cells[1] ? rows : work.cells[1] - row);
+  const Index rows_here =
+      axes == 2 ? 1 : (row + rows <= work.cells[1] ? rows : work.cells[1] - row);
   for (Index r = 0; r < rows_here; ++r) {
     const Index in_layer = lane.column + (axes == 2 ? 0 : (row + r) * work.out_step[1]);
     const Real* from = work.out + layer * work.out_step[axes - 1] + in_layer;

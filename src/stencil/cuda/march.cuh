@@ -8,6 +8,7 @@
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
+#include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/faces.cuh"
 #include "stencil/cuda/lane.cuh"
@@ -35,12 +36,12 @@ struct ShapeFor<Norm::max, 2, float> : Shape<12, 1, 1, 24> {};
 template <>
 struct ShapeFor<Norm::max, 2, double> : Shape<10, 1, 1, 30> {};
 template <>
-struct ShapeFor<Norm::none, 2, double> : Shape<4, 1, 1, 32> {};
+struct ShapeFor<Norm::none, 2, double> : Shape<10, 1, 2, 30> {};
 template <Norm kind, class Real>
 struct ShapeFor<kind, 3, Real> : Shape<2, 2, 2, 12> {};
 
-/// Of walks at the ends, which have more to keep in registers: with as many layers ahead as others they
-/// would take those of all warps, and half of these would find no room.
+/// Of walks at the ends, which have more to keep in registers: with as many layers ahead as others
+/// they would take those of all warps, and half of these would find no room.
 template <class Inner>
 using AtFace = Shape<(Inner::ahead > 4 ? 4 : Inner::ahead), Inner::rows, Inner::blocks>;
 
@@ -223,6 +224,8 @@ class Tiles {
 template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<kind, axes, Real>>
 __global__ void __launch_bounds__(block_threads, Shape::blocks)
     march(Work<Real> work, SettleWork settling, Formula formula) {
+  device::cuda::let_next_begin();
+  device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
   if (settling.parts != nullptr && blockIdx.x == 0) return settle(settling);
   const SweepBlocks blocks(settling);

@@ -3,6 +3,7 @@
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
+#include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/settle.cuh"
 #include "stencil/cuda/work.cuh"
@@ -16,6 +17,8 @@ __device__ inline bool is_within(Index at, const Range& range, int axis) {
 template <Norm kind, int axes, class Real, class Formula>
 __global__ void __launch_bounds__(block_threads)
     per_cell(Work<Real> work, SettleWork settling, Formula formula) {
+  device::cuda::let_next_begin();
+  device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
   if (settling.parts != nullptr && blockIdx.x == 0) return settle(settling);
   const SweepBlocks blocks(settling);

@@ -9,8 +9,8 @@
 
 namespace halocline::stencil::cuda {
 
-/// Sends this rank's share to all ranks and joins theirs; `all_here` is false if one did not come. All
-/// threads of a block; the result is thread 0's.
+/// Sends this rank's share to all ranks and joins theirs; `all_here` is false if one did not come.
+/// All threads of a block; the result is thread 0's.
 template <Norm kind>
 __device__ double joined_over_ranks(const device::Meeting& meeting, double share, bool& all_here) {
   const device::Epoch number = *meeting.count + 1;

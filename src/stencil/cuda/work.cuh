@@ -47,10 +47,10 @@ struct Work {
   int lead;                       ///< cells from a 16-byte boundary to the region's first
   Index layers;                   ///< that a warp walks along the last axis
   Range owned;                    ///< those the norm counts, in the region's coordinates
-  NormParts* parts;  ///< of the norm; null if there is none
-  Index first_part;  ///< of this region's
-  const unsigned int* stop;  ///< not zero: do nothing; may be null
-  device::FacePort faces;    ///< of the region's ends along the last axis
+  NormParts* parts;               ///< of the norm; null if there is none
+  Index first_part;               ///< of this region's
+  const unsigned int* stop;       ///< not zero: do nothing; may be null
+  device::FacePort faces;         ///< of the region's ends along the last axis
 };
 
 /// The blocks of a launch that sweep: all, but for a first one that settles a norm.

@@ -24,8 +24,8 @@ class PeerWindow {
   /// cannot share memory; a rank that cannot share lets its peers throw, too.
   PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
              const std::vector<Places>& places);
-  /// The same with memory that is there: `memory` was allocated by device::allocate(Memory::device, ...)
-  /// and must outlive the window.
+  /// The same with memory that is there: `memory` was allocated by device::allocate(Memory::device,
+  /// ...) and must outlive the window.
   PeerWindow(const Communicator& communicator, void* memory, const std::vector<int>& peers,
              const std::vector<Places>& places);
   /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
