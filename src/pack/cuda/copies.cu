@@ -279,6 +279,7 @@ class Copies {
       signals_ |= bundle.flags.first != nullptr;
     }
     count_ = static_cast<std::int64_t>(lister.chunks().size());
+    device::cuda::load(copy_lists);
     chunks_ = on_gpu(lister.chunks());
     segments_ = on_gpu(lister.segments());
   }

@@ -75,7 +75,12 @@ class CudaSweep final : public stencil::Sweep {
         needs_(needs),
         multiprocessors_(device::cuda::multiprocessors()),
         launches_early_(device::cuda::launches_early()),
-        parts_(device::allocate(Memory::device, bytes_of_norm_parts)) {}
+        parts_(device::allocate(Memory::device, bytes_of_norm_parts)) {
+    load<Norm::none>();
+    load<Norm::max>();
+    load<Norm::l2>();
+    device::cuda::load(settle_alone);
+  }
 
   void run(const SweepArguments& arguments, Stream stream) override {
     check_arguments(arguments, needs_, stream);
@@ -106,6 +111,12 @@ class CudaSweep final : public stencil::Sweep {
     return suits_march<Real>(in) && suits_march<Real>(out) &&
            lead_of<Real>(address_of(in, region.lower)) ==
                lead_of<Real>(address_of(out, region.lower));
+  }
+
+  template <Norm kind>
+  static void load() {
+    if constexpr (axes > 1) device::cuda::load(march<kind, axes, Real, Formula>);
+    device::cuda::load(per_cell<kind, axes, Real, Formula>);
   }
 
   template <Norm kind>

@@ -61,6 +61,7 @@ class PeerChannel final : public Channel {
         layout_(messages_),
         watch_(communicator, [this](int message) { return text_of(message); }),
         window_(communicator, layout_.bytes, peers_of(messages_), layout_.places) {
+    cuda::load_signals();
     std::vector<FlagRow> raised, awaited;
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       const PeerWindow::Places& theirs = window_.places_of(m);

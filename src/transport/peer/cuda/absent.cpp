@@ -4,6 +4,7 @@
 
 namespace halocline::transport::cuda {
 
+void load_signals() {}
 void raise_all(const FlagRow*, std::int64_t, device::Epoch, Stream) {}
 void await_all(const FlagRow*, std::int64_t, device::Epoch, const device::Watch*, Stream) {}
 

@@ -25,6 +25,11 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
+void load_signals() {
+  device::cuda::load(raise_rows);
+  device::cuda::load(await_rows);
+}
+
 void raise_all(const FlagRow* rows, std::int64_t count, Epoch epoch, Stream stream) {
   if (count > 0) device::cuda::launch(raise_rows, 1, block_threads, stream, rows, count, epoch);
 }

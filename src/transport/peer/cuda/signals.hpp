@@ -15,6 +15,9 @@ struct FlagRow {
   std::int64_t count;
 };
 
+/// Loads the kernels: nothing may be loaded while neighbours wait.
+void load_signals();
+
 /// Raises all flags of `count` rows, in the GPU's memory: what the stream did before is then
 /// visible to whoever sees them.
 void raise_all(const FlagRow* rows, std::int64_t count, device::Epoch epoch, Stream stream);
