@@ -110,7 +110,7 @@ BENCH_STEP = record(
     cases=list_of(record(
         scaling={"enum": ["strong", "weak"]}, cells=EXTENTS, process_grid=EXTENTS, ranks=POSITIVE,
         precision={"enum": ["f32", "f64"]}, norm={"enum": ["max", "l2", "none"]},
-        norm_every=POSITIVE, schedule={"enum": ["sequential", "overlap"]}, transport=TEXT,
+        norm_every=POSITIVE, schedule={"enum": ["sequential", "overlap", "fused"]}, transport=TEXT,
         sweeps_in_graphs=COUNT, messages=COUNT, bytes=COUNT, us_per_sweep=list_of(TIME, 1),
         best_us=TIME, median_us=TIME, worst_us=TIME, glups=TIME, efficiency=optional(TIME),
         checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"}, verified={"const": True}), 1),

@@ -249,9 +249,9 @@ def test_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
                         "--memory", "device,managed,host", "--proofs", tmp_path / "proofs.json")
     assert {device["kind"] for device in report["devices"]} == {"gpu"}
     found = {(case["memory"], case["transport"]) for case in report["cases"]}
-    assert found == {("device", "peer"), ("device", "gpu_aware"), ("device", "staged"), ("managed", "gpu_aware"),
-                     ("managed", "staged"), ("managed", "mpi"), ("host", "shared"),
-                     ("host", "mpi")}
+    assert found == {("device", "peer"), ("device", "gpu_aware"), ("device", "staged"),
+                     ("managed", "gpu_aware"), ("managed", "staged"), ("managed", "mpi"),
+                     ("host", "shared"), ("host", "mpi")}
     for case in report["cases"]:
         assert (case["share_of_memcpy"] is not None) == (case["memory"] == "host")
 
