@@ -9,8 +9,10 @@
 
 #include "base/notes.hpp"
 #include "bench/known_fields.hpp"
+#include "bench/link.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
+#include "device/graph.hpp"
 #include "device/queue.hpp"
 #include "exchange/proved.hpp"
 #include "grid/text.hpp"
@@ -37,6 +39,42 @@ struct Way {
   std::vector<std::string> transports;  // as ExchangeOptions::transport
 };
 
+/// A way in which one case is timed.
+struct Trial {
+  const HaloCase& the_case;
+  const solver::Place& place;
+  const std::string& transport;
+  const std::string& graph;
+};
+
+/// Why exchanges by these transports cannot be recorded in a CUDA graph, or nothing.
+std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::Place& place) {
+  if (!place.gpu || place.memory != Memory::device)
+    return fmt::format("exchanges of fields in {} memory are not recorded in CUDA graphs",
+                       name_of(place.memory));
+  for (const auto& use : info.transports)
+    if (!transport::find_transport(use.second).capabilities().in_graph)
+      return fmt::format("exchanges by {} are not recorded in CUDA graphs: they need the host",
+                         use.second);
+  return std::nullopt;
+}
+
+bool some_share_a_gpu(const solver::Place& place) {
+  return std::any_of(place.gpu->map.begin(), place.gpu->map.end(),
+                     [](const machine::GpuBinding::Row& row) { return row.ranks_on_gpu > 1; });
+}
+
+/// Many exchanges in one graph. Collective.
+device::Graph record(const Communicator& communicator, Exchange& exchange, Stream stream) {
+  std::optional<device::Graph> graph;
+  comm::together(communicator, [&] {
+    graph = device::Graph::record(stream, [&] {
+      for (std::int64_t i = 0; i < exchanges_per_graph; ++i) exchange.run(stream);
+    });
+  });
+  return *graph;
+}
+
 class HaloBench {
  public:
   HaloBench(const Communicator& communicator, const HaloBenchOptions& options)
@@ -57,17 +95,20 @@ class HaloBench {
   std::vector<std::string> serving(Memory memory);
   std::vector<Pair> pairs_between_ranks() const;
   void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Place& place) const;
-  HaloTiming time(const HaloCase& the_case, const solver::Place& place,
-                  const std::string& transport);
-  void measure(HaloTiming& timing, Exchange& exchange, const solver::Place& place);
+  std::optional<HaloTiming> time(const Trial& trial);
+  void measure(HaloTiming& timing, const solver::Place& place, const std::function<void()>& work);
+  void add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Place& place);
   std::optional<std::string> first_wrong(const KnownFields& fields) const;
   double memcpy_rate(std::int64_t bytes);
+  std::optional<double> link_rate(const Grid& grid);
   std::int64_t element_bytes() const { return options_.precision == "f32" ? 4 : 8; }
 
   Communicator communicator_;
   const HaloBenchOptions& options_;
   bool shared_nodes_ = false;  // some node has two ranks
   std::map<std::int64_t, double> memcpy_rates_;
+  std::map<std::string, std::optional<double>> link_rates_;  // by process grid
+  std::optional<std::string> no_graph_;                      // why a graph was left out
   Notes notes_;
 };
 
@@ -191,34 +232,63 @@ double HaloBench::memcpy_rate(std::int64_t bytes) {
   return memcpy_rates_.emplace(bytes, rate).first->second;
 }
 
-void HaloBench::measure(HaloTiming& timing, Exchange& exchange, const solver::Place& place) {
+std::optional<double> HaloBench::link_rate(const Grid& grid) {
+  const std::string key = grid::text_of(grid.process_grid());
+  const auto known = link_rates_.find(key);
+  if (known != link_rates_.end()) return known->second;
+  std::optional<double> rate;
+  try {
+    rate = link_gigabytes_per_second(communicator_, grid, options_.neighbours);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::communication) throw;
+    notes_.add(fmt::format("what copies between the GPUs reach is not known: {}", error.what()));
+  }
+  return link_rates_.emplace(key, rate).first->second;
+}
+
+/// Times `work`, one exchange or a graph of them, and divides by their number.
+void HaloBench::measure(HaloTiming& timing, const solver::Place& place,
+                        const std::function<void()>& work) {
   Recorder& recorder = comm::recorder(communicator_);
-  const Stream stream = place.stream();
   timing.time = time_together(
       communicator_, options_.loop,
       [&] {
-        exchange.run(stream);
-        device::synchronize(stream);
+        work();
+        device::synchronize(place.stream());
       },
       [&] {
         recorder.collect();
         recorder.reset_totals();
       });
   recorder.collect();
+  if (timing.graph == "on") {
+    for (double* seconds :
+         {&timing.time.min_seconds, &timing.time.median_seconds, &timing.time.p99_seconds})
+      *seconds /= static_cast<double>(exchanges_per_graph);
+    return;
+  }
   for (const Phase phase : phases_of_exchange)
     timing.phases.emplace_back(
         name_of(phase), comm::sum_in_rank_order(communicator_, recorder.seconds(phase)) /
                             communicator_.size() / static_cast<double>(timing.time.repetitions));
+}
+
+/// The rate, and the ceiling that is known for it. What bounds a network is not known here.
+void HaloBench::add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Place& place) {
   if (timing.bytes == 0) return;
   timing.gigabytes_per_second =
       static_cast<double>(timing.bytes) / timing.time.median_seconds / 1e9;
-  // What bounds a GPU's link, or a network, is not known here.
-  if (!place.gpu && communicator_.node_count() == 1)
+  if (communicator_.node_count() > 1) return;
+  if (!place.gpu)
     timing.memcpy_gigabytes_per_second = memcpy_rate(timing.bytes);
+  else if (place.memory == Memory::device && !some_share_a_gpu(place))
+    timing.link_gigabytes_per_second = link_rate(grid);
 }
 
-HaloTiming HaloBench::time(const HaloCase& the_case, const solver::Place& place,
-                           const std::string& transport) {
+/// Nothing, and a note why, for a graph that cannot be.
+std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
+  const HaloCase& the_case = trial.the_case;
+  const solver::Place& place = trial.place;
   const Grid grid(communicator_.rank(), communicator_.size(), the_case.grid);
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator_, [&] {
@@ -231,8 +301,14 @@ HaloTiming HaloBench::time(const HaloCase& the_case, const solver::Place& place,
   });
   Exchange exchange(
       communicator_, grid, fields->list(),
-      {.neighbours = options_.neighbours, .transport = transport, .proofs = options_.proofs});
+      {.neighbours = options_.neighbours, .transport = trial.transport, .proofs = options_.proofs});
   for (const std::string& note : exchange.info().notes) notes_.add(note);
+  if (trial.graph == "on")
+    if (const auto why_not = not_in_graph(exchange.info(), place)) {
+      notes_.add(*why_not);
+      no_graph_ = why_not;
+      return std::nullopt;
+    }
   HaloTiming timing{.cells_per_rank = the_case.cells_per_rank,
                     .process_grid = grid.process_grid(),
                     .width = the_case.width,
@@ -240,11 +316,27 @@ HaloTiming HaloBench::time(const HaloCase& the_case, const solver::Place& place,
                     .memory = std::string(name_of(place.memory)),
                     .transports = exchange.info().transports,
                     .messages = comm::max_over_ranks(communicator_, exchange.info().messages),
-                    .bytes = comm::max_over_ranks(communicator_, exchange.info().bytes)};
-  exchange.run(place.stream());
-  device::synchronize(place.stream());
-  timing.wrong = first_wrong(*fields);
-  if (!timing.wrong) measure(timing, exchange, place);
+                    .bytes = comm::max_over_ranks(communicator_, exchange.info().bytes),
+                    .graph = trial.graph};
+  const Stream stream = place.stream();
+  std::function<void()> work = [&] { exchange.run(stream); };
+  const auto verify = [&] {
+    work();
+    device::synchronize(stream);
+    timing.wrong = first_wrong(*fields);
+  };
+  verify();
+  if (!timing.wrong && trial.graph == "on") {
+    work = [&, graph = record(communicator_, exchange, stream)] {
+      graph.launch(stream);
+      exchange.progress();  // throws if a GPU has given up waiting for a neighbour
+    };
+    comm::together(communicator_, [&] { fields->fill(); });
+    verify();
+  }
+  if (timing.wrong) return timing;
+  measure(timing, place, work);
+  add_ceiling(timing, grid, place);
   return timing;
 }
 
@@ -275,7 +367,13 @@ HaloBenchResult HaloBench::run() {
   for (const HaloCase& the_case : cases)
     for (const Way& way : ways)
       for (const std::string& transport : way.transports)
-        result.timings.push_back(time(the_case, way.place, transport));
+        for (const std::string& graph : options_.graphs)
+          if (auto timing = time({the_case, way.place, transport, graph}))
+            result.timings.push_back(std::move(*timing));
+  if (result.timings.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{}; use --graph off, or --transport peer between GPUs of one node",
+                            *no_graph_));
   result.notes = notes_.all();
   return result;
 }

@@ -91,6 +91,9 @@ void check_values(const HaloBenchOptions& options) {
   if (!(options.loop.seconds > 0) || options.loop.seconds > 3600)
     refuse(fmt::format("{} seconds cannot be spent on a case; use more than 0, at most 3600",
                        options.loop.seconds));
+  for (const std::string& graph : options.graphs)
+    if (graph != "off" && graph != "on")
+      refuse(fmt::format("graph '{}' is neither off nor on", graph));
   for (const std::string& transport : options.transports)
     if (transport != "auto" && transport.find('=') == std::string::npos)
       transport::find_transport(transport);

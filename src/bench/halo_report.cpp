@@ -6,37 +6,61 @@
 
 #include <fmt/format.h>
 
+#include "base/words.hpp"
+#include "bench/traits.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::bench {
 namespace {
 
 constexpr auto memcpy_text = "one memcpy of as many bytes within each rank, all ranks at once";
+constexpr auto link_text = "copies of 64 MiB from each GPU to its neighbours, all at once";
 
-std::vector<std::int64_t> list_of(const Extents& extents) {
-  std::vector<std::int64_t> list;
-  for (int axis = 0; axis < extents.axes(); ++axis) list.push_back(extents[axis]);
-  return list;
+/// The rate as a share of a ceiling, where both are known.
+std::optional<double> share_of(const std::optional<double>& ceiling, const HaloTiming& timing) {
+  if (!ceiling || !timing.gigabytes_per_second) return std::nullopt;
+  return *timing.gigabytes_per_second / *ceiling;
 }
 
-std::string plural(std::int64_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-Value or_unknown(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
-
-std::optional<double> share_of_memcpy(const HaloTiming& timing) {
-  if (!timing.memcpy_gigabytes_per_second || !timing.gigabytes_per_second) return std::nullopt;
-  return *timing.gigabytes_per_second / *timing.memcpy_gigabytes_per_second;
-}
-
-/// What tells cases apart: a column of the tables, or a line above them if all have the same.
-struct Trait {
-  std::string label, name;  // of the column, of the line
-  std::function<std::string(const HaloTiming&)> text;
+/// What rates are compared with: a column of the table of times and a line below it.
+struct Ceiling {
+  std::string name, text;
+  std::optional<double> HaloTiming::*rate;
+  std::optional<double> share(const HaloTiming& timing) const {
+    return share_of(timing.*rate, timing);
+  }
 };
 
-std::vector<Trait> traits() {
+std::vector<Ceiling> ceilings() {
+  return {{"memcpy", memcpy_text, &HaloTiming::memcpy_gigabytes_per_second},
+          {"link", link_text, &HaloTiming::link_gigabytes_per_second}};
+}
+
+std::vector<Ceiling> ceilings_known(const HaloBenchResult& result) {
+  std::vector<Ceiling> known;
+  for (const Ceiling& ceiling : ceilings())
+    if (std::any_of(result.timings.begin(), result.timings.end(),
+                    [&](const HaloTiming& timing) { return ceiling.share(timing).has_value(); }))
+      known.push_back(ceiling);
+  return known;
+}
+
+/// "390 GB/s", or "390 to 395 GB/s" where cases differ.
+std::string rates_text(const HaloBenchResult& result, const Ceiling& ceiling) {
+  double least = 0, most = 0;
+  for (const HaloTiming& timing : result.timings)
+    if (const auto rate = timing.*ceiling.rate) {
+      least = least == 0 ? *rate : std::min(least, *rate);
+      most = std::max(most, *rate);
+    }
+  const std::string text = write_number(most, Format::rate("GB/s", 3));
+  const std::string lower = write_number(least, Format::rate("", 3));
+  return least == most ? text : fmt::format("{} to {}", lower, text);
+}
+
+using HaloTrait = Trait<HaloTiming>;
+
+std::vector<HaloTrait> traits() {
   return {
       {"cells/rank", "",
        [](const HaloTiming& timing) { return grid::text_of(timing.cells_per_rank); }},
@@ -44,21 +68,8 @@ std::vector<Trait> traits() {
        [](const HaloTiming& timing) { return fmt::to_string(timing.width); }},
       {"fields", "fields", [](const HaloTiming& timing) { return fmt::to_string(timing.fields); }},
       {"memory", "memory", [](const HaloTiming& timing) { return timing.memory; }},
-      {"transport", "", transport_text}};
-}
-
-bool is_column(const HaloBenchResult& result, const Trait& trait) {
-  const auto differs = [&](const HaloTiming& timing) {
-    return trait.text(timing) != trait.text(result.timings[0]);
-  };
-  return trait.name.empty() || std::any_of(result.timings.begin(), result.timings.end(), differs);
-}
-
-std::vector<Trait> columns_of(const HaloBenchResult& result) {
-  std::vector<Trait> columns;
-  for (const Trait& trait : traits())
-    if (is_column(result, trait)) columns.push_back(trait);
-  return columns;
+      {"transport", "", transport_text},
+      {"graph", "graph", [](const HaloTiming& timing) { return timing.graph; }}};
 }
 
 std::string process_grids_text(const HaloBenchResult& result) {
@@ -78,41 +89,16 @@ std::string periodic_text(const HaloBenchResult& result) {
   return axes;
 }
 
-void add_devices(Report& report, const HaloBenchResult& result) {
-  Table devices{.key = "devices",
-                .title = "",
-                .columns = {{"kind", "kind"},
-                            {"name", "name"},
-                            {"uuid", "uuid"},
-                            {"host", "host"},
-                            {"ranks", "ranks"}},
-                .audience = Audience::json};
-  std::string names;
-  for (const SolveDevice& device : result.devices) {
-    const bool gpu = device.kind == "gpu";
-    devices.add({device.kind, device.name, gpu ? Value(device.uuid) : Value(),
-                 gpu ? Value(device.host) : Value(), device.ranks});
-    if (names.find(device.name) == std::string::npos)
-      names += (names.empty() ? "" : " and ") + device.name;
-  }
-  report.add_text("runs on", result.devices.size() > 1
-                                 ? fmt::format("{} x {}", result.devices.size(), names)
-                                 : names);
-  report.add_table(std::move(devices));
-}
-
 void add_where(Report& report, const HaloBenchResult& result) {
   const std::string periodic = periodic_text(result);
   report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}, process grid {}{}", result.ranks, plural(result.nodes, "node"),
+             fmt::format("{} on {}, process grid {}{}", result.ranks, counted(result.nodes, "node"),
                          process_grids_text(result),
                          periodic.empty() ? "" : fmt::format(", periodic along {}", periodic)));
   report.add_json("nodes", result.nodes);
   report.add_json("periodic", std::vector<bool>(result.periodic.begin(), result.periodic.end()));
-  for (const Trait& trait : traits())
-    if (!result.timings.empty() && !is_column(result, trait))
-      report.add_text(trait.name, trait.text(result.timings[0]));
-  add_devices(report, result);
+  add_shared_traits(report, traits(), result.timings);
+  add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
 }
 
@@ -120,11 +106,11 @@ void add_where(Report& report, const HaloBenchResult& result) {
 void add_json_cases(Report& report, const HaloBenchResult& result) {
   Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
   for (const char* key :
-       {"cells_per_rank",  "process_grid", "width",       "fields",   "memory",
-        "transport",       "verified",     "repetitions", "min_us",   "median_us",
-        "p99_us",          "messages",     "bytes",       "gb_per_s", "memcpy_gb_per_s",
-        "share_of_memcpy", "pack_us",      "move_us",     "call_us",  "wait_us",
-        "unpack_us"})
+       {"cells_per_rank",  "process_grid",    "width",         "fields",        "memory",
+        "transport",       "graph",           "verified",      "repetitions",   "min_us",
+        "median_us",       "p99_us",          "messages",      "bytes",         "gb_per_s",
+        "memcpy_gb_per_s", "share_of_memcpy", "link_gb_per_s", "share_of_link", "pack_us",
+        "move_us",         "call_us",         "wait_us",       "unpack_us"})
     table.columns.push_back({key, key});
   for (const HaloTiming& timing : result.timings) {
     const bool timed = !timing.wrong;
@@ -135,6 +121,7 @@ void add_json_cases(Report& report, const HaloBenchResult& result) {
                            timing.fields,
                            timing.memory,
                            transport_text(timing),
+                           timing.graph,
                            timed,
                            timing.time.repetitions,
                            us(timing.time.min_seconds),
@@ -142,11 +129,13 @@ void add_json_cases(Report& report, const HaloBenchResult& result) {
                            us(timing.time.p99_seconds),
                            timing.messages,
                            timing.bytes,
-                           or_unknown(timing.gigabytes_per_second),
-                           or_unknown(timing.memcpy_gigabytes_per_second),
-                           or_unknown(share_of_memcpy(timing))};
+                           or_unknown(timing.gigabytes_per_second)};
+    for (const Ceiling& ceiling : ceilings()) {
+      row.push_back(or_unknown(timing.*ceiling.rate));
+      row.push_back(or_unknown(ceiling.share(timing)));
+    }
     for (std::size_t p = 0; p < 5; ++p)
-      row.push_back(timed ? us(timing.phases[p].second) : Value());
+      row.push_back(p < timing.phases.size() ? us(timing.phases[p].second) : Value());
     table.add(std::move(row));
   }
   report.add_table(std::move(table));
@@ -158,34 +147,42 @@ void add_times(Report& report, const HaloBenchResult& result) {
       .title = "one exchange: the slowest rank's us; messages and bytes of the busiest rank",
       .columns = {},
       .audience = Audience::text};
-  const std::vector<Trait> columns = columns_of(result);
-  for (const Trait& trait : columns) table.columns.push_back({trait.label, trait.label});
-  const bool with_memcpy =
-      std::any_of(result.timings.begin(), result.timings.end(),
-                  [](const HaloTiming& timing) { return share_of_memcpy(timing).has_value(); });
+  const std::vector<HaloTrait> columns = columns_among(traits(), result.timings);
+  for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  const std::vector<Ceiling> known = ceilings_known(result);
   const Format us = Format::rate("", 3);
   for (Column column : {Column{"messages", "msgs"}, Column{"bytes", "bytes"},
                         Column{"min", "min", us}, Column{"median", "median", us},
                         Column{"p99", "p99", us}, Column{"rate", "GB/s", Format::rate("", 3)}})
     table.columns.push_back(std::move(column));
-  if (with_memcpy) table.columns.push_back({"share", "% of memcpy", Format::rate("", 2)});
+  for (const Ceiling& ceiling : known)
+    table.columns.push_back({ceiling.name, "% of " + ceiling.name, Format::rate("", 2)});
   for (const HaloTiming& timing : result.timings) {
     if (timing.wrong) continue;
     std::vector<Value> row;
-    for (const Trait& trait : columns) row.push_back(trait.text(timing));
+    for (const HaloTrait& trait : columns) row.push_back(trait.text(timing));
     for (Value value :
          {Value(timing.messages), Value(timing.bytes), Value(timing.time.min_seconds * 1e6),
           Value(timing.time.median_seconds * 1e6), Value(timing.time.p99_seconds * 1e6),
           or_unknown(timing.gigabytes_per_second)})
       row.push_back(std::move(value));
-    const std::optional<double> share = share_of_memcpy(timing);
-    if (with_memcpy) row.push_back(share ? Value(*share * 100) : Value());
+    for (const Ceiling& ceiling : known) {
+      std::optional<double> percent = ceiling.share(timing);
+      if (percent) *percent *= 100;
+      row.push_back(or_unknown(percent));
+    }
     table.add(std::move(row));
   }
   if (table.rows.empty()) return;
   report.add_line("");
   report.add_table(std::move(table));
-  if (with_memcpy) report.add_line(fmt::format("memcpy: {}", memcpy_text));
+  if (std::any_of(result.timings.begin(), result.timings.end(),
+                  [](const HaloTiming& timing) { return timing.graph == "on"; }))
+    report.add_line(fmt::format(
+        "graph on: means of {} exchanges in one CUDA graph, launch included", exchanges_per_graph));
+  for (const Ceiling& ceiling : known)
+    report.add_line(fmt::format("{}: {}{}", ceiling.name, ceiling.text,
+                                ceiling.name == "link" ? ": " + rates_text(result, ceiling) : ""));
 }
 
 void add_phases(Report& report, const HaloBenchResult& result) {
@@ -195,20 +192,21 @@ void add_phases(Report& report, const HaloBenchResult& result) {
           "where it goes: us per exchange, mean over ranks and repetitions, stragglers included",
       .columns = {},
       .audience = Audience::text};
-  const std::vector<Trait> columns = columns_of(result);
-  for (const Trait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  const std::vector<HaloTrait> columns = columns_among(traits(), result.timings);
+  for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   std::vector<std::size_t> shown;
   for (std::size_t p = 0; p < 5; ++p)
     for (const HaloTiming& timing : result.timings)
-      if (!timing.wrong && timing.phases[p].second > 0 && (shown.empty() || shown.back() != p)) {
+      if (p < timing.phases.size() && timing.phases[p].second > 0 &&
+          (shown.empty() || shown.back() != p)) {
         shown.push_back(p);
         table.columns.push_back(
             {timing.phases[p].first, timing.phases[p].first, Format::rate("", 3)});
       }
   for (const HaloTiming& timing : result.timings) {
-    if (timing.wrong) continue;
+    if (timing.phases.empty()) continue;
     std::vector<Value> row;
-    for (const Trait& trait : columns) row.push_back(trait.text(timing));
+    for (const HaloTrait& trait : columns) row.push_back(trait.text(timing));
     for (const std::size_t p : shown) row.push_back(timing.phases[p].second * 1e6);
     table.add(std::move(row));
   }
@@ -219,17 +217,7 @@ void add_phases(Report& report, const HaloBenchResult& result) {
 
 }  // namespace
 
-std::string transport_text(const HaloTiming& timing) {
-  std::string text, all_the_same;
-  bool differ = false;
-  for (const auto& [pair, transport] : timing.transports) {
-    if (pair == "self" && timing.transports.size() > 1) continue;
-    differ |= !all_the_same.empty() && all_the_same != transport;
-    all_the_same = transport;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", pair, transport);
-  }
-  return differ ? text : all_the_same;
-}
+std::string transport_text(const HaloTiming& timing) { return text_of(timing.transports); }
 
 Report report_of(const HaloBenchResult& result) {
   Report report(
@@ -240,7 +228,8 @@ Report report_of(const HaloBenchResult& result) {
   report.add_json("precision", result.precision);
   report.add_json("neighbours", result.neighbours == Neighbours::faces ? "faces" : "all");
   add_where(report, result);
-  report.add_json("memcpy", memcpy_text);
+  for (const Ceiling& ceiling : ceilings()) report.add_json(ceiling.name, ceiling.text);
+  report.add_json("exchanges_per_graph", exchanges_per_graph);
   add_json_cases(report, result);
   add_times(report, result);
   add_phases(report, result);

@@ -8,8 +8,7 @@ namespace halocline::bench {
 
 Report report_of(const HaloBenchResult& result);
 
-/// "shared", or "same-node shared, other-node mpi" where pairs differ; copies inside a rank count
-/// only if there is nothing else.
+/// As text_of() in traits.hpp.
 std::string transport_text(const HaloTiming& timing);
 
 }  // namespace halocline::bench

@@ -1,13 +1,9 @@
 #pragma once
-// `halocline bench halo`, read.
-
-#include <memory>
+// `halocline bench`, read.
 
 #include "cli/command_line.hpp"
-
-namespace CLI {
-class App;
-}
+#include "cli/halo_line.hpp"
+#include "cli/step_line.hpp"
 
 namespace halocline::cli {
 
@@ -15,9 +11,6 @@ namespace halocline::cli {
 class BenchLine {
  public:
   explicit BenchLine(CLI::App& app);
-  ~BenchLine();
-  BenchLine(const BenchLine&) = delete;
-  BenchLine& operator=(const BenchLine&) = delete;
 
   /// True once the command line has asked for it.
   bool parsed() const;
@@ -27,8 +20,9 @@ class BenchLine {
   BenchCommand finish() const;
 
  private:
-  struct Words;
-  std::unique_ptr<Words> words_;
+  CLI::App& bench_;
+  HaloLine halo_;
+  StepLine step_;
 };
 
 }  // namespace halocline::cli

@@ -64,7 +64,8 @@ const char* examples =
     "  halocline solve laplace --initial u.npy --output u.png\n";
 
 const char* other_examples =
-    "  halocline bench halo --ranks 2                          # how long an exchange takes\n";
+    "  halocline bench halo --ranks 2                          # how long an exchange takes\n"
+    "  halocline bench step --cells 4096x4096 --ranks 1,2      # how sweeps scale\n";
 
 /// Words as the user wrote them, before they become options.
 struct SolveWords {

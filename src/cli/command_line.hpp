@@ -3,11 +3,13 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <halocline/solver.hpp>
 
 #include "bench/halo_bench.hpp"
+#include "bench/step_bench.hpp"
 
 namespace halocline::cli {
 
@@ -21,8 +23,8 @@ struct SolveCommand {
 };
 
 struct BenchCommand {
-  bench::HaloBenchOptions options;
-  std::optional<int> ranks;  ///< to start
+  std::variant<bench::HaloBenchOptions, bench::StepBenchOptions> options;
+  std::optional<int> ranks;  ///< to start; `step` has a list of its own
   double wait_limit_seconds = 120;
   std::optional<std::string> json;
   enum class Flag { no, yes };

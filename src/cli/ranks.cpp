@@ -94,18 +94,6 @@ int work_as_rank(const RankJob& job) {
   }
 }
 
-/// The command line for a rank: as given, without --ranks.
-std::vector<std::string> words_for_ranks(const std::vector<std::string>& words) {
-  std::vector<std::string> result;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--ranks")
-      ++i;
-    else if (words[i].rfind("--ranks=", 0) != 0)
-      result.push_back(words[i]);
-  }
-  return result;
-}
-
 std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
   if (end.how != JobEnd::How::exited) return fmt::format("{}: {}", launcher.path, end.reason);
   if (const auto signal = signal_of_rank(launcher.kind, end.exit_code))
@@ -124,7 +112,7 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
       std::string(build_info::mpi_launcher), variables);
   const JobSpec job{.ranks = *wanted.ranks,
                     .program = std::filesystem::read_symlink("/proc/self/exe"),
-                    .arguments = words_for_ranks(words),
+                    .arguments = words,
                     .cores = usable_cores(),
                     .threads_per_rank = std::max(1, wanted.threads_per_rank)};
   Variables extra = job_variables(launcher, job);
@@ -144,6 +132,17 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::vector<std::string> without_ranks(const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--ranks")
+      ++i;
+    else if (words[i].rfind("--ranks=", 0) != 0)
+      result.push_back(words[i]);
+  }
+  return result;
+}
 
 void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seconds) {
   if (ranks && *ranks < 1)

@@ -29,8 +29,12 @@ struct RankJob {
 /// becomes none.
 void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seconds);
 
+/// A command line without its --ranks: what ranks are told that need not know.
+std::vector<std::string> without_ranks(const std::vector<std::string>& words);
+
 /// Starts ranks if asked to and none were started, or works as one of them; returns the exit
-/// code. `words` are the command line's, for the ranks. An error of all ranks is told once.
+/// code. `words` are the command line of ranks that are started. An error of all ranks is told
+/// once.
 int run_on_ranks(const RankJob& job, const std::vector<std::string>& words);
 
 /// True where standard error ends at a terminal, maybe behind a launcher's pipe.

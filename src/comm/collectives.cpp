@@ -236,8 +236,14 @@ void together(const Communicator& communicator, const std::function<void()>& wor
 }
 
 void on_first_rank(const Communicator& communicator, const std::function<void()>& work) {
+  on_first_ranks(communicator, 1, work);
+}
+
+void on_first_ranks(const Communicator& communicator, int count,
+                    const std::function<void()>& work) {
   std::optional<Error> error;
-  if (communicator.rank() == 0) error = error_of(work);
+  if (communicator.rank() < count) error = error_of(work);
+  if (error && error->kind() == ErrorKind::communication && count > 1) throw Error(*error);
   int kind = error ? static_cast<int>(error->kind()) : -1;
   collective(
       communicator, "MPI_Ibcast", nullptr,
@@ -247,6 +253,19 @@ void on_first_rank(const Communicator& communicator, const std::function<void()>
       Wait::Limit::none);
   if (kind < 0) return;
   throw Error(static_cast<ErrorKind>(kind), broadcast(communicator, error ? error->what() : "", 0));
+}
+
+std::optional<Communicator> first_ranks(const Communicator& communicator, int count) {
+  State& state = communicator.state();
+  MPI_Comm part = MPI_COMM_NULL;
+  block(state, "MPI_Comm_split", [&] {
+    return MPI_Comm_split(state.all(), state.rank() < count ? 0 : MPI_UNDEFINED, state.rank(),
+                          &part);
+  });
+  if (part == MPI_COMM_NULL) return std::nullopt;
+  const Communicator first(std::make_shared<State>(part, state.options()));
+  check(MPI_Comm_free(&part), "MPI_Comm_free");
+  return first;
 }
 
 void require_same(const Communicator& communicator, const std::string& what,

@@ -57,6 +57,13 @@ void together(const Communicator& communicator, const std::function<void()>& wor
 /// every rank.
 void on_first_rank(const Communicator& communicator, const std::function<void()>& work);
 
+/// The same with `work` on ranks 0 to `count` - 1, which has to throw alike on all of these. Throws
+/// communication at once: the others may never hear of it.
+void on_first_ranks(const Communicator& communicator, int count, const std::function<void()>& work);
+/// A communicator of ranks 0 to `count` - 1, with the same options; nothing on the others.
+/// Collective over all ranks.
+std::optional<Communicator> first_ranks(const Communicator& communicator, int count);
+
 /// Throws usage, on every rank, unless all ranks give the same lines; the text names the first
 /// line that differs and both versions. `what` names the thing: "exchange plans".
 void require_same(const Communicator& communicator, const std::string& what,

@@ -81,13 +81,39 @@ BENCH_HALO = record(
     devices=list_of({"anyOf": [CPU, GPU]}, 1),
     mpi=TEXT,
     memcpy=TEXT,
+    link=TEXT,
+    exchanges_per_graph=POSITIVE,
     cases=list_of(record(
         cells_per_rank=EXTENTS, process_grid=EXTENTS, width=POSITIVE, fields=POSITIVE,
         memory={"enum": ["host", "pinned", "device", "managed", "system"]}, transport=TEXT,
-        verified={"const": True}, repetitions=POSITIVE, min_us=TIME, median_us=TIME, p99_us=TIME,
-        messages=COUNT, bytes=COUNT, gb_per_s=optional(TIME), memcpy_gb_per_s=optional(TIME),
-        share_of_memcpy=optional(TIME), pack_us=AMOUNT, move_us=AMOUNT, call_us=AMOUNT,
-        wait_us=AMOUNT, unpack_us=AMOUNT), 1),
+        graph={"enum": ["off", "on"]}, verified={"const": True}, repetitions=POSITIVE, min_us=TIME,
+        median_us=TIME, p99_us=TIME, messages=COUNT, bytes=COUNT, gb_per_s=optional(TIME),
+        memcpy_gb_per_s=optional(TIME), share_of_memcpy=optional(TIME),
+        link_gb_per_s=optional(TIME), share_of_link=optional(TIME),
+        **{f"{phase}_us": optional(AMOUNT)
+           for phase in ("pack", "move", "call", "wait", "unpack")}), 1),
+    notes=list_of(TEXT),
+)
+BENCH_STEP = record(
+    bench={"const": "step"},
+    problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
+    sweeps=POSITIVE,
+    repetitions=POSITIVE,
+    efficiency=TEXT,
+    ranks=list_of(POSITIVE, 1),
+    nodes=POSITIVE,
+    threads_per_rank=POSITIVE,
+    backend={"enum": ["reference", "cpu", "cuda"]},
+    memory={"enum": ["host", "device"]},
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    cases=list_of(record(
+        scaling={"enum": ["strong", "weak"]}, cells=EXTENTS, process_grid=EXTENTS, ranks=POSITIVE,
+        precision={"enum": ["f32", "f64"]}, norm={"enum": ["max", "l2", "none"]},
+        norm_every=POSITIVE, schedule={"enum": ["sequential", "overlap", "fused"]}, transport=TEXT,
+        sweeps_in_graphs=COUNT, messages=COUNT, bytes=COUNT, us_per_sweep=list_of(TIME, 1),
+        best_us=TIME, median_us=TIME, worst_us=TIME, glups=TIME, efficiency=optional(TIME),
+        checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"}, verified={"const": True}), 1),
     notes=list_of(TEXT),
 )
 
@@ -101,9 +127,26 @@ def check_bench_halo(report):
         assert (case["bytes"] == 0) == (case["messages"] == 0) == (case["gb_per_s"] is None)
         if case["bytes"]:
             assert case["gb_per_s"] == approx(case["bytes"] / case["median_us"] / 1e3)
-        assert (case["share_of_memcpy"] is None) == (case["memcpy_gb_per_s"] is None)
-        if case["share_of_memcpy"] is not None:
-            assert case["share_of_memcpy"] == approx(case["gb_per_s"] / case["memcpy_gb_per_s"])
+        for ceiling in ("memcpy", "link"):
+            rate, share = case[f"{ceiling}_gb_per_s"], case[f"share_of_{ceiling}"]
+            assert (share is None) == (rate is None)
+            if share is not None:
+                assert share == approx(case["gb_per_s"] / rate)
+        assert (case["call_us"] is None) == (case["graph"] == "on")
+
+
+def check_bench_step(report):
+    jsonschema.Draft7Validator(BENCH_STEP).validate(report)
+    for case in report["cases"]:
+        assert np.prod(case["process_grid"]) == case["ranks"]
+        assert case["ranks"] in report["ranks"]
+        times = sorted(case["us_per_sweep"])
+        assert len(times) == report["repetitions"]
+        assert (case["best_us"], case["worst_us"]) == (times[0], times[-1])
+        assert case["median_us"] == times[(len(times) - 1) // 2]
+        assert case["glups"] == approx(np.prod(case["cells"]) / case["median_us"] / 1e3)
+        assert (case["messages"] == 0) == (case["ranks"] == 1)
+        assert case["sweeps_in_graphs"] <= report["sweeps"]
 
 
 def check_report(report, **more):

@@ -6,10 +6,11 @@ import re
 import pytest
 
 from command import gpu_name, run, skip_without_emulation
-from schema import check_bench_halo
+from schema import check_bench_halo, check_bench_step
 
 USAGE, UNAVAILABLE, FAILURE = 2, 3, 4
 HALO = ["bench", "halo", "--repetitions", "5"]
+STEP = ["bench", "step", "--repetitions", "2"]
 
 
 def bench_json(*words, **options):
@@ -17,6 +18,14 @@ def bench_json(*words, **options):
     assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
     report = json.loads(end.out)
     check_bench_halo(report)
+    return report
+
+
+def step_json(*words, **options):
+    end = run(*STEP, *words, "--json", "-", **options)
+    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
+    report = json.loads(end.out)
+    check_bench_step(report)
     return report
 
 
@@ -97,8 +106,99 @@ def test_quiet_is_quiet(tmp_path):
     check_bench_halo(json.loads((tmp_path / "r.json").read_text()))
 
 
+def test_smoke_step_table_and_json_tell_the_same(tmp_path):
+    end = run(*STEP, "--backend", "cpu", "--ranks", "1,2", "--cells", "64x48", "--cells-per-rank",
+              "32x32", "--sweeps", "20", "--json", "r.json", cwd=tmp_path)
+    assert end.code == 0 and end.err == ""
+    report = json.loads((tmp_path / "r.json").read_text())
+    check_bench_step(report)
+    assert end.out.startswith("laplace, 20 sweeps, first one not counted\n")
+    assert re.search("^  ranks +1, 2 on one node, 1 thread each$", end.out, re.MULTILINE)
+    assert [(case["scaling"], case["ranks"], case["cells"]) for case in report["cases"]] == [
+        ("strong", 1, [64, 48]), ("strong", 2, [64, 48]),
+        ("weak", 1, [32, 32]), ("weak", 2, [32, 64])]
+    for one, two in (report["cases"][:2], report["cases"][2:]):
+        assert one["efficiency"] == 1
+        share = 2 if two["scaling"] == "strong" else 1
+        assert two["efficiency"] == pytest.approx(one["median_us"] / two["median_us"] / share)
+    for case, size in zip(report["cases"], ["64x48"] * 2 + ["32x32 per rank"] * 2):
+        median = re.search(rf"^    {size} +{case['ranks']} +\S+ +\S+ +\S+ +(\S+)", end.out,
+                           re.MULTILINE).group(1)
+        assert float(median) == pytest.approx(case["median_us"], rel=1e-3)
+    assert max(map(len, end.out.splitlines())) <= 100
+
+
+def test_every_combination_is_a_step():
+    report = step_json("--problem", "star7", "--backend", "cpu", "--ranks", "1,4",
+                       "--cells-per-rank", "8x8x8", "--process-grid", "auto,1x2x2", "--sweeps", "6",
+                       "--precision", "f32,f64", "--norm-every", "1,3", "--transport", "mpi,shared",
+                       "--schedule", "sequential,overlap")
+    keys = [(case["precision"], case["norm_every"], case["ranks"], tuple(case["process_grid"]),
+             case["schedule"], case["transport"]) for case in report["cases"]]
+    of_ranks = [(1, (1, 1, 1), schedule, "self") for schedule in ("sequential", "overlap")] + [
+        (4, grid, schedule, transport) for grid in [(1, 1, 4), (1, 2, 2)]
+        for schedule in ("sequential", "overlap") for transport in ("mpi", "shared")]
+    assert keys == [(precision, every, *rest) for precision in ("f32", "f64") for every in (1, 3)
+                    for rest in of_ranks]
+
+
+def test_smoke_step_under_a_launcher(mpirun):
+    words = ["--backend", "cpu", "--cells", "24x24", "--sweeps", "5"]
+    assert step_json(*words, **mpirun(3))["ranks"] == [1, 2, 3]
+    assert step_json(*words, "--ranks", "2", **mpirun(3))["ranks"] == [2]
+    end = run(*STEP, *words, "--ranks", "4", **mpirun(2))
+    assert end.code == USAGE and "4 ranks cannot be timed; use 1 to the 2" in end.err
+
+
+def test_steps_on_gpus():
+    skip_without_emulation()
+    report = step_json("--cells", "32x32", "--sweeps", "300", "--transport", "peer,staged",
+                       "--graph", "on,off")
+    assert report["ranks"] == [1, 2]
+    assert [(case["ranks"], case["transport"], case["sweeps_in_graphs"] > 0)
+            for case in report["cases"]] == [
+        (1, "none", True), (1, "none", False), (2, "peer", True), (2, "peer", False),
+        (2, "staged", False)]
+    assert any("transport staged needs the host" in note for note in report["notes"])
+
+
+def test_graphs_of_exchanges(monkeypatch):
+    skip_without_emulation()
+    words = ["--ranks", "2", "--cells-per-rank", "16x16", "--transport"]
+    report = bench_json(*words, "peer,staged", "--graph", "off,on")
+    assert [(case["transport"], case["graph"]) for case in report["cases"]] == [
+        ("peer", "off"), ("peer", "on"), ("staged", "off")]
+    assert all(case["share_of_link"] is not None for case in report["cases"])
+    assert any("by staged are not recorded" in note for note in report["notes"])
+    text = run(*HALO, *words, "peer", "--graph", "off,on").out
+    assert re.search("transport +graph", text) and "% of link" in text
+    end = run(*HALO, *words, "staged", "--graph", "on")
+    assert end.code == UNAVAILABLE and "use --graph off" in end.err
+    monkeypatch.setenv("CUDA_ON_CPU_MEMORY_BYTES", "20000000")  # too few for large copies
+    report = bench_json(*words, "peer")
+    assert report["cases"][0]["share_of_link"] is None
+    assert any("what copies between the GPUs reach" in note for note in report["notes"])
+
+
 CASES = [
-    ("bench", USAGE, "there is: halo"),
+    ("bench", USAGE, "there are: halo", "step"),
+    ("bench step --ranks 0", USAGE, "0 ranks"),
+    ("bench step --ranks 1,b", USAGE, "'1,b'", "whole numbers"),
+    ("bench step more", USAGE, "more", "bench step --help"),
+    ("bench step --problem soup", USAGE, "'soup'", "laplace"),
+    ("bench step --ranks 2 --cells 8x8,4y4", USAGE, "'4y4' is not a size"),
+    ("bench step --ranks 1,2 --process-grid 3x1", USAGE, "3x1 is for 3 ranks", "1, 2"),
+    ("bench step --ranks 2 --sweeps 1", USAGE, "1 sweeps", "2 or more"),
+    ("bench step --ranks 2 --repetitions 0", USAGE, "0 repetitions"),
+    ("bench step --ranks 2 --transport pigeon", USAGE, "'pigeon'", "shared"),
+    ("bench step --ranks 2 --graph perhaps", USAGE, "'perhaps'"),
+    ("bench step --ranks 2 --norm-every 0", USAGE, "every 0 sweeps"),
+    ("bench step --ranks 2 --backend cpu --transport staged --cells 8x8", UNAVAILABLE, "staged"),
+    ("bench step --ranks 2 --backend cpu --graph on --cells 8x8", UNAVAILABLE, "CUDA graphs"),
+    ("bench step --ranks 2 --backend cpu --cells 1e9x1e9", FAILURE, "fewer cells"),
+    ("bench halo --ranks 2 --graph perhaps", USAGE, "'perhaps'", "off nor on"),
+    ("bench halo --ranks 2 --memory host --graph on --cells-per-rank 8x8", UNAVAILABLE,
+     "host memory are not recorded", "--graph off"),
     ("bench haloes", USAGE, "haloes", "bench --help"),
     ("bench halo", USAGE, "one rank has no neighbour", "--ranks 2", "--periodic"),
     ("bench halo --ranks 0", USAGE, "0 ranks"),
@@ -149,9 +249,9 @@ def test_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
                         "--memory", "device,managed,host", "--proofs", tmp_path / "proofs.json")
     assert {device["kind"] for device in report["devices"]} == {"gpu"}
     found = {(case["memory"], case["transport"]) for case in report["cases"]}
-    assert found == {("device", "gpu_aware"), ("device", "staged"), ("managed", "gpu_aware"),
-                     ("managed", "staged"), ("managed", "mpi"), ("host", "shared"),
-                     ("host", "mpi")}
+    assert found == {("device", "peer"), ("device", "gpu_aware"), ("device", "staged"),
+                     ("managed", "gpu_aware"), ("managed", "staged"), ("managed", "mpi"),
+                     ("host", "shared"), ("host", "mpi")}
     for case in report["cases"]:
         assert (case["share_of_memcpy"] is not None) == (case["memory"] == "host")
 
@@ -159,7 +259,7 @@ def test_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
 def test_an_unproved_transport_is_left_out():
     skip_without_emulation()
     report = bench_json("--ranks", "2", "--cells-per-rank", "16x16")
-    assert transports_of(report) == ["staged"]
+    assert transports_of(report) == ["peer", "staged"]
     assert any("gpu_aware is not timed with device memory" in note for note in report["notes"])
     end = run(*HALO, "--ranks", "2", "--cells-per-rank", "16x16", "--transport", "gpu_aware")
     assert end.code == UNAVAILABLE and "shown to fail" in end.err

@@ -144,7 +144,7 @@ def test_smoke_help():
     assert re.fullmatch(r"halocline \d+\.\d+\.\d+ \(commit [\w-]+, .+\)\n", help_of("--version"))
 
 
-@pytest.mark.parametrize("words", ["solve", "bench halo"])
+@pytest.mark.parametrize("words", ["solve", "bench halo", "bench step"])
 def test_help_is_as_kept(words):
     """HALOCLINE_RENEW_GOLDEN=1 keeps what help says now. Spaces differ with CLI11's version."""
     text = re.sub(r"(--simd .*: ).*", r"\1THOSE OF THE MACHINE", help_of(*words.split(), "--help"))
@@ -178,7 +178,8 @@ def documents():
 
 def test_documents_name_only_options_that_exist():
     known = (options_in(help_of("solve", "--help")) | options_in(help_of("--help"))
-             | options_in(help_of("bench", "halo", "--help")))
+             | options_in(help_of("bench", "halo", "--help"))
+             | options_in(help_of("bench", "step", "--help")))
     for name, text in documents().items():
         for line in text.splitlines():
             if "halocline solve" in line or name == "docs/guide.md":
@@ -188,13 +189,14 @@ def test_documents_name_only_options_that_exist():
 def examples():
     """Every line that starts with the command, or with a launcher and the command."""
     texts = {**documents(), "--help": help_of("--help"), "solve --help": help_of("solve", "--help"),
-             "bench halo --help": help_of("bench", "halo", "--help")}
+             "bench halo --help": help_of("bench", "halo", "--help"),
+             "bench step --help": help_of("bench", "step", "--help")}
     found = {}
     for name, text in texts.items():
         blocks = [text] if "help" in name else re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
         for line in "\n".join(blocks).splitlines():
             match = re.match(r"\s*(?:\$ )?(?:(mpirun|mpiexec) -n (\d+) )?(?:\S+/)?halocline "
-                             r"((?:solve \w|bench halo|--)[^#]*)", line)
+                             r"((?:solve \w|bench halo|bench step|--)[^#]*)", line)
             if match and "PROBLEM" not in line and "..." not in line:
                 found[match.group(3)] = int(match.group(2) or 0)
     return found
@@ -202,6 +204,8 @@ def examples():
 
 def small(words):
     """The same with few cells and sweeps, or repetitions."""
+    if words[:2] == ["bench", "step"]:
+        return words + ["--sweeps", "2", "--repetitions", "2", "--backend", "cpu"]
     if words[0] == "bench":
         if "--cells-per-rank" not in words:
             words += ["--cells-per-rank", "24x20,8x8x8"]

@@ -122,6 +122,33 @@ TEST(Bench, TimesGpus) {
   }
 }
 
+TEST(Bench, TimesGraphsOfExchangesBetweenGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  HaloBenchOptions options = brief();
+  options.cells_per_rank = {{12, 10}};
+  options.memories = {"device"};
+  options.graphs = {"off", "on"};
+  options.transports =
+      ranks() > 1 ? std::vector<std::string>{"peer", "staged"} : std::vector<std::string>{"auto"};
+  const HaloBenchResult result = run_halo_bench(world(), options);
+  ASSERT_EQ(result.timings.size(), ranks() > 1 ? 3u : 2u);
+  EXPECT_EQ(result.timings[0].graph, "off");
+  EXPECT_EQ(result.timings[1].graph, "on");
+  for (const HaloTiming& timing : result.timings) {
+    EXPECT_FALSE(timing.wrong) << *timing.wrong;
+    EXPECT_EQ(timing.phases.empty(), timing.graph == "on");
+    // Where ranks share a GPU no link bounds what they do.
+    const bool each_has_one = result.devices.size() == static_cast<std::size_t>(ranks());
+    EXPECT_EQ(timing.link_gigabytes_per_second.has_value(), ranks() > 1 && each_has_one);
+  }
+  if (ranks() == 1) return;
+  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("by staged are not recorded")));
+  options.transports = {"staged"};
+  options.graphs = {"on"};
+  EXPECT_EQ(caught([&] { run_halo_bench(world(), options); }).kind, ErrorKind::unavailable);
+}
+
 /// The first byte of an owned cell, at the rank's lower corner, is changed before the exchange.
 class BenchKnownFields : public testing::TestWithParam<std::int64_t> {
  protected:

@@ -112,6 +112,7 @@ TEST(BenchCases, RefuseWhatMakesNoSense) {
   EXPECT_THAT(with([](auto& o) { o.cells_per_rank = {{0, 8}}; }), HasSubstr("0 cells along x"));
   EXPECT_THAT(with([](auto& o) { o.loop.seconds = 0; }), HasSubstr("0 seconds"));
   EXPECT_THAT(with([](auto& o) { o.transports = {"pigeon"}; }), HasSubstr("pigeon"));
+  EXPECT_THAT(with([](auto& o) { o.graphs = {"off", "perhaps"}; }), HasSubstr("perhaps"));
 }
 
 bench::HaloTiming some_timing(const std::string& transport) {
@@ -142,6 +143,31 @@ TEST(BenchReport, LeavesOutACeilingThatIsNotKnown) {
   text = render_text(bench::report_of(result));
   EXPECT_THAT(text, HasSubstr("% of memcpy"));
   EXPECT_THAT(text, HasSubstr(" 50\n"));
+}
+
+TEST(BenchReport, ComparesWithTheLinkAndTellsGraphsApart) {
+  bench::HaloBenchResult result;
+  result.precision = "f64";
+  result.ranks = 2;
+  result.nodes = 1;
+  result.timings = {some_timing("peer")};
+  std::string text = render_text(bench::report_of(result));
+  EXPECT_THAT(text, Not(HasSubstr("link")));
+  EXPECT_THAT(text, Not(HasSubstr("graph"))) << "none is wanted";
+  result.timings.push_back(some_timing("peer"));
+  result.timings[1].graph = "on";
+  result.timings[1].phases.clear();
+  for (bench::HaloTiming& timing : result.timings) timing.link_gigabytes_per_second = 0.32;
+  text = render_text(bench::report_of(result));
+  EXPECT_THAT(text, HasSubstr("% of link"));
+  EXPECT_THAT(text, HasSubstr(" 10\n"));
+  EXPECT_THAT(text, HasSubstr("all at once: 0.320 GB/s"));
+  EXPECT_THAT(text, testing::ContainsRegex("8x8 +peer +on "));
+  EXPECT_THAT(text, HasSubstr("graph on: means of 100 exchanges"));
+  const std::string json = render_json(bench::report_of(result));
+  EXPECT_THAT(json, HasSubstr("\"graph\": \"on\""));
+  EXPECT_THAT(json, HasSubstr("\"share_of_link\": 0.1"));
+  EXPECT_THAT(json, HasSubstr("\"pack_us\": null")) << "a graph's phases are not told apart";
 }
 
 TEST(BenchReport, TellsOfAWrongByteAndOfNoTime) {

@@ -1,0 +1,126 @@
+// From options to cases, without MPI.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "bench/step_bench.hpp"
+#include "grid/text.hpp"
+#include "problem/catalogue.hpp"
+#include "solver/schedule.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::bench {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+std::vector<int> numbers_of_ranks(const StepBenchOptions& options, int most) {
+  if (!options.ranks.empty()) return options.ranks;
+  std::vector<int> numbers;
+  for (int ranks = 1; ranks < most; ranks *= 2) numbers.push_back(ranks);
+  numbers.push_back(most);
+  return numbers;
+}
+
+std::int64_t ranks_of(const Extents& process_grid) {
+  std::int64_t ranks = 1;
+  for (int axis = 0; axis < process_grid.axes(); ++axis) ranks *= process_grid[axis];
+  return ranks;
+}
+
+/// Those for so many ranks, an empty one if there is none.
+std::vector<Extents> process_grids_for(const StepBenchOptions& options, int ranks) {
+  std::vector<Extents> grids;
+  for (const Extents& grid : options.process_grids)
+    if (grid.axes() == 0 || ranks_of(grid) == ranks) grids.push_back(grid);
+  if (grids.empty()) grids.emplace_back();
+  return grids;
+}
+
+void check_values(const StepBenchOptions& options, const std::vector<int>& numbers, int most) {
+  for (const int ranks : numbers)
+    if (ranks < 1 || ranks > most)
+      refuse(fmt::format("{} ranks cannot be timed; use 1 to the {} that there are", ranks, most));
+  for (const Extents& grid : options.process_grids)
+    if (grid.axes() > 0 &&
+        std::find(numbers.begin(), numbers.end(), ranks_of(grid)) == numbers.end())
+      refuse(fmt::format("the process grid {} is for {} ranks, but timed are {}",
+                         grid::text_of(grid), ranks_of(grid), fmt::join(numbers, ", ")));
+  if (options.repetitions < 1)
+    refuse(fmt::format("{} repetitions cannot be timed; use 1 or more", options.repetitions));
+  if (options.sweeps && *options.sweeps < 2)
+    refuse(
+        fmt::format("{} sweeps cannot be timed, since the first one does not count; use 2 or "
+                    "more",
+                    *options.sweeps));
+  for (const std::string& transport : options.transports)
+    if (transport != "auto" && transport.find('=') == std::string::npos)
+      transport::find_transport(transport);
+  for (const std::string& schedule : options.schedules)
+    if (schedule != "auto") solver::find_schedule(schedule);
+}
+
+}  // namespace
+
+std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
+  const problem::ProblemInfo& info = problem::find_problem(options.problem).info();
+  const std::vector<int> numbers = numbers_of_ranks(options, ranks);
+  check_values(options, numbers, ranks);
+
+  StepCase one;
+  one.solve.problem = options.problem;
+  one.solve.sweeps = options.sweeps;
+  // Runs to its last sweep, as far as norms allow.
+  if (info.norm != problem::NormKind::none) one.solve.tolerance = 0;
+  one.solve.backend = options.backend;
+  one.solve.threads = options.threads;
+  one.solve.proofs = options.proofs;
+
+  std::vector<StepCase> cases;
+  const auto add_transports = [&] {
+    // One rank has nobody to send to.
+    const auto transports = one.ranks > 1 ? options.transports : std::vector<std::string>{"auto"};
+    for (const std::string& transport : transports)
+      for (const std::string& graph : options.graphs) {
+        one.solve.transport = transport;
+        one.solve.graph = graph;
+        halocline::check(one.solve, one.ranks);
+        cases.push_back(one);
+      }
+  };
+  const auto add_ranks = [&] {
+    for (const int number : numbers)
+      for (const Extents& grid : process_grids_for(options, number))
+        for (const std::string& schedule : options.schedules) {
+          one.ranks = number;
+          one.solve.process_grid = grid;
+          one.solve.schedule = schedule;
+          add_transports();
+        }
+  };
+  const auto add_size = [&](Scaling scaling, const Extents& size) {
+    one.scaling = scaling;
+    (scaling == Scaling::strong ? one.solve.cells : one.solve.cells_per_rank) = size;
+    for (const std::string& precision : options.precisions.empty()
+                                            ? std::vector{std::string(name_of(info.precision))}
+                                            : options.precisions)
+      for (const std::int64_t norm_every : options.norms_every) {
+        one.solve.precision = precision;
+        one.solve.norm_every = norm_every;
+        add_ranks();
+      }
+    one.solve.cells = one.solve.cells_per_rank = {};
+  };
+  for (const Extents& size : options.cells) add_size(Scaling::strong, size);
+  for (const Extents& size : options.cells_per_rank) add_size(Scaling::weak, size);
+  if (cases.empty()) add_size(Scaling::strong, Extents(info.cells, info.axes));
+  return cases;
+}
+
+void check(const StepBenchOptions& options, int ranks) { step_cases(options, ranks); }
+
+}  // namespace halocline::bench

@@ -1,0 +1,160 @@
+#include "bench/step_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/words.hpp"
+#include "bench/traits.hpp"
+#include "grid/text.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr auto efficiency_text =
+    "t1 / (ranks x t), for cells per rank t1 / t; t1 is the fastest median of one rank";
+
+using StepTrait = Trait<StepTiming>;
+
+std::string size_text(const StepTiming& timing) {
+  return grid::text_of(timing.size) + (timing.scaling == Scaling::weak ? " per rank" : "");
+}
+
+std::string transport_text(const StepTiming& timing) {
+  const std::string text = text_of(timing.transports);
+  return text.empty() ? "none" : text;
+}
+
+std::vector<StepTrait> traits() {
+  return {{"cells", "cells", size_text},
+          {"precision", "precision", [](const StepTiming& timing) { return timing.precision; }},
+          {"norm every", "norm",
+           [](const StepTiming& timing) {
+             return timing.norm == "none"
+                        ? timing.norm
+                        : fmt::format("{}", timing.norm_every == 1
+                                                ? std::string("sweep")
+                                                : fmt::format("{} sweeps", timing.norm_every));
+           }},
+          {"ranks", "", [](const StepTiming& timing) { return fmt::to_string(timing.ranks); }},
+          {"grid", "", [](const StepTiming& timing) { return grid::text_of(timing.process_grid); }},
+          {"schedule", "schedule", [](const StepTiming& timing) { return timing.schedule; }},
+          {"transport", "transport", transport_text},
+          {"graph", "graph", [](const StepTiming& timing) {
+             return std::string(timing.sweeps_in_graphs > 0 ? "on" : "off");
+           }}};
+}
+
+/// All of a repetition's range, as a share of the median.
+double spread_of(const StepTiming& timing) {
+  return (timing.worst_seconds - timing.best_seconds) / timing.median_seconds;
+}
+
+void add_where(Report& report, const StepBenchResult& result) {
+  report.add("ranks", "ranks", result.ranks,
+             fmt::format("{} on {}{}", fmt::join(result.ranks, ", "),
+                         result.nodes == 1 ? "one node" : counted(result.nodes, "node"),
+                         result.backend == "cuda"
+                             ? ""
+                             : fmt::format(", {} each", counted(result.threads, "thread"))));
+  report.add_json("nodes", result.nodes);
+  report.add_json("threads_per_rank", result.threads);
+  add_shared_traits(report, traits(), result.timings);
+  report.add("backend", "backend", result.backend,
+             fmt::format("{}, {} memory", result.backend, result.memory));
+  report.add_json("memory", result.memory);
+  add_devices(report, result.devices);
+  report.add("mpi", "MPI", result.mpi);
+}
+
+/// Everything about each case, flat: a row is a row of a data frame.
+void add_json_cases(Report& report, const StepBenchResult& result) {
+  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
+  for (const char* key : {"scaling",  "cells",      "process_grid", "ranks",     "precision",
+                          "norm",     "norm_every", "schedule",     "transport", "sweeps_in_graphs",
+                          "messages", "bytes",      "us_per_sweep", "best_us",   "median_us",
+                          "worst_us", "glups",      "efficiency",   "checksum",  "verified"})
+    table.columns.push_back({key, key});
+  for (const StepTiming& timing : result.timings) {
+    std::vector<double> us;
+    for (const double seconds : timing.seconds_per_sweep) us.push_back(seconds * 1e6);
+    table.add({timing.scaling == Scaling::strong ? "strong" : "weak",
+               list_of(timing.cells),
+               list_of(timing.process_grid),
+               timing.ranks,
+               timing.precision,
+               timing.norm,
+               timing.norm_every,
+               timing.schedule,
+               transport_text(timing),
+               timing.sweeps_in_graphs,
+               timing.messages,
+               timing.bytes,
+               us,
+               timing.best_seconds * 1e6,
+               timing.median_seconds * 1e6,
+               timing.worst_seconds * 1e6,
+               timing.glups,
+               or_unknown(timing.efficiency),
+               fmt::format("{:016x}", timing.checksum),
+               !timing.wrong});
+  }
+  report.add_table(std::move(table));
+}
+
+void add_times(Report& report, const StepBenchResult& result) {
+  Table table{
+      .key = "times",
+      .title = fmt::format("one sweep: us of {}", counted(result.repetitions, "repetition")),
+      .columns = {},
+      .audience = Audience::text};
+  const std::vector<StepTrait> columns = columns_among(traits(), result.timings);
+  for (const StepTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  const Format us = Format::rate("", 4);
+  for (Column column : {Column{"best", "best", us}, Column{"median", "median", us},
+                        Column{"spread", "spread %", Format::rate("", 2)},
+                        Column{"glups", "GLUP/s", Format::rate("", 4)},
+                        Column{"efficiency", "efficiency %", Format::rate("", 3)}})
+    table.columns.push_back(std::move(column));
+  for (const StepTiming& timing : result.timings) {
+    std::vector<Value> row;
+    for (const StepTrait& trait : columns) row.push_back(trait.text(timing));
+    std::optional<double> percent = timing.efficiency;
+    if (percent) *percent *= 100;
+    for (Value value : {Value(timing.best_seconds * 1e6), Value(timing.median_seconds * 1e6),
+                        Value(spread_of(timing) * 100), Value(timing.glups), or_unknown(percent)})
+      row.push_back(std::move(value));
+    table.add(std::move(row));
+  }
+  report.add_line("");
+  report.add_table(std::move(table));
+  report.add_line("best, median, spread: (worst - best) / median; GLUP/s by the median");
+  report.add_line(fmt::format("efficiency: {}", efficiency_text));
+}
+
+}  // namespace
+
+std::string name_of(const StepTiming& timing) {
+  return fmt::format("{} on {} by {}", size_text(timing), counted(timing.ranks, "rank"),
+                     transport_text(timing));
+}
+
+Report report_of(const StepBenchResult& result) {
+  Report report("", fmt::format("{}, {}, first one not counted", result.problem,
+                                counted(result.sweeps, "sweep")));
+  report.add_json("bench", "step");
+  report.add_json("problem", result.problem);
+  report.add_json("sweeps", result.sweeps);
+  report.add_json("repetitions", result.repetitions);
+  report.add_json("efficiency", efficiency_text);
+  add_where(report, result);
+  add_json_cases(report, result);
+  add_times(report, result);
+  std::vector<std::string> notes = result.notes;
+  for (const StepTiming& timing : result.timings)
+    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  if (!notes.empty()) report.add_line("");
+  report.add_notes("notes", notes);
+  return report;
+}
+
+}  // namespace halocline::bench
