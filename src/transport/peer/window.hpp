@@ -9,6 +9,8 @@
 
 #include <halocline/communicator.hpp>
 
+#include "device/sharing.hpp"
+
 namespace halocline::transport {
 
 /// This rank's memory, shown to some ranks of the node, and theirs mapped here.
@@ -19,8 +21,8 @@ class PeerWindow {
 
   /// Allocates `bytes` of zeros in the current GPU's memory; `places[p]` is told to rank
   /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective over the
-  /// node's ranks, those without peers too. Throws resource, or device where GPUs or processes
-  /// cannot share memory; a rank that cannot share lets its peers throw, too.
+  /// node's ranks, those without peers too. Throws resource, or unavailable where GPUs or
+  /// processes cannot share memory; a rank that cannot share lets its peers throw, too.
   PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
              const std::vector<Places>& places);
   /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
@@ -36,6 +38,7 @@ class PeerWindow {
   const Places& places_of(std::size_t p) const { return places_[p]; }
 
  private:
+  std::shared_ptr<void> map(int peer, const device::MemoryHandle& handle) const;
   void meet(const char* site) const;
 
   Communicator communicator_;
