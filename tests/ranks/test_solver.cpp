@@ -116,7 +116,9 @@ TEST(Solver, StopsAfterAnySweep) {
     for (const std::int64_t norm_every : {std::int64_t{1}, 2 + sweep % 2}) {
       options.norm_every = norm_every;
       options.schedule = (sweep + norm_every) % 2 == 0 ? "overlap" : "sequential";
-      options.transport = sweep % 4 < 2 && ranks() > 1 ? "shared" : "mpi";
+      // MPICH takes half a second to make windows of many ranks on few cores.
+      const std::int64_t one_in = ranks() > 4 ? 12 : 4;
+      options.transport = sweep % one_in < 2 && ranks() > 1 ? "shared" : "mpi";
       options.halo_depth = 1 + sweep % 5 / 2;
       options.tolerance = history[static_cast<std::size_t>(sweep)].second;
       options.verify = SolveOptions::Extra::yes;
@@ -194,11 +196,15 @@ TEST_P(SameBits, WhateverTheChoices) {
   for (const char* transport : {"mpi", "shared"}) {
     if (ranks() == 1 && transport == std::string("shared")) continue;
     for (const char* schedule : {"sequential", "overlap"})
-      for (const std::int64_t depth : {1, 2, 3})
+      for (const std::int64_t depth : {1, 2, 3}) {
+        // MPICH takes half a second to make windows of many ranks on few cores.
+        if (ranks() > 4 && std::string(schedule) == (depth == 2 ? "overlap" : "sequential"))
+          continue;
         EXPECT_EQ(checksum_with(
                       options, {.transport = transport, .schedule = schedule, .halo_depth = depth}),
                   expected)
             << transport << " " << schedule << " depth " << depth;
+      }
   }
   EXPECT_EQ(checksum_with(options, {.threads = 3}), expected);
   EXPECT_EQ(checksum_with(options, {.simd = "scalar"}), expected);
