@@ -886,8 +886,7 @@ TEST(CudaOnCpu, BlocksMayWaitForLaterOnes) {
       OK(start(7, 40, stream, wait_for_later_blocks, ended, ended + 1));
     }
     OK(cudaStreamSynchronize(stream));
-    EXPECT_EQ((std::vector<unsigned>{7, 100, 101, 102, 103, 104, 105, 106}),
-              host_copy(ended, 8));
+    EXPECT_EQ((std::vector<unsigned>{7, 100, 101, 102, 103, 104, 105, 106}), host_copy(ended, 8));
   }
 }
 

@@ -98,8 +98,7 @@ TEST_F(Peer, BearsRanksOfDifferentSpeed) {
           if (step == 3) delays.delay();
         }
         device::synchronize(stream.get());
-        for (CheckedField& field : fields)
-          EXPECT_TRUE(field.noted_are_exchanged(c.exchange));
+        for (CheckedField& field : fields) EXPECT_TRUE(field.noted_are_exchanged(c.exchange));
       }
       if (!all_well()) return;
     }
