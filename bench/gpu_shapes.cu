@@ -59,8 +59,7 @@ class Arena {
     const Index plane = row_ * (n + 2), planes = axes == 3 ? n + 2 : 1;
     bytes_ = (plane * planes + 128) * static_cast<Index>(sizeof(Real));
     for (auto& level : levels_) level = device::allocate(Memory::device, bytes_);
-    words_ = device::allocate(Memory::device, 64);
-    partials_ = device::allocate(Memory::device, 65536 * 8);
+    parts_ = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
   }
 
   Work<Real> work(int i, int layers) const {
@@ -75,13 +74,7 @@ class Arena {
       work.owned.upper[axis] = work.cells[axis];
     }
     work.layers = layers;
-    auto* const sum = static_cast<double*>(words_.get());
-    work.norm = {sum,
-                 static_cast<double*>(partials_.get()),
-                 reinterpret_cast<unsigned*>(sum + 4),
-                 sum + 1,
-                 nullptr,
-                 -1};
+    work.parts = static_cast<stencil::NormParts*>(parts_.get());
     return work;
   }
   double copy_us(const Run& run, cudaStream_t stream) const {
@@ -94,7 +87,7 @@ class Arena {
 
  private:
   Index n_, row_, bytes_ = 0;
-  std::shared_ptr<void> levels_[2], words_, partials_;
+  std::shared_ptr<void> levels_[2], parts_;
 };
 
 template <class Shape, Norm kind, int axes, class Real, class Formula>
@@ -109,7 +102,7 @@ void measure(const char* what, const Arena<Real, axes>& arena, const Formula& fo
     const double us = best_of(run.repetitions, stream, [&](int i) {
       device::cuda::launch(march<kind, axes, Real, Formula, Shape>,
                            device::cuda::blocks_for(tiles, block_warps, 65536), block_threads,
-                           Stream::cuda(stream), arena.work(i, layers), formula);
+                           Stream::cuda(stream), arena.work(i, layers), SettleWork{}, formula);
     });
     std::printf("  %d: %.1f", layers, us);
   }

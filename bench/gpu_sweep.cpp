@@ -120,18 +120,24 @@ void measure(const Case& c, int repetitions) {
   const problem::Problem& problem = problem::find_problem(c.problem);
   const auto sweep =
       stencil::find_backend("cuda").make(problem, setting_of(problem, c.cells), c.precision, {});
-  const auto words = device::allocate(Memory::device, 64);
-  auto* const norms = static_cast<double*>(words.get());
+  // As in a run: a norm is settled while the next sweep runs.
+  const auto norm = device::allocate(Memory::device, sizeof(double));
+  const std::shared_ptr<void> parts[2] = {
+      device::allocate(Memory::device, stencil::bytes_of_norm_parts),
+      device::allocate(Memory::device, stencil::bytes_of_norm_parts)};
+  const auto parts_of = [&](int i) { return static_cast<stencil::NormParts*>(parts[i % 2].get()); };
+  const auto has_norm = [&](int i) {
+    return i >= 0 && c.norm != NormKind::none && i % c.norm_every == 0;
+  };
   const auto run_sweep = [&](int i) {
-    const bool with_norm = c.norm != NormKind::none && i % c.norm_every == 0;
     stencil::SweepArguments arguments{.in = fields[i % 2],
                                       .out = fields[1 - i % 2],
                                       .region = grid.owned(),
-                                      .norm = with_norm ? c.norm : NormKind::none};
-    if (with_norm) {
-      arguments.norm_sum = norms;
-      arguments.verdict = {.norm = norms + 1};
-    }
+                                      .norm = has_norm(i) ? c.norm : NormKind::none};
+    if (has_norm(i)) arguments.norm_parts = parts_of(i);
+    if (has_norm(i - 1))
+      arguments.settling = {
+          .parts = parts_of(i - 1), .kind = c.norm, .norm = static_cast<double*>(norm.get())};
     sweep->run(arguments, stream.get());
   };
   const auto bytes = static_cast<std::int64_t>(c.updates()) * std::int64_t{sizeof(Real)};

@@ -1,6 +1,8 @@
 #include "solver/alone.hpp"
 
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/recorder.hpp"
 #include "device/buffer.hpp"
@@ -51,32 +53,42 @@ class NormList {
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep)
       if (the_case.wants_norm(sweep)) norms_.emplace_back(sweep, 0);
     if (!on_gpu) return;
-    const auto count = static_cast<std::int64_t>(norms_.size());
-    on_gpu_ = device::allocate(Memory::device, (count + 1) * std::int64_t{sizeof(double)});
+    on_gpu_ = device::allocate(Memory::device, static_cast<std::int64_t>(norms_.size() + 1) *
+                                                   std::int64_t{sizeof(double)});
+    for (auto& parts : parts_)
+      parts = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
   }
 
-  /// For the next sweep that has a norm.
-  void begin(stencil::SweepArguments& arguments) {
+  /// For the next sweep; on a GPU it settles the norm before it.
+  void begin(std::int64_t sweep, stencil::SweepArguments& arguments) {
+    if (on_gpu_ != nullptr) arguments.settling = std::exchange(left_, {});
+    if (!case_.wants_norm(sweep)) return;
+    arguments.norm = case_.norm;
     if (on_gpu_ == nullptr) {
       arguments.norm_sum = &norms_[next_].second;
     } else {
-      auto* const values = static_cast<double*>(on_gpu_.get());
-      arguments.norm_sum = values;
-      arguments.verdict.norm = values + 1 + next_;
+      arguments.norm_parts = static_cast<stencil::NormParts*>(parts_[next_ % 2].get());
+      left_ = {.parts = arguments.norm_parts,
+               .kind = case_.norm,
+               .norm = static_cast<double*>(on_gpu_.get()) + next_};
     }
     ++next_;
   }
 
+  void end(stencil::Sweep& sweep, Stream stream) {
+    if (left_.parts != nullptr) sweep.settle(left_, stream);
+  }
+
   /// When all sweeps are done.
   std::vector<std::pair<std::int64_t, double>> history() {
-    std::vector<double> values(norms_.size() + 1);
+    std::vector<double> values(norms_.size());
     if (on_gpu_ != nullptr)
       device::copy(values.data(), on_gpu_.get(),
                    static_cast<std::int64_t>(values.size() * sizeof(double)), Stream::host());
     for (std::size_t i = 0; i < norms_.size(); ++i) {
       double& norm = norms_[i].second;
       if (on_gpu_ != nullptr)
-        norm = values[i + 1];
+        norm = values[i];
       else if (case_.norm == problem::NormKind::l2)
         norm = std::sqrt(norm);
     }
@@ -86,7 +98,9 @@ class NormList {
  private:
   const Case& case_;
   std::vector<std::pair<std::int64_t, double>> norms_;  // on the host, sums until the end
-  std::shared_ptr<void> on_gpu_;                        // a sum, then the norms
+  std::shared_ptr<void> on_gpu_;                        // the norms
+  std::array<std::shared_ptr<void>, 2> parts_;
+  stencil::Settling left_;  // of the last norm
   std::size_t next_ = 0;
 };
 
@@ -108,12 +122,9 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
   auto start = Clock::now();
   for (std::int64_t s = 0; s < sweeps; ++s) {
     wrap_faces(levels[level], the_case, stream);
-    const bool wants_norm = the_case.wants_norm(s);
-    stencil::SweepArguments arguments{.in = levels[level],
-                                      .out = levels[1 - level],
-                                      .region = grid.owned(),
-                                      .norm = wants_norm ? the_case.norm : problem::NormKind::none};
-    if (wants_norm) norms.begin(arguments);
+    stencil::SweepArguments arguments{
+        .in = levels[level], .out = levels[1 - level], .region = grid.owned()};
+    norms.begin(s, arguments);
     sweep->run(arguments, stream);
     level = 1 - level;
     if (s > 0) continue;
@@ -121,6 +132,7 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
     result.first_sweep_seconds = std::chrono::duration<double>(Clock::now() - start).count();
     start = Clock::now();
   }
+  norms.end(*sweep, stream);
   device::synchronize(stream);
   if (sweeps > 1) result.loop_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   result.norm_history = norms.history();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,53 +14,62 @@
 namespace halocline::solver {
 namespace {
 
-// The host looks at norms, and waits for the GPU, once in so many sweeps; it is at most two such
-// batches ahead, so a run that has stopped queues at most 128 sweeps that do nothing (2 us each).
-constexpr std::int64_t batch_sweeps = 64;
+// The host looks at norms, and waits for the GPU, once in a batch of about so many sweeps; it is at
+// most two batches ahead, so a run that has stopped queues some hundred sweeps that do nothing (2
+// us each).
+constexpr std::int64_t fewest_in_batch = 64, most_in_batch = 256;
+
+/// Sweeps of a batch: so many that levels, deep halos and, if it can be, norms are at its end as at
+/// its beginning. Then one graph does for all batches.
+std::int64_t sweeps_of_batch(const Case& the_case) {
+  const std::int64_t even = 2 * the_case.halo_depth;
+  const bool has_norms = the_case.norm != problem::NormKind::none;
+  const std::int64_t period = has_norms ? std::lcm(even, the_case.norm_every) : even;
+  const std::int64_t unit = period <= most_in_batch ? period : std::min(even, most_in_batch);
+  return (fewest_in_batch + unit - 1) / unit * unit;
+}
+
+// The norm of a sweep is settled while the next one runs.
+constexpr std::int64_t lag = 1;
 
 class DeviceStopping final : public Stopping {
  public:
   DeviceStopping(const DeviceStoppingParts& parts)
       : Stopping(parts.the_case),
         parts_(parts),
-        lag_(parts.meeting != nullptr ? 1 : 0),
+        batch_sweeps_(sweeps_of_batch(parts.the_case)),
         words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
+    for (auto& of_sweep : norm_parts_)
+      of_sweep = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
     for (Batch& batch : batches_)
       batch.on_host = device::allocate(Memory::pinned,
-                                       batch_sweeps * static_cast<std::int64_t>(sizeof(double)));
+                                       batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)));
   }
 
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream) override {
     arguments.stop = &words().stop;
-    if (!the_case().wants_norm(sweep)) return;
-    arguments.norm_sum = &words().sum;
-    arguments.verdict = verdict_in(sweep);
-    if (lag_ > 0 && !has_norm(sweep - 1)) arguments.verdict.norm = nullptr;
+    if (has_norm(sweep)) arguments.norm_parts = norm_parts_of(sweep);
+    if (has_norm(sweep - lag)) arguments.settling = settling_in(sweep);
   }
 
-  void end(std::int64_t sweep, Stream stream) override {
-    // The sweep after one with a norm settles it, unless it has none itself.
-    if (lag_ > 0 && !the_case().wants_norm(sweep) && has_norm(sweep - 1))
-      parts_.sweep.settle(verdict_in(sweep), the_case().norm, stream);
-  }
+  void end(std::int64_t, Stream) override {}
 
   std::int64_t sweeps_at_once(std::int64_t sweep) const override {
-    return batch_sweeps - sweep % batch_sweeps;
+    return batch_sweeps_ - sweep % batch_sweeps_;
   }
 
   bool stops_before(std::int64_t sweep) override {
-    if (sweep % batch_sweeps == 0 && sweep > 0) {
-      send(sweep / batch_sweeps - 1);
+    if (sweep % batch_sweeps_ == 0 && sweep > 0) {
+      send(sweep / batch_sweeps_ - 1);
       // Before a batch is written over, its norms of the time before are looked at.
-      look_at(sweep / batch_sweeps - 2, sweep);
+      look_at(sweep / batch_sweeps_ - 2, sweep);
     }
     return stopping_sweep_.has_value();
   }
 
   std::int64_t finish(std::int64_t sweeps) override {
-    if (lag_ > 0 && has_norm(sweeps - 1))
-      parts_.sweep.settle(verdict_in(sweeps), the_case().norm, parts_.stream);
-    const std::int64_t last = (sweeps - 1 + lag_) / batch_sweeps;
+    if (has_norm(sweeps - 1)) parts_.sweep.settle(settling_in(sweeps - 1 + lag), parts_.stream);
+    const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
     for (std::int64_t batch = sent_; batch <= last; ++batch) {
       // One more than there is room for, where the last sweep begins a batch.
       look_at(batch - 2, sweeps);
@@ -72,8 +82,7 @@ class DeviceStopping final : public Stopping {
  private:
   /// In device memory. A norm stands where the sweep that settles it has its place.
   struct Words {
-    double sum;
-    double norms[2][batch_sweeps];
+    double norms[2][most_in_batch + fewest_in_batch];
     unsigned stop;
   };
   struct Batch {
@@ -87,9 +96,15 @@ class DeviceStopping final : public Stopping {
   Words& words() const { return *static_cast<Words*>(words_.get()); }
   bool has_norm(std::int64_t sweep) const { return sweep >= 0 && the_case().wants_norm(sweep); }
 
-  /// Of the norm that is settled in a sweep.
-  stencil::NormVerdict verdict_in(std::int64_t sweep) const {
-    return {.norm = &words().norms[index_of(sweep / batch_sweeps)][sweep % batch_sweeps],
+  stencil::NormParts* norm_parts_of(std::int64_t sweep) const {
+    return static_cast<stencil::NormParts*>(norm_parts_[static_cast<std::size_t>(sweep % 2)].get());
+  }
+
+  /// The norm that is settled in a sweep.
+  stencil::Settling settling_in(std::int64_t sweep) const {
+    return {.parts = norm_parts_of(sweep - lag),
+            .kind = the_case().norm,
+            .norm = &words().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
             .stop = &words().stop,
             .tolerance = the_case().tolerance.value_or(-1),
             .meeting = parts_.meeting};
@@ -98,7 +113,7 @@ class DeviceStopping final : public Stopping {
   void send(std::int64_t number) {
     Batch& batch = batches_[index_of(number)];
     device::copy(batch.on_host.get(), words().norms[index_of(number)],
-                 batch_sweeps * static_cast<std::int64_t>(sizeof(double)), parts_.stream);
+                 batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)), parts_.stream);
     batch.arrived.record(parts_.stream);
     batch.is_sent = true;
     sent_ = number + 1;
@@ -115,15 +130,16 @@ class DeviceStopping final : public Stopping {
                       .missing = [] { return std::string("its own GPU to do the sweeps queued"); }},
                      [&] { return batch.arrived.reached(); });
     const auto* norms = static_cast<const double*>(batch.on_host.get());
-    for (std::int64_t i = 0; i < batch_sweeps && !stopping_sweep_; ++i) {
-      const std::int64_t sweep = number * batch_sweeps + i - lag_;
+    for (std::int64_t i = 0; i < batch_sweeps_ && !stopping_sweep_; ++i) {
+      const std::int64_t sweep = number * batch_sweeps_ + i - lag;
       if (sweep < sweeps && has_norm(sweep) && enter(sweep, norms[i])) stopping_sweep_ = sweep;
     }
   }
 
   DeviceStoppingParts parts_;
-  std::int64_t lag_;  // sweeps until a norm is settled
+  std::int64_t batch_sweeps_;
   std::shared_ptr<void> words_;
+  std::array<std::shared_ptr<void>, 2> norm_parts_;  // of even and of odd sweeps
   std::array<Batch, 2> batches_;
   std::int64_t sent_ = 0;  // batches
   std::optional<std::int64_t> stopping_sweep_;

@@ -1,6 +1,7 @@
 #include "solver/schedule.hpp"
 
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ class Sequential final : public Schedule {
   std::string_view name() const override { return "sequential"; }
   void run(const Step& step, Stream stream) const override {
     step.exchange.run(stream);
-    sweep_timed(step, step.arguments.region, Part::last, stream);
+    sweep_timed(step, step.arguments.region, Part::first, stream);
   }
 };
 
@@ -30,17 +31,17 @@ class Overlap final : public Schedule {
     step.exchange.start(stream);
     const Box interior = intersect(step.grid.interior(), step.arguments.region);
     const std::vector<Box> rim = subtract(step.arguments.region, interior);
-    sweep_with_progress(step, interior, rim.empty() ? Part::last : Part::first, stream);
+    sweep_with_progress(step, interior, stream);
     step.exchange.finish(stream);
-    for (const Box& box : rim)
-      sweep_timed(step, box, &box == &rim.back() ? Part::last : Part::first, stream);
+    Part part = interior.empty() ? Part::first : Part::more;
+    for (const Box& box : rim) sweep_timed(step, box, std::exchange(part, Part::more), stream);
   }
 
  private:
-  static void sweep_with_progress(const Step& step, const Box& interior, Part part, Stream stream) {
+  static void sweep_with_progress(const Step& step, const Box& interior, Stream stream) {
     if (interior.empty()) return;
     // A GPU sweeps by itself; the host looks after the messages until it has to wait for them.
-    if (!stream.is_host()) return sweep_timed(step, interior, part, stream);
+    if (!stream.is_host()) return sweep_timed(step, interior, Part::first, stream);
     const Int3 extent = interior.extent();
     const int axis = extent.z > 1 ? 2 : extent.y > 1 ? 1 : 0;
     const std::int64_t cells_per_layer = interior.cells() / extent[axis];
@@ -49,10 +50,23 @@ class Overlap final : public Schedule {
       Box slab = interior;
       slab.lower[axis] = at;
       slab.upper[axis] = std::min(at + layers, interior.upper[axis]);
-      sweep_timed(step, slab, slab.upper[axis] == interior.upper[axis] ? part : Part::first,
-                  stream);
+      sweep_timed(step, slab, at == interior.lower[axis] ? Part::first : Part::more, stream);
       step.exchange.progress();
     }
+  }
+};
+
+/// Leaves halos to the sweep itself: one launch does all.
+class Fused final : public Schedule {
+ public:
+  std::string_view name() const override { return "fused"; }
+  void run(const Step& step, Stream stream) const override {
+    if (step.faces == nullptr)
+      throw Error(ErrorKind::internal, "a sweep shall send its halo itself and has no links");
+    if (step.is_first) step.exchange.run(stream);
+    Step pushing = step;
+    pushing.arguments.faces = step.faces;
+    sweep_timed(pushing, step.arguments.region, Part::first, stream);
   }
 };
 
@@ -61,14 +75,16 @@ class Overlap final : public Schedule {
 void sweep_timed(const Step& step, const Box& region, Part part, Stream stream) {
   stencil::SweepArguments arguments = step.arguments;
   arguments.region = region;
-  if (part == Part::first) arguments.verdict = {};
+  arguments.is_first = part == Part::first;
+  if (!arguments.is_first) arguments.settling = {};
   step.clock.time(stream, 0, [&] { step.sweep.run(arguments, stream); });
 }
 
 std::span<const Schedule* const> schedules() {
   static const Sequential sequential;
   static const Overlap overlap;
-  static const std::array<const Schedule*, 2> all{&sequential, &overlap};
+  static const Fused fused;
+  static const std::array<const Schedule*, 3> all{&sequential, &overlap, &fused};
   return all;
 }
 

@@ -21,6 +21,9 @@ struct Step {
   const Grid& grid;
   stencil::SweepArguments arguments;  ///< of the whole region
   device::StreamClock& clock;         ///< of sweeps
+  /// For a sweep that sends its halo itself, or null; the first one has none yet to wait for.
+  const device::FacePort* faces;
+  bool is_first;
 };
 
 /// Enqueues the exchange of a step's input and its sweep, in some order that is right.
@@ -36,8 +39,9 @@ std::span<const Schedule* const> schedules();
 /// Throws usage, naming the schedules there are.
 const Schedule& find_schedule(std::string_view name);
 
-/// Whether a region is the last one of its sweep: then the norm is complete.
-enum class Part { first, last };
+/// Whether a region is the first one of its sweep: then it begins the norm, and settles the one
+/// before.
+enum class Part { first, more };
 
 /// Sweeps a region and books the time as compute.
 void sweep_timed(const Step& step, const Box& region, Part part, Stream stream);

@@ -11,6 +11,7 @@
 #include "base/temporary_file.hpp"
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "exchange/face_links.hpp"
 #include "files/npy.hpp"
 #include "files/picture.hpp"
 #include "grid/text.hpp"
@@ -82,13 +83,6 @@ transport::Capabilities common_capabilities(const ExchangeInfo& info) {
   return all;
 }
 
-const solver::Schedule& choose_schedule(const std::string& wanted, const ExchangeInfo& info) {
-  if (wanted != "auto") return solver::find_schedule(wanted);
-  // Overlap pays where the host has to wait for others to send. Copies on the node use the same
-  // memory as the sweep: nothing is gained by doing both at once.
-  return solver::find_schedule(common_capabilities(info).host_driven ? "overlap" : "sequential");
-}
-
 /// One solve, from options to result.
 class SolveRun {
  public:
@@ -103,6 +97,8 @@ class SolveRun {
  private:
   void prepare();
   void note_crowding();
+  std::optional<std::string> no_links_because() const;
+  const solver::Schedule& choose_schedule();
   std::unique_ptr<solver::Stopping> make_stopping();
   bool decide_on_graphs(const solver::Stopping& stopping);
   void loop();
@@ -124,6 +120,7 @@ class SolveRun {
   std::unique_ptr<stencil::Sweep> sweep_;
   std::optional<solver::Levels> levels_;
   std::optional<std::array<Exchange, 2>> exchanges_;
+  std::optional<exchange::FaceLinks> links_;
   std::optional<transport::NormMeeting> meeting_;
   std::optional<FieldStorage> answer_;
   Notes notes_;
@@ -166,6 +163,51 @@ void SolveRun::note_crowding() {
 
 double SolveRun::glups_of(double sweeps, double seconds) const {
   return seconds > 0 ? static_cast<double>(case_.cells()) * sweeps / seconds / 1e9 : 0;
+}
+
+/// Why sweeps cannot send their halos themselves; nothing if they can, on every rank.
+std::optional<std::string> SolveRun::no_links_because() const {
+  if (!place_.gpu) return fmt::format("backend {} cannot", place_.backend->name());
+  if (case_.halo_depth > 1) return "halos are deep";
+  if (auto why = exchange::FaceLinks::unavailable(communicator_, grid_, (*levels_)[0])) return why;
+  for (const auto& [pair, transport] : (*exchanges_)[0].info().transports)
+    if (transport != "peer") return fmt::format("transport {} is used", transport);
+  const bool able = place_.gpu->ranks_on_gpu == 1 && sweep_->can_push((*levels_)[0], (*levels_)[1]);
+  if (comm::max_over_ranks(communicator_, std::int64_t{able ? 0 : 1}) > 0)
+    return "ranks share a GPU, or rows do not begin on 16 bytes";
+  return std::nullopt;
+}
+
+/// Makes the links that a schedule needs. Collective.
+const solver::Schedule& SolveRun::choose_schedule() {
+  const ExchangeInfo& info = (*exchanges_)[0].info();
+  if (options_.schedule == "auto" || options_.schedule == "fused") {
+    std::optional<std::string> why_not = no_links_because();
+    if (!why_not) {
+      try {
+        comm::together(communicator_, [&] {
+          links_.emplace(communicator_, grid_,
+                         std::array{std::cref<FieldStorage>((*levels_)[0]),
+                                    std::cref<FieldStorage>((*levels_)[1])});
+        });
+      } catch (const Error& error) {
+        links_.reset();
+        why_not = error.what();
+        notes_.add(fmt::format("schedule fused was left out: {}", *why_not));
+      }
+    }
+    if (!why_not) return solver::find_schedule("fused");
+    if (options_.schedule == "fused")
+      throw Error(
+          ErrorKind::unavailable,
+          fmt::format("schedule fused cannot be used: {}; it needs transport peer, one GPU for "
+                      "each rank and a process grid that splits the last axis only",
+                      *why_not));
+  }
+  if (options_.schedule != "auto") return solver::find_schedule(options_.schedule);
+  // Overlap pays where the host has to wait for others to send. Copies on the node use the same
+  // memory as the sweep: nothing is gained by doing both at once.
+  return solver::find_schedule(common_capabilities(info).host_driven ? "overlap" : "sequential");
 }
 
 /// By norms that stay on the GPUs where no host has to move anything between two sweeps.
@@ -212,7 +254,7 @@ bool SolveRun::decide_on_graphs(const solver::Stopping& stopping) {
 }
 
 void SolveRun::loop() {
-  const solver::Schedule& schedule = choose_schedule(options_.schedule, (*exchanges_)[0].info());
+  const solver::Schedule& schedule = choose_schedule();
   result_.schedule = schedule.name();
   const auto stopping = make_stopping();
   bool in_graphs = false;
@@ -225,6 +267,7 @@ void SolveRun::loop() {
                               .sweep = *sweep_,
                               .schedule = schedule,
                               .stream = place_.stream(),
+                              .links = links_ ? &*links_ : nullptr,
                               .in_graphs = in_graphs});
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 

@@ -188,6 +188,13 @@ void add_halo(Report& report, const SolveResult& result) {
   halo.add_json("exchanges", result.exchanges);
   halo.add_json("us", triple(result.exchange_seconds, 1e6));
   if (result.transports.empty()) return;
+  if (result.schedule == "fused") {
+    report.add_text(
+        "halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself",
+                            counted(result.halo_messages, "message"),
+                            write_number(static_cast<double>(result.halo_bytes), Format::bytes())));
+    return;
+  }
   report.add_text("halo",
                   fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
                               counted(result.halo_messages, "message"),

@@ -43,13 +43,15 @@ void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
                           .out = parts_.levels[1 - level_],
                           .region = region(reach),
                           .norm = wants_norm ? the_case.norm : problem::NormKind::none},
-            .clock = clock_};
+            .clock = clock_,
+            .faces = parts_.links != nullptr ? &parts_.links->port(1 - level_) : nullptr,
+            .is_first = sweep == 0};
   stopping.begin(sweep, step.arguments, parts_.stream);
   if (needs_exchange) {
     parts_.schedule.run(step, parts_.stream);
     ++exchanges_;
   } else {
-    sweep_timed(step, step.arguments.region, Part::last, parts_.stream);
+    sweep_timed(step, step.arguments.region, Part::first, parts_.stream);
   }
   --fresh_layers_;
   level_ = 1 - level_;
@@ -104,6 +106,7 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   device::synchronize(parts_.stream);
   // A kernel may have given up waiting for a neighbour.
   for (Exchange& exchange : parts_.exchanges) exchange.progress();
+  if (parts_.links != nullptr) parts_.links->check();
   const double loop_seconds = seconds_since(start);
   comm::barrier(parts_.communicator);
   comm::recorder(parts_.communicator).collect();

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "comm/collectives.hpp"
+#include "exchange/face_links.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
 #include "solver/recorded_sweeps.hpp"
@@ -22,6 +23,8 @@ struct LoopParts {
   stencil::Sweep& sweep;
   const Schedule& schedule;
   Stream stream;  ///< on which the sweep runs
+  /// For a schedule whose sweeps send their halos themselves.
+  exchange::FaceLinks* links = nullptr;
   /// Whether sweeps and exchanges that may be queued at once are recorded in CUDA graphs.
   bool in_graphs = false;
 };

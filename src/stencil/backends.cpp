@@ -11,9 +11,11 @@
 
 namespace halocline::stencil {
 
-void Sweep::settle(const NormVerdict&, problem::NormKind, Stream) {
-  throw Error(ErrorKind::internal, "only sweeps on a GPU send norms to a meeting");
+void Sweep::settle(const Settling&, Stream) {
+  throw Error(ErrorKind::internal, "only sweeps on a GPU leave parts of a norm");
 }
+
+bool Sweep::can_push(const FieldStorage&, const FieldStorage&) const { return false; }
 
 std::span<const Backend* const> backends() {
   static const reference::Backend reference_backend;

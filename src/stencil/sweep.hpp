@@ -10,23 +10,28 @@
 #include <halocline/field.hpp>
 #include <halocline/stream.hpp>
 
+#include "device/face_port.hpp"
 #include "device/meeting.hpp"
 #include "problem/problem.hpp"
+#include "stencil/norm_parts.hpp"
 
 namespace halocline::stencil {
 
-/// What a GPU does with a norm once it is complete, so that no other launch is needed for it.
-struct NormVerdict {
-  double* norm = nullptr;  ///< in device memory: gets the norm itself (of l2, the root of the sum)
-  /// Set to 1 if the norm is at most `tolerance`, or not finite; may be null.
+/// A norm whose parts earlier work on a GPU's stream has left, and what becomes of it.
+struct Settling {
+  const NormParts* parts = nullptr;  ///< null: there is none
+  problem::NormKind kind = problem::NormKind::none;
+  /// In device memory, may be null: gets the norm itself (of l2, the root of the sum).
+  double* norm = nullptr;
+  /// In device memory, may be null: gets the larger of what is there and the norm, or their sum of
+  /// squares.
+  double* sum = nullptr;
+  /// Set to 1 if the norm is at most `tolerance`, or not finite; may be null. Where it is set
+  /// before, nothing is done.
   unsigned* stop = nullptr;
   double tolerance = -1;
-  /// With ranks to meet, whose norms make one: the sweep sends them its share and settles the norm
-  /// of the sweep before that had one, which is by then here: `norm` and `stop` are that norm's.
-  /// There is none before the first: `norm` is null.
+  /// Ranks whose parts make one norm, or null. All must settle it; it waits for them.
   const device::Meeting* meeting = nullptr;
-
-  bool is_wanted() const { return norm != nullptr || meeting != nullptr; }
 };
 
 struct SweepArguments {
@@ -40,13 +45,20 @@ struct SweepArguments {
   /// |new - old|, or the sum of squares of new - old in double precision (the difference taken in
   /// the fields' precision). Starts from the value found there, so that several regions make one
   /// norm. Owned cells only. A difference that is not a number makes it not a number. Unused if
-  /// norm is none.
+  /// norm is none. A GPU needs a second launch for it.
   double* norm_sum = nullptr;
-  /// On a GPU, with the last region of a norm: its end. `norm_sum` is zero again afterwards.
-  NormVerdict verdict{};
+  /// On a GPU, instead: the parts of the norm are left here, to be settled by a later sweep.
+  NormParts* norm_parts = nullptr;
+  /// The first region of its sweep: parts of an earlier norm make room.
+  bool is_first = true;
+  /// On a GPU: settled by one more block while the others sweep. Not the parts that are left.
+  Settling settling{};
   /// In the backend's memory; a sweep that finds it not zero when it begins does nothing, so that
   /// sweeps may be queued before it is known where the run ends. Null: always sweep.
   const unsigned* stop = nullptr;
+  /// On a GPU: the halo along the last axis is awaited and sent by the sweep itself; see
+  /// Sweep::can_push. Null: it is there.
+  const device::FacePort* faces = nullptr;
 };
 
 /// A problem's update compiled for one backend, number of axes and precision.
@@ -55,9 +67,10 @@ class Sweep {
   virtual ~Sweep() = default;
   /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
-  /// Settles the last norm that was sent to a meeting, on a GPU; does nothing where `verdict.stop`
-  /// is set already. Ordered by `stream`.
-  virtual void settle(const NormVerdict& verdict, problem::NormKind kind, Stream stream);
+  /// Settles a norm by itself, on a GPU. Ordered by `stream`.
+  virtual void settle(const Settling& settling, Stream stream);
+  /// Whether it can take `faces` for such fields and all their owned cells.
+  virtual bool can_push(const FieldStorage& in, const FieldStorage& out) const;
   /// The vector level it computes with, one of simd_levels(); empty on a GPU.
   virtual std::string_view simd() const { return "scalar"; }
 };

@@ -59,7 +59,7 @@ SCHEMA = record(
                "properties": {pair: {"enum": ["self", "shared", "peer", "gpu_aware", "staged",
                                               "mpi"]}
                               for pair in ("self", "same-node", "other-node")}},
-    schedule={"enum": ["sequential", "overlap"]},
+    schedule={"enum": ["sequential", "overlap", "fused"]},
     halo_depth=POSITIVE,
     sweeps_in_graphs=COUNT,
     halo=record(messages=COUNT, bytes=COUNT, exchanges=COUNT, us=SPREAD),

@@ -21,6 +21,7 @@ using test::Backends;
 using test::caught;
 using test::GpuValue;
 using test::own;
+using test::PartsOfNorm;
 using test::Placement;
 using test::reference;
 using test::some_cells;
@@ -98,26 +99,31 @@ TEST_P(GpuBackends, DoNothingOnceStopped) {
         const TestField<Real> there = in.in(Memory::device),
                               out(cells, 1, placement, Memory::device);
         const TestField<Real> untouched = out.in(Memory::host);
+        const PartsOfNorm parts;
         const GpuValue<double> sum(0.5), last(0.25);
-        const GpuValue<unsigned> stop(1), stopped_by_norm(0);
+        const GpuValue<unsigned> stop(1);
         const device::OwnedStream stream;
         const auto sweep = sweep_of(cuda(), cells);
-        const SweepArguments arguments{
-            .in = there.field(),
-            .out = out.field(),
-            .region = there.field().shape().owned,
-            .norm = norm,
-            .norm_sum = sum.place(),
-            .verdict = {.norm = last.place(), .stop = stopped_by_norm.place(), .tolerance = 1e30},
-            .stop = stop.place()};
+        SweepArguments arguments{.in = there.field(),
+                                 .out = out.field(),
+                                 .region = there.field().shape().owned,
+                                 .norm = norm,
+                                 .norm_sum = sum.place(),
+                                 .settling = {.parts = parts.place(),
+                                              .kind = NormKind::max,
+                                              .norm = last.place(),
+                                              .stop = stop.place(),
+                                              .tolerance = 1e30},
+                                 .stop = stop.place()};
         sweep->run(arguments, stream.get());
+        sweep->settle(arguments.settling, stream.get());
         device::synchronize(stream.get());
         EXPECT_TRUE(same_bytes(out.in(Memory::host), untouched));
         EXPECT_EQ(sum.get(), 0.5);
         EXPECT_EQ(last.get(), 0.25);
-        EXPECT_EQ(stopped_by_norm.get(), 0u);
         // The word is read when the sweep comes to it, not when it is given.
         device::clear(stop.place(), sizeof(unsigned), stream.get());
+        arguments.settling = {};
         sweep->run(arguments, stream.get());
         device::synchronize(stream.get());
         EXPECT_FALSE(same_bytes(out.in(Memory::host), untouched));
@@ -125,7 +131,8 @@ TEST_P(GpuBackends, DoNothingOnceStopped) {
   });
 }
 
-TEST_P(GpuBackends, EndANormWithTheLastOfItsRegions) {
+// The norm of a sweep over two regions is settled by the next sweep, while that leaves its own.
+TEST_P(GpuBackends, SettleANormWhileTheNextSweepRuns) {
   const Extents cells = some_cells(GetParam().axes);
   with_real([&]<class Real>(Real) {
     TestField<Real> in(cells, 1, own);
@@ -139,28 +146,38 @@ TEST_P(GpuBackends, EndANormWithTheLastOfItsRegions) {
       const double sum =
           outcome(cuda(), *sweep, in, {.cells = cells, .placement = own, .norm = norm}).norm;
       const double expected = norm == NormKind::l2 ? std::sqrt(sum) : sum;
-      const GpuValue<double> sum_there(0), norm_there(-1);
+      const PartsOfNorm parts[2];
+      const GpuValue<double> norms[3] = {GpuValue<double>(-1), GpuValue<double>(-1),
+                                         GpuValue<double>(-1)};
       const GpuValue<unsigned> stop(0);
       const device::OwnedStream stream;
-      // Twice without a look between: what the first leaves is where the second begins.
-      for (const double tolerance : {expected / 2, expected / 2, expected * 2}) {
-        for (const Box& region : {left, right})
-          sweep->run({.in = there.field(),
-                      .out = out.field(),
-                      .region = region,
-                      .norm = norm,
-                      .norm_sum = sum_there.place(),
-                      .verdict = region == right ? NormVerdict{.norm = norm_there.place(),
-                                                               .stop = stop.place(),
-                                                               .tolerance = tolerance}
-                                                 : NormVerdict{}},
-                     stream.get());
-        if (tolerance < expected) continue;
-        device::synchronize(stream.get());
-        EXPECT_NEAR(norm_there.get(), expected, norm == NormKind::l2 ? 1e-12 * expected : 0);
-        EXPECT_EQ(sum_there.get(), 0);
-        EXPECT_EQ(stop.get(), 1u) << "at most the tolerance";
-      }
+      const auto settling = [&](int s, double tolerance) {
+        return stencil::Settling{.parts = parts[s % 2].place(),
+                                 .kind = norm,
+                                 .norm = norms[s].place(),
+                                 .stop = stop.place(),
+                                 .tolerance = tolerance};
+      };
+      for (int s = 0; s < 3; ++s)
+        for (const Box& region : {left, right}) {
+          const bool is_first = region == left;
+          sweep->run(
+              {.in = there.field(),
+               .out = out.field(),
+               .region = region,
+               .norm = norm,
+               .norm_parts = parts[s % 2].place(),
+               .is_first = is_first,
+               .settling = is_first && s > 0 ? settling(s - 1, expected / 2) : stencil::Settling{}},
+              stream.get());
+        }
+      device::synchronize(stream.get());
+      EXPECT_EQ(stop.get(), 0u);
+      sweep->settle(settling(2, expected * 2), stream.get());
+      device::synchronize(stream.get());
+      EXPECT_EQ(stop.get(), 1u) << "at most the tolerance";
+      for (const auto& got : norms)
+        EXPECT_NEAR(got.get(), expected, norm == NormKind::l2 ? 1e-12 * expected : 0);
     }
   });
 }
@@ -173,7 +190,7 @@ TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
       in.fill();
       in.field()(cells[0] / 2, cells[1] / 2, cells[2] / 2) = value;
       const TestField<Real> there = in.in(Memory::device), out(cells, 1, own, Memory::device);
-      const GpuValue<double> sum(0), last(-1);
+      const PartsOfNorm parts;
       const GpuValue<unsigned> stop(0);
       const device::OwnedStream stream;
       const auto sweep = sweep_of(cuda(), cells);
@@ -181,9 +198,11 @@ TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
                   .out = out.field(),
                   .region = there.field().shape().owned,
                   .norm = norm,
-                  .norm_sum = sum.place(),
-                  .verdict = {.norm = last.place(), .stop = stop.place(), .tolerance = tolerance}},
+                  .norm_parts = parts.place()},
                  stream.get());
+      sweep->settle(
+          {.parts = parts.place(), .kind = norm, .stop = stop.place(), .tolerance = tolerance},
+          stream.get());
       device::synchronize(stream.get());
       return stop.get() == 1;
     };

@@ -46,7 +46,10 @@ bool can_be_launched(const cudaLaunchConfig_t& config) {
 cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
   return call_on(config.stream, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (!can_be_launched(config)) return cudaErrorInvalidConfiguration;
-    if (config.dynamicSmemBytes != 0 || config.numAttrs != 0) return cudaErrorNotSupported;
+    if (config.dynamicSmemBytes != 0) return cudaErrorNotSupported;
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+      if (config.attrs[i].id != cudaLaunchAttributeProgrammaticStreamSerialization)
+        return cudaErrorNotSupported;
     if (stream.device != current_device()) return cudaErrorInvalidResourceHandle;
     const Kernel kernel{config.gridDim, config.blockDim, std::move(body), {}};
     const WorkPtr work = runtime.issue(stream, [&runtime, device = stream.device, kernel] {

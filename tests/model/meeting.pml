@@ -1,7 +1,7 @@
 /* The meeting of norms on GPUs, src/device/meeting.hpp, for Spin; run.py runs it.
  *
- * Each rank's kernel of sweep n + 1 waits for all numbers of meeting n, reads them, and only then
- * sends its number of meeting n + 1 (change.cuh: end). Stores land some time after they were made,
+ * A rank sends its number of meeting n, waits for all others' and reads them; only then it sends that
+ * of meeting n + 1 (stencil/cuda/settle.cuh). Stores land some time after they were made,
  * in any order, but a flag not before what was stored before it was raised.
  *
  * What run.py sets:

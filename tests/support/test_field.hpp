@@ -12,6 +12,7 @@
 
 #include "device/buffer.hpp"
 #include "problem/problem.hpp"
+#include "stencil/norm_parts.hpp"
 
 namespace halocline::test {
 
@@ -137,6 +138,16 @@ class GpuValue {
     device::copy(&value, memory_.get(), sizeof value, Stream::host());
     return value;
   }
+
+ private:
+  std::shared_ptr<void> memory_;
+};
+
+/// Room in the GPU's memory for the parts of a norm.
+class PartsOfNorm {
+ public:
+  PartsOfNorm() : memory_(device::allocate(Memory::device, stencil::bytes_of_norm_parts)) {}
+  stencil::NormParts* place() const { return static_cast<stencil::NormParts*>(memory_.get()); }
 
  private:
   std::shared_ptr<void> memory_;

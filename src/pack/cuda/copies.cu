@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/buffer.hpp"
+#include "device/cuda/early.cuh"
 #include "device/cuda/flags.cuh"
 #include "device/cuda/launch.cuh"
 #include "device/port.hpp"
@@ -136,6 +137,8 @@ __device__ void copy_list(const List& list) {
 }
 
 __global__ void __launch_bounds__(block_threads) copy_lists(List first, List second) {
+  device::cuda::let_next_begin();
+  device::cuda::await_stream();
   copy_list(first);
   copy_list(second);
 }
@@ -313,8 +316,11 @@ void run(const Copies* first, const Copies* second, Stream stream) {
     most = std::min(most, copies->most_blocks());
   }
   if (blocks == 0) return;
-  device::cuda::launch(copy_lists, device::cuda::blocks_for(blocks, 1, most), block_threads, stream,
-                       lists[0], lists[1]);
+  const unsigned grid = device::cuda::blocks_for(blocks, 1, most);
+  if (device::cuda::launches_early())
+    device::cuda::launch_early(copy_lists, grid, block_threads, stream, lists[0], lists[1]);
+  else
+    device::cuda::launch(copy_lists, grid, block_threads, stream, lists[0], lists[1]);
 }
 
 }  // namespace halocline::pack::cuda

@@ -8,76 +8,14 @@
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
+#include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
+#include "stencil/cuda/faces.cuh"
+#include "stencil/cuda/lane.cuh"
+#include "stencil/cuda/settle.cuh"
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
-
-// Vectors of 16 bytes.
-
-template <class Real>
-struct VectorOf;
-template <>
-struct VectorOf<float> {
-  using Type = float4;
-  static __device__ float4 make(const float* v) { return make_float4(v[0], v[1], v[2], v[3]); }
-  static __device__ void split(const float4& from, float* v) {
-    v[0] = from.x, v[1] = from.y, v[2] = from.z, v[3] = from.w;
-  }
-};
-template <>
-struct VectorOf<double> {
-  using Type = double2;
-  static __device__ double2 make(const double* v) { return make_double2(v[0], v[1]); }
-  static __device__ void split(const double2& from, double* v) { v[0] = from.x, v[1] = from.y; }
-};
-
-/// A lane's part of one row, and the cell beside the strip for the first and the last lane.
-template <class Real>
-struct RowPart {
-  static constexpr int width = 16 / sizeof(Real);
-  Real value[width];
-  Real beside;
-};
-
-template <class Real>
-inline constexpr int strip_cells = warp_lanes* RowPart<Real>::width;
-
-/// A lane's place in a strip. Columns count from 16 bytes' boundary before the region.
-template <class Real>
-struct Lane {
-  static constexpr int width = RowPart<Real>::width;
-  static constexpr unsigned int all = (1u << width) - 1;
-
-  Index column;
-  int number, beside;  ///< in its warp; from its first column to the cell beside the strip
-  bool reads, reads_beside;
-  /// A bit for each of its cells: in the region, and counted by the norm. Once for a whole walk.
-  unsigned int inside = 0, owned = 0;
-
-  __device__ Lane(const Work<Real>& work, Index strip)
-      : number(static_cast<int>(threadIdx.x) % warp_lanes) {
-    column = strip * strip_cells<Real> + number * width;
-    const Index first = work.lead, end = work.lead + work.cells[0];
-    // The cell to the right of the region is read, too. To the left, a strip that begins before
-    // the region has it in its first vector; there may be no memory before that.
-    reads = column <= end;
-    const bool left = number == 0 && (column > 0 || first == 0) && column < end;
-    const bool right = number == warp_lanes - 1 && column + width <= end;
-    beside = left ? -1 : width;
-    reads_beside = left || right;
-    for (int i = 0; i < width; ++i) {
-      const Index x = column + i - first;
-      const bool holds = x >= 0 && column + i < end;
-      inside |= holds ? 1u << i : 0u;
-      owned |= holds && x >= work.owned.lower[0] && x < work.owned.upper[0] ? 1u << i : 0u;
-    }
-  }
-
-  /// Whether every cell of the strip is in the region: then nothing needs to be asked again. The
-  /// same for the whole warp.
-  __device__ bool strip_is_whole() const { return __all_sync(~0u, inside == all) != 0; }
-};
 
 /// How a walk is done. `ahead`: layers loaded before the first is used; `rows`: that a lane walks
 /// with in 3-D; `blocks`: that a multiprocessor must have room for, which limits the registers;
@@ -98,9 +36,14 @@ struct ShapeFor<Norm::max, 2, float> : Shape<12, 1, 1, 24> {};
 template <>
 struct ShapeFor<Norm::max, 2, double> : Shape<10, 1, 1, 30> {};
 template <>
-struct ShapeFor<Norm::none, 2, double> : Shape<4, 1, 1, 32> {};
+struct ShapeFor<Norm::none, 2, double> : Shape<10, 1, 2, 30> {};
 template <Norm kind, class Real>
 struct ShapeFor<kind, 3, Real> : Shape<2, 2, 2, 12> {};
+
+/// Of walks at the ends, which have more to keep in registers: with as many layers ahead as others
+/// they would take those of all warps, and half of these would find no room.
+template <class Inner>
+using AtFace = Shape<(Inner::ahead > 4 ? 4 : Inner::ahead), Inner::rows, Inner::blocks>;
 
 /// One warp's walk: a strip of `rows` rows over some layers. `whole`: all cells of the strip, and
 /// all rows, are in the region.
@@ -269,6 +212,10 @@ class Tiles {
     return tiles;
   }
   __host__ __device__ Index count() const { return strips * row_groups * pieces; }
+  /// Those at both ends first: neighbours wait for them.
+  __device__ Index piece(Index turn) const {
+    return turn == 0 ? 0 : turn == 1 ? pieces - 1 : turn - 1;
+  }
 
  private:
   __host__ __device__ static Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
@@ -276,30 +223,46 @@ class Tiles {
 
 template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<kind, axes, Real>>
 __global__ void __launch_bounds__(block_threads, Shape::blocks)
-    march(Work<Real> work, Formula formula) {
+    march(Work<Real> work, SettleWork settling, Formula formula) {
+  device::cuda::let_next_begin();
+  device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
+  if (settling.parts != nullptr && blockIdx.x == 0) return settle(settling);
+  const SweepBlocks blocks(settling);
   const auto tiles = Tiles<Shape, Real, axes>::of(work);
-  const Index warps = static_cast<Index>(gridDim.x) * block_warps;
+  const Index warps = static_cast<Index>(blocks.count) * block_warps;
   Change<kind, Real> change;
-  for (Index tile = static_cast<Index>(blockIdx.x) * block_warps + threadIdx.x / warp_lanes;
+  for (Index tile = static_cast<Index>(blocks.number) * block_warps + threadIdx.x / warp_lanes;
        tile < tiles.count(); tile += warps) {
     // In 3-D the warps of a block are neighbours along y, whose rows meet in the first cache.
     const Index group = tile % tiles.row_groups, rest = tile / tiles.row_groups;
-    const Index from = rest / tiles.strips * work.layers;
+    const Index strip = rest % tiles.strips;
+    const Index from = tiles.piece(rest / tiles.strips) * work.layers;
     const Index end = work.cells[axes - 1];
     const Index to = from + work.layers < end ? from + work.layers : end;
-    const Lane<Real> lane(work, rest % tiles.strips);
+    const Lane<Real> lane(work, strip);
     const Index row = group * Shape::rows;
     const int layers = static_cast<int>(to - from);
     const bool whole = lane.strip_is_whole() && (axes == 2 || row + Shape::rows <= work.cells[1]);
-    if (whole)
+    const bool is_lower = work.faces.lower.to != nullptr && from == 0;
+    const bool is_upper = work.faces.upper.to != nullptr && to == end;
+    if (is_lower || is_upper) {
+      const Index face = group * tiles.strips + strip;
+      if (is_lower) await_face(work.faces.lower, work.faces.watch, face, 0);
+      if (is_upper) await_face(work.faces.upper, work.faces.watch, face, 1);
+      Walk<false, AtFace<Shape>, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
+          .run(change);
+      if (is_lower) push_face<Shape::rows, axes>(work, work.faces.lower, lane, row, Index{0}, face);
+      if (is_upper) push_face<Shape::rows, axes>(work, work.faces.upper, lane, row, end - 1, face);
+    } else if (whole) {
       Walk<true, Shape, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
           .run(change);
-    else
+    } else {
       Walk<false, Shape, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
           .run(change);
+    }
   }
-  change.publish(work.norm);
+  change.publish(work, blocks);
 }
 
 }  // namespace halocline::stencil::cuda

@@ -3,7 +3,9 @@
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
+#include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
+#include "stencil/cuda/settle.cuh"
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
@@ -13,12 +15,17 @@ __device__ inline bool is_within(Index at, const Range& range, int axis) {
 }
 
 template <Norm kind, int axes, class Real, class Formula>
-__global__ void __launch_bounds__(block_threads) per_cell(Work<Real> work, Formula formula) {
+__global__ void __launch_bounds__(block_threads)
+    per_cell(Work<Real> work, SettleWork settling, Formula formula) {
+  device::cuda::let_next_begin();
+  device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
+  if (settling.parts != nullptr && blockIdx.x == 0) return settle(settling);
+  const SweepBlocks blocks(settling);
   const Index count = work.cells[0] * work.cells[1] * work.cells[2];
   Change<kind, Real> change;
-  for (Index i = static_cast<Index>(blockIdx.x) * block_threads + threadIdx.x; i < count;
-       i += static_cast<Index>(gridDim.x) * block_threads) {
+  for (Index i = static_cast<Index>(blocks.number) * block_threads + threadIdx.x; i < count;
+       i += static_cast<Index>(blocks.count) * block_threads) {
     const Index x = i % work.cells[0], row = i / work.cells[0];
     const Index y = row % work.cells[1], z = row / work.cells[1];
     const Real* cell = work.in + x * work.in_step[0] + y * work.in_step[1] + z * work.in_step[2];
@@ -40,7 +47,7 @@ __global__ void __launch_bounds__(block_threads) per_cell(Work<Real> work, Formu
         is_within(z, work.owned, 2))
       change.add(updated, u.c_);
   }
-  change.publish(work.norm);
+  change.publish(work, blocks);
 }
 
 }  // namespace halocline::stencil::cuda

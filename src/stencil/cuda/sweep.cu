@@ -8,6 +8,7 @@
 #include "stencil/check.hpp"
 #include "stencil/cuda/march.cuh"
 #include "stencil/cuda/per_cell.cuh"
+#include "stencil/cuda/settle.cuh"
 #include "stencil/cuda/sweep.hpp"
 #include "stencil/formulas.hpp"
 #include "stencil/scalar_cells.hpp"
@@ -16,8 +17,6 @@ namespace halocline::stencil::cuda {
 namespace {
 
 constexpr std::int64_t vector_bytes = 16;
-// Beyond this, warps take several tiles in turn, so that the list of partial sums has an end.
-constexpr std::int64_t most_blocks = 65536;
 // Layers that a warp walks at the least: each walk loads two layers more than it updates.
 constexpr std::int64_t fewest_layers = 4;
 
@@ -49,15 +48,24 @@ Range owned_within(const Box& region, const Box& owned) {
   return range;
 }
 
-device::Meeting meeting_of(const NormVerdict& verdict) {
-  return verdict.meeting != nullptr ? *verdict.meeting : device::Meeting{};
+Norm norm_of(problem::NormKind kind) {
+  return kind == problem::NormKind::none  ? Norm::none
+         : kind == problem::NormKind::max ? Norm::max
+                                          : Norm::l2;
 }
 
-template <Norm kind>
-__global__ void __launch_bounds__(block_threads) settle_last(NormPlace place) {
-  // Where the run has stopped, some ranks have sent no more numbers.
-  if (place.stop == nullptr || *place.stop == 0) settle<kind>(place);
+SettleWork work_of(const Settling& settling) {
+  return {.parts = settling.parts,
+          .kind = norm_of(settling.kind),
+          .norm = settling.norm,
+          .sum = settling.sum,
+          .stop = settling.stop,
+          .unless = settling.stop,
+          .tolerance = settling.tolerance,
+          .meeting = settling.meeting != nullptr ? *settling.meeting : device::Meeting{}};
 }
+
+__global__ void __launch_bounds__(block_threads) settle_alone(SettleWork work) { settle(work); }
 
 template <int axes, class Real, class Formula>
 class CudaSweep final : public stencil::Sweep {
@@ -66,8 +74,8 @@ class CudaSweep final : public stencil::Sweep {
       : formula_(formula),
         needs_(needs),
         multiprocessors_(device::cuda::multiprocessors()),
-        partials_(device::allocate(Memory::device, most_blocks * std::int64_t{sizeof(double)})),
-        arrived_(device::allocate(Memory::device, sizeof(unsigned))) {}
+        launches_early_(device::cuda::launches_early()),
+        parts_(device::allocate(Memory::device, bytes_of_norm_parts)) {}
 
   void run(const SweepArguments& arguments, Stream stream) override {
     check_arguments(arguments, needs_, stream);
@@ -78,42 +86,69 @@ class CudaSweep final : public stencil::Sweep {
       run_with<Norm::l2>(arguments, stream);
     else
       run_with<Norm::none>(arguments, stream);
+    // Where somebody wants the sum now, and not while the next sweep runs.
+    if (arguments.norm != problem::NormKind::none && arguments.norm_parts == nullptr)
+      add_to_sum(arguments, stream);
   }
 
-  void settle(const NormVerdict& verdict, problem::NormKind kind, Stream stream) override {
-    NormPlace place{};
-    place.norm = verdict.norm;
-    place.stop = verdict.stop;
-    place.tolerance = verdict.tolerance;
-    place.meeting = meeting_of(verdict);
-    device::cuda::launch(
-        kind == problem::NormKind::max ? settle_last<Norm::max> : settle_last<Norm::l2>, 1,
-        block_threads, stream, place);
+  void settle(const Settling& settling, Stream stream) override {
+    device::cuda::launch(settle_alone, 1, block_threads, stream, work_of(settling));
+  }
+
+  bool can_push(const FieldStorage& in, const FieldStorage& out) const override {
+    return axes > 1 && marches(in, out, out.shape().owned);
   }
 
   std::string_view simd() const override { return ""; }
 
  private:
+  static bool marches(const FieldStorage& in, const FieldStorage& out, const Box& region) {
+    return suits_march<Real>(in) && suits_march<Real>(out) &&
+           lead_of<Real>(address_of(in, region.lower)) ==
+               lead_of<Real>(address_of(out, region.lower));
+  }
+
   template <Norm kind>
-  void run_with(const SweepArguments& arguments, Stream stream) const {
+  void run_with(const SweepArguments& arguments, Stream stream) {
     Work<Real> work = work_for(arguments);
     if constexpr (axes > 1) {
-      if (suits_march<Real>(arguments.in) && suits_march<Real>(arguments.out) &&
-          lead_of<Real>(address_of(arguments.in, arguments.region.lower)) ==
-              lead_of<Real>(address_of(arguments.out, arguments.region.lower))) {
+      if (marches(arguments.in, arguments.out, arguments.region)) {
         using Chosen = ShapeFor<kind, axes, Real>;
         begin_at_boundary<Chosen>(work);
         const std::int64_t tiles = Tiles<Chosen, Real, axes>::of(work).count();
-        device::cuda::launch(march<kind, axes, Real, Formula>,
-                             device::cuda::blocks_for(tiles, block_warps, most_blocks),
-                             block_threads, stream, work, formula_);
+        launch(march<kind, axes, Real, Formula>,
+               device::cuda::blocks_for(tiles, block_warps, most_blocks_of_sweep), work, arguments,
+               stream);
         return;
       }
     }
-    device::cuda::launch(
-        per_cell<kind, axes, Real, Formula>,
-        device::cuda::blocks_for(arguments.region.cells(), block_threads, most_blocks),
-        block_threads, stream, work, formula_);
+    if (arguments.faces != nullptr)
+      throw Error(ErrorKind::internal, "a sweep over such fields cannot send its halo itself");
+    launch(per_cell<kind, axes, Real, Formula>,
+           device::cuda::blocks_for(arguments.region.cells(), block_threads, most_blocks_of_sweep),
+           work, arguments, stream);
+  }
+
+  void launch(void (*kernel)(Work<Real>, SettleWork, Formula), unsigned blocks,
+              const Work<Real>& work, const SweepArguments& arguments, Stream stream) {
+    const unsigned settling = arguments.settling.parts != nullptr ? 1 : 0;
+    const SettleWork settle_work = work_of(arguments.settling);
+    if (launches_early_)
+      device::cuda::launch_early(kernel, blocks + settling, block_threads, stream, work,
+                                 settle_work, formula_);
+    else
+      device::cuda::launch(kernel, blocks + settling, block_threads, stream, work, settle_work,
+                           formula_);
+    next_part_ = work.first_part + blocks;
+  }
+
+  void add_to_sum(const SweepArguments& arguments, Stream stream) const {
+    SettleWork work{};
+    work.parts = static_cast<const NormParts*>(parts_.get());
+    work.kind = norm_of(arguments.norm);
+    work.sum = arguments.norm_sum;
+    work.unless = arguments.stop;
+    device::cuda::launch(settle_alone, 1, block_threads, stream, work);
   }
 
   Work<Real> work_for(const SweepArguments& arguments) const {
@@ -128,15 +163,12 @@ class CudaSweep final : public stencil::Sweep {
       work.cells[axis] = extent[axis];
     }
     work.owned = owned_within(region, arguments.out.shape().owned);
-    work.norm = {.sum = arguments.norm_sum,
-                 .partials = static_cast<double*>(partials_.get()),
-                 .arrived = static_cast<unsigned*>(arrived_.get()),
-                 .ends = arguments.verdict.is_wanted(),
-                 .norm = arguments.verdict.norm,
-                 .stop = arguments.verdict.stop,
-                 .tolerance = arguments.verdict.tolerance,
-                 .meeting = meeting_of(arguments.verdict)};
+    work.parts = arguments.norm_parts != nullptr ? arguments.norm_parts
+                                                 : static_cast<NormParts*>(parts_.get());
+    // Without parts of the caller's every region is settled at once.
+    work.first_part = arguments.is_first || arguments.norm_parts == nullptr ? 0 : next_part_;
     work.stop = arguments.stop;
+    if (arguments.faces != nullptr) work.faces = *arguments.faces;
     return work;
   }
 
@@ -156,7 +188,9 @@ class CudaSweep final : public stencil::Sweep {
   Formula formula_;
   SweepNeeds needs_;
   int multiprocessors_;
-  std::shared_ptr<void> partials_, arrived_;
+  bool launches_early_;
+  std::shared_ptr<void> parts_;  // of norms that are wanted at once
+  Index next_part_ = 0;
 };
 
 struct Maker {

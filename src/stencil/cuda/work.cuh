@@ -7,7 +7,9 @@
 #include <cuda_runtime.h>
 #endif
 
+#include "device/face_port.hpp"
 #include "device/meeting.hpp"
+#include "stencil/norm_parts.hpp"
 
 namespace halocline::stencil::cuda {
 
@@ -19,18 +21,15 @@ inline constexpr int warp_lanes = 32;
 inline constexpr int block_threads = 256;
 inline constexpr int block_warps = block_threads / warp_lanes;
 
-/// Where a norm goes. The maximum is kept as the bits of a double: those of numbers that are not
-/// negative are ordered as the numbers are, and any NaN is above them all.
-struct NormPlace {
-  double* sum;            ///< the value so far, added to
-  double* partials;       ///< one per block, for sums
-  unsigned int* arrived;  ///< blocks that have written theirs; zero between sweeps
-  // What becomes of it when all blocks have: see NormVerdict.
-  bool ends;
-  double* norm;
+/// A norm to settle: see stencil::Settling.
+struct SettleWork {
+  const NormParts* parts;  ///< null: nothing to settle
+  Norm kind;
+  double *norm, *sum;
   unsigned int* stop;
+  const unsigned int* unless;  ///< not zero: do nothing; may be null
   double tolerance;
-  device::Meeting meeting;  ///< no ranks: the norm is this rank's alone
+  device::Meeting meeting;  ///< no ranks: this one alone
 };
 
 /// A box of cells within a region: lower and upper along each axis.
@@ -48,8 +47,19 @@ struct Work {
   int lead;                       ///< cells from a 16-byte boundary to the region's first
   Index layers;                   ///< that a warp walks along the last axis
   Range owned;                    ///< those the norm counts, in the region's coordinates
-  NormPlace norm;
-  const unsigned int* stop;  ///< not zero: do nothing; may be null
+  NormParts* parts;               ///< of the norm; null if there is none
+  Index first_part;               ///< of this region's
+  const unsigned int* stop;       ///< not zero: do nothing; may be null
+  device::FacePort faces;         ///< of the region's ends along the last axis
+};
+
+/// The blocks of a launch that sweep: all, but for a first one that settles a norm.
+struct SweepBlocks {
+  unsigned int number, count;
+
+  __device__ explicit SweepBlocks(const SettleWork& settling)
+      : number(blockIdx.x - (settling.parts != nullptr ? 1 : 0)),
+        count(gridDim.x - (settling.parts != nullptr ? 1 : 0)) {}
 };
 
 /// What a formula sees.

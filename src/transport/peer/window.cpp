@@ -33,6 +33,18 @@ struct Offer {
 
 PeerWindow::PeerWindow(const Communicator& communicator, std::int64_t bytes,
                        const std::vector<int>& peers, const std::vector<Places>& places)
+    : PeerWindow(
+          communicator, [bytes] { return device::allocate(Memory::device, bytes); }, peers,
+          places) {}
+
+PeerWindow::PeerWindow(const Communicator& communicator, void* memory,
+                       const std::vector<int>& peers, const std::vector<Places>& places)
+    : PeerWindow(
+          communicator, [memory] { return std::shared_ptr<void>(memory, [](void*) {}); }, peers,
+          places) {}
+
+PeerWindow::PeerWindow(const Communicator& communicator, const MakeMemory& make,
+                       const std::vector<int>& peers, const std::vector<Places>& places)
     : communicator_(communicator) {
   comm::State& state = communicator_.state();
   // Taken before anything can fail on some ranks only: all ranks count tags alike.
@@ -40,7 +52,7 @@ PeerWindow::PeerWindow(const Communicator& communicator, std::int64_t bytes,
   std::optional<Error> failed;
   device::MemoryHandle handle{};
   try {
-    mine_ = device::allocate(Memory::device, bytes);
+    mine_ = make();
     if (!peers.empty()) handle = device::handle_of(mine_.get());
   } catch (const Error& error) {
     failed = error;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,10 @@ class PeerWindow {
   /// processes cannot share memory; a rank that cannot share lets its peers throw, too.
   PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
              const std::vector<Places>& places);
+  /// The same with memory that is there: `memory` was allocated by device::allocate(Memory::device,
+  /// ...) and must outlive the window.
+  PeerWindow(const Communicator& communicator, void* memory, const std::vector<int>& peers,
+             const std::vector<Places>& places);
   /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
   /// have unmapped. Where others may be gone, everything stays to the end of the program.
   ~PeerWindow();
@@ -39,6 +44,9 @@ class PeerWindow {
 
  private:
   std::shared_ptr<void> map(int peer, const device::MemoryHandle& handle) const;
+  using MakeMemory = std::function<std::shared_ptr<void>()>;
+  PeerWindow(const Communicator& communicator, const MakeMemory& make,
+             const std::vector<int>& peers, const std::vector<Places>& places);
   void meet(const char* site) const;
 
   Communicator communicator_;

@@ -172,7 +172,16 @@ struct cudaDeviceProp {
   int memoryPoolsSupported, gpuDirectRDMASupported;
 };
 
-struct cudaLaunchAttribute;  // none is offered
+// Only this one, and it changes nothing: kernels of a stream follow each other.
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+union cudaLaunchAttributeValue {
+  char pad[64];
+  int programmaticStreamSerializationAllowed;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
 struct cudaLaunchConfig_t {
   dim3 gridDim, blockDim;
   std::size_t dynamicSmemBytes;

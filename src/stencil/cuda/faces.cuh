@@ -1,0 +1,47 @@
+#pragma once
+// The outermost layers of a sweep: a warp waits for the halo beside its cells and stores them into
+// the neighbour's: see device/face_port.hpp.
+//
+// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+
+#include "device/cuda/flags.cuh"
+#include "stencil/cuda/lane.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// A warp waits until the neighbour has stored the halo that it is about to read. `face` is its
+/// number among the warps of the layer, `side` names the wait.
+__device__ inline void await_face(const device::FaceSide& side_port, const device::Watch* watch,
+                                  Index face, int side) {
+  if (threadIdx.x % warp_lanes == 0)
+    device::cuda::await(side_port.raised + face, side_port.swept[face], watch, side);
+  __syncwarp();
+}
+
+/// A warp stores what it has written of a layer, `rows` rows from `row` on, into the neighbour's
+/// halo. Each lane reads back what it wrote itself.
+template <int rows, int axes, class Real>
+__device__ void push_face(const Work<Real>& work, const device::FaceSide& side,
+                          const Lane<Real>& lane, Index row, Index layer, Index face) {
+  using Vector = typename VectorOf<Real>::Type;
+  const Index rows_here =
+      axes == 2 ? 1 : (row + rows <= work.cells[1] ? rows : work.cells[1] - row);
+  for (Index r = 0; r < rows_here; ++r) {
+    const Index in_layer = lane.column + (axes == 2 ? 0 : (row + r) * work.out_step[1]);
+    const Real* from = work.out + layer * work.out_step[axes - 1] + in_layer;
+    // `to` is where the region's first cell goes; `work.out` begins `lead` cells before it.
+    Real* to = static_cast<Real*>(side.to) - work.lead + in_layer;
+    if (lane.inside == Lane<Real>::all)
+      *reinterpret_cast<Vector*>(to) = *reinterpret_cast<const Vector*>(from);
+    else
+      for (int i = 0; i < Lane<Real>::width; ++i)
+        if ((lane.inside >> i & 1) != 0) to[i] = from[i];
+  }
+  __syncwarp();
+  if (threadIdx.x % warp_lanes != 0) return;
+  const device::Epoch swept = side.swept[face] + 1;
+  device::cuda::raise(side.raise + face, swept);
+  side.swept[face] = swept;
+}
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,61 @@
+#pragma once
+// The end of a norm: the parts of all blocks, then those of all ranks.
+//
+// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+
+#include "device/cuda/flags.cuh"
+#include "stencil/cuda/change.cuh"
+#include "stencil/cuda/work.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// Sends this rank's share to all ranks and joins theirs; `all_here` is false if one did not come.
+/// All threads of a block; the result is thread 0's.
+template <Norm kind>
+__device__ double joined_over_ranks(const device::Meeting& meeting, double share, bool& all_here) {
+  const device::Epoch number = *meeting.count + 1;
+  __syncthreads();  // all have read the count
+  if (threadIdx.x == 0) *meeting.count = number;
+  const int rank = static_cast<int>(threadIdx.x);
+  if (rank < meeting.ranks) {
+    meeting.to[rank][number % 2] = share;
+    device::cuda::raise(meeting.raise[rank], number);
+    if (!device::cuda::await(meeting.raised + rank, number, meeting.watch, rank)) all_here = false;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return 0;
+  // In the order of ranks, so that a sum is the same each time.
+  double all = 0;
+  for (int r = 0; r < meeting.ranks; ++r)
+    all = joined<kind>(all, __ldcg(meeting.numbers + 2 * r + number % 2));
+  return all;
+}
+
+template <Norm kind>
+__device__ void settle_as(const SettleWork& work) {
+  __shared__ bool all_here;
+  if (threadIdx.x == 0) all_here = true;
+  double mine = 0;
+  for (Index i = threadIdx.x; i < work.parts->count; i += block_threads)
+    mine = joined<kind>(mine, work.parts->values[i]);
+  double all = joined_over_block<kind>(mine);
+  if (work.meeting.ranks > 0) all = joined_over_ranks<kind>(work.meeting, all, all_here);
+  if (threadIdx.x != 0 || !all_here) return;
+  const double norm = kind == Norm::l2 ? sqrt(all) : all;
+  constexpr double largest = 1.7976931348623157e308;
+  if (work.norm != nullptr) *work.norm = norm;
+  if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
+  if (work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest))) *work.stop = 1;
+}
+
+/// All threads of a block.
+__device__ inline void settle(const SettleWork& work) {
+  // Where the run has stopped, ranks have left no more parts.
+  if (work.unless != nullptr && *work.unless != 0) return;
+  if (work.kind == Norm::max)
+    settle_as<Norm::max>(work);
+  else
+    settle_as<Norm::l2>(work);
+}
+
+}  // namespace halocline::stencil::cuda
