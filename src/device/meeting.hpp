@@ -10,7 +10,7 @@ namespace halocline::device {
 /// A rank's side of it: plain data for kernels, all addresses the GPU's. Number n goes to place n %
 /// 2 of every rank, then its flag there is raised to n. A rank reads the numbers of meeting n
 /// before it sends that of n + 1, so whoever has seen its flag for n + 1 may write over place n
-/// % 2.
+/// % 2. Spin goes through it in every order: tests/model.
 struct Meeting {
   int ranks, rank;
   /// Per rank, in its memory: where this rank's numbers go, two places; and the flag to raise.

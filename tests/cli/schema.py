@@ -56,10 +56,12 @@ SCHEMA = record(
     devices=list_of({"anyOf": [CPU, GPU]}, 1),
     mpi=TEXT,
     transport={"type": "object", "additionalProperties": False,
-               "properties": {pair: {"enum": ["self", "shared", "mpi", "staged", "gpu_aware"]}
+               "properties": {pair: {"enum": ["self", "shared", "peer", "gpu_aware", "staged",
+                                              "mpi"]}
                               for pair in ("self", "same-node", "other-node")}},
-    schedule={"enum": ["sequential", "overlap"]},
+    schedule={"enum": ["sequential", "overlap", "fused"]},
     halo_depth=POSITIVE,
+    sweeps_in_graphs=COUNT,
     halo=record(messages=COUNT, bytes=COUNT, exchanges=COUNT, us=SPREAD),
     phases=record(compute=SPREAD, pack=SPREAD, move=SPREAD, call=SPREAD, wait=SPREAD,
                   unpack=SPREAD, reduce=SPREAD),

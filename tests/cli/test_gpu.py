@@ -21,6 +21,7 @@ GPUS = [f"GPU-c0da0c90-0000-4000-8000-00000000000{n}" for n in range(2)]
 SMALL = ["laplace", "--cells", "40x30", "--sweeps", "5"]
 TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
 GPU_AWARE = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}  # for every MPI, then
+NO_PEER = {"CUDA_ON_CPU_IPC": "absent"}  # kernels reach no other rank's GPU
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,8 @@ def two_gpus(monkeypatch):
     for name in [name for name in os.environ if name.startswith("CUDA_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("CUDA_ON_CPU_DEVICES", "2")
+    # Put off, kernels that wait for another rank's would hang it while their host is in MPI.
+    monkeypatch.setenv("CUDA_ON_CPU_ORDER", "thread")
     monkeypatch.setenv("HALOCLINE_ASSUME_GPU", "2")
 
 
@@ -88,7 +91,7 @@ def test_documented_figures(words, ranks, result):
     assert pick(report, result) == result
 
 
-@pytest.mark.parametrize("order", ["eager", "lazy", "random:7"])
+@pytest.mark.parametrize("order", ["eager", "lazy", "random:7", "thread"])
 @pytest.mark.parametrize("words", [
     "laplace --cells 64x48 --sweeps 9 --ranks 3 --transport staged --schedule overlap",
     "star7 --cells 8x9x10 --sweeps 4 --ranks 2 --transport gpu_aware --halo-depth 2"])
@@ -98,10 +101,89 @@ def test_the_order_in_which_a_gpu_works(order, words):
     assert report["verified"] is True
 
 
-def test_launches_that_block():
-    report = solve_json(*SMALL, "--ranks", "2", "--transport", "staged", "--verify",
+@pytest.mark.parametrize("transport", ["staged", "peer"])
+def test_launches_that_block(transport):
+    report = solve_json(*SMALL, "--ranks", "2", "--transport", transport, "--verify",
                         env={"CUDA_LAUNCH_BLOCKING": "1"})
     assert report["verified"] is True
+
+
+# Kernels that store into other ranks' GPUs
+
+
+@pytest.mark.parametrize("ranks, words", [
+    (2, "laplace --cells 24x18 --schedule sequential"),
+    (3, "laplace --cells 24x18 --schedule overlap --norm-every 64"),
+    (4, "star7 --cells 9x8x10 --norm max --tolerance 0 --halo-depth 2"),  # two ranks a GPU
+    (2, "heat --cells 24x18 --norm none")])
+def test_the_same_with_and_without_graphs(ranks, words):
+    words = [*words.split(), "--sweeps", "330", "--ranks", ranks, "--transport", "peer", "--verify"]
+    on, off = (solve_json(*words, "--graph", graph) for graph in ("on", "off"))
+    keys = ["checksum", "sweeps", "norm_history", "sum", "converged", "verified", "transport"]
+    assert pick(on, keys) == pick(off, keys)
+    assert on["verified"] is True and "peer" in on["transport"].values()
+
+
+SHARING = {  # what is missing, and why, in words
+    "IPC": "rank [01] cannot share its GPU's memory with other ranks .cudaIpcGetMemHandle failed",
+    "P2P": "GPU of rank [01] cannot reach the memory of rank [01]'s .cudaIpcOpenMemHandle failed"}
+without_sharing = pytest.mark.parametrize("name, why", SHARING.items(), ids=SHARING)
+
+
+@without_sharing
+def test_auto_does_without_memory_of_other_ranks(name, why):
+    report = solve_json(*SMALL, "--ranks", "2", "--verify", env={f"CUDA_ON_CPU_{name}": "absent"})
+    assert report["transport"] == {"same-node": "staged"} and report["verified"] is True
+    note, = [note for note in report["notes"] if "peer" in note]
+    assert re.search(f"transport peer was left out: .*{why}", note)
+
+
+@without_sharing
+@pytest.mark.parametrize("transport", ["peer", "same-node=peer"])
+def test_memory_of_other_ranks_that_cannot_be_had(transport, name, why):
+    end = run("solve", *SMALL, "--ranks", "2", "--transport", transport,
+              env={f"CUDA_ON_CPU_{name}": "absent"})
+    told(end, UNAVAILABLE, why, "use transport staged, or auto")
+
+
+def test_one_gpu_needs_no_access_to_others():
+    report = solve_json(*SMALL, "--ranks", "2", "--transport", "peer", "--verify",
+                        env={"CUDA_ON_CPU_P2P": "absent", "CUDA_VISIBLE_DEVICES": "1"})
+    assert report["verified"] is True
+
+
+def endless_on_peers(limit):
+    return ["solve", "laplace", "--cells", "24x18", "--tolerance", "0", "--sweeps", "1000000000",
+            "--transport", "peer", "--process-grid", "1x2", "--ranks", "2", "--wait-limit", limit]
+
+
+def ranks_at_work(job, count):
+    end = time.monotonic() + 30
+    while len(job.ranks()) < count and time.monotonic() < end:
+        time.sleep(0.1)
+    time.sleep(2)
+    return job.ranks()
+
+
+def test_a_stopped_rank_is_named():
+    with started(*endless_on_peers(3)) as job:
+        stopped = ranks_at_work(job, 2)[1]
+        os.kill(stopped, signal.SIGSTOP)
+        time.sleep(4)
+        os.kill(stopped, signal.SIGCONT)  # or MPICH's launcher could not end it
+        end = job.finish(timeout=20)
+    assert end.code == FAILURE and "checksum" not in end.out
+    assert re.search(r"^halocline: the GPU of rank 0 has waited 2\.7 s in exchange \d+ \(peer\) for "
+                     r"rank 1 \((field 'u', direction \+y|its norm)\); that rank is stopped, lost",
+                     end.err, re.MULTILINE), end.err
+
+
+def test_a_killed_rank_ends_the_run_on_peers():
+    with started(*endless_on_peers(60)) as job:
+        os.kill(ranks_at_work(job, 2)[1], signal.SIGKILL)
+        end = job.finish(timeout=20)
+    assert end.code == FAILURE and "checksum" not in end.out
+    assert "halocline: a rank was ended by signal 9 (Killed)" in end.err
 
 
 def test_verify_and_baseline():
@@ -175,7 +257,7 @@ def test_the_report_says_which_rank_has_which_gpu(tmp_path):
         {"kind": "gpu", "name": "CUDA on CPU", "uuid": GPUS[rank], "host": host, "ranks": [rank]}
         for rank in range(2)]
     assert pick(report, ["backend", "memory", "simd", "transport"]) == {
-        "backend": "cuda", "memory": "device", "simd": None, "transport": {"same-node": "staged"}}
+        "backend": "cuda", "memory": "device", "simd": None, "transport": {"same-node": "peer"}}
     assert "  backend       cuda on 2 x CUDA on CPU, device memory\n" in end.out
     for rank in range(2):
         assert f"  GPU           {GPUS[rank]} on {host}: rank {rank}\n" in end.out
@@ -286,7 +368,7 @@ def test_memory_of_a_gpu_where_there_is_none(memory, env, why, expected):
 def test_the_version_says_why_there_is_no_gpu(env, why, expected):
     text = run("--version", "--verbose", env=env).out
     assert re.search(f"^  GPUs        (none|not usable): .*{why}", text, re.MULTILINE), text
-    for name in ("cuda", "gpu_aware", "staged"):
+    for name in ("cuda", "peer", "gpu_aware", "staged"):
         assert f"  {name:<11} not usable: no usable GPU, see above\n" in text
     for name in ("cpu", "reference", "shared", "mpi"):
         assert f"  {name:<11} usable\n" in text
@@ -299,7 +381,7 @@ def test_the_version_lists_gpus():
         assert re.search(rf"^  GPU {n} +CUDA on CPU, {uuid}, 1 GB, compute capability \d+\.\d, "
                          rf"PCI 0000:1{'bc'[n]}:00\.0$", text, re.MULTILINE), text
     assert "\n  driver      CUDA 13.0\n" in text
-    assert text.count(" usable\n") == 8 and "not usable" not in text
+    assert text.count(" usable\n") == 9 and "not usable" not in text
     text = run("--version", "--verbose", env={"CUDA_ON_CPU_COMPUTE_MODE": "exclusive",
                                               "CUDA_VISIBLE_DEVICES": "1"}).out
     assert text.count("for one process only") == 1 and GPUS[0] not in text
@@ -378,13 +460,19 @@ def test_too_little_memory_for_ranks_that_share_a_gpu():
      ["cpu backend cannot sweep over device memory", "--memory host"]),
     ("--memory device --backend reference", USAGE, ["reference backend", "--memory host"]),
     ("--transport mpi", UNAVAILABLE,
-     ["mpi cannot serve same-node pairs of fields in device memory", "same-node=staged"]),
+     ["mpi cannot serve same-node pairs of fields in device memory", "same-node=peer"]),
     ("--transport shared --memory managed", UNAVAILABLE,
      ["shared cannot serve same-node pairs of fields in managed memory", "use auto"]),
     ("--transport staged --memory pinned", UNAVAILABLE, ["staged cannot serve", "same-node=mpi"]),
     ("--transport staged --backend cpu", UNAVAILABLE, ["staged cannot serve", "same-node=shared"]),
     ("--transport gpu_aware --memory system", UNAVAILABLE,
      ["gpu_aware cannot serve", "same-node=mpi"]),
+    ("--transport peer --memory managed", UNAVAILABLE,
+     ["peer cannot serve same-node pairs of fields in managed memory", "in device memory only"]),
+    ("--graph sometimes", USAGE, ["graph 'sometimes' is none of auto, on and off"]),
+    ("--graph on --transport staged", UNAVAILABLE,
+     ["cannot be recorded in CUDA graphs: transport staged needs the host", "transport peer"]),
+    ("--graph on --backend cpu", UNAVAILABLE, ["backend cpu queues nothing on a GPU"]),
 ])
 def test_refused(words, code, patterns):
     told(run("solve", *SMALL, *words.split(), "--ranks", "2"), code, *patterns)
@@ -409,7 +497,7 @@ def test_gpu_aware_that_was_shown_to_fail(tmp_path):
              r"ranks, tried 20\d\d-\S+Z: (rank \d|a rank) was ended by signal 11",
              "UCX|MPIR_CVAR_ENABLE_GPU=1", "or use transport staged")
         assert end.err.count(TRYING) == (time_ == 0)
-    report = solve_json(*words, "--verify")
+    report = solve_json(*words, "--verify", env=NO_PEER)
     assert report["transport"] == {"same-node": "staged"} and report["verified"] is True
     note, = [note for note in report["notes"] if "gpu_aware" in note]
     assert re.search("gpu_aware was left out: .* was ended by signal 11 .*; .* or use transport "
@@ -418,7 +506,8 @@ def test_gpu_aware_that_was_shown_to_fail(tmp_path):
 
 def test_gpu_aware_that_works(tmp_path):
     words = [*SMALL, "--ranks", "3", "--proofs", tmp_path / "proofs.json", "--json", "-"]
-    end = run("solve", *words, "--transport", "gpu_aware", "--verify", env=GPU_AWARE)
+    env = {**GPU_AWARE, **NO_PEER}
+    end = run("solve", *words, "--transport", "gpu_aware", "--verify", env=env)
     assert end.code == 0 and end.err.count(TRYING) == 1
     report = json.loads(end.out)
     assert report["transport"] == {"same-node": "gpu_aware"} and report["verified"] is True
@@ -427,7 +516,7 @@ def test_gpu_aware_that_works(tmp_path):
     assert {(proof["pair"], proof["outcome"]) for proof in proofs} == {
         ("same-gpu", "works"), ("same-node", "works")}
 
-    end = run("solve", *words, env=GPU_AWARE)
+    end = run("solve", *words, env=env)
     assert (end.code, end.err) == (0, ""), "a proof serves again"
     report = json.loads(end.out)
     taken = report["transport"]["same-node"]
@@ -447,7 +536,7 @@ def test_gpu_aware_is_proved_for_each_memory(tmp_path):
 def test_gpu_aware_that_nobody_tried(tmp_path):
     """Auto leaves it out, and says how to prove it."""
     report = solve_json(*SMALL, "--ranks", "2", "--proofs", tmp_path / "none.json",
-                        env={"HALOCLINE_ASSUME_GPU": "0"})
+                        env={"HALOCLINE_ASSUME_GPU": "0", **NO_PEER})
     assert report["transport"] == {"same-node": "staged"}
     assert any(re.search("gpu_aware was left out: nothing shows that MPI takes device memory .*; "
                          "a halocline command on two ranks or more proves it", note)

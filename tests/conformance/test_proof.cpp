@@ -41,6 +41,7 @@ class Tampered final : public Channel {
     channel_->finish(stream);
     tamper_(*channel_);
   }
+  std::uint64_t epoch() const override { return channel_->epoch(); }
   const device::DevicePort* port() const override { return channel_->port(); }
 
  private:
@@ -119,10 +120,15 @@ TEST_P(Proof, LooksAtTheSecondSlotToo) {
 
 /// What can be proved here; test_transports.cpp says why some may be missing.
 std::vector<ProofCase> proof_cases() {
-  const ProofCase all[] = {{"mpi", Memory::host, 50},           {"shared", Memory::host, 50},
-                           {"mpi", Memory::pinned, 50},         {"staged", Memory::device, 50},
-                           {"staged", Memory::device, 600'000}, {"staged", Memory::managed, 50},
-                           {"staged", Memory::managed, 600'000}};
+  const ProofCase all[] = {{"mpi", Memory::host, 50},
+                           {"shared", Memory::host, 50},
+                           {"mpi", Memory::pinned, 50},
+                           {"staged", Memory::device, 50},
+                           {"staged", Memory::device, 600'000},
+                           {"staged", Memory::managed, 50},
+                           {"staged", Memory::managed, 600'000},
+                           {"peer", Memory::device, 50},
+                           {"peer", Memory::device, 600'000}};
   std::vector<ProofCase> here;
   for (const ProofCase& c : all)
     if (!no_memory(c.memory)) here.push_back(c);

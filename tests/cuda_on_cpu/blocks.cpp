@@ -1,5 +1,8 @@
 // A thread runs on a fiber until it must wait for others; only then another goes on. A fiber whose
 // thread has ended starts the next one, so that kernels without meetings never change stacks.
+//
+// Where a block waits for long, what it waits for may wait for a later block of the same kernel:
+// a helper, which has __shared__ variables of its own, then begins the blocks that are left.
 
 #include "blocks.hpp"
 
@@ -18,12 +21,16 @@
 
 #include "cuda_on_cpu/threads.hpp"
 #include "fibers.hpp"
+#include "helper.hpp"
 
 constinit thread_local uint3 threadIdx{}, blockIdx{};
 constinit thread_local dim3 blockDim, gridDim;
 
 namespace cuda_on_cpu {
 namespace {
+
+// A neighbour's flag comes within fewer, if it comes without our next block.
+constexpr int kPausesBeforeHelp = 200;
 
 // What a shuffle returns that asks for a lane outside its mask.
 constexpr std::uint64_t kPoison = 0xa5a5a5a5a5a5a5a5u;
@@ -75,10 +82,15 @@ class Blocks {
   std::uint64_t meet_lanes(const LaneVisit& visit, Where where);
   int meet_block(BlockOp op, bool predicate, Where where);
   void step_aside();
+  void pause(unsigned nanoseconds);
   int lane() const { return self_ % warpSize; }
 
  private:
   void prepare(const Kernel& kernel);
+  void run_prepared();
+  void rest(unsigned nanoseconds);
+  void hire_for_other_blocks();
+  void let_other_blocks_go_on();
   void begin_block();
   bool can_start_thread();
   void start_thread();
@@ -103,6 +115,9 @@ class Blocks {
   std::size_t started_ = 0, ended_ = 0, in_block_ = 0;
   int self_ = 0;  // the running thread
   std::uint64_t next_block_ = 0, blocks_ = 0, block_step_ = 1, block_shift_ = 0;
+  int pauses_ = 0;                  // of this block
+  std::unique_ptr<Helper> helper_;  // has the blocks that are left
+  Helper* self_as_helper_ = nullptr;
 
   Fiber* host_ = nullptr;
   Fiber* current_ = nullptr;
@@ -127,10 +142,50 @@ Blocks& blocks() { return of_thread ? *of_thread : new_blocks(); }
 
 void Blocks::run(const Kernel& kernel) {
   prepare(kernel);
+  run_prepared();
+}
+
+void Blocks::run_prepared() {
   begin_block();
   Fiber host;
   host_ = current_ = &host;
   give_way();
+  while (helper_) {
+    rest(0);
+    let_other_blocks_go_on();
+  }
+}
+
+// Of a kernel's threads of the system, the first one alone lets go of the turn.
+void Blocks::rest(unsigned nanoseconds) {
+  if (self_as_helper_) {
+    self_as_helper_->give_way();
+  } else {
+    cuda_on_cpu::rest(nanoseconds);
+  }
+}
+
+void Blocks::hire_for_other_blocks() {
+  helper_ = std::make_unique<Helper>([this, next = next_block_, all = blocks_](Helper& self) {
+    Blocks& its = blocks();
+    its.prepare(*kernel_);
+    its.next_block_ = next;
+    its.blocks_ = all;
+    its.self_as_helper_ = &self;
+    its.run_prepared();
+  });
+  blocks_ = next_block_;
+}
+
+void Blocks::let_other_blocks_go_on() {
+  if (helper_ && !helper_->resume()) helper_ = nullptr;
+}
+
+void Blocks::pause(unsigned nanoseconds) {
+  rest(nanoseconds);
+  if (next_block_ < blocks_ && ++pauses_ == kPausesBeforeHelp) hire_for_other_blocks();
+  let_other_blocks_go_on();
+  step_aside();
 }
 
 void Blocks::prepare(const Kernel& kernel) {
@@ -160,14 +215,16 @@ void Blocks::prepare(const Kernel& kernel) {
 }
 
 void Blocks::begin_block() {
-  const std::uint64_t number = (next_block_ * block_step_ + block_shift_) % blocks_;
-  ++next_block_;
   const dim3 grid = kernel_->grid;
+  const std::uint64_t all = std::uint64_t{grid.x} * grid.y * grid.z;
+  const std::uint64_t number = (next_block_ * block_step_ + block_shift_) % all;
+  ++next_block_;
   blockIdx = {static_cast<unsigned>(number % grid.x),
               static_cast<unsigned>(number / grid.x % grid.y),
               static_cast<unsigned>(number / grid.x / grid.y)};
   for (Thread& thread : threads_) thread.state = State::unstarted;
   started_ = ended_ = in_block_ = 0;
+  pauses_ = 0;
 }
 
 // Goes on to the next block when this one has ended.
@@ -379,6 +436,7 @@ int meet_block(BlockOp op, bool predicate, Where where) {
   return blocks().meet_block(op, predicate, where);
 }
 void step_aside() { blocks().step_aside(); }
+void pause(unsigned nanoseconds) { blocks().pause(nanoseconds); }
 int lane() { return blocks().lane(); }
 
 void fatal(const char* text) {

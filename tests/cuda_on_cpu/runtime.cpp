@@ -132,7 +132,7 @@ void call_host(cudaHostFn_t function, void* data) {
   in_host_function = false;
 }
 
-void pause(unsigned nanoseconds) {
+void rest(unsigned nanoseconds) {
   const bool gives_way = runtime().settings.order == Order::thread;
   if (gives_way) turn().unlock();
   // The system would make at least 50 µs of any time.
@@ -142,7 +142,6 @@ void pause(unsigned nanoseconds) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
   }
   if (gives_way) turn().lock();
-  step_aside();
 }
 
 cudaError_t remember(cudaError_t error) {

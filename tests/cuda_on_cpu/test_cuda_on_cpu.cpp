@@ -191,6 +191,20 @@ __global__ void meet_other(int* here, int me, int* out) {
   if (threadIdx.x == blockDim.x - 1) out[me] = 10 * mine + static_cast<int>(threadIdx.x);
 }
 
+// Each block waits for all behind it, with shared memory in use.
+__global__ void wait_for_later_blocks(unsigned* ended, unsigned* out) {
+  __shared__ unsigned mine;
+  if (threadIdx.x == 0) mine = blockIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    while (__nv_atomic_load_n(ended, __NV_ATOMIC_ACQUIRE) != gridDim.x - 1 - blockIdx.x)
+      __nanosleep(100);
+    __nv_atomic_store_n(ended, *ended + 1, __NV_ATOMIC_RELEASE);
+  }
+  __syncthreads();
+  if (threadIdx.x == blockDim.x - 1) out[blockIdx.x] = 100 + mine;
+}
+
 __global__ void store_at(char* at, int order) { __nv_atomic_store_n(at, 1, order, 4); }
 __global__ void store_int_at(char* at) {
   __nv_atomic_store_n(reinterpret_cast<int*>(at), 1, __NV_ATOMIC_RELAXED, 4);
@@ -859,6 +873,21 @@ TEST(CudaOnCpuThread, KernelsOfStreamsWaitForEachOther) {
   OK(start(1, 7, two, meet_other, here, 1, here + 2));
   OK(cudaDeviceSynchronize());
   EXPECT_EQ((std::vector<int>{1, 1, 6, 16}), host_copy(here, 4));
+}
+
+TEST(CudaOnCpu, BlocksMayWaitForLaterOnes) {
+  for (const char* order : {"eager", "lazy", "random:5", "thread"}) {
+    with({{"CUDA_ON_CPU_ORDER", order}});
+    auto* const ended = device_copy(std::vector<unsigned>(8));
+    OK(cudaDeviceSynchronize());
+    const cudaStream_t stream = new_stream();
+    for (int time = 0; time < 2; ++time) {
+      OK(cudaMemsetAsync(ended, 0, sizeof *ended, stream));
+      OK(start(7, 40, stream, wait_for_later_blocks, ended, ended + 1));
+    }
+    OK(cudaStreamSynchronize(stream));
+    EXPECT_EQ((std::vector<unsigned>{7, 100, 101, 102, 103, 104, 105, 106}), host_copy(ended, 8));
+  }
 }
 
 TEST(CudaOnCpuThread, BranchesOfAGraphWaitForEachOther) {

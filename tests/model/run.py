@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lets Spin look at every way port.pml can go, and at models that are broken on purpose.
+"""Lets Spin look at every way the models can go, and at models that are broken on purpose.
 
 usage: run.py [--keep FOLDER]     (FOLDER: what Spin makes stays there, trails of errors among it)
 """
@@ -15,9 +15,9 @@ import tempfile
 import time
 from typing import NamedTuple
 
-MODEL = pathlib.Path(__file__).resolve().with_name("port.pml")
-# For all models, compiling included: they take 6 s on 2 cores, 21 s where these have other work.
-SECONDS = 58
+HERE = pathlib.Path(__file__).resolve().parent
+# For all models, compiling included: they take 9 s on 2 cores, 40 s where these have other work.
+SECONDS = 118
 MEBIBYTES = 1000  # the largest needs 176
 
 OVERWRITTEN = "a slot is written again before it was read"
@@ -35,6 +35,7 @@ class Model(NamedTuple):
     sweeps: int
     broken: str = ""
     faults: tuple = ()  # any of which is to be found
+    file: str = "port.pml"
 
 
 MODELS = [
@@ -49,7 +50,22 @@ MODELS = [
     Model("no signal without data", 2, 5, "SILENT_WITHOUT_DATA", (OVERWRITTEN, TOO_EARLY)),
     Model("each rank stops once it sees the norm", 2, 5, "STOP_WHEN_SEEN", (STOPS, DEADLOCK)),
     Model("the norm is looked at a sweep later", 2, 5, "STOP_TOO_LATE", (STOPS,)),
-]
+] + [Model(name, *rest, file="meeting.pml") for name, *rest in [
+    ("2 ranks meet 8 times", 2, 8),
+    ("3 ranks meet 3 times", 3, 3),
+    ("a number is sent before the last ones are read", 2, 4, "SEND_BEFORE_READ",
+     (OVERWRITTEN, TOO_EARLY)),
+    ("one place for a rank's number", 2, 4, "ONE_PLACE", (OVERWRITTEN, TOO_EARLY)),
+    ("the flag overtakes the number", 2, 4, "FLAG_OVERTAKES_DATA", (TOO_EARLY,)),
+    ("numbers are read without a look at flags", 2, 4, "READ_BEFORE_WAIT", (TOO_EARLY,)),
+]] + [Model(name, *rest, file="chunks.pml") for name, *rest in [
+    ("2 GPUs exchange chunks in 4 kernels", 2, 4),
+    ("the flag overtakes the chunk", 2, 4, "FLAG_OVERTAKES_DATA", (TOO_EARLY,)),
+    ("a chunk is read without a look at its flag", 2, 4, "READ_BEFORE_WAIT", (TOO_EARLY,)),
+    ("one slot instead of two", 2, 4, "ONE_WINDOW", (OVERWRITTEN, TOO_EARLY)),
+    ("a block runs ahead of its kernel", 2, 3, "BLOCKS_RUN_AHEAD", (OVERWRITTEN, TOO_EARLY)),
+    ("the last chunk has no flag", 2, 4, "LAST_FLAG_MISSING", (DEADLOCK,)),
+]]
 
 
 def run(command, folder, end):
@@ -70,7 +86,7 @@ def search(model, folder, end):
     if model.broken:
         macros.append(f"-D{model.broken}")
     compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
-    for command in (["spin", "-a", *macros, str(MODEL)],
+    for command in (["spin", "-a", *macros, str(HERE / model.file)],
                     [compiler, "-O1", "-w", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEBIBYTES}",
                      "-o", "pan", "pan.c"],
                     ["./pan", "-w22"]):

@@ -32,6 +32,7 @@ ExchangeCase case_along_last_axis(int axes, std::int64_t cells) {
 std::vector<std::string> transports_for(Memory memory) {
   std::vector<std::string> names{"auto"};
   if (memory == Memory::device || memory == Memory::managed) names.emplace_back("staged");
+  if (memory == Memory::device) names.emplace_back("same-node=peer,other-node=staged");
   if (memory != Memory::device) {
     names.emplace_back("mpi");
     names.emplace_back("self=mpi,same-node=mpi,other-node=mpi");

@@ -3,6 +3,10 @@
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
+#ifndef __CUDACC_RTC__
+#include <cuda_runtime.h>
+#endif
+
 namespace halocline::device::cuda {
 
 /// Waits until all that the stream did before is done and visible. Returns at once in a kernel that

@@ -1,6 +1,7 @@
 #include "transport/peer/window.hpp"
 
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,12 @@
 
 namespace halocline::transport {
 namespace {
+
+/// What the user can do about GPUs or processes that cannot share memory: nothing here.
+[[noreturn]] void refuse(const std::string& who, const Error& error) {
+  throw Error(ErrorKind::unavailable,
+              fmt::format("{} ({}); use transport staged, or auto", who, error.what()));
+}
 
 /// What one rank tells another.
 struct Offer {
@@ -53,14 +60,28 @@ PeerWindow::PeerWindow(const Communicator& communicator, const MakeMemory& make,
   std::vector<Offer> offers;
   for (const Places& place : places) offers.push_back({handle, !failed, place});
   offers = comm::swap_with(state, peers, tag, offers, "plan, connect (peer)");
-  if (failed) throw Error(*failed);
+  if (failed && failed->kind() != ErrorKind::device) throw Error(*failed);
+  if (failed)
+    refuse(fmt::format("rank {} cannot share its GPU's memory with other ranks", state.rank()),
+           *failed);
   for (std::size_t p = 0; p < peers.size(); ++p) {
     if (!offers[p].is_good)
-      throw Error(ErrorKind::device,
+      throw Error(ErrorKind::unavailable,
                   fmt::format("rank {} cannot share its GPU's memory", peers[p]));
-    // A process cannot map its own memory again, and need not.
-    theirs_.push_back(peers[p] == state.rank() ? mine_ : device::map(offers[p].handle));
+    theirs_.push_back(map(peers[p], offers[p].handle));
     places_.push_back(offers[p].places);
+  }
+}
+
+std::shared_ptr<void> PeerWindow::map(int peer, const device::MemoryHandle& handle) const {
+  // A process cannot map its own memory again, and need not.
+  if (peer == communicator_.rank()) return mine_;
+  try {
+    return device::map(handle);
+  } catch (const Error& error) {
+    refuse(fmt::format("the GPU of rank {} cannot reach the memory of rank {}'s",
+                       communicator_.rank(), peer),
+           error);
   }
 }
 

@@ -10,6 +10,8 @@
 
 #include <halocline/communicator.hpp>
 
+#include "device/sharing.hpp"
+
 namespace halocline::transport {
 
 /// This rank's memory, shown to some ranks of the node, and theirs mapped here.
@@ -20,8 +22,8 @@ class PeerWindow {
 
   /// Allocates `bytes` of zeros in the current GPU's memory; `places[p]` is told to rank
   /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective over the
-  /// node's ranks, those without peers too. Throws resource, or device where GPUs or processes
-  /// cannot share memory; a rank that cannot share lets its peers throw, too.
+  /// node's ranks, those without peers too. Throws resource, or unavailable where GPUs or
+  /// processes cannot share memory; a rank that cannot share lets its peers throw, too.
   PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
              const std::vector<Places>& places);
   /// The same with memory that is there: `memory` was allocated by device::allocate(Memory::device,
@@ -41,6 +43,7 @@ class PeerWindow {
   const Places& places_of(std::size_t p) const { return places_[p]; }
 
  private:
+  std::shared_ptr<void> map(int peer, const device::MemoryHandle& handle) const;
   using MakeMemory = std::function<std::shared_ptr<void>()>;
   PeerWindow(const Communicator& communicator, const MakeMemory& make,
              const std::vector<int>& peers, const std::vector<Places>& places);

@@ -40,8 +40,10 @@ std::uint64_t meet_lanes(const LaneVisit& visit, Where where);
 int meet_block(BlockOp op, bool predicate, Where where);
 /// Lets the other threads of the block go on first.
 void step_aside();
-/// The same after some time, in which other kernels and the host may go on too.
+/// The same after some time, in which other blocks, other kernels and the host may go on too.
 void pause(unsigned nanoseconds);
+/// The time of a pause.
+void rest(unsigned nanoseconds);
 int lane();
 
 /// Ends the program with this text.
