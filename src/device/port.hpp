@@ -42,7 +42,7 @@ struct DevicePort {
 /// The bytes that share a flag of a GPU's message, the last ones fewer: small ones spread a message
 /// over many blocks, large ones spare the GPU flags. The same on both sides.
 inline std::int64_t chunk_bytes(std::int64_t message_bytes) {
-  return message_bytes <= (std::int64_t{256} << 10) ? 4096 : 16384;
+  return message_bytes <= (std::int64_t{1} << 20) ? 4096 : 16384;
 }
 
 /// At least one: messages without bytes signal, too.

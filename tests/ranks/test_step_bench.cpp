@@ -121,7 +121,7 @@ TEST(StepBench, TimesGpus) {
   options.backend = "cuda";
   options.cells_per_rank.clear();
   options.repetitions = 1;
-  options.sweeps = 300;
+  options.sweeps = 1000;  // a batch is recorded if it comes again often enough
   options.graphs = {"on", "off"};
   options.transports = {"peer"};
   const StepBenchResult result = run_step_bench(world(), options);

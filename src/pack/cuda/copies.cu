@@ -40,20 +40,21 @@ struct Segment {
   std::uint32_t at;     // the first word's place in the chunk's part of the slot
 };
 
+/// Part of a slot; nothing here ever changes.
 struct Chunk {
   std::byte* slot[2];
   std::uint64_t* flag;  // or null
   const device::Watch* watch;
-  Epoch epoch;  // the last one; advanced by the kernel
   int message;
   std::uint32_t first_segment, segments;
   std::uint32_t words, word_bytes;
+  Segment first;  // of its segments, mostly the only one
 };
 
 /// The last of a chunk's segments that begins at `word` or before.
-__device__ const Segment& segment_of(const Segment* segments, std::uint32_t count,
-                                     std::uint32_t word) {
-  std::uint32_t low = 0, high = count;
+__device__ Segment segment_of(const Chunk& chunk, const Segment* segments, std::uint32_t word) {
+  if (chunk.segments <= 1) return chunk.first;
+  std::uint32_t low = 0, high = chunk.segments;
   while (high - low > 1) {
     const std::uint32_t middle = (low + high) / 2;
     if (segments[middle].first <= word)
@@ -74,7 +75,7 @@ __device__ void copy_words(const Chunk& chunk, const Segment* segments, std::byt
     for (unsigned k = 0; k < words_per_thread; ++k) {
       const std::uint32_t word = base + k * block_threads + threadIdx.x;
       if (word >= chunk.words) continue;
-      const Segment& segment = segment_of(segments, chunk.segments, word);
+      const Segment segment = segment_of(chunk, segments, word);
       const std::uint32_t within = word - segment.first, at = segment.skip + within;
       std::byte* of_field = segment.field + at / segment.per_piece * segment.stride +
                             static_cast<std::int64_t>(at % segment.per_piece) * sizeof(Word);
@@ -105,42 +106,60 @@ __device__ void copy_chunk(const Chunk& chunk, const Segment* segments, std::byt
   }
 }
 
-/// The list of one direction, as the kernel sees it.
+/// The list of one direction, as the kernel sees it. A block does every gridDim.x-th chunk.
 struct List {
-  Chunk* chunks;
+  const Chunk* chunks;
+  Epoch* epochs;  // the last one of each chunk, if it has a flag
   const Segment* segments;
   std::uint32_t count;
-  bool packs;
 };
 
-__device__ void copy_list(const List& list) {
-  __shared__ bool arrived;
+__device__ std::byte* slot_in(const Chunk& chunk, Epoch epoch) {
+  return chunk.flag != nullptr && epoch % 2 != 0 ? chunk.slot[1] : chunk.slot[0];
+}
+
+/// Packs a block's chunks, then raises their flags. `chunk` is the first of them.
+__device__ void pack_all(const List& list, Chunk chunk) {
   for (std::uint32_t c = blockIdx.x; c < list.count; c += gridDim.x) {
-    const Chunk chunk = list.chunks[c];
-    const Epoch epoch = chunk.flag != nullptr ? chunk.epoch + 1 : 0;
-    std::byte* const slot = chunk.slot[epoch % 2];
-    if (chunk.flag == nullptr) {
-      copy_chunk(chunk, list.segments, slot, list.packs);
-      continue;
-    }
-    if (!list.packs && threadIdx.x == 0)
-      arrived = device::cuda::await(chunk.flag, epoch, chunk.watch, chunk.message);
-    // All have read the chunk's epoch; what has arrived is visible to all.
-    __syncthreads();
-    if (list.packs || arrived) copy_chunk(chunk, list.segments, slot, list.packs);
-    // All have stored, and have seen `arrived`.
-    __syncthreads();
-    if (threadIdx.x != 0) continue;
-    if (list.packs) device::cuda::raise(chunk.flag, epoch);
-    list.chunks[c].epoch = epoch;
+    if (c != blockIdx.x) chunk = list.chunks[c];
+    copy_chunk(chunk, list.segments, slot_in(chunk, list.epochs[c] + 1), true);
+  }
+  // All have stored, and have read the epochs.
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (std::uint32_t c = blockIdx.x; c < list.count; c += gridDim.x) {
+    const Epoch epoch = list.epochs[c] + 1;
+    if (list.chunks[c].flag != nullptr) device::cuda::raise(list.chunks[c].flag, epoch);
+    list.epochs[c] = epoch;
   }
 }
 
-__global__ void __launch_bounds__(block_threads) copy_lists(List first, List second) {
+/// Unpacks a block's chunks as they arrive.
+__device__ void unpack_all(const List& list, Chunk chunk) {
+  __shared__ bool arrived;
+  for (std::uint32_t c = blockIdx.x; c < list.count; c += gridDim.x) {
+    if (c != blockIdx.x) chunk = list.chunks[c];
+    const Epoch epoch = list.epochs[c] + 1;
+    if (threadIdx.x == 0)
+      arrived = chunk.flag == nullptr ||
+                device::cuda::await(chunk.flag, epoch, chunk.watch, chunk.message);
+    // All have read the epoch; what has arrived is visible to all.
+    __syncthreads();
+    if (threadIdx.x == 0) list.epochs[c] = epoch;
+    if (arrived) copy_chunk(chunk, list.segments, slot_in(chunk, epoch), false);
+    __syncthreads();  // all have seen `arrived`
+  }
+}
+
+__global__ void __launch_bounds__(block_threads, 4) copy_lists(List packing, List unpacking) {
   device::cuda::let_next_begin();
+  // What never changes is read while the kernel before may still run.
+  Chunk to_pack{}, to_unpack{};
+  if (blockIdx.x < packing.count) to_pack = packing.chunks[blockIdx.x];
+  if (blockIdx.x < unpacking.count) to_unpack = unpacking.chunks[blockIdx.x];
   device::cuda::await_stream();
-  copy_list(first);
-  copy_list(second);
+  pack_all(packing, to_pack);
+  unpack_all(unpacking, to_unpack);
 }
 
 /// The widest word, at most 16 bytes, on whose boundaries all of these lie.
@@ -183,6 +202,7 @@ class Lister {
   }
 
   const std::vector<Chunk>& chunks() const { return chunks_; }
+  const std::vector<Epoch>& epochs() const { return epochs_; }
   const std::vector<Segment>& segments() const { return segments_; }
 
  private:
@@ -228,17 +248,19 @@ class Lister {
     Chunk chunk{.slot = {even, odd},
                 .flag = bundle.flags.first != nullptr ? bundle.flags.first + number : nullptr,
                 .watch = bundle.flags.watch,
-                .epoch = bundle.flags.begun,
                 .message = bundle.flags.message,
                 .first_segment = static_cast<std::uint32_t>(segments_.size()),
                 .segments = static_cast<std::uint32_t>(cuts.size()),
                 .words = 0,
-                .word_bytes = static_cast<std::uint32_t>(word)};
+                .word_bytes = static_cast<std::uint32_t>(word),
+                .first = {}};
     for (const Cut& cut : cuts) {
       add_segment(cut, word, chunk.words);
       chunk.words += static_cast<std::uint32_t>(cut.bytes / word);
     }
+    if (!cuts.empty()) chunk.first = segments_[chunk.first_segment];
     chunks_.push_back(chunk);
+    epochs_.push_back(bundle.flags.begun);
   }
 
   void add_segment(const Cut& cut, std::int64_t word, std::uint32_t first) {
@@ -255,6 +277,7 @@ class Lister {
   }
 
   std::vector<Chunk> chunks_;
+  std::vector<Epoch> epochs_;
   std::vector<Segment> segments_;
 };
 
@@ -281,26 +304,28 @@ class Copies {
     count_ = static_cast<std::int64_t>(lister.chunks().size());
     device::cuda::load(copy_lists);
     chunks_ = on_gpu(lister.chunks());
+    epochs_ = on_gpu(lister.epochs());
     segments_ = on_gpu(lister.segments());
   }
 
   List list() const {
-    return {static_cast<Chunk*>(chunks_.get()), static_cast<const Segment*>(segments_.get()),
-            static_cast<std::uint32_t>(count_), direction_ == Direction::pack};
+    return {static_cast<const Chunk*>(chunks_.get()), static_cast<Epoch*>(epochs_.get()),
+            static_cast<const Segment*>(segments_.get()), static_cast<std::uint32_t>(count_)};
   }
   std::int64_t count() const { return count_; }
   /// Blocks that wait must all find room, or those that raise what others wait for might not, even
-  /// beside three kernels like this: 2 for each multiprocessor, which holds 8.
+  /// beside another kernel like this: 4 for each multiprocessor, which holds 8.
   std::int64_t most_blocks() const {
-    return signals_ ? 2 * multiprocessors_ : device::cuda::most_blocks;
+    return signals_ ? 4 * multiprocessors_ : device::cuda::most_blocks;
   }
+  Direction direction() const { return direction_; }
 
  private:
   Direction direction_;
   std::int64_t multiprocessors_;
   bool signals_ = false;
   std::int64_t count_ = 0;
-  std::shared_ptr<void> chunks_, segments_;
+  std::shared_ptr<void> chunks_, epochs_, segments_;
 };
 
 std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction) {
@@ -308,20 +333,20 @@ std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Di
 }
 
 void run(const Copies* first, const Copies* second, Stream stream) {
-  List lists[2]{};
+  List packing{}, unpacking{};
   std::int64_t blocks = 0, most = device::cuda::most_blocks;
   for (const Copies* copies : {first, second}) {
     if (copies == nullptr) continue;
-    lists[copies == first ? 0 : 1] = copies->list();
+    (copies->direction() == Direction::pack ? packing : unpacking) = copies->list();
     blocks = std::max(blocks, copies->count());
     most = std::min(most, copies->most_blocks());
   }
   if (blocks == 0) return;
   const unsigned grid = device::cuda::blocks_for(blocks, 1, most);
   if (device::cuda::launches_early())
-    device::cuda::launch_early(copy_lists, grid, block_threads, stream, lists[0], lists[1]);
+    device::cuda::launch_early(copy_lists, grid, block_threads, stream, packing, unpacking);
   else
-    device::cuda::launch(copy_lists, grid, block_threads, stream, lists[0], lists[1]);
+    device::cuda::launch(copy_lists, grid, block_threads, stream, packing, unpacking);
 }
 
 }  // namespace halocline::pack::cuda

@@ -10,7 +10,7 @@ namespace halocline::pack::cuda {
 /// Lists the copies in the current GPU's memory. Throws resource.
 std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction);
 
-/// Enqueues the first, then the second, in one launch. Either may be null.
+/// Enqueues them in one launch: packing, then unpacking. Either may be null.
 void run(const Copies* first, const Copies* second, Stream stream);
 
 }  // namespace halocline::pack::cuda
