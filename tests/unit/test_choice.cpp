@@ -39,6 +39,26 @@ TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
   EXPECT_EQ(chosen("auto", {}), "-/-/-");
 }
 
+TEST(Choice, AutoStoresIntoNeighboursOfTheNodeWhereItMay) {
+  EXPECT_EQ(chosen("auto", all, Memory::device), "self/peer/staged");
+  EXPECT_EQ(chosen("auto", all, Memory::managed), "self/staged/staged");
+  const transport::Transport& peer = transport::find_transport("peer");
+  EXPECT_EQ(names(exchange::choose(
+                "auto", {.there = all, .fields = Memory::device, .excluded = {{{}, {&peer}, {}}}})),
+            "self/staged/staged");
+}
+
+TEST(Choice, KnowsWhetherAnotherWouldServe) {
+  const transport::Transport &peer = transport::find_transport("peer"),
+                             &staged = transport::find_transport("staged");
+  const auto other = [](const transport::Transport& than, transport::Pair pair) {
+    return exchange::has_other({.there = all, .fields = Memory::device}, pair, than);
+  };
+  EXPECT_TRUE(other(peer, transport::Pair::same_node));
+  EXPECT_TRUE(other(staged, transport::Pair::same_node));
+  EXPECT_FALSE(other(staged, transport::Pair::other_node));
+}
+
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {
   const transport::Transport& shared = transport::find_transport("shared");
   EXPECT_EQ(
@@ -92,9 +112,9 @@ TEST(Choice, RefusesWordsItDoesNotKnow) {
   }
   EXPECT_THAT(caught([] { chosen("near=mpi"); }).text,
               AllOf(HasSubstr("'near=mpi'"), HasSubstr("same-node=")));
-  EXPECT_THAT(
-      caught([] { chosen("telepathy"); }).text,
-      AllOf(HasSubstr("'telepathy'"), HasSubstr("auto, self, shared, gpu_aware, staged, mpi")));
+  EXPECT_THAT(caught([] { chosen("telepathy"); }).text,
+              AllOf(HasSubstr("'telepathy'"),
+                    HasSubstr("auto, self, shared, peer, gpu_aware, staged, mpi")));
 }
 
 TEST(Choice, RefusesUnknownWordsEvenForPairsThatAreNotThere) {
