@@ -16,6 +16,7 @@
 
 #include "base/environment.hpp"
 #include "comm/collectives.hpp"
+#include "device/gpu.hpp"
 #include "solver/alone.hpp"
 #include "solver/levels.hpp"
 #include "solver/time_loop.hpp"
@@ -311,6 +312,54 @@ TEST(Solver, HasTheSameBitsInGraphs) {
       }
     }
   }
+}
+
+/// Whether every rank has a GPU of its own.
+bool each_has_a_gpu() { return device::gpus().list.size() >= static_cast<std::size_t>(ranks()); }
+
+// Sweeps that send their halos themselves, with cells that fill strips and cells that do not.
+TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  const std::int64_t n = 3 * ranks() + 1;
+  for (const auto& [problem, cells] :
+       {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 4 * n}},
+        std::pair{"jacobi", Extents{67, n}}, std::pair{"laplace", Extents{9, 5, n}}})
+    for (const char* precision : {"f32", "f64"})
+      for (const std::string norm : {"max", "none"}) {
+        SolveOptions options = small(problem, cells, 90);
+        options.tolerance.reset();
+        options.norm = norm;
+        options.precision = precision;
+        options.backend = "cpu";
+        Int3 parts{1, 1, 1};
+        parts[cells.axes() - 1] = ranks();
+        options.process_grid = Extents(parts, cells.axes());
+        const SolveResult expected = solve(world(), options);
+        options.backend = "cuda";
+        options.transport = "peer";
+        options.schedule = "fused";
+        const SolveResult result = solve(world(), options);
+        EXPECT_EQ(result.schedule, "fused");
+        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << precision << ' ' << norm;
+        EXPECT_EQ(result.sweeps, expected.sweeps);
+      }
+}
+
+TEST(Solver, SaysWhySweepsCannotSendHalosOnGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  SolveOptions options = small("laplace", {64, 64}, 5);
+  options.backend = "cuda";
+  options.schedule = "fused";
+  options.halo_depth = 2;
+  const Caught deep = caught([&] { solve(world(), options); });
+  EXPECT_EQ(deep.kind, ErrorKind::unavailable);
+  EXPECT_THAT(deep.text, HasSubstr("fused cannot be used: halos are deep"));
+  options.halo_depth = 1;
+  options.backend = "cpu";
+  EXPECT_EQ(caught([&] { solve(world(), options); }).kind, ErrorKind::unavailable);
 }
 
 TEST(Solver, StopsOnGpusAfterAnySweep) {

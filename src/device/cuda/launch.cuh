@@ -63,7 +63,8 @@ inline bool launches_early() {
 
 /// As launch(), but blocks may take their places, and wait in await_stream(), while the kernel
 /// before in the stream still runs: that saves the GPU a microsecond or two between two kernels.
-/// That kernel must call let_next_begin(), this one await_stream() before it touches any memory.
+/// That kernel must call let_next_begin(), this one await_stream() before it
+/// touches memory that work before it may use.
 template <class... Parameters, class... Arguments>
 void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, Stream stream,
                   Arguments&&... arguments) {
