@@ -63,8 +63,9 @@ void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
 std::int64_t TimeLoop::run_batch(std::int64_t first, Stopping& stopping) {
   const Case& the_case = parts_.the_case;
   const std::int64_t count = stopping.sweeps_at_once(0);
-  // A graph must leave levels and halos as it finds them; and the last sweeps of a run differ.
-  const bool fits = first % count == 0 && count % (2 * the_case.halo_depth) == 0 &&
+  // A graph must leave levels and halos as it finds them; and the first and last sweeps of a run
+  // differ.
+  const bool fits = first > 0 && first % count == 0 && count % (2 * the_case.halo_depth) == 0 &&
                     fresh_layers_ == 0 && first + count + the_case.halo_depth <= the_case.sweeps;
   if (!parts_.in_graphs || !fits) return 0;
   const auto kind = RecordedSweeps::kind_of(the_case, first, count, level_);
