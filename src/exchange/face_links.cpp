@@ -84,8 +84,9 @@ FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
       swept_(device::allocate(Memory::device, 2 * warps_ * flag_bytes)),
       flags_(communicator, 2 * warps_ * flag_bytes, peers(),
              std::vector<PeerWindow::Places>(peers().size(), {0, warps_ * flag_bytes, 0})) {
-  for (const std::size_t level : {0, 1}) link(level, levels[level]);
-  for (const std::size_t level : {0, 1}) show_to_work(levels[level], ports_[level]);
+  for (std::size_t level = 0; level < levels.size(); ++level) link(level, levels[level]);
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    show_to_work(levels[level], ports_[level]);
 }
 
 void FaceLinks::link(std::size_t level, const FieldStorage& field) {

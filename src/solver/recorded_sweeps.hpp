@@ -1,9 +1,9 @@
 #pragma once
 // Batches of sweeps, with their exchanges, recorded in CUDA graphs.
 
-#include <compare>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "device/graph.hpp"
@@ -19,7 +19,10 @@ class RecordedSweeps {
     std::int64_t turn;        ///< of the two places that batches leave their norms in
     std::size_t level;        ///< that the first sweep reads
     std::vector<bool> norms;  ///< which sweeps have one, from the one before the first on
-    auto operator<=>(const Kind&) const = default;
+    friend bool operator==(const Kind&, const Kind&) = default;
+    friend bool operator<(const Kind& a, const Kind& b) {
+      return std::tie(a.turn, a.level, a.norms) < std::tie(b.turn, b.level, b.norms);
+    }
   };
 
   explicit RecordedSweeps(Recorder& recorder)

@@ -96,7 +96,7 @@ TEST(StepCases, RefuseWhatMakesNoSense) {
   EXPECT_THAT(refusal([](auto& o) { o.cells = {{0, 8}}; }), HasSubstr("0"));
 }
 
-StepTiming some_timing(int ranks, std::vector<double> us) {
+StepTiming some_timing(int ranks, const std::vector<double>& us) {
   StepTiming timing;
   timing.size = timing.cells = {1000, 1000};
   timing.process_grid = {1, ranks};
