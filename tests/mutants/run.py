@@ -68,7 +68,9 @@ def command_for(mutant, tree, folder, launcher):
 
 def passes(command, order):
     try:
-        environment = {**os.environ, "CUDA_ON_CPU_ORDER": order}
+        # A GPU for each of two ranks: some tests need that.
+        environment = {**os.environ, "CUDA_ON_CPU_ORDER": order, "CUDA_ON_CPU_DEVICES": "2",
+                       "HALOCLINE_ASSUME_GPU": "2", "HALOCLINE_REQUIRE": "gpu"}
         return run(command, timeout=SECONDS, env=environment).returncode == 0
     except subprocess.TimeoutExpired:
         return False
