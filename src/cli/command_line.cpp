@@ -141,7 +141,7 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
       ->type_name("NAME")
       ->group(group);
   app.add_option("--schedule", options.schedule,
-                 "auto, sequential, or overlap: sweep inside while halos move")
+                 "auto, sequential, overlap (sweep inside while halos move), fused")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--graph", options.graph, "auto, on or off: queue sweeps as CUDA graphs")
