@@ -95,23 +95,26 @@ void FaceLinks::link(std::size_t level, const FieldStorage& field) {
                                                 std::vector(peers().size(), mine));
   device::FacePort& port = ports_[level];
   port.watch = watch_.on_gpu();
-  std::size_t p = 0;
-  for (const int end : {at_lower, at_upper}) {
-    if ((end == at_lower ? ends_.lower : ends_.upper) < 0) continue;
-    const int there = end == at_lower ? at_upper : at_lower;  // it is at its other end
-    const PeerWindow::Places &theirs = levels_[level]->places_of(p), &flags = flags_.places_of(p);
-    const auto at = [](const PeerWindow::Places& places, int what) {
-      return places[static_cast<std::size_t>(what)];
-    };
-    if (at(theirs, row_step) != at(mine, row_step))
-      throw Error(ErrorKind::unavailable, "neighbours' fields have rows of different lengths");
-    (end == at_lower ? port.lower : port.upper) = {
-        .to = levels_[level]->of(p) + at(theirs, there),
-        .raise = reinterpret_cast<device::Epoch*>(flags_.of(p) + at(flags, there)),
-        .raised = reinterpret_cast<const device::Epoch*>(flags_.mine() + end * warps_ * flag_bytes),
-        .swept = static_cast<device::Epoch*>(swept_.get()) + end * warps_};
-    ++p;
-  }
+  comm::together(communicator_, [&] {
+    std::size_t p = 0;
+    for (const int end : {at_lower, at_upper}) {
+      if ((end == at_lower ? ends_.lower : ends_.upper) < 0) continue;
+      const int there = end == at_lower ? at_upper : at_lower;  // it is at its other end
+      const PeerWindow::Places &theirs = levels_[level]->places_of(p), &flags = flags_.places_of(p);
+      const auto at = [](const PeerWindow::Places& places, int what) {
+        return places[static_cast<std::size_t>(what)];
+      };
+      if (at(theirs, row_step) != at(mine, row_step))
+        throw Error(ErrorKind::unavailable, "neighbours' fields have rows of different lengths");
+      (end == at_lower ? port.lower : port.upper) = {
+          .to = levels_[level]->of(p) + at(theirs, there),
+          .raise = reinterpret_cast<device::Epoch*>(flags_.of(p) + at(flags, there)),
+          .raised =
+              reinterpret_cast<const device::Epoch*>(flags_.mine() + end * warps_ * flag_bytes),
+          .swept = static_cast<device::Epoch*>(swept_.get()) + end * warps_};
+      ++p;
+    }
+  });
 }
 
 /// Stores a pattern into the first row of each neighbour's halo and looks at what came here.
@@ -125,11 +128,12 @@ void FaceLinks::show_to_work(const FieldStorage& field, const device::FacePort& 
     return row;
   };
   const int me = communicator_.rank();
-  if (port.lower.to != nullptr)
-    device::copy(port.lower.to, pattern(me, at_lower).data(), bytes, Stream::host());
-  if (port.upper.to != nullptr)
-    device::copy(port.upper.to, pattern(me, at_upper).data(), bytes, Stream::host());
-  comm::barrier(communicator_);
+  comm::together(communicator_, [&] {
+    if (port.lower.to != nullptr)
+      device::copy(port.lower.to, pattern(me, at_lower).data(), bytes, Stream::host());
+    if (port.upper.to != nullptr)
+      device::copy(port.upper.to, pattern(me, at_upper).data(), bytes, Stream::host());
+  });
   const PeerWindow::Places mine = places_of(field, axis_);
   comm::together(communicator_, [&] {
     for (const int end : {at_lower, at_upper}) {

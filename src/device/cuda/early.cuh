@@ -1,5 +1,5 @@
 #pragma once
-// What kernels do that are launched early: see launch_early().
+// What kernels do that are launched early: see Start::early.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 

@@ -33,16 +33,6 @@ inline unsigned blocks_for(std::int64_t items, std::int64_t per_block,
       std::clamp<std::int64_t>((items + per_block - 1) / per_block, 1, most));
 }
 
-template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, Stream stream,
-            Arguments&&... arguments) {
-  cudaLaunchConfig_t shape{};
-  shape.gridDim = dim3(blocks);
-  shape.blockDim = dim3(threads);
-  shape.stream = native(stream);
-  check(cudaLaunchKernelEx(&shape, kernel, Parameters(arguments)...), "a kernel's launch");
-}
-
 /// Loads a kernel's code now. CUDA does it at the first launch otherwise: that may wait for all the
 /// GPU's work, hence for a neighbour who waits for us, and takes 30 ms while a graph is recorded.
 template <class... Parameters>
@@ -52,22 +42,28 @@ void load(void (*kernel)(Parameters...)) {
         "the loading of a kernel");
 }
 
-/// Whether GPUs like the current one can launch kernels early.
-inline bool launches_early() {
+/// When a kernel's blocks may take their places.
+enum class Start {
+  after_all,  ///< when all that the stream did before is done
+  /// While the kernel before in the stream still runs, to wait in await_stream(): that saves the
+  /// GPU a microsecond or two between two kernels. For GPUs that launch early, after kernels that
+  /// call let_next_begin(); this one must call await_stream() before it touches memory that work
+  /// before it may use.
+  early
+};
+
+/// The earliest that the current GPU has.
+inline Start earliest_start() {
   int gpu = 0, major = 0;
   check(cudaGetDevice(&gpu), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu),
         "cudaDeviceGetAttribute");
-  return major >= 9;
+  return major >= 9 ? Start::early : Start::after_all;
 }
 
-/// As launch(), but blocks may take their places, and wait in await_stream(), while the kernel
-/// before in the stream still runs: that saves the GPU a microsecond or two between two kernels.
-/// That kernel must call let_next_begin(), this one await_stream() before it
-/// touches memory that work before it may use.
 template <class... Parameters, class... Arguments>
-void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, Stream stream,
-                  Arguments&&... arguments) {
+void launch(Start start, void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+            Stream stream, Arguments&&... arguments) {
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
@@ -76,8 +72,14 @@ void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
   shape.blockDim = dim3(threads);
   shape.stream = native(stream);
   shape.attrs = &early;
-  shape.numAttrs = 1;
+  shape.numAttrs = start == Start::early ? 1 : 0;
   check(cudaLaunchKernelEx(&shape, kernel, Parameters(arguments)...), "a kernel's launch");
+}
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, Stream stream,
+            Arguments&&... arguments) {
+  launch(Start::after_all, kernel, blocks, threads, stream, arguments...);
 }
 
 }  // namespace halocline::device::cuda

@@ -295,7 +295,9 @@ std::shared_ptr<void> on_gpu(const std::vector<Item>& items) {
 class Copies {
  public:
   Copies(const std::vector<Bundle>& bundles, Direction direction)
-      : direction_(direction), multiprocessors_(device::cuda::multiprocessors()) {
+      : direction_(direction),
+        multiprocessors_(device::cuda::multiprocessors()),
+        start_(device::cuda::earliest_start()) {
     Lister lister;
     for (const Bundle& bundle : bundles) {
       lister.add(bundle);
@@ -319,10 +321,12 @@ class Copies {
     return signals_ ? 4 * multiprocessors_ : device::cuda::most_blocks;
   }
   Direction direction() const { return direction_; }
+  device::cuda::Start start() const { return start_; }
 
  private:
   Direction direction_;
   std::int64_t multiprocessors_;
+  device::cuda::Start start_;
   bool signals_ = false;
   std::int64_t count_ = 0;
   std::shared_ptr<void> chunks_, epochs_, segments_;
@@ -335,18 +339,17 @@ std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Di
 void run(const Copies* first, const Copies* second, Stream stream) {
   List packing{}, unpacking{};
   std::int64_t blocks = 0, most = device::cuda::most_blocks;
+  auto start = device::cuda::Start::after_all;
   for (const Copies* copies : {first, second}) {
     if (copies == nullptr) continue;
     (copies->direction() == Direction::pack ? packing : unpacking) = copies->list();
     blocks = std::max(blocks, copies->count());
     most = std::min(most, copies->most_blocks());
+    start = copies->start();
   }
   if (blocks == 0) return;
-  const unsigned grid = device::cuda::blocks_for(blocks, 1, most);
-  if (device::cuda::launches_early())
-    device::cuda::launch_early(copy_lists, grid, block_threads, stream, packing, unpacking);
-  else
-    device::cuda::launch(copy_lists, grid, block_threads, stream, packing, unpacking);
+  device::cuda::launch(start, copy_lists, device::cuda::blocks_for(blocks, 1, most), block_threads,
+                       stream, packing, unpacking);
 }
 
 }  // namespace halocline::pack::cuda

@@ -74,7 +74,7 @@ class CudaSweep final : public stencil::Sweep {
       : formula_(formula),
         needs_(needs),
         multiprocessors_(device::cuda::multiprocessors()),
-        launches_early_(device::cuda::launches_early()),
+        start_(device::cuda::earliest_start()),
         parts_(device::allocate(Memory::device, bytes_of_norm_parts)) {
     load<Norm::none>();
     load<Norm::max>();
@@ -143,13 +143,8 @@ class CudaSweep final : public stencil::Sweep {
   void launch(void (*kernel)(Work<Real>, SettleWork, Formula), unsigned blocks,
               const Work<Real>& work, const SweepArguments& arguments, Stream stream) {
     const unsigned settling = arguments.settling.parts != nullptr ? 1 : 0;
-    const SettleWork settle_work = work_of(arguments.settling);
-    if (launches_early_)
-      device::cuda::launch_early(kernel, blocks + settling, block_threads, stream, work,
-                                 settle_work, formula_);
-    else
-      device::cuda::launch(kernel, blocks + settling, block_threads, stream, work, settle_work,
-                           formula_);
+    device::cuda::launch(start_, kernel, blocks + settling, block_threads, stream, work,
+                         work_of(arguments.settling), formula_);
     next_part_ = work.first_part + blocks;
   }
 
@@ -199,7 +194,7 @@ class CudaSweep final : public stencil::Sweep {
   Formula formula_;
   SweepNeeds needs_;
   int multiprocessors_;
-  bool launches_early_;
+  device::cuda::Start start_;
   std::shared_ptr<void> parts_;  // of norms that are wanted at once
   Index next_part_ = 0;
 };

@@ -7,6 +7,7 @@
 
 #include <halocline/error.hpp>
 
+#include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/swap.hpp"
 #include "device/buffer.hpp"
@@ -25,7 +26,6 @@ namespace {
 /// What one rank tells another.
 struct Offer {
   device::MemoryHandle handle;
-  bool is_good;
   PeerWindow::Places places;
 };
 
@@ -49,47 +49,58 @@ PeerWindow::PeerWindow(const Communicator& communicator, const MakeMemory& make,
   comm::State& state = communicator_.state();
   // Taken before anything can fail on some ranks only: all ranks count tags alike.
   const int tag = state.next_tag();
-  std::optional<Error> failed;
   device::MemoryHandle handle{};
-  try {
+  comm::together(communicator_, [&] {
     mine_ = make();
-    if (!peers.empty()) handle = device::handle_of(mine_.get());
-  } catch (const Error& error) {
-    failed = error;
-  }
+    if (!peers.empty()) handle = handle_of_mine();
+  });
   std::vector<Offer> offers;
-  for (const Places& place : places) offers.push_back({handle, !failed, place});
+  for (const Places& place : places) offers.push_back({handle, place});
   offers = comm::swap_with(state, peers, tag, offers, "plan, connect (peer)");
-  if (failed && failed->kind() != ErrorKind::device) throw Error(*failed);
-  if (failed)
-    refuse(fmt::format("rank {} cannot share its GPU's memory with other ranks", state.rank()),
-           *failed);
-  for (std::size_t p = 0; p < peers.size(); ++p) {
-    if (!offers[p].is_good)
-      throw Error(ErrorKind::unavailable,
-                  fmt::format("rank {} cannot share its GPU's memory", peers[p]));
-    theirs_.push_back(map(peers[p], offers[p].handle));
-    places_.push_back(offers[p].places);
+  try {
+    comm::together(communicator_, [&] {
+      for (std::size_t p = 0; p < peers.size(); ++p) {
+        theirs_.push_back(map(peers, p, offers[p].handle));
+        places_.push_back(offers[p].places);
+      }
+    });
+  } catch (const Error&) {
+    keep();  // others may have mapped this rank's
+    throw;
   }
 }
 
-std::shared_ptr<void> PeerWindow::map(int peer, const device::MemoryHandle& handle) const {
-  // A process cannot map its own memory again, and need not.
-  if (peer == communicator_.rank()) return mine_;
+device::MemoryHandle PeerWindow::handle_of_mine() const {
+  try {
+    return device::handle_of(mine_.get());
+  } catch (const Error& error) {
+    refuse(
+        fmt::format("rank {} cannot share its GPU's memory with other ranks", communicator_.rank()),
+        error);
+  }
+}
+
+std::shared_ptr<void> PeerWindow::map(const std::vector<int>& peers, std::size_t p,
+                                      const device::MemoryHandle& handle) const {
+  // A process cannot map its own memory again, nor another's twice, and need not.
+  if (peers[p] == communicator_.rank()) return mine_;
+  for (std::size_t before = 0; before < p; ++before)
+    if (peers[before] == peers[p]) return theirs_[before];
   try {
     return device::map(handle);
   } catch (const Error& error) {
     refuse(fmt::format("the GPU of rank {} cannot reach the memory of rank {}'s",
-                       communicator_.rank(), peer),
+                       communicator_.rank(), peers[p]),
            error);
   }
 }
 
+void PeerWindow::keep() {
+  for (auto& memory : theirs_) comm::keep_for_mpi(std::move(memory));
+  comm::keep_for_mpi(std::move(mine_));
+}
+
 PeerWindow::~PeerWindow() {
-  const auto keep = [this] {
-    for (auto& memory : theirs_) comm::keep_for_mpi(std::move(memory));
-    comm::keep_for_mpi(std::move(mine_));
-  };
   if (communicator_.state().others_may_be_gone()) {
     keep();
     return;

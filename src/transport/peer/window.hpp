@@ -21,9 +21,9 @@ class PeerWindow {
   using Places = std::array<std::int64_t, 3>;
 
   /// Allocates `bytes` of zeros in the current GPU's memory; `places[p]` is told to rank
-  /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective over the
-  /// node's ranks, those without peers too. Throws resource, or unavailable where GPUs or
-  /// processes cannot share memory; a rank that cannot share lets its peers throw, too.
+  /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective, for ranks
+  /// without peers too. Throws, on every rank, resource, or unavailable where GPUs or processes
+  /// cannot share memory.
   PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
              const std::vector<Places>& places);
   /// The same with memory that is there: `memory` was allocated by device::allocate(Memory::device,
@@ -43,10 +43,13 @@ class PeerWindow {
   const Places& places_of(std::size_t p) const { return places_[p]; }
 
  private:
-  std::shared_ptr<void> map(int peer, const device::MemoryHandle& handle) const;
   using MakeMemory = std::function<std::shared_ptr<void>()>;
   PeerWindow(const Communicator& communicator, const MakeMemory& make,
              const std::vector<int>& peers, const std::vector<Places>& places);
+  device::MemoryHandle handle_of_mine() const;
+  std::shared_ptr<void> map(const std::vector<int>& peers, std::size_t p,
+                            const device::MemoryHandle& handle) const;
+  void keep();
   void meet(const char* site) const;
 
   Communicator communicator_;
