@@ -37,7 +37,16 @@ struct ExchangeInfo {
   std::int64_t bytes = 0;     ///< sent to other ranks
   /// (kind of pair, transport), for the kinds that occur on any rank.
   std::vector<std::pair<std::string, std::string>> transports;
+  /// One of the transports that auto timed with messages of these sizes, on the slowest rank.
+  struct Race {
+    std::string pair, transport;
+    double microseconds;  ///< per exchange
+  };
+  std::vector<Race> races;
   std::vector<std::string> notes;  ///< fallbacks taken, in words
+
+  /// What ExchangeOptions::transport says to get the same again: "self=self,same-node=peer".
+  std::string transport() const;
 };
 
 using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <halocline/communicator.hpp>
+#include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
 
 namespace halocline {
@@ -40,6 +41,12 @@ struct SolveOptions {
   std::int64_t halo_depth = 1;        ///< sweeps per exchange
   int threads = 0;                    ///< of each rank; 0: its share of the node's cores
   std::string simd = "auto";          ///< vector level of the cpu backend
+  /// Seconds that may be spent on measuring what is left open of process grid, schedule and graph;
+  /// 0: choose by rule. Left out: 2 % of the sweeps, and 2 s at most.
+  std::optional<double> tuning_seconds;
+  /// Path of a file where what was measured is kept and found again. A run that it does not know
+  /// may spend 2 s, however short it is.
+  std::optional<std::string> tuning_file;
 
   enum class Extra { no, yes };
   Extra verify = Extra::no;           ///< compare with a run on one rank
@@ -87,6 +94,24 @@ struct SolveResult {
   std::vector<SolveDevice> devices;
   std::int64_t halo_depth = 1;
   std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
+
+  /// How that was chosen, and what else was measured.
+  struct Choice {
+    struct WayTried {
+      Extents process_grid;
+      std::string schedule;
+      bool in_graphs;
+      double seconds_per_sweep;  ///< of the slowest rank
+    };
+    std::string by = {};           ///< "rule", "measurement", "file"
+    std::string when = {};         ///< a file's way was measured
+    double seconds = 0;            ///< that measuring took
+    double seconds_per_sweep = 0;  ///< of the way taken, where it was measured
+    /// In the order they were measured; the first is the rule's.
+    std::vector<WayTried> ways = {};
+    std::vector<ExchangeInfo::Race> transports = {};
+  };
+  Choice choice;
 
   std::int64_t sweeps = 0;
   std::optional<double> tolerance;

@@ -75,7 +75,7 @@ int run(const BenchCommand& command, const bench::HaloBenchOptions& options, con
   job.threads_per_rank = 1;
   job.check = [&](int ranks) { bench::check(options, ranks); };
   job.work = [&](const Communicator& world) { return bench_halo(command, options, world); };
-  return run_on_ranks(job, without_ranks(words));
+  return run_on_ranks(job, words_for_ranks(words));
 }
 
 /// The largest number of ranks that is asked for; one for each GPU, or core, if none is.

@@ -147,6 +147,16 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
   app.add_option("--graph", options.graph, "auto, on or off: queue sweeps as CUDA graphs")
       ->type_name("WHEN")
       ->group(group);
+  app.add_option("--tune", options.tuning_file,
+                 "keep in FILE which process grid, schedule and graphs were fastest,\n"
+                 "and use what it says of such a run")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tune-budget", options.tuning_seconds,
+                 "measure these for S seconds at most; 0: not at all (2 % of the\n"
+                 "sweeps and 2 s at most; with --tune 2 s)")
+      ->type_name("S")
+      ->group(group);
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
       ->type_name("K")
       ->group(group);

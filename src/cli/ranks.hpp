@@ -29,8 +29,9 @@ struct RankJob {
 /// becomes none.
 void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seconds);
 
-/// A command line without its --ranks: what ranks are told that need not know.
-std::vector<std::string> without_ranks(const std::vector<std::string>& words);
+/// A command line as ranks get it: without its --ranks, and so written that no launcher takes a
+/// part of it for its own.
+std::vector<std::string> words_for_ranks(const std::vector<std::string>& words);
 
 /// Starts ranks if asked to and none were started, or works as one of them; returns the exit
 /// code. `words` are the command line of ranks that are started. An error of all ranks is told

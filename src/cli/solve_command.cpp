@@ -93,7 +93,7 @@ int run_solve(const SolveCommand& command, const std::vector<std::string>& words
        .threads_per_rank = options.threads,
        .check = [&](int ranks) { check(options, ranks); },
        .work = [&](const Communicator& world) { return solve_together(command, world); }},
-      without_ranks(words));
+      words_for_ranks(words));
 }
 
 }  // namespace halocline::cli

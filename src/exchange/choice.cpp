@@ -57,9 +57,10 @@ bool is_out(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
 }
 
 const Transport* first_that_serves(Pair pair, const ChoiceFacts& facts) {
-  for (const Transport* transport : transport::transports())
-    if (!is_out(*transport, pair, facts)) return transport;
-  throw Error(ErrorKind::internal, "no transport serves a pair; mpi or staged should");
+  const std::vector<const Transport*> all = candidates(facts, pair);
+  if (all.empty())
+    throw Error(ErrorKind::internal, "no transport serves a pair; mpi or staged should");
+  return all.front();
 }
 
 /// Throws unavailable if a transport that was asked for cannot serve a pair.
@@ -93,11 +94,11 @@ Choice choose(const std::string& wanted, const ChoiceFacts& facts) {
   return choice;
 }
 
-bool has_other(const ChoiceFacts& facts, Pair pair, const Transport& than) {
-  const auto all = transport::transports();
-  return std::any_of(all.begin(), all.end(), [&](const Transport* transport) {
-    return transport != &than && !is_out(*transport, pair, facts);
-  });
+std::vector<const Transport*> candidates(const ChoiceFacts& facts, Pair pair) {
+  std::vector<const Transport*> all;
+  for (const Transport* transport : transport::transports())
+    if (!is_out(*transport, pair, facts)) all.push_back(transport);
+  return all;
 }
 
 bool is_left_to_auto(const std::string& wanted, Pair pair) { return !parse(wanted).contains(pair); }

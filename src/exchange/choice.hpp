@@ -31,8 +31,8 @@ struct ChoiceFacts {
 /// fail. A single name leaves copies inside a rank to `self`.
 Choice choose(const std::string& wanted, const ChoiceFacts& facts);
 
-/// Whether auto has another transport for such pairs.
-bool has_other(const ChoiceFacts& facts, transport::Pair pair, const transport::Transport& than);
+/// What auto may use for such pairs, in order of the table.
+std::vector<const transport::Transport*> candidates(const ChoiceFacts& facts, transport::Pair pair);
 
 /// Whether auto decides for such pairs.
 bool is_left_to_auto(const std::string& wanted, transport::Pair pair);

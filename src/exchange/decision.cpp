@@ -1,8 +1,12 @@
 #include "exchange/decision.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "comm/collectives.hpp"
 #include "exchange/race.hpp"
+#include "machine/cores.hpp"
 
 namespace halocline::exchange {
 namespace {
@@ -41,26 +45,52 @@ void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inp
   }
 }
 
-/// Of a proved transport and what would do without it, keeps the one that is faster for these
-/// messages: with gpu_aware and staged it depends on their size.
-void drop_the_slower(const Communicator& communicator, const DecisionInputs& inputs, Pair pair,
-                     Decision& decision) {
-  const Transport* proved = decision.choice[index_of(pair)];
-  if (proved == nullptr || !proved->capabilities().needs_proof ||
-      !is_left_to_auto(inputs.wanted, pair))
-    return;
-  ChoiceFacts without = decision.facts;
-  without.excluded[index_of(pair)].push_back(proved);
-  const Transport* other = choose(inputs.wanted, without)[index_of(pair)];
+/// The largest message of any rank, in bytes.
+std::int64_t largest_message(const Communicator& communicator,
+                             const std::vector<transport::Message>& messages) {
+  std::int64_t bytes = 0;
+  for (const transport::Message& message : messages)
+    bytes = std::max(
+        {bytes, transport::bytes_of(message.send), transport::bytes_of(message.receive)});
+  return comm::max_over_ranks(communicator, bytes);
+}
+
+/// Whether the order of the table may be wrong for these messages.
+bool is_open(const Communicator& communicator, const Transport& first,
+             const std::vector<transport::Message>& messages) {
+  const transport::Capabilities can = first.capabilities();
+  // Kernels that store into neighbours were 3 to 40 times as fast as whatever needs the host, from
+  // 8 bytes to 16 MiB (bench/results/h200x4).
+  if (can.in_graph) return false;
+  // MPI that takes a GPU's memory is slower than staging below some size, and faster above.
+  if (can.needs_proof) return true;
+  // On the host it is a matter of large messages only: with 2 and 8 KiB shared memory took 0.7 of
+  // MPI's time, with 32 KiB and more it depends on how MPI copies between processes. Ranks that
+  // share cores wait for each other, not for messages.
+  return largest_message(communicator, messages) >= (std::int64_t{32} << 10) &&
+         comm::max_over_ranks(communicator, std::int64_t{communicator.node_size() >
+                                                         machine::node_cores(communicator)}) == 0;
+}
+
+/// Of what auto may take for such pairs, keeps the one that is fastest with these messages.
+void keep_the_fastest(const Communicator& communicator, const DecisionInputs& inputs, Pair pair,
+                      Decision& decision) {
+  const Transport*& chosen = decision.choice[index_of(pair)];
+  if (chosen == nullptr || !is_left_to_auto(inputs.wanted, pair)) return;
+  const std::vector<const Transport*> all = candidates(decision.facts, pair);
   const auto& messages = inputs.messages[index_of(pair)];
-  const double us = microseconds_of(communicator, *proved, messages, inputs.fields);
-  const double other_us = microseconds_of(communicator, *other, messages, inputs.fields);
-  decision.notes.push_back(fmt::format("{}: {} took {:.1f} us per exchange, {} {:.1f} us",
-                                       transport::name_of(pair), proved->name(), us, other->name(),
-                                       other_us));
-  if (us <= other_us) return;
-  decision.facts = without;
-  decision.choice[index_of(pair)] = other;
+  if (all.size() < 2 || !is_open(communicator, *chosen, messages)) return;
+  double least = 0;
+  for (const Transport* transport : all) {
+    const double us = microseconds_of(communicator, *transport, messages, inputs.fields);
+    decision.races.push_back(
+        {std::string(transport::name_of(pair)), std::string(transport->name()), us});
+    // The first of the table stays unless another is clearly faster.
+    if (transport == all.front() || us < 0.9 * least) {
+      least = us;
+      chosen = transport;
+    }
+  }
 }
 
 }  // namespace
@@ -69,10 +99,11 @@ Decision decide(const Communicator& communicator, const DecisionInputs& inputs) 
   Decision decision{
       .facts = {.there = inputs.there, .fields = inputs.fields, .excluded = inputs.excluded},
       .choice = {},
-      .notes = {}};
+      .notes = {},
+      .races = {}};
   learn_of_proofs(communicator, inputs, decision);
   decision.choice = choose(inputs.wanted, decision.facts);
-  for (const Pair pair : transport::pairs) drop_the_slower(communicator, inputs, pair, decision);
+  for (const Pair pair : transport::pairs) keep_the_fastest(communicator, inputs, pair, decision);
   return decision;
 }
 

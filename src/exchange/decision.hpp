@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <halocline/exchange.hpp>
+
 #include "exchange/choice.hpp"
 #include "transport/transport.hpp"
 
@@ -26,7 +28,8 @@ struct DecisionInputs {
 struct Decision {
   ChoiceFacts facts;
   Choice choice;
-  std::vector<std::string> notes;  ///< what auto left out, and why
+  std::vector<std::string> notes;         ///< what auto left out, and why
+  std::vector<ExchangeInfo::Race> races;  ///< the times of those that auto chose among
 };
 
 /// Collective; throws what choose() throws, and what a race between transports throws.

@@ -217,13 +217,14 @@ void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
     const exchange::Decision decision = exchange::decide(communicator_, inputs);
     const Transport* const chosen = decision.choice[same_node];
     info_.notes.insert(info_.notes.end(), decision.notes.begin(), decision.notes.end());
+    info_.races.insert(info_.races.end(), decision.races.begin(), decision.races.end());
     try {
       open(decision.choice, messages);
       return fill_info(decision.choice, messages);
     } catch (const Error& error) {
-      const bool is_replaceable = chosen != nullptr &&
-                                  exchange::is_left_to_auto(inputs.wanted, Pair::same_node) &&
-                                  exchange::has_other(decision.facts, Pair::same_node, *chosen);
+      const bool is_replaceable =
+          chosen != nullptr && exchange::is_left_to_auto(inputs.wanted, Pair::same_node) &&
+          exchange::candidates(decision.facts, Pair::same_node).size() > 1;
       if (!is_replaceable || error.kind() == ErrorKind::internal) throw;
       inputs.excluded[same_node].push_back(chosen);
       info_.notes.push_back(
@@ -436,6 +437,13 @@ void Exchange::Plan::run(Stream stream) {
   check_begin();
   move_clock_.time(stream, packing_.bytes(),
                    [&] { pack::Copies::run_both(packing_, unpacking_, stream); });
+}
+
+std::string ExchangeInfo::transport() const {
+  std::string text;
+  for (const auto& [pair, transport] : transports)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", pair, transport);
+  return text.empty() ? "auto" : text;
 }
 
 Exchange::Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,

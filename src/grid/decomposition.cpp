@@ -54,46 +54,42 @@ Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part) {
   return {lower, lower + base + (part < extra ? 1 : 0)};
 }
 
-Extents choose_process_grid(int ranks, const GridOptions& options) {
+std::vector<Extents> process_grids(int ranks, const GridOptions& options) {
   const int axes = options.cells.axes();
-  std::optional<double> least;
-  Int3 best{1, 1, 1};
-  // From many parts along z to few, so that of equal costs the split of slow axes wins.
+  std::vector<std::pair<double, Extents>> all;
+  // From many parts along z to few, so that of equal costs the split of slow axes comes first.
   for (std::int64_t z = (axes > 2 ? ranks : 1); z >= 1; --z) {
     if (ranks % z != 0) continue;
     const std::int64_t plane = ranks / z;
     for (std::int64_t y = (axes > 1 ? plane : 1); y >= 1; --y) {
       if (plane % y != 0) continue;
       const Int3 parts{plane / y, y, z};
-      const std::optional<double> cost = cost_of(parts, options);
-      if (cost && (!least || *cost < *least)) {
-        least = cost;
-        best = parts;
-      }
+      if (const std::optional<double> cost = cost_of(parts, options))
+        all.emplace_back(*cost, Extents(parts, axes));
     }
   }
-  if (!least) {
-    double parts_there = 1;
-    for (int axis = 0; axis < axes; ++axis)
-      parts_there *= std::max(1.0, std::floor(static_cast<double>(options.cells[axis]) /
-                                              static_cast<double>(narrowest_part(options, axis))));
-    auto most = static_cast<std::int64_t>(std::min(parts_there, ranks - 1.0));
-    const auto fits = [&](std::int64_t count) {
-      for (std::int64_t z = 1; z <= count; ++z)
-        for (std::int64_t y = 1; count % z == 0 && y <= count / z; ++y)
-          if ((count / z) % y == 0 && (axes > 2 || z == 1) && (axes > 1 || y == 1) &&
-              cost_of({count / z / y, y, z}, options))
-            return true;
-      return false;
-    };
-    while (most > 1 && !fits(most)) --most;
-    throw Error(ErrorKind::usage,
-                fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {} "
-                            "along each split axis; use at most {}",
-                            text_of(options.cells), ranks,
-                            counted(narrowest_part(options, 0), "cell"), counted(most, "rank")));
-  }
-  return Extents(best, axes);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Extents> grids;
+  for (const auto& entry : all) grids.push_back(entry.second);
+  return grids;
+}
+
+Extents choose_process_grid(int ranks, const GridOptions& options) {
+  if (const std::vector<Extents> grids = process_grids(ranks, options); !grids.empty())
+    return grids.front();
+  const int axes = options.cells.axes();
+  double parts_there = 1;
+  for (int axis = 0; axis < axes; ++axis)
+    parts_there *= std::max(1.0, std::floor(static_cast<double>(options.cells[axis]) /
+                                            static_cast<double>(narrowest_part(options, axis))));
+  auto most = static_cast<std::int64_t>(std::min(parts_there, ranks - 1.0));
+  while (most > 1 && process_grids(static_cast<int>(most), options).empty()) --most;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {} "
+                          "along each split axis; use at most {}",
+                          text_of(options.cells), ranks,
+                          counted(narrowest_part(options, 0), "cell"), counted(most, "rank")));
 }
 
 void check_process_grid(const Extents& process_grid, int ranks, const Extents& cells) {

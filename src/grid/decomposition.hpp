@@ -1,6 +1,8 @@
 #pragma once
 // Splitting cells over ranks: how many parts along each axis, and which cells each part gets.
 
+#include <vector>
+
 #include <halocline/grid.hpp>
 
 namespace halocline::grid {
@@ -11,6 +13,10 @@ struct Interval {
 
 /// Cells of part `part` of `parts`: the first `cells % parts` parts get one more.
 Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part);
+
+/// Every split of `ranks` ranks that gives each part at least the expected halo width in cells, the
+/// one with the least traffic of a rank first.
+std::vector<Extents> process_grids(int ranks, const GridOptions& options);
 
 /// Chooses parts per axis for `ranks` ranks: the least traffic of a rank, faces whose cells are
 /// contiguous preferred. Throws usage, with the most ranks that would fit, if no split gives

@@ -157,6 +157,16 @@ Variables without_launcher_internals(const Variables& variables) {
   return rest;
 }
 
+EnvironmentKey key_of(std::vector<std::string> lines) {
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  // A zero after each: what one line ends with never counts as the next one's beginning.
+  for (const std::string& line : lines) hash = fnv1a(fnv1a(hash, line), std::string_view("\0", 1));
+  return {fmt::format("{:016x}", hash), std::move(lines)};
+}
+
 EnvironmentKey environment_key(const Environment& environment) {
   std::vector<std::string> lines{fmt::format("probe: {}", probe_version),
                                  fmt::format("MPI: {}", environment.mpi),
@@ -171,13 +181,7 @@ EnvironmentKey environment_key(const Environment& environment) {
     const std::string folders = telling_part(search_path->second, environment.mpi_library);
     if (!folders.empty()) lines.push_back(fmt::format("LD_LIBRARY_PATH={}", folders));
   }
-  std::sort(lines.begin(), lines.end());
-  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  // A zero after each: what one line ends with never counts as the next one's beginning.
-  for (const std::string& line : lines) hash = fnv1a(fnv1a(hash, line), std::string_view("\0", 1));
-  return {fmt::format("{:016x}", hash), std::move(lines)};
+  return key_of(std::move(lines));
 }
 
 }  // namespace halocline::proof

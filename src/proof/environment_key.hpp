@@ -24,6 +24,9 @@ struct EnvironmentKey {
   std::vector<std::string> ingredients;  ///< "UCX_TLS=any", "MPI: Open MPI 4.1.4", sorted
 };
 
+/// Of lines in any order, each counted once.
+EnvironmentKey key_of(std::vector<std::string> ingredients);
+
 /// The same in a shell, in a rank that a launcher started from there, and in a sibling of that
 /// rank: what launchers set by themselves does not count.
 EnvironmentKey environment_key(const Environment& environment);

@@ -1,39 +1,22 @@
 #include "proof/records.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-#include <sys/file.h>
 
 #include <halocline/error.hpp>
 
-#include "base/temporary_file.hpp"
+#include "base/record_file.hpp"
 
 namespace halocline::proof {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-constexpr auto format_name = "halocline proofs";
-constexpr int format_version = 1;
+constexpr RecordFormat format{.format = "halocline proofs", .version = 1, .list = "proofs"};
 // Enough for every pair and memory under dozens of settings; the oldest go.
 constexpr std::size_t most_kept = 512;
-constexpr std::uintmax_t largest_file = std::uintmax_t{16} << 20;
 
 Json to_json(const Proof& proof) {
   Json json{{"path", proof.path},
@@ -79,82 +62,6 @@ bool are_of_the_same(const Proof& a, const Proof& b) {
   return a.path == b.path && a.pair == b.pair && a.memory == b.memory && a.key == b.key;
 }
 
-struct Content {
-  std::vector<Proof> proofs;
-  std::string wrong;      ///< in words; empty if all was understood
-  bool is_other = false;  ///< it is no file of proofs
-};
-
-Content other_file(std::string wrong) { return {{}, std::move(wrong), true}; }
-
-Content parse(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object() || !json.contains("format") ||
-      json["format"] != format_name || !json.contains("proofs") || !json["proofs"].is_array())
-    return other_file("it is damaged, or no file of proofs");
-  if (!json.contains("version") || json["version"] != format_version)
-    return other_file("another version of Halocline wrote it");
-  Content content;
-  std::size_t strange = 0;
-  for (const Json& entry : json["proofs"]) {
-    try {
-      content.proofs.push_back(from_json(entry));
-    } catch (const std::exception&) {
-      ++strange;
-    }
-  }
-  if (strange > 0)
-    content.wrong =
-        fmt::format("{} of its {} proofs are not understood", strange, json["proofs"].size());
-  return content;
-}
-
-Content read(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return {};
-  if (error) return other_file(error.message());
-  if (!fs::is_regular_file(status)) return other_file("it is no regular file");
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (!error && size > largest_file) return other_file("it is too large for a file of proofs");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return other_file(std::generic_category().message(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return other_file("reading it failed");
-  if (text.empty()) return {};
-  return parse(text);
-}
-
-std::string text_of(const std::vector<Proof>& proofs) {
-  Json list = Json::array();
-  for (const Proof& proof : proofs) list.push_back(to_json(proof));
-  const Json all{{"format", format_name}, {"version", format_version}, {"proofs", list}};
-  // A variable's value may hold bytes that are no UTF-8.
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-/// Locks a folder, so that no file is left behind, against other writers; for a while at most, and
-/// where the file system can: without the lock the last of them wins, and its file is whole.
-class Lock {
- public:
-  explicit Lock(const fs::path& folder)
-      : descriptor_(
-            ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 &&
-           (errno == EWOULDBLOCK || errno == EINTR) && std::chrono::steady_clock::now() < enough)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ~Lock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 std::string_view name_of(GpuPair pair) {
@@ -194,14 +101,6 @@ std::vector<Proof> merge(const std::vector<Proof>& some, const std::vector<Proof
   return merged;
 }
 
-std::string now_in_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
-
 std::optional<ProofsFile> proofs_file(const std::optional<std::string>& named,
                                       const Variables& variables) {
   if (named) return ProofsFile{*named, ProofsFile::Place::named};
@@ -217,11 +116,12 @@ std::optional<ProofsFile> proofs_file(const std::optional<std::string>& named,
 }
 
 std::vector<Proof> read_proofs(const std::string& path, Notes& notes) {
-  Content content = read(path);
-  if (!content.wrong.empty())
+  RecordFile file = read_records(path, format);
+  std::vector<Proof> proofs = understood(file, format, from_json);
+  if (!file.wrong.empty())
     notes.add(
-        fmt::format("proofs in '{}': {}; remove the file, or name another", path, content.wrong));
-  return std::move(content.proofs);
+        fmt::format("proofs in '{}': {}; remove the file, or name another", path, file.wrong));
+  return proofs;
 }
 
 std::vector<Proof> known_proofs(const std::optional<ProofsFile>& file, const Variables& variables,
@@ -237,14 +137,15 @@ void keep_proofs(const ProofsFile& file, const std::vector<Proof>& proofs, Notes
   try {
     if (file.place == ProofsFile::Place::cache)
       fs::create_directories(fs::path(file.path).parent_path());
-    const Lock lock(fs::path(file.path).parent_path());
-    const Content there = read(file.path);
-    if (there.is_other && file.place == ProofsFile::Place::named)
-      throw Error(ErrorKind::usage,
-                  fmt::format("'{}' is left as it is: {}", file.path, there.wrong));
-    std::vector<Proof> all = merge(proofs, there.proofs);
-    if (all.size() > most_kept) all.resize(most_kept);
-    write_text_file(file.path, text_of(all));
+    change_records(file.path, format,
+                   file.place == ProofsFile::Place::cache ? OtherFile::replace : OtherFile::keep,
+                   [&](RecordFile there) {
+                     std::vector<Proof> all = merge(proofs, understood(there, format, from_json));
+                     if (all.size() > most_kept) all.resize(most_kept);
+                     std::vector<Json> records;
+                     for (const Proof& proof : all) records.push_back(to_json(proof));
+                     return records;
+                   });
   } catch (const std::exception& error) {  // of Error, of the file system
     notes.add(
         fmt::format("what was shown of gpu_aware is not kept: {} (--proofs FILE names a "

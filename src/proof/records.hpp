@@ -44,9 +44,6 @@ std::optional<Proof> find(const std::vector<Proof>& proofs, GpuPair pair, Memory
 /// Joins two lists; of two proofs of the same thing the later one stays. Sorted, latest first.
 std::vector<Proof> merge(const std::vector<Proof>& some, const std::vector<Proof>& more);
 
-/// Returns the time as Proof::when writes it.
-std::string now_in_utc();
-
 /// Names a file that a site installs: read in addition, never written.
 inline constexpr const char* site_variable = "HALOCLINE_SITE_PROOFS";
 

@@ -9,6 +9,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/record_file.hpp"
 #include "launch/job.hpp"
 #include "proof/probe_report.hpp"
 

@@ -110,6 +110,10 @@ Case make_case(const SolveOptions& options, int ranks) {
     refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
   if (options.graph != "auto" && options.graph != "on" && options.graph != "off")
     refuse(fmt::format("graph '{}' is none of auto, on and off", options.graph));
+  if (options.tuning_seconds &&
+      !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))
+    refuse(fmt::format("{} seconds cannot be spent on tuning; use 0 or more",
+                       *options.tuning_seconds));
   if (options.threads > most_threads)
     refuse(fmt::format("{} threads per rank are more than the {} that can be run", options.threads,
                        most_threads));

@@ -19,16 +19,6 @@ namespace {
 // us each).
 constexpr std::int64_t fewest_in_batch = 64, most_in_batch = 256;
 
-/// Sweeps of a batch: so many that levels, deep halos and, if it can be, norms are at its end as at
-/// its beginning. Then one graph does for all batches.
-std::int64_t sweeps_of_batch(const Case& the_case) {
-  const std::int64_t even = 2 * the_case.halo_depth;
-  const bool has_norms = the_case.norm != problem::NormKind::none;
-  const std::int64_t period = has_norms ? std::lcm(even, the_case.norm_every) : even;
-  const std::int64_t unit = period <= most_in_batch ? period : std::min(even, most_in_batch);
-  return (fewest_in_batch + unit - 1) / unit * unit;
-}
-
 // The norm of a sweep is settled while the next one runs.
 constexpr std::int64_t lag = 1;
 
@@ -146,6 +136,14 @@ class DeviceStopping final : public Stopping {
 };
 
 }  // namespace
+
+std::int64_t sweeps_of_batch(const Case& the_case) {
+  const std::int64_t even = 2 * the_case.halo_depth;
+  const bool has_norms = the_case.norm != problem::NormKind::none;
+  const std::int64_t period = has_norms ? std::lcm(even, the_case.norm_every) : even;
+  const std::int64_t unit = period <= most_in_batch ? period : std::min(even, most_in_batch);
+  return (fewest_in_batch + unit - 1) / unit * unit;
+}
 
 std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts) {
   return std::make_unique<DeviceStopping>(parts);

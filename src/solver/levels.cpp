@@ -1,5 +1,9 @@
 #include "solver/levels.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
 #include "device/queue.hpp"
 #include "files/npy.hpp"
 #include "stencil/fill.hpp"
@@ -45,6 +49,22 @@ void fill_levels(const Case& the_case, const Grid& grid, Levels& levels,
     stencil::fill_boundary(filled[level], grid, *the_case.problem, the_case.setting);
   if (directly) return;
   for (const FieldStorage& level : levels) copy_all(level, filled[0]);
+}
+
+void fill_with_noise(const FieldStorage& field, Stream stream) {
+  const std::int64_t bytes = field.allocated_bytes();
+  const auto block = [&]<class Real>(Real) {
+    std::vector<Real> values(std::size_t{1} << 16);
+    std::uint32_t state = 1;  // a linear congruential generator: any noise does
+    for (Real& value : values)
+      value = static_cast<Real>((state = state * 1664525u + 1013904223u) >> 8) / Real{1 << 24};
+    const auto block_bytes = static_cast<std::int64_t>(values.size() * sizeof(Real));
+    device::copy(field.bytes(), values.data(), std::min(block_bytes, bytes), stream);
+    return block_bytes;
+  };
+  std::int64_t done = field.shape().element_bytes == sizeof(float) ? block(0.0f) : block(0.0);
+  for (; done < bytes; done *= 2)
+    device::copy(field.bytes() + done, field.bytes(), std::min(done, bytes - done), stream);
 }
 
 FieldStorage seen_by_host(const FieldStorage& field, const Case& the_case, const Grid& grid) {

@@ -24,6 +24,10 @@ Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t halo_wid
 void fill_levels(const Case& the_case, const Grid& grid, Levels& levels,
                  const Communicator& communicator, int threads);
 
+/// Fills all bytes of a field in a GPU's memory with numbers from 0 to 1, halos and padding too:
+/// without the host's copy of it that a start needs.
+void fill_with_noise(const FieldStorage& field, Stream stream);
+
 /// A field as the host reads it: itself, or a copy of one that lies in device or managed memory
 /// (whose pages would move to the host). No work on the field may be in a stream.
 FieldStorage seen_by_host(const FieldStorage& field, const Case& the_case, const Grid& grid);

@@ -60,6 +60,10 @@ class Overlap final : public Schedule {
 class Fused final : public Schedule {
  public:
   std::string_view name() const override { return "fused"; }
+  bool needs_links() const override { return true; }
+  std::string_view needs() const override {
+    return "transport peer, one GPU for each rank and a process grid that splits the last axis only";
+  }
   void run(const Step& step, Stream stream) const override {
     if (step.faces == nullptr)
       throw Error(ErrorKind::internal, "a sweep shall send its halo itself and has no links");

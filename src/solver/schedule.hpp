@@ -32,6 +32,10 @@ class Schedule {
   virtual ~Schedule() = default;
   virtual std::string_view name() const = 0;
   virtual void run(const Step& step, Stream stream) const = 0;
+  /// Whether its sweeps send their halos themselves, over links that have to be made.
+  virtual bool needs_links() const { return false; }
+  /// What else it needs, for the text of an error.
+  virtual std::string_view needs() const { return "nothing else"; }
 };
 
 std::span<const Schedule* const> schedules();

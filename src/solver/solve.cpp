@@ -11,7 +11,6 @@
 #include "base/temporary_file.hpp"
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
-#include "exchange/face_links.hpp"
 #include "files/npy.hpp"
 #include "files/picture.hpp"
 #include "grid/text.hpp"
@@ -20,12 +19,10 @@
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
 #include "solver/place.hpp"
-#include "solver/time_loop.hpp"
 #include "solver/trace.hpp"
+#include "solver/tuning.hpp"
 #include "solver/verify.hpp"
 #include "stencil/measure.hpp"
-#include "transport/peer/norm_meeting.hpp"
-#include "transport/transport.hpp"
 
 namespace halocline {
 namespace {
@@ -68,39 +65,19 @@ void check_outputs(const Communicator& communicator, const SolveOptions& options
   });
 }
 
-/// What all transports of an exchange have in common.
-transport::Capabilities common_capabilities(const ExchangeInfo& info) {
-  transport::Capabilities all{.host_driven = false,
-                              .in_place = false,
-                              .prove_in_job = false,
-                              .needs_proof = false,
-                              .in_graph = true};
-  for (const auto& use : info.transports) {
-    const transport::Capabilities one = transport::find_transport(use.second).capabilities();
-    all.host_driven |= one.host_driven;
-    all.in_graph &= one.in_graph;
-  }
-  return all;
-}
-
 /// One solve, from options to result.
 class SolveRun {
  public:
   SolveRun(const Communicator& communicator, const SolveOptions& options)
       : communicator_(communicator),
         options_(options),
-        case_(solver::make_case(options, communicator.size())),
-        grid_(communicator.rank(), communicator.size(), case_.grid) {}
+        case_(solver::make_case(options, communicator.size())) {}
 
   SolveResult run();
 
  private:
   void prepare();
   void note_crowding();
-  std::optional<std::string> no_links_because() const;
-  const solver::Schedule& choose_schedule();
-  std::unique_ptr<solver::Stopping> make_stopping();
-  bool decide_on_graphs(const solver::Stopping& stopping);
   void loop();
   void measure();
   void verify_and_compare();
@@ -109,19 +86,17 @@ class SolveRun {
   /// The result, as the host reads it.
   const FieldStorage& answer() const { return *answer_; }
   double glups_of(double sweeps, double seconds) const;
+  const Grid& grid() const { return chosen_.runner->grid(); }
+  const ExchangeInfo& exchange() const { return chosen_.runner->exchange(); }
 
   Communicator communicator_;
   const SolveOptions& options_;
   Case case_;
-  Grid grid_;
   Clock::time_point begun_ = Clock::now();
   stencil::SweepOptions sweep_options_;
   solver::Place place_;
   std::unique_ptr<stencil::Sweep> sweep_;
-  std::optional<solver::Levels> levels_;
-  std::optional<std::array<Exchange, 2>> exchanges_;
-  std::optional<exchange::FaceLinks> links_;
-  std::optional<transport::NormMeeting> meeting_;
+  solver::Chosen chosen_;
   std::optional<FieldStorage> answer_;
   Notes notes_;
   SolveResult result_;
@@ -130,24 +105,23 @@ class SolveRun {
 void SolveRun::prepare() {
   check_outputs(communicator_, options_);
   place_ = solver::choose_place(communicator_, options_, notes_);
-  comm::together(communicator_, [&] { solver::check_memory(communicator_, case_, grid_, place_); });
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
       .simd = options_.simd};
   comm::together(communicator_, [&] {
     sweep_ = place_.backend->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
-    levels_ = solver::make_levels(case_, grid_, case_.halo_depth, place_.memory);
   });
-  const ExchangeOptions exchange{
-      .neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
-      .transport = options_.transport,
-      .proofs = options_.proofs};
-  exchanges_.emplace(std::array{Exchange(communicator_, grid_, {(*levels_)[0]}, exchange),
-                                Exchange(communicator_, grid_, {(*levels_)[1]}, exchange)});
-  solver::fill_levels(case_, grid_, *levels_, communicator_, sweep_options_.threads);
+  chosen_ = solver::choose_way({.communicator = communicator_,
+                                .the_case = case_,
+                                .options = options_,
+                                .place = place_,
+                                .sweep = *sweep_,
+                                .threads = sweep_options_.threads},
+                               notes_);
+  chosen_.runner->fill(sweep_options_.threads);
   if (!place_.gpu) note_crowding();
-  for (const std::string& note : (*exchanges_)[0].info().notes) notes_.add(note);
+  for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
 
 void SolveRun::note_crowding() {
@@ -165,128 +139,27 @@ double SolveRun::glups_of(double sweeps, double seconds) const {
   return seconds > 0 ? static_cast<double>(case_.cells()) * sweeps / seconds / 1e9 : 0;
 }
 
-/// Why sweeps cannot send their halos themselves; nothing if they can, on every rank.
-std::optional<std::string> SolveRun::no_links_because() const {
-  if (!place_.gpu) return fmt::format("backend {} cannot", place_.backend->name());
-  if (case_.halo_depth > 1) return "halos are deep";
-  if (auto why = exchange::FaceLinks::unavailable(communicator_, grid_, (*levels_)[0])) return why;
-  for (const auto& [pair, transport] : (*exchanges_)[0].info().transports)
-    if (transport != "peer") return fmt::format("transport {} is used", transport);
-  const bool able = place_.gpu->ranks_on_gpu == 1 && sweep_->can_push((*levels_)[0], (*levels_)[1]);
-  if (comm::max_over_ranks(communicator_, std::int64_t{able ? 0 : 1}) > 0)
-    return "ranks share a GPU, or rows do not begin on 16 bytes";
-  return std::nullopt;
-}
-
-/// Makes the links that a schedule needs. Collective.
-const solver::Schedule& SolveRun::choose_schedule() {
-  const ExchangeInfo& info = (*exchanges_)[0].info();
-  if (options_.schedule == "auto" || options_.schedule == "fused") {
-    std::optional<std::string> why_not = no_links_because();
-    if (!why_not) {
-      try {
-        comm::together(communicator_, [&] {
-          links_.emplace(communicator_, grid_,
-                         std::array{std::cref<FieldStorage>((*levels_)[0]),
-                                    std::cref<FieldStorage>((*levels_)[1])});
-        });
-      } catch (const Error& error) {
-        links_.reset();
-        why_not = error.what();
-        notes_.add(fmt::format("schedule fused was left out: {}", *why_not));
-      }
-    }
-    if (!why_not) return solver::find_schedule("fused");
-    if (options_.schedule == "fused")
-      throw Error(
-          ErrorKind::unavailable,
-          fmt::format("schedule fused cannot be used: {}; it needs transport peer, one GPU for "
-                      "each rank and a process grid that splits the last axis only",
-                      *why_not));
-  }
-  if (options_.schedule != "auto") return solver::find_schedule(options_.schedule);
-  // Overlap pays where the host has to wait for others to send. Copies on the node use the same
-  // memory as the sweep: nothing is gained by doing both at once.
-  return solver::find_schedule(common_capabilities(info).host_driven ? "overlap" : "sequential");
-}
-
-/// By norms that stay on the GPUs where no host has to move anything between two sweeps.
-std::unique_ptr<solver::Stopping> SolveRun::make_stopping() {
-  const bool on_gpus = place_.gpu && !common_capabilities((*exchanges_)[0].info()).host_driven;
-  const bool meets = communicator_.size() > 1 && case_.norm != problem::NormKind::none;
-  if (on_gpus && meets) {
-    try {
-      comm::together(communicator_, [&] { meeting_.emplace(communicator_); });
-    } catch (const Error& error) {
-      meeting_.reset();
-      notes_.add(fmt::format("norms are reduced by MPI: {}", error.what()));
-      return solver::make_reduced_stopping(communicator_, case_, place_.stream());
-    }
-  }
-  if (!on_gpus) return solver::make_reduced_stopping(communicator_, case_, place_.stream());
-  return solver::make_device_stopping({.communicator = communicator_,
-                                       .the_case = case_,
-                                       .sweep = *sweep_,
-                                       .meeting = meeting_ ? &meeting_->on_gpu() : nullptr,
-                                       .stream = place_.stream()});
-}
-
-/// Throws unavailable if graphs are asked for and cannot be.
-bool SolveRun::decide_on_graphs(const solver::Stopping& stopping) {
-  if (options_.graph == "off") return false;
-  const ExchangeInfo& info = (*exchanges_)[0].info();
-  std::string why_not;
-  if (!place_.gpu)
-    why_not = fmt::format("backend {} queues nothing on a GPU", place_.backend->name());
-  else if (!common_capabilities(info).in_graph)
-    why_not =
-        fmt::format("transport {} needs the host in every exchange", info.transports.back().second);
-  else if (stopping.sweeps_at_once(0) == 1)
-    why_not = "norms are reduced by MPI";
-  else
-    return true;
-  if (options_.graph == "on")
-    throw Error(ErrorKind::unavailable,
-                fmt::format("sweeps cannot be recorded in CUDA graphs: {}; use "
-                            "--graph auto, or transport peer",
-                            why_not));
-  return false;
-}
-
 void SolveRun::loop() {
-  const solver::Schedule& schedule = choose_schedule();
-  result_.schedule = schedule.name();
-  const auto stopping = make_stopping();
-  bool in_graphs = false;
-  comm::together(communicator_, [&] { in_graphs = decide_on_graphs(*stopping); });
-  solver::TimeLoop time_loop({.communicator = communicator_,
-                              .the_case = case_,
-                              .grid = grid_,
-                              .levels = *levels_,
-                              .exchanges = *exchanges_,
-                              .sweep = *sweep_,
-                              .schedule = schedule,
-                              .stream = place_.stream(),
-                              .links = links_ ? &*links_ : nullptr,
-                              .in_graphs = in_graphs});
+  result_.schedule = chosen_.way.schedule->name();
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto loop_begun = Clock::now();
   auto last_told = loop_begun;
   const bool tells = communicator_.rank() == 0 && options_.on_progress != nullptr;
-  const solver::LoopResult done = time_loop.run(*stopping, [&](std::int64_t sweep) {
+  const auto after_sweep = [&](std::int64_t sweep, const solver::Stopping& stopping) {
     if (!tells || seconds_since(last_told) < 0.5) return;
     last_told = Clock::now();
     const double seconds = seconds_since(loop_begun);
     options_.on_progress({.sweep = sweep + 1,
                           .sweeps = case_.sweeps,
-                          .norm = stopping->history().empty()
+                          .norm = stopping.history().empty()
                                       ? std::nullopt
-                                      : std::optional(stopping->history().back().second),
+                                      : std::optional(stopping.history().back().second),
                           .seconds = seconds,
                           .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
-  });
-  answer_ = solver::seen_by_host((*levels_)[done.level], case_, grid_);
+  };
+  const auto [done, stopping] = chosen_.runner->run(case_, chosen_.way, after_sweep);
+  answer_ = solver::seen_by_host(chosen_.runner->levels()[done.level], case_, grid());
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
   result_.sweeps_in_graphs = done.sweeps_in_graphs;
@@ -324,14 +197,16 @@ void SolveRun::measure() {
   const auto counted = std::max<std::int64_t>(1, result_.exchanges - 1);
   result_.exchange_seconds =
       spread_over_ranks(communicator_, exchange_seconds / static_cast<double>(counted));
-  const ExchangeInfo& info = (*exchanges_)[0].info();
+  const ExchangeInfo& info = exchange();
   result_.halo_messages = comm::max_over_ranks(communicator_, info.messages);
   result_.halo_bytes = comm::max_over_ranks(communicator_, info.bytes);
   result_.transports = info.transports;
+  result_.choice = chosen_.report;
+  result_.choice.transports = info.races;
   result_.profile = solver::gather_profile(communicator_);
 
   result_.checksum = comm::sum_over_ranks(
-      communicator_, stencil::checksum(answer(), grid_, sweep_options_.threads));
+      communicator_, stencil::checksum(answer(), grid(), sweep_options_.threads));
   result_.sum =
       comm::sum_in_rank_order(communicator_, stencil::sum(answer(), sweep_options_.threads));
 }
@@ -363,7 +238,7 @@ void SolveRun::verify_and_compare() {
     result_.verification = solver::compare(
         {.communicator = communicator_,
          .the_case = case_,
-         .grid = grid_,
+         .grid = grid(),
          .field = answer(),
          .norm_history = result_.norm_history,
          .alone = by_reference ? (reference ? &*reference : nullptr) : (alone ? &*alone : nullptr),
@@ -381,19 +256,19 @@ void SolveRun::verify_and_compare() {
 void SolveRun::write() {
   if (options_.output) {
     if (kind_of(*options_.output) == OutputKind::npy)
-      files::write_npy(communicator_, grid_, answer(), *options_.output);
+      files::write_npy(communicator_, grid(), answer(), *options_.output);
     else
-      files::write_picture(communicator_, grid_, answer(), *options_.output,
+      files::write_picture(communicator_, grid(), answer(), *options_.output,
                            fmt::format("{} {}, {} sweeps", options_.problem,
-                                       grid::text_of(grid_.cells()), result_.sweeps));
+                                       grid::text_of(grid().cells()), result_.sweeps));
   }
   if (options_.trace) solver::write_trace(communicator_, *options_.trace);
 }
 
 void SolveRun::say_what_ran() {
   result_.problem = case_.problem->info().name;
-  result_.cells = grid_.cells();
-  result_.process_grid = grid_.process_grid();
+  result_.cells = grid().cells();
+  result_.process_grid = grid().process_grid();
   result_.periodic = case_.grid.periodic;
   result_.precision = problem::name_of(case_.precision);
   result_.norm = problem::name_of(case_.norm);
@@ -412,8 +287,9 @@ void SolveRun::say_what_ran() {
 }
 
 SolveResult SolveRun::run() {
-  if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
   prepare();
+  // Not of what is measured before.
+  if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
   loop();
   measure();
   verify_and_compare();

@@ -61,6 +61,10 @@ class Stopping {
 std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
                                                 const Case& the_case, Stream stream);
 
+/// Sweeps of a batch where norms stay on the GPUs: so many that levels, deep halos and, if it can
+/// be, norms are at its end as at its beginning. Then one graph does for all batches.
+std::int64_t sweeps_of_batch(const Case& the_case);
+
 struct DeviceStoppingParts {
   const Communicator& communicator;
   const Case& the_case;

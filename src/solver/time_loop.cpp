@@ -67,9 +67,10 @@ std::int64_t TimeLoop::run_batch(std::int64_t first, Stopping& stopping) {
   // differ.
   const bool fits = first > 0 && first % count == 0 && count % (2 * the_case.halo_depth) == 0 &&
                     fresh_layers_ == 0 && first + count + the_case.halo_depth <= the_case.sweeps;
-  if (!parts_.in_graphs || !fits) return 0;
+  if (parts_.graphs == Graphs::none || !fits) return 0;
   const auto kind = RecordedSweeps::kind_of(the_case, first, count, level_);
-  if (!recorded_.pays(the_case, kind, first, count)) return 0;
+  if (parts_.graphs == Graphs::where_they_pay && !recorded_.pays(the_case, kind, first, count))
+    return 0;
   const std::int64_t exchanges = exchanges_;
   recorded_.run(kind, parts_.stream, [&] {
     for (std::int64_t sweep = first; sweep < first + count; ++sweep) step(sweep, stopping);

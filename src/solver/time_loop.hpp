@@ -14,6 +14,13 @@
 
 namespace halocline::solver {
 
+/// Whether sweeps and exchanges that may be queued at once are recorded in CUDA graphs.
+enum class Graphs {
+  none,
+  where_they_pay,  ///< where a graph is used often enough
+  wherever_possible
+};
+
 struct LoopParts {
   const Communicator& communicator;
   const Case& the_case;
@@ -25,8 +32,7 @@ struct LoopParts {
   Stream stream;  ///< on which the sweep runs
   /// For a schedule whose sweeps send their halos themselves.
   exchange::FaceLinks* links = nullptr;
-  /// Whether sweeps and exchanges that may be queued at once are recorded in CUDA graphs.
-  bool in_graphs = false;
+  Graphs graphs = Graphs::none;
 };
 
 struct LoopResult {

@@ -48,15 +48,16 @@ TEST(Choice, AutoStoresIntoNeighboursOfTheNodeWhereItMay) {
             "self/staged/staged");
 }
 
-TEST(Choice, KnowsWhetherAnotherWouldServe) {
-  const transport::Transport &peer = transport::find_transport("peer"),
-                             &staged = transport::find_transport("staged");
-  const auto other = [](const transport::Transport& than, transport::Pair pair) {
-    return exchange::has_other({.there = all, .fields = Memory::device}, pair, than);
+TEST(Choice, KnowsWhatWouldServeInItsOrder) {
+  const auto candidates = [](transport::Pair pair, Memory fields) {
+    std::string names;
+    for (const auto* one : exchange::candidates({.there = all, .fields = fields}, pair))
+      names += std::string(one->name()) + " ";
+    return names;
   };
-  EXPECT_TRUE(other(peer, transport::Pair::same_node));
-  EXPECT_TRUE(other(staged, transport::Pair::same_node));
-  EXPECT_FALSE(other(staged, transport::Pair::other_node));
+  EXPECT_EQ(candidates(transport::Pair::same_node, Memory::device), "peer staged ");
+  EXPECT_EQ(candidates(transport::Pair::other_node, Memory::device), "staged ");
+  EXPECT_EQ(candidates(transport::Pair::same_node, Memory::host), "shared mpi ");
 }
 
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {

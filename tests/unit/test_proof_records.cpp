@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/record_file.hpp"
 #include "proof/records.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -260,7 +261,7 @@ TEST(ProofNames, AreReadAsTheyAreWritten) {
     EXPECT_EQ(memory_named(name_of(memory)), memory);
   EXPECT_FALSE(proof::gpu_pair_named("self"));
   EXPECT_FALSE(memory_named("devices"));
-  EXPECT_THAT(proof::now_in_utc(),
+  EXPECT_THAT(now_in_utc(),
               testing::MatchesRegex("20[0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:"
                                     "[0-6][0-9]Z"));
 }

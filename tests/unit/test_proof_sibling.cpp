@@ -9,6 +9,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/record_file.hpp"
 #include "launch/launched.hpp"
 #include "proof/ensure.hpp"
 #include "proof/probe_report.hpp"
@@ -152,7 +153,7 @@ TEST_F(Sibling, ProvesWhatWorksInOneJob) {
     EXPECT_THAT(proof.sizes, ElementsAre(8, 64, 4096));
     EXPECT_EQ(proof.key, "0123456789abcdef");
     EXPECT_THAT(proof.ingredients, ElementsAre("MPI: none"));
-    EXPECT_EQ(proof.when.size(), proof::now_in_utc().size());
+    EXPECT_EQ(proof.when.size(), now_in_utc().size());
   }
   EXPECT_EQ(calls(), 1);
 }
