@@ -148,13 +148,12 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
       ->type_name("WHEN")
       ->group(group);
   app.add_option("--tune", options.tuning_file,
-                 "keep in FILE which process grid, schedule and graphs were fastest,\n"
-                 "and use what it says of such a run")
+                 "remember here which process grid, schedule and graphs are fastest")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--tune-budget", options.tuning_seconds,
-                 "measure these for S seconds at most; 0: not at all (2 % of the\n"
-                 "sweeps and 2 s at most; with --tune 2 s)")
+                 "seconds to measure them; 0: choose by rule (2; without --tune\n"
+                 "also 2 % of the sweeps at most)")
       ->type_name("S")
       ->group(group);
   app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")

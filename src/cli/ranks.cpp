@@ -136,8 +136,7 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
 std::vector<std::string> words_for_ranks(const std::vector<std::string>& words) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--ranks")
-      ++i;
+    if (words[i] == "--ranks") ++i;
     // Open MPI's mpirun reads the file behind a --tune wherever it stands, also as ours.
     else if (words[i] == "--tune" && i + 1 < words.size())
       result.push_back(fmt::format("--tune={}", words[++i]));

@@ -50,8 +50,8 @@ std::int64_t largest_message(const Communicator& communicator,
                              const std::vector<transport::Message>& messages) {
   std::int64_t bytes = 0;
   for (const transport::Message& message : messages)
-    bytes = std::max(
-        {bytes, transport::bytes_of(message.send), transport::bytes_of(message.receive)});
+    bytes =
+        std::max({bytes, transport::bytes_of(message.send), transport::bytes_of(message.receive)});
   return comm::max_over_ranks(communicator, bytes);
 }
 

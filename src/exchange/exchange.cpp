@@ -222,9 +222,9 @@ void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
       open(decision.choice, messages);
       return fill_info(decision.choice, messages);
     } catch (const Error& error) {
-      const bool is_replaceable =
-          chosen != nullptr && exchange::is_left_to_auto(inputs.wanted, Pair::same_node) &&
-          exchange::candidates(decision.facts, Pair::same_node).size() > 1;
+      const bool is_replaceable = chosen != nullptr &&
+                                  exchange::is_left_to_auto(inputs.wanted, Pair::same_node) &&
+                                  exchange::candidates(decision.facts, Pair::same_node).size() > 1;
       if (!is_replaceable || error.kind() == ErrorKind::internal) throw;
       inputs.excluded[same_node].push_back(chosen);
       info_.notes.push_back(

@@ -72,9 +72,7 @@ void Runner::make_meeting() {
   }
 }
 
-void Runner::fill(int threads) {
-  fill_levels(case_, grid_, levels_, parts_.communicator, threads);
-}
+void Runner::fill(int threads) { fill_levels(case_, grid_, levels_, parts_.communicator, threads); }
 
 void Runner::fill_for_trial(int threads) {
   if (parts_.place.gpu)
@@ -107,9 +105,9 @@ std::optional<std::string> Runner::unavailable(const Schedule& schedule) {
   if (links_->why_not) return links_->why_not;
   try {
     comm::together(parts_.communicator, [&] {
-      links_->made.emplace(parts_.communicator, grid_,
-                           std::array{std::cref<FieldStorage>(levels_[0]),
-                                      std::cref<FieldStorage>(levels_[1])});
+      links_->made.emplace(
+          parts_.communicator, grid_,
+          std::array{std::cref<FieldStorage>(levels_[0]), std::cref<FieldStorage>(levels_[1])});
     });
   } catch (const Error& error) {
     links_->made.reset();

@@ -62,7 +62,8 @@ class Fused final : public Schedule {
   std::string_view name() const override { return "fused"; }
   bool needs_links() const override { return true; }
   std::string_view needs() const override {
-    return "transport peer, one GPU for each rank and a process grid that splits the last axis only";
+    return "transport peer, one GPU for each rank and a process grid that splits the last axis "
+           "only";
   }
   void run(const Step& step, Stream stream) const override {
     if (step.faces == nullptr)

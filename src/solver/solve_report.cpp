@@ -224,17 +224,16 @@ void add_choice(Report& report, const SolveResult& result) {
   section.add_table(std::move(transports));
 
   if (choice.by == "file")
-    report.add_text("chosen", fmt::format("as the tuning file says, measured {}: {} per sweep",
-                                          choice.when,
-                                          write_number(choice.seconds_per_sweep, Format::time())));
+    report.add_text("chosen",
+                    fmt::format("as the tuning file says, measured {}: {} per sweep", choice.when,
+                                write_number(choice.seconds_per_sweep, Format::time())));
   if (choice.ways.empty()) return;
   std::string losers;
   for (const SolveResult::Choice::WayTried& way : choice.ways)
     if (!is_taken(way))
-      losers += fmt::format("{}{} {}{} {}", losers.empty() ? "" : ", ",
-                            grid::text_of(way.process_grid), way.schedule,
-                            way.in_graphs ? " in graphs" : "",
-                            write_number(way.seconds_per_sweep, Format::time()));
+      losers += fmt::format(
+          "{}{} {}{} {}", losers.empty() ? "" : ", ", grid::text_of(way.process_grid), way.schedule,
+          way.in_graphs ? " in graphs" : "", write_number(way.seconds_per_sweep, Format::time()));
   report.add_text("chosen", fmt::format("by measurement in {}: {} per sweep",
                                         write_number(choice.seconds, Format::time()),
                                         write_number(choice.seconds_per_sweep, Format::time())));

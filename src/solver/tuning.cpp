@@ -35,8 +35,8 @@ double seconds_since(Clock::time_point start) {
 // and after, do not matter. With 1 ms instead, sequential sweeps of 13 us were taken for 8.
 constexpr double seconds_of_trial = 0.01;
 
-/// Two runs whose difference is the time of whole units of sweeps: batches, where these are given to
-/// a GPU at once. Each is done twice, and the shorter time counts.
+/// Two runs whose difference is the time of whole units of sweeps: batches, where these are given
+/// to a GPU at once. Each is done twice, and the shorter time counts.
 struct Trial {
   std::int64_t first;         ///< sweeps before the first unit: what only they cost
   std::int64_t unit;          ///< sweeps
@@ -44,8 +44,8 @@ struct Trial {
   std::int64_t sweeps(std::int64_t timed) const { return 2 * first + 2 * (first + timed); }
 };
 
-/// After a batch of single sweeps and one that is recorded; or, where the host looks at every sweep,
-/// after the first ones.
+/// After a batch of single sweeps and one that is recorded; or, where the host looks at every
+/// sweep, after the first ones.
 Trial trial_of(const Case& the_case, std::int64_t sweeps_at_once) {
   if (sweeps_at_once == 1) return {.first = 2, .unit = 1, .fewest_timed = 2};
   return {.first = 2 * sweeps_at_once + the_case.halo_depth,
@@ -354,8 +354,8 @@ Chosen choose_way(const TuningParts& parts, Notes& notes) {
   if (!parts.options.tuning_file) return Chooser(parts, wanted, budget, notes).choose();
 
   const std::string& path = *parts.options.tuning_file;
-  proof::EnvironmentKey key = tuning_key(parts.communicator, parts.the_case, parts.options,
-                                         parts.place, parts.threads);
+  proof::EnvironmentKey key =
+      tuning_key(parts.communicator, parts.the_case, parts.options, parts.place, parts.threads);
   if (const auto tuned = find_tuned(parts.communicator, path, key.hash, notes)) {
     try {
       Chosen chosen = Chooser(parts, completed(wanted, *tuned), {0, 0}, notes).choose();

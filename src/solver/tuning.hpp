@@ -27,8 +27,8 @@ struct Chosen {
 
 /// Chooses what the options leave open of process grid, schedule and graphs; transports are chosen
 /// when an exchange is planned. What the user's tuning file knows is not measured again, and what
-/// was measured is kept there. Sweeps over zeros, so fields are to be filled afterwards. Collective;
-/// throws unavailable, the same on every rank, if what was asked for by name cannot be.
+/// was measured is kept there. Sweeps over zeros, so fields are to be filled afterwards.
+/// Collective; throws unavailable, the same on every rank, if what was asked for by name cannot be.
 Chosen choose_way(const TuningParts& parts, Notes& notes);
 
 /// What choosing may cost.

@@ -25,8 +25,7 @@ constexpr std::size_t most_kept = 1024;
 
 Json to_json(const TunedWay& way) {
   std::vector<std::int64_t> grid;
-  for (int axis = 0; axis < way.process_grid.axes(); ++axis)
-    grid.push_back(way.process_grid[axis]);
+  for (int axis = 0; axis < way.process_grid.axes(); ++axis) grid.push_back(way.process_grid[axis]);
   return {{"process_grid", grid},
           {"transport", way.transport},
           {"schedule", way.schedule},
@@ -72,12 +71,12 @@ std::vector<std::string> given(const SolveOptions& options) {
 proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& the_case,
                                  const SolveOptions& options, const Place& place, int threads) {
   std::vector<std::string> lines = given(options);
-  lines.push_back(fmt::format("Halocline {}, commit {}", build_info::version, build_info::commit()));
+  lines.push_back(
+      fmt::format("Halocline {}, commit {}", build_info::version, build_info::commit()));
   lines.push_back(fmt::format("{} of {} cells in {}", the_case.problem->info().name,
                               grid::text_of(the_case.grid.cells), name_of(the_case.precision)));
-  lines.push_back(
-      fmt::format("norm {} every {}", name_of(the_case.norm),
-                  the_case.norm == problem::NormKind::none ? 0 : the_case.norm_every));
+  lines.push_back(fmt::format("norm {} every {}", name_of(the_case.norm),
+                              the_case.norm == problem::NormKind::none ? 0 : the_case.norm_every));
   lines.push_back(fmt::format("halo depth {}", the_case.halo_depth));
   if (the_case.grid.process_grid.axes() > 0)
     lines.push_back(
@@ -85,12 +84,12 @@ proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& t
   lines.push_back(fmt::format("{} on {}, {} each", counted(communicator.size(), "rank"),
                               counted(communicator.node_count(), "node"),
                               counted(threads, "thread")));
-  lines.push_back(fmt::format("backend {}, {} memory", place.backend->name(),
-                              name_of(place.memory)));
+  lines.push_back(
+      fmt::format("backend {}, {} memory", place.backend->name(), name_of(place.memory)));
   if (place.gpu)
     for (const machine::GpuBinding::Row& row : place.gpu->map)
-      lines.push_back(fmt::format("rank {} on {}, {}", row.rank, row.name,
-                                  counted(row.ranks_on_gpu, "rank")));
+      lines.push_back(
+          fmt::format("rank {} on {}, {}", row.rank, row.name, counted(row.ranks_on_gpu, "rank")));
   lines.push_back(fmt::format("{}, {}", machine::processor_name(),
                               counted(machine::node_cores(communicator), "core")));
   const Variables variables = current_variables();
@@ -109,7 +108,8 @@ std::optional<TunedWay> find_tuned(const Communicator& communicator, const std::
   comm::on_first_rank(communicator, [&] {
     RecordFile file = read_records(path, format);
     for (const TunedWay& way : understood(file, format, from_json))
-      if (way.key.hash == key_hash) text = to_json(way).dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (way.key.hash == key_hash)
+        text = to_json(way).dump(-1, ' ', false, Json::error_handler_t::replace);
     if (!file.wrong.empty())
       note = fmt::format("tuning file '{}': {}; remove it, or name another", path, file.wrong);
   });

@@ -31,6 +31,10 @@ CPU = record(kind={"const": "cpu"}, name=TEXT, uuid={"type": "null"}, host={"typ
 GPU = record(kind={"const": "gpu"}, name=TEXT,
              uuid={"type": "string", "pattern": "^GPU-[0-9a-f-]{36}$"}, host=TEXT, ranks=RANKS)
 
+PAIRS = ["self", "same-node", "other-node"]
+TRANSPORTS = ["self", "shared", "peer", "gpu_aware", "staged", "mpi"]
+SCHEDULES = ["sequential", "overlap", "fused"]
+
 SCHEMA = record(
     problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
     cells=EXTENTS,
@@ -56,12 +60,18 @@ SCHEMA = record(
     devices=list_of({"anyOf": [CPU, GPU]}, 1),
     mpi=TEXT,
     transport={"type": "object", "additionalProperties": False,
-               "properties": {pair: {"enum": ["self", "shared", "peer", "gpu_aware", "staged",
-                                              "mpi"]}
-                              for pair in ("self", "same-node", "other-node")}},
-    schedule={"enum": ["sequential", "overlap", "fused"]},
+               "properties": {pair: {"enum": TRANSPORTS} for pair in PAIRS}},
+    schedule={"enum": SCHEDULES},
     halo_depth=POSITIVE,
     sweeps_in_graphs=COUNT,
+    choice=record(
+        by={"enum": ["rule", "measurement", "file"]}, seconds=AMOUNT,
+        ways=list_of(record(process_grid=EXTENTS, schedule={"enum": SCHEDULES},
+                            in_graphs={"type": "boolean"},
+                            us_per_sweep={"type": "number", "exclusiveMinimum": 0},
+                            taken={"type": "boolean"})),
+        transports=list_of(record(pair={"enum": PAIRS}, transport={"enum": TRANSPORTS},
+                                  us={"type": "number", "exclusiveMinimum": 0}))),
     halo=record(messages=COUNT, bytes=COUNT, exchanges=COUNT, us=SPREAD),
     phases=record(compute=SPREAD, pack=SPREAD, move=SPREAD, call=SPREAD, wait=SPREAD,
                   unpack=SPREAD, reduce=SPREAD),
@@ -112,7 +122,7 @@ BENCH_STEP = record(
     cases=list_of(record(
         scaling={"enum": ["strong", "weak"]}, cells=EXTENTS, process_grid=EXTENTS, ranks=POSITIVE,
         precision={"enum": ["f32", "f64"]}, norm={"enum": ["max", "l2", "none"]},
-        norm_every=POSITIVE, schedule={"enum": ["sequential", "overlap", "fused"]}, transport=TEXT,
+        norm_every=POSITIVE, schedule={"enum": SCHEDULES}, transport=TEXT,
         sweeps_in_graphs=COUNT, messages=COUNT, bytes=COUNT, us_per_sweep=list_of(TIME, 1),
         best_us=TIME, median_us=TIME, worst_us=TIME, glups=TIME, efficiency=optional(TIME),
         checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"}, verified={"const": True}), 1),

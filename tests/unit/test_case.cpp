@@ -131,5 +131,16 @@ INSTANTIATE_TEST_SUITE_P(
                 1, "more than 2^63"}),
     [](const auto& test) { return test.param.what; });
 
+TEST(Case, RefusesATuningBudgetThatIsNone) {
+  SolveOptions options = options_for("laplace");
+  for (const double seconds :
+       {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    options.tuning_seconds = seconds;
+    const Caught error = caught([&] { make_case(options, 1); });
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    EXPECT_THAT(error.text, HasSubstr("seconds cannot be spent on tuning; use 0 or more"));
+  }
+}
+
 }  // namespace
 }  // namespace halocline::solver

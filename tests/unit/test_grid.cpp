@@ -11,6 +11,7 @@
 
 #include "grid/decomposition.hpp"
 #include "grid/halo_regions.hpp"
+#include "grid/text.hpp"
 #include "support/caught.hpp"
 
 namespace halocline {
@@ -163,6 +164,22 @@ TEST(ProcessGrid, PrefersContiguousFaces) {
 TEST(ProcessGrid, LeavesRoomForTheHalo) {
   EXPECT_EQ(chosen(4, {10, 6}, 1), (Extents{1, 4}));
   EXPECT_EQ(chosen(4, {10, 6}, 2), (Extents{2, 2})) << "a part of 1 or 2 cells would be too thin";
+}
+
+TEST(ProcessGrid, IsListedWithAllOthersLeastTrafficFirst) {
+  const auto grids = [](int ranks, const Extents& cells) {
+    GridOptions options = options_of(cells);
+    options.expected_halo = 1;
+    std::string text;
+    for (const Extents& grid : grid::process_grids(ranks, options))
+      text += grid::text_of(grid) + " ";
+    return text;
+  };
+  EXPECT_EQ(grids(4, {100, 100}), "1x4 2x2 4x1 ");
+  EXPECT_EQ(grids(3, {8}), "3 ");
+  EXPECT_EQ(grids(4, {64, 64, 64}), "1x1x4 1x2x2 1x4x1 2x1x2 2x2x1 4x1x1 ");
+  EXPECT_EQ(grids(4, {100, 3}), "4x1 2x2 ");
+  EXPECT_EQ(grids(4, {1, 3}), "");
 }
 
 TEST(ProcessGrid, SaysHowManyRanksFit) {

@@ -1,0 +1,72 @@
+"""Choosing how a case is run: options, report, and the file that keeps it."""
+
+import json
+import re
+
+import pytest
+
+from command import run, solve, solve_json
+from schema import check_report
+
+SMALL = ["laplace", "--cells", "96x80", "--sweeps", "30", "--tolerance", "0", "--ranks", "2",
+         "--backend", "cpu"]
+
+
+def test_choice_is_reported_with_what_lost():
+    report = solve_json(*SMALL, "--tune-budget", "2")
+    check_report(report)
+    choice = report["choice"]
+    assert choice["by"] == "measurement" and choice["seconds"] > 0
+    taken, = [way for way in choice["ways"] if way["taken"]]
+    assert (taken["schedule"], taken["process_grid"]) == (report["schedule"], report["process_grid"])
+    assert len(choice["ways"]) >= 2
+    by_rule = solve_json(*SMALL, "--tune-budget", "0")
+    assert by_rule["choice"] == {"by": "rule", "seconds": 0, "ways": [], "transports": []}
+    assert by_rule["checksum"] == report["checksum"]
+
+
+def test_text_tells_the_choice_and_the_slower_ones():
+    text = solve(*SMALL, "--tune-budget", "2")
+    assert re.search(r"^  chosen +by measurement in [\d.]+ \w+: [\d.]+ \w+ per sweep$", text, re.M)
+    assert re.search(r"^  slower +\dx\d (sequential|overlap) [\d.]+ \w+", text, re.M)
+    assert "chosen" not in solve(*SMALL, "--tune-budget", "0")
+
+
+@pytest.mark.parametrize("join", [True, False])
+def test_a_file_keeps_it(join, tmp_path):
+    """In one word or two: as two, Open MPI's mpirun would read the file as settings of its own."""
+    file = tmp_path / "tuning.json"
+    option = [f"--tune={file}"] if join else ["--tune", file]
+    first = solve_json(*SMALL, *option)
+    assert first["choice"]["by"] == "measurement"
+    kept = json.loads(file.read_text())
+    assert kept["format"] == "halocline tuning" and len(kept["ways"]) == 1
+    way, = kept["ways"]
+    assert way["schedule"] == first["schedule"] and way["process_grid"] == first["process_grid"]
+    assert "laplace of 96x80 cells in f64" in way["ingredients"]
+
+    end = run("solve", *SMALL, *option)
+    assert (end.code, end.err) == (0, "")
+    assert re.search(r"chosen +as the tuning file says, measured \d{4}-\d\d-\d\dT[\d:]+Z: ", end.out)
+    assert json.loads(file.read_text()) == kept
+
+
+def test_what_is_given_is_not_chosen():
+    report = solve_json(*SMALL, "--tune-budget", "2", "--process-grid", "2x1")
+    assert {tuple(way["process_grid"]) for way in report["choice"]["ways"]} == {(2, 1)}
+    report = solve_json(*SMALL, "--tune-budget", "2", "--schedule", "overlap")
+    assert {way["schedule"] for way in report["choice"]["ways"]} <= {"overlap"}
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    report = solve_json(*SMALL, "--tune", tmp_path / "no" / "folder" / "tuning.json")
+    assert report["choice"]["by"] == "measurement"
+    assert any("the way that was measured is not kept: " in note for note in report["notes"])
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
+def test_bad_budget(seconds):
+    end = run("solve", *SMALL, f"--tune-budget={seconds}")
+    assert end.code == 2
+    assert re.fullmatch(r"halocline: (-1|nan|-nan|inf) seconds cannot be spent on tuning; use 0 or "
+                        r"more\n", end.err)
