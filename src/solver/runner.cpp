@@ -75,10 +75,13 @@ void Runner::make_meeting() {
 void Runner::fill(int threads) { fill_levels(case_, grid_, levels_, parts_.communicator, threads); }
 
 void Runner::fill_for_trial(int threads) {
-  if (parts_.place.gpu)
+  if (parts_.place.gpu) {
     for (const FieldStorage& level : levels_) fill_with_noise(level, parts_.place.stream());
-  else
-    fill(threads);
+    return;
+  }
+  Case without_file = case_;
+  without_file.initial.reset();
+  fill_levels(without_file, grid_, levels_, parts_.communicator, threads);
 }
 
 bool Runner::is_host_driven() const { return common_capabilities(exchange()).host_driven; }

@@ -24,16 +24,16 @@ constexpr double share_of_run = 0.02, most_seconds = 2;
 constexpr std::int64_t most_sweeps_until_converged = 1000;
 // What a way has to gain over the rule's: two measurements of the same differ by as much.
 constexpr double least_gain = 0.03;
-// Of each rank's cells: with more ranks there are dozens, and the ones with more traffic lose.
+// Of many ranks there are dozens, and those with more traffic lose.
 constexpr std::size_t most_process_grids = 4;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Of the sweeps that are timed: enough that recording a graph again, and the ranks' meeting before
 // and after, do not matter. With 1 ms instead, sequential sweeps of 13 us were taken for 8.
 constexpr double seconds_of_trial = 0.01;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Two runs whose difference is the time of whole units of sweeps: batches, where these are given
 /// to a GPU at once. Each is done twice, and the shorter time counts.
@@ -221,8 +221,8 @@ void Chooser::try_schedules() {
   const Schedule* by_rule = best_.schedule;
   for (const Schedule* schedule : schedules()) {
     if (schedule == by_rule || runner_->unavailable(*schedule)) continue;
-    // Where no halo moves, they do the same.
-    if (runner_->exchange().transports.empty() && !schedule->needs_links()) continue;
+    // Where no halo moves, there is nothing to overlap.
+    if (runner_->exchange().transports.empty() && schedule->name() == "overlap") continue;
     if (can_try(0)) consider({schedule, best_.graphs});
   }
 }
