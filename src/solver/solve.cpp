@@ -105,6 +105,10 @@ class SolveRun {
 void SolveRun::prepare() {
   check_outputs(communicator_, options_);
   place_ = solver::choose_place(communicator_, options_, notes_);
+  comm::together(communicator_, [&] {
+    const Grid grid(communicator_.rank(), communicator_.size(), case_.grid);
+    solver::check_memory(communicator_, case_, grid, place_);
+  });
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),

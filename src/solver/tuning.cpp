@@ -140,8 +140,9 @@ const Schedule& Chooser::schedule_by_rule(Runner& runner) const {
 Graphs Chooser::graphs_for(const Runner& runner) const {
   if (wanted_.graph == "off") return Graphs::none;
   const std::optional<std::string> why_not = runner.no_graphs_because();
-  if (!why_not) return Graphs::where_they_pay;
-  if (wanted_.graph == "on")
+  const bool is_wanted = wanted_.graph == "on";
+  if (!why_not) return is_wanted ? Graphs::wherever_possible : Graphs::where_they_pay;
+  if (is_wanted)
     throw Error(ErrorKind::unavailable,
                 fmt::format("sweeps cannot be recorded in CUDA graphs: {}; use "
                             "--graph auto, or transport peer",
@@ -322,7 +323,7 @@ Wanted completed(Wanted wanted, const TunedWay& tuned) {
   if (wanted.process_grid.axes() == 0) wanted.process_grid = tuned.process_grid;
   if (is_open(wanted.transport)) wanted.transport = tuned.transport;
   if (is_open(wanted.schedule)) wanted.schedule = tuned.schedule;
-  if (is_open(wanted.graph)) wanted.graph = tuned.in_graphs ? "on" : "off";
+  if (is_open(wanted.graph) && !tuned.in_graphs) wanted.graph = "off";
   return wanted;
 }
 
