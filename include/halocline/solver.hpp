@@ -36,7 +36,7 @@ struct SolveOptions {
                                    ///< "pinned", "managed", "system"
   std::string transport = "auto";  ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
-  std::string schedule = "auto";      ///< "auto", "sequential", "overlap", "fused"
+  std::string schedule = "auto";      ///< "auto", "sequential", "overlap", "fused", "persistent"
   std::string graph = "auto";         ///< "on", "off": whether sweeps are recorded in CUDA graphs
   std::int64_t halo_depth = 1;        ///< sweeps per exchange
   int threads = 0;                    ///< of each rank; 0: its share of the node's cores

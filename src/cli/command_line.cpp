@@ -141,7 +141,8 @@ void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
       ->type_name("NAME")
       ->group(group);
   app.add_option("--schedule", options.schedule,
-                 "auto, sequential, overlap (sweep inside while halos move), fused")
+                 "auto, sequential, overlap (sweep inside while halos move), fused,\n"
+                 "persistent (many sweeps in one kernel)")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--graph", options.graph, "auto, on or off: queue sweeps as CUDA graphs")

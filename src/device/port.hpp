@@ -13,6 +13,8 @@
 // packs a chunk raises its flag, whoever unpacks it waits for that alone, and no block waits for
 // the others of its kernel. Kernels of one plan follow each other in a stream, so the rule above
 // holds for every chunk.
+//
+// Kernels that do many sweeps have no flags at all: see device/edge_port.hpp.
 
 #include <algorithm>
 #include <atomic>

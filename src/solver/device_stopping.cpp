@@ -44,6 +44,16 @@ class DeviceStopping final : public Stopping {
 
   void end(std::int64_t, Stream) override {}
 
+  void begin_batch(std::int64_t first, stencil::SweepBatch& batch) override {
+    const std::int64_t last = first + batch.count - 1;
+    batch.norm = the_case().norm;
+    batch.norm_every = the_case().norm_every;
+    batch.first_norm = (batch.norm_every - first % batch.norm_every) % batch.norm_every;
+    batch.settling = settling_in(first);
+    if (!has_norm(first - lag)) batch.settling.parts = nullptr;
+    if (has_norm(last)) batch.norm_parts = norm_parts_of(last);
+  }
+
   std::int64_t sweeps_at_once(std::int64_t sweep) const override {
     return batch_sweeps_ - sweep % batch_sweeps_;
   }

@@ -101,11 +101,25 @@ std::optional<std::string> Runner::no_links_because() const {
   return std::nullopt;
 }
 
-std::optional<std::string> Runner::unavailable(const Schedule& schedule) {
-  if (!schedule.needs_links()) return std::nullopt;
-  if (links_) return links_->why_not;
+/// Why many sweeps cannot be one launch; nothing if they can, as far as is known without trying.
+std::optional<std::string> Runner::no_persistence_because() const {
+  const Place& place = parts_.place;
+  if (!place.gpu) return fmt::format("backend {} cannot", place.backend->name());
+  if (case_.halo_depth > 1) return "halos are deep";
+  if (place.memory != Memory::device) return "the fields are not in device memory";
+  if (auto why = exchange::EdgeLinks::unavailable(parts_.communicator, grid_)) return why;
+  for (const auto& [pair, transport] : exchange().transports)
+    if (transport != "peer" && transport != "self")
+      return fmt::format("transport {} is used", transport);
+  if (!norms_stay_) return "norms are reduced by MPI";
+  if (comm::max_over_ranks(parts_.communicator, std::int64_t{place.gpu->ranks_on_gpu}) > 1)
+    return "ranks share a GPU";
+  return std::nullopt;
+}
+
+void Runner::make_links() {
   links_.emplace().why_not = no_links_because();
-  if (links_->why_not) return links_->why_not;
+  if (links_->why_not) return;
   try {
     comm::together(parts_.communicator, [&] {
       links_->made.emplace(
@@ -115,8 +129,48 @@ std::optional<std::string> Runner::unavailable(const Schedule& schedule) {
   } catch (const Error& error) {
     links_->made.reset();
     links_->why_not = error.what();
-    notes_.add(fmt::format("schedule {} was left out: {}", schedule.name(), error.what()));
+    notes_.add(fmt::format("schedule fused was left out: {}", error.what()));
   }
+}
+
+void Runner::make_persistent() {
+  persistence_.emplace().why_not = no_persistence_because();
+  if (persistence_->why_not) return;
+  try {
+    comm::together(parts_.communicator, [&] {
+      persistence_->edges.emplace(parts_.communicator, grid_,
+                                  grid_.owned().extent().x * case_.element_bytes());
+    });
+  } catch (const Error& error) {
+    persistence_->edges.reset();
+    persistence_->why_not = error.what();
+    notes_.add(fmt::format("schedule persistent was left out: {}", error.what()));
+    return;
+  }
+  try {
+    comm::together(parts_.communicator, [&] {
+      persistence_->sweep = parts_.place.backend->make_persistent(
+          {.problem = *case_.problem,
+           .setting = case_.setting,
+           .precision = case_.precision,
+           .levels = {levels_[0], levels_[1]},
+           .wraps_along_x = grid_.periodic(0),
+           .port = persistence_->edges->port()});
+    });
+  } catch (const Error& error) {
+    // Too large for it, most likely: no news where nobody asked for it.
+    persistence_->sweep.reset();
+    persistence_->why_not = error.what();
+  }
+}
+
+std::optional<std::string> Runner::unavailable(const Schedule& schedule) {
+  if (schedule.takes_batches()) {
+    if (!persistence_) make_persistent();
+    return persistence_->why_not;
+  }
+  if (!schedule.needs_links()) return std::nullopt;
+  if (!links_) make_links();
   return links_->why_not;
 }
 
@@ -155,6 +209,8 @@ Runner::Result Runner::run(const Case& the_case, const Way& way, const AfterSwee
                  .schedule = *way.schedule,
                  .stream = parts_.place.stream(),
                  .links = links_ && links_->made ? &*links_->made : nullptr,
+                 .persistent = persistence_ ? persistence_->sweep.get() : nullptr,
+                 .edges = persistence_ && persistence_->edges ? &*persistence_->edges : nullptr,
                  .graphs = way.graphs});
   const LoopResult done =
       loop.run(*stopping, [&](std::int64_t sweep) { after_sweep(sweep, *stopping); });

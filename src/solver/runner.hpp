@@ -10,6 +10,7 @@
 #include <halocline/grid.hpp>
 
 #include "base/notes.hpp"
+#include "exchange/edge_links.hpp"
 #include "exchange/face_links.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
@@ -17,6 +18,7 @@
 #include "solver/schedule.hpp"
 #include "solver/stopping.hpp"
 #include "solver/time_loop.hpp"
+#include "stencil/persistent.hpp"
 #include "transport/peer/norm_meeting.hpp"
 
 namespace halocline::solver {
@@ -77,6 +79,9 @@ class Runner {
 
  private:
   std::optional<std::string> no_links_because() const;
+  std::optional<std::string> no_persistence_because() const;
+  void make_links();
+  void make_persistent();
   void make_meeting();
   std::unique_ptr<Stopping> stopping_for(const Case& the_case) const;
 
@@ -92,6 +97,12 @@ class Runner {
     std::optional<std::string> why_not;
   };
   std::optional<Links> links_;  // none before they are asked for
+  struct Persistence {
+    std::optional<exchange::EdgeLinks> edges;
+    std::unique_ptr<stencil::PersistentSweep> sweep;
+    std::optional<std::string> why_not;
+  };
+  std::optional<Persistence> persistence_;  // likewise
   Notes notes_;
 };
 

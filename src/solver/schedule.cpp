@@ -75,6 +75,23 @@ class Fused final : public Schedule {
   }
 };
 
+/// Cells stay in the GPU's registers: see stencil/persistent.hpp. Sweeps outside of a batch run as
+/// in `sequential`.
+class Persistent final : public Schedule {
+ public:
+  std::string_view name() const override { return "persistent"; }
+  void run(const Step& step, Stream stream) const override {
+    step.exchange.run(stream);
+    sweep_timed(step, step.arguments.region, Part::first, stream);
+  }
+  bool needs_links() const override { return true; }
+  bool takes_batches() const override { return true; }
+  std::string_view needs() const override {
+    return "a grid of two axes whose cells find room in the GPUs' registers, transport peer, one "
+           "GPU for each rank and a process grid that splits the last axis only";
+  }
+};
+
 }  // namespace
 
 void sweep_timed(const Step& step, const Box& region, Part part, Stream stream) {
@@ -89,7 +106,8 @@ std::span<const Schedule* const> schedules() {
   static const Sequential sequential;
   static const Overlap overlap;
   static const Fused fused;
-  static const std::array<const Schedule*, 3> all{&sequential, &overlap, &fused};
+  static const Persistent persistent;
+  static const std::array<const Schedule*, 4> all{&sequential, &overlap, &fused, &persistent};
   return all;
 }
 

@@ -36,6 +36,8 @@ class Schedule {
   virtual bool needs_links() const { return false; }
   /// What else it needs, for the text of an error.
   virtual std::string_view needs() const { return "nothing else"; }
+  /// Whether whole batches of sweeps are one launch, which leaves only the others to run().
+  virtual bool takes_batches() const { return false; }
 };
 
 std::span<const Schedule* const> schedules();

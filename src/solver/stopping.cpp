@@ -2,9 +2,15 @@
 
 #include <cmath>
 
+#include <halocline/error.hpp>
+
 namespace halocline::solver {
 
 using problem::NormKind;
+
+void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
+  throw Error(ErrorKind::internal, "norms that go by the host cannot be taken in a batch");
+}
 
 bool Stopping::enter(std::int64_t sweep, double norm) {
   history_.emplace_back(sweep, norm);

@@ -9,7 +9,7 @@
 #include <halocline/stream.hpp>
 
 #include "solver/case.hpp"
-#include "stencil/sweep.hpp"
+#include "stencil/persistent.hpp"
 
 namespace halocline::solver {
 
@@ -33,6 +33,9 @@ class Stopping {
     static_cast<void>(sweep);
     return 1;
   }
+  /// Instead of begin() and end(), tells a batch of sweeps_at_once() or fewer that are one launch
+  /// where to leave their norms. Throws internal where norms need the host.
+  virtual void begin_batch(std::int64_t first, stencil::SweepBatch& batch);
   /// True if this sweep need not begin any more: asked by all ranks alike.
   virtual bool stops_before(std::int64_t sweep) = 0;
   /// After the last; returns how many of the `sweeps` that were begun count.

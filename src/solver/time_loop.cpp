@@ -79,6 +79,18 @@ std::int64_t TimeLoop::run_batch(std::int64_t first, Stopping& stopping) {
   return count;
 }
 
+/// Queues sweeps as one launch; returns how many. The first and the last sweep of a run differ.
+std::int64_t TimeLoop::run_persistent(std::int64_t first, Stopping& stopping) {
+  const std::int64_t count =
+      std::min(stopping.sweeps_at_once(first), parts_.the_case.sweeps - 1 - first);
+  if (!parts_.schedule.takes_batches() || first == 0 || count < 1) return 0;
+  stencil::SweepBatch batch{.level = level_, .count = count};
+  stopping.begin_batch(first, batch);
+  batch_clock_.time(parts_.stream, 0, [&] { parts_.persistent->run(batch, parts_.stream); });
+  level_ = (level_ + static_cast<std::size_t>(count)) % 2;
+  return count;
+}
+
 LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   const std::int64_t sweeps = parts_.the_case.sweeps;
   comm::barrier(parts_.communicator);
@@ -89,9 +101,11 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   std::int64_t sweep = 0;
   std::int64_t in_graphs = 0;
   for (; sweep < sweeps && !stopping.stops_before(sweep); ++sweep) {
-    if (const std::int64_t done = run_batch(sweep, stopping); done > 0) {
-      in_graphs += done;
-      sweep += done - 1;
+    const std::int64_t at_once = run_persistent(sweep, stopping);
+    const std::int64_t in_graph = at_once > 0 ? 0 : run_batch(sweep, stopping);
+    if (at_once + in_graph > 0) {
+      in_graphs += in_graph;
+      sweep += at_once + in_graph - 1;
       after_sweep(sweep);
       continue;
     }
@@ -109,6 +123,7 @@ LoopResult TimeLoop::run(Stopping& stopping, const AfterSweep& after_sweep) {
   // A kernel may have given up waiting for a neighbour.
   for (Exchange& exchange : parts_.exchanges) exchange.progress();
   if (parts_.links != nullptr) parts_.links->check();
+  if (parts_.edges != nullptr) parts_.edges->check();
   const double loop_seconds = seconds_since(start);
   comm::barrier(parts_.communicator);
   comm::recorder(parts_.communicator).collect();

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "comm/collectives.hpp"
+#include "exchange/edge_links.hpp"
 #include "exchange/face_links.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
@@ -32,6 +33,9 @@ struct LoopParts {
   Stream stream;  ///< on which the sweep runs
   /// For a schedule whose sweeps send their halos themselves.
   exchange::FaceLinks* links = nullptr;
+  /// For a schedule that takes batches, and its links.
+  stencil::PersistentSweep* persistent = nullptr;
+  exchange::EdgeLinks* edges = nullptr;
   Graphs graphs = Graphs::none;
 };
 
@@ -51,6 +55,7 @@ class TimeLoop {
   explicit TimeLoop(const LoopParts& parts)
       : parts_(parts),
         clock_(comm::recorder(parts.communicator), Phase::compute, "sweep"),
+        batch_clock_(comm::recorder(parts.communicator), Phase::compute, "sweeps in one launch"),
         recorded_(comm::recorder(parts.communicator)) {}
   /// Runs from level 0. Collective.
   LoopResult run(Stopping& stopping, const AfterSweep& after_sweep);
@@ -58,10 +63,11 @@ class TimeLoop {
  private:
   void step(std::int64_t sweep, Stopping& stopping);
   std::int64_t run_batch(std::int64_t first, Stopping& stopping);
+  std::int64_t run_persistent(std::int64_t first, Stopping& stopping);
   Box region(std::int64_t reach) const;
 
   LoopParts parts_;
-  device::StreamClock clock_;
+  device::StreamClock clock_, batch_clock_;
   RecordedSweeps recorded_;
   std::size_t level_ = 0;          // that holds the newest values
   std::int64_t fresh_layers_ = 0;  // halo cells still right, from the owned ones outward

@@ -6,6 +6,7 @@
 
 #include "stencil/cpu/backend.hpp"
 #include "stencil/cuda/backend.hpp"
+#include "stencil/persistent.hpp"
 #include "stencil/reference/backend.hpp"
 #include "stencil/sweep.hpp"
 
@@ -16,6 +17,10 @@ void Sweep::settle(const Settling&, Stream) {
 }
 
 bool Sweep::can_push(const FieldStorage&, const FieldStorage&) const { return false; }
+
+std::unique_ptr<PersistentSweep> Backend::make_persistent(const PersistentParts&) const {
+  throw Error(ErrorKind::unavailable, fmt::format("backend {} cannot", name()));
+}
 
 std::span<const Backend* const> backends() {
   static const reference::Backend reference_backend;

@@ -89,6 +89,9 @@ struct SweepOptions {
   std::int64_t cache_bytes = 0;
 };
 
+class PersistentSweep;
+struct PersistentParts;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -101,6 +104,9 @@ class Backend {
   virtual std::unique_ptr<Sweep> make(const problem::Problem& problem,
                                       const problem::Setting& setting, problem::Precision precision,
                                       const SweepOptions& options) const = 0;
+  /// See stencil/persistent.hpp. Throws unavailable with the reason where the backend, the problem
+  /// or the size of the fields does not allow it.
+  virtual std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const;
 };
 
 /// The backends of this build. A new one is a folder and a row in backends.cpp.

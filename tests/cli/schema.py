@@ -33,7 +33,7 @@ GPU = record(kind={"const": "gpu"}, name=TEXT,
 
 PAIRS = ["self", "same-node", "other-node"]
 TRANSPORTS = ["self", "shared", "peer", "gpu_aware", "staged", "mpi"]
-SCHEDULES = ["sequential", "overlap", "fused"]
+SCHEDULES = ["sequential", "overlap", "fused", "persistent"]
 
 SCHEMA = record(
     problem={"enum": ["laplace", "jacobi", "heat", "star7"]},

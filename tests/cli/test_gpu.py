@@ -472,6 +472,12 @@ def test_too_little_memory_for_ranks_that_share_a_gpu():
     ("--graph sometimes", USAGE, ["graph 'sometimes' is none of auto, on and off"]),
     ("--graph on --transport staged", UNAVAILABLE,
      ["cannot be recorded in CUDA graphs: transport staged needs the host", "transport peer"]),
+    ("--schedule persistent --backend cpu", UNAVAILABLE,
+     ["schedule persistent cannot be used: backend cpu cannot; it needs a grid of two axes"]),
+    ("--schedule persistent --transport staged", UNAVAILABLE,
+     ["schedule persistent cannot be used: transport staged is used"]),
+    ("--schedule persistent --halo-depth 2", UNAVAILABLE, ["halos are deep"]),
+    ("--schedule persistent --process-grid 2x1", UNAVAILABLE, ["ranks split the cells along x"]),
     ("--graph on --backend cpu", UNAVAILABLE, ["backend cpu queues nothing on a GPU"]),
 ])
 def test_refused(words, code, patterns):

@@ -1,5 +1,6 @@
 // Calls about streams, events and kernels.
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -41,17 +42,42 @@ bool can_be_launched(const cudaLaunchConfig_t& config) {
          block.x * block.y * block.z <= 1024;
 }
 
+int blocks_per_multiprocessor(const cudaDeviceProp& device, int threads, std::size_t shared_bytes) {
+  if (threads > device.maxThreadsPerBlock || shared_bytes > device.sharedMemPerBlockOptin) return 0;
+  const int by_threads = device.maxThreadsPerMultiProcessor / threads;
+  // Each block takes 1 KiB more than it asked for.
+  const auto by_memory =
+      static_cast<int>(device.sharedMemPerMultiprocessor / (shared_bytes + 1024));
+  return std::min({by_threads, by_memory, device.maxBlocksPerMultiProcessor});
+}
+
+bool can_be_resident(const cudaLaunchConfig_t& config, const cudaDeviceProp& device) {
+  const dim3 grid = config.gridDim, block = config.blockDim;
+  const int threads = static_cast<int>(block.x * block.y * block.z);
+  const std::int64_t room = std::int64_t{device.multiProcessorCount} *
+                            blocks_per_multiprocessor(device, threads, config.dynamicSmemBytes);
+  return std::int64_t{grid.x} * grid.y * grid.z <= room;
+}
+
 }  // namespace
 
 cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
   return call_on(config.stream, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (!can_be_launched(config)) return cudaErrorInvalidConfiguration;
-    if (config.dynamicSmemBytes != 0) return cudaErrorNotSupported;
-    for (unsigned i = 0; i < config.numAttrs; ++i)
-      if (config.attrs[i].id != cudaLaunchAttributeProgrammaticStreamSerialization)
+    const cudaDeviceProp device = runtime.devices.properties(stream.device);
+    if (config.dynamicSmemBytes > device.sharedMemPerBlockOptin) return cudaErrorInvalidValue;
+    bool is_cooperative = false;
+    for (unsigned i = 0; i < config.numAttrs; ++i) {
+      if (config.attrs[i].id == cudaLaunchAttributeCooperative)
+        is_cooperative = config.attrs[i].val.cooperative != 0;
+      else if (config.attrs[i].id != cudaLaunchAttributeProgrammaticStreamSerialization)
         return cudaErrorNotSupported;
+    }
+    if (is_cooperative && !can_be_resident(config, device))
+      return cudaErrorCooperativeLaunchTooLarge;
     if (stream.device != current_device()) return cudaErrorInvalidResourceHandle;
-    const Kernel kernel{config.gridDim, config.blockDim, std::move(body), {}};
+    const Kernel kernel{config.gridDim,          config.blockDim, std::move(body), {},
+                        config.dynamicSmemBytes, is_cooperative};
     const WorkPtr work = runtime.issue(stream, [&runtime, device = stream.device, kernel] {
       runtime.open_for(device);
       Kernel now = kernel;
@@ -227,11 +253,12 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attr, const void* func) {
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* func,
-                                                          int blockSize, std::size_t) {
-  return call(Needs::context, [&](Runtime&) {
+                                                          int blockSize, std::size_t shared) {
+  return call(Needs::context, [&](Runtime& runtime) {
     if (!func) return cudaErrorInvalidDeviceFunction;
     if (!numBlocks || blockSize < 1) return cudaErrorInvalidValue;
-    *numBlocks = blockSize > 1024 ? 0 : blockSize < 64 ? 32 : 2048 / blockSize;
+    *numBlocks = blocks_per_multiprocessor(
+        runtime.devices.properties(cuda_on_cpu::current_device()), blockSize, shared);
     return cudaSuccess;
   });
 }

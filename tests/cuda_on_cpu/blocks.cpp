@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -31,6 +33,12 @@ namespace {
 
 // A neighbour's flag comes within fewer, if it comes without our next block.
 constexpr int kPausesBeforeHelp = 200;
+
+// What is in dynamic shared memory when a block begins.
+constexpr int kNeverWritten = 0xa5;
+struct alignas(16) SharedBytes {
+  std::byte bytes[16];
+};
 
 // What a shuffle returns that asks for a lane outside its mask.
 constexpr std::uint64_t kPoison = 0xa5a5a5a5a5a5a5a5u;
@@ -84,6 +92,7 @@ class Blocks {
   void step_aside();
   void pause(unsigned nanoseconds);
   int lane() const { return self_ % warpSize; }
+  void* block_memory() { return memory_.data(); }
 
  private:
   void prepare(const Kernel& kernel);
@@ -116,6 +125,8 @@ class Blocks {
   int self_ = 0;  // the running thread
   std::uint64_t next_block_ = 0, blocks_ = 0, block_step_ = 1, block_shift_ = 0;
   int pauses_ = 0;                  // of this block
+  std::size_t pauses_in_turn_ = 0;  // since other blocks went on
+  std::vector<SharedBytes> memory_;
   std::unique_ptr<Helper> helper_;  // has the blocks that are left
   Helper* self_as_helper_ = nullptr;
 
@@ -182,8 +193,13 @@ void Blocks::let_other_blocks_go_on() {
 }
 
 void Blocks::pause(unsigned nanoseconds) {
+  // Changing blocks takes long; where all of them wait for each other all the time, the threads of
+  // this one go on first.
+  if (kernel_->is_cooperative && ++pauses_in_turn_ <= able_.size()) return step_aside();
+  pauses_in_turn_ = 0;
   rest(nanoseconds);
-  if (next_block_ < blocks_ && ++pauses_ == kPausesBeforeHelp) hire_for_other_blocks();
+  const int enough = kernel_->is_cooperative ? 1 : kPausesBeforeHelp;
+  if (next_block_ < blocks_ && ++pauses_ == enough) hire_for_other_blocks();
   let_other_blocks_go_on();
   step_aside();
 }
@@ -198,6 +214,7 @@ void Blocks::prepare(const Kernel& kernel) {
     const auto number = static_cast<unsigned>(t);
     threads_[t].index = {number % block.x, number / block.x % block.y, number / block.x / block.y};
   }
+  memory_.resize((kernel.shared_bytes + sizeof(SharedBytes) - 1) / sizeof(SharedBytes));
   meetings_.assign((threads_.size() + warpSize - 1) / warpSize, {});
   start_order_.resize(threads_.size());
   std::iota(start_order_.begin(), start_order_.end(), 0);
@@ -225,6 +242,7 @@ void Blocks::begin_block() {
   for (Thread& thread : threads_) thread.state = State::unstarted;
   started_ = ended_ = in_block_ = 0;
   pauses_ = 0;
+  std::memset(memory_.data(), kNeverWritten, kernel_->shared_bytes);
 }
 
 // Goes on to the next block when this one has ended.
@@ -438,6 +456,7 @@ int meet_block(BlockOp op, bool predicate, Where where) {
 void step_aside() { blocks().step_aside(); }
 void pause(unsigned nanoseconds) { blocks().pause(nanoseconds); }
 int lane() { return blocks().lane(); }
+void* block_memory() { return blocks().block_memory(); }
 
 void fatal(const char* text) {
   std::fprintf(stderr, "cuda_on_cpu: %s\n", text);

@@ -137,7 +137,8 @@ cudaDeviceProp Devices::properties(int ordinal) const {
   is.uuid = uuid_of(index);
   is.totalGlobalMem = settings_.memory_bytes;
   is.sharedMemPerBlock = 48 * 1024;
-  is.sharedMemPerMultiprocessor = 96 * 1024;
+  is.sharedMemPerMultiprocessor = 228 * 1024;
+  is.sharedMemPerBlockOptin = 227 * 1024;
   is.memPitch = 0x7fffffff;
   is.regsPerBlock = 65536;
   is.warpSize = 32;
@@ -154,6 +155,7 @@ cudaDeviceProp Devices::properties(int ordinal) const {
   is.l2CacheSize = 4 << 20;
   is.maxThreadsPerMultiProcessor = 2048;
   is.maxBlocksPerMultiProcessor = 32;
+  is.cooperativeLaunch = 1;
   is.streamPrioritiesSupported = is.managedMemory = is.concurrentManagedAccess = 1;
   is.memoryPoolsSupported = 1;
   is.pageableMemoryAccess = settings_.pageable;
@@ -178,6 +180,7 @@ bool Devices::attribute(int* value, cudaDeviceAttr attribute, int device) const 
     case cudaDevAttrPageableMemoryAccess: *value = is.pageableMemoryAccess; return true;
     case cudaDevAttrConcurrentManagedAccess: *value = is.concurrentManagedAccess; return true;
     case cudaDevAttrCooperativeLaunch: *value = is.cooperativeLaunch; return true;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(is.sharedMemPerBlockOptin); return true;
     case cudaDevAttrMemoryPoolsSupported: *value = is.memoryPoolsSupported; return true;
     case cudaDevAttrComputeMode: break;
   }

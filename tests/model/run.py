@@ -65,6 +65,12 @@ MODELS = [
     ("one slot instead of two", 2, 4, "ONE_WINDOW", (OVERWRITTEN, TOO_EARLY)),
     ("a block runs ahead of its kernel", 2, 3, "BLOCKS_RUN_AHEAD", (OVERWRITTEN, TOO_EARLY)),
     ("the last chunk has no flag", 2, 4, "LAST_FLAG_MISSING", (DEADLOCK,)),
+]] + [Model(name, *rest, file="edges.pml") for name, *rest in [
+    ("2 threads send edges 8 times", 2, 8),
+    ("one slot instead of two", 2, 4, "ONE_WINDOW", (OVERWRITTEN, DEADLOCK)),
+    ("words are read without a look at their epochs", 2, 4, "READ_BEFORE_WAIT", (TOO_EARLY,)),
+    ("one word is looked at for all", 2, 4, "ONE_LOOK", (TOO_EARLY,)),
+    ("a thread goes on without the other's edge", 2, 4, "ONE_WAY", (OVERWRITTEN,)),
 ]]
 
 

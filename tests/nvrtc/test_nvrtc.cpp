@@ -15,6 +15,7 @@ constexpr auto users_source = R"(
 #include "problem/laplace.hpp"
 #include "stencil/cuda/march.cuh"
 #include "stencil/cuda/per_cell.cuh"
+#include "stencil/cuda/persistent.cuh"
 
 template <class Real>
 struct UsersFormula {
@@ -72,6 +73,7 @@ TEST(Nvrtc, CompilesKernelsOfAUsersFormula) {
       users_source, {kernel_of("march", "max", 2, "float", "UsersFormula"),
                      kernel_of("march", "l2", 3, "double", "UsersFormula"),
                      kernel_of("per_cell", "none", 1, "double", "UsersFormula"),
+                     names + "persist<8, " + names + "Norm::max, float, UsersFormula<float>>",
                      names + "march<" + names +
                          "Norm::max, 3, double, halocline::problem::AverageFormula<3, double>>"});
   EXPECT_EQ(compiled.result, NVRTC_SUCCESS) << compiled.log;

@@ -362,6 +362,95 @@ TEST(Solver, SaysWhySweepsCannotSendHalosOnGpus) {
   EXPECT_EQ(caught([&] { solve(world(), options); }).kind, ErrorKind::unavailable);
 }
 
+// Whole batches of sweeps in one launch each, and sweeps before, between and after them.
+TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  const std::int64_t n = 3 * ranks() + 1;
+  for (const auto& [problem, cells] :
+       {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 17 * n}},
+        std::pair{"jacobi", Extents{67, n}}, std::pair{"heat", Extents{300, 5 * n}}})
+    for (const char* precision : {"f32", "f64"})
+      for (const std::int64_t every : {1, 7}) {
+        SolveOptions options = small(problem, cells, 200);
+        options.tolerance = 0;
+        options.norm = "max";
+        options.norm_every = every;
+        options.precision = precision;
+        options.backend = "cpu";
+        options.process_grid = Extents({1, ranks(), 1}, 2);
+        const SolveResult expected = solve(world(), options);
+        options.backend = "cuda";
+        options.transport = ranks() > 1 ? "peer" : "auto";
+        options.schedule = "persistent";
+        const SolveResult result = solve(world(), options);
+        EXPECT_EQ(result.schedule, "persistent");
+        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << precision;
+        EXPECT_EQ(result.norm_history, expected.norm_history) << problem << ' ' << precision;
+      }
+}
+
+TEST(Solver, StopsAfterAnySweepWhereCellsStayInRegisters) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  SolveOptions options = small("laplace", {13, 4 * ranks() + 3}, 300);
+  options.process_grid = Extents({1, ranks(), 1}, 2);
+  options.backend = "cpu";
+  options.tolerance = 0;
+  const auto norms = solve(world(), options).norm_history;
+  options.backend = "cuda";
+  options.schedule = "persistent";
+  options.transport = ranks() > 1 ? "peer" : "auto";
+  options.verify = SolveOptions::Extra::yes;
+  for (const std::int64_t stop : {0, 1, 2, 5, 64, 253, 254, 255, 256, 257, 258, 290}) {
+    options.norm_every = stop % 2 == 0 ? 1 : 5;
+    options.tolerance = norms[static_cast<std::size_t>(stop)].second;
+    const SolveResult result = solve(world(), options);
+    EXPECT_EQ(result.sweeps, 1 + last_sweep(norms, options.norm_every, *options.tolerance)) << stop;
+    EXPECT_TRUE(result.converged);
+    EXPECT_TRUE(result.verification->passed) << stop << ": " << result.verification->text;
+    if (!all_well()) return;
+  }
+}
+
+TEST(Solver, SaysWhyCellsCannotStayInRegisters) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  SolveOptions options = small("laplace", {64, 64}, 5);
+  options.schedule = "persistent";
+  const auto why = [&](const char* backend) {
+    options.backend = backend;
+    const Caught error = caught([&] { solve(world(), options); });
+    EXPECT_EQ(error.kind, ErrorKind::unavailable);
+    return error.text;
+  };
+  EXPECT_THAT(why("cpu"), HasSubstr("persistent cannot be used: backend cpu cannot; it needs"));
+  options.halo_depth = 2;
+  EXPECT_THAT(why("cuda"), HasSubstr("halos are deep"));
+  options.halo_depth = 1;
+  options.memory = "managed";
+  EXPECT_THAT(why("cuda"), HasSubstr("the fields are not in device memory"));
+  options.memory = "auto";
+  options.cells = {8, 8, 8};
+  EXPECT_THAT(why("cuda"), HasSubstr("the grid has 3 axes, not 2"));
+  if (ranks() > 1) {
+    options.cells = {64, 64};
+    options.transport = "staged";
+    EXPECT_THAT(why("cuda"), HasSubstr("transport staged is used"));
+    options.transport = "peer";
+    options.process_grid = Extents({ranks(), 1, 1}, 2);
+    EXPECT_THAT(why("cuda"), HasSubstr("ranks split the cells along x"));
+    options.process_grid = Extents({1, ranks(), 1}, 2);
+  } else {
+    options.cells = {20'000, 2'000};
+  }
+  if (ranks() > 1 && each_has_a_gpu()) return;
+  EXPECT_THAT(why("cuda"), HasSubstr(ranks() == 1 ? "the GPU has registers for "
+                                                  : "ranks share a GPU"));
+}
+
 TEST(Solver, StopsOnGpusAfterAnySweep) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;

@@ -43,22 +43,42 @@ __device__ inline void give_up(const Watch& watch, int message, Epoch epoch) {
   *const_cast<volatile unsigned*>(&watch.overdue->is_set) = 1;
 }
 
+/// A thread's wait for a neighbour: how long it may last. `watch` may be null where nothing can be
+/// missing.
+class Patience {
+ public:
+  /// `message` names what is waited for. Below zero: something of this GPU, which comes when its own
+  /// wait for another one ends; so this one ends with the others and is not told of.
+  __device__ Patience(const Watch* watch, int message) : watch_(watch), message_(message) {}
+
+  /// After a look that found nothing; false if that took too long.
+  __device__ bool lasts(Epoch epoch) {
+    // A flag is on its way for some 0.6 us. Looking at the clock takes as long as several polls.
+    constexpr int polls_between_looks = 64;
+    if (watch_ == nullptr || ++polls_ % polls_between_looks != 0) return true;
+    if (*const_cast<volatile unsigned*>(watch_->gave_up) != 0) return false;
+    if (message_ < 0) return true;
+    const unsigned long long now = nanoseconds();
+    if (since_ == 0) since_ = now;
+    if (watch_->limit_ns == 0 || now - since_ < watch_->limit_ns) return true;
+    give_up(*watch_, message_, epoch);
+    return false;
+  }
+
+ private:
+  const Watch* watch_;
+  int message_, polls_ = 0;
+  unsigned long long since_ = 0;
+};
+
 /// One thread waits until a flag has reached `epoch`; false if that took too long. What was stored
 /// before the flag was raised is then visible to it, and to its block after a barrier. `watch` may
 /// be null where nothing can be missing.
 __device__ inline bool await(const Epoch* flag, Epoch epoch, const Watch* watch, int message) {
-  // A flag is on its way for some 0.6 us. Looking at the clock takes as long as several polls.
-  constexpr int polls_between_looks = 64;
-  unsigned long long since = 0;
-  for (int poll = 1; !reached(flag, epoch); ++poll) {
+  Patience patience(watch, message);
+  while (!reached(flag, epoch)) {
     __nanosleep(20);
-    if (watch == nullptr || poll % polls_between_looks != 0) continue;
-    if (*const_cast<volatile unsigned*>(watch->gave_up) != 0) return false;
-    const unsigned long long now = nanoseconds();
-    if (since == 0) since = now;
-    if (watch->limit_ns == 0 || now - since < watch->limit_ns) continue;
-    give_up(*watch, message, epoch);
-    return false;
+    if (!patience.lasts(epoch)) return false;
   }
   return true;
 }

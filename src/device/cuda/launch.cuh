@@ -82,4 +82,52 @@ void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, St
   launch(Start::after_all, kernel, blocks, threads, stream, arguments...);
 }
 
+/// Blocks that wait for each other, so all of them must be resident at once.
+struct ResidentShape {
+  unsigned blocks, threads;
+  std::size_t shared_bytes;  ///< of each block, beside its static ones
+};
+
+/// How many blocks of that shape the current GPU can have resident; 0 if it can launch none so.
+/// Loads the kernel.
+template <class... Parameters>
+std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned threads,
+                                  std::size_t shared_bytes) {
+  int gpu = 0, can_launch = 0, most_shared = 0, per_multiprocessor = 0;
+  check(cudaGetDevice(&gpu), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&can_launch, cudaDevAttrCooperativeLaunch, gpu),
+        "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu),
+        "cudaDeviceGetAttribute");
+  cudaFuncAttributes facts{};
+  check(cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(kernel)),
+        "the loading of a kernel");
+  if (can_launch == 0 || facts.sharedSizeBytes + shared_bytes > std::size_t(most_shared)) return 0;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)),
+        "cudaFuncSetAttribute");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel,
+                                                      static_cast<int>(threads), shared_bytes),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return std::int64_t{per_multiprocessor} * multiprocessors();
+}
+
+/// After most_resident_blocks() for the same shared memory.
+template <class... Parameters, class... Arguments>
+void launch_resident(void (*kernel)(Parameters...), const ResidentShape& wanted, Stream stream,
+                     Arguments&&... arguments) {
+  cudaLaunchAttribute together{};
+  together.id = cudaLaunchAttributeCooperative;
+  together.val.cooperative = 1;
+  cudaLaunchConfig_t shape{};
+  shape.gridDim = dim3(wanted.blocks);
+  shape.blockDim = dim3(wanted.threads);
+  shape.dynamicSmemBytes = wanted.shared_bytes;
+  shape.stream = native(stream);
+  shape.attrs = &together;
+  shape.numAttrs = 1;
+  check(cudaLaunchKernelEx(&shape, kernel, Parameters(arguments)...),
+        "the launch of a kernel whose blocks are all resident");
+}
+
 }  // namespace halocline::device::cuda

@@ -4,6 +4,7 @@
 
 #include "device/gpu.hpp"
 #include "stencil/cuda/backend.hpp"
+#include "stencil/persistent.hpp"
 
 namespace halocline::stencil::cuda {
 
@@ -11,6 +12,10 @@ std::optional<std::string> Backend::unavailable() const { return device::no_gpu_
 
 std::unique_ptr<Sweep> Backend::make(const problem::Problem&, const problem::Setting&,
                                      problem::Precision, const SweepOptions&) const {
+  throw Error(ErrorKind::unavailable, *unavailable());
+}
+
+std::unique_ptr<PersistentSweep> Backend::make_persistent(const PersistentParts&) const {
   throw Error(ErrorKind::unavailable, *unavailable());
 }
 

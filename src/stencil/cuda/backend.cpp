@@ -16,4 +16,9 @@ std::unique_ptr<Sweep> Backend::make(const problem::Problem& problem,
   return make_sweep(problem, setting, precision);
 }
 
+std::unique_ptr<PersistentSweep> Backend::make_persistent(const PersistentParts& parts) const {
+  if (const auto why = unavailable()) throw Error(ErrorKind::unavailable, *why);
+  return make_persistent_sweep(parts);
+}
+
 }  // namespace halocline::stencil::cuda

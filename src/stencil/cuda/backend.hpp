@@ -15,6 +15,7 @@ class Backend final : public stencil::Backend {
   std::unique_ptr<Sweep> make(const problem::Problem& problem, const problem::Setting& setting,
                               problem::Precision precision,
                               const SweepOptions& options) const override;
+  std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const override;
 };
 
 }  // namespace halocline::stencil::cuda

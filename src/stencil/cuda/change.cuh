@@ -17,18 +17,24 @@ __device__ double joined(double a, double b) {
   return kind == Norm::max ? larger(a, b) : a + b;
 }
 
-/// The values of all threads of a block joined, in an order that is always the same. On all
-/// threads.
+/// The values of all lanes of a warp joined, in an order that is always the same. On all lanes.
 template <Norm kind>
-__device__ double joined_over_block(double value) {
-  __shared__ double of_warp[block_warps];
+__device__ double joined_over_warp(double value) {
   for (int distance = warp_lanes / 2; distance > 0; distance /= 2)
     value = joined<kind>(value, __shfl_xor_sync(~0u, value, distance));
+  return value;
+}
+
+/// The same of all threads of a block of so many warps.
+template <Norm kind, int warps = block_warps>
+__device__ double joined_over_block(double value) {
+  __shared__ double of_warp[warps];
+  value = joined_over_warp<kind>(value);
   __syncthreads();  // of_warp may still be read from the time before
   if (threadIdx.x % warp_lanes == 0) of_warp[threadIdx.x / warp_lanes] = value;
   __syncthreads();
   double all = of_warp[0];
-  for (int warp = 1; warp < block_warps; ++warp) all = joined<kind>(all, of_warp[warp]);
+  for (int warp = 1; warp < warps; ++warp) all = joined<kind>(all, of_warp[warp]);
   return all;
 }
 
@@ -47,6 +53,7 @@ template <class Real>
 class Change<Norm::none, Real> {
  public:
   __device__ void add(Real, Real) {}
+  __device__ double of_warp() const { return 0; }
   __device__ void publish(const Work<Real>&, const SweepBlocks&) const {}
 };
 
@@ -70,14 +77,12 @@ class Change<Norm::max, Real> {
     const Bits bits = bits_of(now - before);
     largest_ = bits > largest_ ? bits : largest_;
   }
+  /// All lanes of a warp get that of the warp.
+  __device__ double of_warp() const { return number_of(largest_of_warp()); }
   /// All threads of the block.
   __device__ void publish(const Work<Real>& work, const SweepBlocks& blocks) const {
     __shared__ Bits of_warp[block_warps];
-    Bits largest = largest_;
-    for (int distance = warp_lanes / 2; distance > 0; distance /= 2) {
-      const Bits other = __shfl_xor_sync(~0u, largest, distance);
-      largest = other > largest ? other : largest;
-    }
+    Bits largest = largest_of_warp();
     if (threadIdx.x % warp_lanes == 0) of_warp[threadIdx.x / warp_lanes] = largest;
     __syncthreads();
     if (threadIdx.x == 0)
@@ -88,6 +93,15 @@ class Change<Norm::max, Real> {
 
  private:
   using Bits = typename BitsOf<Real>::Type;
+
+  __device__ Bits largest_of_warp() const {
+    Bits largest = largest_;
+    for (int distance = warp_lanes / 2; distance > 0; distance /= 2) {
+      const Bits other = __shfl_xor_sync(~0u, largest, distance);
+      largest = other > largest ? other : largest;
+    }
+    return largest;
+  }
 
   // Of the magnitude: without the sign, which a NaN may have, too.
   static __device__ unsigned int bits_of(float value) {
@@ -111,6 +125,8 @@ class Change<Norm::l2, Real> {
     const double change = static_cast<double>(now - before);  // rounded to Real first
     sum_ += change * change;
   }
+  /// All lanes of a warp get that of the warp.
+  __device__ double of_warp() const { return joined_over_warp<Norm::l2>(sum_); }
   /// All threads of the block.
   __device__ void publish(const Work<Real>& work, const SweepBlocks& blocks) const {
     leave(work, blocks, joined_over_block<Norm::l2>(sum_));

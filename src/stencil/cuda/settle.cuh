@@ -31,21 +31,33 @@ __device__ double joined_over_ranks(const device::Meeting& meeting, double share
   return all;
 }
 
-template <Norm kind>
-__device__ void settle_as(const SettleWork& work) {
+/// Settles the norm whose parts the threads of a block of so many warps have joined to `mine`. True
+/// on thread 0 if the run goes no further: it has stopped, or a rank did not come.
+template <Norm kind, int warps = block_warps>
+__device__ bool settle_share(const SettleWork& work, double mine) {
   __shared__ bool all_here;
   if (threadIdx.x == 0) all_here = true;
-  double mine = 0;
-  for (Index i = threadIdx.x; i < work.parts->count; i += block_threads)
-    mine = joined<kind>(mine, work.parts->values[i]);
-  double all = joined_over_block<kind>(mine);
+  double all = joined_over_block<kind, warps>(mine);
   if (work.meeting.ranks > 0) all = joined_over_ranks<kind>(work.meeting, all, all_here);
-  if (threadIdx.x != 0 || !all_here) return;
+  if (threadIdx.x != 0) return false;
+  if (!all_here) return true;
   const double norm = kind == Norm::l2 ? sqrt(all) : all;
   constexpr double largest = 1.7976931348623157e308;
   if (work.norm != nullptr) *work.norm = norm;
   if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
-  if (work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest))) *work.stop = 1;
+  const bool stops =
+      work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest));
+  if (stops) *work.stop = 1;
+  return stops;
+}
+
+/// The same with the parts where a sweep has left them.
+template <Norm kind, int warps = block_warps>
+__device__ bool settle_parts(const SettleWork& work) {
+  double mine = 0;
+  for (Index i = threadIdx.x; i < work.parts->count; i += warps * warp_lanes)
+    mine = joined<kind>(mine, work.parts->values[i]);
+  return settle_share<kind, warps>(work, mine);
 }
 
 /// All threads of a block.
@@ -53,9 +65,9 @@ __device__ inline void settle(const SettleWork& work) {
   // Where the run has stopped, ranks have left no more parts.
   if (work.unless != nullptr && *work.unless != 0) return;
   if (work.kind == Norm::max)
-    settle_as<Norm::max>(work);
+    settle_parts<Norm::max>(work);
   else
-    settle_as<Norm::l2>(work);
+    settle_parts<Norm::l2>(work);
 }
 
 }  // namespace halocline::stencil::cuda

@@ -6,6 +6,7 @@
 #include "device/buffer.hpp"
 #include "device/cuda/launch.cuh"
 #include "stencil/check.hpp"
+#include "stencil/cuda/arguments.hpp"
 #include "stencil/cuda/march.cuh"
 #include "stencil/cuda/per_cell.cuh"
 #include "stencil/cuda/settle.cuh"
@@ -16,7 +17,6 @@
 namespace halocline::stencil::cuda {
 namespace {
 
-constexpr std::int64_t vector_bytes = 16;
 // Layers that a warp walks at the least: each walk loads two layers more than it updates.
 constexpr std::int64_t fewest_layers = 4;
 
@@ -24,18 +24,6 @@ constexpr std::int64_t fewest_layers = 4;
 template <class Real>
 int lead_of(const std::byte* cell) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(cell) % vector_bytes / sizeof(Real));
-}
-
-/// Whether rows of vectors can be read: rows without gaps, each on the same side of a boundary,
-/// in memory of ours, which has room for the rest of the last vector.
-template <class Real>
-bool suits_march(const FieldStorage& field) {
-  const Strides& step = field.strides();
-  const auto aligned = [](std::int64_t cells) {
-    return cells * static_cast<std::int64_t>(sizeof(Real)) % vector_bytes == 0;
-  };
-  return field.allocated_bytes() > 0 && step.x == 1 && aligned(step.y) && aligned(step.z) &&
-         reinterpret_cast<std::uintptr_t>(field.first_owned()) % vector_bytes == 0;
 }
 
 Range owned_within(const Box& region, const Box& owned) {
@@ -46,23 +34,6 @@ Range owned_within(const Box& region, const Box& owned) {
     range.upper[axis] = both.upper[axis] - region.lower[axis];
   }
   return range;
-}
-
-Norm norm_of(problem::NormKind kind) {
-  return kind == problem::NormKind::none  ? Norm::none
-         : kind == problem::NormKind::max ? Norm::max
-                                          : Norm::l2;
-}
-
-SettleWork work_of(const Settling& settling) {
-  return {.parts = settling.parts,
-          .kind = norm_of(settling.kind),
-          .norm = settling.norm,
-          .sum = settling.sum,
-          .stop = settling.stop,
-          .unless = settling.stop,
-          .tolerance = settling.tolerance,
-          .meeting = settling.meeting != nullptr ? *settling.meeting : device::Meeting{}};
 }
 
 __global__ void __launch_bounds__(block_threads) settle_alone(SettleWork work) { settle(work); }
@@ -108,7 +79,7 @@ class CudaSweep final : public stencil::Sweep {
 
  private:
   static bool marches(const FieldStorage& in, const FieldStorage& out, const Box& region) {
-    return suits_march<Real>(in) && suits_march<Real>(out) &&
+    return has_rows_of_vectors(in, sizeof(Real)) && has_rows_of_vectors(out, sizeof(Real)) &&
            lead_of<Real>(address_of(in, region.lower)) ==
                lead_of<Real>(address_of(out, region.lower));
   }

@@ -3,12 +3,15 @@
 
 #include <memory>
 
-#include "stencil/sweep.hpp"
+#include "stencil/persistent.hpp"
 
 namespace halocline::stencil::cuda {
 
 std::unique_ptr<stencil::Sweep> make_sweep(const problem::Problem& problem,
                                            const problem::Setting& setting,
                                            problem::Precision precision);
+
+/// Throws unavailable.
+std::unique_ptr<PersistentSweep> make_persistent_sweep(const PersistentParts& parts);
 
 }  // namespace halocline::stencil::cuda

@@ -130,6 +130,7 @@ enum cudaDeviceAttr {
   cudaDevAttrPageableMemoryAccess = 88,
   cudaDevAttrConcurrentManagedAccess = 89,
   cudaDevAttrCooperativeLaunch = 95,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
   cudaDevAttrMemoryPoolsSupported = 115,
 };
 
@@ -164,6 +165,7 @@ struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
   std::size_t totalGlobalMem, sharedMemPerBlock, memPitch, sharedMemPerMultiprocessor;
+  std::size_t sharedMemPerBlockOptin;
   int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   int major, minor, multiProcessorCount, integrated, canMapHostMemory, concurrentKernels;
   int pciBusID, pciDeviceID, pciDomainID, asyncEngineCount, unifiedAddressing, l2CacheSize;
@@ -172,10 +174,14 @@ struct cudaDeviceProp {
   int memoryPoolsSupported, gpuDirectRDMASupported;
 };
 
-// Only this one, and it changes nothing: kernels of a stream follow each other.
-enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+// Of these, the second changes nothing: kernels of a stream follow each other.
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+};
 union cudaLaunchAttributeValue {
   char pad[64];
+  int cooperative;
   int programmaticStreamSerializationAllowed;
 };
 struct cudaLaunchAttribute {

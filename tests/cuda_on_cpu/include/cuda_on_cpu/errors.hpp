@@ -38,6 +38,7 @@
     "pointer does not correspond to a registered memory region")                                   \
   X(cudaErrorMisalignedAddress, 716, "misaligned address")                                         \
   X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                     \
+  X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")              \
   X(cudaErrorNotPermitted, 800, "operation not permitted")                                         \
   X(cudaErrorNotSupported, 801, "operation not supported")                                         \
   X(cudaErrorSystemNotReady, 802, "system not yet initialized")                                    \

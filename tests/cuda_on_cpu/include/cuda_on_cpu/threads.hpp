@@ -45,6 +45,8 @@ void pause(unsigned nanoseconds);
 /// The time of a pause.
 void rest(unsigned nanoseconds);
 int lane();
+/// The block's dynamic shared memory, as many bytes as the launch said.
+void* block_memory();
 
 /// Ends the program with this text.
 [[noreturn]] void fatal(const char* text);

@@ -1,0 +1,76 @@
+#pragma once
+// Words that carry a value and its epoch, in kernels: see device/edge_port.hpp.
+//
+// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+
+#include "device/cuda/flags.cuh"
+#include "device/edge_port.hpp"
+
+namespace halocline::device::cuda {
+
+using EdgeWord = unsigned long long;
+
+__device__ inline EdgeWord word_of(unsigned bits, unsigned epoch) {
+  return static_cast<EdgeWord>(epoch) << 32 | bits;
+}
+__device__ inline bool is_of(EdgeWord word, unsigned epoch) {
+  return static_cast<unsigned>(word >> 32) == epoch;
+}
+__device__ inline bool is_of(const EdgeWords& words, unsigned epoch) {
+  return is_of(words.first, epoch) && is_of(words.second, epoch);
+}
+
+// Each word is stored and loaded whole, past the first cache, in no order with others.
+
+__device__ inline void send(EdgeWord* to, EdgeWord word) {
+  __nv_atomic_store_n(to, word, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
+}
+__device__ inline EdgeWord look(const EdgeWord* from) {
+  return __nv_atomic_load_n(const_cast<EdgeWord*>(from), __NV_ATOMIC_RELAXED,
+                            __NV_THREAD_SCOPE_SYSTEM);
+}
+
+__device__ inline void send(EdgeWords* to, const EdgeWords& words) {
+#ifdef CUDA_ON_CPU
+  send(&to->first, words.first);
+  send(&to->second, words.second);
+#else
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(words.first),
+               "l"(words.second)
+               : "memory");
+#endif
+}
+__device__ inline EdgeWords look(const EdgeWords* from) {
+  EdgeWords words;
+#ifdef CUDA_ON_CPU
+  words = {look(&from->first), look(&from->second)};
+#else
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(words.first), "=l"(words.second)
+               : "l"(from)
+               : "memory");
+#endif
+  return words;
+}
+
+/// Between two looks. A look takes some 0.3 us by itself; threads on a CPU must let others go on.
+__device__ inline void between_looks() {
+#ifdef CUDA_ON_CPU
+  __nanosleep(20);
+#endif
+}
+
+/// A thread waits for a word, or two, of `epoch`; `came` is set to false if that took too long.
+template <class Words>
+__device__ Words await_words(const Words* from, unsigned epoch, Patience patience, bool& came) {
+  for (;;) {
+    const Words words = look(from);
+    if (is_of(words, epoch)) return words;
+    between_looks();
+    if (patience.lasts(epoch)) continue;
+    came = false;
+    return words;
+  }
+}
+
+}  // namespace halocline::device::cuda

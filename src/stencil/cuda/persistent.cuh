@@ -1,0 +1,161 @@
+#pragma once
+// Many sweeps in one launch. All blocks are resident at once; each keeps its cells in registers, and
+// waits for nobody but its neighbours' edges. One block more settles norms while the others sweep
+// on: those wait for its permission before the second sweep after one that has a norm.
+//
+// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+
+#include "device/cuda/block_memory.cuh"
+#include "stencil/cuda/resident.cuh"
+#include "stencil/cuda/settle.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// What the settling block tells the others: numbers that rise from launch to launch, one for each
+/// sweep that may begin, times two; odd: the run stops there.
+class Permission {
+ public:
+  template <class Real>
+  __device__ explicit Permission(const ResidentWork<Real>& work)
+      : word_(work.permission), first_(work.first_permit), watch_(work.port.watch) {}
+
+  /// Sweeps up to this one may begin. Number `count` is the end.
+  __device__ void give(int sweep) const { device::cuda::send(word_, 2 * number(sweep)); }
+  __device__ void stop(int count) const { device::cuda::send(word_, 2 * number(count) + 1); }
+
+  enum class Answer { go, stop, lost };
+  /// Waits until a sweep may begin, or not.
+  __device__ Answer ask(int sweep) {
+    device::cuda::Patience patience(watch_, -1);
+    while (seen_ / 2 < number(sweep)) {
+      seen_ = device::cuda::look(word_);
+      if (seen_ / 2 >= number(sweep)) break;
+      device::cuda::between_looks();
+      if (!patience.lasts(0)) return Answer::lost;
+    }
+    return seen_ % 2 != 0 ? Answer::stop : Answer::go;
+  }
+
+ private:
+  __device__ unsigned long long number(int sweep) const {
+    return first_ + static_cast<unsigned>(sweep);
+  }
+
+  unsigned long long *word_, first_;
+  const device::Watch* watch_;
+  unsigned long long seen_ = 0;
+};
+
+/// Settles the norms of all sweeps but the last, and of the one before the first. `before`: that
+/// one's, or where its norm would go.
+template <Norm kind, class Real>
+__device__ void settle_sweeps(const ResidentWork<Real>& work, const SettleWork& before) {
+  Permission permission(work);
+  __shared__ bool ends;
+  // Sweeps after the one that has the next norm begin; those behind it wait.
+  const auto give_up_to = [&](int next_norm) {
+    if (threadIdx.x != 0) return;
+    if (ends)
+      permission.stop(work.count);
+    else
+      permission.give(next_norm + 1 < work.count ? next_norm + 1 : work.count);
+  };
+  if (threadIdx.x == 0) ends = before.unless != nullptr && *before.unless != 0;
+  give_up_to(work.norm_before ? -1 : work.first_norm);
+  __syncthreads();
+  if (ends) return;
+  if (work.norm_before) {
+    const bool no_more = settle_parts<kind, resident_warps>(before);
+    if (threadIdx.x == 0) ends = no_more;
+    give_up_to(work.first_norm);
+  }
+  SettleWork settling = before;
+  for (int sweep = work.first_norm;; sweep += work.norm_every) {
+    __syncthreads();
+    if (ends || sweep + 1 >= work.count) return;
+    const unsigned epoch = work.epoch + static_cast<unsigned>(sweep) + 1;
+    bool came = true;
+    double mine = 0;
+    if (static_cast<int>(threadIdx.x) < work.tiles.blocks()) {
+      const device::EdgeWords words = device::cuda::await_words(
+          work.parts + threadIdx.x, epoch, device::cuda::Patience(work.port.watch, -1), came);
+      mine = __longlong_as_double(static_cast<long long>(
+          words.second << 32 | (words.first & 0xffffffffull)));
+    }
+    const bool all_came = __syncthreads_and(came) != 0;
+    if (before.norm != nullptr) settling.norm = before.norm + sweep + 1;
+    const bool no_more = !all_came || settle_share<kind, resident_warps>(settling, mine);
+    if (threadIdx.x == 0) ends = no_more;
+    give_up_to(sweep + work.norm_every);
+  }
+}
+
+/// The first warp of a block sends what the block's warps have added to a norm.
+template <Norm kind, class Real>
+__device__ void send_part(const ResidentWork<Real>& work, int block, const double* of_warp,
+                          int sweep) {
+  const auto lane = static_cast<int>(threadIdx.x);
+  const double part = joined_over_warp<kind>(lane < resident_warps ? of_warp[lane] : 0);
+  if (lane != 0) return;
+  if (sweep + 1 == work.count) {
+    work.last_parts->values[block] = part;
+    if (block == 0) work.last_parts->count = work.tiles.blocks();
+    return;
+  }
+  const unsigned epoch = work.epoch + static_cast<unsigned>(sweep) + 1;
+  const auto bits = static_cast<unsigned long long>(__double_as_longlong(part));
+  device::cuda::send(work.parts + block,
+                     {device::cuda::word_of(static_cast<unsigned>(bits), epoch),
+                      device::cuda::word_of(static_cast<unsigned>(bits >> 32), epoch)});
+}
+
+template <int rows, Norm kind, class Real, class Formula>
+__global__ void __launch_bounds__(resident_threads, 1)
+    persist(ResidentWork<Real> work, SettleWork before, Formula formula) {
+  if (blockIdx.x == 0) return settle_sweeps<kind>(work, before);
+  using Answer = Permission::Answer;
+  __shared__ double of_warp[2][resident_warps];
+  __shared__ Answer answers[2];
+  __shared__ bool lost;
+  if (threadIdx.x == 0) lost = false;
+  __syncthreads();
+  const int block = static_cast<int>(blockIdx.x) - 1;
+  const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
+  Resident<rows, Real> cells(
+      work, block, reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::block_memory()),
+      lost);
+  if (cells.works()) cells.begin();
+  Permission permission(work);
+  int to_norm = work.first_norm;  // sweeps until one has a norm
+  bool had_norm = false;          // the sweep before
+  for (int sweep = 0;; ++sweep) {
+    if (threadIdx.x == 0) answers[sweep % 2] = lost ? Answer::lost : permission.ask(sweep);
+    __syncthreads();
+    const Answer answer = answers[sweep % 2];
+    if (answer != Answer::go) {
+      // The result of the last sweep but one; before the second sweep it still is where it was.
+      if (answer == Answer::stop && sweep > 1 && cells.works()) cells.store_kept((sweep - 1) % 2);
+      return;
+    }
+    if (had_norm && warp == 0) send_part<kind>(work, block, of_warp[(sweep - 1) % 2], sweep - 1);
+    if (sweep == work.count) break;
+    const bool has_norm = to_norm == 0;
+    to_norm = has_norm ? work.norm_every - 1 : to_norm - 1;
+    const unsigned epoch = work.epoch + static_cast<unsigned>(sweep);
+    const bool sends = sweep + 1 < work.count;
+    if (had_norm && cells.works()) cells.keep();
+    if (has_norm) {
+      Change<kind, Real> change;
+      if (cells.works()) cells.sweep(formula, epoch, sends, change);
+      const double part = change.of_warp();
+      if (threadIdx.x % warp_lanes == 0) of_warp[sweep % 2][warp] = part;
+    } else if (cells.works()) {
+      Change<Norm::none, Real> nothing;
+      cells.sweep(formula, epoch, sends, nothing);
+    }
+    had_norm = has_norm;
+  }
+  if (cells.works()) cells.store(work.count % 2);
+}
+
+}  // namespace halocline::stencil::cuda

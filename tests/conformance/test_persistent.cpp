@@ -1,0 +1,344 @@
+// Many sweeps in one launch against as many of the reference backend, bit by bit.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/queue.hpp"
+#include "stencil/persistent.hpp"
+#include "support/backend_suite.hpp"
+#include "support/caught.hpp"
+#include "support/memories.hpp"
+
+namespace halocline::stencil {
+namespace {
+
+using problem::NormKind;
+using test::Backends;
+using test::caught;
+using test::GpuValue;
+using test::own;
+using test::PartsOfNorm;
+using test::poison;
+using test::TestField;
+using testing::HasSubstr;
+
+std::vector<test::ProblemCase> cases_of_two_axes() {
+  std::vector<test::ProblemCase> all;
+  if (!test::no_gpu())
+    for (const test::ProblemCase& c : test::problem_cases())
+      if (c.axes == 2) all.push_back(c);
+  return all;
+}
+
+class PersistentSweeps : public Backends {
+ protected:
+  struct Run {
+    Extents cells;
+    std::vector<std::int64_t> batches;  ///< sweeps of each launch
+    NormKind norm = NormKind::max;
+    std::int64_t norm_every = 1;
+    std::int64_t stops_at = -1;  ///< the sweep whose norm stops the run
+    std::array<bool, 2> periodic{};
+    int fewest_rows = 2;
+  };
+
+  template <class Real>
+  struct Result {
+    TestField<Real> field;
+    std::vector<double> norms;  // of sweeps that have one
+    std::int64_t sweeps;
+  };
+
+  static bool has_norm(const Run& run, std::int64_t sweep) {
+    return run.norm != NormKind::none && sweep >= 0 && sweep % run.norm_every == 0;
+  }
+
+  /// Halos along periodic axes, from the other end; the others stay.
+  template <class Real>
+  static void wrap(const Field<Real>& field, const Run& run) {
+    const std::int64_t nx = run.cells[0], ny = run.cells[1];
+    if (run.periodic[0])
+      for (std::int64_t y = 0; y < ny; ++y) {
+        field(-1, y, 0) = field(nx - 1, y, 0);
+        field(nx, y, 0) = field(0, y, 0);
+      }
+    if (run.periodic[1])
+      for (std::int64_t x = 0; x < nx; ++x) {
+        field(x, -1, 0) = field(x, ny - 1, 0);
+        field(x, ny, 0) = field(x, 0, 0);
+      }
+  }
+
+  template <class Real>
+  Result<Real> one_by_one(const TestField<Real>& start, const Run& run) const {
+    TestField<Real> levels[2] = {start.in(Memory::host), start.in(Memory::host)};
+    Result<Real> result{start.in(Memory::host), {}, 0};
+    const auto sweep = sweep_of(test::reference(), run.cells);
+    std::int64_t sweeps = 0;
+    for (const std::int64_t batch : run.batches) sweeps += batch;
+    for (std::int64_t s = 0; s < sweeps; ++s) {
+      const Field<Real>&in = levels[s % 2].field(), &out = levels[(s + 1) % 2].field();
+      wrap(in, run);
+      double norm = 0;
+      sweep->run({.in = in,
+                  .out = out,
+                  .region = in.shape().owned,
+                  .norm = has_norm(run, s) ? run.norm : NormKind::none,
+                  .norm_sum = &norm},
+                 Stream::host());
+      ++result.sweeps;
+      if (has_norm(run, s))
+        result.norms.push_back(run.norm == NormKind::l2 ? std::sqrt(norm) : norm);
+      if (s == run.stops_at) break;
+    }
+    result.field = levels[result.sweeps % 2];
+    return result;
+  }
+
+  template <class Real>
+  Result<Real> at_once(const TestField<Real>& start, const Run& run, double tolerance) const {
+    const TestField<Real> levels[2] = {start.in(Memory::device), start.in(Memory::device)};
+    const std::int64_t vectors = (run.cells[0] * std::int64_t{sizeof(Real)} + 15) / 16;
+    const std::int64_t edge =
+        vectors * device::edge_pairs_per_vector * std::int64_t{sizeof(device::EdgeWords)};
+    const auto edges = device::allocate(Memory::device, 2 * edge);
+    device::EdgePort port{};
+    if (run.periodic[1]) {
+      auto* const below = static_cast<device::EdgeWords*>(edges.get());
+      auto* const above = below + edge / std::int64_t{sizeof(device::EdgeWords)};
+      port.lower = {above, below};
+      port.upper = {below, above};
+    }
+    const auto& problem = *GetParam().problem;
+    const auto setting = test::setting_for(problem, run.cells);
+    const auto persistent =
+        find_backend("cuda").make_persistent({.problem = problem,
+                                              .setting = setting,
+                                              .precision = GetParam().precision,
+                                              .levels = {levels[0].field(), levels[1].field()},
+                                              .wraps_along_x = run.periodic[0],
+                                              .port = port,
+                                              .fewest_rows = run.fewest_rows});
+    const device::OwnedStream stream;
+    const auto sweep = sweep_of({.backend = &find_backend("cuda")}, run.cells);
+    const PartsOfNorm parts[2];
+    const GpuValue<unsigned> stop(0);
+    std::int64_t sweeps = 0;
+    for (const std::int64_t batch : run.batches) sweeps += batch;
+    const auto norms = device::allocate(Memory::device, (sweeps + 1) * std::int64_t{sizeof(double)});
+    const auto settling_in = [&](std::int64_t s) {
+      return Settling{.parts = has_norm(run, s - 1) ? parts[(s - 1) % 2].place() : nullptr,
+                      .kind = run.norm,
+                      .norm = static_cast<double*>(norms.get()) + s,
+                      .stop = stop.place(),
+                      .tolerance = tolerance};
+    };
+    std::int64_t first = 0;
+    for (const std::int64_t count : run.batches) {
+      const std::int64_t last = first + count - 1;
+      const std::int64_t every = run.norm_every;
+      persistent->run({.level = static_cast<std::size_t>(first % 2),
+                       .count = count,
+                       .norm = run.norm,
+                       .first_norm = (every - first % every) % every,
+                       .norm_every = every,
+                       .norm_parts = has_norm(run, last) ? parts[last % 2].place() : nullptr,
+                       .settling = settling_in(first)},
+                      stream.get());
+      first += count;
+    }
+    if (has_norm(run, sweeps - 1)) sweep->settle(settling_in(sweeps), stream.get());
+    device::synchronize(stream.get());
+    std::vector<double> all(static_cast<std::size_t>(sweeps) + 1);
+    device::copy(all.data(), norms.get(), (sweeps + 1) * std::int64_t{sizeof(double)},
+                 Stream::host());
+    const std::int64_t counted = run.stops_at >= 0 ? run.stops_at + 1 : sweeps;
+    EXPECT_EQ(stop.get(), run.stops_at >= 0 ? 1u : 0u);
+    Result<Real> result{levels[counted % 2].in(Memory::host), {}, counted};
+    for (std::int64_t s = 0; s < counted; ++s)
+      if (has_norm(run, s)) result.norms.push_back(all[static_cast<std::size_t>(s) + 1]);
+    return result;
+  }
+
+  template <class Real>
+  void compare(const Run& run) const {
+    TestField<Real> start(run.cells, 1, own);
+    start.fill();
+    const Result<Real> expected = one_by_one(start, run);
+    double tolerance = -1;
+    if (run.stops_at >= 0) tolerance = expected.norms.back();
+    // Only that norm may be so small.
+    for (std::size_t i = 0; run.stops_at >= 0 && i + 1 < expected.norms.size(); ++i)
+      ASSERT_GT(expected.norms[i], tolerance);
+    if (run.norm == NormKind::l2) tolerance *= 1 + 1e-12;
+    const Result<Real> got = at_once(start, run, tolerance);
+    expect_same_cells(got.field.field(), expected.field.field());
+    ASSERT_EQ(got.norms.size(), expected.norms.size());
+    for (std::size_t i = 0; i < got.norms.size(); ++i)
+      ASSERT_NEAR(got.norms[i], expected.norms[i],
+                  run.norm == NormKind::l2 ? 1e-12 * expected.norms[i] : 0)
+          << i;
+  }
+
+  template <class Real>
+  static void expect_same_cells(const Field<Real>& got, const Field<Real>& expected) {
+    const Box& owned = expected.shape().owned;
+    for (std::int64_t y = owned.lower.y; y < owned.upper.y; ++y)
+      for (std::int64_t x = owned.lower.x; x < owned.upper.x; ++x)
+        ASSERT_EQ(std::memcmp(&got(x, y, 0), &expected(x, y, 0), sizeof(Real)), 0)
+            << x << ", " << y << ": " << got(x, y, 0) << " instead of " << expected(x, y, 0);
+  }
+
+  void compare(const Run& run) const {
+    SCOPED_TRACE(fmt::format("cells {}x{}, norm {} every {}, stops at {}, {} launches, periodic "
+                             "{:d} {:d}",
+                             run.cells[0], run.cells[1], name_of(run.norm), run.norm_every,
+                             run.stops_at, run.batches.size(), run.periodic[0], run.periodic[1]));
+    if (GetParam().precision == problem::Precision::f32)
+      compare<float>(run);
+    else
+      compare<double>(run);
+  }
+};
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PersistentSweeps);
+INSTANTIATE_TEST_SUITE_P(AllProblems, PersistentSweeps,
+                         testing::ValuesIn(cases_of_two_axes()),
+                         testing::PrintToStringParamName());
+
+// A warp's tile is at most 128 cells in f32 and 64 in f64 wide, and 2 to 16 rows high; 16 make a
+// block.
+TEST_P(PersistentSweeps, ComputeTheBitsOfTheReference) {
+  for (const Extents& cells : std::vector<Extents>{{8, 1},
+                                                   {5, 2},
+                                                   {9, 3},
+                                                   {64, 4},
+                                                   {127, 5},
+                                                   {129, 33},
+                                                   {130, 70},
+                                                   {700, 40},
+                                                   {2100, 3}})
+    for (const NormKind norm : {NormKind::none, NormKind::max, NormKind::l2})
+      compare({.cells = cells, .batches = {1, 5, 2}, .norm = norm, .norm_every = 2});
+}
+
+TEST_P(PersistentSweeps, KeepManyRowsInOneWarp) {
+  for (const int rows : {4, 8, 16})
+    for (const Extents& cells : std::vector<Extents>{{8, 1}, {132, 39}, {128, 64}})
+      for (const auto& periodic : {std::array{false, false}, {true, true}})
+        compare({.cells = cells,
+                 .batches = {3, 4},
+                 .norm = NormKind::l2,
+                 .periodic = periodic,
+                 .fewest_rows = rows});
+}
+
+TEST_P(PersistentSweeps, AreTheirOwnNeighboursAlongPeriodicAxes) {
+  for (const auto& periodic : {std::array{true, false}, {false, true}, {true, true}})
+    for (const Extents& cells :
+         std::vector<Extents>{{8, 1}, {12, 2}, {132, 35}, {128, 64}, {700, 40}})
+      compare({.cells = cells, .batches = {4, 1, 3}, .periodic = periodic});
+  for (const Extents& cells : std::vector<Extents>{{9, 3}, {131, 33}})
+    compare({.cells = cells, .batches = {4, 1, 3}, .periodic = {false, true}});
+}
+
+TEST_P(PersistentSweeps, StopAtAnySweep) {
+  for (const std::int64_t every : {1, 3})
+    for (std::int64_t stops_at = 0; stops_at < 8; stops_at += every)
+      for (const auto& batches : std::vector<std::vector<std::int64_t>>{{8}, {1, 2, 1, 4}})
+        compare({.cells = {131, 37},
+                 .batches = batches,
+                 .norm = stops_at % 2 == 0 ? NormKind::max : NormKind::l2,
+                 .norm_every = every,
+                 .stops_at = stops_at});
+}
+
+TEST_P(PersistentSweeps, DoNothingOnceStopped) {
+  const Extents cells{37, 13};
+  with_real([&]<class Real>(Real) {
+    TestField<Real> start(cells, 1, own);
+    start.fill();
+    const TestField<Real> a = start.in(Memory::device), b = start.in(Memory::device);
+    const auto setting = test::setting_for(*GetParam().problem, cells);
+    const auto persistent =
+        find_backend("cuda").make_persistent({.problem = *GetParam().problem,
+                                              .setting = setting,
+                                              .precision = GetParam().precision,
+                                              .levels = {a.field(), b.field()},
+                                              .wraps_along_x = false,
+                                              .port = {}});
+    const PartsOfNorm parts[2];
+    const GpuValue<double> norm(0.25);
+    const GpuValue<unsigned> stop(1);
+    const device::OwnedStream stream;
+    for (const bool settles : {false, true})
+      persistent->run({.level = 0,
+                       .count = 3,
+                       .norm = NormKind::max,
+                       .norm_parts = parts[0].place(),
+                       .settling = {.parts = settles ? parts[1].place() : nullptr,
+                                    .kind = NormKind::max,
+                                    .norm = norm.place(),
+                                    .stop = stop.place()}},
+                      stream.get());
+    device::synchronize(stream.get());
+    EXPECT_TRUE(same_bytes(a.in(Memory::host), start));
+    EXPECT_TRUE(same_bytes(b.in(Memory::host), start));
+    EXPECT_EQ(norm.get(), 0.25);
+  });
+}
+
+TEST_P(PersistentSweeps, RefuseWhatDoesNotFit) {
+  const auto text_of = [&](const Extents& cells, const test::Placement& placement, bool wraps) {
+    std::string text;
+    with_real([&]<class Real>(Real) {
+      const TestField<Real> field(cells, 1, placement, Memory::device);
+      const auto setting = test::setting_for(*GetParam().problem, cells);
+      const auto error = caught([&] {
+        find_backend("cuda").make_persistent({.problem = *GetParam().problem,
+                                              .setting = setting,
+                                              .precision = GetParam().precision,
+                                              .levels = {field.field(), field.field()},
+                                              .wraps_along_x = wraps,
+                                              .port = {}});
+      });
+      EXPECT_EQ(error.kind, ErrorKind::unavailable);
+      text = error.text;
+    });
+    return text;
+  };
+  EXPECT_EQ(text_of({37, 13}, {}, false), "rows do not begin on 16 bytes");
+  EXPECT_EQ(text_of({2, 13}, own, false), "rows are shorter than 32 bytes");
+  EXPECT_EQ(text_of({37, 13}, own, true),
+            "rows that are periodic along x are no multiple of 16 bytes");
+  EXPECT_THAT(text_of({40'000, 1'000}, own, false),
+              HasSubstr("the GPU has registers for "));
+}
+
+TEST(PersistentSweep, IsForBackendsOfGpusAndTwoAxes) {
+  const problem::Problem& laplace = *problem::problems()[0];
+  Field<float> field(Grid(0, 1, {.cells = {8, 8, 8}}));
+  const auto setting = test::setting_for(laplace, {8, 8, 8});
+  const auto text_of = [&](const Backend& backend) {
+    return caught([&] {
+             backend.make_persistent({.problem = laplace,
+                                      .setting = setting,
+                                      .precision = problem::Precision::f32,
+                                      .levels = {field, field},
+                                      .wraps_along_x = false,
+                                      .port = {}});
+           })
+        .text;
+  };
+  EXPECT_EQ(text_of(find_backend("cpu")), "backend cpu cannot");
+  if (test::no_gpu()) return;
+  EXPECT_EQ(text_of(find_backend("cuda")), "it takes two axes");
+}
+
+}  // namespace
+}  // namespace halocline::stencil
