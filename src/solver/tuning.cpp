@@ -81,7 +81,12 @@ class Chooser {
   std::unique_ptr<Runner> runner_on(const Extents& process_grid) const;
   const Schedule& schedule_by_rule(Runner& runner) const;
   Way rule(Runner& runner) const;
-  Graphs graphs_for(const Runner& runner) const;
+  Graphs graphs_for(const Runner& runner, const Schedule& schedule) const;
+  Way way_of(const Runner& runner, const Schedule& schedule) const;
+  /// Not if graphs are asked for, and it has none.
+  bool may_be_tried(const Schedule& schedule) const {
+    return wanted_.graph != "on" || !schedule.takes_batches();
+  }
   std::vector<Extents> other_process_grids() const;
 
   bool can_afford(std::int64_t sweeps, double per_sweep, double other_seconds) const;
@@ -129,17 +134,21 @@ const Schedule& Chooser::schedule_by_rule(Runner& runner) const {
                                                       wanted, *why_not, schedule.needs()));
     return schedule;
   }
-  const Schedule& fused = find_schedule("fused");
-  if (!runner.unavailable(fused)) return fused;
+  for (const char* name : {"persistent", "fused"}) {
+    const Schedule& schedule = find_schedule(name);
+    if (may_be_tried(schedule) && !runner.unavailable(schedule)) return schedule;
+  }
   // Overlap pays where the host has to wait for others to send. Copies on the node use the same
   // memory as the sweep: nothing is gained by doing both at once.
   return find_schedule(runner.is_host_driven() ? "overlap" : "sequential");
 }
 
 /// Throws unavailable if graphs are asked for and cannot be.
-Graphs Chooser::graphs_for(const Runner& runner) const {
+Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const {
   if (wanted_.graph == "off") return Graphs::none;
-  const std::optional<std::string> why_not = runner.no_graphs_because();
+  std::optional<std::string> why_not = runner.no_graphs_because();
+  if (!why_not && schedule.takes_batches())
+    why_not = fmt::format("with schedule {} a batch of them is one launch", schedule.name());
   const bool is_wanted = wanted_.graph == "on";
   if (!why_not) return is_wanted ? Graphs::wherever_possible : Graphs::where_they_pay;
   if (is_wanted)
@@ -150,9 +159,11 @@ Graphs Chooser::graphs_for(const Runner& runner) const {
   return Graphs::none;
 }
 
-Way Chooser::rule(Runner& runner) const {
-  return {.schedule = &schedule_by_rule(runner), .graphs = graphs_for(runner)};
+Way Chooser::way_of(const Runner& runner, const Schedule& schedule) const {
+  return {.schedule = &schedule, .graphs = graphs_for(runner, schedule)};
 }
+
+Way Chooser::rule(Runner& runner) const { return way_of(runner, schedule_by_rule(runner)); }
 
 double Chooser::seconds_used() const {
   return comm::max_over_ranks(parts_.communicator, seconds_since(begun_));
@@ -221,10 +232,11 @@ void Chooser::try_schedules() {
   if (!is_open(wanted_.schedule)) return;
   const Schedule* by_rule = best_.schedule;
   for (const Schedule* schedule : schedules()) {
-    if (schedule == by_rule || runner_->unavailable(*schedule)) continue;
+    if (schedule == by_rule || !may_be_tried(*schedule) || runner_->unavailable(*schedule))
+      continue;
     // Where no halo moves, there is nothing to overlap.
     if (runner_->exchange().transports.empty() && schedule->name() == "overlap") continue;
-    if (can_try(0)) consider({schedule, best_.graphs});
+    if (can_try(0)) consider(way_of(*runner_, *schedule));
   }
 }
 
@@ -272,7 +284,7 @@ void Chooser::try_process_grids() {
     consider(by_rule);
     if (is_open(wanted_.schedule) && by_rule.schedule != best && !runner_->unavailable(*best) &&
         can_try(0))
-      consider({best, by_rule.graphs});
+      consider(way_of(*runner_, *best));
   }
 }
 

@@ -476,6 +476,8 @@ def test_too_little_memory_for_ranks_that_share_a_gpu():
      ["schedule persistent cannot be used: backend cpu cannot; it needs a grid of two axes"]),
     ("--schedule persistent --transport staged", UNAVAILABLE,
      ["schedule persistent cannot be used: transport staged is used"]),
+    ("--schedule persistent --transport peer --process-grid 1x2 --graph on", UNAVAILABLE,
+     ["cannot be recorded in CUDA graphs: with schedule persistent a batch of them is one launch"]),
     ("--schedule persistent --halo-depth 2", UNAVAILABLE, ["halos are deep"]),
     ("--schedule persistent --process-grid 2x1", UNAVAILABLE, ["ranks split the cells along x"]),
     ("--graph on --backend cpu", UNAVAILABLE, ["backend cpu queues nothing on a GPU"]),
