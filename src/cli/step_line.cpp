@@ -71,7 +71,8 @@ StepLine::StepLine(CLI::App& bench) : words_(std::make_unique<Words>()) {
            "ranks along each axis, for the number of ranks that they make, or\n"
            "auto: as solve chooses (auto)",
            how);
-  add_list("--schedule", words.schedule, "auto, sequential, overlap, fused, persistent (auto)", how);
+  add_list("--schedule", words.schedule, "auto, sequential, overlap, fused, persistent (auto)",
+           how);
   add_list("--transport", words.transport,
            "as for solve, or one choice by kind of pair:\nsame-node=peer,other-node=staged (auto)",
            how);

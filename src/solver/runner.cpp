@@ -149,13 +149,13 @@ void Runner::make_persistent() {
   }
   try {
     comm::together(parts_.communicator, [&] {
-      persistence_->sweep = parts_.place.backend->make_persistent(
-          {.problem = *case_.problem,
-           .setting = case_.setting,
-           .precision = case_.precision,
-           .levels = {levels_[0], levels_[1]},
-           .wraps_along_x = grid_.periodic(0),
-           .port = persistence_->edges->port()});
+      persistence_->sweep =
+          parts_.place.backend->make_persistent({.problem = *case_.problem,
+                                                 .setting = case_.setting,
+                                                 .precision = case_.precision,
+                                                 .levels = {levels_[0], levels_[1]},
+                                                 .wraps_along_x = grid_.periodic(0),
+                                                 .port = persistence_->edges->port()});
     });
   } catch (const Error& error) {
     // Too large for it, most likely: no news where nobody asked for it.

@@ -20,9 +20,9 @@ struct SweepBatch {
   /// Where the last sweep of the batch leaves its norm, if it has one; another sweep settles it.
   NormParts* norm_parts = nullptr;
   /// Of the norm before the batch, if it has parts. The norm of the batch's sweep i, but for the
-  /// last one, is settled likewise, before sweep i + 2 begins: to norm[i + 1], or nowhere where norm
-  /// is null. If one stops the run, its sweep's result is in the level that the sweep would have
-  /// written by itself, and the batch ends.
+  /// last one, is settled likewise, before sweep i + 2 begins: to norm[i + 1], or nowhere where
+  /// norm is null. If one stops the run, its sweep's result is in the level that the sweep would
+  /// have written by itself, and the batch ends.
   Settling settling{};
 };
 

@@ -130,7 +130,8 @@ class PersistentSweeps : public Backends {
     const GpuValue<unsigned> stop(0);
     std::int64_t sweeps = 0;
     for (const std::int64_t batch : run.batches) sweeps += batch;
-    const auto norms = device::allocate(Memory::device, (sweeps + 1) * std::int64_t{sizeof(double)});
+    const auto norms =
+        device::allocate(Memory::device, (sweeps + 1) * std::int64_t{sizeof(double)});
     const auto settling_in = [&](std::int64_t s) {
       return Settling{.parts = has_norm(run, s - 1) ? parts[(s - 1) % 2].place() : nullptr,
                       .kind = run.norm,
@@ -195,10 +196,11 @@ class PersistentSweeps : public Backends {
   }
 
   void compare(const Run& run) const {
-    SCOPED_TRACE(fmt::format("cells {}x{}, norm {} every {}, stops at {}, {} launches, periodic "
-                             "{:d} {:d}",
-                             run.cells[0], run.cells[1], name_of(run.norm), run.norm_every,
-                             run.stops_at, run.batches.size(), run.periodic[0], run.periodic[1]));
+    SCOPED_TRACE(
+        fmt::format("cells {}x{}, norm {} every {}, stops at {}, {} launches, periodic "
+                    "{:d} {:d}",
+                    run.cells[0], run.cells[1], name_of(run.norm), run.norm_every, run.stops_at,
+                    run.batches.size(), run.periodic[0], run.periodic[1]));
     if (GetParam().precision == problem::Precision::f32)
       compare<float>(run);
     else
@@ -207,22 +209,14 @@ class PersistentSweeps : public Backends {
 };
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PersistentSweeps);
-INSTANTIATE_TEST_SUITE_P(AllProblems, PersistentSweeps,
-                         testing::ValuesIn(cases_of_two_axes()),
+INSTANTIATE_TEST_SUITE_P(AllProblems, PersistentSweeps, testing::ValuesIn(cases_of_two_axes()),
                          testing::PrintToStringParamName());
 
 // A warp's tile is at most 128 cells in f32 and 64 in f64 wide, and 2 to 16 rows high; 16 make a
 // block.
 TEST_P(PersistentSweeps, ComputeTheBitsOfTheReference) {
-  for (const Extents& cells : std::vector<Extents>{{8, 1},
-                                                   {5, 2},
-                                                   {9, 3},
-                                                   {64, 4},
-                                                   {127, 5},
-                                                   {129, 33},
-                                                   {130, 70},
-                                                   {700, 40},
-                                                   {2100, 3}})
+  for (const Extents& cells : std::vector<Extents>{
+           {8, 1}, {5, 2}, {9, 3}, {64, 4}, {127, 5}, {129, 33}, {130, 70}, {700, 40}, {2100, 3}})
     for (const NormKind norm : {NormKind::none, NormKind::max, NormKind::l2})
       compare({.cells = cells, .batches = {1, 5, 2}, .norm = norm, .norm_every = 2});
 }
@@ -265,13 +259,12 @@ TEST_P(PersistentSweeps, DoNothingOnceStopped) {
     start.fill();
     const TestField<Real> a = start.in(Memory::device), b = start.in(Memory::device);
     const auto setting = test::setting_for(*GetParam().problem, cells);
-    const auto persistent =
-        find_backend("cuda").make_persistent({.problem = *GetParam().problem,
-                                              .setting = setting,
-                                              .precision = GetParam().precision,
-                                              .levels = {a.field(), b.field()},
-                                              .wraps_along_x = false,
-                                              .port = {}});
+    const auto persistent = find_backend("cuda").make_persistent({.problem = *GetParam().problem,
+                                                                  .setting = setting,
+                                                                  .precision = GetParam().precision,
+                                                                  .levels = {a.field(), b.field()},
+                                                                  .wraps_along_x = false,
+                                                                  .port = {}});
     const PartsOfNorm parts[2];
     const GpuValue<double> norm(0.25);
     const GpuValue<unsigned> stop(1);
@@ -316,8 +309,7 @@ TEST_P(PersistentSweeps, RefuseWhatDoesNotFit) {
   EXPECT_EQ(text_of({2, 13}, own, false), "rows are shorter than 32 bytes");
   EXPECT_EQ(text_of({37, 13}, own, true),
             "rows that are periodic along x are no multiple of 16 bytes");
-  EXPECT_THAT(text_of({40'000, 1'000}, own, false),
-              HasSubstr("the GPU has registers for "));
+  EXPECT_THAT(text_of({40'000, 1'000}, own, false), HasSubstr("the GPU has registers for "));
 }
 
 TEST(PersistentSweep, IsForBackendsOfGpusAndTwoAxes) {

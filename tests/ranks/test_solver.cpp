@@ -447,8 +447,8 @@ TEST(Solver, SaysWhyCellsCannotStayInRegisters) {
     options.cells = {20'000, 2'000};
   }
   if (ranks() > 1 && each_has_a_gpu()) return;
-  EXPECT_THAT(why("cuda"), HasSubstr(ranks() == 1 ? "the GPU has registers for "
-                                                  : "ranks share a GPU"));
+  EXPECT_THAT(why("cuda"),
+              HasSubstr(ranks() == 1 ? "the GPU has registers for " : "ranks share a GPU"));
 }
 
 TEST(Solver, StopsOnGpusAfterAnySweep) {

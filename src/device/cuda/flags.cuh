@@ -47,8 +47,8 @@ __device__ inline void give_up(const Watch& watch, int message, Epoch epoch) {
 /// missing.
 class Patience {
  public:
-  /// `message` names what is waited for. Below zero: something of this GPU, which comes when its own
-  /// wait for another one ends; so this one ends with the others and is not told of.
+  /// `message` names what is waited for. Below zero: something of this GPU, which comes when its
+  /// own wait for another one ends; so this one ends with the others and is not told of.
   __device__ Patience(const Watch* watch, int message) : watch_(watch), message_(message) {}
 
   /// After a look that found nothing; false if that took too long.

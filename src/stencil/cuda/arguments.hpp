@@ -16,7 +16,9 @@ inline constexpr std::int64_t vector_bytes = 16;
 /// in memory of ours, which has room for the rest of the last vector.
 inline bool has_rows_of_vectors(const FieldStorage& field, std::int64_t element_bytes) {
   const Strides& step = field.strides();
-  const auto aligned = [&](std::int64_t cells) { return cells * element_bytes % vector_bytes == 0; };
+  const auto aligned = [&](std::int64_t cells) {
+    return cells * element_bytes % vector_bytes == 0;
+  };
   return field.allocated_bytes() > 0 && step.x == 1 && aligned(step.y) && aligned(step.z) &&
          reinterpret_cast<std::uintptr_t>(field.first_owned()) % vector_bytes == 0;
 }

@@ -8,9 +8,9 @@
 
 #include "device/buffer.hpp"
 #include "device/cuda/launch.cuh"
+#include "stencil/cuda/arguments.hpp"
 #include "stencil/cuda/persistent.cuh"
 #include "stencil/cuda/sweep.hpp"
-#include "stencil/cuda/arguments.hpp"
 #include "stencil/formulas.hpp"
 #include "stencil/scalar_cells.hpp"
 
@@ -36,8 +36,8 @@ Tiling tiling_of(std::int64_t vectors, std::int64_t height, int rows, int wide) 
 
 /// What the edges of a block cost: so many words for its rows, and eight times as many for its
 /// sides, which are sent last and waited for first. On an H200, 2048x2048 cells in f32 took 3.76 us
-/// a sweep with four tiles side by side, 4.03 with one and 4.78 with sixteen; 256x256 took 2.45 with
-/// one and 1.76 with two, which leave no sides.
+/// a sweep with four tiles side by side, 4.03 with one and 4.78 with sixteen; 256x256 took 2.45
+/// with one and 1.76 with two, which leave no sides.
 std::int64_t cost_of_edges(const Tiling& tiles, bool wraps) {
   const std::int64_t rows = 2 * 4 * warp_lanes * tiles.wide;
   const std::int64_t sides = tiles.blocks_wide > 1 || wraps ? 2 * tiles.rows * tiles.tall : 0;
@@ -94,8 +94,8 @@ class CudaPersistentSweep final : public PersistentSweep {
     work.first_permit = permit_;
     epoch_ += static_cast<unsigned>(batch.count);
     permit_ += static_cast<unsigned long long>(batch.count) + 1;
-    launch(batch.norm == problem::NormKind::l2 ? of_l2_ : of_max_, work,
-           work_of(batch.settling), stream);
+    launch(batch.norm == problem::NormKind::l2 ? of_l2_ : of_max_, work, work_of(batch.settling),
+           stream);
   }
 
  private:
@@ -125,14 +125,14 @@ class CudaPersistentSweep final : public PersistentSweep {
       for (int wide = 1; wide <= resident_warps; wide *= 2) {
         const Tiling tiles = tiling_of(vectors, height, chosen.rows, wide);
         const std::size_t shared = shared_bytes(tiles);
-        std::int64_t room = device::cuda::most_resident_blocks(chosen.of_max, resident_threads,
-                                                               shared);
-        room = std::min(room, device::cuda::most_resident_blocks(chosen.of_l2, resident_threads,
-                                                                 shared));
+        std::int64_t room =
+            device::cuda::most_resident_blocks(chosen.of_max, resident_threads, shared);
+        room = std::min(room,
+                        device::cuda::most_resident_blocks(chosen.of_l2, resident_threads, shared));
         // Threads of one block gather all parts of a norm; and it is one block more.
         room = std::min<std::int64_t>(room - 1, resident_threads);
-        most_cells = std::max(most_cells, room * resident_threads * chosen.rows *
-                                              RowPart<Real>::width);
+        most_cells =
+            std::max(most_cells, room * resident_threads * chosen.rows * RowPart<Real>::width);
         if (std::int64_t{tiles.blocks_wide} * tiles.blocks_tall > room) continue;
         const std::int64_t cost = cost_of_edges(tiles, parts.wraps_along_x);
         if (least_cost && *least_cost <= cost) continue;
@@ -150,8 +150,8 @@ class CudaPersistentSweep final : public PersistentSweep {
   void allocate_edges(std::int64_t vectors, std::int64_t height) {
     const Tiling& tiles = work_.tiles;
     const std::int64_t line = device::edge_pairs_per_vector * vectors * sizeof(device::EdgeWords);
-    const std::int64_t column = 2 * height * static_cast<std::int64_t>(sizeof(Real) / 4) *
-                                sizeof(device::cuda::EdgeWord);
+    const std::int64_t column =
+        2 * height * static_cast<std::int64_t>(sizeof(Real) / 4) * sizeof(device::cuda::EdgeWord);
     const std::int64_t lines = tiles.blocks_tall * line, columns = tiles.blocks_wide * column;
     const std::int64_t parts = resident_threads * std::int64_t{sizeof(device::EdgeWords)};
     memory_ = device::allocate(Memory::device, 2 * (lines + columns) + parts + 16);

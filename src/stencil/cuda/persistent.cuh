@@ -1,7 +1,7 @@
 #pragma once
-// Many sweeps in one launch. All blocks are resident at once; each keeps its cells in registers, and
-// waits for nobody but its neighbours' edges. One block more settles norms while the others sweep
-// on: those wait for its permission before the second sweep after one that has a norm.
+// Many sweeps in one launch. All blocks are resident at once; each keeps its cells in registers,
+// and waits for nobody but its neighbours' edges. One block more settles norms while the others
+// sweep on: those wait for its permission before the second sweep after one that has a norm.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
@@ -79,8 +79,8 @@ __device__ void settle_sweeps(const ResidentWork<Real>& work, const SettleWork& 
     if (static_cast<int>(threadIdx.x) < work.tiles.blocks()) {
       const device::EdgeWords words = device::cuda::await_words(
           work.parts + threadIdx.x, epoch, device::cuda::Patience(work.port.watch, -1), came);
-      mine = __longlong_as_double(static_cast<long long>(
-          words.second << 32 | (words.first & 0xffffffffull)));
+      mine = __longlong_as_double(
+          static_cast<long long>(words.second << 32 | (words.first & 0xffffffffull)));
     }
     const bool all_came = __syncthreads_and(came) != 0;
     if (before.norm != nullptr) settling.norm = before.norm + sweep + 1;

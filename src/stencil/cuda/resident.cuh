@@ -13,12 +13,12 @@ namespace halocline::stencil::cuda {
 inline constexpr int resident_warps = 16;
 inline constexpr int resident_threads = resident_warps * warp_lanes;
 
-/// The tiles of a rank's cells: strips of columns as even as vectors of 16 bytes allow, each up to a
-/// warp wide, by groups of rows. A block has `wide` x `tall` of them, the last ones fewer.
+/// The tiles of a rank's cells: strips of columns as even as vectors of 16 bytes allow, each up to
+/// a warp wide, by groups of rows. A block has `wide` x `tall` of them, the last ones fewer.
 struct Tiling {
   int rows;  ///< of a tile
   int wide, tall;
-  int strips, groups;            ///< of all tiles
+  int strips, groups;  ///< of all tiles
   int blocks_wide, blocks_tall;
 
   __host__ __device__ int blocks() const { return blocks_wide * blocks_tall; }
@@ -31,15 +31,15 @@ struct ResidentWork {
   Index row_step[2];
   Index cells[2];
   Tiling tiles;
-  bool wraps;  ///< along x
-  bool ragged; ///< rows end within a vector
+  bool wraps;   ///< along x
+  bool ragged;  ///< rows end within a vector
   /// Between blocks of this launch, edges as in device/edge_port.hpp: for each row of blocks what
   /// comes from below and from above, for each column of them what comes from both sides.
   device::EdgeWords *from_below, *from_above;
   device::cuda::EdgeWord *from_left, *from_right;
   device::EdgePort port;
-  unsigned epoch;  ///< of what the first sweep reads
-  int count;       ///< sweeps
+  unsigned epoch;              ///< of what the first sweep reads
+  int count;                   ///< sweeps
   int first_norm, norm_every;  ///< sweeps that have a norm: the first, and each so many after it
   bool norm_before;            ///< the sweep before the first has one
   device::EdgeWords* parts;    ///< one per block
@@ -115,8 +115,8 @@ class Resident {
 #pragma unroll
       for (int r = 0; r < rows; ++r)
         if (r < rows_here_)
-          VectorOf<Real>::split(
-              *reinterpret_cast<const Vector*>(from + r * work_.row_step[0]), cell_[r]);
+          VectorOf<Real>::split(*reinterpret_cast<const Vector*>(from + r * work_.row_step[0]),
+                                cell_[r]);
     fill_fixed(from);
     send_bottom(work_.epoch);
     send_top(work_.epoch);
@@ -135,9 +135,9 @@ class Resident {
     for (int r = 0; r < rows; ++r) *kept(r) = VectorOf<Real>::make(cell_[r]);
   }
 
-  /// One sweep, from `epoch` to the next. `sends`: somebody will wait for the edges. Rows and columns
-  /// of the tile that hold no cells of the rank are computed with the others, without branches, and
-  /// put right where somebody looks at them.
+  /// One sweep, from `epoch` to the next. `sends`: somebody will wait for the edges. Rows and
+  /// columns of the tile that hold no cells of the rank are computed with the others, without
+  /// branches, and put right where somebody looks at them.
   template <Norm kind, class Formula>
   __device__ __forceinline__ void sweep(const Formula& formula, unsigned epoch, bool sends,
                                         Change<kind, Real>& change) {
@@ -225,16 +225,16 @@ class Resident {
         if (lane_ == last_lane_ && (inside_ >> i & 1) == 0) cell_[r][i] = fixed[r];
   }
 
-  // ---- shared memory. Of both epochs' edges, those that come from outside of the block have places
-  // like those of its own warps.
+  // ---- shared memory. Of both epochs' edges, those that come from outside of the block have
+  // places like those of its own warps.
 
   __device__ Vector* at(int part) const { return shared_ + part; }
   /// What the warps of row y of the block see to their south, or north.
   __device__ Vector* row_up(unsigned epoch, int y) const {
     const auto shared = ResidentShared<Real>::of(work_.tiles);
     const int slot = static_cast<int>(epoch % 2);
-    return at(shared.rows_up + (slot * (work_.tiles.tall + 1) + y) * shared.line +
-              x_ * warp_lanes + lane_);
+    return at(shared.rows_up + (slot * (work_.tiles.tall + 1) + y) * shared.line + x_ * warp_lanes +
+              lane_);
   }
   __device__ Vector* row_down(unsigned epoch, int y) const {
     const auto shared = ResidentShared<Real>::of(work_.tiles);
@@ -312,9 +312,9 @@ class Resident {
     if (lane_ <= last_lane_) {
       const EdgeWords low = device::cuda::await_words(mine, epoch, patience, came);
       const EdgeWords high = device::cuda::await_words(mine + vectors, epoch, patience, came);
-      const unsigned bits[4] = {
-          static_cast<unsigned>(low.first), static_cast<unsigned>(low.second),
-          static_cast<unsigned>(high.first), static_cast<unsigned>(high.second)};
+      const unsigned bits[4] = {static_cast<unsigned>(low.first), static_cast<unsigned>(low.second),
+                                static_cast<unsigned>(high.first),
+                                static_cast<unsigned>(high.second)};
       from_bits(bits, values);
     } else {
       for (int i = 0; i < width; ++i) values[i] = 0;
@@ -378,11 +378,11 @@ class Resident {
       bool came = true;
       unsigned bits[2];
       if constexpr (sizeof(Real) == 4) {
-        bits[0] = static_cast<unsigned>(
-            device::cuda::await_words(from, epoch, patience_inside(), came));
+        bits[0] =
+            static_cast<unsigned>(device::cuda::await_words(from, epoch, patience_inside(), came));
       } else {
-        const EdgeWords words = device::cuda::await_words(
-            reinterpret_cast<const EdgeWords*>(from), epoch, patience_inside(), came);
+        const EdgeWords words = device::cuda::await_words(reinterpret_cast<const EdgeWords*>(from),
+                                                          epoch, patience_inside(), came);
         bits[0] = static_cast<unsigned>(words.first);
         bits[1] = static_cast<unsigned>(words.second);
       }
@@ -405,9 +405,8 @@ class Resident {
     if constexpr (sizeof(Real) == 4)
       device::cuda::send(to, device::cuda::word_of(bits[0], epoch));
     else
-      device::cuda::send(
-          reinterpret_cast<EdgeWords*>(to),
-          {device::cuda::word_of(bits[0], epoch), device::cuda::word_of(bits[1], epoch)});
+      device::cuda::send(reinterpret_cast<EdgeWords*>(to), {device::cuda::word_of(bits[0], epoch),
+                                                            device::cuda::word_of(bits[1], epoch)});
   }
 
   /// Of the tile's last lane, that are the rank's.

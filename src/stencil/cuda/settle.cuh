@@ -45,8 +45,7 @@ __device__ bool settle_share(const SettleWork& work, double mine) {
   constexpr double largest = 1.7976931348623157e308;
   if (work.norm != nullptr) *work.norm = norm;
   if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
-  const bool stops =
-      work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest));
+  const bool stops = work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest));
   if (stops) *work.stop = 1;
   return stops;
 }
