@@ -174,7 +174,7 @@ def test_a_stopped_rank_is_named():
         end = job.finish(timeout=20)
     assert end.code == FAILURE and "checksum" not in end.out
     assert re.search(r"^halocline: the GPU of rank 0 has waited 2\.7 s in exchange \d+ \(peer\) for "
-                     r"rank 1 \((field 'u', direction \+y|its norm)\); that rank is stopped, lost",
+                     r"rank 1 \((field 'u', direction \+y|edge \+y|its norm)\); that rank is stopped, lost",
                      end.err, re.MULTILINE), end.err
 
 
