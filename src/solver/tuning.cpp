@@ -290,9 +290,8 @@ void Chooser::try_process_grids() {
 
 /// Whether there is anything that measuring could change, and sweeps to measure with.
 bool Chooser::has_a_choice() const {
-  const bool of_schedule =
-      is_open(wanted_.schedule) &&
-      (!runner_->exchange().transports.empty() || best_.schedule->takes_batches());
+  const bool of_schedule = is_open(wanted_.schedule) && (!runner_->exchange().transports.empty() ||
+                                                         best_.schedule->takes_batches());
   const bool of_graphs = is_open(wanted_.graph) && best_.graphs != Graphs::none;
   const Trial trial = trial_of(parts_.the_case, runner_->sweeps_at_once());
   return (of_schedule || of_graphs || !other_process_grids().empty()) &&

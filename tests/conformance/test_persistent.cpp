@@ -1,8 +1,9 @@
 // Many sweeps in one launch against as many of the reference backend, bit by bit.
 
-#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
-#include <limits>
+#include <cstdint>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -23,7 +24,6 @@ using test::caught;
 using test::GpuValue;
 using test::own;
 using test::PartsOfNorm;
-using test::poison;
 using test::TestField;
 using testing::HasSubstr;
 
@@ -186,12 +186,15 @@ class PersistentSweeps : public Backends {
           << i;
   }
 
+  static std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+  static std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
+
   template <class Real>
   static void expect_same_cells(const Field<Real>& got, const Field<Real>& expected) {
     const Box& owned = expected.shape().owned;
     for (std::int64_t y = owned.lower.y; y < owned.upper.y; ++y)
       for (std::int64_t x = owned.lower.x; x < owned.upper.x; ++x)
-        ASSERT_EQ(std::memcmp(&got(x, y, 0), &expected(x, y, 0), sizeof(Real)), 0)
+        ASSERT_EQ(bits_of(got(x, y, 0)), bits_of(expected(x, y, 0)))
             << x << ", " << y << ": " << got(x, y, 0) << " instead of " << expected(x, y, 0);
   }
 

@@ -34,14 +34,14 @@ Tiling tiling_of(std::int64_t vectors, std::int64_t height, int rows, int wide) 
   return tiles;
 }
 
-/// What the edges of a block cost: so many words for its rows, and eight times as many for its
-/// sides, which are sent last and waited for first. On an H200, 2048x2048 cells in f32 took 3.76 us
-/// a sweep with four tiles side by side, 4.03 with one and 4.78 with sixteen; 256x256 took 2.45
-/// with one and 1.76 with two, which leave no sides.
+/// What the edges of a block cost, in words of its rows. Sides are sent last and waited for first,
+/// so to have any costs as much as a thousand words, and each of theirs eight times as much. On an
+/// H200, 2048x2048 cells in f32 took 3.76 us a sweep with four tiles side by side, 4.03 with one
+/// and 4.78 with sixteen; 256x256 took 2.45 with one and 1.76 with two, which leave no sides.
 std::int64_t cost_of_edges(const Tiling& tiles, bool wraps) {
   const std::int64_t rows = 2 * 4 * warp_lanes * tiles.wide;
-  const std::int64_t sides = tiles.blocks_wide > 1 || wraps ? 2 * tiles.rows * tiles.tall : 0;
-  return rows + 8 * sides;
+  const bool has_sides = tiles.blocks_wide > 1 || wraps;
+  return rows + (has_sides ? 1024 + 8 * 2 * tiles.rows * tiles.tall : 0);
 }
 
 template <class Real, class Formula>
