@@ -53,6 +53,7 @@ bool is_out(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
   return std::find(excluded.begin(), excluded.end(), &transport) != excluded.end() ||
          (transport.capabilities().needs_proof &&
           facts.proved[index].stand != Proved::Stand::works) ||
+         !transport.is_for_auto(facts.fields) ||
          transport.unavailable(pair, facts.fields).has_value();
 }
 

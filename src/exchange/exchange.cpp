@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
 #include "exchange/choice.hpp"
@@ -169,6 +171,8 @@ class Exchange::Plan {
   pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots) const;
   void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
   void check_begin();
+  Stream copying_stream(Stream stream) const;
+  void wait_for(Stream copying, Stream stream, const char* what);
 
   Communicator communicator_;
   FieldList fields_;
@@ -176,6 +180,8 @@ class Exchange::Plan {
   std::vector<Channel*> started_;  // those that packing does not serve: see Channel::port
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
+  /// Where a GPU packs fields that the host reads, too: for the host's stream.
+  std::optional<device::OwnedStream> own_;
   device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
   device::StreamClock move_clock_{comm::recorder(communicator_), Phase::move, "exchange"};
   device::StreamClock unpack_clock_{comm::recorder(communicator_), Phase::unpack, "unpack"};
@@ -320,9 +326,13 @@ void Exchange::Plan::open(const exchange::Choice& choice,
     if (!packs_on_gpu(*channel)) started_.push_back(channel.get());
     channels_.push_back(std::move(channel));
   }
+  const bool gpu_packs = std::any_of(channels_.begin(), channels_.end(),
+                                     [](const auto& channel) { return packs_on_gpu(*channel); });
   comm::together(communicator_, [&] {
     packing_ = {std::move(packing), pack::Direction::pack, memory_};
     unpacking_ = {std::move(unpacking), pack::Direction::unpack, memory_};
+    own_.reset();
+    if (gpu_packs && host_reads(memory_)) own_.emplace();
   });
 }
 
@@ -403,11 +413,34 @@ void Exchange::Plan::check_begin() {
   for (const auto& channel : channels_) channel->progress();
 }
 
+/// Where halos are packed for work on `stream`.
+Stream Exchange::Plan::copying_stream(Stream stream) const {
+  return stream.is_host() && own_ ? own_->get() : stream;
+}
+
+/// On the host's stream work is done when a call returns. Others are moved on meanwhile: who is
+/// waited for may itself wait for them.
+void Exchange::Plan::wait_for(Stream copying, Stream stream, const char* what) {
+  if (!stream.is_host() || copying.is_host()) return;
+  device::Event done;
+  done.record(copying);
+  comm::wait_until(communicator_.state(),
+                   {.site = "exchange, wait for the GPU",
+                    .phase = Phase::wait,
+                    .missing = [what] { return fmt::format("its own GPU to {} halos", what); }},
+                   [&] { return done.reached(); });
+  for (const auto& channel : channels_) channel->progress();  // one may have given up
+}
+
 void Exchange::Plan::start(Stream stream) {
   check_begin();
-  if (!packing_.empty()) pack_clock_.time(stream, packing_.bytes(), [&] { packing_.run(stream); });
+  const Stream copying = copying_stream(stream);
+  if (!packing_.empty())
+    pack_clock_.time(copying, packing_.bytes(), [&] { packing_.run(copying); });
   in_flight_ = true;
   started_on_ = stream;
+  // Waits for no other rank: there are two slots.
+  wait_for(copying, stream, "pack");
   for (Channel* channel : started_) channel->start(stream);
 }
 
@@ -421,22 +454,26 @@ void Exchange::Plan::finish(Stream stream) {
   if (!in_flight_)
     throw Error(ErrorKind::usage, "an exchange was finished that had not been started");
   in_flight_ = false;
+  const Stream copying = copying_stream(stream);
   for (Channel* channel : started_) channel->finish(stream);
   if (!unpacking_.empty())
-    unpack_clock_.time(stream, unpacking_.bytes(), [&] { unpacking_.run(stream); });
+    unpack_clock_.time(copying, unpacking_.bytes(), [&] { unpacking_.run(copying); });
+  wait_for(copying, stream, "unpack");
 }
 
 void Exchange::Plan::run(Stream stream) {
+  const Stream copying = copying_stream(stream);
   const bool at_once =
-      !stream.is_host() && started_.empty() && packing_.all_signal() && unpacking_.all_signal();
+      !copying.is_host() && started_.empty() && packing_.all_signal() && unpacking_.all_signal();
   if (!at_once) {
     start(stream);
     finish(stream);
     return;
   }
   check_begin();
-  move_clock_.time(stream, packing_.bytes(),
-                   [&] { pack::Copies::run_both(packing_, unpacking_, stream); });
+  move_clock_.time(copying, packing_.bytes(),
+                   [&] { pack::Copies::run_both(packing_, unpacking_, copying); });
+  wait_for(copying, stream, "exchange");
 }
 
 std::string ExchangeInfo::transport() const {

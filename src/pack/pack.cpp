@@ -1,5 +1,6 @@
 #include "pack/pack.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <halocline/error.hpp>
@@ -16,8 +17,13 @@ Copies::Copies(std::vector<Bundle> bundles, Direction direction, Memory memory)
   for (const Bundle& bundle : bundles)
     for (const Piece& piece : bundle.pieces)
       for (const Run& run : piece.runs) bytes_ += run.bytes * run.count;
+  // Flags between GPUs are the GPU's to raise and to await, and their slots its memory.
+  const bool is_gpus_alone = std::any_of(bundles.begin(), bundles.end(), [](const Bundle& bundle) {
+    return bundle.flags.first != nullptr;
+  });
   if (gpu_reads(memory)) gpu_ = cuda::make_copies(bundles, direction);
-  if (host_reads(memory)) host_ = std::make_shared<HostCopies>(std::move(bundles), direction);
+  if (host_reads(memory) && !is_gpus_alone)
+    host_ = std::make_shared<HostCopies>(std::move(bundles), direction);
 }
 
 void Copies::run(Stream stream) const {

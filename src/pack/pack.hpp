@@ -65,7 +65,8 @@ class Copies;
 class Copies {
  public:
   Copies() = default;
-  /// With memory that a GPU reads, also makes the GPU's list; throws resource.
+  /// With memory that a GPU reads, also makes the GPU's list, and with flags that alone; throws
+  /// resource.
   Copies(std::vector<Bundle> bundles, Direction direction, Memory memory);
   void run(Stream stream) const;
   bool empty() const { return empty_; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "proof/pattern.hpp"
 
@@ -18,7 +19,9 @@ std::byte* slot(const Slots& slots, std::uint64_t epoch) {
 class SlotBytes {
  public:
   SlotBytes(std::byte* slot, std::int64_t bytes, Memory fields) : slot_(slot), bytes_(bytes) {
-    if (fields == Memory::device) copy_.resize(static_cast<std::size_t>(bytes));
+    // CUDA is asked only where it is in use anyway.
+    if (gpu_reads(fields) && !host_reads(device::memory_of(slot)))
+      copy_.resize(static_cast<std::size_t>(bytes));
   }
 
   void fill(std::uint64_t seed) {

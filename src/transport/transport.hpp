@@ -68,8 +68,9 @@ inline constexpr Pair pairs[] = {Pair::self, Pair::same_node, Pair::other_node};
 std::string_view name_of(Pair pair);
 Pair pair_of(const Communicator& communicator, int peer);
 
-/// The memory in which slots for such fields can be packed: device memory for device memory;
-/// pinned for what host and GPU both reach.
+/// The memory in which slots for such fields can be packed by whoever reaches the fields: device
+/// memory for device memory; pinned for what host and GPU both reach. Slots that only a GPU packs
+/// may be its memory all the same.
 Memory slot_memory(Memory fields);
 
 struct Capabilities {
@@ -91,6 +92,9 @@ class Transport {
   virtual std::optional<std::string> missing_here() const { return std::nullopt; }
   /// Why such a pair, with fields in such memory, cannot be served, or nothing.
   virtual std::optional<std::string> unavailable(Pair pair, Memory fields) const = 0;
+  /// Whether auto may take it for fields in such memory that it serves; else it is for who names
+  /// it.
+  virtual bool is_for_auto(Memory) const { return true; }
   virtual Capabilities capabilities() const = 0;
   /// Opens a channel. Collective over the communicator: ranks without messages join. The
   /// memory of parts in place must outlive the channel. Throws resource.

@@ -319,7 +319,7 @@ TEST(Transports, MoveOnWhileTheHostWaitsForAnother) {
 bool serves(const std::string& name, Pair pair, Memory memory) {
   if (name == "self") return pair == Pair::self;
   if (name == "shared") return pair == Pair::same_node && memory == Memory::host;
-  if (name == "peer") return pair == Pair::same_node && memory == Memory::device;
+  if (name == "peer") return pair == Pair::same_node && memory != Memory::host;
   if (name == "mpi") return memory != Memory::device;
   return pair != Pair::self && (memory == Memory::device || memory == Memory::managed);
 }

@@ -130,6 +130,37 @@ TEST_P(GpuExchange, IsTheHostsToPackWhereBothReach) {
     }
 }
 
+/// The host writes fields, and reads their halos, between exchanges on a GPU's stream and on its
+/// own.
+TEST_P(GpuExchange, ServesHostAndGpuInTurn) {
+  if (memory() == Memory::device) GTEST_SKIP() << "the host does not reach device memory";
+  for (const std::string& transport : transports_for(memory()))
+    for (ExchangeCase c : {case_along_last_axis(3), case_with_large_messages(memory())}) {
+      const Communicator& communicator = communicator_with(c.communicator);
+      c.memory = memory();
+      c.exchange.transport = transport;
+      SCOPED_TRACE(describe(c));
+      const Grid grid(rank(), ranks(), c.grid);
+      std::vector<CheckedField> fields = make_fields(grid, c);
+      Exchange exchange(communicator, grid, list_of(fields), c.exchange);
+      const device::OwnedStream own_stream;
+      for (int step = 0; step < 5; ++step) {
+        const Stream stream = step % 3 == 1 ? own_stream.get() : Stream::host();
+        fields[0].fill(step, Stream::host());
+        if (step < 3) {
+          exchange.run(stream);
+        } else {
+          exchange.start(stream);
+          exchange.progress();
+          exchange.finish(stream);
+        }
+        device::synchronize(stream);
+        EXPECT_TRUE(fields[0].is_exchanged(c.exchange)) << "step " << step;
+      }
+      if (!all_well()) return;
+    }
+}
+
 TEST_P(GpuExchange, FillsHalosInRandomCases) {
   for (std::uint64_t number = 0; number < (ranks() <= 4 ? 25 : 10); ++number) {
     const std::uint64_t own_number = 1000 * (1 + static_cast<std::uint64_t>(memory())) + number;

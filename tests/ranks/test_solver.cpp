@@ -245,6 +245,8 @@ TEST_P(SameBits, OnGpusToo) {
     if (no_memory(memory)) continue;  // not every driver has system memory
     options.memory = name_of(memory);
     EXPECT_EQ(checksum_with(options, {.halo_depth = 2}), expected) << options.memory;
+    if (ranks() == 1) continue;
+    EXPECT_EQ(checksum_with(options, {.transport = "peer"}), expected) << options.memory;
   }
 }
 

@@ -32,7 +32,9 @@ ExchangeCase case_along_last_axis(int axes, std::int64_t cells) {
 std::vector<std::string> transports_for(Memory memory) {
   std::vector<std::string> names{"auto"};
   if (memory == Memory::device || memory == Memory::managed) names.emplace_back("staged");
-  if (memory == Memory::device) names.emplace_back("same-node=peer,other-node=staged");
+  if (!not_testable(transport::find_transport("peer"), memory))
+    names.emplace_back(memory == Memory::device ? "same-node=peer,other-node=staged"
+                                                : "same-node=peer,other-node=mpi");
   if (memory != Memory::device) {
     names.emplace_back("mpi");
     names.emplace_back("self=mpi,same-node=mpi,other-node=mpi");

@@ -18,6 +18,13 @@ std::optional<std::string> start_using_a_gpu() {
   return std::nullopt;
 }
 
+/// True if emulated GPUs put their work off: kernels that wait for another rank's would hang it
+/// while their host is in MPI.
+bool kernels_come_late() {
+  const std::string order = environment("CUDA_ON_CPU_ORDER").value_or("");
+  return order == "lazy" || order.starts_with("random");
+}
+
 /// True if an MPI that is given a GPU's memory reads it instead of dying.
 bool mpi_takes_gpu_memory() {
   return environment("CUDA_ON_CPU_DEVICE_MEMORY") == "host-readable" || is_required("gpu_aware");
@@ -60,6 +67,8 @@ std::optional<std::string> not_testable(const transport::Transport& transport, M
     if (!why) break;
   }
   if (why) return why;
+  if (transport.name() == "peer" && kernels_come_late())
+    return "its kernels wait for those of other ranks, which CUDA_ON_CPU_ORDER puts off";
   if (transport.capabilities().needs_proof && !mpi_takes_gpu_memory())
     return "an MPI that cannot take a GPU's memory would end the program; "
            "CUDA_ON_CPU_DEVICE_MEMORY=host-readable lets the emulation's be read, and with a GPU "

@@ -41,7 +41,10 @@ TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
 
 TEST(Choice, AutoStoresIntoNeighboursOfTheNodeWhereItMay) {
   EXPECT_EQ(chosen("auto", all, Memory::device), "self/peer/staged");
-  EXPECT_EQ(chosen("auto", all, Memory::managed), "self/staged/staged");
+  EXPECT_EQ(chosen("auto", all, Memory::managed), "self/peer/staged");
+  // The host's memory is not the GPU's to pack, unless that is asked for.
+  EXPECT_EQ(chosen("auto", all, Memory::pinned), "self/mpi/mpi");
+  EXPECT_EQ(chosen("same-node=peer", all, Memory::pinned), "self/peer/mpi");
   const transport::Transport& peer = transport::find_transport("peer");
   EXPECT_EQ(names(exchange::choose(
                 "auto", {.there = all, .fields = Memory::device, .excluded = {{{}, {&peer}, {}}}})),

@@ -143,8 +143,7 @@ class PeerChannel final : public Channel {
 std::optional<std::string> PeerTransport::missing_here() const { return device::no_gpu_because(); }
 
 std::optional<std::string> PeerTransport::unavailable(Pair pair, Memory fields) const {
-  if (fields != Memory::device)
-    return "kernels of a GPU store between fields in device memory only";
+  if (!gpu_reads(fields)) return "kernels of a GPU pack and unpack, and read no host memory";
   if (pair == Pair::same_node) return std::nullopt;
   return pair == Pair::self ? "it stores into other ranks' memory only"
                             : "the ranks are on different nodes";
