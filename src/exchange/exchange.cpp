@@ -403,6 +403,8 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
   for (const Pair pair : transport::pairs)
     if (const Transport* transport = choice[static_cast<std::size_t>(pair)])
       info_.transports.emplace_back(transport::name_of(pair), transport->name());
+  for (const auto& channel : channels_)
+    if (std::string note = channel->note(); !note.empty()) info_.notes.push_back(std::move(note));
 }
 
 /// Throws usage unless an exchange may begin; and the error of one before that a GPU has given up.

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "device/buffer.hpp"
+#include "device/sharing.hpp"
 #include "field/strided_layout.hpp"
 
 namespace halocline {
@@ -63,7 +64,7 @@ FieldStorage::FieldStorage(const Grid& grid, const FieldOptions& options,
       checked_multiply(outer, outer_stride, "bytes of a field"), element_bytes, "bytes of a field");
   // Vector loads may read the rest of the last line.
   allocated_bytes_ = front + cells_bytes + line_bytes;
-  memory_ = device::allocate(shape_.memory, allocated_bytes_);
+  memory_ = device::allocate_to_share(shape_.memory, allocated_bytes_);
   bytes_ = static_cast<std::byte*>(memory_.get());
   first_owned_ = bytes_ + front + lead;
   layout_ = layout_of(shape_, grid.axes(), strides_, front + lead);

@@ -10,6 +10,7 @@
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "report/format.hpp"
+#include "transport/peer/window.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -123,6 +124,9 @@ Place choose_place(const Communicator& communicator, const SolveOptions& options
   place.gpu = machine::bind_gpu(communicator);
   for (const std::string& note : place.gpu->notes) notes.add(note);
   comm::together(communicator, [&] { place.own_stream.emplace(); });
+  // Before time levels are made: neighbours may store into them (exchange/face_links.hpp).
+  if (place.memory == Memory::device && communicator.size() > 1)
+    transport::settle_sharing(communicator);
   return place;
 }
 

@@ -57,6 +57,8 @@ class Channel {
   /// Epochs begun by start(). A slot that is written belongs to the next one, a slot that is read
   /// to the last; odd ones use the odd slot.
   virtual std::uint64_t epoch() const { return 0; }
+  /// What a user should know of how it works here; mostly nothing.
+  virtual std::string note() const { return {}; }
   /// Null unless peers can be stored to by whoever packs or computes. On a GPU that does all: then
   /// start() and finish(), which signal for those who copy bytes themselves, are not called.
   virtual const device::DevicePort* port() const { return nullptr; }

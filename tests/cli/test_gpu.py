@@ -21,7 +21,8 @@ GPUS = [f"GPU-c0da0c90-0000-4000-8000-00000000000{n}" for n in range(2)]
 SMALL = ["laplace", "--cells", "40x30", "--sweeps", "5"]
 TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
 GPU_AWARE = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}  # for every MPI, then
-NO_PEER = {"CUDA_ON_CPU_IPC": "absent"}  # kernels reach no other rank's GPU
+NO_HANDLES = {"CUDA_ON_CPU_IPC": "absent"}
+NO_PEER = {**NO_HANDLES, "CUDA_ON_CPU_VMM": "absent"}  # kernels reach no other rank's GPU
 
 
 @pytest.fixture(autouse=True)
@@ -124,15 +125,32 @@ def test_the_same_with_and_without_graphs(ranks, words):
     assert on["verified"] is True and "peer" in on["transport"].values()
 
 
-SHARING = {  # what is missing, and why, in words
-    "IPC": "rank [01] cannot share its GPU's memory with other ranks .cudaIpcGetMemHandle failed",
-    "P2P": "GPU of rank [01] cannot reach the memory of rank [01]'s .cudaIpcOpenMemHandle failed"}
-without_sharing = pytest.mark.parametrize("name, why", SHARING.items(), ids=SHARING)
+NO_P2P = {"CUDA_ON_CPU_P2P": "absent"}
+CANNOT_SHARE = "rank [01] cannot share its GPU's memory with other ranks .cudaIpcGetMemHandle failed"
+without_sharing = pytest.mark.parametrize("missing, why", [
+    (NO_PEER, CANNOT_SHARE + ".*; by file descriptors: cuMemCreate failed with .*NOT_SUPPORTED"),
+    (NO_P2P, "GPU of rank [01] cannot reach the memory of rank [01]'s .cudaIpcOpenMemHandle failed"
+     ".*; by file descriptors: .* cannot reach .*cuMemSetAccess failed")], ids=["IPC+VMM", "P2P"])
+
+
+@pytest.mark.parametrize("ranks, words", [
+    (2, "laplace --cells 40x30 --schedule fused"), (3, "star7 --cells 9x8x10 --halo-depth 2"),
+    (4, "laplace --cells 40x30 --process-grid 2x2")])
+def test_memory_that_has_no_handles_is_shared_by_file_descriptors(ranks, words):
+    words = [*words.split(), "--sweeps", "9", "--ranks", ranks, "--verify"]
+    report = solve_json(*words, env=NO_HANDLES)
+    assert report["transport"]["same-node"] == "peer" and report["verified"] is True
+    note, = [note for note in report["notes"] if "memory" in note]
+    assert re.search(f"shared by file descriptors, not by CUDA's handles: {CANNOT_SHARE}", note)
+    usual = solve_json(*words)
+    keys = ["checksum", "norm_history", "sum", "transport", "schedule"]
+    assert pick(usual, keys) == pick(report, keys)
+    assert not any("descriptors" in note for note in usual["notes"])
 
 
 @without_sharing
-def test_auto_does_without_memory_of_other_ranks(name, why):
-    report = solve_json(*SMALL, "--ranks", "2", "--verify", env={f"CUDA_ON_CPU_{name}": "absent"})
+def test_auto_does_without_memory_of_other_ranks(missing, why):
+    report = solve_json(*SMALL, "--ranks", "2", "--verify", env=missing)
     assert report["transport"] == {"same-node": "staged"} and report["verified"] is True
     note, = [note for note in report["notes"] if "peer" in note]
     assert re.search(f"transport peer was left out: .*{why}", note)
@@ -140,9 +158,8 @@ def test_auto_does_without_memory_of_other_ranks(name, why):
 
 @without_sharing
 @pytest.mark.parametrize("transport", ["peer", "same-node=peer"])
-def test_memory_of_other_ranks_that_cannot_be_had(transport, name, why):
-    end = run("solve", *SMALL, "--ranks", "2", "--transport", transport,
-              env={f"CUDA_ON_CPU_{name}": "absent"})
+def test_memory_of_other_ranks_that_cannot_be_had(transport, missing, why):
+    end = run("solve", *SMALL, "--ranks", "2", "--transport", transport, env=missing)
     told(end, UNAVAILABLE, why, "use transport staged, or auto")
 
 
@@ -178,8 +195,9 @@ def test_a_stopped_rank_is_named():
                      end.err, re.MULTILINE), end.err
 
 
-def test_a_killed_rank_ends_the_run_on_peers():
-    with started(*endless_on_peers(60)) as job:
+@pytest.mark.parametrize("missing", [{}, NO_HANDLES], ids=["handles", "descriptors"])
+def test_a_killed_rank_ends_the_run_on_peers(missing):
+    with started(*endless_on_peers(60), env=missing) as job:
         os.kill(ranks_at_work(job, 2)[1], signal.SIGKILL)
         end = job.finish(timeout=20)
     assert end.code == FAILURE and "checksum" not in end.out

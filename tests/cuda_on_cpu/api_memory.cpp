@@ -35,7 +35,10 @@ cudaError_t allocate(Runtime& runtime, Kind kind, void** ptr, std::size_t size) 
 /// Returns this process's block that begins there and has one of these kinds, or null.
 Block* whole_block(Runtime& runtime, void* ptr, Kind kind, Kind or_kind) {
   Block* const block = runtime.memory.find(ptr);
-  if (!block || block->begin != ptr || block->free_is_queued || block->is_foreign()) return nullptr;
+  if (!block || block->begin != ptr || block->free_is_queued || block->is_foreign() ||
+      block->is_virtual) {
+    return nullptr;
+  }
   return block->kind == kind || block->kind == or_kind ? block : nullptr;
 }
 
@@ -298,7 +301,8 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr) {
   return call_outside_capture([&](Runtime& runtime) {
     if (!runtime.settings.ipc) return cudaErrorNotSupported;
     const Block* const block = runtime.memory.find(devPtr);
-    if (!handle || !block || block->kind != Kind::device || block->pooled || block->is_foreign()) {
+    if (!handle || !block || block->kind != Kind::device || block->pooled || block->is_virtual ||
+        block->is_foreign()) {
       return cudaErrorInvalidValue;
     }
     const Exported memory = runtime.memory.share(*block, runtime.devices.index(block->device));

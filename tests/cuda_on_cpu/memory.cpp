@@ -180,7 +180,7 @@ void Memory::close_shared(std::byte* begin) {
 }
 
 void Memory::unmap(const Block& block) {
-  if (!block.mapping) return;
+  if (!block.mapping || block.is_virtual) return;
   ASAN_UNPOISON_MEMORY_REGION(block.mapping, block.mapped_bytes);
   munmap(block.mapping, block.mapped_bytes + page_bytes());
   if (block.is_foreign()) ::close(block.file);
@@ -194,6 +194,30 @@ bool Memory::add(std::byte* begin, std::size_t bytes, int device) {
   }
   blocks_[number(begin)] = {begin, bytes, Kind::registered, device, nullptr, 0};
   return true;
+}
+
+bool Memory::take(int device, std::size_t bytes) {
+  if (bytes > free_bytes(device)) return false;
+  used_[device] += bytes;
+  return true;
+}
+
+void Memory::poison(int file, std::size_t bytes) const {
+  void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (place == MAP_FAILED) fatal("memory for a device could not be mapped");
+  std::memset(place, kPoison, bytes);
+  munmap(place, bytes);
+}
+
+void Memory::add_virtual(std::byte* begin, std::size_t bytes) {
+  Block& block = blocks_[number(begin)] = {begin, bytes, Kind::device, -1, begin, bytes};
+  block.is_virtual = true;
+}
+
+void Memory::give_access(Block& block, int device) {
+  block.device = device;
+  set_protection(block.mapping, block.mapped_bytes,
+                 host_readable_ || open_[device] ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 void Memory::forget(std::byte* begin) { blocks_.erase(number(begin)); }
@@ -219,7 +243,7 @@ void Memory::open(int device) {
 void Memory::open_all() {
   std::set<int> devices;
   for (const auto& [address, block] : blocks_) {
-    if (block.kind == Kind::device) devices.insert(block.device);
+    if (block.kind == Kind::device && block.device >= 0) devices.insert(block.device);
   }
   for (const int device : devices) open(device);
 }

@@ -21,7 +21,8 @@ struct Block {
   std::byte* mapping;        // null if it is the caller's
   std::size_t mapped_bytes;  // without the guard
   bool free_is_queued = false;
-  bool pooled = false;  // of cudaMallocAsync
+  bool pooled = false;      // of cudaMallocAsync
+  bool is_virtual = false;  // mapped by VirtualMemory; device -1: no one has access
   // Device memory is a piece of a file, by which other processes find it.
   long long offset = 0;
   int file = -1;     // another process's, from which this was opened
@@ -62,6 +63,15 @@ class Memory {
   cudaError_t open_shared(const Exported& memory, int device, void** begin);
   /// Takes back one opening; ends the program if the owner has freed the memory before.
   void close_shared(std::byte* begin);
+
+  /// For VirtualMemory: counts memory that is not allocated here, false if there is not so much;
+  /// fills a file as allocate() does; takes note of what is mapped, to which nobody has access yet,
+  /// until forget().
+  bool take(int device, std::size_t bytes);
+  void give_back(int device, std::size_t bytes) { used_[device] -= bytes; }
+  void poison(int file, std::size_t bytes) const;
+  void add_virtual(std::byte* begin, std::size_t bytes);
+  void give_access(Block& block, int device);
 
   /// Returns the block that has this byte, or null.
   Block* find(const void* address);

@@ -34,6 +34,7 @@ Runtime::Runtime()
     : settings(read_settings()),
       devices(settings),
       memory(settings.memory_bytes, settings.host_readable),
+      virtual_memory(memory),
       queue(settings.order, settings.seed, [this] { memory.close(); }) {
   for (int d = 0; d < devices.count(); ++d) {
     legacy.push_back({d, StreamKind::legacy});

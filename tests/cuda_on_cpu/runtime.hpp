@@ -16,6 +16,7 @@
 #include "queue.hpp"
 #include "settings.hpp"
 #include "turn.hpp"
+#include "virtual_memory.hpp"
 
 struct CUstream_st : cuda_on_cpu::Stream {};
 struct CUevent_st {
@@ -45,6 +46,7 @@ struct Runtime {
   Settings settings;
   Devices devices;
   Memory memory;
+  VirtualMemory virtual_memory;
   std::set<cudaStream_t> streams;
   std::set<cudaEvent_t> events;
   std::set<cudaGraph_t> graphs;

@@ -68,6 +68,7 @@ Settings read_settings() {
       "CUDA_ON_CPU_DRIVER",
       {{"absent", Driver::absent}, {"old", Driver::old}, {"none", Driver::none}}, is.driver);
   is.ipc = word<bool>("CUDA_ON_CPU_IPC", {{"absent", false}}, is.ipc);
+  is.vmm = word<bool>("CUDA_ON_CPU_VMM", {{"absent", false}}, is.vmm);
   is.p2p = word<bool>("CUDA_ON_CPU_P2P", {{"absent", false}}, is.p2p);
   is.pageable = word<bool>("CUDA_ON_CPU_PAGEABLE", {{"0", false}, {"1", true}}, is.pageable);
   is.host_readable =

@@ -20,6 +20,7 @@ struct Settings {
   Mode mode = Mode::shared;               ///< CUDA_ON_CPU_COMPUTE_MODE
   Driver driver = Driver::good;           ///< CUDA_ON_CPU_DRIVER
   bool ipc = true;                        ///< CUDA_ON_CPU_IPC, unless absent
+  bool vmm = true;                        ///< CUDA_ON_CPU_VMM, unless absent
   bool p2p = true;                        ///< CUDA_ON_CPU_P2P, unless absent
   bool pageable = true;                   ///< CUDA_ON_CPU_PAGEABLE
   bool host_readable = false;             ///< CUDA_ON_CPU_DEVICE_MEMORY=host-readable

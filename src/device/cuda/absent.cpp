@@ -41,8 +41,9 @@ bool is_recording(Stream) { return false; }
 std::shared_ptr<void> record_graph(Stream, const std::function<void()>&) { refuse(); }
 void launch_graph(void*, Stream) { refuse(); }
 
+std::shared_ptr<void> allocate_virtual(std::int64_t) { refuse(); }
 MemoryHandle handle_of(const void*) { refuse(); }
-std::shared_ptr<void> map(const MemoryHandle&) { refuse(); }
+std::shared_ptr<void> map(const MemoryHandle&, std::chrono::duration<double>) { refuse(); }
 
 void copy(void*, const void*, std::int64_t, Stream) { refuse(); }
 void copy_rows(void*, const void*, const Rows&, Stream) { refuse(); }

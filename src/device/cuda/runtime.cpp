@@ -104,21 +104,6 @@ Gpu facts_of(int ordinal) {
                                     "(pageableMemoryAccess is 0: no HMM, no NVLink-C2C)"};
 }
 
-[[noreturn]] void refuse_size(Memory memory, std::int64_t bytes) {
-  cudaGetLastError();  // CUDA keeps the error for the next call otherwise
-  std::string there;
-  if (memory != Memory::pinned) {
-    const GpuMemory gpu = gpu_memory();
-    there = fmt::format("; the GPU has {:.2f} GB free of {:.2f}",
-                        static_cast<double>(gpu.free_bytes) / 1e9,
-                        static_cast<double>(gpu.total_bytes) / 1e9);
-  }
-  throw Error(ErrorKind::resource,
-              fmt::format("{:.2f} GB of {} memory could not be had{}; use fewer cells per rank or "
-                          "more GPUs",
-                          static_cast<double>(bytes) / 1e9, name_of(memory), there));
-}
-
 void* allocate_pinned(std::size_t size) {
   void* memory = nullptr;
   return cudaHostAlloc(&memory, size, cudaHostAllocPortable) == cudaSuccess ? memory : nullptr;
@@ -182,6 +167,21 @@ void check(cudaError_t error, const char* call) {
   cudaGetLastError();  // an error that can be recovered from shall not be reported twice
   throw Error(ErrorKind::device, fmt::format("{} failed with {}: {}", call, cudaGetErrorName(error),
                                              cudaGetErrorString(error)));
+}
+
+void refuse_size(Memory memory, std::int64_t bytes) {
+  cudaGetLastError();  // CUDA keeps the error for the next call otherwise
+  std::string there;
+  if (memory != Memory::pinned) {
+    const GpuMemory gpu = gpu_memory();
+    there = fmt::format("; the GPU has {:.2f} GB free of {:.2f}",
+                        static_cast<double>(gpu.free_bytes) / 1e9,
+                        static_cast<double>(gpu.total_bytes) / 1e9);
+  }
+  throw Error(ErrorKind::resource,
+              fmt::format("{:.2f} GB of {} memory could not be had{}; use fewer cells per rank or "
+                          "more GPUs",
+                          static_cast<double>(bytes) / 1e9, name_of(memory), there));
 }
 
 bool is_built_in() { return true; }
@@ -355,25 +355,6 @@ std::shared_ptr<void> record_graph(Stream stream, const std::function<void()>& w
 
 void launch_graph(void* graph, Stream stream) {
   check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), native(stream)), "cudaGraphLaunch");
-}
-
-MemoryHandle handle_of(const void* memory) {
-  static_assert(sizeof(cudaIpcMemHandle_t) <= sizeof(MemoryHandle));
-  cudaIpcMemHandle_t handle{};
-  // CUDA only reads through it.
-  check(cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)), "cudaIpcGetMemHandle");
-  MemoryHandle result{};
-  std::memcpy(result.bytes.data(), &handle, sizeof(handle));
-  return result;
-}
-
-std::shared_ptr<void> map(const MemoryHandle& handle) {
-  cudaIpcMemHandle_t native_handle{};
-  std::memcpy(&native_handle, handle.bytes.data(), sizeof(native_handle));
-  void* memory = nullptr;
-  check(cudaIpcOpenMemHandle(&memory, native_handle, cudaIpcMemLazyEnablePeerAccess),
-        "cudaIpcOpenMemHandle");
-  return {memory, [](void* mapped) { cudaIpcCloseMemHandle(mapped); }};
 }
 
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {

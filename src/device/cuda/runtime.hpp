@@ -2,6 +2,7 @@
 // What device/ asks of CUDA: implemented in runtime.cpp, and in absent.cpp for builds without it.
 // Streams and events are the driver's handles.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,9 +49,10 @@ bool is_recording(Stream stream);
 std::shared_ptr<void> record_graph(Stream stream, const std::function<void()>& work);
 void launch_graph(void* graph, Stream stream);
 
-/// See device/sharing.hpp.
+/// See device/sharing.hpp; implemented in sharing.cpp.
+std::shared_ptr<void> allocate_virtual(std::int64_t bytes);
 MemoryHandle handle_of(const void* memory);
-std::shared_ptr<void> map(const MemoryHandle& handle);
+std::shared_ptr<void> map(const MemoryHandle& handle, std::chrono::duration<double> limit);
 
 /// On the host stream: done on return.
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream);

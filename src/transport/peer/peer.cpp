@@ -107,6 +107,7 @@ class PeerChannel final : public Channel {
 
   std::uint64_t epoch() const override { return epoch_; }
   const device::DevicePort* port() const override { return &port_; }
+  std::string note() const override { return note_on_sharing(); }
 
  private:
   std::byte* mine(std::size_t message, int what) const {

@@ -1,5 +1,6 @@
 #include "transport/peer/window.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -17,10 +18,22 @@
 namespace halocline::transport {
 namespace {
 
-/// What the user can do about GPUs or processes that cannot share memory: nothing here.
+// The error of a kernel's, or another rank's, wait shall be heard before one's own time is up.
+constexpr double share_of_limit = 0.9;
+
 [[noreturn]] void refuse(const std::string& who, const Error& error) {
-  throw Error(ErrorKind::unavailable,
-              fmt::format("{} ({}); use transport staged, or auto", who, error.what()));
+  throw Error(ErrorKind::unavailable, fmt::format("{} ({})", who, error.what()));
+}
+
+/// What the user can do about GPUs or processes that cannot share memory: nothing here.
+[[noreturn]] void give_up(const std::string& why) {
+  throw Error(ErrorKind::unavailable, why + "; use transport staged, or auto");
+}
+
+/// Whether memory was to be shared by handles on any rank.
+bool handles_are_in_use(const Communicator& communicator) {
+  return comm::max_over_ranks(communicator,
+                              std::int64_t{device::descriptors_because().empty() ? 1 : 0}) != 0;
 }
 
 /// What one rank tells another.
@@ -33,31 +46,54 @@ struct Offer {
 
 PeerWindow::PeerWindow(const Communicator& communicator, std::int64_t bytes,
                        const std::vector<int>& peers, const std::vector<Places>& places)
-    : PeerWindow(
-          communicator, [bytes] { return device::allocate(Memory::device, bytes); }, peers,
-          places) {}
+    : communicator_(communicator) {
+  const auto make = [bytes] { return device::allocate_to_share(Memory::device, bytes); };
+  std::string first;
+  try {
+    open(make, peers, places);
+    return;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    first = error.what();
+  }
+  if (!handles_are_in_use(communicator_)) give_up(first);
+  const std::string because = device::descriptors_because();
+  device::share_by_descriptors(first);
+  try {
+    open(make, peers, places);
+  } catch (const Error& error) {
+    if (because.empty()) device::share_by_handles();
+    if (error.kind() == ErrorKind::communication) throw;
+    give_up(fmt::format("{}; by file descriptors: {}", first, error.what()));
+  }
+}
 
 PeerWindow::PeerWindow(const Communicator& communicator, void* memory,
                        const std::vector<int>& peers, const std::vector<Places>& places)
-    : PeerWindow(
-          communicator, [memory] { return std::shared_ptr<void>(memory, [](void*) {}); }, peers,
-          places) {}
-
-PeerWindow::PeerWindow(const Communicator& communicator, const MakeMemory& make,
-                       const std::vector<int>& peers, const std::vector<Places>& places)
     : communicator_(communicator) {
+  try {
+    open([memory] { return std::shared_ptr<void>(memory, [](void*) {}); }, peers, places);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    give_up(error.what());
+  }
+}
+
+/// Throws on every rank or on none, and then leaves nothing mapped.
+void PeerWindow::open(const MakeMemory& make, const std::vector<int>& peers,
+                      const std::vector<Places>& places) {
   comm::State& state = communicator_.state();
   // Taken before anything can fail on some ranks only: all ranks count tags alike.
   const int tag = state.next_tag();
   device::MemoryHandle handle{};
-  comm::together(communicator_, [&] {
-    mine_ = make();
-    if (!peers.empty()) handle = handle_of_mine();
-  });
-  std::vector<Offer> offers;
-  for (const Places& place : places) offers.push_back({handle, place});
-  offers = comm::swap_with(state, peers, tag, offers, "plan, connect (peer)");
   try {
+    comm::together(communicator_, [&] {
+      mine_ = make();
+      if (!peers.empty()) handle = handle_of_mine();
+    });
+    std::vector<Offer> offers;
+    for (const Places& place : places) offers.push_back({handle, place});
+    offers = comm::swap_with(state, peers, tag, offers, "plan, connect (peer)");
     comm::together(communicator_, [&] {
       for (std::size_t p = 0; p < peers.size(); ++p) {
         theirs_.push_back(map(peers, p, offers[p].handle));
@@ -65,7 +101,7 @@ PeerWindow::PeerWindow(const Communicator& communicator, const MakeMemory& make,
       }
     });
   } catch (const Error&) {
-    keep();  // others may have mapped this rank's
+    close();
     throw;
   }
 }
@@ -87,7 +123,7 @@ std::shared_ptr<void> PeerWindow::map(const std::vector<int>& peers, std::size_t
   for (std::size_t before = 0; before < p; ++before)
     if (peers[before] == peers[p]) return theirs_[before];
   try {
-    return device::map(handle);
+    return device::map(handle, communicator_.options().wait_limit * share_of_limit);
   } catch (const Error& error) {
     refuse(fmt::format("the GPU of rank {} cannot reach the memory of rank {}'s",
                        communicator_.rank(), peers[p]),
@@ -98,22 +134,24 @@ std::shared_ptr<void> PeerWindow::map(const std::vector<int>& peers, std::size_t
 void PeerWindow::keep() {
   for (auto& memory : theirs_) comm::keep_for_mpi(std::move(memory));
   comm::keep_for_mpi(std::move(mine_));
+  theirs_.clear();
 }
 
-PeerWindow::~PeerWindow() {
-  if (communicator_.state().others_may_be_gone()) {
-    keep();
-    return;
-  }
+void PeerWindow::close() {
+  if (communicator_.state().others_may_be_gone()) return keep();
   try {
     device::finish_all();
     meet("plan, close (peer)");
     theirs_.clear();
+    places_.clear();
     meet("plan, close (peer)");
+    mine_.reset();
   } catch (const Error&) {
     keep();
   }
 }
+
+PeerWindow::~PeerWindow() { close(); }
 
 /// Waits for the other ranks of the node, within the wait limit.
 void PeerWindow::meet(const char* site) const {
@@ -121,6 +159,33 @@ void PeerWindow::meet(const char* site) const {
   MPI_Request request = MPI_REQUEST_NULL;
   comm::check(MPI_Ibarrier(state.node(), &request), "MPI_Ibarrier");
   comm::wait_all(state, {&request, 1}, {.site = site, .phase = Phase::other, .missing = {}});
+}
+
+void settle_sharing(const Communicator& communicator) {
+  std::vector<int> on_node;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    if (communicator.node_of(rank) == communicator.node_of(communicator.rank()))
+      on_node.push_back(rank);
+  const std::size_t count = on_node.size();
+  const auto me = static_cast<std::size_t>(
+      std::find(on_node.begin(), on_node.end(), communicator.rank()) - on_node.begin());
+  std::vector<int> beside;
+  if (count > 1) beside.push_back(on_node[(me + 1) % count]);
+  if (count > 2) beside.push_back(on_node[(me + count - 1) % count]);
+  try {
+    const PeerWindow trial(communicator, std::int64_t{1}, beside,
+                           std::vector<PeerWindow::Places>(beside.size()));
+  } catch (const Error& error) {
+    // Whoever has to share memory will be told.
+    if (error.kind() != ErrorKind::unavailable) throw;
+  }
+}
+
+std::string note_on_sharing() {
+  const std::string& because = device::descriptors_because();
+  return because.empty()
+             ? ""
+             : "the GPUs' memory is shared by file descriptors, not by CUDA's handles: " + because;
 }
 
 }  // namespace halocline::transport

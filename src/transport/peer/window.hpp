@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <halocline/communicator.hpp>
@@ -23,11 +24,13 @@ class PeerWindow {
   /// Allocates `bytes` of zeros in the current GPU's memory; `places[p]` is told to rank
   /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective, for ranks
   /// without peers too. Throws, on every rank, resource, or unavailable where GPUs or processes
-  /// cannot share memory.
+  /// cannot share memory: neither by CUDA's handles nor, which is tried then on all ranks and kept
+  /// to, by file descriptors.
   PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
              const std::vector<Places>& places);
-  /// The same with memory that is there: `memory` was allocated by device::allocate(Memory::device,
-  /// ...) and must outlive the window.
+  /// The same with memory that is there: `memory` was allocated by
+  /// device::allocate_to_share(Memory::device, ...) and must outlive the window. It is shared in
+  /// the way it was made for.
   PeerWindow(const Communicator& communicator, void* memory, const std::vector<int>& peers,
              const std::vector<Places>& places);
   /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
@@ -44,11 +47,12 @@ class PeerWindow {
 
  private:
   using MakeMemory = std::function<std::shared_ptr<void>()>;
-  PeerWindow(const Communicator& communicator, const MakeMemory& make,
-             const std::vector<int>& peers, const std::vector<Places>& places);
+  void open(const MakeMemory& make, const std::vector<int>& peers,
+            const std::vector<Places>& places);
   device::MemoryHandle handle_of_mine() const;
   std::shared_ptr<void> map(const std::vector<int>& peers, std::size_t p,
                             const device::MemoryHandle& handle) const;
+  void close();
   void keep();
   void meet(const char* site) const;
 
@@ -57,5 +61,12 @@ class PeerWindow {
   std::vector<std::shared_ptr<void>> theirs_;
   std::vector<Places> places_;
 };
+
+/// Finds out how GPUs of the node share memory, so that what device::allocate_to_share() returns
+/// from now on can be shared, if it can at all. Collective.
+void settle_sharing(const Communicator& communicator);
+
+/// How this process's memory is shared, where that is not the usual way, in words; else empty.
+std::string note_on_sharing();
 
 }  // namespace halocline::transport

@@ -221,6 +221,18 @@ cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevi
 cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peerDevice);
 
+// ---- the driver
+
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2,
+};
+#define cudaEnableDefault 0x0
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** funcPtr,
+                                             unsigned cudaVersion, unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* driverStatus);
+
 // ---- memory
 
 cudaError_t cudaMalloc(void** ptr, std::size_t size);

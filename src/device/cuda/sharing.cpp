@@ -1,0 +1,283 @@
+// Memory that processes share: handles of CUDA's runtime, and the driver's virtual memory
+// functions, which are found at run time as the driver is.
+
+#include <cuda.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "device/cuda/check.hpp"
+#include "device/cuda/runtime.hpp"
+#include "device/descriptors.hpp"
+
+namespace halocline::device::cuda {
+namespace {
+
+using Kind = MemoryHandle::Kind;
+
+/// Of the driver, as CUDA 12.0 has them.
+struct VirtualMemory {
+  decltype(&cuMemGetAllocationGranularity) granularity;
+  decltype(&cuMemCreate) create;
+  decltype(&cuMemRelease) release;
+  decltype(&cuMemExportToShareableHandle) to_descriptor;
+  decltype(&cuMemImportFromShareableHandle) from_descriptor;
+  decltype(&cuMemAddressReserve) reserve;
+  decltype(&cuMemAddressFree) free_addresses;
+  decltype(&cuMemMap) map;
+  decltype(&cuMemUnmap) unmap;
+  decltype(&cuMemSetAccess) set_access;
+  decltype(&cuGetErrorName) name_of_error;
+
+  VirtualMemory() {
+    find(granularity, "cuMemGetAllocationGranularity");
+    find(create, "cuMemCreate");
+    find(release, "cuMemRelease");
+    find(to_descriptor, "cuMemExportToShareableHandle");
+    find(from_descriptor, "cuMemImportFromShareableHandle");
+    find(reserve, "cuMemAddressReserve");
+    find(free_addresses, "cuMemAddressFree");
+    find(map, "cuMemMap");
+    find(unmap, "cuMemUnmap");
+    find(set_access, "cuMemSetAccess");
+    find(name_of_error, "cuGetErrorName");
+  }
+
+ private:
+  template <class Function>
+  static void find(Function& function, const char* name) {
+    constexpr unsigned version = 12000;
+    void* address = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &found);
+    if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) {
+      cudaGetLastError();
+      throw Error(ErrorKind::device, fmt::format("the driver has no {}", name));
+    }
+    function = reinterpret_cast<Function>(address);
+  }
+};
+
+const VirtualMemory& driver() {
+  static const VirtualMemory functions;
+  return functions;
+}
+
+void require(CUresult result, const char* call) {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = nullptr;
+  driver().name_of_error(result, &name);
+  throw Error(ErrorKind::device,
+              fmt::format("{} failed with {}", call, name != nullptr ? name : "an unknown error"));
+}
+
+CUmemAllocationProp kind_of_memory() {
+  CUmemAllocationProp kind{};
+  kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  kind.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  kind.location.id = current();
+  return kind;
+}
+
+/// Memory of some GPU, not yet at any address.
+class Physical {
+ public:
+  explicit Physical(CUmemGenericAllocationHandle handle) : handle_(handle) {}
+  ~Physical() { driver().release(handle_); }
+  Physical(const Physical&) = delete;
+  Physical& operator=(const Physical&) = delete;
+  CUmemGenericAllocationHandle get() const { return handle_; }
+
+ private:
+  CUmemGenericAllocationHandle handle_;
+};
+
+/// Addresses of this process, and what is mapped there: each step is undone by itself.
+class Mapping {
+ public:
+  Mapping(const Physical& memory, std::size_t bytes) : bytes_(bytes) {
+    require(driver().reserve(&address_, bytes_, 0, 0, 0), "cuMemAddressReserve");
+    try {
+      require(driver().map(address_, bytes_, 0, memory.get(), 0), "cuMemMap");
+      is_mapped_ = true;
+      CUmemAccessDesc access{};
+      access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      access.location.id = current();
+      access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      require(driver().set_access(address_, bytes_, &access, 1), "cuMemSetAccess");
+    } catch (const Error&) {
+      undo();
+      throw;
+    }
+  }
+  ~Mapping() {
+    // As cudaFree does: nothing may use it any more.
+    cudaDeviceSynchronize();
+    undo();
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  void* get() const { return reinterpret_cast<void*>(address_); }
+
+ private:
+  void undo() {
+    if (is_mapped_) driver().unmap(address_, bytes_);
+    driver().free_addresses(address_, bytes_);
+  }
+
+  CUdeviceptr address_ = 0;
+  std::size_t bytes_;
+  bool is_mapped_ = false;
+};
+
+/// What a handle says of it.
+struct Named {
+  DescriptorName name;
+  std::uint64_t bytes;
+};
+static_assert(sizeof(Named) <= sizeof(MemoryHandle::bytes));
+
+/// Of all memory that allocate_virtual() has made.
+class Names {
+ public:
+  /// Never destroyed: memory may be released at the very end of the program.
+  static Names& all() {
+    static Names& only = *new Names();
+    return only;
+  }
+  void add(const void* memory, const Named& named) {
+    const std::lock_guard lock(mutex_);
+    names_[memory] = named;
+  }
+  void remove(const void* memory) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(memory);
+  }
+  bool find(const void* memory, Named& named) {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(memory);
+    if (found != names_.end()) named = found->second;
+    return found != names_.end();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, Named> names_;
+};
+
+CUmemGenericAllocationHandle create(std::size_t bytes, const CUmemAllocationProp& kind) {
+  CUmemGenericAllocationHandle handle{};
+  const CUresult result = driver().create(&handle, bytes, &kind, 0);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    refuse_size(Memory::device, static_cast<std::int64_t>(bytes));
+  require(result, "cuMemCreate");
+  return handle;
+}
+
+int descriptor_of(const Physical& physical) {
+  int descriptor = -1;
+  require(driver().to_descriptor(&descriptor, physical.get(),
+                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+          "cuMemExportToShareableHandle");
+  return descriptor;
+}
+
+CUmemGenericAllocationHandle import(int descriptor) {
+  CUmemGenericAllocationHandle handle{};
+  const CUresult result = driver().from_descriptor(
+      &handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  close(descriptor);
+  require(result, "cuMemImportFromShareableHandle");
+  return handle;
+}
+
+/// Memory made here, which others map by a descriptor.
+struct Shareable {
+  Physical physical;
+  Mapping mapping;
+  OfferedDescriptor offer;
+
+  Shareable(std::size_t bytes, const CUmemAllocationProp& kind)
+      : physical(create(bytes, kind)), mapping(physical, bytes), offer(descriptor_of(physical)) {
+    Names::all().add(mapping.get(), {offer.name(), bytes});
+  }
+  ~Shareable() { Names::all().remove(mapping.get()); }
+  Shareable(const Shareable&) = delete;
+  Shareable& operator=(const Shareable&) = delete;
+};
+
+std::shared_ptr<void> map_descriptor(const Named& named, std::chrono::duration<double> limit) {
+  struct Imported {
+    Physical physical;
+    Mapping mapping;
+    Imported(int descriptor, std::size_t bytes)
+        : physical(import(descriptor)), mapping(physical, bytes) {}
+  };
+  const auto imported =
+      std::make_shared<Imported>(fetch_descriptor(named.name, limit), named.bytes);
+  return {imported, imported->mapping.get()};
+}
+
+std::shared_ptr<void> map_cuda(const cudaIpcMemHandle_t& handle) {
+  void* memory = nullptr;
+  check(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess),
+        "cudaIpcOpenMemHandle");
+  return {memory, [](void* mapped) { cudaIpcCloseMemHandle(mapped); }};
+}
+
+template <class Content>
+MemoryHandle pack(Kind kind, const Content& content) {
+  static_assert(sizeof(content) <= sizeof(MemoryHandle::bytes));
+  MemoryHandle handle{.kind = kind, .bytes = {}};
+  std::memcpy(handle.bytes.data(), &content, sizeof(content));
+  return handle;
+}
+
+template <class Content>
+Content unpack(const MemoryHandle& handle) {
+  Content content{};
+  std::memcpy(&content, handle.bytes.data(), sizeof(content));
+  return content;
+}
+
+}  // namespace
+
+std::shared_ptr<void> allocate_virtual(std::int64_t bytes) {
+  const CUmemAllocationProp kind = kind_of_memory();
+  std::size_t step = 0;
+  require(driver().granularity(&step, &kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+          "cuMemGetAllocationGranularity");
+  const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  const std::size_t size = (wanted + step - 1) / step * step;
+
+  const auto made = std::make_shared<Shareable>(size, kind);
+  clear(made->mapping.get(), static_cast<std::int64_t>(size), Stream::host());
+  return {made, made->mapping.get()};
+}
+
+MemoryHandle handle_of(const void* memory) {
+  if (Named named{}; Names::all().find(memory, named)) return pack(Kind::descriptor, named);
+  cudaIpcMemHandle_t handle{};
+  // CUDA only reads through it.
+  check(cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)), "cudaIpcGetMemHandle");
+  return pack(Kind::cuda, handle);
+}
+
+std::shared_ptr<void> map(const MemoryHandle& handle, std::chrono::duration<double> limit) {
+  if (handle.kind == Kind::descriptor) return map_descriptor(unpack<Named>(handle), limit);
+  return map_cuda(unpack<cudaIpcMemHandle_t>(handle));
+}
+
+}  // namespace halocline::device::cuda
