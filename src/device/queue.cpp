@@ -40,6 +40,17 @@ void Event::hold(Stream stream) const {
     cuda::hold(native_.get(), stream);
 }
 
+Stream Branch::fork(Stream trunk) {
+  forked_.record(trunk);
+  forked_.hold(stream_.get());
+  return stream_.get();
+}
+
+void Branch::join(Stream trunk) {
+  joined_.record(stream_.get());
+  joined_.hold(trunk);
+}
+
 void synchronize(Stream stream) {
   if (!stream.is_host()) cuda::synchronize(stream);
 }

@@ -39,6 +39,21 @@ class Event {
   bool recorded_ = false;
 };
 
+/// Work beside that of a stream, and before it where both want the same multiprocessors. For work
+/// that others wait for; recorded in a graph with that of the stream.
+class Branch {
+ public:
+  /// Where work is queued that begins when `trunk` has done what it was given so far.
+  Stream fork(Stream trunk);
+  /// Lets later work on `trunk` begin only when that of the branch is done. Work that was forked
+  /// must be joined.
+  void join(Stream trunk);
+
+ private:
+  OwnedStream stream_{Priority::high};
+  Event forked_, joined_;
+};
+
 /// Blocks the host until all work of `stream` is done. Throws device if some failed.
 void synchronize(Stream stream);
 

@@ -28,20 +28,26 @@ class Overlap final : public Schedule {
  public:
   std::string_view name() const override { return "overlap"; }
   void run(const Step& step, Stream stream) const override {
-    step.exchange.start(stream);
     const Box interior = intersect(step.grid.interior(), step.arguments.region);
     const std::vector<Box> rim = subtract(step.arguments.region, interior);
-    sweep_with_progress(step, interior, stream);
-    step.exchange.finish(stream);
-    Part part = interior.empty() ? Part::first : Part::more;
-    for (const Box& box : rim) sweep_timed(step, box, std::exchange(part, Part::more), stream);
+    if (stream.is_host())
+      run_on_host(step, interior, rim);
+    else
+      run_on_gpu(step, interior, rim, stream);
   }
 
  private:
-  static void sweep_with_progress(const Step& step, const Box& interior, Stream stream) {
+  static void run_on_host(const Step& step, const Box& interior, const std::vector<Box>& rim) {
+    step.exchange.start(Stream::host());
+    sweep_with_progress(step, interior);
+    step.exchange.finish(Stream::host());
+    Part part = interior.empty() ? Part::first : Part::more;
+    for (const Box& box : rim)
+      sweep_timed(step, box, std::exchange(part, Part::more), Stream::host());
+  }
+
+  static void sweep_with_progress(const Step& step, const Box& interior) {
     if (interior.empty()) return;
-    // A GPU sweeps by itself; the host looks after the messages until it has to wait for them.
-    if (!stream.is_host()) return sweep_timed(step, interior, Part::first, stream);
     const Int3 extent = interior.extent();
     const int axis = extent.z > 1 ? 2 : extent.y > 1 ? 1 : 0;
     const std::int64_t cells_per_layer = interior.cells() / extent[axis];
@@ -50,9 +56,44 @@ class Overlap final : public Schedule {
       Box slab = interior;
       slab.lower[axis] = at;
       slab.upper[axis] = std::min(at + layers, interior.upper[axis]);
-      sweep_timed(step, slab, at == interior.lower[axis] ? Part::first : Part::more, stream);
+      sweep_timed(step, slab, at == interior.lower[axis] ? Part::first : Part::more,
+                  Stream::host());
       step.exchange.progress();
     }
+  }
+
+  /// The halo, the rim and the norm to settle go by a branch; the interior waits for nobody. So it
+  /// is right in whatever order the two are done, also one after the other: what a rank waits for
+  /// is in other ranks' branches only, halos packed before halos awaited, norms sent after them.
+  static void run_on_gpu(const Step& step, const Box& interior, const std::vector<Box>& rim,
+                         Stream stream) {
+    stencil::SweepArguments arguments = step.arguments;
+    const stencil::Settling settling = std::exchange(arguments.settling, {});
+    // A norm that would be added up after each region is once all are done.
+    const bool adds_up =
+        arguments.norm != problem::NormKind::none && arguments.norm_parts == nullptr;
+    if (adds_up) arguments.norm_parts = step.sweep.room_for_parts();
+
+    const Stream branch = step.branch->fork(stream);
+    step.exchange.start(branch);
+    arguments.region = interior;
+    arguments.is_last = rim.empty();
+    if (rim.empty()) arguments.settling = settling;
+    if (!interior.empty()) step.clock.time(stream, 0, [&] { step.sweep.run(arguments, stream); });
+    step.exchange.finish(branch);
+    for (std::size_t box = 0; box < rim.size(); ++box) {
+      arguments.region = rim[box];
+      arguments.is_first = interior.empty() && box == 0;
+      arguments.is_last = box + 1 == rim.size();
+      arguments.settling = box == 0 ? settling : stencil::Settling{};
+      // Beside the interior, which is timed.
+      step.sweep.run(arguments, branch);
+    }
+    step.branch->join(stream);
+    if (adds_up)
+      step.sweep.settle(
+          {.parts = arguments.norm_parts, .kind = arguments.norm, .sum = arguments.norm_sum},
+          stream);
   }
 };
 

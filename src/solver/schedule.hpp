@@ -9,6 +9,7 @@
 
 #include <halocline/exchange.hpp>
 
+#include "device/queue.hpp"
 #include "device/stream_clock.hpp"
 #include "stencil/sweep.hpp"
 
@@ -24,6 +25,7 @@ struct Step {
   /// For a sweep that sends its halo itself, or null; the first one has none yet to wait for.
   const device::FacePort* faces;
   bool is_first;
+  device::Branch* branch;  ///< on a GPU; else null
 };
 
 /// Enqueues the exchange of a step's input and its sweep, in some order that is right.

@@ -45,7 +45,8 @@ void TimeLoop::step(std::int64_t sweep, Stopping& stopping) {
                           .norm = wants_norm ? the_case.norm : problem::NormKind::none},
             .clock = clock_,
             .faces = parts_.links != nullptr ? &parts_.links->port(1 - level_) : nullptr,
-            .is_first = sweep == 0};
+            .is_first = sweep == 0,
+            .branch = branch_ ? &*branch_ : nullptr};
   stopping.begin(sweep, step.arguments, parts_.stream);
   if (needs_exchange) {
     parts_.schedule.run(step, parts_.stream);

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 
 #include "comm/collectives.hpp"
+#include "device/queue.hpp"
 #include "exchange/edge_links.hpp"
 #include "exchange/face_links.hpp"
 #include "solver/case.hpp"
@@ -56,7 +58,9 @@ class TimeLoop {
       : parts_(parts),
         clock_(comm::recorder(parts.communicator), Phase::compute, "sweep"),
         batch_clock_(comm::recorder(parts.communicator), Phase::compute, "sweeps in one launch"),
-        recorded_(comm::recorder(parts.communicator)) {}
+        recorded_(comm::recorder(parts.communicator)) {
+    if (!parts_.stream.is_host()) branch_.emplace();
+  }
   /// Runs from level 0. Collective.
   LoopResult run(Stopping& stopping, const AfterSweep& after_sweep);
 
@@ -68,6 +72,7 @@ class TimeLoop {
 
   LoopParts parts_;
   device::StreamClock clock_, batch_clock_;
+  std::optional<device::Branch> branch_;
   RecordedSweeps recorded_;
   std::size_t level_ = 0;          // that holds the newest values
   std::int64_t fresh_layers_ = 0;  // halo cells still right, from the owned ones outward

@@ -49,8 +49,9 @@ struct SweepArguments {
   double* norm_sum = nullptr;
   /// On a GPU, instead: the parts of the norm are left here, to be settled by a later sweep.
   NormParts* norm_parts = nullptr;
-  /// The first region of its sweep: parts of an earlier norm make room.
-  bool is_first = true;
+  /// The first region of its sweep to be queued: parts of an earlier norm make room. And the last,
+  /// with which it is known how many there are. Regions may be swept at the same time.
+  bool is_first = true, is_last = true;
   /// On a GPU: settled by one more block while the others sweep. Not the parts that are left.
   Settling settling{};
   /// In the backend's memory; a sweep that finds it not zero when it begins does nothing, so that
@@ -69,6 +70,9 @@ class Sweep {
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
   /// Settles a norm by itself, on a GPU. Ordered by `stream`.
   virtual void settle(const Settling& settling, Stream stream);
+  /// Room for parts of a norm, on a GPU; null on the host. For a sweep in several regions whose
+  /// norm is settled when all are done.
+  virtual NormParts* room_for_parts() { return nullptr; }
   /// Whether it can take `faces` for such fields and all their owned cells.
   virtual bool can_push(const FieldStorage& in, const FieldStorage& out) const;
   /// The vector level it computes with, one of simd_levels(); empty on a GPU.

@@ -160,14 +160,18 @@ void Queue::hire() {
   if (!oldest_that_can_begin()) return;
   if (idle_ > 0) {
     changed_.notify_all();
-  } else {
+  } else if (!one_is_coming_) {
+    one_is_coming_ = true;
     ++threads_;
     std::thread([this] { serve(); }).detach();
   }
 }
 
 void Queue::serve() {
+  // Each wakes up whenever anything has changed: no more than are of use.
+  constexpr int most_idle = 2;
   turn().lock();
+  one_is_coming_ = false;
   while (!ends_) {
     if (const WorkPtr work = oldest_that_can_begin()) {
       work->begun = true;
@@ -176,6 +180,8 @@ void Queue::serve() {
       perform(work);
       if (--running_ == 0) at_rest_();
       changed_.notify_all();
+    } else if (idle_ == most_idle) {
+      break;
     } else {
       ++idle_;
       changed_.wait(turn());

@@ -93,6 +93,7 @@ class Queue {
   std::function<void()> at_rest_;
   std::condition_variable_any changed_;
   int threads_ = 0, idle_ = 0, running_ = 0;
+  bool one_is_coming_ = false;  // a thread that has not looked for work yet
   bool ends_ = false;
 };
 

@@ -43,7 +43,8 @@ template <class Real>
 __device__ void leave(const Work<Real>& work, const SweepBlocks& blocks, double part) {
   if (threadIdx.x != 0) return;
   work.parts->values[work.first_part + blocks.number] = part;
-  if (blocks.number == 0) work.parts->count = work.first_part + blocks.count;
+  // By one region alone: others may be under way.
+  if (blocks.number == 0 && work.is_last) work.parts->count = work.first_part + blocks.count;
 }
 
 template <Norm kind, class Real>

@@ -71,6 +71,8 @@ class CudaSweep final : public stencil::Sweep {
     device::cuda::launch(settle_alone, 1, block_threads, stream, work_of(settling));
   }
 
+  NormParts* room_for_parts() override { return static_cast<NormParts*>(parts_.get()); }
+
   bool can_push(const FieldStorage& in, const FieldStorage& out) const override {
     return axes > 1 && marches(in, out, out.shape().owned);
   }
@@ -143,7 +145,9 @@ class CudaSweep final : public stencil::Sweep {
     work.parts = arguments.norm_parts != nullptr ? arguments.norm_parts
                                                  : static_cast<NormParts*>(parts_.get());
     // Without parts of the caller's every region is settled at once.
-    work.first_part = arguments.is_first || arguments.norm_parts == nullptr ? 0 : next_part_;
+    const bool settled_at_once = arguments.norm_parts == nullptr;
+    work.first_part = arguments.is_first || settled_at_once ? 0 : next_part_;
+    work.is_last = arguments.is_last || settled_at_once;
     work.stop = arguments.stop;
     if (arguments.faces != nullptr) work.faces = *arguments.faces;
     return work;

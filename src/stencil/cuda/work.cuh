@@ -49,6 +49,7 @@ struct Work {
   Range owned;                    ///< those the norm counts, in the region's coordinates
   NormParts* parts;               ///< of the norm; null if there is none
   Index first_part;               ///< of this region's
+  bool is_last;                   ///< region of its sweep: all parts are known
   const unsigned int* stop;       ///< not zero: do nothing; may be null
   device::FacePort faces;         ///< of the region's ends along the last axis
 };
