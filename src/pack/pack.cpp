@@ -22,7 +22,7 @@ Copies::Copies(std::vector<Bundle> bundles, Direction direction, Memory memory)
     return bundle.flags.first != nullptr;
   });
   if (gpu_reads(memory)) gpu_ = cuda::make_copies(bundles, direction);
-  if (host_reads(memory) && !is_gpus_alone)
+  if (host_reads(memory) && !(gpu_ != nullptr && is_gpus_alone))
     host_ = std::make_shared<HostCopies>(std::move(bundles), direction);
 }
 
