@@ -65,7 +65,8 @@ class Offering {
     if (id_ == 0) {
       const OfferedDescriptor offer(file_with("from the other"));
       const bool told = write(ends[1], &offer.name(), sizeof(DescriptorName)) > 0;
-      for (; told;) pause();
+      if (told)
+        for (;;) pause();
       _exit(0);
     }
     EXPECT_EQ(read(ends[0], &name_, sizeof(name_)), static_cast<ssize_t>(sizeof(name_)));

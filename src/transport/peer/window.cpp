@@ -57,12 +57,12 @@ PeerWindow::PeerWindow(const Communicator& communicator, std::int64_t bytes,
     first = error.what();
   }
   if (!handles_are_in_use(communicator_)) give_up(first);
-  const std::string because = device::descriptors_because();
+  const bool used_handles = device::descriptors_because().empty();
   device::share_by_descriptors(first);
   try {
     open(make, peers, places);
   } catch (const Error& error) {
-    if (because.empty()) device::share_by_handles();
+    if (used_handles) device::share_by_handles();
     if (error.kind() == ErrorKind::communication) throw;
     give_up(fmt::format("{}; by file descriptors: {}", first, error.what()));
   }
