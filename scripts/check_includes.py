@@ -29,8 +29,9 @@ LAYERS = {
     "files": ["field", "comm"],
     "solver": ["exchange", "stencil", "files", "report"],
     "doctor": ["proof", "machine", "exchange", "report"],
+    "plan": ["solver"],
     "bench": ["solver", "doctor"],
-    "cli": ["solver", "doctor", "bench", "report", "launch", "problem", "machine", "comm", "files",
+    "cli": ["solver", "plan", "doctor", "bench", "report", "launch", "problem", "machine", "comm", "files",
             "grid", "stencil", "device", "transport", "proof"],
 }
 ONLY = {"cli"}

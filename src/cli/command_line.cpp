@@ -65,7 +65,8 @@ const char* examples =
 
 const char* other_examples =
     "  halocline bench halo --ranks 2                          # how long an exchange takes\n"
-    "  halocline bench step --cells 4096x4096 --ranks 1,2      # how sweeps scale\n";
+    "  halocline bench step --cells 4096x4096 --ranks 1,2      # how sweeps scale\n"
+    "  halocline plan star7 --cells 512x512x512 --ranks 8      # what a run would take\n";
 
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
@@ -241,24 +242,26 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
                exit_codes);
   const BenchLine bench(app);
+  const PlanLine plan(app);
 
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    return {std::nullopt, std::nullopt, app.help()};
+    return {.text = app.help()};
   } catch (const CLI::ParseError& error) {
     // CLI11 asks for the problem before it tells of help.
     throw Error(ErrorKind::usage, fmt::format("{}; see halocline {}--help", error.what(),
                                               solve.parsed()   ? "solve "
                                               : bench.parsed() ? bench.name()
+                                              : plan.parsed()  ? "plan "
                                                                : ""));
   }
-  if (version)
-    return {std::nullopt, std::nullopt, verbose ? verbose_version_text() : version_text()};
-  if (bench.parsed()) return {std::nullopt, bench.finish(), {}};
-  if (!solve.parsed()) return {std::nullopt, std::nullopt, app.help()};
-  return {finish(solve_words, std::move(command)), std::nullopt, {}};
+  if (version) return {.text = verbose ? verbose_version_text() : version_text()};
+  if (bench.parsed()) return {.bench = bench.finish()};
+  if (plan.parsed()) return {.plan = plan.finish()};
+  if (!solve.parsed()) return {.text = app.help()};
+  return {.solve = finish(solve_words, std::move(command))};
 }
 
 }  // namespace halocline::cli

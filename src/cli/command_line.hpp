@@ -10,6 +10,7 @@
 
 #include "bench/halo_bench.hpp"
 #include "bench/step_bench.hpp"
+#include "cli/plan_command.hpp"
 
 namespace halocline::cli {
 
@@ -31,11 +32,12 @@ struct BenchCommand {
   Flag quiet = Flag::no;
 };
 
-/// What to do: solve, measure, or print a text and end.
+/// What to do: solve, measure, plan, or print a text and end.
 struct CommandLine {
-  std::optional<SolveCommand> solve;
-  std::optional<BenchCommand> bench;
-  std::string text;  ///< help or version
+  std::optional<SolveCommand> solve = {};
+  std::optional<BenchCommand> bench = {};
+  std::optional<PlanCommand> plan = {};
+  std::string text = {};  ///< help or version
 };
 
 /// Throws usage.

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
     const cli::CommandLine line = cli::read_command_line(words);
     if (line.solve) return cli::run_solve(*line.solve, words);
     if (line.bench) return cli::run_bench(*line.bench, words);
+    if (line.plan) return cli::run_plan(*line.plan);
     cli::print(line.text);
     return cli::exit_ok;
   } catch (const Error& error) {

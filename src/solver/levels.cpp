@@ -24,6 +24,14 @@ void copy_all(const FieldStorage& to, const FieldStorage& from) {
 
 }  // namespace
 
+double bytes_of_level(const Case& the_case, const Grid& grid) {
+  const Int3 owned = grid.owned().extent();
+  double cells = 1;
+  for (int axis = 0; axis < grid.axes(); ++axis)
+    cells *= static_cast<double>(owned[axis] + 2 * the_case.halo_depth);
+  return cells * static_cast<double>(the_case.element_bytes());
+}
+
 FieldStorage make_level(const Case& the_case, const Grid& grid, std::int64_t halo_width,
                         Memory memory) {
   const FieldOptions options{.name = "u", .halo = halo_width, .memory = memory};

@@ -13,6 +13,9 @@ namespace halocline::solver {
 
 using Levels = std::array<FieldStorage, 2>;
 
+/// Bytes of a level, without what its rows are padded by; more than any memory has do not overflow.
+double bytes_of_level(const Case& the_case, const Grid& grid);
+
 /// A field "u" of the case's precision on this rank's cells.
 FieldStorage make_level(const Case& the_case, const Grid& grid, std::int64_t halo_width,
                         Memory memory);

@@ -10,6 +10,7 @@
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "report/format.hpp"
+#include "solver/levels.hpp"
 #include "transport/peer/window.hpp"
 
 namespace halocline::solver {
@@ -76,14 +77,6 @@ void require_a_gpu(const Communicator& communicator, const SolveOptions& options
                         *why_not));
 }
 
-double bytes_of_level(const Case& the_case, const Grid& grid) {
-  const Int3 owned = grid.owned().extent();
-  double cells = 1;
-  for (int axis = 0; axis < grid.axes(); ++axis)
-    cells *= static_cast<double>(owned[axis] + 2 * the_case.halo_depth);
-  return cells * static_cast<double>(the_case.element_bytes());
-}
-
 void require_memory(const Case& the_case, const Grid& grid, double wanted, double free,
                     double total, const std::string& what, const std::string& more) {
   if (wanted <= free) return;
@@ -132,7 +125,7 @@ Place choose_place(const Communicator& communicator, const SolveOptions& options
 
 void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid,
                   const Place& place) {
-  const double level = bytes_of_level(the_case, grid);
+  const auto level = static_cast<double>(bytes_of_level(the_case, grid));
   const machine::NodeMemory node = machine::node_memory();
   const int on_node = communicator.node_size();
   const auto node_free = static_cast<double>(node.available_bytes);

@@ -130,6 +130,23 @@ BENCH_STEP = record(
 )
 
 
+PLAN = record(
+    problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
+    cells=EXTENTS,
+    precision={"enum": ["f32", "f64"]},
+    ranks=POSITIVE,
+    halo_depth=POSITIVE,
+    figures=optional(TEXT),
+    process_grids=list_of(record(
+        process_grid=EXTENTS, cells_per_rank=EXTENTS, messages=COUNT, bytes=COUNT,
+        memory_bytes=POSITIVE, imbalance={"type": "number", "minimum": 1},
+        redundant_updates=AMOUNT, sweep_us=optional(AMOUNT), exchange_us=optional(AMOUNT),
+        us_per_sweep=optional(AMOUNT))),
+    refused=list_of(record(process_grid=EXTENTS, why=TEXT)),
+    notes=list_of(TEXT),
+)
+
+
 def check_bench_halo(report):
     jsonschema.Draft7Validator(BENCH_HALO).validate(report)
     for case in report["cases"]:

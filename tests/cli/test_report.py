@@ -144,7 +144,7 @@ def test_smoke_help():
     assert re.fullmatch(r"halocline \d+\.\d+\.\d+ \(commit [\w-]+, .+\)\n", help_of("--version"))
 
 
-@pytest.mark.parametrize("words", ["solve", "bench halo", "bench step"])
+@pytest.mark.parametrize("words", ["solve", "bench halo", "bench step", "plan"])
 def test_help_is_as_kept(words):
     """HALOCLINE_RENEW_GOLDEN=1 keeps what help says now. Spaces differ with CLI11's version."""
     text = re.sub(r"(--simd .*: ).*", r"\1THOSE OF THE MACHINE", help_of(*words.split(), "--help"))

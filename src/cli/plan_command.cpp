@@ -1,0 +1,103 @@
+#include "cli/plan_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/temporary_file.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "cli/print.hpp"
+#include "plan/plan_report.hpp"
+#include "report/render.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Nothing is run: cells, ranks and halo are counted. Times are predicted from reports that\n"
+    "bench step (one rank) and bench halo have written on the machine in question.\n\n"
+    "Examples:\n"
+    "  halocline plan laplace --cells 16384x16384 --ranks 4\n"
+    "  halocline plan star7 --cells 512x512x512 --ranks 64 --halo-depth 2\n"
+    "  halocline plan heat --cells-per-rank 200x200x200 --ranks 8 --json plan.json\n\n"
+    "Exit codes: 0 ok, 2 usage, 4 failure.";
+
+}  // namespace
+
+/// Words as the user wrote them, before they become options.
+struct PlanLine::Words {
+  CLI::App* plan = nullptr;
+  std::string problem;
+  std::optional<std::string> cells, cells_per_rank, process_grid, precision;
+  PlanCommand command;
+};
+
+PlanLine::PlanLine(CLI::App& app) : words_(std::make_unique<Words>()) {
+  Words& words = *words_;
+  words.plan = app.add_subcommand("plan", "count what a run would take, before it is made");
+  CLI::App& plan = *words.plan;
+  plan.footer(footer);
+  const auto* what = "What to solve (what is left out is the problem's own)";
+  plan.add_option("problem", words.problem, "name of a problem")->required()->type_name("PROBLEM");
+  plan.add_option("--cells", words.cells, "unknowns along each axis, x first: 256x128")
+      ->type_name("NXxNY[xNZ]")
+      ->group(what);
+  plan.add_option("--cells-per-rank", words.cells_per_rank, "the same of one rank")
+      ->type_name("NXxNY[xNZ]")
+      ->group(what);
+  plan.add_option("--precision", words.precision, "f32 or f64")->type_name("P")->group(what);
+  const auto* how = "How";
+  plan.add_option("--ranks", words.command.ranks, "of the run that is planned (1)")
+      ->type_name("N")
+      ->group(how);
+  plan.add_option("--process-grid", words.process_grid, "this one only (all there are)")
+      ->type_name("PXxPY[xPZ]")
+      ->group(how);
+  plan.add_option("--halo-depth", words.command.options.halo_depth,
+                  "exchange every K sweeps, K cells deep (1)")
+      ->type_name("K")
+      ->group(how);
+  plan.add_option(
+          "--figures", words.command.figures,
+          "reports (JSON) of bench step, bench halo or solve to predict times\nfrom; may be "
+          "repeated")
+      ->type_name("FILE")
+      ->group(how)
+      ->allow_extra_args(false);
+  add_json(plan, "Results", words.command.json);
+}
+
+PlanLine::~PlanLine() = default;
+
+bool PlanLine::parsed() const { return words_->plan->parsed(); }
+
+PlanCommand PlanLine::finish() const {
+  const Words& words = *words_;
+  PlanCommand command = words.command;
+  command.options.problem = words.problem;
+  if (words.cells) command.options.cells = parse_extents(*words.cells, "--cells");
+  if (words.cells_per_rank)
+    command.options.cells_per_rank = parse_extents(*words.cells_per_rank, "--cells-per-rank");
+  if (words.process_grid)
+    command.options.process_grid = parse_extents(*words.process_grid, "--process-grid");
+  command.options.precision = words.precision;
+  if (command.ranks < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} ranks cannot be planned for; use at least 1", command.ranks));
+  return command;
+}
+
+int run_plan(const PlanCommand& command) {
+  plan::Figures figures;
+  for (const std::string& file : command.figures) plan::add_figures(figures, file);
+  const Report report = plan::report_of(plan::make_plan(command.options, command.ranks, figures));
+  const bool json_to_stdout = command.json == "-";
+  print(json_to_stdout ? render_json(report) : render_text(report));
+  if (command.json && !json_to_stdout) write_text_file(*command.json, render_json(report));
+  return exit_ok;
+}
+
+}  // namespace halocline::cli

@@ -1,0 +1,43 @@
+#pragma once
+// `halocline plan`.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <halocline/solver.hpp>
+
+namespace CLI {
+class App;
+}
+
+namespace halocline::cli {
+
+struct PlanCommand {
+  SolveOptions options;
+  int ranks = 1;
+  std::vector<std::string> figures;  ///< files
+  std::optional<std::string> json;
+};
+
+/// Adds `plan` to a command line, and reads it.
+class PlanLine {
+ public:
+  explicit PlanLine(CLI::App& app);
+  ~PlanLine();
+
+  /// True once the command line has asked for it.
+  bool parsed() const;
+  /// Throws usage.
+  PlanCommand finish() const;
+
+ private:
+  struct Words;
+  std::unique_ptr<Words> words_;
+};
+
+/// Plans in this process, without MPI; returns the exit code.
+int run_plan(const PlanCommand& command);
+
+}  // namespace halocline::cli

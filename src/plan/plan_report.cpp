@@ -1,0 +1,139 @@
+#include "plan/plan_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/words.hpp"
+#include "grid/text.hpp"
+
+namespace halocline::plan {
+namespace {
+
+// More rows than a reader compares; JSON has all.
+constexpr std::size_t most_shown = 8;
+
+std::vector<std::int64_t> list_of(const Extents& extents) {
+  std::vector<std::int64_t> list;
+  for (int axis = 0; axis < extents.axes(); ++axis) list.push_back(extents[axis]);
+  return list;
+}
+
+bool is_predicted(const Plan& plan) {
+  return !plan.prospects.empty() && plan.prospects.front().times.has_value();
+}
+
+void add_json_ways(Report& report, const Plan& plan) {
+  Table table{.key = "process_grids",
+              .title = "",
+              .columns = {{"process_grid", ""},
+                          {"cells_per_rank", ""},
+                          {"messages", ""},
+                          {"bytes", ""},
+                          {"memory_bytes", ""},
+                          {"imbalance", ""},
+                          {"redundant_updates", ""},
+                          {"sweep_us", ""},
+                          {"exchange_us", ""},
+                          {"us_per_sweep", ""}},
+              .audience = Audience::json};
+  const auto us = [](const std::optional<Prediction>& times, auto part) {
+    return times ? Value(part(*times) * 1e6) : Value();
+  };
+  for (const Prospect& way : plan.prospects)
+    table.add({list_of(way.process_grid), list_of(way.cells_per_rank), way.messages, way.bytes,
+               way.memory_bytes, way.imbalance, way.redundant,
+               us(way.times, [](const Prediction& times) { return times.sweep; }),
+               us(way.times, [](const Prediction& times) { return times.exchange; }),
+               us(way.times, [](const Prediction& times) { return times.together(); })});
+  report.add_table(std::move(table));
+  Table refused{.key = "refused",
+                .title = "",
+                .columns = {{"process_grid", ""}, {"why", ""}},
+                .audience = Audience::json};
+  for (const Refusal& refusal : plan.refused)
+    refused.add({list_of(refusal.process_grid), refusal.why});
+  report.add_table(std::move(refused));
+}
+
+void add_shown_ways(Report& report, const Plan& plan) {
+  Table table{.key = "process_grids_shown",
+              .title = fmt::format("of the busiest rank, {} first",
+                                   is_predicted(plan) ? "fastest" : "least costly traffic"),
+              .columns = {{"process_grid", "process grid"},
+                          {"cells_per_rank", "cells"},
+                          {"messages", "messages"},
+                          {"bytes", "bytes sent", Format::bytes()},
+                          {"memory", "memory", Format::bytes()},
+                          {"over", "over mean"}},
+              .audience = Audience::text};
+  if (plan.halo_depth > 1) table.columns.push_back({"redundant", "redundant"});
+  if (is_predicted(plan))
+    for (const char* column : {"sweep", "exchange", "together"})
+      table.columns.push_back({column, column, Format::time()});
+  for (std::size_t i = 0; i < std::min(plan.prospects.size(), most_shown); ++i) {
+    const Prospect& way = plan.prospects[i];
+    std::vector<Value> row{grid::text_of(way.process_grid),
+                           grid::text_of(way.cells_per_rank),
+                           way.messages,
+                           way.bytes,
+                           way.memory_bytes,
+                           fmt::format("{:.1f} %", 100 * (way.imbalance - 1))};
+    if (plan.halo_depth > 1) row.emplace_back(fmt::format("{:.1f} %", 100 * way.redundant));
+    if (is_predicted(plan)) {
+      row.emplace_back(way.times->sweep);
+      row.emplace_back(way.times->exchange);
+      row.emplace_back(way.times->together());
+    }
+    table.add(std::move(row));
+  }
+  report.add_table(std::move(table));
+  if (plan.prospects.size() > most_shown)
+    report.add_line(fmt::format("and {} with more; --json has all",
+                                counted(plan.prospects.size() - most_shown, "process grid")));
+}
+
+void add_shown_refusals(Report& report, const Plan& plan) {
+  if (plan.refused.empty()) return;
+  Table table{.key = "refused_shown",
+              .title = "refused",
+              .columns = {{"process_grid", "process grid"}, {"why", "why"}},
+              .audience = Audience::text};
+  for (std::size_t i = 0; i < std::min(plan.refused.size(), most_shown); ++i)
+    table.add({grid::text_of(plan.refused[i].process_grid), plan.refused[i].why});
+  report.add_line("");
+  report.add_table(std::move(table));
+  if (plan.refused.size() > most_shown)
+    report.add_line(fmt::format("and {} more", plan.refused.size() - most_shown));
+}
+
+}  // namespace
+
+Report report_of(const Plan& plan) {
+  Report report(
+      "", fmt::format("{} {}-D, {} cells, {}, on {}", plan.problem, plan.cells.axes(),
+                      grid::text_of(plan.cells), plan.precision, counted(plan.ranks, "rank")));
+  report.add_json("problem", plan.problem);
+  report.add_json("cells", list_of(plan.cells));
+  report.add_json("precision", plan.precision);
+  report.add_json("ranks", plan.ranks);
+  report.add_json("halo_depth", plan.halo_depth);
+  if (plan.halo_depth > 1)
+    report.add_text("exchange", fmt::format("every {} sweeps, {} cells deep", plan.halo_depth,
+                                            plan.halo_depth));
+  report.add("figures", "figures", plan.figures.empty() ? Value() : Value(plan.figures),
+             plan.figures.empty() ? "none: times want what bench step and bench halo wrote "
+                                    "(--figures)"
+                                  : fmt::format("of {}; the exchange after the sweep, nothing "
+                                                "overlapped",
+                                                plan.figures));
+  add_json_ways(report, plan);
+  report.add_line("");
+  add_shown_ways(report, plan);
+  add_shown_refusals(report, plan);
+  if (!plan.notes.empty()) report.add_line("");
+  report.add_notes("notes", plan.notes);
+  return report;
+}
+
+}  // namespace halocline::plan

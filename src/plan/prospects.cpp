@@ -1,0 +1,198 @@
+#include "plan/prospects.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/words.hpp"
+#include "exchange/messages.hpp"
+#include "grid/decomposition.hpp"
+#include "grid/halo_regions.hpp"
+#include "grid/text.hpp"
+#include "solver/case.hpp"
+#include "solver/levels.hpp"
+
+namespace halocline::plan {
+namespace {
+
+using solver::Case;
+
+/// All ways to write a number of ranks as a product, one factor for each axis.
+std::vector<Extents> all_process_grids(int ranks, int axes) {
+  std::vector<Extents> grids;
+  for (std::int64_t z = 1; z <= (axes > 2 ? ranks : 1); ++z)
+    for (std::int64_t y = 1; ranks % z == 0 && y <= (axes > 1 ? ranks / z : 1); ++y)
+      if ((ranks / z) % y == 0) grids.emplace_back(Int3{ranks / z / y, y, z}, axes);
+  return grids;
+}
+
+/// Updates that a rank does for each of its cells beyond the first: with a halo of depth K the
+/// first of K sweeps reaches K - 1 cells beyond its own, the last one none.
+double redundant_updates(const Case& the_case, const Grid& grid) {
+  const Int3 owned = grid.owned().extent();
+  double updates = 0, own = 0;
+  for (std::int64_t reach = 0; reach < the_case.halo_depth; ++reach) {
+    double region = 1, cells = 1;
+    for (int axis = 0; axis < grid.axes(); ++axis) {
+      int sides = 0;
+      for (const int side : {-1, 1}) {
+        Direction direction;
+        direction[axis] = side;
+        if (grid.neighbour(grid.rank(), direction) >= 0) ++sides;
+      }
+      cells *= static_cast<double>(owned[axis]);
+      region *= static_cast<double>(owned[axis] + sides * reach);
+    }
+    updates += region;
+    own += cells;
+  }
+  return updates / own - 1;
+}
+
+struct Traffic {
+  std::int64_t messages = 0, bytes = 0;
+};
+
+Traffic traffic_of(const Case& the_case, const Grid& grid) {
+  Traffic traffic;
+  for (const exchange::PeerMessage& message :
+       exchange::messages_of(grid, grid.rank(), {HaloWidths(the_case.halo_depth)},
+                             the_case.halo_depth > 1 ? Neighbours::all : Neighbours::faces)) {
+    if (message.peer == grid.rank()) continue;
+    ++traffic.messages;
+    for (const exchange::Piece& piece : message.send)
+      traffic.bytes += piece.box.cells() * the_case.element_bytes();
+  }
+  return traffic;
+}
+
+Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_grid) {
+  GridOptions options = the_case.grid;
+  options.process_grid = process_grid;
+  Prospect prospect{.process_grid = process_grid,
+                    .cells_per_rank = {},
+                    .messages = 0,
+                    .bytes = 0,
+                    .memory_bytes = 0,
+                    .imbalance = 1,
+                    .redundant = 0,
+                    .times = {}};
+  // The first parts of an axis have one cell more, those inside have most neighbours: the busiest
+  // rank is among the first three along each.
+  const Int3 parts = process_grid.values();
+  const auto few = [](std::int64_t count) { return std::min<std::int64_t>(count, 3); };
+  std::int64_t most_cells = 0;
+  for (std::int64_t z = 0; z < few(parts.z); ++z)
+    for (std::int64_t y = 0; y < few(parts.y); ++y)
+      for (std::int64_t x = 0; x < few(parts.x); ++x) {
+        const Grid grid(static_cast<int>(x + parts.x * (y + parts.y * z)), ranks, options);
+        grid::check_widths(grid, HaloWidths(the_case.halo_depth));
+        const Traffic traffic = traffic_of(the_case, grid);
+        prospect.messages = std::max(prospect.messages, traffic.messages);
+        prospect.bytes = std::max(prospect.bytes, traffic.bytes);
+        prospect.redundant = std::max(prospect.redundant, redundant_updates(the_case, grid));
+        if (grid.owned().cells() <= most_cells) continue;
+        most_cells = grid.owned().cells();
+        prospect.cells_per_rank = Extents(grid.owned().extent(), grid.axes());
+        prospect.memory_bytes =
+            static_cast<std::int64_t>(std::min(2 * solver::bytes_of_level(the_case, grid), 9e18));
+      }
+  prospect.imbalance =
+      static_cast<double>(most_cells) * ranks / static_cast<double>(the_case.cells());
+  return prospect;
+}
+
+/// Why a split of the cells cannot be, as Grid and exchange would say it.
+std::string why_not(const Case& the_case, const Extents& process_grid) {
+  for (int axis = 0; axis < process_grid.axes(); ++axis) {
+    const std::int64_t cells = the_case.grid.cells[axis], parts = process_grid[axis];
+    if (parts > cells)
+      return fmt::format("{} parts along {}, but only {}", parts, "xyz"[axis],
+                         counted(cells, "cell"));
+    if (parts > 1 && cells / parts < the_case.halo_depth)
+      return fmt::format("parts of {} along {} are thinner than the halo's {}",
+                         counted(cells / parts, "cell"), "xyz"[axis], the_case.halo_depth);
+  }
+  return "some halo is wider than its neighbour";
+}
+
+void predict_all(Plan& plan, const Figures& figures) {
+  bool all = !plan.prospects.empty();
+  for (Prospect& prospect : plan.prospects) {
+    double cells = 1;
+    for (int axis = 0; axis < prospect.cells_per_rank.axes(); ++axis)
+      cells *= static_cast<double>(prospect.cells_per_rank[axis]);
+    prospect.times =
+        predict(figures, plan.problem, plan.precision, cells, prospect.messages, prospect.bytes);
+    if (prospect.times) {
+      prospect.times->sweep *= 1 + prospect.redundant;
+      prospect.times->exchange /= static_cast<double>(plan.halo_depth);
+    }
+    all &= prospect.times.has_value();
+  }
+  if (all)
+    std::stable_sort(plan.prospects.begin(), plan.prospects.end(),
+                     [](const Prospect& a, const Prospect& b) {
+                       return a.times->together() < b.times->together();
+                     });
+  else if (!figures.empty())
+    plan.notes.push_back(fmt::format(
+        "the figures predict nothing: they want a rate of one rank for {} in {} (bench step "
+        "--problem {} --ranks 1) and times of exchanges (bench halo)",
+        plan.problem, plan.precision, plan.problem));
+}
+
+std::string where_of(const Figures& figures, const Plan& plan) {
+  for (const Figures::Rate& rate : figures.rates)
+    if (rate.problem == plan.problem && rate.precision == plan.precision) return rate.where;
+  return "";
+}
+
+}  // namespace
+
+Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
+  // What is asked of the process grid is looked at below, each for itself.
+  SolveOptions open = options;
+  if (options.cells_per_rank.axes() == 0) open.process_grid = {};
+  const Case the_case = solver::make_case(open, ranks);
+  Plan plan{.problem = std::string(the_case.problem->info().name),
+            .precision = std::string(name_of(the_case.precision)),
+            .cells = the_case.grid.cells,
+            .ranks = ranks,
+            .halo_depth = the_case.halo_depth,
+            .prospects = {},
+            .refused = {},
+            .figures = {},
+            .notes = {}};
+  if (options.process_grid.axes() > 0)
+    grid::check_process_grid(options.process_grid, ranks, the_case.grid.cells);
+
+  GridOptions any = the_case.grid;
+  any.process_grid = {};
+  std::vector<Extents> possible = grid::process_grids(ranks, any);
+  std::vector<Extents> all = all_process_grids(ranks, the_case.setting.axes);
+  const Extents fixed =
+      options.process_grid.axes() > 0 ? options.process_grid : the_case.grid.process_grid;
+  const auto is_out = [&](const Extents& grid) { return fixed.axes() > 0 && !(grid == fixed); };
+  possible.erase(std::remove_if(possible.begin(), possible.end(), is_out), possible.end());
+  all.erase(std::remove_if(all.begin(), all.end(), is_out), all.end());
+  for (const Extents& grid : possible) {
+    try {
+      plan.prospects.push_back(prospect_of(the_case, ranks, grid));
+    } catch (const Error& error) {
+      plan.refused.push_back({grid, error.what()});
+    }
+  }
+  for (const Extents& grid : all)
+    if (std::find(possible.begin(), possible.end(), grid) == possible.end())
+      plan.refused.push_back({grid, why_not(the_case, grid)});
+  predict_all(plan, figures);
+  if (!plan.prospects.empty() && plan.prospects.front().times)
+    plan.figures = where_of(figures, plan);
+  return plan;
+}
+
+}  // namespace halocline::plan

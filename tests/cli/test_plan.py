@@ -1,0 +1,70 @@
+"""halocline plan: what a run would take, against what a run then says of itself."""
+
+import json
+import re
+
+import jsonschema
+import pytest
+
+from command import run, solve_json
+from schema import PLAN
+
+
+def plan(*words):
+    end = run("plan", *words, "--json", "-")
+    assert (end.code, end.err) == (0, "")
+    report = json.loads(end.out)
+    jsonschema.Draft7Validator(PLAN).validate(report)
+    return report
+
+
+@pytest.mark.parametrize("words, ranks", [
+    ("laplace --cells 64x48", 4), ("star7 --cells 12x16x20 --precision f32", 3),
+    ("jacobi --cells 40x30", 2), ("heat --cells 24x24 --halo-depth 2", 4)])
+def test_smoke_counts_what_solve_then_sends(words, ranks):
+    for way in plan(*words.split(), "--ranks", str(ranks))["process_grids"]:
+        grid = "x".join(map(str, way["process_grid"]))
+        report = solve_json(*words.split(), "--ranks", str(ranks), "--process-grid", grid,
+                            "--sweeps", "3", "--backend", "cpu", "--transport", "mpi")
+        assert report["halo"]["messages"] == way["messages"], grid
+        assert report["halo"]["bytes"] == way["bytes"], grid
+
+
+def test_text_has_ways_and_refusals():
+    end = run("plan", "laplace", "--cells", "100x3", "--ranks", "8", "--halo-depth", "2")
+    assert (end.code, end.err) == (0, "")
+    assert end.out.startswith("laplace 2-D, 100x3 cells, f64, on 8 ranks\n")
+    assert re.search(r"^ +8x1 +13x3 +2 ", end.out, re.M)
+    assert re.search(r"^  refused\n +process grid +why\n", end.out, re.M)
+    assert re.search(r"^ +4x2 +parts of 1 cell along y are thinner than the halo's 2$", end.out,
+                     re.M)
+
+
+def test_times_from_what_bench_has_written(tmp_path):
+    step, halo = tmp_path / "step.json", tmp_path / "halo.json"
+    assert run("bench", "step", "--cells", "96x96", "--ranks", "1", "--sweeps", "20", "--backend",
+               "cpu", "--repetitions", "2", "--quiet", "--json", step).code == 0
+    assert run("bench", "halo", "--ranks", "2", "--cells-per-rank", "32x32,128x128", "--memory",
+               "host", "--seconds", "0.05", "--quiet", "--json", halo).code == 0
+    report = plan("laplace", "--cells", "128x96", "--ranks", "2", "--figures", step, "--figures",
+                  halo)
+    assert re.match(r"cpu on .*, host memory", report["figures"])
+    for way in report["process_grids"]:
+        assert way["us_per_sweep"] == pytest.approx(way["sweep_us"] + way["exchange_us"])
+        assert way["sweep_us"] > 0 and way["exchange_us"] > 0
+    times = [way["us_per_sweep"] for way in report["process_grids"]]
+    assert times == sorted(times)
+
+
+def test_bad_input(tmp_path):
+    def error(*words):
+        end = run("plan", *words)
+        assert end.code == 2 and end.out == ""
+        return end.err
+    assert "0 ranks cannot be planned for; use at least 1" in error("laplace", "--ranks", "0")
+    assert "use at most 4 ranks" in error("laplace", "--cells", "2x2", "--ranks", "9")
+    assert "the process grid 3x2 is for 6 ranks, but there are 4" in error(
+        "laplace", "--ranks", "4", "--process-grid", "3x2")
+    assert "cannot be read" in error("laplace", "--figures", tmp_path / "none.json")
+    assert "see halocline plan --help" in error("laplace", "--rank", "3")
+    assert "there is no problem" in error("telepathy")
