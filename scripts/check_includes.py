@@ -28,9 +28,9 @@ LAYERS = {
     "stencil": ["field", "problem"],
     "files": ["field", "comm"],
     "solver": ["exchange", "stencil", "files", "report"],
-    "doctor": ["proof", "machine", "exchange", "report"],
     "plan": ["solver"],
-    "bench": ["solver", "doctor"],
+    "bench": ["solver"],
+    "doctor": ["proof", "machine", "exchange", "report", "bench"],
     "cli": ["solver", "plan", "doctor", "bench", "report", "launch", "problem", "machine", "comm", "files",
             "grid", "stencil", "device", "transport", "proof"],
 }

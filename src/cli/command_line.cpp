@@ -7,6 +7,7 @@
 
 #include "cli/bench_line.hpp"
 #include "cli/common_options.hpp"
+#include "cli/doctor_line.hpp"
 #include "cli/parse.hpp"
 #include "cli/ranks.hpp"
 #include "cli/version.hpp"
@@ -66,7 +67,8 @@ const char* examples =
 const char* other_examples =
     "  halocline bench halo --ranks 2                          # how long an exchange takes\n"
     "  halocline bench step --cells 4096x4096 --ranks 1,2      # how sweeps scale\n"
-    "  halocline plan star7 --cells 512x512x512 --ranks 8      # what a run would take\n";
+    "  halocline plan star7 --cells 512x512x512 --ranks 8      # what a run would take\n"
+    "  halocline doctor                                        # what works here, what to change\n";
 
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
@@ -219,6 +221,12 @@ const ProblemInfo* named_problem(const std::vector<std::string>& words) {
   return nullptr;
 }
 
+CommandLine text_line(std::string text) {
+  CommandLine line;
+  line.text = std::move(text);
+  return line;
+}
+
 }  // namespace
 
 CommandLine read_command_line(const std::vector<std::string>& words) {
@@ -243,6 +251,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
                exit_codes);
   const BenchLine bench(app);
   const PlanLine plan(app);
+  const DoctorLine doctor(app);
 
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
@@ -252,14 +261,16 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     // CLI11 asks for the problem before it tells of help.
     throw Error(ErrorKind::usage, fmt::format("{}; see halocline {}--help", error.what(),
-                                              solve.parsed()   ? "solve "
-                                              : bench.parsed() ? bench.name()
-                                              : plan.parsed()  ? "plan "
-                                                               : ""));
+                                              solve.parsed()    ? "solve "
+                                              : bench.parsed()  ? bench.name()
+                                              : plan.parsed()   ? "plan "
+                                              : doctor.parsed() ? "doctor "
+                                                                : ""));
   }
   if (version) return {.text = verbose ? verbose_version_text() : version_text()};
   if (bench.parsed()) return {.bench = bench.finish()};
   if (plan.parsed()) return {.plan = plan.finish()};
+  if (doctor.parsed()) return {.doctor = doctor.finish()};
   if (!solve.parsed()) return {.text = app.help()};
   return {.solve = finish(solve_words, std::move(command))};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The command line, read.
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "bench/halo_bench.hpp"
 #include "bench/step_bench.hpp"
 #include "cli/plan_command.hpp"
+#include "doctor/report.hpp"
 
 namespace halocline::cli {
 
@@ -32,11 +34,20 @@ struct BenchCommand {
   Flag quiet = Flag::no;
 };
 
-/// What to do: solve, measure, plan, or print a text and end.
+struct DoctorCommand {
+  std::optional<std::string> launcher, proofs, json, save, compare;
+  int ranks = 2;
+  std::chrono::milliseconds time_limit = std::chrono::seconds(20);
+  doctor::Strictness strictness = doctor::Strictness::lenient;
+  doctor::ReportOptions report = {};
+};
+
+/// What to do: solve, measure, plan, examine, or print a text and end.
 struct CommandLine {
   std::optional<SolveCommand> solve = {};
   std::optional<BenchCommand> bench = {};
   std::optional<PlanCommand> plan = {};
+  std::optional<DoctorCommand> doctor = {};
   std::string text = {};  ///< help or version
 };
 

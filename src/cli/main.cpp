@@ -9,6 +9,8 @@
 
 #include "cli/bench_command.hpp"
 #include "cli/command_line.hpp"
+#include "cli/doctor_command.hpp"
+#include "cli/examine_command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/probe_command.hpp"
@@ -19,10 +21,12 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (cli::is_probe(words)) return cli::run_probe(words);
+    if (cli::is_examination(words)) return cli::run_examination(words);
     const cli::CommandLine line = cli::read_command_line(words);
     if (line.solve) return cli::run_solve(*line.solve, words);
     if (line.bench) return cli::run_bench(*line.bench, words);
     if (line.plan) return cli::run_plan(*line.plan);
+    if (line.doctor) return cli::run_doctor(*line.doctor);
     cli::print(line.text);
     return cli::exit_ok;
   } catch (const Error& error) {

@@ -26,6 +26,14 @@ std::optional<std::string> no_gpu_because() {
   return "the compute mode of every GPU prohibits its use ('nvidia-smi -c DEFAULT' changes that)";
 }
 
+std::vector<bool> peer_access() {
+  std::vector<bool> reaches;
+  for (const Gpu& from : gpus().list)
+    for (const Gpu& to : gpus().list)
+      reaches.push_back(from.ordinal == to.ordinal || cuda::reaches(from, to));
+  return reaches;
+}
+
 bool gpus_are_supported() { return cuda::is_built_in(); }
 void use(const Gpu& gpu) { cuda::use(gpu); }
 const Gpu& current_gpu() { return gpus().list.at(static_cast<std::size_t>(cuda::current())); }

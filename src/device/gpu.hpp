@@ -28,6 +28,7 @@ struct Gpus {
   std::vector<Gpu> list;
   std::string none_because;  ///< why the list is empty, and the remedy
   std::string driver;        ///< the CUDA version of the driver, "13.0"; empty without one
+  std::string runtime = {};  ///< the same of the runtime in this build; empty without one
 };
 
 /// Whether this build can use GPUs at all. Does not start the driver.
@@ -39,6 +40,10 @@ const Gpus& gpus();
 
 /// Why this process can use no GPU, and the remedy; nothing if it can use one. As gpus().
 std::optional<std::string> no_gpu_because();
+
+/// Whether one GPU's kernels may reach the other's memory: element i * n + j of n * n says it of
+/// the GPUs gpus() lists as i and j. Throws device.
+std::vector<bool> peer_access();
 
 /// Makes a GPU the current one of the calling thread and starts using it. Throws device with
 /// what to do if it cannot be used (exclusive mode, no memory for its context).

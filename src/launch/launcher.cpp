@@ -20,11 +20,12 @@
 #include "launch/launched.hpp"
 
 namespace halocline {
-namespace {
 
 std::string name_of(MpiFamily family) {
   return family == MpiFamily::open_mpi ? "Open MPI" : "MPICH";
 }
+
+namespace {
 
 /// Names as Debian, Red Hat and the makers install them, the telling ones first.
 std::vector<std::string> usual_names(MpiFamily family) {
@@ -89,14 +90,19 @@ Launcher srun_for(MpiFamily family, std::string path, std::vector<std::string> a
   return {LauncherKind::srun, std::move(path), std::move(arguments)};
 }
 
-/// Takes the user's word, except for a launcher that is known not to work.
-Launcher launcher_of_user(const std::string& words, MpiFamily family, const Variables& variables) {
+/// A command, split at spaces: the program and its arguments.
+std::pair<std::string, std::vector<std::string>> words_of_command(const std::string& words) {
   std::istringstream stream(words);
   std::string program;
   stream >> program;
   std::vector<std::string> arguments;
   for (std::string word; stream >> word;) arguments.push_back(word);
+  return {program, arguments};
+}
 
+/// Takes the user's word, except for a launcher that is known not to work.
+Launcher launcher_of_user(const std::string& words, MpiFamily family, const Variables& variables) {
+  auto [program, arguments] = words_of_command(words);
   const std::string path = find_program(program, variables);
   if (path.empty())
     throw Error(ErrorKind::unavailable,
@@ -172,6 +178,18 @@ Launcher find_launcher(MpiFamily family, const std::string& hint, const Variable
   fail_search(family, tried, rejected);
 }
 
+Launcher launcher_named(const std::string& words, const Variables& variables) {
+  auto [program, arguments] = words_of_command(words);
+  const std::string path = find_program(program, variables);
+  if (path.empty())
+    throw Error(ErrorKind::unavailable, fmt::format("there is no program '{}'", program));
+  return {kind_of(path), path, std::move(arguments)};
+}
+
+std::string known_objection(const Launcher& launcher, MpiFamily family) {
+  return launcher.kind == LauncherKind::other ? "" : objection_to(launcher.kind, family);
+}
+
 int usable_cores() {
   // Larger than any machine: a set that is too small makes the call fail.
   constexpr int most_threads = 16384;
@@ -193,10 +211,20 @@ int usable_cores() {
 
 std::vector<std::string> command(const Launcher& launcher, const JobSpec& job) {
   std::vector<std::string> words{launcher.path};
-  words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
-  append(words, {"-n", fmt::format("{}", job.ranks)});
-  if (launcher.kind == LauncherKind::open_mpi) append_open_mpi_options(words, job);
-  if (launcher.kind == LauncherKind::srun) append_srun_options(words, job);
+  const std::string ranks = fmt::format("{}", job.ranks);
+  bool says_ranks = false;
+  for (std::string word : launcher.arguments) {
+    const std::size_t at = word.find(ranks_placeholder);
+    says_ranks = says_ranks || at != std::string::npos;
+    if (at != std::string::npos)
+      word.replace(at, std::string_view(ranks_placeholder).size(), ranks);
+    words.push_back(std::move(word));
+  }
+  if (!says_ranks) {
+    append(words, {"-n", ranks});
+    if (launcher.kind == LauncherKind::open_mpi) append_open_mpi_options(words, job);
+    if (launcher.kind == LauncherKind::srun) append_srun_options(words, job);
+  }
   words.push_back(job.program);
   words.insert(words.end(), job.arguments.begin(), job.arguments.end());
   return words;

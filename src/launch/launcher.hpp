@@ -34,6 +34,20 @@ inline constexpr const char* launcher_variable = "HALOCLINE_LAUNCHER";
 /// Throws unavailable, saying what was looked for, what was rejected and why, and the remedy.
 Launcher find_launcher(MpiFamily family, const std::string& hint, const Variables& variables);
 
+/// Stands in a command for the number of ranks: what a user writes so is started as it is, with
+/// nothing of ours between.
+inline constexpr const char* ranks_placeholder = "{ranks}";
+
+/// Takes a user's command by their word, "srun -n {ranks}", also one of another family: to see what
+/// becomes of it. Throws unavailable if there is no such program.
+Launcher launcher_named(const std::string& words, const Variables& variables);
+
+/// Says why a launcher cannot start ranks of `family`, "belongs to MPICH"; empty if it can, or if
+/// that is not known.
+std::string known_objection(const Launcher& launcher, MpiFamily family);
+
+std::string name_of(MpiFamily family);
+
 /// Whether the launcher comments on how its ranks ended.
 enum class Chatter { quiet, full };
 

@@ -60,13 +60,6 @@ struct Talk {
   Buffer out, in;
 };
 
-std::vector<int> neighbours(const Communicator& communicator) {
-  const int me = communicator.rank(), ranks = communicator.size();
-  const int next = (me + 1) % ranks, previous = (me + ranks - 1) % ranks;
-  if (next == previous) return {next};
-  return {previous, next};
-}
-
 class Probe {
  public:
   Probe(const Communicator& communicator, const ProbeOptions& options)
@@ -76,7 +69,7 @@ class Probe {
     say(begin_line());
     if (std::any_of(options_.memories.begin(), options_.memories.end(), is_of_gpu)) {
       try {
-        comm::together(communicator_, [this] { take_gpu(); });
+        comm::together(communicator_, [this] { gpu_ = take_gpu(communicator_, options_.gpus); });
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::communication) throw;
         for (const Memory memory : options_.memories) say(unavailable_line(memory, error.what()));
@@ -84,7 +77,7 @@ class Probe {
         return ProbeEnd::unavailable;
       }
     }
-    say_pairs();
+    for (const GpuPair pair : pairs_in_ring(communicator_, gpu_)) say(pair_line(pair));
     ProbeEnd end = ProbeEnd::all_proved;
     for (const Memory memory : options_.memories) {
       for (const std::int64_t bytes : options_.bytes) {
@@ -102,46 +95,13 @@ class Probe {
     if (communicator_.rank() == 0) options_.say(line);
   }
 
-  void take_gpu() {
-    const device::Gpus& there = device::gpus();
-    if (const auto why = device::no_gpu_because()) throw Error(ErrorKind::unavailable, *why);
-    const int me = communicator_.rank();
-    std::size_t rank_on_node = 0;
-    for (int rank = 0; rank < me; ++rank)
-      if (communicator_.node_of(rank) == communicator_.node_of(me)) ++rank_on_node;
-    if (options_.gpus == GpuChoice::first) rank_on_node = 0;
-    const device::Gpu& gpu = there.list[rank_on_node % there.list.size()];
-    device::use(gpu);
-    gpu_ = gpu.uuid;
-  }
-
-  /// Says, for each rank and the next, how their GPUs lie to each other.
-  void say_pairs() const {
-    const std::vector<std::string> gpus = comm::gather_texts(communicator_, gpu_);
-    if (communicator_.rank() != 0) return;
-    std::vector<GpuPair> said;
-    const int ranks = communicator_.size();
-    for (int rank = 0; rank < ranks; ++rank) {
-      const int next = (rank + 1) % ranks;
-      const std::string& gpu = gpus[static_cast<std::size_t>(rank)];
-      GpuPair pair = GpuPair::same_node;
-      if (communicator_.node_of(rank) != communicator_.node_of(next))
-        pair = GpuPair::other_node;
-      else if (!gpu.empty() && gpu == gpus[static_cast<std::size_t>(next)])
-        pair = GpuPair::same_gpu;
-      if (std::find(said.begin(), said.end(), pair) != said.end()) continue;
-      said.push_back(pair);
-      say(pair_line(pair));
-    }
-  }
-
   ProbeEnd try_step(Memory memory, std::int64_t bytes) {
     Step step{memory, bytes};
     say(step_line(step));
     std::vector<Talk> talks;
     try {
       comm::together(communicator_, [&] {
-        for (const int peer : neighbours(communicator_))
+        for (const int peer : neighbours_in_ring(communicator_))
           talks.push_back({peer, Buffer(memory, bytes), Buffer(memory, bytes)});
       });
     } catch (const Error& error) {
@@ -197,6 +157,44 @@ class Probe {
 };
 
 }  // namespace
+
+std::string take_gpu(const Communicator& communicator, GpuChoice choice) {
+  const device::Gpus& there = device::gpus();
+  if (const auto why = device::no_gpu_because()) throw Error(ErrorKind::unavailable, *why);
+  const int me = communicator.rank();
+  std::size_t rank_on_node = 0;
+  for (int rank = 0; rank < me; ++rank)
+    if (communicator.node_of(rank) == communicator.node_of(me)) ++rank_on_node;
+  if (choice == GpuChoice::first) rank_on_node = 0;
+  const device::Gpu& gpu = there.list[rank_on_node % there.list.size()];
+  device::use(gpu);
+  return gpu.uuid;
+}
+
+std::vector<GpuPair> pairs_in_ring(const Communicator& communicator, const std::string& gpu) {
+  const std::vector<std::string> gpus = comm::gather_texts(communicator, gpu);
+  std::vector<GpuPair> pairs;
+  if (communicator.rank() != 0) return pairs;
+  const int ranks = communicator.size();
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int next = (rank + 1) % ranks;
+    const std::string& its = gpus[static_cast<std::size_t>(rank)];
+    GpuPair pair = GpuPair::same_node;
+    if (communicator.node_of(rank) != communicator.node_of(next))
+      pair = GpuPair::other_node;
+    else if (!its.empty() && its == gpus[static_cast<std::size_t>(next)])
+      pair = GpuPair::same_gpu;
+    if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
+  }
+  return pairs;
+}
+
+std::vector<int> neighbours_in_ring(const Communicator& communicator) {
+  const int me = communicator.rank(), ranks = communicator.size();
+  const int next = (me + 1) % ranks, previous = (me + ranks - 1) % ranks;
+  if (next == previous) return {next};
+  return {previous, next};
+}
 
 std::vector<std::int64_t> sizes_to_probe() {
   return {8, 512, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20, 16 << 20};

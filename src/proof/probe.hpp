@@ -27,6 +27,17 @@ struct ProbeOptions {
   std::function<void(const std::string&)> say;
 };
 
+/// Starts using this rank's GPU and returns its UUID. Throws unavailable without one, and what
+/// device::use() throws. Not collective.
+std::string take_gpu(const Communicator& communicator, GpuChoice choice);
+
+/// Kinds of pairs that each rank and the next in the ring are, on rank 0; `gpu` is this rank's UUID
+/// or empty. Collective.
+std::vector<GpuPair> pairs_in_ring(const Communicator& communicator, const std::string& gpu);
+
+/// The ranks before and after this one in the ring of all; one of them if they are the same.
+std::vector<int> neighbours_in_ring(const Communicator& communicator);
+
 enum class ProbeEnd { all_proved, something_wrong, unavailable };
 
 /// Sends patterns between each rank and the next in a ring, in both directions at once, for every

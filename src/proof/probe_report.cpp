@@ -11,7 +11,6 @@ namespace {
 
 using State = Step::State;
 
-constexpr std::string_view mark = "halocline-probe: ";
 constexpr std::string_view words_of_states[] = {"trying", "proved", "wrong", "failed"};
 
 std::string in_one_line(std::string_view text) {
@@ -50,9 +49,9 @@ void add_step(ProbeReport& report, State state, std::string_view rest) {
 }
 
 void read_line(ProbeReport& report, std::string_view line) {
-  const std::size_t at = line.find(mark);
+  const std::size_t at = line.find(probe_mark);
   if (at == std::string_view::npos) return;
-  line.remove_prefix(at + mark.size());
+  line.remove_prefix(at + probe_mark.size());
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   const std::string_view word = take_word(line);
   if (word == "begins") report.began = true;
@@ -70,18 +69,20 @@ void read_line(ProbeReport& report, std::string_view line) {
 
 }  // namespace
 
-std::string begin_line() { return fmt::format("{}begins", mark); }
-std::string pair_line(GpuPair pair) { return fmt::format("{}pair {}", mark, name_of(pair)); }
-std::string end_line() { return fmt::format("{}ends", mark); }
+std::string begin_line() { return fmt::format("{}begins", probe_mark); }
+std::string pair_line(GpuPair pair) { return fmt::format("{}pair {}", probe_mark, name_of(pair)); }
+std::string end_line() { return fmt::format("{}ends", probe_mark); }
 
 std::string step_line(const Step& step) {
-  return fmt::format("{}{} {} {}{}{}", mark, words_of_states[static_cast<std::size_t>(step.state)],
+  return fmt::format("{}{} {} {}{}{}", probe_mark,
+                     words_of_states[static_cast<std::size_t>(step.state)],
                      halocline::name_of(step.memory), step.bytes, step.text.empty() ? "" : " ",
                      in_one_line(step.text));
 }
 
 std::string unavailable_line(Memory memory, std::string_view why) {
-  return fmt::format("{}unavailable {} {}", mark, halocline::name_of(memory), in_one_line(why));
+  return fmt::format("{}unavailable {} {}", probe_mark, halocline::name_of(memory),
+                     in_one_line(why));
 }
 
 ProbeReport read_probe(std::string_view output) {

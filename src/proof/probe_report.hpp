@@ -35,6 +35,9 @@ struct ProbeReport {
   std::vector<std::pair<Memory, std::string>> unavailable;  ///< memory that is not there, and why
 };
 
+/// What such a line begins with.
+inline constexpr std::string_view probe_mark = "halocline-probe: ";
+
 /// Lines for a probe to print, without the end of the line.
 std::string begin_line();
 std::string pair_line(GpuPair pair);

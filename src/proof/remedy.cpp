@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -61,6 +63,24 @@ std::string for_open_mpi(const Variables& variables, const std::string& how) {
          "is at fault";
 }
 
+/// What Open MPI needs to hand a GPU's memory to a UCX that has its part for CUDA.
+Variables to_try_with_open_mpi(const Variables& variables, const std::string& how) {
+  Variables settings;
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"OMPI_MCA_pml", "ucx"},
+           {"OMPI_MCA_opal_common_ucx_tls", "any"},
+           {"OMPI_MCA_opal_common_ucx_devices", "any"}})
+    if (value_of(variables, name) != value) settings[name] = value;
+  if (!settings.empty()) return settings;
+  const std::string ways = value_of(variables, "UCX_TLS");
+  if (!ways.empty() && ways.front() != '^' && ways.find("cuda") == std::string::npos &&
+      ways.find("all") == std::string::npos && ways.find("any") == std::string::npos)
+    return {{"UCX_TLS", ways + ",cuda_copy,cuda_ipc"}};
+  if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
+    return {{"UCX_MEMTYPE_CACHE", "n"}};
+  return {};
+}
+
 std::string for_cray(const Variables& variables) {
   if (!is_on(value_of(variables, "MPICH_GPU_SUPPORT_ENABLED")))
     return "set MPICH_GPU_SUPPORT_ENABLED=1, with the GTL library linked or in LD_PRELOAD "
@@ -93,6 +113,22 @@ std::string for_library(const std::string& library, const Variables& variables,
 }
 
 }  // namespace
+
+Variables settings_to_try(const std::string& library, const Variables& variables,
+                          const std::string& how, UcxHere ucx) {
+  const std::string name = lower_case(library);
+  const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+  const auto on = [&](const char* variable) {
+    return is_on(value_of(variables, variable)) ? Variables{} : Variables{{variable, "1"}};
+  };
+  if (says("open mpi"))
+    return ucx == UcxHere::with_cuda ? to_try_with_open_mpi(variables, how) : Variables{};
+  if (says("cray")) return on("MPICH_GPU_SUPPORT_ENABLED");
+  if (says("mvapich")) return on("MV2_USE_CUDA");
+  if (says("intel")) return on("I_MPI_OFFLOAD");
+  if (says("mpich")) return on("MPIR_CVAR_ENABLE_GPU");
+  return {};
+}
 
 std::string remedy(const std::string& library, const Variables& variables, const std::string& how) {
   return fmt::format("{}; {}", for_library(library, variables, how), or_staged);

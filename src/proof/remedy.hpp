@@ -7,8 +7,16 @@
 
 namespace halocline::proof {
 
+/// What there is of UCX: distributions build it without CUDA.
+enum class UcxHere { none, without_cuda, with_cuda };
+
 /// Says what to do about a failure, for the MPI at hand: `library` as comm::library_version()
 /// names it, `how` as Proof::how tells it. Words without a full stop.
 std::string remedy(const std::string& library, const Variables& variables, const std::string& how);
+
+/// Variables to try next: on top of `variables` they may cure a failure. None if all that is known
+/// was tried, or if what is missing cannot be set.
+Variables settings_to_try(const std::string& library, const Variables& variables,
+                          const std::string& how, UcxHere ucx);
 
 }  // namespace halocline::proof

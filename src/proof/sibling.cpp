@@ -1,9 +1,6 @@
 #include "proof/sibling.hpp"
 
 #include <cstring>
-#include <optional>
-#include <regex>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -11,6 +8,7 @@
 
 #include "base/record_file.hpp"
 #include "launch/job.hpp"
+#include "proof/end_of_job.hpp"
 #include "proof/probe_report.hpp"
 
 namespace halocline::proof {
@@ -41,8 +39,9 @@ Attempt attempt(const SiblingRequest& request, const std::vector<Memory>& memori
   options.grace = std::chrono::seconds(2);
   options.without = launcher_internals(current_variables());
   Attempt result;
-  result.end =
-      run_job(command(request.launcher, job), job_variables(request.launcher, job), options);
+  Variables extra = job_variables(request.launcher, job);
+  for (const auto& [name, value] : request.with) extra[name] = value;
+  result.end = run_job(command(request.launcher, job), extra, options);
   if (result.end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication,
                 fmt::format("stopped by signal {} ({}) while gpu_aware was tried",
@@ -51,61 +50,14 @@ Attempt attempt(const SiblingRequest& request, const std::vector<Memory>& memori
   return result;
 }
 
-/// What launchers say of a rank that a signal ended, where they say it.
-struct LastWords {
-  std::optional<int> rank, signal;
-};
-
-LastWords last_words(const JobEnd& end, LauncherKind kind) {
-  std::string text = end.err + end.out;
-  for (char& c : text)
-    if (c == '\n') c = ' ';  // Open MPI 5 breaks its line in the middle
-  LastWords words;
-  std::smatch found;
-  // "process rank 1 with PID 0 on node vm exited on signal 11"; "srun: error: node1: task 1:
-  // Segm..."
-  static const std::regex rank(R"((?:process rank|: task) (\d{1,9})\b)");
-  if (std::regex_search(text, found, rank)) words.rank = std::stoi(found[1]);
-  if (end.how == JobEnd::How::signalled) words.signal = end.signal;
-  if (end.how == JobEnd::How::exited) words.signal = signal_of_rank(kind, end.exit_code);
-  // Hydra: "EXIT STRING: Segmentation fault (signal 11)".
-  static const std::regex signal(R"((?:exited on |\()signal (\d{1,2})\b)");
-  if (!words.signal && std::regex_search(text, found, signal)) words.signal = std::stoi(found[1]);
-  return words;
-}
-
-/// "rank 1 was ended by signal 11 (Segmentation fault)", "no end within 60 s".
 std::string end_in_words(const Attempt& attempt, const SiblingRequest& request) {
-  if (attempt.end.how == JobEnd::How::timed_out)
-    return fmt::format("no end within {:g} s",
-                       std::chrono::duration<double>(request.time_limit).count());
-  const LastWords words = last_words(attempt.end, request.launcher.kind);
-  const std::string who = words.rank ? fmt::format("rank {}", *words.rank) : "a rank";
-  if (words.signal)
-    return fmt::format("{} was ended by signal {} ({})", who, *words.signal,
-                       strsignal(*words.signal));
-  return fmt::format("the ranks ended with exit code {}", attempt.end.exit_code);
-}
-
-/// The line of a job's complaints that says most: the first of ours, else of anybody's.
-std::string complaint(const JobEnd& end) {
-  constexpr std::size_t longest = 300;
-  std::string first;
-  std::istringstream lines(end.err + end.out);
-  for (std::string line; std::getline(lines, line);) {
-    if (const std::size_t ours = line.find("halocline: "); ours != std::string::npos)
-      return line.substr(ours, longest);
-    const bool is_probes = line.find("halocline-probe: ") != std::string::npos;
-    if (first.empty() && !is_probes && line.find_first_not_of("-=* \t\r") != std::string::npos)
-      first = line.substr(line.find_first_not_of(" \t"), longest);
-  }
-  return first;
+  return proof::end_in_words(attempt.end, request.launcher.kind, request.time_limit);
 }
 
 std::string why_nothing_was_sent(const Attempt& attempt, const SiblingRequest& request) {
   const JobEnd& end = attempt.end;
   if (end.how == JobEnd::How::not_started) return end.reason;
-  const std::string said = complaint(end);
+  const std::string said = complaint_in(end, probe_mark);
   return fmt::format("{}: {} before anything was sent{}{}", request.launcher.path,
                      end_in_words(attempt, request), said.empty() ? "" : "; it says: ", said);
 }

@@ -24,6 +24,7 @@ struct SiblingRequest {
   std::vector<Memory> memories;
   std::vector<std::int64_t> bytes = sizes_to_probe();
   GpuChoice gpus = GpuChoice::in_turn;
+  Variables with = {};  ///< settings for the job alone; `key` must count them in
   int ranks = 2;
   /// Of each job: one if nothing crashes, one or two more for each kind of memory that does.
   std::chrono::milliseconds time_limit = std::chrono::seconds(60);

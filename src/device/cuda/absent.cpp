@@ -19,6 +19,7 @@ bool is_built_in() { return false; }
 bool in_use() { return false; }
 
 Gpus find_gpus() { return {.list = {}, .none_because = why, .driver = {}}; }
+bool reaches(const Gpu&, const Gpu&) { refuse(); }
 void use(const Gpu&) { refuse(); }
 int current() { refuse(); }
 GpuMemory gpu_memory() { refuse(); }

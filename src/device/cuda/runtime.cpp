@@ -190,6 +190,7 @@ bool in_use() { return used; }
 Gpus find_gpus() {
   Gpus gpus;
   gpus.driver = driver_version();
+  gpus.runtime = version_text(CUDART_VERSION);
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
@@ -199,6 +200,12 @@ Gpus find_gpus() {
   }
   for (int ordinal = 0; ordinal < count; ++ordinal) gpus.list.push_back(facts_of(ordinal));
   return gpus;
+}
+
+bool reaches(const Gpu& from, const Gpu& to) {
+  int can = 0;
+  check(cudaDeviceCanAccessPeer(&can, from.ordinal, to.ordinal), "cudaDeviceCanAccessPeer");
+  return can != 0;
 }
 
 void use(const Gpu& gpu) {

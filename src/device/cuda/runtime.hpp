@@ -21,6 +21,7 @@ bool is_built_in();
 bool in_use();
 
 Gpus find_gpus();
+bool reaches(const Gpu& from, const Gpu& to);
 void use(const Gpu& gpu);
 /// The ordinal of the current GPU.
 int current();

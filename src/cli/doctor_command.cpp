@@ -1,0 +1,90 @@
+#include "cli/doctor_command.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/temporary_file.hpp"
+#include "build_info.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/print.hpp"
+#include "cli/ranks.hpp"
+#include "launch/launched.hpp"
+#include "report/render.hpp"
+
+namespace halocline::cli {
+namespace {
+
+void refuse_to_be_a_rank(const Variables& variables) {
+  const std::optional<Launched> launched = launched_by(variables);
+  if (!launched) return;
+  if (launched->rank.value_or(0) != 0) std::exit(exit_usage);
+  throw Error(ErrorKind::usage,
+              fmt::format("doctor starts ranks by itself; run it without {}, where you would call "
+                          "that",
+                          launched->launcher));
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    throw Error(ErrorKind::usage,
+                fmt::format("cannot read '{}', the report to compare with", path));
+  return text.str();
+}
+
+int exit_code_of(doctor::Verdict verdict) {
+  if (verdict == doctor::Verdict::ill) return exit_wrong_result;
+  return verdict == doctor::Verdict::incomplete ? exit_unavailable : exit_ok;
+}
+
+void say_on_terminal(const std::string& text) {
+  if (!errors_reach_a_terminal()) return;
+  fmt::print(stderr, "{} ...\n", text);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+int run_doctor(const DoctorCommand& command) {
+  const Variables variables = current_variables();
+  refuse_to_be_a_rank(variables);
+  // What is wrong with files is told before all that takes time.
+  std::optional<std::string> before;
+  if (command.compare) before = content_of(*command.compare);
+  if (before) doctor::changes(*before, *before, *command.compare);
+  for (const auto& file : {command.json, command.save})
+    if (file && *file != "-") const TemporaryFile can_be_made(*file);
+
+  const doctor::Diagnosis diagnosis =
+      doctor::examine({.launcher = command.launcher,
+                       .ranks = command.ranks,
+                       .time_limit = command.time_limit,
+                       .program = std::filesystem::read_symlink("/proc/self/exe"),
+                       .launcher_hint = std::string(build_info::mpi_launcher),
+                       .proofs = command.proofs,
+                       .says = say_on_terminal},
+                      variables);
+  doctor::ReportOptions options = command.report;
+  if (before) {
+    options.compared_with = command.compare;
+    options.changes =
+        doctor::changes(*before, render_json(doctor::report_of(diagnosis, {})), *command.compare);
+  }
+  const Report report = doctor::report_of(diagnosis, options);
+  const std::string json = render_json(report);
+  const bool json_to_stdout = command.json == "-";
+  print(json_to_stdout ? json : render_text(report));
+  if (command.json && !json_to_stdout) write_text_file(*command.json, json);
+  if (command.save) write_text_file(*command.save, json);
+  return exit_code_of(doctor::verdict(diagnosis.evidence, diagnosis.found, command.strictness));
+}
+
+}  // namespace halocline::cli

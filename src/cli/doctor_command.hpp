@@ -1,0 +1,11 @@
+#pragma once
+// `halocline doctor`.
+
+#include "cli/command_line.hpp"
+
+namespace halocline::cli {
+
+/// Examines this machine and tells; returns the exit code.
+int run_doctor(const DoctorCommand& command);
+
+}  // namespace halocline::cli

@@ -1,0 +1,94 @@
+#include "cli/examine_command.hpp"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <halocline/error.hpp>
+
+#include "cli/exit_code.hpp"
+#include "cli/print.hpp"
+#include "comm/collectives.hpp"
+#include "doctor/examine.hpp"
+#include "doctor/probes.hpp"
+#include "doctor/said.hpp"
+
+namespace halocline::cli {
+namespace {
+
+struct ExamineWords {
+  bool facts = false;
+  std::vector<std::string> paths;
+  std::string gpus = "in-turn";
+  double wait_limit_seconds = 10;
+};
+
+ExamineWords read(const std::vector<std::string>& words) {
+  ExamineWords result;
+  CLI::App app("examines what doctor asks for", "halocline examine-paths");
+  auto* facts = app.add_flag("--facts", result.facts);
+  app.add_option("--paths", result.paths)->delimiter(',')->excludes(facts);
+  app.add_option("--gpus", result.gpus)->check(CLI::IsMember({"in-turn", "first"}));
+  app.add_option("--wait-limit", result.wait_limit_seconds)->check(CLI::NonNegativeNumber);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorKind::usage, error.what());
+  }
+  return result;
+}
+
+doctor::PathsToExamine wanted_by(const ExamineWords& words) {
+  doctor::PathsToExamine wanted;
+  if (words.gpus == "first") wanted.gpus = proof::GpuChoice::first;
+  for (const std::string& word : words.paths) {
+    const auto path = doctor::path_named(word);
+    if (!path) throw Error(ErrorKind::usage, fmt::format("'{}' is no path", word));
+    wanted.paths.push_back(*path);
+  }
+  return wanted;
+}
+
+void say(const std::string& line) { print(line + "\n"); }
+
+[[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
+  fmt::print(stderr, "halocline: rank {}: {}\n", world.rank(), text);
+  std::fflush(stderr);
+  comm::abort(world, code);
+}
+
+}  // namespace
+
+bool is_examination(const std::vector<std::string>& words) {
+  return !words.empty() && words[0] == doctor::examine_command;
+}
+
+int run_examination(const std::vector<std::string>& words) {
+  const ExamineWords read_words = read(words);
+  const doctor::PathsToExamine wanted = wanted_by(read_words);
+  // It may well crash, and that is no news: nobody wants the memory of a GPU's process on disk.
+  const rlimit nothing{0, 0};
+  ::setrlimit(RLIMIT_CORE, &nothing);
+
+  if (read_words.facts) say(doctor::doing_line("starting MPI (MPI_Init)"));
+  const Runtime runtime;
+  CommunicatorOptions limits;
+  limits.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds);
+  const Communicator world = Communicator::world(limits);
+  comm::set_stall_handler(
+      world, [&world](const std::string& text) { give_up(world, text, exit_failure); });
+  try {
+    if (read_words.facts)
+      doctor::examine_facts(world, say);
+    else
+      doctor::examine_paths(world, wanted, say);
+    return exit_ok;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::usage) throw;
+    give_up(world, error.what(), exit_code(error.kind()));
+  }
+}
+
+}  // namespace halocline::cli

@@ -1,0 +1,16 @@
+#pragma once
+// `halocline examine-paths`: what the probes of doctor run. For other programs, not for people, and
+// not in --help.
+
+#include <string>
+#include <vector>
+
+namespace halocline::cli {
+
+/// True if the command line asks for it.
+bool is_examination(const std::vector<std::string>& words);
+
+/// Examines as one of the ranks; returns the exit code. Throws usage.
+int run_examination(const std::vector<std::string>& words);
+
+}  // namespace halocline::cli

@@ -1,0 +1,147 @@
+#include "doctor/advice.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
+
+#include <fmt/format.h>
+
+namespace halocline::doctor {
+namespace {
+
+constexpr auto program = "halocline solve laplace --cells 8192x8192";
+
+bool is_pals(const Evidence& evidence, const Launcher& launcher) {
+  const NodeFacts& node = evidence.facts.node;
+  if (launcher.kind != LauncherKind::hydra && launcher.kind != LauncherKind::other) return false;
+  return launcher.path.find("/pals/") != std::string::npos ||
+         (node.allocation.manager == "PBS" && node.mpi.find("CRAY") != std::string::npos);
+}
+
+/// Settings in front of a command: NAME=VALUE ...
+std::string before(const Variables& settings) {
+  std::string words;
+  for (const auto& [name, value] : settings) words += fmt::format("{}={} ", name, value);
+  return words;
+}
+
+std::string with_mpirun(const Start& start) {
+  std::string words = fmt::format("{} -n {}", start.launcher, start.ranks);
+  if (start.as_root) words += " --allow-run-as-root";
+  words += start.cores_per_rank > 1
+               ? fmt::format(" --map-by slot:PE={} --bind-to core", start.cores_per_rank)
+               : " --bind-to core";
+  constexpr std::string_view parameter = "OMPI_MCA_";
+  for (const auto& [name, value] : start.settings)
+    words += name.starts_with(parameter)
+                 ? fmt::format(" --mca {} {}", name.substr(parameter.size()), value)
+                 : fmt::format(" -x {}={}", name, value);
+  return words;
+}
+
+std::string with_hydra(const Start& start) {
+  std::string words =
+      fmt::format("{} -n {} -bind-to core:{}", start.launcher, start.ranks, start.cores_per_rank);
+  for (const auto& [name, value] : start.settings)
+    words += fmt::format(" -genv {} {}", name, value);
+  return words;
+}
+
+std::string with_pals(const Start& start) {
+  std::string words = fmt::format("{} -n {} --ppn {} --depth {} --cpu-bind depth", start.launcher,
+                                  start.ranks, start.ranks, start.cores_per_rank);
+  for (const auto& [name, value] : start.settings)
+    words += fmt::format(" --env {}={}", name, value);
+  return words;
+}
+
+std::string with_srun(const Start& start) {
+  std::string words =
+      fmt::format("{}{} -n {} --cpus-per-task={} --cpu-bind=cores", before(start.settings),
+                  start.launcher, start.ranks, start.cores_per_rank);
+  if (start.gpus > 0) words += fmt::format(" --gpus-per-node={} --gpu-bind=none", start.gpus);
+  if (!start.srun_mpi.empty()) words += " --mpi=" + start.srun_mpi;
+  return words;
+}
+
+std::string slurm_script(const Start& start) {
+  std::string text = fmt::format(
+      "#!/bin/bash\n"
+      "#SBATCH --job-name=halocline\n"
+      "#SBATCH --nodes=1\n"
+      "#SBATCH --ntasks-per-node={}\n"
+      "#SBATCH --cpus-per-task={}\n",
+      start.ranks, start.cores_per_rank);
+  if (start.gpus > 0) text += fmt::format("#SBATCH --gpus-per-node={}\n", start.gpus);
+  text += "#SBATCH --time=00:30:00\n\n";
+  for (const auto& [name, value] : start.settings)
+    text += fmt::format("export {}={}\n", name, value);
+  text += "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n";
+  if (start.gpus > 0)
+    text +=
+        "# Every rank sees all GPUs, or they could not reach each other's memory; Halocline gives "
+        "each rank its own.\n";
+  text += fmt::format("srun --cpu-bind=cores{}{} {}\n", start.gpus > 0 ? " --gpu-bind=none" : "",
+                      start.srun_mpi.empty() ? "" : " --mpi=" + start.srun_mpi, program);
+  return text;
+}
+
+std::string pbs_script(const Start& start) {
+  std::string text = fmt::format(
+      "#!/bin/bash\n"
+      "#PBS -N halocline\n"
+      "#PBS -l select=1:ncpus={}:mpiprocs={}{}\n"
+      "#PBS -l walltime=00:30:00\n\n"
+      "cd \"$PBS_O_WORKDIR\"\n",
+      start.ranks * start.cores_per_rank, start.ranks,
+      start.gpus > 0 ? fmt::format(":ngpus={}", start.gpus) : "");
+  return text + launch_line(start) + "\n";
+}
+
+}  // namespace
+
+std::optional<Batch> batch_named(std::string_view name) {
+  if (name == "slurm") return Batch::slurm;
+  if (name == "pbs") return Batch::pbs;
+  return std::nullopt;
+}
+
+Start recommended_start(const Evidence& evidence, User user) {
+  const NodeFacts& node = evidence.facts.node;
+  const Launching& launching = evidence.facts.launching;
+  const bool is_open_mpi = node.family == MpiFamily::open_mpi;
+  Start start;
+  start.starter = is_open_mpi ? Starter::open_mpi : Starter::hydra;
+  start.launcher = is_open_mpi ? "mpirun" : "mpiexec";
+  start.srun_mpi = is_open_mpi ? "pmix" : node.mpi.find("CRAY") != std::string::npos ? "" : "pmi2";
+  const auto& launcher = launching.instead ? launching.instead : launching.launcher;
+  if (launcher && (launching.instead || launching.objection.empty())) {
+    start.launcher = std::filesystem::path(launcher->path).filename().string();
+    if (launcher->kind == LauncherKind::srun) start.starter = Starter::srun;
+    if (is_pals(evidence, *launcher)) start.starter = Starter::pals;
+  }
+  const auto& ranks = evidence.facts.ranks.machine;
+  if (!ranks.empty()) start.gpus = static_cast<int>(ranks.front().visible.size());
+  start.ranks = start.gpus > 0 ? start.gpus : std::max(1, node.usable_cores);
+  start.cores_per_rank = std::max(1, node.usable_cores / start.ranks);
+  start.settings = cure_settings(evidence);
+  // Cray MPICH takes a GPU's memory only if told to.
+  if (node.mpi.find("CRAY") != std::string::npos && start.gpus > 0)
+    start.settings["MPICH_GPU_SUPPORT_ENABLED"] = "1";
+  start.as_root = user == User::root;
+  return start;
+}
+
+std::string launch_line(const Start& start) {
+  const std::string command = start.starter == Starter::open_mpi ? with_mpirun(start)
+                              : start.starter == Starter::hydra  ? with_hydra(start)
+                              : start.starter == Starter::pals   ? with_pals(start)
+                                                                 : with_srun(start);
+  return fmt::format("{} {}", command, program);
+}
+
+std::string batch_script(const Start& start, Batch batch) {
+  return batch == Batch::slurm ? slurm_script(start) : pbs_script(start);
+}
+
+}  // namespace halocline::doctor

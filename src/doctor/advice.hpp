@@ -1,0 +1,38 @@
+#pragma once
+// How to start a run here: launch lines and batch scripts, pure functions of what was found.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "doctor/findings.hpp"
+
+namespace halocline::doctor {
+
+/// Who starts ranks: launchers with words of their own for binding and variables.
+enum class Starter { open_mpi, hydra, pals, srun };
+
+enum class Batch { slurm, pbs };
+std::optional<Batch> batch_named(std::string_view name);
+
+/// What a run needs.
+struct Start {
+  Starter starter = Starter::open_mpi;
+  std::string launcher = "mpirun";
+  int ranks = 1, gpus = 0;
+  int cores_per_rank = 1;
+  std::string srun_mpi = {};  ///< of srun: "pmix"; empty: as the site has it
+  Variables settings = {};
+  bool as_root = false;
+};
+
+/// The start that suits what is here: a rank for each GPU, else for each core.
+Start recommended_start(const Evidence& evidence, User user);
+
+/// "mpirun -n 4 ... halocline solve ...", on one line.
+std::string launch_line(const Start& start);
+
+/// A script for a node like this one.
+std::string batch_script(const Start& start, Batch batch);
+
+}  // namespace halocline::doctor

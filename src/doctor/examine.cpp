@@ -1,0 +1,188 @@
+#include "doctor/examine.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <halocline/error.hpp>
+
+#include "bench/harness.hpp"
+#include "comm/claims.hpp"
+#include "comm/collectives.hpp"
+#include "comm/plain_messages.hpp"
+#include "device/gpu.hpp"
+#include "doctor/direct_reads.hpp"
+#include "doctor/libraries.hpp"
+#include "doctor/said.hpp"
+#include "exchange/race.hpp"
+#include "machine/cores.hpp"
+#include "proof/in_job.hpp"
+#include "proof/pattern.hpp"
+
+namespace halocline::doctor {
+namespace {
+
+std::string namespace_of(const char* kind) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", kind), ignored).string();
+}
+
+std::string device_of(const char* folder) {
+  struct stat seen {};
+  return ::stat(folder, &seen) == 0 ? fmt::format("{}", seen.st_dev) : "";
+}
+
+RankSeen this_rank(const Communicator& communicator) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return {.rank = communicator.rank(),
+          .size = communicator.size(),
+          .host = host.data(),
+          .mpi = comm::library_version(),
+          .cores = machine::ranges_of(machine::allowed_cores()),
+          .ipc_namespace = namespace_of("ipc"),
+          .process_namespace = namespace_of("pid"),
+          .shm_device = device_of("/dev/shm")};
+}
+
+/// Returns, on every rank, the first text of any that is not empty.
+std::string first_of(const Communicator& communicator, const std::string& text) {
+  std::string first;
+  for (const std::string& one : comm::gather_texts(communicator, text))
+    if (first.empty()) first = one;
+  return comm::broadcast(communicator, first, 0);
+}
+
+/// Ranks 0 and 1 send to each other, one after the other. Returns what was wrong, on every rank.
+std::string send_plainly(const Communicator& communicator, std::int64_t bytes) {
+  const int me = communicator.rank();
+  std::string wrong;
+  if (me < 2) {
+    const int peer = 1 - me;
+    std::vector<std::byte> out(static_cast<std::size_t>(bytes)), in(out.size());
+    proof::fill(out.data(), bytes, proof::seed_of(me, peer, 0));
+    if (me == 0) comm::plain_send(communicator, peer, out);
+    comm::plain_receive(communicator, peer, in);
+    if (me == 1) comm::plain_send(communicator, peer, out);
+    const std::int64_t at = proof::first_difference(in.data(), bytes, proof::seed_of(peer, me, 0));
+    if (at < bytes)
+      wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, bytes,
+                          peer, me);
+  }
+  return first_of(communicator, wrong);
+}
+
+std::vector<transport::Message> messages_in_ring(const Communicator& communicator,
+                                                 std::int64_t bytes) {
+  std::vector<transport::Message> messages;
+  for (const int peer : proof::neighbours_in_ring(communicator))
+    messages.push_back({.peer = peer,
+                        .send = {{nullptr, bytes}},
+                        .receive = {{nullptr, bytes}},
+                        .label = "a probe"});
+  return messages;
+}
+
+class PathExaminer {
+ public:
+  PathExaminer(const Communicator& communicator, const PathsToExamine& wanted, const Say& say)
+      : communicator_(communicator), wanted_(wanted), say_(say) {}
+
+  void run() {
+    for (const Path& path : wanted_.paths) examine(path);
+    say(ends_line());
+  }
+
+ private:
+  void say(const std::string& line) const {
+    if (communicator_.rank() == 0) say_(line);
+  }
+
+  void examine(const Path& path) {
+    try {
+      for (const std::int64_t bytes : wanted_.bytes) {
+        say(trying_line(path, bytes));
+        Time time{bytes};
+        if (const std::string wrong = examine(path, time); !wrong.empty())
+          return say(outcome_line(path, Outcome::wrong, wrong));
+        say(arrived_line(path, time));
+      }
+      say(outcome_line(path, Outcome::works, ""));
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::communication) {
+        // The lowest rank that is still there says it: rank 0 may be the one that is lost.
+        say_(outcome_line(path, Outcome::failed, error.what()));
+        throw;
+      }
+      say(outcome_line(path, Outcome::unavailable, error.what()));
+    }
+  }
+
+  /// Returns what was wrong, on every rank, and how long it took.
+  std::string examine(const Path& path, Time& time) {
+    if (path.transport == plain_mpi) return send_plainly(communicator_, time.bytes);
+    if (gpu_reads(path.memory) && !has_gpu_) {
+      comm::together(communicator_, [this] { proof::take_gpu(communicator_, wanted_.gpus); });
+      has_gpu_ = true;
+    }
+    exchange::Trial trial(communicator_, transport::find_transport(path.transport),
+                          messages_in_ring(communicator_, time.bytes), path.memory);
+    const std::string wrong = first_of(
+        communicator_,
+        proof::prove(communicator_, trial.channel(), trial.messages(), path.memory).value_or(""));
+    if (!wrong.empty()) return wrong;
+    // The best of them: a node that does other things too is not to be taken for a slow path.
+    const bench::LoopOptions loop{.repetitions = time.bytes < (1 << 20) ? 0 : 7,
+                                  .seconds = wanted_.seconds_each};
+    time.us = 1e6 * bench::time_together(communicator_, loop, [&] { trial.run(); }).min_seconds;
+    return "";
+  }
+
+  const Communicator& communicator_;
+  const PathsToExamine& wanted_;
+  const Say& say_;
+  bool has_gpu_ = false;
+};
+
+}  // namespace
+
+void examine_facts(const Communicator& communicator, const Say& say) {
+  const bool is_first = communicator.rank() == 0;
+  const auto say_once = [&](const std::string& line) {
+    if (is_first) say(line);
+  };
+  say(line_of(this_rank(communicator)));
+  if (is_first) say(line_of(comm::claims()));
+  say_once(doing_line("asking the driver for GPUs"));
+  for (const machine::RankFacts& facts : machine::gather_facts(communicator))
+    say_once(machine_line(facts));
+  if (is_first) {
+    const device::Gpus& gpus = device::gpus();
+    say(gpus_line(gpus.driver, gpus.runtime, device::peer_access()));
+  }
+  if (communicator.size() > 1 && communicator.node_count() == 1) {
+    say_once(doing_line("reading another rank's memory"));
+    const DirectReads reads = try_direct_reads(communicator);
+    say_once(direct_reads_line(reads.work, reads.because));
+  }
+  if (is_first)
+    for (const Library& library :
+         find_libraries([&](const std::string& file) { say(doing_line("loading " + file)); }))
+      say(line_of(library));
+  comm::barrier(communicator);
+  say_once(ends_line());
+}
+
+void examine_paths(const Communicator& communicator, const PathsToExamine& wanted, const Say& say) {
+  if (communicator.size() < 2)
+    throw Error(ErrorKind::usage, "paths are between ranks; start 2 at least");
+  PathExaminer(communicator, wanted, say).run();
+}
+
+}  // namespace halocline::doctor

@@ -1,0 +1,72 @@
+#include "doctor/findings.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "doctor/rules.hpp"
+
+namespace halocline::doctor {
+
+std::string_view name_of(Severity severity) {
+  constexpr std::string_view names[] = {"broken", "slow", "absent", "note"};
+  return names[static_cast<std::size_t>(severity)];
+}
+
+const PathResult* result_of(const Evidence& evidence, const Path& path) {
+  for (const PathResult& result : evidence.paths)
+    if (result.path == path && result.with.empty()) return &result;
+  return nullptr;
+}
+
+std::optional<std::string> taken_for(const Evidence& evidence, Memory memory) {
+  // Kernels that store into neighbours need no host, which counts for more than one exchange.
+  const PathResult* peer = result_of(evidence, {"peer", memory});
+  if (peer != nullptr && peer->outcome == Outcome::works) return "peer";
+  constexpr std::int64_t halo_bytes = 64 << 10;
+  std::optional<std::string> best;
+  double least = 0;
+  for (const PathResult& result : evidence.paths) {
+    const std::optional<double> us = us_for(result, halo_bytes);
+    if (result.path.memory != memory || result.outcome != Outcome::works || !result.with.empty() ||
+        !us || (best && *us >= least))
+      continue;
+    best = result.path.transport;
+    least = *us;
+  }
+  return best;
+}
+
+Variables cure_settings(const Evidence& evidence) {
+  for (const PathResult& result : evidence.paths)
+    if (!result.with.empty() && result.outcome == Outcome::works) return result.with;
+  return {};
+}
+
+std::vector<Finding> findings(const Evidence& evidence) {
+  std::vector<Finding> all;
+  for (const auto rule : rules::all)
+    for (Finding& finding : rule(evidence)) all.push_back(std::move(finding));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return all;
+}
+
+Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found,
+                Strictness strictness) {
+  const auto any = [&](Severity severity) {
+    return std::any_of(found.begin(), found.end(),
+                       [&](const Finding& finding) { return finding.severity == severity; });
+  };
+  if (any(Severity::broken) || any(Severity::slow)) return Verdict::ill;
+  if (strictness == Strictness::lenient) return Verdict::fine;
+  const bool all_work =
+      std::all_of(evidence.paths.begin(), evidence.paths.end(), [](const PathResult& result) {
+        return !result.with.empty() || result.outcome == Outcome::works;
+      });
+  return any(Severity::absent) || !all_work ? Verdict::incomplete : Verdict::fine;
+}
+
+}  // namespace halocline::doctor

@@ -1,0 +1,57 @@
+#pragma once
+// From facts and what became of paths to sentences: pure functions.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/facts.hpp"
+#include "doctor/paths.hpp"
+
+namespace halocline::doctor {
+
+enum class Severity {
+  broken,  ///< something does not work, and should
+  slow,    ///< it works, and another setting would be faster
+  absent,  ///< a path is not to be had here, and nobody promised it
+  note     ///< worth knowing
+};
+std::string_view name_of(Severity severity);
+
+struct Finding {
+  Severity severity = Severity::note;
+  std::string what;  ///< a sentence without its full stop, as the others
+  std::string seen;  ///< how it was seen
+  std::string cure;  ///< what to set or install; may be empty
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+/// All that was gathered.
+struct Evidence {
+  Facts facts;
+  int ranks = 2;                                ///< of the probes
+  std::vector<PathResult> paths;                ///< also those tried with other settings
+  std::optional<proof::GpuPair> gpu_pair = {};  ///< the ranks' GPUs; nothing without GPUs
+};
+
+/// The result of a path with the user's settings, or nothing.
+const PathResult* result_of(const Evidence& evidence, const Path& path);
+
+/// What is to be told, worst first.
+std::vector<Finding> findings(const Evidence& evidence);
+
+/// The transport that a run with fields in such memory would take, going by what was measured;
+/// nothing if none works.
+std::optional<std::string> taken_for(const Evidence& evidence, Memory memory);
+
+/// Settings that were tried on top of the user's and made gpu_aware work.
+Variables cure_settings(const Evidence& evidence);
+
+/// Exit codes: broken or slow; a path that is not available, where that counts.
+enum class Strictness { lenient, strict };
+enum class Verdict { fine, ill, incomplete };
+Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found, Strictness strictness);
+
+}  // namespace halocline::doctor

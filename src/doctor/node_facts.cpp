@@ -1,0 +1,212 @@
+#include "doctor/node_facts.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/collectives.hpp"
+#include "device/gpu.hpp"
+#include "machine/cores.hpp"
+#include "proof/surroundings.hpp"
+
+namespace halocline::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string value_of(const Variables& variables, const char* name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+/// Reads the number that a text begins with: "4(x2)" of Slurm is 4.
+std::optional<int> number_in(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored))
+    entries.push_back(at->path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+/// Effective capabilities hold CAP_SYS_PTRACE, number 19.
+bool may_trace(const fs::path& root) {
+  std::ifstream status(root / "proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("CapEff:")) continue;
+    std::uint64_t set = 0;
+    std::istringstream(line.substr(7)) >> std::hex >> set;
+    return (set >> 19 & 1) != 0;
+  }
+  return false;
+}
+
+std::string container_of(const Variables& variables, const fs::path& root) {
+  std::error_code ignored;
+  if (fs::exists(root / ".dockerenv", ignored)) return "docker";
+  if (fs::exists(root / "run/.containerenv", ignored)) return "podman";
+  if (variables.contains("APPTAINER_CONTAINER") || variables.contains("SINGULARITY_CONTAINER"))
+    return "apptainer";
+  if (variables.contains("KUBERNETES_SERVICE_HOST")) return "kubernetes";
+  return "";
+}
+
+int count_numa_nodes() {
+  const auto nodes = entries_of("/sys/devices/system/node");
+  const auto count = std::count_if(nodes.begin(), nodes.end(), [](const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.starts_with("node") && name.size() > 4 && name[4] >= '0' && name[4] <= '9';
+  });
+  return std::max(1, static_cast<int>(count));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+Limits read_limits(const Variables& variables, const fs::path& root) {
+  Limits limits;
+  struct statvfs shm {};
+  if (::statvfs((root / "dev/shm").c_str(), &shm) == 0) {
+    limits.shm_bytes = static_cast<std::int64_t>(shm.f_blocks * shm.f_frsize);
+    limits.shm_free_bytes = static_cast<std::int64_t>(shm.f_bavail * shm.f_frsize);
+  }
+  limits.ptrace_scope = number_in(first_line(root / "proc/sys/kernel/yama/ptrace_scope"));
+  limits.may_trace = may_trace(root);
+  rlimit locked{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY)
+    limits.memlock_bytes = static_cast<std::int64_t>(locked.rlim_cur);
+  limits.container = container_of(variables, root);
+  return limits;
+}
+
+Allocation read_allocation(const Variables& variables) {
+  const auto number = [&](const char* name) { return number_in(value_of(variables, name)); };
+  if (variables.contains("SLURM_JOB_ID"))
+    return {.manager = "Slurm",
+            .job = value_of(variables, "SLURM_JOB_ID"),
+            .nodes = number("SLURM_JOB_NUM_NODES"),
+            .tasks = number("SLURM_NTASKS"),
+            .cores_per_task = number("SLURM_CPUS_PER_TASK")};
+  if (variables.contains("PBS_JOBID")) {
+    Allocation allocation{.manager = "PBS", .job = value_of(variables, "PBS_JOBID")};
+    std::ifstream file(value_of(variables, "PBS_NODEFILE"));
+    std::vector<std::string> hosts;
+    for (std::string host; std::getline(file, host);) hosts.push_back(host);
+    if (!hosts.empty()) allocation.tasks = static_cast<int>(hosts.size());
+    std::sort(hosts.begin(), hosts.end());
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    if (!hosts.empty()) allocation.nodes = static_cast<int>(hosts.size());
+    return allocation;
+  }
+  if (variables.contains("LSB_JOBID"))
+    return {.manager = "LSF",
+            .job = value_of(variables, "LSB_JOBID"),
+            .tasks = number("LSB_DJOB_NUMPROC")};
+  return {};
+}
+
+std::vector<Adapter> read_adapters(const fs::path& root) {
+  std::vector<Adapter> adapters;
+  for (const char* kind : {"sys/class/infiniband", "sys/class/cxi"})
+    for (const fs::path& adapter : entries_of(root / kind))
+      adapters.push_back(
+          {adapter.filename().string(), first_line(adapter / "device/local_cpulist")});
+  return adapters;
+}
+
+Variables settings_among(const Variables& variables) {
+  constexpr std::string_view beginnings[] = {
+      "UCX_",  "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "MV2_",      "I_MPI_",      "FI_",
+      "NCCL_", "NVSHMEM_",  "CUDA_",  "PMIX_MCA_",  "PRTE_MCA_", "CRAY_ACCEL_", "GPU_DEVICE_"};
+  constexpr std::string_view names[] = {
+      "LD_PRELOAD",          "LD_LIBRARY_PATH",    "OMP_NUM_THREADS",    "OMP_PROC_BIND",
+      "OMP_PLACES",          "SLURM_MPI_TYPE",     "SLURM_CPU_BIND",     "SLURM_GPU_BIND",
+      "SLURM_JOB_GPUS",      "SLURM_GPUS_ON_NODE", "HALOCLINE_LAUNCHER", "NVIDIA_VISIBLE_DEVICES",
+      "ROCR_VISIBLE_DEVICES"};
+  Variables found;
+  for (const auto& [name, value] : variables) {
+    const auto begins = [&name = name](std::string_view word) { return name.starts_with(word); };
+    if (std::any_of(std::begin(beginnings), std::end(beginnings), begins) ||
+        std::find(std::begin(names), std::end(names), name) != std::end(names))
+      found.emplace(name, value);
+  }
+  return found;
+}
+
+NodeFacts read_node(const Variables& variables) {
+  const proof::Environment environment = proof::this_environment(variables);
+  NodeFacts facts;
+  facts.host = host_name();
+  facts.processor = machine::processor_name();
+  facts.usable_cores = halocline::usable_cores();
+  facts.online_threads = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  facts.allowed_cores = machine::ranges_of(machine::allowed_cores());
+  facts.numa_nodes = count_numa_nodes();
+  facts.mpi = environment.mpi;
+  facts.family = comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich;
+  facts.libraries = environment.libraries;
+  facts.built_with_cuda = device::gpus_are_supported();
+  Variables all = variables;
+  all.erase("CUDA_VISIBLE_DEVICES");  // what is there, not what is shown
+  facts.gpu_files = proof::count_gpus(all);
+  facts.kernel_driver = environment.driver;
+  facts.adapters = read_adapters();
+  facts.limits = read_limits(variables);
+  facts.allocation = read_allocation(variables);
+  facts.settings = settings_among(variables);
+  return facts;
+}
+
+Launching read_launching(const std::optional<std::string>& named, const std::string& hint,
+                         MpiFamily family, const Variables& variables) {
+  Launching launching;
+  std::string words = named.value_or("");
+  if (named) {
+    launching.chosen_by = "--launcher";
+  } else if (const std::string choice = value_of(variables, launcher_variable);
+             choice.find_first_not_of(' ') != std::string::npos) {
+    launching.chosen_by = launcher_variable;
+    words = choice;
+  }
+  try {
+    if (launching.chosen_by.empty()) {
+      launching.launcher = find_launcher(family, hint, variables);
+    } else {
+      launching.launcher = launcher_named(words, variables);
+      launching.objection = known_objection(*launching.launcher, family);
+    }
+  } catch (const Error& error) {
+    launching.problem = error.what();
+  }
+  return launching;
+}
+
+}  // namespace halocline::doctor

@@ -1,0 +1,110 @@
+#include "doctor/probes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "doctor/said.hpp"
+#include "launch/job.hpp"
+#include "proof/end_of_job.hpp"
+#include "proof/environment_key.hpp"
+
+namespace halocline::doctor {
+namespace {
+
+JobEnd run_probe(const Probes& probes, std::vector<std::string> words, const Variables& with) {
+  words.insert(words.begin(), examine_command);
+  // Waits for other ranks end first, by name.
+  words.push_back("--wait-limit");
+  words.push_back(
+      fmt::format("{:g}", std::chrono::duration<double>(probes.time_limit).count() / 2));
+  const JobSpec job{.ranks = probes.ranks,
+                    .program = probes.program,
+                    .arguments = std::move(words),
+                    .cores = usable_cores(),
+                    .chatter = Chatter::full};
+  Variables extra = job_variables(probes.launcher, job);
+  for (const auto& [name, value] : with) extra[name] = value;
+  JobOptions options;
+  options.output = JobOutput::capture;
+  options.time_limit = probes.time_limit;
+  options.grace = std::chrono::seconds(2);
+  options.without = proof::launcher_internals(current_variables());
+  JobEnd end = run_job(command(probes.launcher, job), extra, options);
+  if (end.how == JobEnd::How::interrupted)
+    throw Error(ErrorKind::communication, fmt::format("stopped by signal {} ({}) during a probe",
+                                                      end.signal, strsignal(end.signal)));
+  return end;
+}
+
+/// "no end within 20 s", "rank 1 was ended by signal 11 (Segmentation fault); it says: ...".
+std::string how_it_ended(const Probes& probes, const JobEnd& end) {
+  if (end.how == JobEnd::How::not_started) return end.reason;
+  std::string words = proof::end_in_words(end, probes.launcher.kind, probes.time_limit);
+  const std::string said = proof::complaint_in(end, said_mark);
+  if (said.find("halocline: ") == 0) return said.substr(std::strlen("halocline: "));
+  if (words.find("signal") == std::string::npos && !said.empty()) words += "; it says: " + said;
+  return words;
+}
+
+bool contains(const std::vector<Path>& paths, const Path& path) {
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+/// The results of one job, for the paths that it got to.
+std::vector<PathResult> results_of(const Probes& probes, const JobEnd& end,
+                                   const std::vector<Path>& wanted) {
+  std::vector<PathResult> results;
+  for (const PathsSaid::Row& row : read_paths(end.out).rows) {
+    if (!contains(wanted, row.result.path)) continue;
+    PathResult result = row.result;
+    if (!row.is_decided) {
+      result.outcome = Outcome::failed;
+      result.how = fmt::format("{} while {} bytes were sent", how_it_ended(probes, end), row.bytes);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace
+
+RankFacts ask_ranks(const Probes& probes) {
+  const JobEnd end = run_probe(probes, {"--facts"}, {});
+  RankFacts facts = read_rank_facts(end.out);
+  if (!end.succeeded()) facts.ended_badly = how_it_ended(probes, end);
+  return facts;
+}
+
+std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
+                                  proof::GpuChoice gpus, const Variables& with) {
+  std::vector<PathResult> all;
+  while (!paths.empty()) {
+    std::vector<std::string> names;
+    for (const Path& path : paths) names.push_back(word_of(path));
+    const JobEnd end = run_probe(probes,
+                                 {"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
+                                  gpus == proof::GpuChoice::first ? "first" : "in-turn"},
+                                 with);
+    const std::vector<PathResult> now = results_of(probes, end, paths);
+    for (const PathResult& result : now) {
+      all.push_back(result);
+      all.back().with = with;
+      std::erase(paths, result.path);
+    }
+    if (!now.empty()) continue;
+    for (const Path& path : paths)
+      all.push_back({.path = path,
+                     .outcome = Outcome::untried,
+                     .how = fmt::format("{} before anything was sent", how_it_ended(probes, end)),
+                     .with = with});
+    break;
+  }
+  return all;
+}
+
+}  // namespace halocline::doctor

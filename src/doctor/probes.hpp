@@ -1,0 +1,34 @@
+#pragma once
+// Jobs of doctor's own: ranks that examine what may crash or hang, with a limit in time.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "doctor/facts.hpp"
+#include "doctor/paths.hpp"
+#include "launch/launcher.hpp"
+#include "proof/probe.hpp"
+
+namespace halocline::doctor {
+
+/// The subcommand of the program that runs in the ranks.
+inline constexpr const char* examine_command = "examine-paths";
+
+struct Probes {
+  Launcher launcher;
+  std::string program;  ///< path of a halocline
+  int ranks = 2;
+  std::chrono::milliseconds time_limit = std::chrono::seconds(20);  ///< of each job
+};
+
+/// Asks the ranks of a job for facts. How it ended is among them. Throws communication if this
+/// process is told to stop meanwhile, resource.
+RankFacts ask_ranks(const Probes& probes);
+
+/// Tries paths in as few jobs as it takes: one if nothing crashes or hangs, one more for each path
+/// that does. `with` are settings for these jobs alone. Throws as ask_ranks().
+std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
+                                  proof::GpuChoice gpus, const Variables& with = {});
+
+}  // namespace halocline::doctor

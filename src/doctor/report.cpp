@@ -1,0 +1,310 @@
+#include "doctor/report.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/record_file.hpp"
+
+namespace halocline::doctor {
+namespace {
+
+std::string text_of(const Variables& settings) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+const std::vector<machine::VisibleGpu>* gpus_of(const Facts& facts) {
+  const auto& ranks = facts.ranks.machine;
+  return ranks.empty() || ranks.front().visible.empty() ? nullptr : &ranks.front().visible;
+}
+
+/// "vm: 2 cores, 2 x NVIDIA H200, Open MPI 4.1.6".
+std::string title(const Facts& facts) {
+  const auto* gpus = gpus_of(facts);
+  const std::string gpu_words = gpus == nullptr
+                                    ? (facts.node.gpu_files == 0 ? "no GPU" : "no usable GPU")
+                                    : fmt::format("{} x {}", gpus->size(), gpus->front().gpu.name);
+  const int cores = facts.node.usable_cores;
+  return fmt::format("{}: {} core{}, {}, {}", facts.node.host, cores, cores == 1 ? "" : "s",
+                     gpu_words, facts.node.mpi);
+}
+
+bool all_work(const Diagnosis& diagnosis) {
+  const auto& paths = diagnosis.evidence.paths;
+  return !paths.empty() && std::all_of(paths.begin(), paths.end(), [](const PathResult& result) {
+    return result.outcome == Outcome::works;
+  });
+}
+
+void add_findings(Report& report, const Diagnosis& diagnosis) {
+  Section& section = report.add_section("", "");
+  const auto& found = diagnosis.found;
+  if (found.empty()) section.add_line(all_work(diagnosis) ? "all paths work" : "nothing is wrong");
+  for (const Finding& finding : found) {
+    if (&finding != &found.front()) section.add_line("");
+    section.add_text(
+        finding.severity == Severity::broken ? "BROKEN" : std::string(name_of(finding.severity)),
+        finding.what);
+    section.add_text(" ", "seen: " + finding.seen);
+    if (!finding.cure.empty()) section.add_text(" ", "do: " + finding.cure);
+  }
+  Table& table = section.add_table(
+      {.key = "findings",
+       .title = {},
+       .columns = {{"severity", {}, {}}, {"what", {}, {}}, {"seen", {}, {}}, {"do", {}, {}}},
+       .audience = Audience::json});
+  for (const Finding& finding : found)
+    table.add({name_of(finding.severity), finding.what, finding.seen, finding.cure});
+}
+
+std::string pair_text(const Evidence& evidence, const PathResult& result) {
+  if (result.path.memory == Memory::host || !evidence.gpu_pair) return "same-node";
+  return std::string(proof::name_of(*evidence.gpu_pair));
+}
+
+Value gigabytes_per_second(const PathResult& result, std::int64_t bytes) {
+  const std::optional<double> us = us_for(result, bytes);
+  return us ? Value(static_cast<double>(bytes) / *us / 1e3) : Value();
+}
+
+Value us_value(const PathResult& result, std::int64_t bytes) {
+  const std::optional<double> us = us_for(result, bytes);
+  return us ? Value(*us) : Value();
+}
+
+/// In the table for people: what was timed, and what should have been.
+bool is_shown(const PathResult& result) {
+  if (!result.with.empty() && result.outcome != Outcome::works) return false;
+  return !result.times.empty() || result.outcome != Outcome::works ||
+         result.path.memory == Memory::managed;
+}
+
+void add_paths(Report& report, const Evidence& evidence) {
+  if (evidence.paths.empty()) return;
+  const Format rate = Format::rate("", 3);
+  Section& section = report.add_section("", "");
+  section.add_line("");
+  Table& table = section.add_table(
+      {.key = {},
+       .title = "one message each way at once, time of 8 bytes, GB/s each way of larger ones",
+       .columns = {{"path", "path", {}},
+                   {"memory", "memory", {}},
+                   {"pair", "pair", {}},
+                   {"8", "8 B", Format::time(1e-6)},
+                   {"65536", "64 KiB", rate},
+                   {"1048576", "1 MiB", rate},
+                   {"16777216", "16 MiB", rate},
+                   {"outcome", "", {}}},
+       .audience = Audience::text});
+  std::string with;
+  for (const PathResult& result : evidence.paths) {
+    if (!is_shown(result)) continue;
+    if (!result.with.empty()) with = text_of(result.with);
+    table.add({result.path.transport + (result.with.empty() ? "" : " +"),
+               halocline::name_of(result.path.memory), pair_text(evidence, result),
+               us_value(result, 8), gigabytes_per_second(result, 64 << 10),
+               gigabytes_per_second(result, 1 << 20), gigabytes_per_second(result, 16 << 20),
+               name_of(result.outcome)});
+  }
+  if (!with.empty()) section.add_line(fmt::format("+ with {}", with));
+}
+
+void add_paths_for_programs(Report& report, const Evidence& evidence) {
+  Table& table = report.add_table({.key = "paths",
+                                   .title = {},
+                                   .columns = {{"path", {}, {}},
+                                               {"memory", {}, {}},
+                                               {"pair", {}, {}},
+                                               {"with", {}, {}},
+                                               {"outcome", {}, {}},
+                                               {"how", {}, {}},
+                                               {"us", {}, {}}},
+                                   .audience = Audience::json});
+  for (const PathResult& result : evidence.paths) {
+    Value::List times;
+    for (const Time& time : result.times) times.push_back(std::pair(time.bytes, time.us));
+    table.add({result.path.transport, halocline::name_of(result.path.memory),
+               pair_text(evidence, result), text_of(result.with), name_of(result.outcome),
+               result.how, times});
+  }
+}
+
+void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& options) {
+  Section& section = report.add_section("", "");
+  section.add_line("");
+  Section& taken = report.add_section("taken", "", Audience::json);
+  std::string words;
+  for (const Memory memory : {Memory::host, Memory::device}) {
+    const std::optional<std::string> transport = taken_for(diagnosis.evidence, memory);
+    taken.add_json(std::string(halocline::name_of(memory)),
+                   transport ? Value(*transport) : Value());
+    if (transport)
+      words += fmt::format("{}{} for {} memory", words.empty() ? "" : ", ", *transport,
+                           halocline::name_of(memory));
+  }
+  if (!words.empty()) section.add_text("a run takes", words);
+  const std::string line = launch_line(diagnosis.start);
+  section.add_text("start it by", line);
+  report.add_json("launch", line);
+  if (!options.batch) return report.add_json("batch", nullptr), void();
+  const std::string script = batch_script(diagnosis.start, *options.batch);
+  report.add_json("batch", script);
+  section.add_line("");
+  section.add_line("batch script:");
+  std::istringstream lines(script);
+  for (std::string each; std::getline(lines, each);) section.add_line(each);
+}
+
+void add_changes(Report& report, const ReportOptions& options) {
+  if (!options.compared_with) return report.add_json("changes", nullptr), void();
+  Section& section = report.add_section("", "");
+  section.add_line("");
+  section.add_line(options.changes.empty()
+                       ? fmt::format("nothing has changed since {}", *options.compared_with)
+                       : fmt::format("changed since {}:", *options.compared_with));
+  for (const Change& change : options.changes)
+    section.add_line(fmt::format("  {}: {} -> {}", change.what, change.before, change.now));
+  Table& table =
+      report.add_table({.key = "changes",
+                        .title = {},
+                        .columns = {{"what", {}, {}}, {"before", {}, {}}, {"now", {}, {}}},
+                        .audience = Audience::json});
+  for (const Change& change : options.changes) table.add({change.what, change.before, change.now});
+}
+
+template <class T>
+Value value_of(const std::optional<T>& value) {
+  return value ? Value(*value) : Value();
+}
+
+std::string yes_or_no(const std::optional<bool>& value) {
+  return !value ? "it does not say" : *value ? "yes" : "no";
+}
+
+void add_node(Section& facts, const NodeFacts& node) {
+  facts.add("processor", "processor", node.processor)
+      .add("usable_cores", "cores", node.usable_cores,
+           fmt::format("{} usable (threads {}), {} threads online, {} NUMA node{}",
+                       node.usable_cores, node.allowed_cores, node.online_threads, node.numa_nodes,
+                       node.numa_nodes == 1 ? "" : "s"))
+      .add_json("allowed_cores", node.allowed_cores)
+      .add_json("online_threads", node.online_threads)
+      .add_json("numa_nodes", node.numa_nodes)
+      .add("mpi", "MPI", node.mpi)
+      .add("libraries", "files", node.libraries)
+      .add_json("built_with_cuda", node.built_with_cuda)
+      .add("gpu_files", "GPUs", node.gpu_files,
+           fmt::format("{} by device files, kernel driver {}", node.gpu_files, node.kernel_driver))
+      .add_json("kernel_driver", node.kernel_driver);
+  std::vector<std::string> adapters;
+  for (const Adapter& adapter : node.adapters)
+    adapters.push_back(adapter.near_cores.empty()
+                           ? adapter.name
+                           : fmt::format("{} (near cores {})", adapter.name, adapter.near_cores));
+  facts.add("adapters", "adapters", adapters,
+            adapters.empty() ? "none" : fmt::format("{}", fmt::join(adapters, ", ")));
+  const Limits& limits = node.limits;
+  Section& of_limits = facts.add_section("limits", "");
+  of_limits.add("shm_bytes", "/dev/shm", value_of(limits.shm_bytes), Format::bytes())
+      .add("ptrace_scope", "ptrace scope", value_of(limits.ptrace_scope))
+      .add("may_trace", "may trace", limits.may_trace)
+      .add("memlock_bytes", "locked memory", value_of(limits.memlock_bytes),
+           limits.memlock_bytes ? fmt::format("{} bytes at most", *limits.memlock_bytes)
+                                : "unlimited")
+      .add("container", "container", limits.container,
+           limits.container.empty() ? "none seen" : limits.container);
+  const Allocation& allocation = node.allocation;
+  Section& of_allocation = facts.add_section("allocation", "");
+  of_allocation
+      .add("manager", "allocation", allocation.manager,
+           allocation.manager.empty()
+               ? "none"
+               : fmt::format("{} job {}", allocation.manager, allocation.job))
+      .add_json("job", allocation.job)
+      .add_json("nodes", value_of(allocation.nodes))
+      .add_json("tasks", value_of(allocation.tasks))
+      .add_json("cores_per_task", value_of(allocation.cores_per_task));
+  Section& settings = facts.add_section("settings", "");
+  for (const auto& [name, value] : node.settings) settings.add(name, name, value);
+}
+
+void add_ranks(Section& facts, const Evidence& evidence) {
+  const RankFacts& ranks = evidence.facts.ranks;
+  facts.add("thread_level", "threads", ranks.thread_level)
+      .add("claims_gpu", "takes GPU memory", value_of(ranks.claims_gpu),
+           fmt::format("MPI says: {}", yes_or_no(ranks.claims_gpu)));
+  Section& settings = facts.add_section("mpi_settings", "");
+  for (const auto& [name, value] : ranks.mpi_settings) settings.add(name, name, value);
+  facts.add("cuda_driver", "CUDA driver", ranks.cuda_driver)
+      .add("cuda_runtime", "CUDA runtime", ranks.cuda_runtime)
+      .add("direct_reads", "direct copies", value_of(ranks.direct_reads),
+           ranks.direct_reads.value_or(false)
+               ? "work between processes (CMA)"
+               : fmt::format("do not work: {}", ranks.direct_reads_because));
+  std::vector<std::string> libraries, gpus, reaches;
+  for (const Library& library : ranks.libraries)
+    libraries.push_back(library.path.empty() ? fmt::format("{}: not found", library.name)
+                                             : fmt::format("{} {}: {}", library.name,
+                                                           library.version, library.path));
+  facts.add("found_libraries", "libraries", libraries);
+  const auto* visible = gpus_of(evidence.facts);
+  if (visible != nullptr)
+    for (const machine::VisibleGpu& one : *visible)
+      gpus.push_back(fmt::format("{} {} {} PCI {}{}", one.gpu.ordinal, one.gpu.name, one.gpu.uuid,
+                                 one.gpu.pci, one.near_cores.empty() ? "" : ", near cores known"));
+  facts.add("gpus", "GPUs shown", gpus,
+            gpus.empty() ? "none" : fmt::format("{}", fmt::join(gpus, "; ")));
+  for (std::size_t i = 0; visible != nullptr && i < visible->size(); ++i) {
+    std::string row;
+    for (std::size_t j = 0; j < visible->size(); ++j)
+      row += ranks.peer_access.size() > i * visible->size() + j &&
+                     ranks.peer_access[i * visible->size() + j]
+                 ? "1"
+                 : "0";
+    reaches.push_back(row);
+  }
+  facts.add("peer_access", "P2P", reaches,
+            reaches.empty() ? "-" : fmt::format("{}", fmt::join(reaches, " ")));
+  std::vector<std::string> cores;
+  for (const RankSeen& rank : ranks.ranks) cores.push_back(rank.cores);
+  facts.add("cores_of_ranks", "ranks' cores", cores,
+            cores.empty() ? "-" : fmt::format("{}", fmt::join(cores, " | ")));
+}
+
+void add_facts(Report& report, const Evidence& evidence, FactsFor readers) {
+  const auto audience = readers == FactsFor::all ? Audience::all : Audience::json;
+  Section& space = report.add_section("", "", audience);
+  space.add_line("");
+  Section& facts = report.add_section("facts", "facts", audience);
+  add_node(facts, evidence.facts.node);
+  const Launching& launching = evidence.facts.launching;
+  facts.add("launcher", "launcher", launching.launcher ? Value(launching.launcher->path) : Value());
+  add_ranks(facts, evidence);
+}
+
+}  // namespace
+
+Report report_of(const Diagnosis& diagnosis, const ReportOptions& options) {
+  const Evidence& evidence = diagnosis.evidence;
+  Report report("", title(evidence.facts));
+  report.add_json("doctor", 1)
+      .add_json("when", now_in_utc())
+      .add_json("host", evidence.facts.node.host)
+      .add_json("mpi", evidence.facts.node.mpi)
+      .add_json("ranks", evidence.ranks)
+      .add_json("seconds", diagnosis.seconds);
+  report.add_line("");
+  add_findings(report, diagnosis);
+  add_paths(report, evidence);
+  add_paths_for_programs(report, evidence);
+  add_start(report, diagnosis, options);
+  add_changes(report, options);
+  add_facts(report, evidence, options.facts);
+  return report;
+}
+
+}  // namespace halocline::doctor

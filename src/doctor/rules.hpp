@@ -1,0 +1,47 @@
+#pragma once
+// What doctor knows: each rule looks at the evidence for one kind of trouble. A new one is a
+// function in one of the rules_*.cpp and a row here.
+
+#include <vector>
+
+#include "doctor/findings.hpp"
+
+namespace halocline::doctor::rules {
+
+using Findings = std::vector<Finding>;
+
+// rules_start.cpp: whether ranks start at all, and where they run.
+Findings launcher(const Evidence& evidence);
+Findings start_of_ranks(const Evidence& evidence);
+Findings cores(const Evidence& evidence);
+// rules_node.cpp: limits of the node or the container.
+Findings shared_memory(const Evidence& evidence);
+Findings namespaces(const Evidence& evidence);
+Findings direct_reads(const Evidence& evidence);
+Findings locked_memory(const Evidence& evidence);
+// rules_gpu.cpp: GPUs and what was promised about them.
+Findings gpus(const Evidence& evidence);
+Findings reach_of_gpus(const Evidence& evidence);
+Findings gpu_aware(const Evidence& evidence);
+Findings settings(const Evidence& evidence);
+// rules_paths.cpp: what became of paths, and how fast they are.
+Findings failed_paths(const Evidence& evidence);
+Findings crossover(const Evidence& evidence);
+Findings slow_paths(const Evidence& evidence);
+
+inline constexpr Findings (*all[])(const Evidence&) = {
+    launcher,      start_of_ranks, failed_paths, gpus,      gpu_aware,    shared_memory, namespaces,
+    reach_of_gpus, cores,          slow_paths,   crossover, direct_reads, locked_memory, settings};
+
+/// Less than this and the probes' own two ranks may fail: MPI takes 4 to 8 MiB of /dev/shm for a
+/// rank (Open MPI 4.1.4 and MPICH 4.0.2, two ranks).
+inline constexpr std::int64_t shm_bytes_per_rank = std::int64_t{8} << 20;
+
+inline constexpr auto larger_shm =
+    "make /dev/shm larger: docker or podman run --shm-size=8g (or --ipc=host), in Kubernetes an "
+    "emptyDir with medium Memory; on a node of your own: mount -o remount,size=50% /dev/shm";
+
+/// "/dev/shm holds 64.0 KiB"; empty if it is large enough for `ranks`.
+std::string small_shm(const Evidence& evidence, int ranks);
+
+}  // namespace halocline::doctor::rules

@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "doctor/rules.hpp"
+#include "proof/remedy.hpp"
+
+namespace halocline::doctor::rules {
+namespace {
+
+using device::ComputeMode;
+
+const Path aware_path{"gpu_aware", Memory::device};
+
+std::string setting(const Evidence& evidence, const char* name) {
+  const auto found = evidence.facts.node.settings.find(name);
+  return found == evidence.facts.node.settings.end() ? "" : found->second;
+}
+
+const std::vector<machine::VisibleGpu>& visible_to_first(const Evidence& evidence) {
+  static const std::vector<machine::VisibleGpu> none;
+  const auto& ranks = evidence.facts.ranks.machine;
+  return ranks.empty() ? none : ranks.front().visible;
+}
+
+Findings modes_of(const Evidence& evidence) {
+  Findings found;
+  for (const machine::VisibleGpu& one : visible_to_first(evidence)) {
+    const std::string gpu = fmt::format("GPU {} ({})", one.gpu.ordinal, one.gpu.name);
+    if (one.gpu.mode == ComputeMode::prohibited)
+      found.push_back(
+          {Severity::broken, gpu + " may not be used", "its compute mode: prohibited",
+           fmt::format("as administrator: nvidia-smi -i {} -c DEFAULT", one.gpu.ordinal)});
+    if (one.gpu.mode == ComputeMode::exclusive)
+      found.push_back({Severity::note, gpu + " is for one process at a time",
+                       "its compute mode: exclusive",
+                       "start one rank for each GPU, no more; or nvidia-smi -c DEFAULT"});
+    if (one.gpu.name.find("MIG") != std::string::npos)
+      found.push_back({Severity::note,
+                       gpu + " is a part of a GPU: parts do not reach each other's memory",
+                       "its name", "for several ranks ask for whole GPUs"});
+  }
+  return found;
+}
+
+std::string settings_text(const Variables& settings) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// The last result of gpu_aware with settings of doctor's own.
+const PathResult* tried(const Evidence& evidence) {
+  const PathResult* last = nullptr;
+  for (const PathResult& result : evidence.paths)
+    if (result.path == aware_path && !result.with.empty()) last = &result;
+  return last;
+}
+
+std::string cure_of_gpu_aware(const Evidence& evidence, const PathResult& result) {
+  const PathResult* attempt = tried(evidence);
+  if (attempt != nullptr && attempt->outcome == Outcome::works)
+    return fmt::format("set {}: tried here, and every byte arrived", settings_text(attempt->with));
+  const NodeFacts& node = evidence.facts.node;
+  Variables all = node.settings;
+  if (attempt != nullptr)
+    for (const auto& [name, value] : attempt->with) all[name] = value;
+  return proof::remedy(node.mpi, all, attempt == nullptr ? result.how : attempt->how);
+}
+
+}  // namespace
+
+Findings gpus(const Evidence& evidence) {
+  const NodeFacts& node = evidence.facts.node;
+  const auto& ranks = evidence.facts.ranks.machine;
+  if (node.gpu_files == 0) return {};
+  const std::string there = fmt::format("{} of NVIDIA {} here, by the device files", node.gpu_files,
+                                        node.gpu_files == 1 ? "GPU is" : "GPUs are");
+  if (!node.built_with_cuda)
+    return {{Severity::absent, "this build does not use GPUs", there,
+             "build Halocline where nvcc is (scripts/setup --for cuda brings it)"}};
+  if (ranks.empty()) return {};
+  if (visible_to_first(evidence).empty()) {
+    const std::string hidden = setting(evidence, "CUDA_VISIBLE_DEVICES");
+    const bool on_purpose = evidence.facts.node.settings.contains("CUDA_VISIBLE_DEVICES") &&
+                            (hidden.empty() || hidden.starts_with('-'));
+    return {{on_purpose ? Severity::note : Severity::broken, "no GPU can be used",
+             fmt::format("{}, but {}", there, ranks.front().none_because),
+             on_purpose ? "unset CUDA_VISIBLE_DEVICES to use them" : ""}};
+  }
+  Findings found = modes_of(evidence);
+  const auto shown = static_cast<int>(visible_to_first(evidence).size());
+  if (shown < node.gpu_files && node.settings.contains("CUDA_VISIBLE_DEVICES"))
+    found.push_back(
+        {Severity::note,
+         fmt::format("{} of {} GPUs are shown to this program", shown, node.gpu_files),
+         fmt::format("CUDA_VISIBLE_DEVICES is '{}'", setting(evidence, "CUDA_VISIBLE_DEVICES")),
+         "unset it to use all: Halocline gives each rank a GPU of its own"});
+  return found;
+}
+
+Findings reach_of_gpus(const Evidence& evidence) {
+  const auto& gpus = visible_to_first(evidence);
+  const std::vector<bool>& reaches = evidence.facts.ranks.peer_access;
+  Findings found;
+  const auto missing = std::find(reaches.begin(), reaches.end(), false);
+  if (gpus.size() > 1 && reaches.size() == gpus.size() * gpus.size() && missing != reaches.end()) {
+    const auto at = static_cast<std::size_t>(missing - reaches.begin());
+    found.push_back(
+        {Severity::slow, "not all GPUs of this node reach each other's memory",
+         fmt::format("cudaDeviceCanAccessPeer: GPU {} to GPU {}: no",
+                     gpus[at / gpus.size()].gpu.ordinal, gpus[at % gpus.size()].gpu.ordinal),
+         "see nvidia-smi topo -p2p r; on PCIe, ACS and IOMMU settings may forbid it; "
+         "a container needs all GPUs"});
+  }
+  const PathResult* peer = result_of(evidence, {"peer", Memory::device});
+  if (peer != nullptr && peer->outcome == Outcome::unavailable)
+    found.push_back({Severity::slow,
+                     "kernels cannot store into the neighbour's GPU (transport peer)", peer->how,
+                     "show every rank all GPUs (no --gpus-per-task; srun --gpu-bind=none), run "
+                     "containers with --ipc=host"});
+  return found;
+}
+
+Findings gpu_aware(const Evidence& evidence) {
+  const PathResult* result = result_of(evidence, aware_path);
+  if (result == nullptr || result->outcome == Outcome::works) return {};
+  const std::string cure = cure_of_gpu_aware(evidence, *result);
+  const PathResult* attempt = tried(evidence);
+  const std::string seen =
+      attempt == nullptr || attempt->outcome == Outcome::works
+          ? result->how
+          : fmt::format("{}; tried again with {}: {}", result->how, settings_text(attempt->with),
+                        attempt->how == result->how ? "the same" : attempt->how);
+  const std::string& mpi = evidence.facts.node.mpi;
+  if (result->outcome == Outcome::unavailable || result->outcome == Outcome::untried)
+    return {{Severity::absent, "GPU-aware MPI could not be tried", result->how, cure}};
+  if (result->outcome == Outcome::wrong)
+    return {{Severity::broken, fmt::format("{} sends wrong bytes when given a GPU's memory", mpi),
+             seen, cure}};
+  if (evidence.facts.ranks.claims_gpu.value_or(false))
+    return {{Severity::broken,
+             fmt::format("{} claims to take a GPU's memory, falsely: programs that trust it crash "
+                         "or hang",
+                         mpi),
+             fmt::format("MPIX_Query_cuda_support() says yes; {}", seen), cure}};
+  if (attempt != nullptr && attempt->outcome == Outcome::works)
+    return {{Severity::slow, fmt::format("{} takes a GPU's memory only with other settings", mpi),
+             fmt::format("as it is: {}", result->how), cure}};
+  return {{Severity::absent, fmt::format("{} is not GPU-aware", mpi), seen, cure}};
+}
+
+Findings settings(const Evidence& evidence) {
+  const std::string& mpi = evidence.facts.node.mpi;
+  const auto says = [&](std::string_view word) { return mpi.find(word) != std::string::npos; };
+  const bool is_cray = says("CRAY") || says("Cray");
+  Findings found;
+  const auto idle = [&](const char* name, const char* whose) {
+    if (!setting(evidence, name).empty())
+      found.push_back({Severity::note, fmt::format("{} does nothing here", name),
+                       fmt::format("it is for {}; this is {}", whose, mpi), "leave it out"});
+  };
+  if (!is_cray) idle("MPICH_GPU_SUPPORT_ENABLED", "Cray MPICH");
+  if (evidence.facts.node.family == MpiFamily::open_mpi) idle("MPIR_CVAR_ENABLE_GPU", "MPICH");
+  return found;
+}
+
+}  // namespace halocline::doctor::rules

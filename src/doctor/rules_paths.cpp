@@ -1,0 +1,186 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "doctor/rules.hpp"
+#include "report/format.hpp"
+
+namespace halocline::doctor::rules {
+namespace {
+
+std::string bytes_text(std::int64_t bytes) {
+  return write_number(static_cast<double>(bytes), Format::bytes());
+}
+
+std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
+
+bool uses_shared_memory(const Path& path) { return path.memory == Memory::host; }
+
+std::string cure_for(const Evidence& evidence, const PathResult& result) {
+  const Facts& facts = evidence.facts;
+  if (uses_shared_memory(result.path) && !small_shm(evidence, evidence.ranks).empty())
+    return larger_shm;
+  if (const auto preload = facts.node.settings.find("LD_PRELOAD");
+      preload != facts.node.settings.end())
+    return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
+                       preload->second);
+  if (result.path.transport == "peer")
+    return "use transport staged meanwhile, and update driver and container";
+  if (facts.node.family == MpiFamily::open_mpi)
+    return "try another way of this MPI: mpirun --mca pml ob1 --mca btl self,tcp; if that works, "
+           "its shared memory or network part is at fault; else install this MPI anew";
+  return "try another way of this MPI: FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1; if that works, its "
+         "shared memory or network part is at fault; else install this MPI anew";
+}
+
+/// Paths that failed alike are told once.
+struct Group {
+  Outcome outcome;
+  std::string cure;
+  std::vector<const PathResult*> results;
+};
+
+std::vector<Group> failures_of(const Evidence& evidence) {
+  std::vector<Group> groups;
+  for (const PathResult& result : evidence.paths) {
+    const bool is_bad = result.outcome == Outcome::wrong || result.outcome == Outcome::failed ||
+                        result.outcome == Outcome::untried;
+    // Of gpu_aware another rule knows more.
+    if (!is_bad || result.path.transport == "gpu_aware") continue;
+    const std::string cure = cure_for(evidence, result);
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) {
+      return one.outcome == result.outcome && one.cure == cure;
+    });
+    if (group == groups.end())
+      groups.push_back({result.outcome, cure, {&result}});
+    else
+      group->results.push_back(&result);
+  }
+  return groups;
+}
+
+const PathResult* working(const Evidence& evidence, const Path& path) {
+  const PathResult* result = result_of(evidence, path);
+  return result != nullptr && result->outcome == Outcome::works ? result : nullptr;
+}
+
+/// gpu_aware as it is, or with settings that made it work.
+const PathResult* working_gpu_aware(const Evidence& evidence) {
+  for (const PathResult& result : evidence.paths)
+    if (result.path == Path{"gpu_aware", Memory::device} && result.outcome == Outcome::works &&
+        !result.times.empty())
+      return &result;
+  return nullptr;
+}
+
+/// Paths that are faster than the one that a run takes.
+Findings better_than_taken(const Evidence& evidence) {
+  // Half as fast again is no noise, and worth a word on the command line.
+  constexpr double clearly = 1.5;
+  constexpr std::int64_t halo_bytes = 64 << 10;
+  Findings found;
+  for (const Memory memory : {Memory::host, Memory::device}) {
+    const std::optional<std::string> taken = taken_for(evidence, memory);
+    const PathResult* its = taken ? result_of(evidence, {*taken, memory}) : nullptr;
+    const std::optional<double> us = its != nullptr ? us_for(*its, halo_bytes) : std::nullopt;
+    if (!us) continue;
+    for (const PathResult& other : evidence.paths) {
+      const std::optional<double> less = us_for(other, halo_bytes);
+      if (other.path.memory != memory || !other.with.empty() || other.outcome != Outcome::works ||
+          !less || *us <= clearly * *less)
+        continue;
+      found.push_back(
+          {Severity::slow,
+           fmt::format("a run with {} memory takes {}, though {} is faster here",
+                       halocline::name_of(memory), *taken, other.path.transport),
+           fmt::format("{}: {} {}, {} {}", bytes_text(halo_bytes), *taken, us_text(*us),
+                       other.path.transport, us_text(*less)),
+           fmt::format("--transport {}; and see why {} is slow: nvidia-smi topo -m shows the links "
+                       "between GPUs",
+                       other.path.transport, *taken)});
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Findings failed_paths(const Evidence& evidence) {
+  Findings found;
+  for (const Group& group : failures_of(evidence)) {
+    std::vector<std::string> names;
+    for (const PathResult* result : group.results) names.push_back(words_for(result->path));
+    const char* what = group.outcome == Outcome::wrong     ? "wrong bytes arrive by"
+                       : group.outcome == Outcome::untried ? "could not be tried:"
+                                                           : "does not work:";
+    found.push_back({Severity::broken, fmt::format("{} {}", what, fmt::join(names, ", ")),
+                     group.results.front()->how, group.cure});
+  }
+  return found;
+}
+
+Findings crossover(const Evidence& evidence) {
+  const PathResult* aware = working_gpu_aware(evidence);
+  const PathResult* staged = working(evidence, {"staged", Memory::device});
+  if (aware == nullptr || staged == nullptr) return {};
+  // A tenth is noise.
+  constexpr double clearly = 1.1;
+  std::optional<std::int64_t> slower_up_to;
+  double ours = 0, theirs = 0;
+  for (const Time& time : aware->times) {
+    const std::optional<double> other = us_for(*staged, time.bytes);
+    if (!other || time.us <= clearly * *other) continue;
+    slower_up_to = time.bytes;
+    ours = time.us;
+    theirs = *other;
+  }
+  if (!slower_up_to) return {};
+  const bool everywhere = *slower_up_to == aware->times.back().bytes;
+  const std::string seen = fmt::format("{}: gpu_aware {}, staged {}", bytes_text(*slower_up_to),
+                                       us_text(ours), us_text(theirs));
+  if (everywhere)
+    return {{Severity::slow,
+             "GPU-aware MPI works, but is slower than copies through the host even for large "
+             "messages",
+             seen,
+             "MPI itself goes through the host: for Open MPI see that UCX lists cuda_ipc (ucx_info "
+             "-d) and UCX_TLS does not exclude it; transport auto measures, and takes what is "
+             "faster"}};
+  return {{*slower_up_to >= 64 << 10 ? Severity::slow : Severity::note,
+           fmt::format("GPU-aware MPI is slower than copies through the host for messages up to {}",
+                       bytes_text(*slower_up_to)),
+           seen,
+           "send small halos through the host (transport staged), or many fields in one message; "
+           "transport auto measures, and takes what is faster"}};
+}
+
+Findings slow_paths(const Evidence& evidence) {
+  Findings found;
+  constexpr std::int64_t small = 8, large = 16 << 20;
+  // Shared memory within a node takes MPI about 1 us; TCP, sleeping waits or a busy node take more.
+  constexpr double slow_us = 50;
+  const PathResult* mpi = working(evidence, {"mpi", Memory::host});
+  const std::optional<double> latency = mpi != nullptr ? us_for(*mpi, small) : std::nullopt;
+  if (latency && *latency > slow_us && cores(evidence).empty())
+    found.push_back(
+        {Severity::slow, "small messages of MPI take long between ranks of this node",
+         fmt::format("8 bytes each way: {} at best; shared memory takes about a microsecond",
+                     us_text(*latency)),
+         "see whether others use these cores (uptime), and whether MPI goes through TCP: OMPI_MCA_"
+         "btl, UCX_TLS, FI_PROVIDER must leave shared memory in"});
+  for (Finding& finding : better_than_taken(evidence)) found.push_back(std::move(finding));
+  const PathResult* peer = working(evidence, {"peer", Memory::device});
+  const PathResult* aware = working_gpu_aware(evidence);
+  if (peer == nullptr || aware == nullptr) return found;
+  const std::optional<double> direct = us_for(*peer, large), other = us_for(*aware, large);
+  if (direct && other && *other > 2 * *direct)
+    found.push_back({Severity::note, "GPU-aware MPI does not use the direct way between these GPUs",
+                     fmt::format("{}: gpu_aware {}, peer {}", bytes_text(large), us_text(*other),
+                                 us_text(*direct)),
+                     "for Open MPI: UCX must list cuda_ipc (ucx_info -d) and UCX_TLS must not "
+                     "exclude it; Halocline takes peer, other programs do not"});
+  return found;
+}
+
+}  // namespace halocline::doctor::rules

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "doctor/rules.hpp"
+#include "machine/cores.hpp"
+
+namespace halocline::doctor::rules {
+namespace {
+
+std::string fitting_launcher(const Facts& facts) {
+  if (facts.launching.instead)
+    return fmt::format("use {}, which fits: it was taken for what follows",
+                       facts.launching.instead->path);
+  const bool is_open_mpi = facts.node.family == MpiFamily::open_mpi;
+  return fmt::format(
+      "use a launcher of {} (Debian, Ubuntu: {}), or build Halocline with the "
+      "other MPI",
+      name_of(facts.node.family), is_open_mpi ? "openmpi-bin" : "mpich");
+}
+
+bool are_alone(const Evidence& evidence) {
+  const Facts& facts = evidence.facts;
+  const auto& ranks = facts.misstarted ? facts.misstarted->ranks : facts.ranks.ranks;
+  if (evidence.ranks < 2 || ranks.size() < 2) return false;
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const RankSeen& rank) { return rank.size == 1; });
+}
+
+}  // namespace
+
+Findings launcher(const Evidence& evidence) {
+  const Facts& facts = evidence.facts;
+  const Launching& launching = facts.launching;
+  if (!launching.launcher)
+    return {{Severity::broken, "no ranks can be started: there is no launcher", launching.problem,
+             launching.chosen_by.empty()
+                 ? fitting_launcher(facts)
+                 : fmt::format("correct {}, or leave it out", launching.chosen_by)}};
+  if (launching.objection.empty()) return {};
+  return {{Severity::broken,
+           fmt::format("{} is the launcher of another MPI: ranks do not find each other",
+                       launching.launcher->path),
+           fmt::format(
+               "{} {}, and this program was built with {}{}", launching.launcher->path,
+               launching.objection, facts.node.mpi,
+               are_alone(evidence)
+                   ? fmt::format("; each of {} ranks found itself alone (size 1)", evidence.ranks)
+                   : ""),
+           fitting_launcher(facts)}};
+}
+
+Findings start_of_ranks(const Evidence& evidence) {
+  const Facts& facts = evidence.facts;
+  if (!facts.launching.launcher) return {};
+  const Launcher& launcher = *facts.launching.launcher;
+  if (are_alone(evidence) && facts.launching.objection.empty())
+    return {{Severity::broken,
+             fmt::format("{} ranks do not find each other: each runs alone", evidence.ranks),
+             fmt::format("started by {}, each said that it is one of 1", launcher.path),
+             launcher.kind == LauncherKind::srun
+                 ? "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
+                   "--mpi=cray_shasta for MPICH; srun --mpi=list names what there is"
+                 : fmt::format("the launcher must belong to {}, the MPI of this program",
+                               facts.node.mpi)}};
+  if (facts.ranks.ended_badly.empty()) return {};
+  const bool none = facts.ranks.ranks.empty();
+  const std::string preload =
+      facts.node.settings.contains("LD_PRELOAD")
+          ? fmt::format("try without LD_PRELOAD ({}), then ", facts.node.settings.at("LD_PRELOAD"))
+          : "";
+  return {{Severity::broken,
+           none ? fmt::format("{} ranks do not even start", evidence.ranks)
+                : fmt::format("ranks end early, while {}", facts.ranks.doing.empty()
+                                                               ? "they are asked for facts"
+                                                               : facts.ranks.doing),
+           fmt::format("{}: {}", launcher.path, facts.ranks.ended_badly),
+           fmt::format("{}run it by hand and read all it says: {} -n {} hostname", preload,
+                       launcher.path, evidence.ranks)}};
+}
+
+Findings cores(const Evidence& evidence) {
+  const Facts& facts = evidence.facts;
+  std::set<int> together;
+  int on_node = 0;
+  std::string cores;
+  for (const RankSeen& rank : facts.ranks.ranks) {
+    if (rank.host != facts.ranks.ranks.front().host) continue;
+    ++on_node;
+    cores = rank.cores;
+    for (const int core : machine::numbers_in(rank.cores)) together.insert(core);
+  }
+  if (on_node < 2 || together.empty()) return {};
+  const int online = facts.node.online_threads;
+  const auto count = static_cast<int>(together.size());
+  if (count >= on_node) return {};
+  const bool here_too = facts.node.usable_cores < on_node && online > facts.node.usable_cores;
+  return {{Severity::slow,
+           fmt::format("{} ranks share {}: they take turns instead of working at once", on_node,
+                       count == 1 ? fmt::format("core {}", *together.begin())
+                                  : fmt::format("{} cores", count)),
+           fmt::format("they may run on {} {} only, of {} that the node has",
+                       count == 1 ? "core" : "cores",
+                       machine::ranges_of({together.begin(), together.end()}), online),
+           here_too
+               ? fmt::format(
+                     "this shell may use core {} only: leave taskset out, or ask for more cores "
+                     "(Slurm: --cpus-per-task={}, PBS: ncpus={})",
+                     facts.node.allowed_cores, on_node, on_node)
+           : online < on_node
+               ? fmt::format("start no more ranks than cores: {}", online)
+               : "do not let the launcher pin them so: mpirun --bind-to none, mpiexec -bind-to "
+                 "none, srun --cpu-bind=none"}};
+}
+
+}  // namespace halocline::doctor::rules

@@ -1,0 +1,162 @@
+#include "doctor/said.hpp"
+
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+namespace halocline::doctor {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string line(const char* kind, const Json& content) {
+  // Names come from outside and need not be UTF-8.
+  return std::string(said_mark) +
+         Json{{kind, content}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Calls `read` for each whole line of ours, with its kind and content.
+void read_lines(std::string_view output,
+                const std::function<void(const std::string&, const Json&)>& read) {
+  for (std::size_t at = 0; at < output.size();) {
+    const std::size_t end = output.find('\n', at);
+    if (end == std::string_view::npos) break;
+    std::string_view text = output.substr(at, end - at);
+    at = end + 1;
+    const std::size_t begin = text.find(said_mark);
+    if (begin == std::string_view::npos) continue;
+    text.remove_prefix(begin + said_mark.size());
+    try {
+      const Json json = Json::parse(text);
+      for (const auto& [kind, content] : json.items()) read(kind, content);
+    } catch (const std::exception&) {
+      // A line that two ranks wrote into at once says nothing.
+    }
+  }
+}
+
+RankSeen rank_from(const Json& json) {
+  return {json.at("rank"),  json.at("size"), json.at("host"),      json.at("mpi"),
+          json.at("cores"), json.at("ipc"),  json.at("processes"), json.at("shm")};
+}
+
+void read_mpi(const Json& json, RankFacts& facts) {
+  json.at("thread_level").get_to(facts.thread_level);
+  if (const Json& claim = json.at("takes_gpu"); !claim.is_null())
+    facts.claims_gpu = claim.get<bool>();
+  json.at("settings").get_to(facts.mpi_settings);
+}
+
+void read_gpus(const Json& json, RankFacts& facts) {
+  json.at("driver").get_to(facts.cuda_driver);
+  json.at("runtime").get_to(facts.cuda_runtime);
+  json.at("reaches").get_to(facts.peer_access);
+}
+
+PathsSaid::Row* row_of(PathsSaid& said, const Path& path) {
+  for (PathsSaid::Row& row : said.rows)
+    if (row.result.path == path) return &row;
+  said.rows.push_back({.result = {.path = path}});
+  return &said.rows.back();
+}
+
+void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
+  const std::optional<Path> path = path_named(content.at("path").get<std::string>());
+  if (!path) return;
+  PathsSaid::Row& row = *row_of(said, *path);
+  if (row.is_decided) return;  // of several ranks, the first one's word
+  if (kind == "trying") content.at("bytes").get_to(row.bytes);
+  if (kind == "arrived" && content.at("us").get<double>() > 0)
+    row.result.times.push_back({content.at("bytes"), content.at("us")});
+  if (kind != "outcome") return;
+  for (const Outcome outcome :
+       {Outcome::works, Outcome::wrong, Outcome::failed, Outcome::unavailable})
+    if (name_of(outcome) == content.at("is").get<std::string>()) row.result.outcome = outcome;
+  content.at("how").get_to(row.result.how);
+  row.is_decided = true;
+}
+
+}  // namespace
+
+std::string line_of(const RankSeen& rank) {
+  return line("rank", {{"rank", rank.rank},
+                       {"size", rank.size},
+                       {"host", rank.host},
+                       {"mpi", rank.mpi},
+                       {"cores", rank.cores},
+                       {"ipc", rank.ipc_namespace},
+                       {"processes", rank.process_namespace},
+                       {"shm", rank.shm_device}});
+}
+
+std::string line_of(const comm::Claims& claims) {
+  return line("mpi", {{"thread_level", claims.thread_level},
+                      {"takes_gpu", claims.takes_gpu ? Json(*claims.takes_gpu) : Json()},
+                      {"settings", claims.settings}});
+}
+
+std::string line_of(const Library& library) {
+  return line("library",
+              {{"name", library.name}, {"path", library.path}, {"version", library.version}});
+}
+
+std::string machine_line(const machine::RankFacts& facts) {
+  return line("machine", machine::to_line(facts));
+}
+
+std::string gpus_line(const std::string& driver, const std::string& runtime,
+                      const std::vector<bool>& peer_access) {
+  return line("gpus", {{"driver", driver}, {"runtime", runtime}, {"reaches", peer_access}});
+}
+
+std::string direct_reads_line(bool works, const std::string& because) {
+  return line("direct_reads", {{"works", works}, {"because", because}});
+}
+
+std::string doing_line(const std::string& what) { return line("doing", what); }
+std::string ends_line() { return line("ends", true); }
+
+std::string trying_line(const Path& path, std::int64_t bytes) {
+  return line("trying", {{"path", word_of(path)}, {"bytes", bytes}});
+}
+
+std::string arrived_line(const Path& path, Time time) {
+  return line("arrived", {{"path", word_of(path)}, {"bytes", time.bytes}, {"us", time.us}});
+}
+
+std::string outcome_line(const Path& path, Outcome outcome, const std::string& how) {
+  return line("outcome", {{"path", word_of(path)}, {"is", name_of(outcome)}, {"how", how}});
+}
+
+RankFacts read_rank_facts(std::string_view output) {
+  RankFacts facts;
+  bool ended = false;
+  read_lines(output, [&](const std::string& kind, const Json& content) {
+    if (kind == "rank") facts.ranks.push_back(rank_from(content));
+    if (kind == "mpi") read_mpi(content, facts);
+    if (kind == "machine") facts.machine.push_back(machine::from_line(content.get<std::string>()));
+    if (kind == "gpus") read_gpus(content, facts);
+    if (kind == "direct_reads") {
+      facts.direct_reads = content.at("works").get<bool>();
+      content.at("because").get_to(facts.direct_reads_because);
+    }
+    if (kind == "library")
+      facts.libraries.push_back({content.at("name"), content.at("path"), content.at("version")});
+    if (kind == "doing") content.get_to(facts.doing);
+    if (kind == "ends") ended = true;
+  });
+  if (ended) facts.doing.clear();
+  return facts;
+}
+
+PathsSaid read_paths(std::string_view output) {
+  PathsSaid said;
+  read_lines(output, [&](const std::string& kind, const Json& content) {
+    if (kind == "ends") said.ended = true;
+    if (content.is_object() && content.contains("path") && kind != "library")
+      read_path(kind, content, said);
+  });
+  return said;
+}
+
+}  // namespace halocline::doctor

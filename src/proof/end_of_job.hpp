@@ -1,0 +1,22 @@
+#pragma once
+// How a job ended, in words: what can be made of exit codes and of what launchers say.
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "launch/job.hpp"
+#include "launch/launcher.hpp"
+
+namespace halocline::proof {
+
+/// "rank 1 was ended by signal 11 (Segmentation fault)", "no end within 60 s", "the ranks ended
+/// with exit code 4". `time_limit` is the job's.
+std::string end_in_words(const JobEnd& end, LauncherKind kind,
+                         std::chrono::milliseconds time_limit);
+
+/// Returns the line of a job's complaints that says most: the first of ours, else of anybody's but
+/// those with `mark` in them; empty if there is none.
+std::string complaint_in(const JobEnd& end, std::string_view mark);
+
+}  // namespace halocline::proof
