@@ -64,7 +64,8 @@ std::vector<PathResult> results_of(const Probes& probes, const JobEnd& end,
     PathResult result = row.result;
     if (!row.is_decided) {
       result.outcome = Outcome::failed;
-      result.how = fmt::format("{} while {} bytes were sent", how_it_ended(probes, end), row.bytes);
+      result.how =
+          fmt::format("{}, while {} bytes were sent", how_it_ended(probes, end), row.bytes);
     }
     results.push_back(std::move(result));
   }

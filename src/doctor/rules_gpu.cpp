@@ -75,8 +75,9 @@ Findings gpus(const Evidence& evidence) {
   const NodeFacts& node = evidence.facts.node;
   const auto& ranks = evidence.facts.ranks.machine;
   if (node.gpu_files == 0) return {};
-  const std::string there = fmt::format("{} of NVIDIA {} here, by the device files", node.gpu_files,
-                                        node.gpu_files == 1 ? "GPU is" : "GPUs are");
+  const std::string there = fmt::format("there {} {} NVIDIA GPU{}, by the device files",
+                                        node.gpu_files == 1 ? "is" : "are", node.gpu_files,
+                                        node.gpu_files == 1 ? "" : "s");
   if (!node.built_with_cuda)
     return {{Severity::absent, "this build does not use GPUs", there,
              "build Halocline where nvcc is (scripts/setup --for cuda brings it)"}};

@@ -111,11 +111,14 @@ Findings failed_paths(const Evidence& evidence) {
   for (const Group& group : failures_of(evidence)) {
     std::vector<std::string> names;
     for (const PathResult* result : group.results) names.push_back(words_for(result->path));
-    const char* what = group.outcome == Outcome::wrong     ? "wrong bytes arrive by"
-                       : group.outcome == Outcome::untried ? "could not be tried:"
-                                                           : "does not work:";
-    found.push_back({Severity::broken, fmt::format("{} {}", what, fmt::join(names, ", ")),
-                     group.results.front()->how, group.cure});
+    const std::string paths = fmt::format("{}", fmt::join(names, " and "));
+    const bool many = names.size() > 1;
+    const std::string what = group.outcome == Outcome::wrong
+                                 ? fmt::format("{} deliver{} wrong bytes", paths, many ? "" : "s")
+                             : group.outcome == Outcome::untried
+                                 ? fmt::format("{} could not be tried", paths)
+                                 : fmt::format("{} do{} not work", paths, many ? "" : "es");
+    found.push_back({Severity::broken, what, group.results.front()->how, group.cure});
   }
   return found;
 }

@@ -67,17 +67,19 @@ Findings start_of_ranks(const Evidence& evidence) {
                                facts.node.mpi)}};
   if (facts.ranks.ended_badly.empty()) return {};
   const bool none = facts.ranks.ranks.empty();
-  const std::string preload =
-      facts.node.settings.contains("LD_PRELOAD")
-          ? fmt::format("try without LD_PRELOAD ({}), then ", facts.node.settings.at("LD_PRELOAD"))
-          : "";
-  return {{Severity::broken,
-           none ? fmt::format("{} ranks do not even start", evidence.ranks)
-                : fmt::format("ranks end early, while {}", facts.ranks.doing.empty()
-                                                               ? "they are asked for facts"
-                                                               : facts.ranks.doing),
-           fmt::format("{}: {}", launcher.path, facts.ranks.ended_badly),
-           fmt::format("{}run it by hand and read all it says: {} -n {} hostname", preload,
+  const std::string what = none ? fmt::format("{} ranks do not even start", evidence.ranks)
+                                : fmt::format("ranks end early, while {}",
+                                              facts.ranks.doing.empty() ? "they are asked for facts"
+                                                                        : facts.ranks.doing);
+  const std::string seen = fmt::format("{}: {}", launcher.path, facts.ranks.ended_badly);
+  if (const std::string small = small_shm(evidence, evidence.ranks); !small.empty())
+    return {{Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm}};
+  const auto preload = facts.node.settings.find("LD_PRELOAD");
+  return {{Severity::broken, what, seen,
+           fmt::format("{}run it by hand and read all it says: {} -n {} hostname",
+                       preload == facts.node.settings.end()
+                           ? ""
+                           : fmt::format("try without LD_PRELOAD ({}), then ", preload->second),
                        launcher.path, evidence.ranks)}};
 }
 

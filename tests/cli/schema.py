@@ -128,6 +128,56 @@ BENCH_STEP = record(
         checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"}, verified={"const": True}), 1),
     notes=list_of(TEXT),
 )
+ANY_TEXT = {"type": "string"}
+MAP_OF_TEXTS = {"type": "object", "additionalProperties": ANY_TEXT}
+SEVERITIES = ["broken", "slow", "absent", "note"]
+DOCTOR_TRANSPORTS = ["MPI_Send", "mpi", "shared", "peer", "staged", "gpu_aware"]
+DOCTOR = record(
+    doctor={"const": 1},
+    when={"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
+    host=TEXT,
+    mpi=TEXT,
+    ranks=POSITIVE,
+    seconds=AMOUNT,
+    findings=list_of(record(severity={"enum": SEVERITIES}, what=TEXT, seen=TEXT, do=ANY_TEXT)),
+    paths=list_of(record(
+        path={"enum": DOCTOR_TRANSPORTS}, memory={"enum": ["host", "pinned", "device", "managed"]},
+        pair={"enum": ["same-gpu", "same-node"]}, how=ANY_TEXT,
+        outcome={"enum": ["works", "wrong", "failed", "unavailable", "untried"]},
+        us=list_of({"type": "array", "items": [POSITIVE, TIME], "minItems": 2, "maxItems": 2}),
+        **{"with": ANY_TEXT})),
+    taken=record(host=optional({"enum": DOCTOR_TRANSPORTS}),
+                 device=optional({"enum": DOCTOR_TRANSPORTS})),
+    launch=TEXT,
+    batch=optional(TEXT),
+    changes=optional(list_of(record(what=TEXT, before=ANY_TEXT, now=ANY_TEXT))),
+    facts=record(
+        processor=TEXT, usable_cores=POSITIVE, allowed_cores=TEXT, online_threads=POSITIVE,
+        numa_nodes=POSITIVE, mpi=TEXT, libraries=list_of(TEXT), built_with_cuda={"type": "boolean"},
+        gpu_files=COUNT, kernel_driver=TEXT, adapters=list_of(TEXT),
+        limits=record(shm_bytes=optional(COUNT), ptrace_scope=optional(COUNT),
+                      may_trace={"type": "boolean"}, memlock_bytes=optional(COUNT),
+                      container=ANY_TEXT),
+        allocation=record(manager=ANY_TEXT, job=ANY_TEXT, nodes=optional(COUNT),
+                          tasks=optional(COUNT), cores_per_task=optional(COUNT)),
+        settings=MAP_OF_TEXTS, launcher=optional(TEXT), thread_level=ANY_TEXT,
+        claims_gpu=optional({"type": "boolean"}), mpi_settings=MAP_OF_TEXTS, cuda_driver=ANY_TEXT,
+        cuda_runtime=ANY_TEXT, direct_reads=optional({"type": "boolean"}),
+        found_libraries=list_of(TEXT), gpus=list_of(TEXT), peer_access=list_of(TEXT),
+        cores_of_ranks=list_of(TEXT)),
+)
+
+
+def check_doctor(report, code):
+    """What holds in every report, and the exit code that belongs to it."""
+    jsonschema.Draft7Validator(DOCTOR).validate(report)
+    severities = [finding["severity"] for finding in report["findings"]]
+    assert severities == sorted(severities, key=SEVERITIES.index)
+    is_ill = bool({"broken", "slow"} & set(severities))
+    assert (code == 1) == is_ill, (code, severities)
+    assert code in (0, 1, 3)
+    for path in report["paths"]:
+        assert (path["how"] == "") == (path["outcome"] == "works"), path
 
 
 PLAN = record(

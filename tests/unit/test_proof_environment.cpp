@@ -335,5 +335,38 @@ TEST(Remedy, AlwaysNamesTheWayThatNeedsNone) {
     EXPECT_THAT(proof::remedy(library, {}, hang), HasSubstr("; or use transport staged"));
 }
 
+TEST(SettingsToTry, GoStepByStepWithOpenMpi) {
+  using proof::settings_to_try;
+  using proof::UcxHere;
+  const std::string crash = "rank 0 was ended by signal 11 (Segmentation fault)",
+                    mpi = "Open MPI 4.1.6";
+  EXPECT_THAT(settings_to_try(mpi, {}, crash, UcxHere::none), IsEmpty());
+  EXPECT_THAT(settings_to_try(mpi, {}, crash, UcxHere::without_cuda), IsEmpty());
+  Variables variables = settings_to_try(mpi, {}, crash, UcxHere::with_cuda);
+  EXPECT_EQ(variables, (Variables{{"OMPI_MCA_opal_common_ucx_devices", "any"},
+                                  {"OMPI_MCA_opal_common_ucx_tls", "any"},
+                                  {"OMPI_MCA_pml", "ucx"}}));
+  variables["UCX_TLS"] = "sm,self";
+  EXPECT_EQ(settings_to_try(mpi, variables, crash, UcxHere::with_cuda),
+            (Variables{{"UCX_TLS", "sm,self,cuda_copy,cuda_ipc"}}));
+  variables["UCX_TLS"] = "^cuda_ipc";
+  EXPECT_EQ(settings_to_try(mpi, variables, crash, UcxHere::with_cuda),
+            (Variables{{"UCX_MEMTYPE_CACHE", "n"}}));
+  EXPECT_THAT(settings_to_try(mpi, variables, "no end within 60 s", UcxHere::with_cuda), IsEmpty());
+  variables["UCX_MEMTYPE_CACHE"] = "no";
+  EXPECT_THAT(settings_to_try(mpi, variables, crash, UcxHere::with_cuda), IsEmpty());
+}
+
+TEST(SettingsToTry, AreSwitchesElsewhere) {
+  using proof::settings_to_try;
+  const auto none = proof::UcxHere::none;
+  EXPECT_EQ(settings_to_try("MPICH 4.0.2", {}, "", none),
+            (Variables{{"MPIR_CVAR_ENABLE_GPU", "1"}}));
+  EXPECT_THAT(settings_to_try("MPICH 4.0.2", {{"MPIR_CVAR_ENABLE_GPU", "1"}}, "", none), IsEmpty());
+  EXPECT_EQ(settings_to_try("MPI VERSION : CRAY MPICH version 8.1.27", {}, "", none),
+            (Variables{{"MPICH_GPU_SUPPORT_ENABLED", "1"}}));
+  EXPECT_THAT(settings_to_try("Some MPI 1.0", {}, "", none), IsEmpty());
+}
+
 }  // namespace
 }  // namespace halocline::test

@@ -1,0 +1,322 @@
+"""What works here, how fast, and what to change; also in environments that are broken on purpose."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from command import HALOCLINE, run, skip
+from schema import check_doctor
+
+NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
+
+
+def doctor(*words, env=None, program=(HALOCLINE,), **options):
+    """Runs doctor without GPUs, unless `env` says otherwise; returns how it ended and its report."""
+    end = run("doctor", *words, "--json", "-", env={**NO_GPU, **(env or {})}, program=program,
+              **options)
+    assert end.out.startswith("{"), end
+    report = json.loads(end.out)
+    check_doctor(report, end.code)
+    return report
+
+
+def found(report, words, severity):
+    """The one finding with these words in it."""
+    findings = [finding for finding in report["findings"] if words in finding["what"]]
+    assert len(findings) == 1, (words, report["findings"])
+    assert findings[0]["severity"] == severity, findings
+    return findings[0]
+
+
+def path(report, transport, memory="host"):
+    return next(path for path in report["paths"]
+                if (path["path"], path["memory"], path["with"]) == (transport, memory, ""))
+
+
+def test_smoke_a_machine_that_works():
+    report = doctor()
+    assert not [finding for finding in report["findings"] if finding["severity"] == "broken"]
+    for transport in ("MPI_Send", "mpi", "shared"):
+        assert path(report, transport)["outcome"] == "works"
+    sizes = [size for size, us in path(report, "shared")["us"]]
+    assert sizes == [8, 4096, 65536, 1 << 20, 16 << 20]
+    assert report["taken"]["host"] in ("mpi", "shared")
+    assert re.match(r"(mpirun|mpiexec)\S* -n \d+ ", report["launch"])
+    assert report["changes"] is None and report["batch"] is None
+
+
+def test_text():
+    end = run("doctor", "--verbose", env=NO_GPU)
+    assert end.code in (0, 1) and end.err == ""
+    assert re.search(r"path +memory +pair +8 B \S+ +64 KiB +1 MiB +16 MiB\n", end.out)
+    assert re.search(r"^    shared +host +same-node .* works$", end.out, re.MULTILINE)
+    assert "\n  a run takes  " in end.out and "\n  start it by  " in end.out
+    assert re.search(r"^    ranks' cores  ", end.out, re.MULTILINE)
+    if end.code == 0:
+        assert "\n  all paths work\n" in end.out
+
+
+def test_more_ranks(mpi):
+    report = doctor("--ranks", "3")
+    assert report["ranks"] == 3 and path(report, "shared")["outcome"] == "works"
+    assert len(report["facts"]["cores_of_ranks"]) == 3
+
+
+def test_save_and_compare(tmp_path):
+    report = doctor("--save", "good.json", cwd=tmp_path)
+    assert json.loads((tmp_path / "good.json").read_text()) == report
+    changed = doctor("--compare", "good.json", env={"UCX_LOG_LEVEL": "warn"}, cwd=tmp_path)
+    assert {"what": "settings.UCX_LOG_LEVEL", "before": "nothing",
+            "now": "warn"} in changed["changes"]
+    assert not [change for change in changed["changes"] if change["what"].startswith("mpi")]
+
+
+def test_batch_scripts():
+    for kind, mark in (("slurm", "#SBATCH --ntasks-per-node="), ("pbs", "#PBS -l select=1:ncpus=")):
+        script = doctor("--batch", kind)["batch"]
+        assert script.startswith("#!/bin/bash\n") and mark in script
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+@pytest.mark.parametrize("words, why", [
+    ("--ranks 1", "no path between them"), ("--batch lsf", "neither slurm nor pbs"),
+    ("--time-limit 0", "cannot be limited"), ("--compare no-such-file", "no-such-file"),
+    ("--json /no-such-folder/x", "/no-such-folder/x"), ("extra", "extra")])
+def test_usage(words, why):
+    end = run("doctor", *words.split())
+    assert end.code == 2 and why in end.err and end.out == "", end
+
+
+def test_compares_with_reports_only(tmp_path):
+    (tmp_path / "thesis").write_text("{}")
+    end = run("doctor", "--compare", "thesis", cwd=tmp_path)
+    assert end.code == 2 and "no report of doctor" in end.err
+
+
+def test_is_no_rank(mpirun):
+    end = run("doctor", **mpirun(ranks=2))
+    assert end.code == 2 and end.err.count("doctor starts ranks by itself") == 1
+
+
+def test_the_probe_is_not_for_people():
+    assert "examine-paths" not in run("--help").out
+    assert run("examine-paths", "--paths", "paper").code == 2
+    assert run("examine-paths", "--paths", "mpi:host").code == 2
+
+
+# Environments that are broken on purpose
+
+
+def test_smoke_the_launcher_of_another_mpi(mpi):
+    is_open_mpi = "Open MPI" in mpi
+    other = shutil.which("mpiexec.mpich" if is_open_mpi else "mpirun.openmpi")
+    if other is None:
+        skip("only one MPI is installed", needs="two-mpis")
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    words = f"{other} {'' if is_open_mpi else '--oversubscribe'} -n {{ranks}}"
+    for options in ({"launcher": ["--launcher", words]}, {"env": {"HALOCLINE_LAUNCHER": words}}):
+        report = doctor(*options.get("launcher", []), env={**env, **options.get("env", {})})
+        finding = found(report, "launcher of another MPI", "broken")
+        assert "belongs to " + ("MPICH" if is_open_mpi else "Open MPI") in finding["seen"]
+        assert "each of 2 ranks found itself alone (size 1)" in finding["seen"]
+        assert "it was taken for what follows" in finding["do"]
+        assert path(report, "mpi")["outcome"] == "works"
+
+
+def test_a_launcher_that_is_not_there():
+    report = doctor("--launcher", "no-such-launcher -n {ranks}")
+    assert "no-such-launcher" in found(report, "no launcher", "broken")["seen"]
+    assert report["paths"] == []
+
+
+def test_a_launcher_that_fails():
+    report = doctor("--launcher", "false -n {ranks}")
+    found(report, "2 ranks do not even start", "broken")
+
+
+def test_a_launcher_that_hangs(tmp_path):
+    script = tmp_path / "slow-launcher"
+    script.write_text("#!/bin/sh\nsleep 100\n")
+    script.chmod(0o755)
+    report = doctor("--launcher", str(script), "--time-limit", "2")
+    assert "no end within 2 s" in found(report, "do not even start", "broken")["seen"]
+
+
+@pytest.fixture
+def preload(tmp_path):
+    """Builds what stands between the program and its MPI; returns the variable that puts it there."""
+    compiler = shutil.which("cc") or skip("there is no C compiler", needs="cc")
+
+    def build(source):
+        (tmp_path / "shim.c").write_text(source)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "shim.so",
+                        tmp_path / "shim.c"], check=True)
+        return {"LD_PRELOAD": str(tmp_path / "shim.so")}
+
+    return build
+
+
+# Handles are numbers or pointers, depending on the MPI; a long holds both.
+SEND = "int MPI_Send(const void *from, int count, long type, int to, int tag, long comm)"
+
+
+def test_smoke_an_mpi_that_crashes(preload):
+    report = doctor(env=preload(f"#include <signal.h>\n{SEND} {{ return raise(SIGSEGV); }}"))
+    finding = found(report, "MPI_Send between two ranks does not work", "broken")
+    assert "ended by signal 11" in finding["seen"] and "while 8 bytes were sent" in finding["seen"]
+    assert "shim.so" in finding["do"]
+    assert path(report, "shared")["outcome"] == "works", "the rest is tried all the same"
+
+
+def test_an_mpi_that_hangs(preload):
+    report = doctor("--time-limit", "4",
+                    env=preload(f"#include <unistd.h>\n{SEND} {{ for (;;) pause(); }}"))
+    finding = found(report, "MPI_Send between two ranks does not work", "broken")
+    assert "MPI_Send has not returned for 2 s" in finding["seen"]
+    assert path(report, "shared")["outcome"] == "works"
+
+
+def test_an_mpi_that_corrupts_a_byte(preload):
+    report = doctor(env=preload(f"""
+#include <stdlib.h>
+#include <string.h>
+int PMPI_Send(const void *, int, long, int, int, long);
+{SEND} {{
+  if (count != 65536) return PMPI_Send(from, count, type, to, tag, comm);
+  char *copy = malloc(count);
+  memcpy(copy, from, count);
+  copy[100] ^= 1;
+  const int code = PMPI_Send(copy, count, type, to, tag, comm);
+  free(copy);
+  return code;
+}}"""))
+    finding = found(report, "MPI_Send between two ranks delivers wrong bytes", "broken")
+    assert re.match("byte 100 of 65536 from rank . to rank . did not arrive as sent",
+                    finding["seen"])
+    assert report["findings"][0] == finding, "worst first"
+
+
+def test_ranks_on_one_core():
+    taskset = shutil.which("taskset") or skip("there is no taskset", needs="taskset")
+    report = doctor(program=(taskset, "-c", "0", HALOCLINE))
+    finding = found(report, "2 ranks share core 0: they take turns", "slow")
+    assert "core 0 only" in finding["seen"]
+    if report["facts"]["online_threads"] > 1:
+        assert "taskset" in finding["do"]
+    each = f"{shutil.which('mpiexec.mpich')} -n {{ranks}} {taskset} -c 0"
+    if report["facts"]["launcher"].endswith("mpiexec.mpich") and \
+            report["facts"]["online_threads"] > 1:
+        finding = found(doctor("--launcher", each), "2 ranks share core 0", "slow")
+        assert "do not let the launcher pin them" in finding["do"]
+
+
+def unshare(*words):
+    """A command in namespaces of its own, which only root may make, and not everywhere."""
+    program = shutil.which("unshare") or skip("there is no unshare", needs="unshare")
+    if subprocess.run([program, *words, "true"], capture_output=True).returncode != 0:
+        skip(f"unshare {' '.join(words)} is not allowed here", needs="unshare")
+    return program
+
+
+def test_shared_memory_that_is_too_small():
+    program = unshare("-m")
+    report = doctor(program=(program, "-m", "sh", "-c",
+                             'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$@"', "sh",
+                             HALOCLINE), timeout=100)
+    finding = next(finding for finding in report["findings"] if "--shm-size" in finding["do"])
+    assert finding["severity"] in ("broken", "slow")
+    assert "/dev/shm" in finding["what"] + finding["seen"]
+    assert report["facts"]["limits"]["shm_bytes"] == 65536
+
+
+def test_ipc_namespaces_of_their_own(mpirun):
+    program = unshare("--ipc")
+    options = mpirun(ranks=2)
+    launcher = " ".join(options["program"][:-2]) + " {ranks} " + program + " --ipc"
+    report = doctor("--launcher", launcher, env=options["env"])
+    finding = found(report, "IPC namespaces of their own", "slow")
+    assert finding["seen"].count("ipc:[") == 2 and "--ipc=host" in finding["do"]
+
+
+# GPUs
+
+
+def with_gpus(count=2, **more):
+    return {"CUDA_ON_CPU_DEVICES": str(count), "HALOCLINE_ASSUME_GPU": str(count),
+            "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(count))),
+            "CUDA_ON_CPU_ORDER": "eager", **more}
+
+
+def test_a_gpu_that_is_not_there(gpu):
+    if gpu:
+        skip("there is a GPU", needs="no-gpu")
+    report = doctor(env={"HALOCLINE_ASSUME_GPU": "1", "CUDA_VISIBLE_DEVICES": "0"})
+    finding = next(f for f in report["findings"] if f["what"] in (
+        "no GPU can be used", "this build does not use GPUs"))
+    assert "there is 1 NVIDIA GPU" in finding["seen"]
+
+
+@pytest.mark.parametrize("gpus, pair", [(1, "same-gpu"), (2, "same-node")])
+def test_an_mpi_that_is_not_gpu_aware(gpus, pair, emulation):
+    report = doctor(env=with_gpus(gpus))
+    assert path(report, "gpu_aware", "device")["outcome"] == "failed"
+    finding = found(report, "is not GPU-aware", "absent")
+    assert "signal 11" in finding["seen"] and "8 bytes" in finding["seen"]
+    for transport, memory in (("peer", "device"), ("staged", "device"), ("mpi", "pinned")):
+        assert path(report, transport, memory)["outcome"] == "works"
+        assert path(report, transport, memory)["pair"] == pair
+    assert report["taken"]["device"] == "peer"
+    assert f" -n {gpus} " in report["launch"]
+    assert len(report["facts"]["gpus"]) == gpus
+    assert report["facts"]["peer_access"] == ["1" * gpus] * gpus
+
+
+def test_strict_minds_what_is_not_available(emulation):
+    """A GPU-aware MPI is not available; whether something is slow besides depends on the day."""
+    report = doctor("--strict", env=with_gpus(1))
+    found(report, "is not GPU-aware", "absent")
+
+
+def test_an_mpi_that_is_gpu_aware(emulation):
+    report = doctor(env=with_gpus(CUDA_ON_CPU_DEVICE_MEMORY="host-readable"))
+    aware = path(report, "gpu_aware", "device")
+    assert aware["outcome"] == "works" and len(aware["us"]) == 5
+    assert not [f for f in report["findings"] if f["severity"] in ("broken", "absent")]
+
+
+def test_a_false_claim(preload, emulation):
+    env = preload("int MPIX_Query_cuda_support(void) { return 1; }")
+    report = doctor(env=with_gpus(1, **env))
+    finding = found(report, "claims to take a GPU's memory, falsely", "broken")
+    assert "MPIX_Query_cuda_support() says yes" in finding["seen"]
+    assert report["facts"]["claims_gpu"] is True
+
+
+def test_a_setting_that_cures(preload, emulation, mpi):
+    """An MPI that takes a GPU's memory only when it is told to: doctor tells it, and proves it."""
+    if "MPICH" not in mpi:
+        skip("the setting is MPICH's", needs="mpich")
+    env = preload("""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int PMPI_Startall(int, void *);
+int MPI_Startall(int count, void *requests) {
+  char name[4096] = "";
+  FILE *file = fopen("/proc/self/cmdline", "r");
+  size_t length = fread(name, 1, sizeof name - 1, file);
+  fclose(file);
+  for (size_t i = 0; i < length; ++i) if (!name[i]) name[i] = ' ';
+  if (strstr(name, "prove-gpu-aware") && !getenv("MPIR_CVAR_ENABLE_GPU")) raise(SIGSEGV);
+  return PMPI_Startall(count, requests);
+}""")
+    report = doctor(env=with_gpus(CUDA_ON_CPU_DEVICE_MEMORY="host-readable", **env))
+    finding = found(report, "takes a GPU's memory only with other settings", "slow")
+    assert "set MPIR_CVAR_ENABLE_GPU=1: tried here, and every byte arrived" in finding["do"]
+    cured, = [path for path in report["paths"] if path["with"]]
+    assert cured["outcome"] == "works" and cured["with"] == "MPIR_CVAR_ENABLE_GPU=1"
+    assert "-genv MPIR_CVAR_ENABLE_GPU 1" in report["launch"]
