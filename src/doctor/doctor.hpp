@@ -24,9 +24,9 @@ struct DoctorOptions {
 };
 
 struct Diagnosis {
-  Evidence evidence;
-  std::vector<Finding> found;
-  Start start;
+  Evidence evidence = {};
+  std::vector<Finding> found = {};
+  Start start = {};
   double seconds = 0;
 };
 

@@ -73,26 +73,26 @@ struct Library {
 /// What one rank of a probe says of itself.
 struct RankSeen {
   int rank = 0, size = 1;
-  std::string host;
-  std::string mpi;
-  std::string cores;  ///< that it may run on: "0-15,32"
-  std::string ipc_namespace, process_namespace, shm_device;
+  std::string host = {};
+  std::string mpi = {};
+  std::string cores = {};  ///< that it may run on: "0-15,32"
+  std::string ipc_namespace = {}, process_namespace = {}, shm_device = {};
 };
 
 /// What the probe job found, as far as it came.
 struct RankFacts {
-  std::vector<RankSeen> ranks;
-  std::string thread_level;
-  std::optional<bool> claims_gpu;  ///< MPIX_Query_cuda_support()
-  std::vector<std::pair<std::string, std::string>> mpi_settings;
-  std::vector<machine::RankFacts> machine;
-  std::string cuda_driver, cuda_runtime;
-  std::vector<bool> peer_access;     ///< of the first rank's GPUs, as device::peer_access()
-  std::optional<bool> direct_reads;  ///< one rank may read another's memory (CMA)
-  std::string direct_reads_because;  ///< why not
-  std::vector<Library> libraries;
-  std::string doing;        ///< what it was at when it ended too early
-  std::string ended_badly;  ///< how; empty if it came to its end
+  std::vector<RankSeen> ranks = {};
+  std::string thread_level = {};
+  std::optional<bool> claims_gpu = {};  ///< MPIX_Query_cuda_support()
+  std::vector<std::pair<std::string, std::string>> mpi_settings = {};
+  std::vector<machine::RankFacts> machine = {};
+  std::string cuda_driver = {}, cuda_runtime = {};
+  std::vector<bool> peer_access = {};     ///< of the first rank's GPUs, as device::peer_access()
+  std::optional<bool> direct_reads = {};  ///< one rank may read another's memory (CMA)
+  std::string direct_reads_because = {};  ///< why not
+  std::vector<Library> libraries = {};
+  std::string doing = {};        ///< what it was at when it ended too early
+  std::string ended_badly = {};  ///< how; empty if it came to its end
 };
 
 struct Facts {

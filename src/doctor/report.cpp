@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -133,6 +134,23 @@ void add_paths_for_programs(Report& report, const Evidence& evidence) {
   }
 }
 
+/// A command in lines that a shell reads as one.
+std::vector<std::string> in_lines(const std::string& command) {
+  constexpr std::size_t width = 80;
+  std::vector<std::string> lines{""};
+  std::istringstream words(command);
+  for (std::string word; words >> word;) {
+    std::string& line = lines.back();
+    if (!line.empty() && line.size() + word.size() + 1 > width) {
+      line += " \\";
+      lines.push_back(word);
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return lines;
+}
+
 void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& options) {
   Section& section = report.add_section("", "");
   section.add_line("");
@@ -148,7 +166,8 @@ void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& 
   }
   if (!words.empty()) section.add_text("a run takes", words);
   const std::string line = launch_line(diagnosis.start);
-  section.add_text("start it by", line);
+  const char* label = "start it by";
+  for (const std::string& part : in_lines(line)) section.add_text(std::exchange(label, " "), part);
   report.add_json("launch", line);
   if (!options.batch) return report.add_json("batch", nullptr), void();
   const std::string script = batch_script(diagnosis.start, *options.batch);

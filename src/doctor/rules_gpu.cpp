@@ -44,6 +44,24 @@ Findings modes_of(const Evidence& evidence) {
   return found;
 }
 
+/// Ranks of a node that see one GPU each, and not the same.
+Findings hidden_from_each_other(const Evidence& evidence) {
+  const auto& ranks = evidence.facts.ranks.machine;
+  const bool one_each = std::all_of(ranks.begin(), ranks.end(), [](const machine::RankFacts& rank) {
+    return rank.visible.size() == 1;
+  });
+  if (!one_each || ranks.size() < 2 || ranks.front().node != ranks.back().node ||
+      ranks.front().visible.front().gpu.uuid == ranks.back().visible.front().gpu.uuid)
+    return {};
+  return {{Severity::note, "each rank is shown its own GPU only",
+           fmt::format("rank {} sees {}, rank {} sees {}", ranks.front().rank,
+                       ranks.front().visible.front().gpu.uuid, ranks.back().rank,
+                       ranks.back().visible.front().gpu.uuid),
+           "show every rank all of them, or GPUs may not reach each other's memory: srun "
+           "--gpus-per-node=N --gpu-bind=none, no --gpus-per-task; Halocline gives each rank its "
+           "own"}};
+}
+
 std::string settings_text(const Variables& settings) {
   std::vector<std::string> words;
   for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
@@ -91,6 +109,7 @@ Findings gpus(const Evidence& evidence) {
              on_purpose ? "unset CUDA_VISIBLE_DEVICES to use them" : ""}};
   }
   Findings found = modes_of(evidence);
+  for (Finding& finding : hidden_from_each_other(evidence)) found.push_back(std::move(finding));
   const auto shown = static_cast<int>(visible_to_first(evidence).size());
   if (shown < node.gpu_files && node.settings.contains("CUDA_VISIBLE_DEVICES"))
     found.push_back(

@@ -118,7 +118,9 @@ Findings failed_paths(const Evidence& evidence) {
                              : group.outcome == Outcome::untried
                                  ? fmt::format("{} could not be tried", paths)
                                  : fmt::format("{} do{} not work", paths, many ? "" : "es");
-    found.push_back({Severity::broken, what, group.results.front()->how, group.cure});
+    std::string seen = group.results.front()->how;
+    if (group.cure == larger_shm) seen += "; " + small_shm(evidence, evidence.ranks);
+    found.push_back({Severity::broken, what, seen, group.cure});
   }
   return found;
 }

@@ -21,12 +21,43 @@ std::string fitting_launcher(const Facts& facts) {
       name_of(facts.node.family), is_open_mpi ? "openmpi-bin" : "mpich");
 }
 
+/// What ranks said under the launcher that the user named, or that was found.
+const RankFacts& first_start(const Facts& facts) {
+  return facts.misstarted ? *facts.misstarted : facts.ranks;
+}
+
 bool are_alone(const Evidence& evidence) {
-  const Facts& facts = evidence.facts;
-  const auto& ranks = facts.misstarted ? facts.misstarted->ranks : facts.ranks.ranks;
+  const auto& ranks = first_start(evidence.facts).ranks;
   if (evidence.ranks < 2 || ranks.size() < 2) return false;
   return std::all_of(ranks.begin(), ranks.end(),
                      [](const RankSeen& rank) { return rank.size == 1; });
+}
+
+/// "; /usr/bin/mpirun was taken for what follows", if so.
+std::string taken_instead(const Facts& facts) {
+  if (!facts.launching.instead) return "";
+  return fmt::format("; {} was taken for what follows", facts.launching.instead->path);
+}
+
+/// What to do about ranks that ended before they had told all.
+Finding early_end(const Evidence& evidence, const Launcher& launcher) {
+  const Facts& facts = evidence.facts;
+  const RankFacts& ranks = first_start(facts);
+  const std::string what =
+      ranks.ranks.empty()
+          ? fmt::format("{} ranks do not even start", evidence.ranks)
+          : fmt::format("ranks end early, while {}",
+                        ranks.doing.empty() ? "they are asked for facts" : ranks.doing);
+  const std::string seen = fmt::format("{}: {}", launcher.path, ranks.ended_badly);
+  if (const std::string small = small_shm(evidence, evidence.ranks); !small.empty())
+    return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm};
+  const auto preload = facts.node.settings.find("LD_PRELOAD");
+  return {Severity::broken, what, seen,
+          fmt::format("{}run it by hand and read all it says: {} -n {} hostname{}",
+                      preload == facts.node.settings.end()
+                          ? ""
+                          : fmt::format("try without LD_PRELOAD ({}), then ", preload->second),
+                      launcher.path, evidence.ranks, taken_instead(facts))};
 }
 
 }  // namespace
@@ -54,33 +85,27 @@ Findings launcher(const Evidence& evidence) {
 
 Findings start_of_ranks(const Evidence& evidence) {
   const Facts& facts = evidence.facts;
-  if (!facts.launching.launcher) return {};
+  // Of a launcher of another MPI the rule above has told.
+  if (!facts.launching.launcher || !facts.launching.objection.empty()) return {};
   const Launcher& launcher = *facts.launching.launcher;
-  if (are_alone(evidence) && facts.launching.objection.empty())
+  if (are_alone(evidence))
     return {{Severity::broken,
              fmt::format("{} ranks do not find each other: each runs alone", evidence.ranks),
              fmt::format("started by {}, each said that it is one of 1", launcher.path),
-             launcher.kind == LauncherKind::srun
-                 ? "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
-                   "--mpi=cray_shasta for MPICH; srun --mpi=list names what there is"
-                 : fmt::format("the launcher must belong to {}, the MPI of this program",
-                               facts.node.mpi)}};
-  if (facts.ranks.ended_badly.empty()) return {};
-  const bool none = facts.ranks.ranks.empty();
-  const std::string what = none ? fmt::format("{} ranks do not even start", evidence.ranks)
-                                : fmt::format("ranks end early, while {}",
-                                              facts.ranks.doing.empty() ? "they are asked for facts"
-                                                                        : facts.ranks.doing);
-  const std::string seen = fmt::format("{}: {}", launcher.path, facts.ranks.ended_badly);
-  if (const std::string small = small_shm(evidence, evidence.ranks); !small.empty())
-    return {{Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm}};
-  const auto preload = facts.node.settings.find("LD_PRELOAD");
-  return {{Severity::broken, what, seen,
-           fmt::format("{}run it by hand and read all it says: {} -n {} hostname",
-                       preload == facts.node.settings.end()
-                           ? ""
-                           : fmt::format("try without LD_PRELOAD ({}), then ", preload->second),
-                       launcher.path, evidence.ranks)}};
+             (launcher.kind == LauncherKind::srun
+                  ? "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
+                    "--mpi=cray_shasta for MPICH; srun --mpi=list names what there is"
+                  : fmt::format("the launcher must belong to {}, the MPI of this program",
+                                facts.node.mpi)) +
+                 taken_instead(facts)}};
+  const RankFacts& ranks = first_start(facts);
+  if (!ranks.ended_badly.empty()) return {early_end(evidence, launcher)};
+  if (ranks.ranks.empty() || ranks.ranks.front().size == evidence.ranks) return {};
+  return {{Severity::broken,
+           fmt::format("the launcher does not start {} ranks when told to", evidence.ranks),
+           fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
+           fmt::format("write {} where the number of ranks belongs: \"mpirun -n {}\"{}",
+                       ranks_placeholder, ranks_placeholder, taken_instead(facts))}};
 }
 
 Findings cores(const Evidence& evidence) {

@@ -80,9 +80,12 @@ Evidence with_gpus() {
   for (const int rank : {0, 1}) {
     machine::RankFacts facts;
     facts.rank = rank;
-    for (const int gpu : {0, 1})
-      facts.visible.push_back(
-          {{.ordinal = gpu, .uuid = "GPU-" + std::to_string(gpu), .name = "NVIDIA H200"}, {}});
+    for (const int ordinal : {0, 1}) {
+      machine::VisibleGpu& visible = facts.visible.emplace_back();
+      visible.gpu.ordinal = ordinal;
+      visible.gpu.uuid = "GPU-" + std::to_string(ordinal);
+      visible.gpu.name = "NVIDIA H200";
+    }
     ranks.machine.push_back(facts);
   }
   ranks.peer_access = {true, true, true, true};
@@ -152,6 +155,20 @@ TEST(DoctorFindings, RanksThatDoNotStart) {
                                                       "/dev/shm holds 64.0 KiB", "--shm-size")));
 }
 
+TEST(DoctorFindings, AnotherLauncherTakenInstead) {
+  Evidence evidence = healthy();
+  evidence.facts.misstarted = RankFacts{};
+  evidence.facts.misstarted->ended_badly = "no end within 20 s";
+  evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not even start", "no end within 20 s",
+                                  "/usr/bin/mpirun.openmpi was taken")));
+  evidence.facts.misstarted->ended_badly.clear();
+  evidence.facts.misstarted->ranks = {{.size = 4}};
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "does not start 2 ranks",
+                                                      "started 4", "write {ranks}")));
+}
+
 TEST(DoctorFindings, RanksOnOneCore) {
   Evidence evidence = healthy();
   for (RankSeen& rank : evidence.facts.ranks.ranks) rank.cores = "3";
@@ -171,7 +188,7 @@ TEST(DoctorFindings, SharedMemoryThatIsTooSmall) {
   evidence.paths.back() = ends("shared", Memory::host, Outcome::failed, "signal 7 (Bus error)");
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared with host memory does not",
-                                  "Bus error", "--shm-size")));
+                                  "Bus error); /dev/shm holds 64.0 KiB", "--shm-size")));
   evidence = healthy();
   evidence.facts.node.limits.shm_bytes = 20 << 20;
   EXPECT_THAT(findings(evidence),
@@ -326,6 +343,15 @@ TEST(DoctorFindings, GpusThatDoNotReachEachOther) {
   evidence.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
   EXPECT_THAT(findings(evidence), Contains(finding(Severity::slow, "(transport peer)",
                                                    "invalid handle", "--ipc=host")));
+}
+
+TEST(DoctorFindings, RanksThatSeeOneGpuEach) {
+  Evidence evidence = with_gpus();
+  auto& ranks = evidence.facts.ranks.machine;
+  ranks[0].visible.pop_back();
+  ranks[1].visible.erase(ranks[1].visible.begin());
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "its own GPU only",
+                                                      "rank 1 sees GPU-1", "--gpu-bind=none")));
 }
 
 TEST(DoctorFindings, ModesAndParts) {
