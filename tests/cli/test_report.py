@@ -184,7 +184,8 @@ def test_documents_name_only_options_that_exist():
     for name, text in documents().items():
         for line in text.splitlines():
             if "halocline solve" in line or name == "docs/guide.md":
-                assert options_in(line) <= known, (name, line)
+                ours = line[max(0, line.find("halocline")):]  # in front: the launcher's own
+                assert options_in(ours) <= known, (name, line)
 
 
 def examples():
