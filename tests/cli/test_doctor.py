@@ -276,8 +276,11 @@ def test_an_mpi_that_is_not_gpu_aware(gpus, pair, emulation):
 
 def test_strict_minds_what_is_not_available(emulation):
     """A GPU-aware MPI is not available; whether something is slow besides depends on the day."""
-    report = doctor("--strict", env=with_gpus(1))
-    found(report, "is not GPU-aware", "absent")
+    for words, code in ((["--strict"], 3), ([], 0)):
+        end = run("doctor", *words, "--json", "-", env={**NO_GPU, **with_gpus(1)})
+        severities = {finding["severity"] for finding in json.loads(end.out)["findings"]}
+        assert "absent" in severities
+        assert end.code == (1 if severities & {"broken", "slow"} else code)
 
 
 def test_an_mpi_that_is_gpu_aware(emulation):
