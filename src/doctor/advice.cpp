@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <initializer_list>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace halocline::doctor {
 namespace {
@@ -64,6 +65,10 @@ std::string with_srun(const Start& start) {
   return words;
 }
 
+std::string in_script(const std::string& command) {
+  return fmt::format("{}\n", fmt::join(in_lines(command), "\n    "));
+}
+
 std::string slurm_script(const Start& start) {
   std::string text = fmt::format(
       "#!/bin/bash\n"
@@ -78,12 +83,11 @@ std::string slurm_script(const Start& start) {
     text += fmt::format("export {}={}\n", name, value);
   text += "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n";
   if (start.gpus > 0)
-    text +=
-        "# Every rank sees all GPUs, or they could not reach each other's memory; Halocline gives "
-        "each rank its own.\n";
-  text += fmt::format("srun --cpu-bind=cores{}{} {}\n", start.gpus > 0 ? " --gpu-bind=none" : "",
-                      start.srun_mpi.empty() ? "" : " --mpi=" + start.srun_mpi, program);
-  return text;
+    text += "# Every rank sees all GPUs, or they could not reach each other's memory.\n";
+  const std::string command =
+      fmt::format("srun --cpu-bind=cores{}{} {}", start.gpus > 0 ? " --gpu-bind=none" : "",
+                  start.srun_mpi.empty() ? "" : " --mpi=" + start.srun_mpi, program);
+  return text + in_script(command);
 }
 
 std::string pbs_script(const Start& start) {
@@ -95,7 +99,7 @@ std::string pbs_script(const Start& start) {
       "cd \"$PBS_O_WORKDIR\"\n",
       start.ranks * start.cores_per_rank, start.ranks,
       start.gpus > 0 ? fmt::format(":ngpus={}", start.gpus) : "");
-  return text + launch_line(start) + "\n";
+  return text + in_script(launch_line(start));
 }
 
 }  // namespace
@@ -138,6 +142,22 @@ std::string launch_line(const Start& start) {
                               : start.starter == Starter::pals   ? with_pals(start)
                                                                  : with_srun(start);
   return fmt::format("{} {}", command, program);
+}
+
+std::vector<std::string> in_lines(const std::string& command) {
+  constexpr std::size_t width = 80;
+  std::vector<std::string> lines{""};
+  std::istringstream words(command);
+  for (std::string word; words >> word;) {
+    std::string& line = lines.back();
+    if (!line.empty() && line.size() + word.size() + 1 > width) {
+      line += " \\";
+      lines.push_back(word);
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return lines;
 }
 
 std::string batch_script(const Start& start, Batch batch) {

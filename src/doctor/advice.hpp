@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "doctor/findings.hpp"
 
@@ -31,6 +32,9 @@ Start recommended_start(const Evidence& evidence, User user);
 
 /// "mpirun -n 4 ... halocline solve ...", on one line.
 std::string launch_line(const Start& start);
+
+/// A command in lines of 80 columns or so that a shell reads as one.
+std::vector<std::string> in_lines(const std::string& command);
 
 /// A script for a node like this one.
 std::string batch_script(const Start& start, Batch batch);

@@ -134,23 +134,6 @@ void add_paths_for_programs(Report& report, const Evidence& evidence) {
   }
 }
 
-/// A command in lines that a shell reads as one.
-std::vector<std::string> in_lines(const std::string& command) {
-  constexpr std::size_t width = 80;
-  std::vector<std::string> lines{""};
-  std::istringstream words(command);
-  for (std::string word; words >> word;) {
-    std::string& line = lines.back();
-    if (!line.empty() && line.size() + word.size() + 1 > width) {
-      line += " \\";
-      lines.push_back(word);
-    } else {
-      line += (line.empty() ? "" : " ") + word;
-    }
-  }
-  return lines;
-}
-
 void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& options) {
   Section& section = report.add_section("", "");
   section.add_line("");

@@ -183,7 +183,7 @@ Findings slow_paths(const Evidence& evidence) {
     found.push_back({Severity::note, "GPU-aware MPI does not use the direct way between these GPUs",
                      fmt::format("{}: gpu_aware {}, peer {}", bytes_text(large), us_text(*other),
                                  us_text(*direct)),
-                     "for Open MPI: UCX must list cuda_ipc (ucx_info -d) and UCX_TLS must not "
+                     "where MPI uses UCX, ucx_info -d must list cuda_ipc, and UCX_TLS must not "
                      "exclude it; Halocline takes peer, other programs do not"});
   return found;
 }

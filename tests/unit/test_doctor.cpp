@@ -440,6 +440,12 @@ TEST(DoctorAdvice, Slurm) {
   EXPECT_FALSE(batch_named("lsf"));
 }
 
+TEST(DoctorAdvice, LongCommandsAreOneForAShell) {
+  EXPECT_THAT(in_lines("mpirun -n 2 a"), ElementsAre("mpirun -n 2 a"));
+  const std::string word(50, 'x');
+  EXPECT_THAT(in_lines("mpirun " + word + " " + word), ElementsAre("mpirun " + word + " \\", word));
+}
+
 // -------------------------------------------------------------------------------------- facts
 
 TEST(DoctorFacts, LimitsOfAContainer) {
