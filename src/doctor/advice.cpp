@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -124,8 +125,15 @@ Start recommended_start(const Evidence& evidence, User user) {
     if (launcher->kind == LauncherKind::srun) start.starter = Starter::srun;
     if (is_pals(evidence, *launcher)) start.starter = Starter::pals;
   }
-  const auto& ranks = evidence.facts.ranks.machine;
-  if (!ranks.empty()) start.gpus = static_cast<int>(ranks.front().visible.size());
+  std::set<std::string> gpus;
+  std::size_t most_seen = 0;
+  for (const machine::RankFacts& rank : evidence.facts.ranks.machine) {
+    for (const machine::VisibleGpu& one : rank.visible) gpus.insert(one.gpu.uuid);
+    most_seen = std::max(most_seen, rank.visible.size());
+  }
+  start.gpus = static_cast<int>(gpus.size());
+  // Ranks that see different GPUs: a run has more of them than the probe's ranks could show.
+  if (most_seen < gpus.size()) start.gpus = std::max(start.gpus, node.gpu_files);
   start.ranks = start.gpus > 0 ? start.gpus : std::max(1, node.usable_cores);
   start.cores_per_rank = std::max(1, node.usable_cores / start.ranks);
   start.settings = cure_settings(evidence);

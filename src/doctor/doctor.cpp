@@ -103,6 +103,9 @@ class Examination {
     options_.says("giving a GPU's memory to MPI");
     Variables with;
     std::string how = prove_gpu_aware({Memory::device, Memory::managed}, with);
+    if (const Variables more = proof::faster_settings_to_try(variables_);
+        how.empty() && !more.empty())
+      prove_gpu_aware({Memory::device}, more);
     // Each failure may show what else is missing.
     for (int attempt = 0; attempt < 3 && !how.empty(); ++attempt) {
       Variables all = variables_;

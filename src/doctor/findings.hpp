@@ -46,7 +46,11 @@ std::vector<Finding> findings(const Evidence& evidence);
 /// nothing if none works.
 std::optional<std::string> taken_for(const Evidence& evidence, Memory memory);
 
-/// Settings that were tried on top of the user's and made gpu_aware work.
+/// The result of gpu_aware with settings of doctor's own that made it work, or clearly faster; or
+/// null.
+const PathResult* cured_gpu_aware(const Evidence& evidence);
+
+/// Those settings.
 Variables cure_settings(const Evidence& evidence);
 
 /// Exit codes: broken or slow; a path that is not available, where that counts.

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/record_file.hpp"
+#include "machine/cores.hpp"
 
 namespace halocline::doctor {
 namespace {
@@ -256,8 +257,9 @@ void add_ranks(Section& facts, const Evidence& evidence) {
   const auto* visible = gpus_of(evidence.facts);
   if (visible != nullptr)
     for (const machine::VisibleGpu& one : *visible)
-      gpus.push_back(fmt::format("{} {} {} PCI {}{}", one.gpu.ordinal, one.gpu.name, one.gpu.uuid,
-                                 one.gpu.pci, one.near_cores.empty() ? "" : ", near cores known"));
+      gpus.push_back(fmt::format(
+          "{} {} {} PCI {}{}", one.gpu.ordinal, one.gpu.name, one.gpu.uuid, one.gpu.pci,
+          one.near_cores.empty() ? "" : ", near cores " + machine::ranges_of(one.near_cores)));
   facts.add("gpus", "GPUs shown", gpus,
             gpus.empty() ? "none" : fmt::format("{}", fmt::join(gpus, "; ")));
   for (std::size_t i = 0; visible != nullptr && i < visible->size(); ++i) {

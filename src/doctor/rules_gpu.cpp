@@ -5,6 +5,7 @@
 
 #include "doctor/rules.hpp"
 #include "proof/remedy.hpp"
+#include "report/format.hpp"
 
 namespace halocline::doctor::rules {
 namespace {
@@ -87,6 +88,19 @@ std::string cure_of_gpu_aware(const Evidence& evidence, const PathResult& result
   return proof::remedy(node.mpi, all, attempt == nullptr ? result.how : attempt->how);
 }
 
+/// GPU-aware MPI that works, and is faster with a setting that was tried.
+Findings held_back(const Evidence& evidence, const PathResult& as_is) {
+  constexpr std::int64_t halo_bytes = 64 << 10;
+  const PathResult* cured = cured_gpu_aware(evidence);
+  if (cured == nullptr) return {};
+  return {{Severity::slow, "GPU-aware MPI works, and is held back by a setting",
+           fmt::format("64 KiB: {} as it is, {} with {}",
+                       write_number(*us_for(as_is, halo_bytes), Format::time(1e-6)),
+                       write_number(*us_for(*cured, halo_bytes), Format::time(1e-6)),
+                       settings_text(cured->with)),
+           fmt::format("set {}: tried here, and every byte arrived", settings_text(cured->with))}};
+}
+
 }  // namespace
 
 Findings gpus(const Evidence& evidence) {
@@ -145,7 +159,8 @@ Findings reach_of_gpus(const Evidence& evidence) {
 
 Findings gpu_aware(const Evidence& evidence) {
   const PathResult* result = result_of(evidence, aware_path);
-  if (result == nullptr || result->outcome == Outcome::works) return {};
+  if (result == nullptr) return {};
+  if (result->outcome == Outcome::works) return held_back(evidence, *result);
   const std::string cure = cure_of_gpu_aware(evidence, *result);
   const PathResult* attempt = tried(evidence);
   const std::string seen =
@@ -181,6 +196,13 @@ Findings settings(const Evidence& evidence) {
       found.push_back({Severity::note, fmt::format("{} does nothing here", name),
                        fmt::format("it is for {}; this is {}", whose, mpi), "leave it out"});
   };
+  if (setting(evidence, "OMPI_MCA_btl_vader_single_copy_mechanism") == "none" &&
+      evidence.facts.ranks.direct_reads.value_or(false))
+    found.push_back({Severity::note,
+                     "MPI copies large messages between ranks of a node twice, and need not",
+                     "OMPI_MCA_btl_vader_single_copy_mechanism is 'none', though processes may "
+                     "read each other's memory here",
+                     "unset it"});
   if (!is_cray) idle("MPICH_GPU_SUPPORT_ENABLED", "Cray MPICH");
   if (evidence.facts.node.family == MpiFamily::open_mpi) idle("MPIR_CVAR_ENABLE_GPU", "MPICH");
   return found;

@@ -130,6 +130,13 @@ Variables settings_to_try(const std::string& library, const Variables& variables
   return {};
 }
 
+Variables faster_settings_to_try(const Variables& variables) {
+  // Asked for every pointer, the driver takes 7 times as long as UCX's own memory of them: 207 us
+  // instead of 30 for 8 bytes, 4.5 GB/s instead of 28 for 1 MiB (H200, Open MPI 4.1.6, UCX 1.22).
+  if (is_off(value_of(variables, "UCX_MEMTYPE_CACHE"))) return {{"UCX_MEMTYPE_CACHE", "y"}};
+  return {};
+}
+
 std::string remedy(const std::string& library, const Variables& variables, const std::string& how) {
   return fmt::format("{}; {}", for_library(library, variables, how), or_staged);
 }

@@ -292,6 +292,29 @@ TEST(DoctorFindings, ASettingThatDoesNot) {
   EXPECT_THAT(cure_settings(evidence), IsEmpty());
 }
 
+TEST(DoctorFindings, ASettingThatHoldsBack) {
+  Evidence evidence = with_gpus();
+  evidence.facts.node.settings = with_cache_off;
+  PathResult again = aware(evidence);
+  again.with = {{"UCX_MEMTYPE_CACHE", "y"}};
+  evidence.paths.push_back(again);
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "no faster";
+  EXPECT_THAT(cure_settings(evidence), IsEmpty());
+  for (Time& time : aware(evidence).times) time.us /= 7;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "held back by a setting", "2.50 us as it is",
+                                  "set UCX_MEMTYPE_CACHE=y: tried here")));
+  EXPECT_EQ(cure_settings(evidence), again.with);
+}
+
+TEST(DoctorFindings, CopiesThatAreTurnedOff) {
+  Evidence evidence = healthy();
+  evidence.facts.node.settings = {{"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}};
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "twice, and need not")));
+  evidence.facts.ranks.direct_reads = false;
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "(CMA)")));
+}
+
 TEST(DoctorFindings, GpuAwareSlowerThanStaging) {
   Evidence evidence = with_gpus();
   evidence.facts.node.gpu_files = 2;
@@ -390,6 +413,16 @@ TEST(DoctorAdvice, OpenMpi) {
             "halocline solve laplace --cells 8192x8192");
   EXPECT_THAT(launch_line(recommended_start(evidence, User::root)),
               HasSubstr("--allow-run-as-root"));
+}
+
+TEST(DoctorAdvice, CountsGpusThatRanksHideFromEachOther) {
+  Evidence evidence = with_gpus();
+  evidence.facts.node.gpu_files = 4;
+  auto& ranks = evidence.facts.ranks.machine;
+  EXPECT_EQ(recommended_start(evidence, User::ordinary).gpus, 2);
+  ranks[0].visible.pop_back();
+  ranks[1].visible.erase(ranks[1].visible.begin());
+  EXPECT_EQ(recommended_start(evidence, User::ordinary).gpus, 4);
 }
 
 TEST(DoctorAdvice, OneRankForEachCoreWithoutGpus) {

@@ -338,8 +338,7 @@ TEST(Remedy, AlwaysNamesTheWayThatNeedsNone) {
 TEST(SettingsToTry, GoStepByStepWithOpenMpi) {
   using proof::settings_to_try;
   using proof::UcxHere;
-  const std::string crash = "rank 0 was ended by signal 11 (Segmentation fault)",
-                    mpi = "Open MPI 4.1.6";
+  const std::string mpi = "Open MPI 4.1.6";
   EXPECT_THAT(settings_to_try(mpi, {}, crash, UcxHere::none), IsEmpty());
   EXPECT_THAT(settings_to_try(mpi, {}, crash, UcxHere::without_cuda), IsEmpty());
   Variables variables = settings_to_try(mpi, {}, crash, UcxHere::with_cuda);
@@ -366,6 +365,13 @@ TEST(SettingsToTry, AreSwitchesElsewhere) {
   EXPECT_EQ(settings_to_try("MPI VERSION : CRAY MPICH version 8.1.27", {}, "", none),
             (Variables{{"MPICH_GPU_SUPPORT_ENABLED", "1"}}));
   EXPECT_THAT(settings_to_try("Some MPI 1.0", {}, "", none), IsEmpty());
+}
+
+TEST(SettingsToTry, GiveUcxItsMemoryBack) {
+  EXPECT_EQ(proof::faster_settings_to_try({{"UCX_MEMTYPE_CACHE", "n"}}),
+            (Variables{{"UCX_MEMTYPE_CACHE", "y"}}));
+  EXPECT_THAT(proof::faster_settings_to_try({{"UCX_MEMTYPE_CACHE", "y"}}), IsEmpty());
+  EXPECT_THAT(proof::faster_settings_to_try({}), IsEmpty());
 }
 
 }  // namespace
