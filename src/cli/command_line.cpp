@@ -221,12 +221,6 @@ const ProblemInfo* named_problem(const std::vector<std::string>& words) {
   return nullptr;
 }
 
-CommandLine text_line(std::string text) {
-  CommandLine line;
-  line.text = std::move(text);
-  return line;
-}
-
 }  // namespace
 
 CommandLine read_command_line(const std::vector<std::string>& words) {

@@ -44,9 +44,9 @@ struct DevicePort {
 /// The bytes that share a flag of a GPU's message, the last ones fewer: small ones spread a message
 /// over many blocks, large ones spare the GPU flags. The same on both sides. On four H200 in a row
 /// exchanges of two faces took, with chunks of 4, 8, 16 and 32 KiB: of 64 KiB 4.1, 4.1, 4.7 and 6.0
-/// us, of 1 MiB 11.7, 11.1, 11.3 and 12.2 us; of 16 MiB, with 8, 16 and 32 KiB, 115, 105 and 105 us.
-/// Yet 8 KiB from 256 KiB on, and 32 from 4 MiB on, cost exchanges with 26 neighbours, most of which
-/// is copied within the GPU, 30 % (3 fields of 100^3) and 14 % (of 256^3).
+/// us, of 1 MiB 11.7, 11.1, 11.3 and 12.2 us; of 16 MiB, with 8, 16 and 32 KiB, 115, 105 and 105
+/// us. Yet 8 KiB from 256 KiB on, and 32 from 4 MiB on, cost exchanges with 26 neighbours, most of
+/// which is copied within the GPU, 30 % (3 fields of 100^3) and 14 % (of 256^3).
 inline std::int64_t chunk_bytes(std::int64_t message_bytes) {
   return message_bytes <= (std::int64_t{1} << 20) ? 4096 : 16384;
 }
