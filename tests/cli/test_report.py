@@ -180,7 +180,7 @@ def test_documents_name_only_options_that_exist():
     known = (options_in(help_of("solve", "--help")) | options_in(help_of("--help"))
              | options_in(help_of("bench", "halo", "--help"))
              | options_in(help_of("bench", "step", "--help"))
-             | options_in(help_of("doctor", "--help")))
+             | options_in(help_of("plan", "--help")) | options_in(help_of("doctor", "--help")))
     for name, text in documents().items():
         for line in text.splitlines():
             if "halocline solve" in line or name == "docs/guide.md":
@@ -193,13 +193,14 @@ def examples():
     texts = {**documents(), "--help": help_of("--help"), "solve --help": help_of("solve", "--help"),
              "bench halo --help": help_of("bench", "halo", "--help"),
              "bench step --help": help_of("bench", "step", "--help"),
+             "plan --help": help_of("plan", "--help"),
              "doctor --help": help_of("doctor", "--help")}
     found = {}
     for name, text in texts.items():
         blocks = [text] if "help" in name else re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
         for line in "\n".join(blocks).splitlines():
             match = re.match(r"\s*(?:\$ )?(?:(mpirun|mpiexec) -n (\d+) )?(?:\S+/)?halocline "
-                             r"((?:solve \w|bench halo|bench step|doctor|--)[^#]*)", line)
+                             r"((?:solve \w|bench halo|bench step|plan \w|doctor|--)[^#]*)", line)
             if match and "PROBLEM" not in line and "..." not in line:
                 found[match.group(3)] = int(match.group(2) or 0)
     return found
