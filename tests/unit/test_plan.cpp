@@ -14,7 +14,6 @@
 namespace halocline::plan {
 namespace {
 
-using test::Caught;
 using test::caught;
 using testing::HasSubstr;
 

@@ -128,6 +128,7 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
   void* get() const { return reinterpret_cast<void*>(address_); }
 
  private:
@@ -195,9 +196,10 @@ int descriptor_of(const Physical& physical) {
 
 CUmemGenericAllocationHandle import(int descriptor) {
   CUmemGenericAllocationHandle handle{};
-  const CUresult result = driver().from_descriptor(
-      &handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)),
-      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a descriptor is given as if it were an address
+  void* const shared = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
+  const CUresult result =
+      driver().from_descriptor(&handle, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   close(descriptor);
   require(result, "cuMemImportFromShareableHandle");
   return handle;
