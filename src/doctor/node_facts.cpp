@@ -14,6 +14,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "machine/cores.hpp"
@@ -24,33 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string value_of(const Variables& variables, const char* name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? "" : found->second;
-}
-
 /// Reads the number that a text begins with: "4(x2)" of Slurm is 4.
 std::optional<int> number_in(const std::string& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} ? std::optional(value) : std::nullopt;
-}
-
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code ignored;
-  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
-       at.increment(ignored))
-    entries.push_back(at->path());
-  std::sort(entries.begin(), entries.end());
-  return entries;
 }
 
 /// Effective capabilities hold CAP_SYS_PTRACE, number 19.

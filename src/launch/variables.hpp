@@ -17,4 +17,10 @@ inline Variables current_variables() {
   return variables;
 }
 
+/// Returns a variable's value; empty if it is not set.
+inline std::string value_of(const Variables& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
 }  // namespace halocline

@@ -20,11 +20,6 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-std::string value_of(const Variables& variables, const char* name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? "" : found->second;
-}
-
 bool is_on(const std::string& value) { return !value.empty() && value != "0"; }
 
 /// UCX reads a yes or no by its first letters.

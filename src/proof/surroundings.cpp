@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 
@@ -19,33 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string value_of(const Variables& variables, const char* name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? "" : found->second;
-}
-
 std::optional<int> number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
-}
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code ignored;
-  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
-       at.increment(ignored))
-    entries.push_back(at->path());
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
-
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
 }
 
 /// "580.65.06", from either of two places: containers often show only one.
