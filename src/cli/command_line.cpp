@@ -5,7 +5,7 @@
 
 #include <halocline/error.hpp>
 
-#include "cli/bench_line.hpp"
+#include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/doctor_line.hpp"
 #include "cli/parse.hpp"
@@ -243,7 +243,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   const ProblemInfo* info = named_problem(words);
   solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
                exit_codes);
-  const BenchLine bench(app);
+  const Benchmarks bench(app);
   const PlanLine plan(app);
   const DoctorLine doctor(app);
 

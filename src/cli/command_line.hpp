@@ -4,13 +4,11 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <halocline/solver.hpp>
 
-#include "bench/halo_bench.hpp"
-#include "bench/step_bench.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/plan_command.hpp"
 #include "doctor/report.hpp"
 
@@ -23,15 +21,6 @@ struct SolveCommand {
   std::optional<std::string> json;
   enum class Flag { no, yes };
   Flag profile = Flag::no, quiet = Flag::no;
-};
-
-struct BenchCommand {
-  std::variant<bench::HaloBenchOptions, bench::StepBenchOptions> options;
-  std::optional<int> ranks;  ///< to start; `step` has a list of its own
-  double wait_limit_seconds = 120;
-  std::optional<std::string> json;
-  enum class Flag { no, yes };
-  Flag quiet = Flag::no;
 };
 
 struct DoctorCommand {

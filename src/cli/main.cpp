@@ -7,7 +7,7 @@
 
 #include <halocline/error.hpp>
 
-#include "cli/bench_command.hpp"
+#include "cli/benchmarks.hpp"
 #include "cli/command_line.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/examine_command.hpp"

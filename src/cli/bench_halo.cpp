@@ -1,0 +1,167 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "bench/halo_bench.hpp"
+#include "bench/halo_report.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Lists are written with commas. Every combination is a case: verified once, byte by byte,\n"
+    "then timed.\n\n"
+    "Examples:\n"
+    "  halocline bench halo --ranks 2\n"
+    "  halocline bench halo --ranks 4 --cells-per-rank 64x64x64 --process-grid 1x2x2 --corners\n"
+    "  halocline bench halo --ranks 2 --cells-per-rank 512x512 --width 1,2 --fields 1,3\n"
+    "  halocline bench halo --ranks 2 --cells-per-rank 16384x64 --precision f32 --graph off,on\n"
+    "  mpirun -n 2 halocline bench halo --memory host --transport shared,mpi --json halo.json\n\n"
+    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+
+/// Measures on every rank; a wrong byte is told by the first.
+int measure(const CommonOptions& common, const bench::HaloBenchOptions& options,
+            const Communicator& world) {
+  const bench::HaloBenchResult result = bench::run_halo_bench(world, options);
+  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
+  for (const bench::HaloTiming& timing : result.timings) {
+    if (!timing.wrong) continue;
+    if (world.rank() == 0)
+      fmt::print(stderr, "halocline: wrong result: transport {}: {}\n",
+                 bench::transport_text(timing), *timing.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchHalo final : public Benchmark {
+ public:
+  explicit BenchHalo(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  bench::HaloBenchOptions read() const;
+
+  // Words as the user wrote them, before they become options.
+  std::optional<std::string> cells_per_rank_, process_grid_, periodic_, transport_, memory_, graph_,
+      width_, fields_, proofs_;
+  std::optional<std::int64_t> repetitions_;
+  std::optional<double> seconds_;
+  std::optional<int> ranks_;
+  std::string precision_ = bench::HaloBenchOptions().precision;
+  bool corners_ = false;
+};
+
+BenchHalo::BenchHalo(CLI::App& bench)
+    : Benchmark(bench, "halo", "time the exchange of halos", footer) {
+  CLI::App& halo = app();
+
+  const auto* what = "What to exchange";
+  halo.add_option("--cells-per-rank", cells_per_rank_, "sizes, x first: 1024x1024,64x64x64")
+      ->type_name("LIST")
+      ->group(what);
+  halo.add_option("--width", width_, "halo widths in cells (1)")->type_name("LIST")->group(what);
+  halo.add_option("--fields", fields_, "numbers of fields exchanged together (1)")
+      ->type_name("LIST")
+      ->group(what);
+  halo.add_flag("--corners", corners_, "edges and corners too, not faces only")->group(what);
+  halo.add_option("--precision", precision_, "f32 or f64 (f64)")->type_name("P")->group(what);
+  halo.add_option("--periodic", periodic_, "axes that wrap around, such as xy (none)")
+      ->type_name("AXES")
+      ->group(what);
+
+  const auto* how = "How";
+  halo.add_option("--transport", transport_,
+                  "transports (all that can be used here and are proved), or one\n"
+                  "choice by kind of pair: same-node=shared,other-node=mpi")
+      ->type_name("LIST")
+      ->group(how);
+  halo.add_option("--memory", memory_,
+                  "where fields live: auto, device, managed, pinned, system, host (auto)")
+      ->type_name("LIST")
+      ->group(how);
+  halo.add_option("--graph", graph_,
+                  "off, or on: 100 exchanges in one CUDA graph, one launch a repetition,\n"
+                  "where the transports allow it (off)")
+      ->type_name("LIST")
+      ->group(how);
+  add_ranks(halo, how, ranks_);
+  halo.add_option("--process-grid", process_grid_, "ranks along each axis (all along the last)")
+      ->type_name("PXxPY[xPZ]")
+      ->group(how);
+  halo.add_option("--repetitions", repetitions_,
+                  "time N exchanges, or graphs of them, of each case")
+      ->type_name("N")
+      ->group(how);
+  halo.add_option("--seconds", seconds_, "or as many as fit into S seconds (0.2)")
+      ->type_name("S")
+      ->group(how);
+  add_proofs(halo, how, proofs_);
+  add_wait_limit(how);
+  add_results("Results");
+}
+
+bench::HaloBenchOptions BenchHalo::read() const {
+  bench::HaloBenchOptions options;
+  options.precision = precision_;
+  options.proofs = proofs_;
+  if (cells_per_rank_)
+    for (const std::string& size : parse_list(*cells_per_rank_, "--cells-per-rank"))
+      options.cells_per_rank.push_back(parse_extents(size, "--cells-per-rank"));
+  if (width_) options.widths = parse_numbers(*width_, "--width");
+  if (fields_) options.fields = parse_numbers(*fields_, "--fields");
+  options.neighbours = corners_ ? Neighbours::all : Neighbours::faces;
+  if (periodic_) options.periodic = parse_axes(*periodic_, "--periodic");
+  if (transport_)
+    options.transports = transport_->find('=') != std::string::npos
+                             ? std::vector{*transport_}
+                             : parse_list(*transport_, "--transport");
+  if (memory_) options.memories = parse_list(*memory_, "--memory");
+  if (graph_) options.graphs = parse_list(*graph_, "--graph");
+  if (process_grid_) options.process_grid = parse_extents(*process_grid_, "--process-grid");
+  if (repetitions_ && seconds_)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} repetitions and {} seconds of each case are two wishes; give "
+                            "--repetitions or --seconds",
+                            *repetitions_, *seconds_));
+  if (repetitions_ && *repetitions_ < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} repetitions cannot be timed; use 1 or more", *repetitions_));
+  options.loop.repetitions = repetitions_.value_or(options.loop.repetitions);
+  options.loop.seconds = seconds_.value_or(options.loop.seconds);
+  return options;
+}
+
+BenchCommand BenchHalo::finish() const {
+  const bench::HaloBenchOptions options = read();
+  const std::vector<std::string> transports =
+      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
+  BenchCommand command{job()};
+  RankJob& job = command.job;
+  job.ranks = job.proofs.ranks = ranks_;
+  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
+  job.proofs.file = options.proofs;
+  job.threads_per_rank = 1;
+  job.check = [options](int ranks) { bench::check(options, ranks); };
+  job.work = [options, common = this->common()](const Communicator& world) {
+    return measure(common, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_halo(CLI::App& bench) {
+  return std::make_unique<BenchHalo>(bench);
+}
+
+}  // namespace halocline::cli

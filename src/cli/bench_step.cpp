@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/checked.hpp"
+#include "bench/step_bench.hpp"
+#include "bench/step_report.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+#include "launch/launched.hpp"
+#include "launch/launcher.hpp"
+#include "proof/surroundings.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Lists are written with commas. Every combination is a case: some solves from the same start\n"
+    "on the first ranks, while the others wait. Set-up and each first sweep do not count. Results\n"
+    "of equal cells have to be equal, to the bit, whatever the ranks.\n\n"
+    "Examples:\n"
+    "  halocline bench step --cells 1024x1024 --ranks 1,2 --sweeps 200\n"
+    "  halocline bench step --problem star7 --cells-per-rank 64x64x64 --process-grid auto,1x2x1\n"
+    "  halocline bench step --cells 512x512 --schedule sequential,overlap --json step.json\n"
+    "  mpirun -n 2 halocline bench step --cells-per-rank 256x256 --norm-every 1,100\n\n"
+    "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
+
+/// The largest number of ranks that is asked for; one for each GPU, or core, if none is.
+int most_ranks(const bench::StepBenchOptions& options) {
+  if (!options.ranks.empty()) return *std::max_element(options.ranks.begin(), options.ranks.end());
+  const int gpus = options.backend == "auto" || options.backend == "cuda"
+                       ? proof::gpus_here(current_variables())
+                       : 0;
+  return gpus > 0 ? gpus : usable_cores();
+}
+
+/// Measures on every rank; a wrong result is told by all that know.
+int measure(const CommonOptions& common, const bench::StepBenchOptions& options,
+            const Communicator& world) {
+  const bench::StepBenchResult result = bench::run_step_bench(world, options);
+  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
+  for (const bench::StepTiming& timing : result.timings) {
+    if (!timing.wrong) continue;
+    fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing), *timing.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchStep final : public Benchmark {
+ public:
+  explicit BenchStep(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  bench::StepBenchOptions read() const;
+
+  // Words as the user wrote them, before they become options.
+  std::optional<std::string> cells_, cells_per_rank_, ranks_, process_grid_, schedule_, transport_,
+      graph_, precision_, norm_every_;
+  bench::StepBenchOptions options_;  // what needs no reading
+};
+
+BenchStep::BenchStep(CLI::App& bench)
+    : Benchmark(bench, "step", "time sweeps over numbers of ranks", footer) {
+  CLI::App& step = app();
+  bench::StepBenchOptions& options = options_;
+  const auto add_list = [&](const char* name, std::optional<std::string>& word, const char* help,
+                            const char* group) {
+    step.add_option(name, word, help)->type_name("LIST")->group(group);
+  };
+
+  const auto* what = "What to solve";
+  step.add_option("--problem", options.problem, "name of a problem (laplace)")
+      ->type_name("PROBLEM")
+      ->group(what);
+  add_list("--cells", cells_, "sizes for all ranks together, x first: strong scaling", what);
+  add_list("--cells-per-rank", cells_per_rank_, "sizes for each rank: weak scaling", what);
+  add_list("--precision", precision_, "f32, f64 (the problem's own)", what);
+  add_list("--norm-every", norm_every_, "take the norm every K sweeps (1)", what);
+  step.add_option("--sweeps", options.sweeps, "of each solve (the problem's own)")
+      ->type_name("N")
+      ->group(what);
+  step.add_option("--repetitions", options.repetitions, "solves of each case (5)")
+      ->type_name("N")
+      ->group(what);
+
+  const auto* how = "How";
+  add_list("--ranks", ranks_,
+           "numbers of ranks, the largest of which is started (1, 2, 4, ... and\n"
+           "all: one for each GPU or core, or those of mpirun or srun)",
+           how);
+  add_list("--process-grid", process_grid_,
+           "ranks along each axis, for the number of ranks that they make, or\n"
+           "auto: as solve chooses (auto)",
+           how);
+  add_list("--schedule", schedule_, "auto, sequential, overlap, fused, persistent (auto)", how);
+  add_list("--transport", transport_,
+           "as for solve, or one choice by kind of pair:\nsame-node=peer,other-node=staged (auto)",
+           how);
+  add_list("--graph", graph_, "auto, on, off: queue sweeps as CUDA graphs (auto)", how);
+  step.add_option("--backend", options.backend, "auto, cuda, cpu or reference (auto)")
+      ->type_name("NAME")
+      ->group(how);
+  step.add_option("--threads", options.threads,
+                  "of each rank, the same for all numbers of ranks (its share of\nthe cores where "
+                  "most ranks work)")
+      ->type_name("N")
+      ->group(how);
+  add_proofs(step, how, options.proofs);
+  add_wait_limit(how);
+  add_results("Results");
+}
+
+bench::StepBenchOptions BenchStep::read() const {
+  bench::StepBenchOptions options = options_;
+  const auto read_sizes = [](const std::optional<std::string>& word, const char* option) {
+    std::vector<Extents> sizes;
+    if (word)
+      for (const std::string& size : parse_list(*word, option))
+        sizes.push_back(parse_extents(size, option));
+    return sizes;
+  };
+  const auto read_words = [](const std::optional<std::string>& word, const char* option,
+                             std::vector<std::string>& list) {
+    if (word) list = parse_list(*word, option);
+  };
+  options.cells = read_sizes(cells_, "--cells");
+  options.cells_per_rank = read_sizes(cells_per_rank_, "--cells-per-rank");
+  if (ranks_)
+    for (const std::int64_t ranks : parse_numbers(*ranks_, "--ranks"))
+      options.ranks.push_back(checked_cast<int>(ranks));
+  if (process_grid_)
+    for (const std::string& grid : parse_list(*process_grid_, "--process-grid"))
+      options.process_grids.push_back(grid == "auto" ? Extents()
+                                                     : parse_extents(grid, "--process-grid"));
+  read_words(schedule_, "--schedule", options.schedules);
+  if (transport_ && transport_->find('=') != std::string::npos)
+    options.transports = {*transport_};
+  else
+    read_words(transport_, "--transport", options.transports);
+  read_words(graph_, "--graph", options.graphs);
+  read_words(precision_, "--precision", options.precisions);
+  if (norm_every_) options.norms_every = parse_numbers(*norm_every_, "--norm-every");
+  return options;
+}
+
+BenchCommand BenchStep::finish() const {
+  const bench::StepBenchOptions options = read();
+  BenchCommand command{job(), BenchCommand::RanksOption::list};
+  RankJob& job = command.job;
+  // A launcher may have started more ranks than the largest number asked for.
+  if (!launched_by(current_variables())) job.ranks = most_ranks(options);
+  job.proofs.ranks = job.ranks;
+  if (options.backend == "auto" || options.backend == "cuda")
+    job.proofs.memories = memories_for_gpu_aware(options.transports, {"auto"});
+  job.proofs.file = options.proofs;
+  job.threads_per_rank = options.threads;
+  job.check = [options](int ranks) { bench::check(options, ranks); };
+  job.work = [options, common = this->common()](const Communicator& world) {
+    return measure(common, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_step(CLI::App& bench) {
+  return std::make_unique<BenchStep>(bench);
+}
+
+}  // namespace halocline::cli

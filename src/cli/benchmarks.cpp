@@ -1,0 +1,51 @@
+#include "cli/benchmarks.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline::cli {
+namespace {
+
+constexpr auto makers = {make_bench_halo, make_bench_step};
+
+}  // namespace
+
+Benchmarks::Benchmarks(CLI::App& app)
+    : bench_(*app.add_subcommand("bench", "time what Halocline does, and check it")) {
+  for (const auto make : makers) benchmarks_.push_back(make(bench_));
+  bench_.require_subcommand(0, 1);
+  bench_.footer("halocline bench NAME --help tells more of each.");
+}
+
+bool Benchmarks::parsed() const { return bench_.parsed(); }
+
+const Benchmark* Benchmarks::chosen() const {
+  for (const auto& benchmark : benchmarks_)
+    if (benchmark->parsed()) return benchmark.get();
+  return nullptr;
+}
+
+std::string Benchmarks::name() const {
+  const Benchmark* benchmark = chosen();
+  return benchmark == nullptr ? "bench " : fmt::format("bench {} ", benchmark->name());
+}
+
+BenchCommand Benchmarks::finish() const {
+  if (const Benchmark* benchmark = chosen()) return benchmark->finish();
+  std::vector<std::string> names;
+  for (const auto& benchmark : benchmarks_) names.push_back(benchmark->name());
+  throw Error(ErrorKind::usage,
+              fmt::format("bench was not told what to time; there are: {}; see halocline bench "
+                          "--help",
+                          fmt::join(names, ", ")));
+}
+
+int run_bench(const BenchCommand& command, const std::vector<std::string>& words) {
+  return run_on_ranks(command.job, command.ranks_option == BenchCommand::RanksOption::list
+                                       ? words
+                                       : words_for_ranks(words));
+}
+
+}  // namespace halocline::cli
