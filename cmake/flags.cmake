@@ -13,7 +13,8 @@ if("${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES
   message(FATAL_ERROR "${CMAKE_MATCH_0} would change results or tie the program to this CPU; "
     "take it out of CFLAGS and CXXFLAGS")
 endif()
-add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>")
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>"
+  "$<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-ffp-contract=off>")
 
 # The same for GPUs; and the host's part of CUDA sources gets what C++ gets. Line tables cost
 # nothing and let profilers and compute-sanitizer name lines.

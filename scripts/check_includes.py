@@ -46,24 +46,28 @@ PUBLIC = {
     "stream.hpp": "device",
     "communicator.hpp": "comm",
     "mpi.hpp": "comm",
+    "mpi_fortran.hpp": "comm",
     "field.hpp": "field",
     "gpu.hpp": "machine",
     "exchange.hpp": "exchange",
     "solver.hpp": "solver",
+    "measure.hpp": "solver",
+    "program_report.hpp": "solver",
+    "halocline.h": "doors",
 }
 UMBRELLA = "halocline.hpp"
 
 # Headers of others: (pattern of the name, where it may be included, that place in words).
 RESTRICTED = [
-    (r"mpi\.h", r"src/(comm|transport)/|include/halocline/mpi\.hpp|(tests|bench)/",
-     "src/comm, src/transport, include/halocline/mpi.hpp, tests and bench"),
+    (r"mpi\.h", r"src/(comm|transport)/|include/halocline/mpi\.hpp|(tests|bench|examples)/",
+     "src/comm, src/transport, include/halocline/mpi.hpp, tests, bench and examples"),
     (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
      "src/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
     (r"nccl\.h", r"src/transport/nccl/", "src/transport/nccl"),
 ]
 ENVIRONMENT = "src/base/environment.cpp"
 
-SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
+SUFFIXES = {".c", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
 

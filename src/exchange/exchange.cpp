@@ -171,6 +171,7 @@ class Exchange::Plan {
   pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots) const;
   void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
   void check_begin();
+  Stream moving_stream(Stream stream) const;
   Stream copying_stream(Stream stream) const;
   void wait_for(Stream copying, Stream stream, const char* what);
 
@@ -180,7 +181,7 @@ class Exchange::Plan {
   std::vector<Channel*> started_;  // those that packing does not serve: see Channel::port
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
-  /// Where a GPU packs fields that the host reads, too: for the host's stream.
+  /// For the host's stream, where a GPU packs.
   std::optional<device::OwnedStream> own_;
   device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
   device::StreamClock move_clock_{comm::recorder(communicator_), Phase::move, "exchange"};
@@ -332,7 +333,7 @@ void Exchange::Plan::open(const exchange::Choice& choice,
     packing_ = {std::move(packing), pack::Direction::pack, memory_};
     unpacking_ = {std::move(unpacking), pack::Direction::unpack, memory_};
     own_.reset();
-    if (gpu_packs && host_reads(memory_)) own_.emplace();
+    if (gpu_packs || !host_reads(memory_)) own_.emplace();
   });
 }
 
@@ -415,6 +416,12 @@ void Exchange::Plan::check_begin() {
   for (const auto& channel : channels_) channel->progress();
 }
 
+/// Where channels move halos for work on `stream`: fields that the host cannot read are moved by
+/// their GPU.
+Stream Exchange::Plan::moving_stream(Stream stream) const {
+  return stream.is_host() && !host_reads(memory_) ? own_->get() : stream;
+}
+
 /// Where halos are packed for work on `stream`.
 Stream Exchange::Plan::copying_stream(Stream stream) const {
   return stream.is_host() && own_ ? own_->get() : stream;
@@ -443,7 +450,7 @@ void Exchange::Plan::start(Stream stream) {
   started_on_ = stream;
   // Waits for no other rank: there are two slots.
   wait_for(copying, stream, "pack");
-  for (Channel* channel : started_) channel->start(stream);
+  for (Channel* channel : started_) channel->start(moving_stream(stream));
 }
 
 bool Exchange::Plan::progress() {
@@ -457,7 +464,7 @@ void Exchange::Plan::finish(Stream stream) {
     throw Error(ErrorKind::usage, "an exchange was finished that had not been started");
   in_flight_ = false;
   const Stream copying = copying_stream(stream);
-  for (Channel* channel : started_) channel->finish(stream);
+  for (Channel* channel : started_) channel->finish(moving_stream(stream));
   if (!unpacking_.empty())
     unpack_clock_.time(copying, unpacking_.bytes(), [&] { unpacking_.run(copying); });
   wait_for(copying, stream, "unpack");

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/environment.hpp"
+#include "base/host_name.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 
@@ -17,11 +17,6 @@ namespace halocline::machine {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 RankFacts own_facts(const Communicator& communicator) {
   RankFacts facts;

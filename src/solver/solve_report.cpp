@@ -182,6 +182,9 @@ void add_machine(Report& report, const SolveResult& result) {
   Section& transport = report.add_section("transport", "", Audience::json);
   for (const auto& [pair, name] : result.transports) transport.add_json(pair, name);
   report.add_text("transport", transports_text(result));
+}
+
+void add_schedule(Report& report, const SolveResult& result) {
   report.add("schedule", "schedule", result.schedule,
              result.halo_depth > 1 ? fmt::format("{}, one exchange every {} sweeps",
                                                  result.schedule, result.halo_depth)
@@ -300,14 +303,38 @@ void add_profile(Report& report, const SolveResult& result) {
   report.add_table(std::move(table));
 }
 
+Report titled(const SolveResult& result) {
+  return Report("", fmt::format("{} {}-D, {} cells, {}", result.problem, result.cells.axes(),
+                                grid::text_of(result.cells), result.precision));
+}
+
 }  // namespace
 
-Report report_of(const SolveResult& result, ProfileTable profile) {
-  Report report("", fmt::format("{} {}-D, {} cells, {}", result.problem, result.cells.axes(),
-                                grid::text_of(result.cells), result.precision));
+Report report_of_program(const SolveResult& result) {
+  Report report = titled(result);
   add_problem(report, result);
   add_speed(report, result);
   add_machine(report, result);
+  report.add("schedule", "schedule", result.schedule);
+  Section& halo = report.add_section("halo", "", Audience::json);
+  halo.add_json("messages", result.halo_messages);
+  halo.add_json("bytes", result.halo_bytes);
+  if (!result.transports.empty())
+    report.add_text(
+        "halo",
+        fmt::format("{}, {} per rank and exchange", counted(result.halo_messages, "message"),
+                    write_number(static_cast<double>(result.halo_bytes), Format::bytes())));
+  if (!result.notes.empty()) report.add_line("");
+  report.add_notes("notes", result.notes);
+  return report;
+}
+
+Report report_of(const SolveResult& result, ProfileTable profile) {
+  Report report = titled(result);
+  add_problem(report, result);
+  add_speed(report, result);
+  add_machine(report, result);
+  add_schedule(report, result);
   add_choice(report, result);
   add_halo(report, result);
   add_phases(report, result);

@@ -11,4 +11,7 @@ enum class ProfileTable { no, yes };
 
 Report report_of(const SolveResult& result, ProfileTable profile);
 
+/// What is known of a program that sweeps by itself: less, under the same keys.
+Report report_of_program(const SolveResult& result);
+
 }  // namespace halocline::solver

@@ -1,0 +1,137 @@
+#include <string>
+
+#include <halocline/measure.hpp>
+
+#include "guard.hpp"
+#include "handles.hpp"
+#include "translate.hpp"
+
+using namespace halocline;
+using door::checked;
+using door::fillable;
+using door::guarded;
+using door::required;
+
+// Version 1. A later one adds members at the end, and check_size accepts both sizes.
+static_assert(sizeof(halocline_field_options) == 144);
+static_assert(sizeof(halocline_field_info) == 104);
+
+namespace {
+
+FieldOptions options_from(const halocline_field_options& given) {
+  if (given.element_bytes < 1)
+    throw Error(ErrorKind::usage, "elements have " + std::to_string(given.element_bytes) +
+                                      " bytes; at least 1 is needed");
+  return {.name = door::text(given.name, "the name of the field"),
+          .halo = door::widths(given.halo),
+          .components = given.components,
+          .memory = door::memory(given.memory)};
+}
+
+/// The caller's array: how its elements lie, checked against the cells it must hold.
+struct Array {
+  Strides strides;
+  std::int64_t lead;  ///< elements from its first cell to the first owned one
+};
+
+Array array_from(const Grid& grid, const halocline_field_options& given) {
+  const Int3 owned = grid.owned().extent();
+  Int3 extents;
+  Array array{.strides = {.x = 0}, .lead = 0};
+  std::int64_t dense = given.component_stride == 0 ? given.components : 1;
+  const Int3 wanted = door::int3(given.strides);
+  Int3 strides;
+  for (int axis = 0; axis < grid.axes(); ++axis) {
+    const std::int64_t held = owned[axis] + given.halo.lower[axis] + given.halo.upper[axis];
+    extents[axis] = given.extents[axis] != 0 ? given.extents[axis] : held;
+    if (extents[axis] < held)
+      throw Error(ErrorKind::usage,
+                  "the array of field '" + std::string(given.name) + "' has " +
+                      std::to_string(extents[axis]) + " cells along " + "xyz"[axis] + ", but " +
+                      std::to_string(owned[axis]) + " owned ones and a halo of " +
+                      std::to_string(given.halo.lower[axis]) + " and " +
+                      std::to_string(given.halo.upper[axis]) + " need " + std::to_string(held));
+    strides[axis] = wanted[axis] != 0 ? wanted[axis] : dense;
+    array.lead += given.halo.lower[axis] * strides[axis];
+    dense *= extents[axis];
+  }
+  array.strides = {strides.x, strides.y, strides.z,
+                   given.component_stride != 0 ? given.component_stride : 1};
+  return array;
+}
+
+}  // namespace
+
+halocline_status halocline_field_create(const halocline_grid* grid,
+                                        const halocline_field_options* options,
+                                        halocline_field** field) {
+  return guarded([&] {
+    halocline_field*& result = required(field, "the place for the field");
+    result = nullptr;
+    const halocline_grid& on = required(grid, "the grid");
+    const halocline_field_options& given = checked(options, "halocline_field_options");
+    result =
+        new halocline_field{on, door::AnyField(on.grid, options_from(given), given.element_bytes)};
+  });
+}
+
+halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
+                                      const halocline_field_options* options,
+                                      halocline_field** field) {
+  return guarded([&] {
+    halocline_field*& result = required(field, "the place for the field");
+    result = nullptr;
+    const halocline_grid& on = required(grid, "the grid");
+    const halocline_field_options& given = checked(options, "halocline_field_options");
+    const FieldOptions wanted = options_from(given);
+    auto* const bytes =
+        static_cast<std::byte*>(&required(static_cast<std::byte*>(first), "the array"));
+    const Array array = array_from(on.grid, given);
+    result = new halocline_field{
+        on, door::AnyField(on.grid, wanted, given.element_bytes,
+                           bytes + array.lead * given.element_bytes, array.strides)};
+  });
+}
+
+halocline_status halocline_field_destroy(halocline_field** field) {
+  return door::destroy(field, "the address of the field");
+}
+
+halocline_status halocline_field_get_info(const halocline_field* field,
+                                          halocline_field_info* info) {
+  return guarded([&] {
+    const FieldStorage& its = required(field, "the field").storage;
+    halocline_field_info& answer = fillable(info, "halocline_field_info");
+    const Strides& step = its.strides();
+    const Int3& lead = its.shape().halo.lower;
+    const std::int64_t elements = lead.x * step.x + lead.y * step.y + lead.z * step.z;
+    answer.first = its.first_owned() - elements * its.shape().element_bytes;
+    answer.first_owned = its.first_owned();
+    door::put({step.x, step.y, step.z}, answer.strides);
+    answer.component_stride = step.component;
+    answer.held = door::box(its.shape().held());
+  });
+}
+
+halocline_status halocline_field_noise(halocline_field* field, std::uint64_t seed) {
+  return guarded([&] {
+    const halocline_field& its = required(field, "the field");
+    fill_noise(its.on.communicator, its.on.grid, its.storage, seed);
+  });
+}
+
+halocline_status halocline_field_checksum(const halocline_field* field, std::uint64_t* checksum) {
+  return guarded([&] {
+    const halocline_field& its = required(field, "the field");
+    required(checksum, "the place for the checksum") =
+        halocline::checksum(its.on.communicator, its.on.grid, its.storage);
+  });
+}
+
+halocline_status halocline_field_sum(const halocline_field* field, double* sum) {
+  return guarded([&] {
+    const halocline_field& its = required(field, "the field");
+    required(sum, "the place for the sum") =
+        halocline::sum(its.on.communicator, its.on.grid, its.storage);
+  });
+}

@@ -1,0 +1,302 @@
+#ifndef HALOCLINE_HALOCLINE_H
+#define HALOCLINE_HALOCLINE_H
+/* Halocline for C: halos between the ranks of a structured-grid code. Include it as
+ * <halocline/halocline.h>; it needs no mpi.h and no CUDA header. The Fortran module `halocline`
+ * says the same in Fortran's words.
+ *
+ * Every call returns a status, and none prints, exits or aborts. Handles are made by _create or
+ * _wrap, ended by _destroy, and may be ended in any order, but before MPI is finalised: each keeps
+ * what it needs. Calls marked collective are made by all ranks of the grid in the same order.
+ * Cells have global coordinates from 0 up, x first; what a grid of fewer axes does not have is 0 in
+ * coordinates and 1 in extents. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status ---- */
+
+typedef enum halocline_status {
+  HALOCLINE_OK = 0,
+  HALOCLINE_USAGE = 1,         /* the caller asked for something that cannot be */
+  HALOCLINE_UNAVAILABLE = 2,   /* possible, but not on this machine or in this build */
+  HALOCLINE_RESOURCE = 3,      /* memory, disk or files ran out */
+  HALOCLINE_COMMUNICATION = 4, /* MPI failed, or a peer did not answer within the wait limit */
+  HALOCLINE_DEVICE = 5,        /* a GPU or its driver failed */
+  HALOCLINE_INTERNAL = 6       /* a fault of Halocline itself */
+} halocline_status;
+
+/* Returns what went wrong in the calling thread's last call that failed: what, with values, and
+ * what to do. Empty if none did. Valid until the thread's next call that fails. */
+const char* halocline_last_error(void);
+
+/* Returns "ok", "usage", ...: the status in a word. */
+const char* halocline_status_name(halocline_status status);
+
+/* Returns the version of the library, "0.1.0". */
+const char* halocline_version(void);
+
+/* ---- cells ---- */
+
+/* The cells from `lower` up to, not including, `upper`. */
+typedef struct halocline_box {
+  int64_t lower[3], upper[3];
+} halocline_box;
+
+/* Widths in cells, per axis, on the lower and the upper side. */
+typedef struct halocline_widths {
+  int64_t lower[3], upper[3];
+} halocline_widths;
+
+/* Options begin with their size, so that a program goes on working with a later library whose
+ * options have grown. Initialise them with the macro of their name and change what you need:
+ *     halocline_grid_options options = HALOCLINE_GRID_OPTIONS;
+ *     options.cells[0] = 1024; */
+
+/* ---- grid ---- */
+
+/* A global box of cells split over the ranks of a communicator. */
+typedef struct halocline_grid halocline_grid;
+
+typedef struct halocline_grid_options {
+  size_t struct_size;
+  int64_t cells[3];        /* of the whole domain; 0 from the first axis on that is not there */
+  int periodic[3];         /* not 0: the axis closes on itself */
+  int64_t process_grid[3]; /* parts per axis; all 0: chosen for least traffic */
+  int64_t expected_halo;   /* what that choice assumes about halo widths */
+  double wait_limit;       /* seconds; a longer wait for a peer is an error; 0: no limit */
+} halocline_grid_options;
+
+#define HALOCLINE_GRID_OPTIONS \
+  { sizeof(halocline_grid_options), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 1, 120.0 }
+
+/* Splits the cells over the ranks of `communicator`, an MPI communicator as Fortran holds it
+ * (MPI_Comm_c2f), which is duplicated and stays the caller's. MPI must be running. Collective. */
+halocline_status halocline_grid_create(int communicator, const halocline_grid_options* options,
+                                       halocline_grid** grid);
+/* Ends a grid and sets the handle to null; nothing happens to a null one. */
+halocline_status halocline_grid_destroy(halocline_grid** grid);
+
+typedef struct halocline_grid_info {
+  size_t struct_size;
+  int rank, ranks, axes;
+  int64_t cells[3], process_grid[3];
+  int64_t place[3];    /* of this rank in the process grid */
+  halocline_box owned; /* the cells this rank updates */
+} halocline_grid_info;
+
+#define HALOCLINE_GRID_INFO                                                  \
+  {                                                                          \
+    sizeof(halocline_grid_info), 0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, { \
+      {0, 0, 0}, { 0, 0, 0 }                                                 \
+    }                                                                        \
+  }
+
+halocline_status halocline_grid_get_info(const halocline_grid* grid, halocline_grid_info* info);
+
+/* Finds the rank in a direction, each component -1, 0 or 1; -1 at the edge of the domain. May be
+ * this rank itself. */
+halocline_status halocline_grid_neighbour(const halocline_grid* grid, const int direction[3],
+                                          int* rank);
+
+/* Gives the owned cells that can be updated before the halo arrives: those whose neighbours within
+ * `reach` (null: 1 everywhere) are owned too, or lie outside the domain where no rank is. */
+halocline_status halocline_grid_interior(const halocline_grid* grid, const halocline_widths* reach,
+                                         halocline_box* interior);
+
+/* The most boxes that halocline_grid_boundary gives. */
+#define HALOCLINE_BOUNDARY_BOXES 6
+/* Gives the other owned cells as `count` disjoint boxes, to be updated once the halo is there. */
+halocline_status halocline_grid_boundary(const halocline_grid* grid, const halocline_widths* reach,
+                                         halocline_box boxes[HALOCLINE_BOUNDARY_BOXES], int* count);
+
+/* ---- field ---- */
+
+/* Values on a rank's cells and on the halo around them. */
+typedef struct halocline_field halocline_field;
+
+typedef struct halocline_field_options {
+  size_t struct_size;
+  const char* name;         /* used in error texts; the same on every rank */
+  int64_t element_bytes;    /* of one value: 8 for double */
+  int64_t components;       /* values per cell */
+  halocline_widths halo;    /* cells held around the owned ones */
+  const char* memory;       /* "host", "pinned", "device", "managed" or "system" */
+  int64_t extents[3];       /* of a wrapped array along x, y, z, in cells; 0: owned and halo */
+  int64_t strides[3];       /* of a wrapped array, in elements between neighbours along x, y, z;
+                               0: x is fastest, then y, then z, without gaps */
+  int64_t component_stride; /* in elements; 0: the components of a cell lie next to each other */
+} halocline_field_options;
+
+#define HALOCLINE_FIELD_OPTIONS                                                                \
+  {                                                                                            \
+    sizeof(halocline_field_options), "field", 8, 1, {{1, 1, 1}, {1, 1, 1}}, "host", {0, 0, 0}, \
+        {0, 0, 0}, 0                                                                           \
+  }
+
+/* Allocates a field, all bytes zero. In device memory it belongs to the current GPU. */
+halocline_status halocline_field_create(const halocline_grid* grid,
+                                        const halocline_field_options* options,
+                                        halocline_field** field);
+/* Takes the caller's memory, which must outlive the field and the exchanges of it: `first` is the
+ * first cell of the array, halo included. For memory "device" it is the address on the GPU, such as
+ * OpenACC's host_data use_device and OpenMP's use_device_ptr give it. */
+halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
+                                      const halocline_field_options* options,
+                                      halocline_field** field);
+/* Ends a field and sets the handle to null; nothing happens to a null one. Its own memory goes with
+ * the last exchange of it. */
+halocline_status halocline_field_destroy(halocline_field** field);
+
+typedef struct halocline_field_info {
+  size_t struct_size;
+  void* first;        /* the first cell held, halo included */
+  void* first_owned;  /* the first cell owned */
+  int64_t strides[3]; /* in elements */
+  int64_t component_stride;
+  halocline_box held; /* owned and halo, in global coordinates */
+} halocline_field_info;
+
+#define HALOCLINE_FIELD_INFO                                  \
+  {                                                           \
+    sizeof(halocline_field_info), NULL, NULL, {0, 0, 0}, 0, { \
+      {0, 0, 0}, { 0, 0, 0 }                                  \
+    }                                                         \
+  }
+
+halocline_status halocline_field_get_info(const halocline_field* field, halocline_field_info* info);
+
+/* ---- exchange ---- */
+
+/* A plan to fill the halos of some fields, made once and run many times. */
+typedef struct halocline_exchange halocline_exchange;
+
+typedef struct halocline_exchange_options {
+  size_t struct_size;
+  const char* neighbours;         /* "all", or "faces": no edges and corners */
+  const halocline_widths* widths; /* to fill; null: each field's own halo */
+  const char* transport;          /* "auto", one name for every peer, or one for each kind of pair:
+                                     "self=self,same-node=shared,other-node=mpi" */
+  const char* proofs; /* file of proofs that MPI takes a GPU's memory; null: the user's cache */
+} halocline_exchange_options;
+
+#define HALOCLINE_EXCHANGE_OPTIONS \
+  { sizeof(halocline_exchange_options), "all", NULL, "auto", NULL }
+
+/* Plans an exchange of `count` fields of one grid, one message per peer for all of them. Null
+ * options are the default ones. Collective; an error is one on every rank. */
+halocline_status halocline_exchange_create(const halocline_grid* grid,
+                                           halocline_field* const* fields, int count,
+                                           const halocline_exchange_options* options,
+                                           halocline_exchange** exchange);
+/* Waits for an exchange in flight, ends the plan and sets the handle to null; nothing happens to a
+ * null one. */
+halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
+
+/* start sends what was written before it, and finish makes the halos visible to what comes after
+ * it. Between them the owned cells within a halo's width of the boundary may be read but not
+ * written, and the halo neither. Give both the same `stream`:
+ * - a cudaStream_t, for memory that a GPU reads: both are ordered with the stream's own work, and
+ *   the host goes on (finish waits where a transport needs the host). CUDA's default stream is
+ *   cudaStreamLegacy or cudaStreamPerThread here.
+ * - null: all work on the fields must have been done before start, on a GPU too, and the halos are
+ *   there when finish returns. For directives without a stream: wait for the kernels, start, do
+ *   what needs no halo, finish.
+ * OpenACC's queue q is the stream acc_get_cuda_stream(q). GCC 12's OpenMP has no stream to give. */
+halocline_status halocline_exchange_start(halocline_exchange* exchange, void* stream);
+/* Moves on what needs the host's help; `done` (may be null) gets 1 once finish would not wait. */
+halocline_status halocline_exchange_progress(halocline_exchange* exchange, int* done);
+halocline_status halocline_exchange_finish(halocline_exchange* exchange, void* stream);
+/* start, then finish. */
+halocline_status halocline_exchange_run(halocline_exchange* exchange, void* stream);
+
+typedef struct halocline_exchange_info {
+  size_t struct_size;
+  int64_t messages, bytes; /* sent to other ranks by one exchange; one message per peer */
+  const char* transports;  /* what was chosen: "self=self,same-node=shared" */
+  const char* reasons;     /* why, a line each: times of transports tried, fallbacks; may be "" */
+} halocline_exchange_info;
+
+#define HALOCLINE_EXCHANGE_INFO \
+  { sizeof(halocline_exchange_info), 0, 0, NULL, NULL }
+
+/* The texts live as long as the exchange. */
+halocline_status halocline_exchange_get_info(const halocline_exchange* exchange,
+                                             halocline_exchange_info* info);
+
+/* ---- GPUs ---- */
+
+typedef struct halocline_device_info {
+  size_t struct_size;
+  int ordinal;      /* as CUDA, OpenACC and OpenMP count the GPUs that this process sees */
+  int ranks_on_gpu; /* this one included */
+  char name[96], uuid[48];
+} halocline_device_info;
+
+#define HALOCLINE_DEVICE_INFO \
+  { sizeof(halocline_device_info), -1, 0, "", "" }
+
+/* Gives every rank one of the GPUs it sees and makes that GPU's primary context the calling
+ * thread's. Call it before the first CUDA call and the first directive: directives then use that
+ * context too, instead of making a second one in which Halocline's memory and streams mean nothing.
+ * Tell OpenACC (acc_set_device_num) and OpenMP (omp_set_default_device) the `ordinal`. `info` may
+ * be null. Unavailable, on every rank, if a rank sees no GPU: go on without. Collective over
+ * `communicator`, given as to halocline_grid_create. */
+halocline_status halocline_bind_device(int communicator, halocline_device_info* info);
+
+/* ---- measures ---- */
+
+/* These four take fields of one component whose elements are float (4 bytes) or double (8), in any
+ * memory; work on the field must be done. */
+
+/* Fills the owned cells with the noise that `halocline solve laplace --seed N` starts from, 12345
+ * by default: values in [0, 1), the same for every split. Halo cells are left alone. Collective. */
+halocline_status halocline_field_noise(halocline_field* field, uint64_t seed);
+/* The checksum of all owned cells of all ranks, the one that `halocline solve` prints: equal for
+ * equal values, whatever the split. Collective. */
+halocline_status halocline_field_checksum(const halocline_field* field, uint64_t* checksum);
+/* The sum of all owned cells of all ranks. Collective. */
+halocline_status halocline_field_sum(const halocline_field* field, double* sum);
+
+/* Makes the norm of all ranks from each rank's share: kind "max", the largest; "l2", the root of
+ * the sum of shares, which are sums of squares. The same on every rank and in every run.
+ * Collective. */
+halocline_status halocline_norm(const halocline_grid* grid, const char* kind, double share,
+                                double* norm);
+
+typedef struct halocline_report_options {
+  size_t struct_size;
+  const char* problem;  /* its name, the report's title */
+  const char* backend;  /* what sweeps, in a word: "openacc" */
+  const char* schedule; /* "sequential", "overlap", or your own word */
+  int threads;          /* of each rank */
+  int64_t sweeps;
+  const char* norm;  /* "max", "l2" or "none" */
+  double norm_value; /* of the last sweep */
+  double tolerance;  /* the norm was to reach; negative: none */
+  double setup_seconds, first_sweep_seconds;
+  double loop_seconds; /* of the sweeps after the first; of all if first_sweep_seconds is 0 */
+  const char* text;    /* file for the text; "-" for standard output; null: none */
+  const char* json;    /* the same for JSON */
+} halocline_report_options;
+
+#define HALOCLINE_REPORT_OPTIONS                                                                  \
+  {                                                                                               \
+    sizeof(halocline_report_options), "program", "program", "sequential", 1, 0, "none", 0, -1, 0, \
+        0, 0, "-", NULL                                                                           \
+  }
+
+/* Writes, on rank 0, a report as `halocline solve` does: result with checksum, rate, times (of the
+ * slowest rank), ranks, transports, halo. `field` is the result, `exchange` the one that ran.
+ * Collective. */
+halocline_status halocline_report_write(const halocline_field* field,
+                                        const halocline_exchange* exchange,
+                                        const halocline_report_options* options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,33 @@
+#pragma once
+// Numbers that tell fields apart, and the noise that `halocline solve` starts from: for programs
+// with sweeps of their own. All take fields of one component of float or double, in any memory,
+// and throw usage for others; work on the field must be done.
+
+#include <cstdint>
+#include <string_view>
+
+#include <halocline/communicator.hpp>
+#include <halocline/field.hpp>
+#include <halocline/grid.hpp>
+
+namespace halocline {
+
+/// Fills the owned cells with values in [0, 1), the same for every split: what `solve laplace`
+/// starts from with that seed. Halo cells are left alone. Collective.
+void fill_noise(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
+                std::uint64_t seed = 12345);
+
+/// The checksum of all owned cells of all ranks, as `solve` prints it: equal for equal values,
+/// whatever the split. Collective.
+std::uint64_t checksum(const Communicator& communicator, const Grid& grid,
+                       const FieldStorage& field);
+
+/// The sum of all owned cells of all ranks. The same in every run; between splits equal to the
+/// last digits. Collective.
+double sum(const Communicator& communicator, const Grid& grid, const FieldStorage& field);
+
+/// The norm of all ranks from this rank's share: "max", the largest share; "l2", the root of the
+/// sum of shares, which are sums of squares. Collective. Throws usage for another kind.
+double norm(const Communicator& communicator, std::string_view kind, double share);
+
+}  // namespace halocline
