@@ -131,9 +131,8 @@ TEST_P(GpuExchange, IsTheHostsToPackWhereBothReach) {
 }
 
 /// The host writes fields, and reads their halos, between exchanges on a GPU's stream and on its
-/// own.
+/// own: in device memory by copies, as a program does that has no stream to give.
 TEST_P(GpuExchange, ServesHostAndGpuInTurn) {
-  if (memory() == Memory::device) GTEST_SKIP() << "the host does not reach device memory";
   for (const std::string& transport : transports_for(memory()))
     for (ExchangeCase c : {case_along_last_axis(3), case_with_large_messages(memory())}) {
       const Communicator& communicator = communicator_with(c.communicator);
@@ -336,30 +335,6 @@ TEST_F(GpuExchanges, RefuseAStreamThatDoesNotReachTheFields) {
   fields[0].fill(0, Stream::host());
   exchange.run();
   EXPECT_TRUE(fields[0].is_exchanged({}));
-}
-
-// For whoever has no stream to give: all is done before start, and when finish returns.
-TEST_F(GpuExchanges, ServeTheHostsStreamInDeviceMemory) {
-  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
-  const device::OwnedStream stream;
-  std::vector<CheckedField> fields = fields_in(grid, {Memory::device});
-  for (const char* transport : {"auto", "staged"}) {
-    if (ranks() == 1 && std::string(transport) == "staged") continue;
-    Exchange exchange(communicator_with(), grid, list_of(fields), {.transport = transport});
-    for (int step = 0; step < 4; ++step) {
-      const Stream starts = step == 2 ? stream.get() : Stream::host();
-      fields[0].fill(step, starts);
-      if (step == 3) {
-        exchange.run();
-      } else {
-        exchange.start(starts);
-        exchange.progress();
-        exchange.finish(starts);
-      }
-      device::synchronize(starts);
-      EXPECT_TRUE(fields[0].is_exchanged({})) << transport << ", step " << step;
-    }
-  }
 }
 
 TEST_F(GpuExchanges, NameATransportThatCannotServeTheMemory) {
