@@ -14,12 +14,41 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/halocline")
 
-install(TARGETS halocline halocline_mpi EXPORT halocline)
+install(TARGETS halocline halocline_mpi halocline_c EXPORT halocline)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${halocline_generated}/include/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT halocline NAMESPACE halocline:: FILE halocline-targets.cmake
   DESTINATION "${package_folder}")
 
+# A .mod file fits the compiler that made it, so the module's source comes along: with another
+# compiler, compile that and link halocline::c alone.
+if(halocline_fortran)
+  install(TARGETS halocline_fortran EXPORT halocline)
+  install(FILES "${PROJECT_SOURCE_DIR}/doors/fortran/halocline.f90"
+    "${halocline_module_folder}/halocline.mod"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/halocline/fortran")
+endif()
+
+# For build systems other than CMake. ${pcfiledir} is where the file is, wherever that was moved.
+file(RELATIVE_PATH halocline_pc_to_prefix
+  "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" halocline_pc_to_prefix "${halocline_pc_to_prefix}")
+set(pc_files halocline)
+if(halocline_fortran)
+  list(APPEND pc_files halocline-fortran)
+endif()
+if(BUILD_SHARED_LIBS)
+  foreach(name IN LISTS pc_files)
+    configure_file("cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/package/${name}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/package/${name}.pc"
+      DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  endforeach()
+endif()
+
+set(halocline_fortran_compiler "no Fortran compiler")
+if(halocline_fortran)
+  set(halocline_fortran_compiler "${CMAKE_Fortran_COMPILER_ID} ${CMAKE_Fortran_COMPILER_VERSION}")
+endif()
 set(halocline_static ON)
 if(BUILD_SHARED_LIBS)
   set(halocline_static OFF)

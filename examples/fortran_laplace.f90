@@ -5,12 +5,12 @@ program fortran_laplace
   implicit none
   type(halocline_grid) :: grid
   type(halocline_field) :: field(2)
-  type(halocline_exchange) :: exchange(2)
+  type(halocline_exchange) :: halo(2)
   type(halocline_box) :: here
   double precision, allocatable, target :: u(:, :, :)  ! two time levels, a halo of one cell
-  double precision :: change
   integer(8) :: x, y, checksum
-  integer :: error, t, old, new = 1, sweeps = 0
+  integer :: error, t, s, old, new
+  integer, parameter :: sweeps = 199
 
   call MPI_Init(error)
   call grid%create(MPI_COMM_WORLD, [256, 256])
@@ -18,23 +18,18 @@ program fortran_laplace
   allocate (u(here%lower(1)-1:here%upper(1)+1, here%lower(2)-1:here%upper(2)+1, 2), source=0d0)
   do t = 1, 2
     call field(t)%wrap(grid, u(:, :, t))
-    call exchange(t)%create(grid, field(t))
+    call halo(t)%create(grid, field(t))
   end do
   call field(1)%noise()
-  do
-    old = new
-    new = 3 - old
-    call exchange(old)%run()
+  do s = 1, sweeps
+    new = 1 + mod(s, 2)
+    old = 3 - new
+    call halo(old)%run()
     do y = here%lower(2), here%upper(2)
       do x = here%lower(1), here%upper(1)
         u(x, y, new) = 0.25d0*((u(x-1, y, old) + u(x+1, y, old)) + (u(x, y-1, old) + u(x, y+1, old)))
       end do
     end do
-    sweeps = sweeps + 1
-    associate (inner => u(here%lower(1):here%upper(1), here%lower(2):here%upper(2), :))
-      change = halocline_norm(grid, 'max', maxval(abs(inner(:, :, new) - inner(:, :, old))))
-    end associate
-    if (change <= 0.05d0) exit
   end do
   checksum = field(new)%checksum()
   if (grid%rank() == 0) print '(i0, a, z16.16)', sweeps, ' sweeps, checksum ', checksum

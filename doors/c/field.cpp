@@ -123,15 +123,15 @@ halocline_status halocline_field_noise(halocline_field* field, std::uint64_t see
 halocline_status halocline_field_checksum(const halocline_field* field, std::uint64_t* checksum) {
   return guarded([&] {
     const halocline_field& its = required(field, "the field");
-    required(checksum, "the place for the checksum") =
-        halocline::checksum(its.on.communicator, its.on.grid, its.storage);
+    std::uint64_t& answer = required(checksum, "the place for the checksum");
+    answer = halocline::checksum(its.on.communicator, its.on.grid, its.storage);
   });
 }
 
 halocline_status halocline_field_sum(const halocline_field* field, double* sum) {
   return guarded([&] {
     const halocline_field& its = required(field, "the field");
-    required(sum, "the place for the sum") =
-        halocline::sum(its.on.communicator, its.on.grid, its.storage);
+    double& answer = required(sum, "the place for the sum");
+    answer = halocline::sum(its.on.communicator, its.on.grid, its.storage);
   });
 }

@@ -381,12 +381,13 @@ contains
     type(c_ptr), intent(in) :: address
     character(:), allocatable :: text
     character(kind=c_char), pointer :: letters(:)
-    integer :: i
-    text = ''
-    if (.not. c_associated(address)) return
-    call c_f_pointer(address, letters, [c_strlen(address)])
-    allocate (character(size(letters)) :: text)
-    do i = 1, size(letters)
+    integer(c_size_t) :: length, i
+    length = 0
+    if (c_associated(address)) length = c_strlen(address)
+    allocate (character(length) :: text)
+    if (length == 0) return
+    call c_f_pointer(address, letters, [length])
+    do i = 1, length
       text(i:i) = letters(i)
     end do
   end function

@@ -31,4 +31,44 @@ run("${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${FOLDER}/build" -G Ninja
 run("${CMAKE_COMMAND}" --build "${FOLDER}/build")
 run("${FOLDER}/build/consumer")
 run("${FOLDER}/build/consumer_with_mpi")
+
+# Runs one of examples/*_laplace, whose last word is the checksum that `halocline solve` prints too.
+function(solve program)
+  execute_process(COMMAND ${program} RESULT_VARIABLE failed OUTPUT_VARIABLE said)
+  string(TOLOWER "${said}" said)
+  if(failed OR NOT said MATCHES "^199 sweeps, checksum eacb0e5c9c2d699c")
+    message(FATAL_ERROR "failed (${failed}): ${program} says '${said}'")
+  endif()
+endfunction()
+
+# C and Fortran by CMake,
+run("${CMAKE_COMMAND}" -S "${CONSUMER}/c_and_fortran" -B "${FOLDER}/doors" -G Ninja
+  "-DCMAKE_PREFIX_PATH=${FOLDER}/moved" "-DCMAKE_C_COMPILER=${C_COMPILER}"
+  "-DMPI_C_COMPILER=${MPI_C_COMPILER}" "-DMPI_Fortran_COMPILER=${MPI_Fortran_COMPILER}"
+  "-DFORTRAN=${FORTRAN}" "-DEXAMPLES=${SOURCE}/examples"
+  "-DHALOCLINE_LIBRARIES=${FOLDER}/moved/${LIBRARIES}")
+run("${CMAKE_COMMAND}" --build "${FOLDER}/doors")
+solve("${FOLDER}/doors/c_laplace")
+if(FORTRAN)
+  solve("${FOLDER}/doors/fortran_laplace")
+  solve("${FOLDER}/doors/fortran_from_source")
+endif()
+
+# and by pkg-config.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  set(ENV{PKG_CONFIG_PATH} "${FOLDER}/moved/${LIBRARIES}/pkgconfig")
+  set(ENV{LD_LIBRARY_PATH} "${FOLDER}/moved/${LIBRARIES}:$ENV{LD_LIBRARY_PATH}")
+  function(build_by_pkg_config compiler name source)
+    execute_process(COMMAND "${pkg_config}" --cflags --libs ${name}
+      OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(options UNIX_COMMAND "${options}")
+    run("${compiler}" "${SOURCE}/examples/${source}" ${options} -lm -o "${FOLDER}/by_pkg_config")
+    solve("${FOLDER}/by_pkg_config")
+  endfunction()
+  build_by_pkg_config("${MPI_C_COMPILER}" halocline c_laplace.c)
+  if(FORTRAN)
+    build_by_pkg_config("${MPI_Fortran_COMPILER}" halocline-fortran fortran_laplace.f90)
+  endif()
+endif()
 file(REMOVE_RECURSE "${FOLDER}")
