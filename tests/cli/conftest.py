@@ -67,5 +67,5 @@ def mpirun(mpi):
     def options(ranks):
         return {"program": [*words, "-n", str(ranks), HALOCLINE], "env": env}
 
-    options.path = launcher
+    options.path, options.is_open_mpi = launcher, is_open_mpi
     return options
