@@ -135,6 +135,9 @@ def check_file(root, path, text):
         if path.startswith("doors/") and not target.startswith(("include/", "doors/")):
             yield line, f"doors use public headers only, not {target}"
             continue
+        if path.startswith("examples/") and not target.startswith(("include/", "examples/")):
+            yield line, f"examples use public headers only, as their readers must, not {target}"
+            continue
         if layer is None:
             continue
         if target == f"include/halocline/{UMBRELLA}":
@@ -220,6 +223,10 @@ def self_test():
         ({"src/solver/a.cpp": "#include <halocline/halocline.hpp>\n"}, "umbrella"),
         ({"src/oddity/a.cpp": ""}, "no layer known"),
         ({"doors/c/a.cpp": '#include "comm/c.hpp"\n', "src/comm/c.hpp": ""}, "public headers only"),
+        ({"examples/a/a.cpp": '#include "comm/c.hpp"\n', "src/comm/c.hpp": ""},
+         "examples use public headers only"),
+        ({"examples/a/a.cpp": '#include <mpi.h>\n#include "../b.hpp"\n', "examples/b.hpp": ""},
+         None),
         ({"src/field/a.cpp": "#include <mpi.h>\n"}, "mpi.h may be included only in"),
         ({"src/comm/a.cpp": "#include <mpi.h>\n", "tests/unit/a.cpp": "#include <mpi.h>\n",
           "include/halocline/mpi.hpp": "#include <mpi.h>\n"}, None),

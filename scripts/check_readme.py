@@ -13,8 +13,8 @@ def main():
     text = (ROOT / "README.md").read_text()
     wrong = []
     program = re.search(r"```cpp\n(.*?)```", text, re.DOTALL)
-    if not program or program.group(1) != (ROOT / "examples/two_fields.cpp").read_text():
-        wrong.append("its C++ program is not examples/two_fields.cpp, letter by letter")
+    if not program or program.group(1) != (ROOT / "examples/two_fields/two_fields.cpp").read_text():
+        wrong.append("its C++ program is not examples/two_fields/two_fields.cpp, letter by letter")
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)", prose):
         if "://" not in target and not (ROOT / target).exists():

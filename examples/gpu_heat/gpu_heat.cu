@@ -3,6 +3,8 @@
 
 #include <halocline/halocline.hpp>
 
+#include "../whole_number.hpp"
+
 // One explicit step on the cells [x0, x1) x [y0, y1) of a field whose first owned cell is `u`.
 __global__ void step(const double* u, double* next, long long row, halocline::Box box,
                      halocline::Int3 origin) {
@@ -13,10 +15,16 @@ __global__ void step(const double* u, double* next, long long row, halocline::Bo
   next[i] = u[i] + 0.2 * (((u[i - 1] + u[i + 1]) + (u[i - row] + u[i + row])) - 4 * u[i]);
 }
 
-int main() {
+int main(int argc, char** argv) {
   using namespace halocline;
   Runtime runtime;
   const Communicator world = Communicator::world();
+  const auto sweeps = whole_number(argc > 1 ? argv[1] : "1000", 0, 1'000'000);
+  if (!sweeps) {
+    if (world.rank() == 0)
+      std::fprintf(stderr, "usage: gpu_heat [SWEEPS], at most 10^6, not '%s'\n", argv[1]);
+    return 2;
+  }
   try {
     bind_gpu(world);  // one GPU for each rank
     cudaStream_t native = nullptr;
@@ -35,13 +43,16 @@ int main() {
       cudaMemcpy(device_cell({100, 100, 0}), &hot, sizeof hot, cudaMemcpyHostToDevice);
 
     const auto sweep = [&](const Field<double>& u, const Field<double>& next, const Box& box) {
-      const dim3 blocks(static_cast<unsigned>((box.extent().x + 255) / 256),
-                        static_cast<unsigned>(box.extent().y));
-      step<<<blocks, 256, 0, native>>>(u.first(), next.first(), u.strides().y, box, owned.lower);
+      cudaLaunchConfig_t shape{};  // as <<<>>>, but for every compiler
+      shape.gridDim = dim3(static_cast<unsigned>((box.extent().x + 255) / 256),
+                           static_cast<unsigned>(box.extent().y));
+      shape.blockDim = dim3(256);
+      shape.stream = native;
+      cudaLaunchKernelEx(&shape, step, u.first(), next.first(), u.strides().y, box, owned.lower);
     };
     Exchange exchanges[2] = {Exchange(world, grid, {levels[0]}),
                              Exchange(world, grid, {levels[1]})};
-    for (int s = 0; s < 1000; ++s) {
+    for (long long s = 0; s < *sweeps; ++s) {
       exchanges[s % 2].start(stream);                            // after what is in the stream
       sweep(levels[s % 2], levels[1 - s % 2], grid.interior());  // needs no halo
       exchanges[s % 2].finish(stream);

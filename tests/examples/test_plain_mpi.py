@@ -1,0 +1,97 @@
+"""Examples that need nothing but MPI and threads."""
+
+import math
+import re
+
+import pytest
+
+from gallery import numbers, output, run
+
+ROD = """0.307205621017285 0.584339815421977 0.804274757358271 0.945481682332598 0.994138272681972
+0.945481682332598 0.804274757358271 0.584339815421977 0.307205621017285""".split()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pi_threads(threads):
+    out = output("pi_threads", env={"OMP_NUM_THREADS": str(threads)})
+    assert out.startswith(f"pi = 3.14159265359 by 1024000 cells, threads: {threads}, off by ")
+
+
+# 3 does not divide 1024000.
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_pi_mpi(ranks):
+    out = output("pi_mpi", ranks=ranks)
+    assert out.startswith(f"pi = 3.14159265359 by 1024000 cells, ranks: {ranks}, off by ")
+
+
+@pytest.mark.parametrize("program", ["pi_threads", "pi_mpi"])
+def test_pi_with_few_cells(program):
+    # By hand: one cell has its middle at 1/2.
+    assert numbers(output(program, 1))[0] == 4 / (1 + 0.25)
+
+
+@pytest.mark.parametrize("program", ["pi_threads", "pi_mpi"])
+@pytest.mark.parametrize("cells", ["12x", "0", "1e6", "99999999999"])
+def test_pi_wants_a_number(program, cells):
+    end = run(program, cells)
+    assert (end.code, end.out) == (2, "") and f"not '{cells}'" in end.err
+
+
+@pytest.mark.parametrize("ranks, threads", [(1, 2), (2, 1), (4, 1)])
+def test_heat(ranks, threads):
+    lines = output("heat_1d", ranks=ranks, env={"OMP_NUM_THREADS": str(threads)}).splitlines()
+    assert lines[:9] == ROD
+    assert lines[9].startswith(f"3 steps, ranks: {ranks}, threads in each: {threads}, off ")
+
+
+def test_heat_of_another_size():
+    step = 1 - 4 * 0.02 * math.sin(math.pi / 10) ** 2
+    lines = output("heat_1d", 4, 7, ranks=3).splitlines()
+    assert lines[:4] == [f"{math.sin(math.pi * i / 5) * step ** 7:.15f}" for i in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("arguments", [("2",), ("9.5",), ("9", "three")])
+def test_heat_wants_numbers_and_a_cell_for_each_rank(arguments):
+    end = run("heat_1d", *arguments, ranks=3)
+    assert end.code == 2 and "at least one cell for each of the 3 ranks" in end.err
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_blocking(ranks):
+    assert output("blocking", ranks=ranks) == "".join(f"value {i} is {4 * i}.0\n" for i in range(10))
+
+
+def test_blocking_wants_two_ranks():
+    end = run("blocking", ranks=1)
+    assert end.code == 2 and "start 2 or more" in end.err
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_nonblocking(ranks):
+    assert sorted(output("nonblocking", ranks=ranks).splitlines()) == [
+        f"rank {i} sent {1024 + i}, got {1024 + (i - 1) % ranks}, and came to 1.0 meanwhile"
+        for i in range(ranks)]
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_deadlock(ranks):
+    lines = output("deadlock", ranks=ranks).splitlines()
+    assert lines[0].startswith("deadlock: after 1 s rank 0 waits for rank 1, which waits for rank ")
+    assert "waits for rank 0: a circle." in lines[0]
+    assert [re.split(": +", line) for line in lines[1:]] == [
+        ["receives posted too late", "all values came"], ["cure 1, in turns", "all values came"],
+        ["cure 2, sends do not block", "all values came"]]
+
+
+def test_deadlock_wants_two_ranks_and_seconds():
+    assert "on 2 or more ranks" in run("deadlock", ranks=1).err
+    assert "usage: deadlock [SECONDS], 1 to 30" in run("deadlock", "soon", ranks=2).err
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_collectives(ranks):
+    out = output("collectives", ranks=ranks)
+    most = max((i * 7919 + 13) % 101 for i in range(ranks))
+    assert f"reduce: {ranks}! = {math.factorial(ranks)}\n" in out
+    assert f"allreduce: most is {most}, on rank " in out
+    assert (out.count("right on every rank"), out.count("WRONG")) == (5, 0)
