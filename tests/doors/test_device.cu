@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
