@@ -48,6 +48,7 @@ PUBLIC = {
     "mpi.hpp": "comm",
     "mpi_fortran.hpp": "comm",
     "field.hpp": "field",
+    "array.hpp": "field",
     "gpu.hpp": "machine",
     "exchange.hpp": "exchange",
     "solver.hpp": "solver",

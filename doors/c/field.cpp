@@ -1,5 +1,6 @@
 #include <string>
 
+#include <halocline/array.hpp>
 #include <halocline/measure.hpp>
 
 #include "guard.hpp"
@@ -28,38 +29,6 @@ FieldOptions options_from(const halocline_field_options& given) {
           .memory = door::memory(given.memory)};
 }
 
-/// The caller's array: how its elements lie, checked against the cells it must hold.
-struct Array {
-  Strides strides;
-  std::int64_t lead;  ///< elements from its first cell to the first owned one
-};
-
-Array array_from(const Grid& grid, const halocline_field_options& given) {
-  const Int3 owned = grid.owned().extent();
-  Int3 extents;
-  Array array{.strides = {.x = 0}, .lead = 0};
-  std::int64_t dense = given.component_stride == 0 ? given.components : 1;
-  const Int3 wanted = door::int3(given.strides);
-  Int3 strides;
-  for (int axis = 0; axis < grid.axes(); ++axis) {
-    const std::int64_t held = owned[axis] + given.halo.lower[axis] + given.halo.upper[axis];
-    extents[axis] = given.extents[axis] != 0 ? given.extents[axis] : held;
-    if (extents[axis] < held)
-      throw Error(ErrorKind::usage,
-                  "the array of field '" + std::string(given.name) + "' has " +
-                      std::to_string(extents[axis]) + " cells along " + "xyz"[axis] + ", but " +
-                      std::to_string(owned[axis]) + " owned ones and a halo of " +
-                      std::to_string(given.halo.lower[axis]) + " and " +
-                      std::to_string(given.halo.upper[axis]) + " need " + std::to_string(held));
-    strides[axis] = wanted[axis] != 0 ? wanted[axis] : dense;
-    array.lead += given.halo.lower[axis] * strides[axis];
-    dense *= extents[axis];
-  }
-  array.strides = {strides.x, strides.y, strides.z,
-                   given.component_stride != 0 ? given.component_stride : 1};
-  return array;
-}
-
 }  // namespace
 
 halocline_status halocline_field_create(const halocline_grid* grid,
@@ -84,12 +53,13 @@ halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
     const halocline_grid& on = required(grid, "the grid");
     const halocline_field_options& given = checked(options, "halocline_field_options");
     const FieldOptions wanted = options_from(given);
-    auto* const bytes =
-        static_cast<std::byte*>(&required(static_cast<std::byte*>(first), "the array"));
-    const Array array = array_from(on.grid, given);
+    std::byte& cells = required(static_cast<std::byte*>(first), "the array");
+    const ArrayPlace place = place_in_array(
+        on.grid, wanted,
+        {door::int3(given.extents), door::int3(given.strides), given.component_stride});
     result = new halocline_field{
         on, door::AnyField(on.grid, wanted, given.element_bytes,
-                           bytes + array.lead * given.element_bytes, array.strides)};
+                           &cells + place.first_owned * given.element_bytes, place.strides)};
   });
 }
 

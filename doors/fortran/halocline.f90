@@ -376,6 +376,24 @@ contains
     error stop 1
   end subroutine
 
+  ! Refuses a list that names more axes than there are; true if it may be used.
+  logical function has_axes(number, what, stat, errmsg)
+    integer, intent(in) :: number
+    character(*), intent(in) :: what
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(200) :: text
+    has_axes = number <= 3
+    if (has_axes) return
+    write (text, '(2a, i0, a)') what, ' has ', number, ' values, but a grid has 3 axes at most'
+    if (present(stat)) stat = HALOCLINE_USAGE
+    if (present(errmsg)) errmsg = text
+    if (present(stat)) return
+    write (error_unit, '(2a)') 'halocline: ', trim(text)
+    flush (error_unit)
+    error stop 1
+  end function
+
   ! A copy of a C string; empty for a null one.
   function text_of(address) result(text)
     type(c_ptr), intent(in) :: address
@@ -425,7 +443,14 @@ contains
     type(c_grid_options) :: options
     call this%destroy()
     options%struct_size = c_sizeof(options)
-    options%cells(:min(3, size(cells))) = cells(:min(3, size(cells)))
+    if (.not. has_axes(size(cells), 'cells', stat, errmsg)) return
+    if (present(periodic)) then
+      if (.not. has_axes(size(periodic), 'periodic', stat, errmsg)) return
+    end if
+    if (present(process_grid)) then
+      if (.not. has_axes(size(process_grid), 'process_grid', stat, errmsg)) return
+    end if
+    options%cells(:size(cells)) = cells
     if (present(periodic)) options%periodic(:size(periodic)) = merge(1, 0, periodic)
     if (present(process_grid)) options%process_grid(:size(process_grid)) = process_grid
     if (present(expected_halo)) options%expected_halo = expected_halo
@@ -527,6 +552,8 @@ contains
     integer, intent(in) :: direction(:)
     integer(c_int) :: all_axes(3), rank
     all_axes = 0
+    grid_neighbour = -1
+    if (.not. has_axes(size(direction), 'direction')) return
     all_axes(:size(direction)) = direction
     call settle(c_grid_neighbour(this%handle, all_axes, rank))
     grid_neighbour = int(rank)
@@ -603,6 +630,12 @@ contains
     character(kind=c_char), allocatable, target :: memory_c(:), name_c(:)
     type(c_field_options) :: options
     call this%destroy()
+    if (present(extents)) then
+      if (.not. has_axes(size(extents), 'extents', stat, errmsg)) return
+    end if
+    if (present(strides)) then
+      if (.not. has_axes(size(strides), 'strides', stat, errmsg)) return
+    end if
     memory_c = for_c('host')
     name_c = for_c('field')
     if (present(memory)) memory_c = for_c(memory)
@@ -639,7 +672,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
     integer(int64) :: strides(1)
-    first = c_loc(array(1))
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1))
     strides = 0
     if (size(array) > 1) strides(1) = distance(first, c_loc(array(2)))/8
     call make_field(this, grid, first, 8, halo, extents=shape(array, int64), strides=strides, &
@@ -656,7 +690,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
     integer(int64) :: strides(2)
-    first = c_loc(array(1, 1))
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1, 1))
     strides = 0
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/8
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/8
@@ -674,7 +709,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
     integer(int64) :: strides(3)
-    first = c_loc(array(1, 1, 1))
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1, 1, 1))
     strides = 0
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1)))/8
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/8
@@ -693,7 +729,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
     integer(int64) :: strides(1)
-    first = c_loc(array(1))
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1))
     strides = 0
     if (size(array) > 1) strides(1) = distance(first, c_loc(array(2)))/4
     call make_field(this, grid, first, 4, halo, extents=shape(array, int64), strides=strides, &
@@ -710,7 +747,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
     integer(int64) :: strides(2)
-    first = c_loc(array(1, 1))
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1, 1))
     strides = 0
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/4
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/4
@@ -728,7 +766,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
     integer(int64) :: strides(3)
-    first = c_loc(array(1, 1, 1))
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1, 1, 1))
     strides = 0
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1)))/4
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/4

@@ -1,6 +1,7 @@
 #pragma once
 // Everything public, but for mpi.hpp, which needs mpi.h.
 
+#include <halocline/array.hpp>
 #include <halocline/box.hpp>
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
@@ -8,6 +9,9 @@
 #include <halocline/field.hpp>
 #include <halocline/gpu.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/measure.hpp>
 #include <halocline/memory.hpp>
+#include <halocline/mpi_fortran.hpp>
+#include <halocline/program_report.hpp>
 #include <halocline/solver.hpp>
 #include <halocline/stream.hpp>

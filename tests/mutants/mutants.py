@@ -172,4 +172,12 @@ MUTANTS = [
     Mutant("the result of a stop stored into the other level", "src/stencil/cuda/persistent.cuh",
            "cells.store_kept((sweep - 1) % 2);", "cells.store_kept(sweep % 2);",
            "conformance_tests", "*PersistentSweeps.StopAt*", 1),
+    Mutant("size of the C door's structs not checked", "doors/c/guard.cpp",
+           "  if (given == known) return;",
+           "  if (given <= known) return;",
+           "c_door_tests", "*", 1),
+    Mutant("halo of a wrapped array forgotten", "src/field/array.cpp",
+           "first_owned += lower * strides[axis];",
+           "first_owned += 0 * lower * strides[axis];",
+           "c_door_tests", "*", 2),
 ]

@@ -18,6 +18,7 @@ from mutants import MUTANTS  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A mutant may hang instead of failing: tests end themselves after a while, and this is the end.
 SECONDS = 100
+PROGRAMS = ["conformance_tests", "ranks_tests", "c_door_tests"]
 
 
 def run(command, **options):
@@ -86,7 +87,7 @@ def main():
     require(run(["cmake", "--preset", "release", "-DHALOCLINE_TESTS=ON", "-DHALOCLINE_WERROR=ON",
                  "-DHALOCLINE_CUDA=CPU",
                  "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON"], cwd=tree), "configure")
-    require(build(out, ["conformance_tests", "ranks_tests"]), "the build without a mutant")
+    require(build(out, PROGRAMS), "the build without a mutant")
 
     survivors = []
     for mutant in chosen:
@@ -106,7 +107,7 @@ def main():
         if survived:
             survivors.append(mutant.name)
     # The last one's object is still in the library.
-    require(build(out, ["conformance_tests", "ranks_tests"]), "the build without a mutant")
+    require(build(out, PROGRAMS), "the build without a mutant")
     print(f"{len(chosen) - len(survivors)} passed, {len(survivors)} failed")
     sys.exit(1 if survivors else 0)
 

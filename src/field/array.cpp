@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+
+#include <halocline/array.hpp>
+#include <halocline/error.hpp>
+
+#include "base/checked.hpp"
+
+namespace halocline {
+
+ArrayPlace place_in_array(const Grid& grid, const FieldOptions& options, const ArrayShape& array) {
+  const Int3 owned = grid.owned().extent();
+  std::int64_t dense = array.component_stride == 0 ? options.components : 1;
+  Int3 strides;
+  std::int64_t first_owned = 0;
+  for (int axis = 0; axis < grid.axes(); ++axis) {
+    const std::int64_t lower = options.halo.lower[axis], upper = options.halo.upper[axis];
+    const std::int64_t needed = owned[axis] + lower + upper;
+    const std::int64_t extent = array.extents[axis] != 0 ? array.extents[axis] : needed;
+    if (extent < needed)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the array of field '{}' has {} cells along {}, but {} owned ones and "
+                      "a halo of {} and {} need {}",
+                      options.name, extent, "xyz"[axis], owned[axis], lower, upper, needed));
+    strides[axis] = array.strides[axis] != 0 ? array.strides[axis] : dense;
+    first_owned += lower * strides[axis];
+    dense = checked_multiply(dense, extent, "elements of an array");
+  }
+  return {
+      {strides.x, strides.y, strides.z, array.component_stride != 0 ? array.component_stride : 1},
+      first_owned};
+}
+
+}  // namespace halocline
