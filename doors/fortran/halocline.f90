@@ -3,9 +3,10 @@
 !
 ! Cells have global coordinates from 1 up; a box goes from its lower to its upper cell, both
 ! included. Every procedure takes stat and errmsg last: without stat an error stops the program
-! with its text. Objects end when they go out of scope or by destroy(), in any order, but before
-! MPI is finalised; those of the main program are ended by destroy() only. They must not be copied.
-! Calls marked collective are made by all ranks of the grid in the same order.
+! with its text. Objects end when they go out of scope or by destroy(), in any order, the same on
+! all ranks, but before MPI is finalised; those of the main program are ended by destroy() only.
+! They must not be copied. Calls marked collective are made by all ranks of the grid in the same
+! order.
 module halocline
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: error_unit, real32, real64, int32, int64
@@ -17,10 +18,10 @@ module halocline
 
   ! What stat becomes.
   integer, parameter, public :: HALOCLINE_OK = 0             ! all went well
-  integer, parameter, public :: HALOCLINE_USAGE = 1          ! the caller asked for something that cannot be
-  integer, parameter, public :: HALOCLINE_UNAVAILABLE = 2    ! possible, but not on this machine or in this build
+  integer, parameter, public :: HALOCLINE_USAGE = 1          ! something that cannot be was asked for
+  integer, parameter, public :: HALOCLINE_UNAVAILABLE = 2    ! not on this machine or in this build
   integer, parameter, public :: HALOCLINE_RESOURCE = 3       ! memory, disk or files ran out
-  integer, parameter, public :: HALOCLINE_COMMUNICATION = 4  ! MPI failed, or a peer did not answer in time
+  integer, parameter, public :: HALOCLINE_COMMUNICATION = 4  ! MPI failed, or a peer did not answer
   integer, parameter, public :: HALOCLINE_DEVICE = 5         ! a GPU or its driver failed
   integer, parameter, public :: HALOCLINE_INTERNAL = 6       ! a fault of Halocline itself
 
@@ -577,7 +578,8 @@ contains
 
   subroutine refuse_copy(what)
     character(*), intent(in) :: what
-    write (error_unit, '(3a)') 'halocline: a ', what, ' cannot be copied; pass it to where it is needed'
+    write (error_unit, '(3a)') 'halocline: a ', what, &
+      ' cannot be copied; pass it to where it is needed'
     flush (error_unit)
     error stop 1
   end subroutine
@@ -1044,8 +1046,8 @@ contains
     call settle(c_norm(grid%handle, c_loc(kind_c), share, norm), stat, errmsg)
   end function
 
-  ! Writes a report of the program as `halocline solve` does, on rank 0. text and json are files, '-'
-  ! for standard output; without text the text goes to standard output, '' leaves it out.
+  ! Writes a report of the program as `halocline solve` does, on rank 0. text and json are files,
+  ! '-' for standard output; without text the text goes to standard output, '' leaves it out.
   ! Collective.
   subroutine halocline_report(field, exchange, problem, backend, sweeps, loop_seconds, schedule, &
                               threads, norm, norm_value, tolerance, setup_seconds, &

@@ -5,10 +5,10 @@
  * says the same in Fortran's words.
  *
  * Every call returns a status, and none prints, exits or aborts. Handles are made by _create or
- * _wrap, ended by _destroy, and may be ended in any order, but before MPI is finalised: each keeps
- * what it needs. Calls marked collective are made by all ranks of the grid in the same order.
- * Cells have global coordinates from 0 up, x first; what a grid of fewer axes does not have is 0 in
- * coordinates and 1 in extents. */
+ * _wrap, ended by _destroy, and may be ended in any order, the same on all ranks, but before MPI is
+ * finalised: each keeps what it needs. Calls marked collective are made by all ranks of the grid in
+ * the same order. Cells have global coordinates from 0 up, x first; what a grid of fewer axes does
+ * not have is 0 in coordinates and 1 in extents. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -187,7 +187,7 @@ typedef struct halocline_exchange_options {
   { sizeof(halocline_exchange_options), "all", NULL, "auto", NULL }
 
 /* Plans an exchange of `count` fields of one grid, one message per peer for all of them. Null
- * options are the default ones. Collective; an error is one on every rank. */
+ * options are the default ones. Collective; an error in the plan is one on every rank. */
 halocline_status halocline_exchange_create(const halocline_grid* grid,
                                            halocline_field* const* fields, int count,
                                            const halocline_exchange_options* options,
@@ -249,8 +249,8 @@ halocline_status halocline_bind_device(int communicator, halocline_device_info* 
 
 /* ---- measures ---- */
 
-/* These four take fields of one component whose elements are float (4 bytes) or double (8), in any
- * memory; work on the field must be done. */
+/* The next three and halocline_report_write take fields of one component whose elements are float
+ * (4 bytes) or double (8), in any memory; work on the field must be done. */
 
 /* Fills the owned cells with the noise that `halocline solve laplace --seed N` starts from, 12345
  * by default: values in [0, 1), the same for every split. Halo cells are left alone. Collective. */
