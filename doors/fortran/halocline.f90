@@ -2,7 +2,7 @@
 ! interface of <halocline/halocline.h>, which says more about each call.
 !
 ! Cells have global coordinates from 1 up; a box goes from its lower to its upper cell, both
-! included. Every procedure takes stat and errmsg last: without stat an error stops the program
+! included. What can fail takes stat and errmsg last: without stat an error stops the program
 ! with its text. Objects end when they go out of scope or by destroy(), in any order, the same on
 ! all ranks, but before MPI is finalised; those of the main program are ended by destroy() only.
 ! They must not be copied. Calls marked collective are made by all ranks of the grid in the same
@@ -18,7 +18,7 @@ module halocline
 
   ! What stat becomes.
   integer, parameter, public :: HALOCLINE_OK = 0             ! all went well
-  integer, parameter, public :: HALOCLINE_USAGE = 1          ! something that cannot be was asked for
+  integer, parameter, public :: HALOCLINE_USAGE = 1          ! what was asked for cannot be
   integer, parameter, public :: HALOCLINE_UNAVAILABLE = 2    ! not on this machine or in this build
   integer, parameter, public :: HALOCLINE_RESOURCE = 3       ! memory, disk or files ran out
   integer, parameter, public :: HALOCLINE_COMMUNICATION = 4  ! MPI failed, or a peer did not answer
