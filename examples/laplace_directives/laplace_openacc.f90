@@ -1,0 +1,121 @@
+! Laplace's equation with OpenACC, a GPU per rank: your own arrays and loops, the halo by Halocline,
+! on the queue of the loops. Where there is no GPU, the directives run on the host.
+program laplace_openacc
+  use, intrinsic :: iso_c_binding, only: c_int, c_loc, c_ptr
+  use, intrinsic :: iso_fortran_env, only: real64
+  use mpi
+  use openacc
+  use halocline
+  use laplace_options
+  implicit none
+
+  interface
+    ! OpenACC has it for C alone.
+    type(c_ptr) function acc_get_cuda_stream(queue) bind(c)
+      import :: c_int, c_ptr
+      integer(c_int), value :: queue
+    end function
+  end interface
+
+  integer, parameter :: queue = 1
+  type(options_type) :: options
+  type(halocline_grid) :: grid
+  type(halocline_field) :: field(2)
+  type(halocline_exchange) :: exchange(2)
+  type(halocline_box) :: owned
+  type(c_ptr) :: stream
+  real(real64), allocatable, target :: u(:, :), v(:, :)  ! two time levels, a halo of one cell
+  real(real64) :: change, started, begun, first, ended
+  logical :: on_gpu
+  integer :: error, rank, ranks, nx, ny, old, new, sweeps
+
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+  options = read_options(rank)
+  started = seconds()
+  call choose_device()
+
+  ! Split along y alone: a row of halo has no gaps in memory, and goes as it is.
+  call grid%create(MPI_COMM_WORLD, options%cells, process_grid=[1, ranks])
+  owned = grid%owned()
+  nx = int(owned%upper(1) - owned%lower(1)) + 1
+  ny = int(owned%upper(2) - owned%lower(2)) + 1
+  allocate (u(0:nx+1, 0:ny+1), v(0:nx+1, 0:ny+1), source=0._real64)
+  !$acc enter data copyin(u, v) create(change)
+  call give(1, u)
+  call give(2, v)
+  call field(1)%noise()
+  stream = acc_get_cuda_stream(queue)
+
+  first = 0
+  begun = seconds()
+  sweeps = 0
+  new = 1
+  do
+    old = new
+    new = 3 - old
+    call exchange(old)%run(stream)
+    if (old == 1) call sweep(u, v)
+    if (old == 2) call sweep(v, u)
+    change = halocline_norm(grid, 'max', change)
+    sweeps = sweeps + 1
+    if (sweeps == 1) first = seconds()
+    if (change <= options%tolerance .or. sweeps == options%sweeps) exit
+  end do
+  ended = seconds()
+
+  call halocline_report(field(new), exchange(old), 'laplace', 'openacc', sweeps, ended - first, &
+                        norm='max', norm_value=change, tolerance=options%tolerance, &
+                        setup_seconds=begun - started, first_sweep_seconds=first - begun, &
+                        text=options%text, json=options%json)
+  if (rank == 0 .and. .not. on_gpu .and. options%text == '-') &
+    print '(/, a)', 'the directives ran on the host'
+  call MPI_Finalize(error)
+
+contains
+
+  ! Comes before the first directive: all of them, and Halocline, then use one CUDA context.
+  subroutine choose_device()
+    type(halocline_gpu) :: gpu
+    integer :: status
+    call halocline_bind_device(MPI_COMM_WORLD, gpu, status)
+    on_gpu = status == HALOCLINE_OK .and. acc_get_num_devices(acc_device_nvidia) > 0
+    if (on_gpu) then
+      call acc_set_device_num(gpu%ordinal, acc_device_nvidia)
+    else
+      call acc_set_device_type(acc_device_host)
+    end if
+  end subroutine
+
+  ! Makes a time level a field, where it lies on the GPU, and plans the exchange of its halo.
+  subroutine give(level, array)
+    integer, intent(in) :: level
+    real(real64), target :: array(0:nx+1, 0:ny+1)
+    !$acc host_data use_device(array)
+    call field(level)%wrap(grid, c_loc(array), 8, memory=trim(merge('device', 'host  ', on_gpu)))
+    !$acc end host_data
+    call exchange(level)%create(grid, field(level), neighbours='faces', transport=options%transport)
+  end subroutine
+
+  ! Updates every cell once; `change` becomes the largest change of this rank's.
+  subroutine sweep(from, to)
+    real(real64), intent(in) :: from(0:nx+1, 0:ny+1)
+    real(real64), intent(inout) :: to(0:nx+1, 0:ny+1)
+    real(real64) :: value
+    integer :: x, y
+    change = 0
+    !$acc update device(change) async(queue)
+    !$acc parallel loop gang vector collapse(2) present(from, to, change) private(value) &
+    !$acc reduction(max: change) async(queue)
+    do y = 1, ny
+      do x = 1, nx
+        value = 0.25_real64*((from(x-1, y) + from(x+1, y)) + (from(x, y-1) + from(x, y+1)))
+        change = max(change, abs(value - from(x, y)))
+        to(x, y) = value
+      end do
+    end do
+    !$acc update self(change) async(queue)
+    !$acc wait(queue)
+  end subroutine
+end program
