@@ -68,11 +68,11 @@ class Exchange {
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;
 
-  /// Sends what earlier work on `stream` has written. Does not block.
+  /// Sends what earlier work on `stream` has written; host: what is done by now. Waits for no rank.
   void start(Stream stream = Stream::host());
   /// Moves transports on that need the host's help; true once finish() would not wait.
   bool progress();
-  /// Lets later work on `stream` see the halos. Blocks the host if a transport is host-driven.
+  /// Lets later work on `stream` see the halos. Blocks if `stream` or a transport is the host's.
   /// Throws communication if a peer does not answer within the wait limit.
   void finish(Stream stream = Stream::host());
   /// start(), then finish().
