@@ -1,4 +1,6 @@
 // Heat on GPUs: fields in device memory, your own kernel, the halo on its way meanwhile.
+#include <cuda_runtime.h>
+
 #include <cstdio>
 
 #include <halocline/halocline.hpp>

@@ -17,6 +17,9 @@ LAUNCHER = shlex.split(os.environ.get("LAUNCHER", "mpiexec -n"))  # ends before 
 # With -DHALOCLINE_CUDA=CPU, where CUDA's programs find GPUs that the tests set up.
 EMULATED = os.environ.get("EMULATED") == "1"
 
+# What programs may be missing for, by the suffix of their source.
+NEEDS = {".cu": "gpu", ".f90": "fortran"}
+
 
 class Ended(NamedTuple):
     code: int
@@ -24,14 +27,17 @@ class Ended(NamedTuple):
     err: str
 
 
-def run(name, *arguments, ranks=0, env=None, limit=30, needs="gpu"):
-    """Runs example_<name>, by the launcher if ranks are given. Skips where it was not built for want
-    of what it needs."""
+def run(name, *arguments, ranks=1, env=None, limit=30):
+    """Runs example_<name>, by the launcher if there is more than one rank; a variable that is None is
+    taken out of its environment. Skips where it was not built."""
     program = PROGRAMS / f"example_{name}"
     if not program.exists():
-        skip(f"{program.name} was not built", needs)
-    words = [*LAUNCHER, str(ranks)] * (ranks > 0) + [str(program), *map(str, arguments)]
-    child = subprocess.Popen(words, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+        source = next((ROOT / "examples").glob(f"*/{name}.*"))
+        skip(f"{program.name} was not built", needs=NEEDS[source.suffix])
+    words = [*LAUNCHER, str(ranks)] * (ranks > 1) + [str(program), *map(str, arguments)]
+    variables = {name: value for name, value in {**os.environ, **(env or {})}.items()
+                 if value is not None}
+    child = subprocess.Popen(words, env=variables, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              start_new_session=True)
     try:
@@ -52,6 +58,9 @@ def output(name, *arguments, **options):
     end = run(name, *arguments, **options)
     assert end.code == 0, f"{name} {arguments}: exit code {end.code}\n{end.out}{end.err}"
     return end.out
+
+
+emulation = pytest.mark.skipif(not EMULATED, reason="this is no build with -DHALOCLINE_CUDA=CPU")
 
 
 def skip(reason, needs):

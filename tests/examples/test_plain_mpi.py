@@ -50,19 +50,20 @@ def test_heat_of_another_size():
     assert lines[:4] == [f"{math.sin(math.pi * i / 5) * step ** 7:.15f}" for i in (1, 2, 3, 4)]
 
 
-@pytest.mark.parametrize("arguments", [("2",), ("9.5",), ("9", "three")])
-def test_heat_wants_numbers_and_a_cell_for_each_rank(arguments):
-    end = run("heat_1d", *arguments, ranks=3)
-    assert end.code == 2 and "at least one cell for each of the 3 ranks" in end.err
+@pytest.mark.parametrize("arguments, ranks", [(["9.5"], 1), (["9", "three"], 1), (["2"], 3)])
+def test_heat_wants_numbers_and_a_cell_for_each_rank(arguments, ranks):
+    end = run("heat_1d", *arguments, ranks=ranks)
+    assert end.code == 2 and f"at least one cell for each of the {ranks} ranks" in end.err
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_blocking(ranks):
-    assert output("blocking", ranks=ranks) == "".join(f"value {i} is {4 * i}.0\n" for i in range(10))
+    assert output("blocking", ranks=ranks).splitlines() == [
+        f"value {i} is {4 * i}.0" for i in range(10)]
 
 
 def test_blocking_wants_two_ranks():
-    end = run("blocking", ranks=1)
+    end = run("blocking")
     assert end.code == 2 and "start 2 or more" in end.err
 
 
@@ -84,8 +85,9 @@ def test_deadlock(ranks):
 
 
 def test_deadlock_wants_two_ranks_and_seconds():
-    assert "on 2 or more ranks" in run("deadlock", ranks=1).err
-    assert "usage: deadlock [SECONDS], 1 to 30" in run("deadlock", "soon", ranks=2).err
+    for arguments, ranks in (([], 1), (["soon"], 2)):
+        end = run("deadlock", *arguments, ranks=ranks)
+        assert end.code == 2 and "[SECONDS], 1 to 30, on 2 or more ranks" in end.err
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
@@ -95,3 +97,40 @@ def test_collectives(ranks):
     assert f"reduce: {ranks}! = {math.factorial(ranks)}\n" in out
     assert f"allreduce: most is {most}, on rank " in out
     assert (out.count("right on every rank"), out.count("WRONG")) == (5, 0)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_ring(ranks):
+    assert output("ring", 100003, ranks=ranks) == (
+        f"ranks: {ranks}, 100003 bytes once around: every byte right after every step\n")
+
+
+def test_ring_wants_a_number():
+    assert "not '-5'" in run("ring", "-5").err
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (3, 1), (1, 3), (2, 2)])
+def test_mesh(grid):
+    x, y = grid
+    assert output("mesh", x, y, ranks=x * y) == (
+        f"process grid {x}x{y}, 60x40 cells each, wrong values: 0\n")
+
+
+def test_mesh_of_mpis_choice():
+    assert output("mesh", ranks=3).endswith("wrong values: 0\n")
+
+
+@pytest.mark.parametrize("grid", [(2, 2), ("1", "one"), (1,)])
+def test_mesh_wants_a_grid_of_its_ranks(grid):
+    end = run("mesh", *grid)
+    assert end.code == 2 and "PX * PY = 1 ranks" in end.err
+
+
+def test_false_sharing():
+    out = output("false_sharing", 100000, env={"OMP_NUM_THREADS": "3"})
+    assert out.startswith("100000 values, threads: 3, best of 3\n")
+    assert (out.count(" ms  right\n"), out.count("WRONG")) == (3, 0)
+
+
+def test_false_sharing_wants_a_number():
+    assert "not 'x'" in run("false_sharing", "x").err
