@@ -2,8 +2,9 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstdio>
-#include <cstring>
 
 #include <halocline/halocline.hpp>
 
@@ -61,7 +62,7 @@ long long different(const Field<double>& a, const Field<double>& b, const Box& o
   long long count = 0;
   for (auto y = own.lower.y; y < own.upper.y; ++y)
     for (auto x = own.lower.x; x < own.upper.x; ++x)
-      count += std::memcmp(&a(x, y), &b(x, y), sizeof(double)) != 0;
+      count += std::bit_cast<std::uint64_t>(a(x, y)) != std::bit_cast<std::uint64_t>(b(x, y));
   MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
   return count;
 }

@@ -49,8 +49,12 @@ void explain(const Ring& ring, bool stuck, long long seconds) {
     std::printf(" waits for rank %d, which", at);
     at = all[static_cast<std::size_t>(at)];
   }
-  std::printf(at == 0 ? " waits for rank 0: a circle. " : " goes on. ");
-  std::printf("Each is in a send that ends when its receive is there, and no one comes to it.\n");
+  if (at == 0)
+    std::printf(
+        " waits for rank 0: a circle.\n"
+        "Each is in a send that ends once its receive is there, and nobody comes to it.\n");
+  else
+    std::printf(" goes on\n");
 }
 
 // MPI_Ssend is MPI_Issend and MPI_Wait. Taken apart, the wait gets a limit.
