@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -12,13 +13,21 @@
 
 namespace {
 
-// Without `volatile` a compiler may keep a sum in a register, and there would be nothing to see.
+// A sum in memory at which only its own thread works. Without `volatile` a compiler may keep it in
+// a register, and there would be nothing to see.
+void add(volatile double& sum, double value) { sum = sum + value; }
+void add(std::atomic<double>& sum, double value) {
+  sum.fetch_add(value, std::memory_order_relaxed);
+}
+
+template <class Number>
 struct Adjacent {
-  volatile double sum = 0;
+  Number sum = 0;
 };
 // 128 bytes: x86 fetches lines of 64 bytes in pairs, and some ARM lines are as long.
+template <class Number>
 struct alignas(128) Padded {
-  volatile double sum = 0;
+  Number sum = 0;
 };
 
 // Every thread adds its share of `values` to the sum that is its own, in memory, one by one.
@@ -29,7 +38,7 @@ double in_shared_sums(const std::vector<double>& values) {
   {
     auto& mine = sums[static_cast<std::size_t>(omp_get_thread_num())].sum;
 #pragma omp for
-    for (std::size_t i = 0; i < values.size(); ++i) mine = mine + values[i];
+    for (std::size_t i = 0; i < values.size(); ++i) add(mine, values[i]);
   }
   double total = 0;
   for (const Sum& part : sums) total += part.sum;
@@ -77,8 +86,10 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     double (*run)(const std::vector<double>&);
-  } ways[] = {{"sums side by side", in_shared_sums<Adjacent>},
-              {"sums on lines of their own", in_shared_sums<Padded>},
+  } ways[] = {{"stores, sums side by side", in_shared_sums<Adjacent<volatile double>>},
+              {"stores, on lines of their own", in_shared_sums<Padded<volatile double>>},
+              {"atomics, sums side by side", in_shared_sums<Adjacent<std::atomic<double>>>},
+              {"atomics, on lines of their own", in_shared_sums<Padded<std::atomic<double>>>},
               {"a local sum", in_local_sums}};
   std::printf("%lld values, threads: %d, best of 3\n", *count, omp_get_max_threads());
   bool right = true;
@@ -86,7 +97,7 @@ int main(int argc, char** argv) {
     double total = 0;
     const double milliseconds = best_milliseconds([&, run = run] { return run(values); }, total);
     const bool exact = total == 0.5 * static_cast<double>(*count);
-    std::printf("  %-28s %8.3g ms  %s\n", name, milliseconds, exact ? "right" : "WRONG sum");
+    std::printf("  %-31s %8.3g ms  %s\n", name, milliseconds, exact ? "right" : "WRONG sum");
     right &= exact;
   }
   return right ? 0 : 1;

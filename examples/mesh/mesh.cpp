@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
 
   std::vector<double> u(static_cast<std::size_t>(row) * (ny + 2), -1.0);
   const auto at = [&](int x, int y) -> double& {
-    return u[static_cast<std::size_t>((y + 1) * row + x + 1)];
+    return u[static_cast<std::size_t>(y + 1) * row + static_cast<std::size_t>(x + 1)];
   };
   for (int y = 0; y < ny; ++y)
     for (int x = 0; x < nx; ++x) at(x, y) = value_at(place[0] * nx + x, place[1] * ny + y, grid);

@@ -7,9 +7,8 @@ import pytest
 from gallery import output, run, skip
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_two_fields(ranks):
-    assert output("two_fields", ranks=ranks) == "u(130, 70) = 0.422841113792386\n"
+def test_two_fields():
+    assert output("two_fields", ranks=3) == "u(130, 70) = 0.422841113792386\n"
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -34,7 +33,7 @@ def test_gpu_heat_wants_a_number():
     assert "not 'many'" in run("gpu_heat", "many").err
 
 
-@pytest.mark.parametrize("grid", [(1, 1), (1, 3), (2, 2)])
+@pytest.mark.parametrize("grid", [(1, 1), (1, 3)])
 def test_mesh_halocline(grid):
     x, y = grid
     lines = output("mesh_halocline", x, y, ranks=x * y).splitlines()
@@ -48,7 +47,7 @@ def test_mesh_halocline_wants_a_grid_of_its_ranks():
     assert end.code == 2 and "the process grid 2x2 is for 4 ranks, but there are 1" in end.err
 
 
-@pytest.mark.parametrize("ranks, depth", [(1, 4), (2, 4), (4, 5)])
+@pytest.mark.parametrize("ranks, depth", [(1, 4), (3, 5)])
 def test_fewer_messages(ranks, depth):
     out = output("fewer_messages", depth, ranks=ranks)
     often, seldom = re.findall(r"exchange every +\d+: messages +(\d+), updates (\d+)", out)
@@ -63,7 +62,6 @@ def test_fewer_messages_wants_a_depth():
 
 # As `halocline solve laplace --cells 256x256`, which stops after as many sweeps.
 @pytest.mark.parametrize("program", ["c_laplace", "fortran_laplace"])
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_laplace(program, ranks):
-    said = output(program, ranks=ranks).strip().lower()
+def test_laplace(program):
+    said = output(program, ranks=3).strip().lower()
     assert said == "199 sweeps, checksum eacb0e5c9c2d699c"

@@ -26,7 +26,7 @@ def sessions(folder):
 def shape(lines):
     """Without times and rounding errors, which differ, and the order of ranks."""
     return sorted(re.sub(r"threads(.*?): \d+", r"threads\1: N", re.sub(
-        r"off (.*?)by [-\de]+|\S+ ms", "#", line)) for line in lines)
+        r"off (.*?)by [-\de]+| +\S+ ms", "#", line)) for line in lines)
 
 
 def test_index_names_every_folder():
