@@ -37,7 +37,8 @@ bool complete_within(double seconds, MPI_Request* request) {
 void explain(const Ring& ring, bool stuck, long long seconds) {
   const int waits_for = stuck ? ring.next : -1;
   std::vector<int> all(static_cast<std::size_t>(ring.ranks));
-  MPI_Gather(&waits_for, 1, MPI_INT, all.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  // To all, so that none goes on to its receive while another still waits for its time to be up.
+  MPI_Allgather(&waits_for, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD);
   if (ring.rank != 0) return;
   if (all[0] < 0) {
     std::printf("no deadlock\n");
