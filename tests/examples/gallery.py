@@ -17,9 +17,6 @@ LAUNCHER = shlex.split(os.environ.get("LAUNCHER", "mpiexec -n"))  # ends before 
 # With -DHALOCLINE_CUDA=CPU, where CUDA's programs find GPUs that the tests set up.
 EMULATED = os.environ.get("EMULATED") == "1"
 
-# What programs may be missing for, by the suffix of their source.
-NEEDS = {".cu": "gpu", ".f90": "fortran"}
-
 
 class Ended(NamedTuple):
     code: int
@@ -27,13 +24,12 @@ class Ended(NamedTuple):
     err: str
 
 
-def run(name, *arguments, ranks=1, env=None, limit=30):
+def run(name, *arguments, ranks=1, env=None, limit=30, needs="gpu"):
     """Runs example_<name>, by the launcher if there is more than one rank; a variable that is None is
-    taken out of its environment. Skips where it was not built."""
+    taken out of its environment. Skips where it was not built for want of what it needs."""
     program = PROGRAMS / f"example_{name}"
     if not program.exists():
-        source = next((ROOT / "examples").glob(f"*/{name}.*"))
-        skip(f"{program.name} was not built", needs=NEEDS[source.suffix])
+        skip(f"{program.name} was not built", needs)
     words = [*LAUNCHER, str(ranks)] * (ranks > 1) + [str(program), *map(str, arguments)]
     variables = {name: value for name, value in {**os.environ, **(env or {})}.items()
                  if value is not None}
