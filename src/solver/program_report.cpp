@@ -33,10 +33,10 @@ void check(const ProgramFacts& facts) {
                 fmt::format("a rank has {} threads; at least 1 is needed", facts.threads));
 }
 
-/// The GPUs of all ranks, or the processor, whichever reaches the field. What other ranks have,
-/// rank 0 knows alone. Collective.
+/// The GPUs of all ranks, or the processor, whichever the field's memory was taken for. What other
+/// ranks have, rank 0 knows alone. Collective.
 std::vector<SolveDevice> devices_of(const Communicator& communicator, Memory memory) {
-  const bool on_gpu = !host_reads(memory);
+  const bool on_gpu = memory == Memory::device || memory == Memory::managed;
   std::string mine;
   comm::together(communicator, [&] {
     if (!on_gpu) return;
