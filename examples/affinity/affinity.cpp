@@ -89,8 +89,10 @@ std::vector<std::string> gpus_of_node() {
                         : vendor == "0x1002" ? "AMD"
                         : vendor == "0x8086" ? "Intel"
                                              : nullptr;
-    // 0x0302: 3-D controller; 0x0380: other display (Intel's Max); 0x1200: accelerator (AMD's).
-    if (maker != nullptr && (kind == "0x0302" || kind == "0x0380" || kind == "0x1200"))
+    // 0x0302: 3-D controller; 0x0380: other display (Intel's Max); 0x1200: accelerator (AMD's);
+    // 0x0300: a graphics card, but from Intel a part of the processor.
+    if (maker != nullptr && (kind == "0x0302" || kind == "0x0380" || kind == "0x1200" ||
+                             (kind == "0x0300" && vendor != "0x8086")))
       found.push_back(device.path().filename().string() + " " + maker + ", near cores " +
                       first_word_of(device.path() / "local_cpulist"));
   }
