@@ -137,9 +137,10 @@ contains
     real(real64) :: value, largest
     integer :: x, y
     largest = 0
-    !$acc parallel loop gang vector collapse(2) present(from, to) private(value) reduction(max: largest)
-    !$omp target teams distribute parallel do map(largest) reduction(max: largest)
+    !$acc parallel loop gang present(from, to) reduction(max: largest)
+    !$omp target teams distribute parallel do schedule(static, 1) map(largest) reduction(max: largest)
     do y = 1, ny
+      !$acc loop vector private(value) reduction(max: largest)
       !$omp simd private(value) reduction(max: largest)
       do x = 1, nx
         value = 0.25_real64*((from(x-1, y) + from(x+1, y)) + (from(x, y-1) + from(x, y+1)))

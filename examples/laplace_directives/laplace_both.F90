@@ -52,7 +52,7 @@ program laplace_both
   nx = int(owned%upper(1) - owned%lower(1)) + 1
   ny = int(owned%upper(2) - owned%lower(2)) + 1
   allocate (u(0:nx+1, 0:ny+1), v(0:nx+1, 0:ny+1), source=0._real64)
-  !$acc enter data copyin(u, v) create(change)
+  !$acc enter data copyin(u, v)
   !$omp target enter data map(to: u, v)
   call give(1, u)
   call give(2, v)
@@ -70,8 +70,8 @@ program laplace_both
     old = new
     new = 3 - old
     call exchange(old)%run(stream)
-    if (old == 1) call sweep(u, v)
-    if (old == 2) call sweep(v, u)
+    if (old == 1) change = sweep(u, v)
+    if (old == 2) change = sweep(v, u)
     change = halocline_norm(grid, 'max', change)
     sweeps = sweeps + 1
     if (sweeps == 1) first = seconds()
@@ -119,18 +119,17 @@ contains
     call exchange(level)%create(grid, field(level), neighbours='faces', transport=options%transport)
   end subroutine
 
-  ! Updates every cell once; `change` becomes the largest change of this rank's.
-  subroutine sweep(from, to)
+  ! Updates every cell once; returns the largest change of this rank's.
+  function sweep(from, to) result(change)
     real(real64), intent(in) :: from(0:nx+1, 0:ny+1)
     real(real64), intent(inout) :: to(0:nx+1, 0:ny+1)
-    real(real64) :: value
+    real(real64) :: change, value
     integer :: x, y
     change = 0
-    !$acc update device(change) async(queue)
-    !$acc parallel loop gang vector collapse(2) present(from, to, change) private(value) &
-    !$acc reduction(max: change) async(queue)
-    !$omp target teams distribute parallel do reduction(max: change)
+    !$acc parallel loop gang present(from, to) reduction(max: change) async(queue)
+    !$omp target teams distribute parallel do schedule(static, 1) map(change) reduction(max: change)
     do y = 1, ny
+      !$acc loop vector private(value) reduction(max: change)
       !$omp simd private(value) reduction(max: change)
       do x = 1, nx
         value = 0.25_real64*((from(x-1, y) + from(x+1, y)) + (from(x, y-1) + from(x, y+1)))
@@ -138,7 +137,6 @@ contains
         to(x, y) = value
       end do
     end do
-    !$acc update self(change) async(queue)
     !$acc wait(queue)
-  end subroutine
+  end function
 end program

@@ -46,8 +46,8 @@ program laplace_offload
     new = 3 - old
     ! OpenMP has no stream to order by: its loops are done here, and the halo is there after this.
     call exchange(old)%run()
-    if (old == 1) call sweep(u, v)
-    if (old == 2) call sweep(v, u)
+    if (old == 1) change = sweep(u, v)
+    if (old == 2) change = sweep(v, u)
     change = halocline_norm(grid, 'max', change)
     sweeps = sweeps + 1
     if (sweeps == 1) first = seconds()
@@ -84,15 +84,15 @@ contains
     call exchange(level)%create(grid, field(level), neighbours='faces', transport=options%transport)
   end subroutine
 
-  ! Updates every cell once; `change` becomes the largest change of this rank's.
-  subroutine sweep(from, to)
+  ! Updates every cell once; returns the largest change of this rank's.
+  function sweep(from, to) result(change)
     real(real64), intent(in) :: from(0:nx+1, 0:ny+1)
     real(real64), intent(inout) :: to(0:nx+1, 0:ny+1)
-    real(real64) :: value
+    real(real64) :: change, value
     integer :: x, y
     change = 0
     ! What OpenMP calls a thread is a warp for GCC, and simd are its lanes: a warp takes a row.
-    !$omp target teams distribute parallel do reduction(max: change)
+    !$omp target teams distribute parallel do schedule(static, 1) map(change) reduction(max: change)
     do y = 1, ny
       !$omp simd private(value) reduction(max: change)
       do x = 1, nx
@@ -101,5 +101,5 @@ contains
         to(x, y) = value
       end do
     end do
-  end subroutine
+  end function
 end program

@@ -69,10 +69,10 @@ static int choose_device(int communicator) {
 static double sweep(long nx, long ny, const double* restrict from, double* restrict to) {
   const long row = nx + 2, all = row * (ny + 2);
   double change = 0;
-#pragma acc parallel loop gang vector collapse(2) present(from [0:all], to [0:all]) \
-    reduction(max                                                                   \
-              : change) async(queue)
-  for (long y = 1; y <= ny; ++y)
+#pragma acc parallel loop gang present(from [0:all], to [0:all]) reduction(max \
+                                                                           : change) async(queue)
+  for (long y = 1; y <= ny; ++y) {
+#pragma acc loop vector reduction(max : change)
     for (long x = 1; x <= nx; ++x) {
       const long i = y * row + x;
       const double value = 0.25 * ((from[i - 1] + from[i + 1]) + (from[i - row] + from[i + row]));
@@ -80,6 +80,7 @@ static double sweep(long nx, long ny, const double* restrict from, double* restr
       change = by > change ? by : change;
       to[i] = value;
     }
+  }
 #pragma acc wait(queue)
   return change;
 }

@@ -42,8 +42,8 @@ program laplace_threads
     old = new
     new = 3 - old
     call exchange(old)%run()
-    if (old == 1) call sweep(u, v)
-    if (old == 2) call sweep(v, u)
+    if (old == 1) change = sweep(u, v)
+    if (old == 2) change = sweep(v, u)
     change = halocline_norm(grid, 'max', change)
     sweeps = sweeps + 1
     if (sweeps == 1) first = seconds()
@@ -59,11 +59,11 @@ program laplace_threads
 
 contains
 
-  ! Updates every cell once; `change` becomes the largest change of this rank's.
-  subroutine sweep(from, to)
+  ! Updates every cell once; returns the largest change of this rank's.
+  function sweep(from, to) result(change)
     real(real64), intent(in) :: from(0:nx+1, 0:ny+1)
     real(real64), intent(inout) :: to(0:nx+1, 0:ny+1)
-    real(real64) :: value
+    real(real64) :: change, value
     integer :: x, y
     change = 0
     !$omp parallel do private(value) reduction(max: change)
@@ -74,5 +74,5 @@ contains
         to(x, y) = value
       end do
     end do
-  end subroutine
+  end function
 end program
