@@ -51,7 +51,7 @@ contains
     real(real64), intent(in) :: u(0:n+1, 0:n+1)
     real(real64), intent(inout) :: v(0:n+1, 0:n+1), largest
     integer :: i
-    !$acc parallel present(u)
+    !$acc parallel
     i = 1
     !$acc end parallel
   end subroutine
