@@ -10,11 +10,11 @@
 #include "base/notes.hpp"
 #include "bench/known_fields.hpp"
 #include "bench/link.hpp"
+#include "bench/usable.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "device/graph.hpp"
 #include "device/queue.hpp"
-#include "exchange/proved.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "report/format.hpp"
@@ -24,7 +24,6 @@
 namespace halocline::bench {
 namespace {
 
-using exchange::Proved;
 using transport::Pair;
 using transport::Transport;
 
@@ -78,12 +77,9 @@ device::Graph record(const Communicator& communicator, Exchange& exchange, Strea
 class HaloBench {
  public:
   HaloBench(const Communicator& communicator, const HaloBenchOptions& options)
-      : communicator_(communicator), options_(options) {
-    for (int rank = 0; rank < communicator.size(); ++rank)
-      shared_nodes_ |= rank != communicator.rank() &&
-                       communicator.node_of(rank) == communicator.node_of(communicator.rank());
-    shared_nodes_ = comm::max_over_ranks(communicator, std::int64_t{shared_nodes_ ? 1 : 0}) > 0;
-  }
+      : communicator_(communicator),
+        options_(options),
+        pairs_(pairs_between_ranks(communicator)) {}
 
   HaloBenchResult run();
 
@@ -93,7 +89,6 @@ class HaloBench {
   std::optional<std::string> spec_for(const Transport& transport, Memory memory,
                                       const exchange::ProvedPairs& proved);
   std::vector<std::string> serving(Memory memory);
-  std::vector<Pair> pairs_between_ranks() const;
   void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Place& place) const;
   std::optional<HaloTiming> time(const Trial& trial);
   void measure(HaloTiming& timing, const solver::Place& place, const std::function<void()>& work);
@@ -105,32 +100,21 @@ class HaloBench {
 
   Communicator communicator_;
   const HaloBenchOptions& options_;
-  bool shared_nodes_ = false;  // some node has two ranks
+  std::vector<Pair> pairs_;  // kinds of them that there are
   std::map<std::int64_t, double> memcpy_rates_;
   std::map<std::string, std::optional<double>> link_rates_;  // by process grid
   std::optional<std::string> no_graph_;                      // why a graph was left out
   Notes notes_;
 };
 
-std::vector<Pair> HaloBench::pairs_between_ranks() const {
-  std::vector<Pair> pairs;
-  if (shared_nodes_) pairs.push_back(Pair::same_node);
-  if (communicator_.node_count() > 1) pairs.push_back(Pair::other_node);
-  return pairs;
-}
-
 /// How to ask for a transport wherever it can be used; nothing, and a note why, if nowhere.
 std::optional<std::string> HaloBench::spec_for(const Transport& transport, Memory memory,
                                                const exchange::ProvedPairs& proved) {
   std::vector<Pair> served;
   std::string why_not;
-  const std::vector<Pair> there = pairs_between_ranks();
-  for (const Pair pair : there) {
-    const Proved& proof = proved[static_cast<std::size_t>(pair)];
-    if (const auto why = transport.unavailable(pair, memory))
+  for (const Pair pair : pairs_) {
+    if (const auto why = why_not_timed(transport, pair, memory, proved))
       why_not = *why;
-    else if (transport.capabilities().needs_proof && proof.stand != Proved::Stand::works)
-      why_not = proof.words;
     else
       served.push_back(pair);
   }
@@ -139,19 +123,14 @@ std::optional<std::string> HaloBench::spec_for(const Transport& transport, Memor
                            name_of(memory), why_not));
     return std::nullopt;
   }
-  if (served == there) return std::string(transport.name());
+  if (served == pairs_) return std::string(transport.name());
   return fmt::format("{}={}", transport::name_of(served[0]), transport.name());
 }
 
 /// All transports that can be used between ranks, and are proved where a proof is needed.
 std::vector<std::string> HaloBench::usable(Memory memory) {
-  if (pairs_between_ranks().empty()) return {"auto"};
-  const Transport& gpu_aware = transport::find_transport("gpu_aware");
-  const std::vector<Pair> there = pairs_between_ranks();
-  exchange::ProvedPairs proved;
-  if (std::any_of(there.begin(), there.end(),
-                  [&](Pair pair) { return !gpu_aware.unavailable(pair, memory); }))
-    proved = exchange::proved_pairs(communicator_, memory, options_.proofs);
+  if (pairs_.empty()) return {"auto"};
+  const exchange::ProvedPairs proved = proofs_for(communicator_, pairs_, memory, options_.proofs);
   std::vector<std::string> specs;
   for (const Transport* transport : transport::transports())
     if (transport->name() != "self")
@@ -167,7 +146,7 @@ std::vector<std::string> HaloBench::serving(Memory memory) {
   for (const std::string& name : options_.transports) {
     std::optional<std::string> why_not;
     if (name != "auto" && name.find('=') == std::string::npos)
-      for (const Pair pair : pairs_between_ranks())
+      for (const Pair pair : pairs_)
         if (!why_not) why_not = transport::find_transport(name).unavailable(pair, memory);
     if (why_not)
       notes_.add(fmt::format("transport {} is not timed with {} memory: {}", name, name_of(memory),
@@ -386,11 +365,7 @@ HaloBenchResult run_halo_bench(const Communicator& communicator, const HaloBench
 
 void check(const HaloBenchOptions& options, int ranks) {
   halo_cases(options, ranks);
-  for (const std::string& memory : options.memories) {
-    SolveOptions where;
-    where.memory = memory;
-    solver::check_place(where);
-  }
+  check_memories(options.memories);
 }
 
 }  // namespace halocline::bench

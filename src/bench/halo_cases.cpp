@@ -14,7 +14,6 @@ namespace halocline::bench {
 namespace {
 
 constexpr std::int64_t most_fields = 1000;
-constexpr std::int64_t most_repetitions = 10'000'000;  // one is a double on every rank
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
@@ -85,12 +84,7 @@ void check_values(const HaloBenchOptions& options) {
     if (fields < 1 || fields > most_fields)
       refuse(
           fmt::format("{} fields cannot be exchanged together; use 1 to {}", fields, most_fields));
-  if (options.loop.repetitions < 0 || options.loop.repetitions > most_repetitions)
-    refuse(fmt::format("{} repetitions cannot be timed; use 1 to {}", options.loop.repetitions,
-                       most_repetitions));
-  if (!(options.loop.seconds > 0) || options.loop.seconds > 3600)
-    refuse(fmt::format("{} seconds cannot be spent on a case; use more than 0, at most 3600",
-                       options.loop.seconds));
+  check(options.loop);
   for (const std::string& graph : options.graphs)
     if (graph != "off" && graph != "on")
       refuse(fmt::format("graph '{}' is neither off nor on", graph));

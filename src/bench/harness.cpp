@@ -6,13 +6,17 @@
 #include <cstring>
 #include <span>
 
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
 #include "comm/collectives.hpp"
 
 namespace halocline::bench {
 namespace {
 
-constexpr std::int64_t fewest_repetitions = 20, most_repetitions = 100'000;
-constexpr std::int64_t fewest_to_warm_up = 4;
+constexpr std::int64_t most_repetitions = 100'000;
+constexpr std::int64_t most_asked_for = 10'000'000;  // one is a double on every rank
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -22,7 +26,7 @@ double seconds_since(Clock::time_point start) {
 double warm_up(const Communicator& communicator, const LoopOptions& options,
                const std::function<void()>& work) {
   const double enough = std::min(0.1 * options.seconds, 0.1);
-  for (std::int64_t count = fewest_to_warm_up;; count *= 2) {
+  for (std::int64_t count = options.warm_up;; count *= 2) {
     comm::barrier(communicator);
     const auto start = Clock::now();
     for (std::int64_t i = 0; i < count; ++i) work();
@@ -51,6 +55,16 @@ double from_first(const Communicator& communicator, double value) {
 
 }  // namespace
 
+void check(const LoopOptions& options) {
+  if (options.repetitions < 0 || options.repetitions > most_asked_for)
+    throw Error(ErrorKind::usage, fmt::format("{} repetitions cannot be timed; use 1 to {}",
+                                              options.repetitions, most_asked_for));
+  if (!(options.seconds > 0) || options.seconds > 3600)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} seconds cannot be spent on a case; use more than 0, at most 3600",
+                            options.seconds));
+}
+
 double percentile(const std::vector<double>& sorted, double percent) {
   const auto count = static_cast<double>(sorted.size());
   // A little less, or 99 % of 100 would be the hundredth.
@@ -68,7 +82,7 @@ TimeSummary summarize(std::vector<double> seconds) {
 std::int64_t repetitions_for(double seconds_each, const LoopOptions& options) {
   if (options.repetitions > 0) return options.repetitions;
   const double fit = options.seconds / std::max(seconds_each, options.seconds / most_repetitions);
-  return std::clamp(static_cast<std::int64_t>(fit), fewest_repetitions, most_repetitions);
+  return std::clamp(static_cast<std::int64_t>(fit), options.fewest, most_repetitions);
 }
 
 TimeSummary time_together(const Communicator& communicator, const LoopOptions& options,
@@ -84,7 +98,7 @@ TimeSummary time_together(const Communicator& communicator, const LoopOptions& o
     one = std::chrono::duration<double>(after - before).count();
     before = after;
   }
-  take_slowest(communicator, seconds);
+  if (options.whose == LoopOptions::Whose::slowest) take_slowest(communicator, seconds);
   TimeSummary summary = summarize(std::move(seconds));
   for (double* value : {&summary.min_seconds, &summary.median_seconds, &summary.p99_seconds})
     *value = from_first(communicator, *value);

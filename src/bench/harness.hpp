@@ -13,9 +13,16 @@ namespace halocline::bench {
 struct LoopOptions {
   std::int64_t repetitions = 0;  ///< 0: as many as fit into `seconds`
   double seconds = 0.2;
+  std::int64_t fewest = 20;  ///< repetitions, however long they take: a median needs some
+  std::int64_t warm_up = 4;  ///< repetitions before, at least
+  /// Whose time of a repetition counts.
+  enum class Whose { slowest, first } whose = Whose::slowest;
 };
 
-/// Times of one repetition, each the slowest rank's.
+/// Throws usage for what cannot be.
+void check(const LoopOptions& options);
+
+/// Times of one repetition, each the slowest rank's unless LoopOptions wants it otherwise.
 struct TimeSummary {
   std::int64_t repetitions = 0;
   double min_seconds = 0, median_seconds = 0, p99_seconds = 0;
@@ -28,11 +35,10 @@ double percentile(const std::vector<double>& sorted, double percent);
 /// Sorts and sums up; at least one time.
 TimeSummary summarize(std::vector<double> seconds);
 
-/// Repetitions for work that takes `seconds_each`: at least 20, so that there is a median worth the
-/// name, at most 100 000.
+/// Repetitions for work that takes `seconds_each`: at most 100 000.
 std::int64_t repetitions_for(double seconds_each, const LoopOptions& options);
 
-/// Warms up for a tenth of the time, four repetitions at least, calls `begin`, and times each
+/// Warms up for a tenth of the time, calls `begin`, and times each
 /// repetition of `work`; nothing stands between one and the next, so that what meets the neighbours
 /// is all that keeps ranks together. The same on every rank. Collective; throws what `work` throws.
 TimeSummary time_together(

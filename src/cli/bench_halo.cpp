@@ -53,8 +53,7 @@ class BenchHalo final : public Benchmark {
   // Words as the user wrote them, before they become options.
   std::optional<std::string> cells_per_rank_, process_grid_, periodic_, transport_, memory_, graph_,
       width_, fields_, proofs_;
-  std::optional<std::int64_t> repetitions_;
-  std::optional<double> seconds_;
+  LoopWords loop_;
   std::optional<int> ranks_;
   std::string precision_ = bench::HaloBenchOptions().precision;
   bool corners_ = false;
@@ -97,13 +96,7 @@ BenchHalo::BenchHalo(CLI::App& bench)
   halo.add_option("--process-grid", process_grid_, "ranks along each axis (all along the last)")
       ->type_name("PXxPY[xPZ]")
       ->group(how);
-  halo.add_option("--repetitions", repetitions_,
-                  "time N exchanges, or graphs of them, of each case")
-      ->type_name("N")
-      ->group(how);
-  halo.add_option("--seconds", seconds_, "or as many as fit into S seconds (0.2)")
-      ->type_name("S")
-      ->group(how);
+  add_loop(halo, how, loop_, "0.2");
   add_proofs(halo, how, proofs_);
   add_wait_limit(how);
   add_results("Results");
@@ -127,16 +120,7 @@ bench::HaloBenchOptions BenchHalo::read() const {
   if (memory_) options.memories = parse_list(*memory_, "--memory");
   if (graph_) options.graphs = parse_list(*graph_, "--graph");
   if (process_grid_) options.process_grid = parse_extents(*process_grid_, "--process-grid");
-  if (repetitions_ && seconds_)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} repetitions and {} seconds of each case are two wishes; give "
-                            "--repetitions or --seconds",
-                            *repetitions_, *seconds_));
-  if (repetitions_ && *repetitions_ < 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} repetitions cannot be timed; use 1 or more", *repetitions_));
-  options.loop.repetitions = repetitions_.value_or(options.loop.repetitions);
-  options.loop.seconds = seconds_.value_or(options.loop.seconds);
+  read_loop(loop_, options.loop);
   return options;
 }
 

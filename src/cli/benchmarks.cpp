@@ -8,7 +8,7 @@
 namespace halocline::cli {
 namespace {
 
-constexpr auto makers = {make_bench_halo, make_bench_step};
+constexpr auto makers = {make_bench_halo, make_bench_step, make_bench_p2p};
 
 }  // namespace
 

@@ -12,6 +12,7 @@ namespace halocline::cli {
 /// Each adds itself to `bench`.
 std::unique_ptr<Benchmark> make_bench_halo(CLI::App& bench);
 std::unique_ptr<Benchmark> make_bench_step(CLI::App& bench);
+std::unique_ptr<Benchmark> make_bench_p2p(CLI::App& bench);
 
 /// Adds `bench` and all benchmarks to a command line, and reads them.
 class Benchmarks {

@@ -1,6 +1,9 @@
 #include "cli/common_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
 
 namespace halocline::cli {
 
@@ -31,6 +34,29 @@ void add_json(CLI::App& app, const std::string& group, std::optional<std::string
 
 void add_quiet(CLI::App& app, const std::string& group, bool& quiet) {
   app.add_flag("--quiet", quiet, "print nothing but errors")->group(group);
+}
+
+void add_loop(CLI::App& app, const std::string& group, LoopWords& words, const char* seconds) {
+  app.add_option("--repetitions", words.repetitions, "time N repetitions of each measurement")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--seconds", words.seconds,
+                 fmt::format("or as many as fit into S seconds ({})", seconds))
+      ->type_name("S")
+      ->group(group);
+}
+
+void read_loop(const LoopWords& words, bench::LoopOptions& loop) {
+  if (words.repetitions && words.seconds)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} repetitions and {} seconds of each case are two wishes; give "
+                            "--repetitions or --seconds",
+                            *words.repetitions, *words.seconds));
+  if (words.repetitions && *words.repetitions < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} repetitions cannot be timed; use 1 or more", *words.repetitions));
+  loop.repetitions = words.repetitions.value_or(loop.repetitions);
+  loop.seconds = words.seconds.value_or(loop.seconds);
 }
 
 }  // namespace halocline::cli

@@ -1,8 +1,11 @@
 #pragma once
 // Options that several commands have, told in the same words.
 
+#include <cstdint>
 #include <optional>
 #include <string>
+
+#include "bench/harness.hpp"
 
 namespace CLI {
 class App;
@@ -16,5 +19,15 @@ void add_proofs(CLI::App& app, const std::string& group, std::optional<std::stri
 void add_wait_limit(CLI::App& app, const std::string& group, double& seconds);
 void add_json(CLI::App& app, const std::string& group, std::optional<std::string>& file);
 void add_quiet(CLI::App& app, const std::string& group, bool& quiet);
+
+/// How often to repeat a measurement, as the user wrote it.
+struct LoopWords {
+  std::optional<std::int64_t> repetitions;
+  std::optional<double> seconds;
+};
+/// Adds --repetitions and --seconds; `seconds` is what is said of the latter's default.
+void add_loop(CLI::App& app, const std::string& group, LoopWords& words, const char* seconds);
+/// Throws usage for both at once, and for repetitions that are none.
+void read_loop(const LoopWords& words, bench::LoopOptions& loop);
 
 }  // namespace halocline::cli

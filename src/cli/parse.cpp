@@ -2,11 +2,14 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
+
+#include "base/checked.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -76,6 +79,44 @@ std::vector<std::int64_t> parse_numbers(const std::string& word, const std::stri
     numbers.push_back(*value);
   }
   return numbers;
+}
+
+std::vector<std::int64_t> parse_sizes(const std::string& word, const std::string& option) {
+  std::vector<std::int64_t> sizes;
+  for (const std::string& each : parse_list(word, option)) {
+    const std::size_t unit_at = std::min(each.find_first_of("KMG"), each.size());
+    const std::string unit = each.substr(unit_at);
+    const std::int64_t factor = unit.empty()   ? 1
+                                : unit == "Ki" ? std::int64_t{1} << 10
+                                : unit == "Mi" ? std::int64_t{1} << 20
+                                : unit == "Gi" ? std::int64_t{1} << 30
+                                               : 0;
+    const std::optional<std::int64_t> value = whole_number(each.substr(0, unit_at));
+    if (!value || factor == 0)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} '{}' is not a list of sizes; write bytes, such as 8,64Ki,1Mi "
+                              "(Ki, Mi, Gi: times 1024)",
+                              option, word));
+    sizes.push_back(checked_multiply(*value, factor, option.c_str()));
+  }
+  return sizes;
+}
+
+std::vector<std::pair<int, int>> parse_pairs(const std::string& word, const std::string& option) {
+  std::vector<std::pair<int, int>> pairs;
+  for (const std::string& each : parse_list(word, option)) {
+    const std::size_t dash = std::min(each.find('-'), each.size());
+    const std::optional<std::int64_t> first = whole_number(each.substr(0, dash));
+    const std::optional<std::int64_t> second =
+        dash < each.size() ? whole_number(each.substr(dash + 1)) : std::nullopt;
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    if (!first || !second || *first > most || *second > most)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} '{}' is not a list of pairs; write ranks such as 0-1,0-3",
+                              option, word));
+    pairs.emplace_back(static_cast<int>(*first), static_cast<int>(*second));
+  }
+  return pairs;
 }
 
 std::array<bool, 3> parse_axes(const std::string& word, const std::string& option) {

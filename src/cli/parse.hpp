@@ -20,6 +20,12 @@ std::vector<std::string> parse_list(const std::string& word, const std::string& 
 /// Reads whole numbers with commas between them: "1,2,8".
 std::vector<std::int64_t> parse_numbers(const std::string& word, const std::string& option);
 
+/// Reads numbers of bytes with commas between them: "8,64Ki,1Mi".
+std::vector<std::int64_t> parse_sizes(const std::string& word, const std::string& option);
+
+/// Reads pairs of ranks with commas between them: "0-1,0-3".
+std::vector<std::pair<int, int>> parse_pairs(const std::string& word, const std::string& option);
+
 /// Reads names of axes: "xz".
 std::array<bool, 3> parse_axes(const std::string& word, const std::string& option);
 

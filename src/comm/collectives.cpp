@@ -70,6 +70,48 @@ double in_order(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+/// Ranks that work while the others wait.
+struct Workers {
+  int root;  ///< one of them
+  int count;
+};
+
+/// Runs `work` where `is_mine`, while the others wait for as long as it takes; throws its error on
+/// every rank.
+void on_some(const Communicator& communicator, const Workers& workers, bool is_mine,
+             const std::function<void()>& work) {
+  std::optional<Error> error;
+  if (is_mine) error = error_of(work);
+  if (error && error->kind() == ErrorKind::communication && workers.count > 1) throw Error(*error);
+  int kind = error ? static_cast<int>(error->kind()) : -1;
+  collective(
+      communicator, "MPI_Ibcast", nullptr,
+      [&](MPI_Comm comm, MPI_Request* request) {
+        return MPI_Ibcast(&kind, 1, MPI_INT, workers.root, comm, request);
+      },
+      Wait::Limit::none);
+  if (kind < 0) return;
+  throw Error(static_cast<ErrorKind>(kind),
+              broadcast(communicator, error ? error->what() : "", workers.root));
+}
+
+constexpr int nowhere = -1;
+
+/// A communicator of the ranks that give a place in it; nothing for those that are nowhere.
+std::optional<Communicator> part_of(const Communicator& communicator, int place,
+                                    const CommunicatorOptions& options) {
+  State& state = communicator.state();
+  MPI_Comm part = MPI_COMM_NULL;
+  block(state, "MPI_Comm_split", [&] {
+    return MPI_Comm_split(state.all(), place == nowhere ? MPI_UNDEFINED : 0, std::max(place, 0),
+                          &part);
+  });
+  if (part == MPI_COMM_NULL) return std::nullopt;
+  const Communicator result(std::make_shared<State>(part, options));
+  check(MPI_Comm_free(&part), "MPI_Comm_free");
+  return result;
+}
+
 }  // namespace
 
 Recorder& recorder(const Communicator& communicator) { return communicator.state().recorder(); }
@@ -241,31 +283,26 @@ void on_first_rank(const Communicator& communicator, const std::function<void()>
 
 void on_first_ranks(const Communicator& communicator, int count,
                     const std::function<void()>& work) {
-  std::optional<Error> error;
-  if (communicator.rank() < count) error = error_of(work);
-  if (error && error->kind() == ErrorKind::communication && count > 1) throw Error(*error);
-  int kind = error ? static_cast<int>(error->kind()) : -1;
-  collective(
-      communicator, "MPI_Ibcast", nullptr,
-      [&](MPI_Comm comm, MPI_Request* request) {
-        return MPI_Ibcast(&kind, 1, MPI_INT, 0, comm, request);
-      },
-      Wait::Limit::none);
-  if (kind < 0) return;
-  throw Error(static_cast<ErrorKind>(kind), broadcast(communicator, error ? error->what() : "", 0));
+  on_some(communicator, {.root = 0, .count = count}, communicator.rank() < count, work);
 }
 
 std::optional<Communicator> first_ranks(const Communicator& communicator, int count) {
-  State& state = communicator.state();
-  MPI_Comm part = MPI_COMM_NULL;
-  block(state, "MPI_Comm_split", [&] {
-    return MPI_Comm_split(state.all(), state.rank() < count ? 0 : MPI_UNDEFINED, state.rank(),
-                          &part);
-  });
-  if (part == MPI_COMM_NULL) return std::nullopt;
-  const Communicator first(std::make_shared<State>(part, state.options()));
-  check(MPI_Comm_free(&part), "MPI_Comm_free");
-  return first;
+  return part_of(communicator, communicator.rank() < count ? communicator.rank() : nowhere,
+                 communicator.options());
+}
+
+void on_two_ranks(const Communicator& communicator, int first, int second,
+                  const std::function<void()>& work) {
+  on_some(communicator, {.root = first, .count = 2},
+          communicator.rank() == first || communicator.rank() == second, work);
+}
+
+std::optional<Communicator> two_ranks(const Communicator& communicator, int first, int second) {
+  CommunicatorOptions options = communicator.options();
+  if (options.ranks_per_node > 0)
+    options.ranks_per_node = communicator.node_of(first) == communicator.node_of(second) ? 2 : 1;
+  const int me = communicator.rank();
+  return part_of(communicator, me == first ? 0 : me == second ? 1 : nowhere, options);
 }
 
 void require_same(const Communicator& communicator, const std::string& what,

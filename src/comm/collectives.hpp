@@ -64,6 +64,13 @@ void on_first_ranks(const Communicator& communicator, int count, const std::func
 /// Collective over all ranks.
 std::optional<Communicator> first_ranks(const Communicator& communicator, int count);
 
+/// The same with `work` on two ranks only.
+void on_two_ranks(const Communicator& communicator, int first, int second,
+                  const std::function<void()>& work);
+/// A communicator of two ranks, `first` as its rank 0, with the same options and on the same nodes;
+/// nothing on the others. Collective over all ranks.
+std::optional<Communicator> two_ranks(const Communicator& communicator, int first, int second);
+
 /// Throws usage, on every rank, unless all ranks give the same lines; the text names the first
 /// line that differs and both versions. `what` names the thing: "exchange plans".
 void require_same(const Communicator& communicator, const std::string& what,

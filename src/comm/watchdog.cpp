@@ -56,6 +56,13 @@ Watchdog::Guard::Guard(Watchdog& watchdog, std::string what) : watchdog_(watchdo
   watchdog_.changed_.notify_all();
 }
 
+// The watching thread looks at the time again before it says anything.
+void Watchdog::Guard::renew() {
+  if (!watchdog_.thread_.joinable()) return;
+  const std::lock_guard lock(watchdog_.mutex_);
+  watchdog_.since_ = std::chrono::steady_clock::now();
+}
+
 Watchdog::Guard::~Guard() {
   if (!watchdog_.thread_.joinable()) return;
   const std::lock_guard lock(watchdog_.mutex_);

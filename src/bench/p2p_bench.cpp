@@ -1,0 +1,238 @@
+#include "bench/p2p_bench.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/notes.hpp"
+#include "bench/pair_path.hpp"
+#include "bench/usable.hpp"
+#include "comm/collectives.hpp"
+#include "machine/cores.hpp"
+#include "solver/place.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::bench {
+namespace {
+
+using proof::GpuPair;
+
+// Reading the clock, and on a GPU waiting for it, is not to be seen in the latency of small
+// messages.
+constexpr std::int64_t most_bytes_of_several = 8 << 10;
+constexpr std::int64_t round_trips_at_once = 10;
+
+/// What two ranks find out, to be told to the others.
+struct Times {
+  TimeSummary latency, one_way, both_ways;
+};
+
+/// One memory, and what the proofs say of it.
+struct Reached {
+  solver::Place place;
+  exchange::ProvedPairs proved;
+};
+
+void scale(TimeSummary& time, double factor) {
+  for (double* seconds : {&time.min_seconds, &time.median_seconds, &time.p99_seconds})
+    *seconds *= factor;
+}
+
+Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
+                const P2pBenchOptions& options) {
+  LoopOptions loop = options.loop;
+  loop.whose = LoopOptions::Whose::first;
+  const std::int64_t trips = bytes <= most_bytes_of_several ? round_trips_at_once : 1;
+  Times times;
+  times.latency = time_together(pair, loop, [&] { path.round_trips(trips); });
+  scale(times.latency, 0.5 / static_cast<double>(trips));
+  // A window is many messages already.
+  loop.fewest = 5;
+  loop.warm_up = 1;
+  times.one_way = time_together(pair, loop, [&] { path.one_way(options.window); });
+  times.both_ways = time_together(pair, loop, [&] { path.both_ways(options.window); });
+  return times;
+}
+
+/// The text of the lower rank that has one, on both.
+std::string first_text(const Communicator& pair, const std::string& mine) {
+  std::string first;
+  for (const std::string& text : comm::gather_texts(pair, mine))
+    if (first.empty()) first = text;
+  return comm::broadcast(pair, first, 0);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+class P2pBench {
+ public:
+  P2pBench(const Communicator& communicator, const P2pBenchOptions& options)
+      : communicator_(communicator), options_(options) {}
+
+  P2pBenchResult run();
+
+ private:
+  void reach_memories();
+  void time_pair(const RankPair& ranks);
+  GpuPair kind_of(const RankPair& ranks, const solver::Place& place) const;
+  std::vector<std::string> transports_for(const RankPair& ranks, const Reached& memory);
+  bool time(P2pTiming timing, const std::optional<Communicator>& pair, const solver::Place& place);
+  void tell(P2pTiming& timing, Times& times, std::string wrong, Notes& notes);
+
+  Communicator communicator_;
+  const P2pBenchOptions& options_;
+  std::vector<Reached> memories_;
+  Notes notes_;
+  P2pBenchResult result_;
+};
+
+void P2pBench::reach_memories() {
+  const std::vector<transport::Pair> pairs = pairs_between_ranks(communicator_);
+  for (const std::string& name : options_.memories) {
+    SolveOptions where;
+    where.memory = name;
+    solver::Place place = solver::choose_place(communicator_, where, notes_);
+    if (result_.devices.empty() || place.gpu) result_.devices = devices_of(communicator_, place);
+    exchange::ProvedPairs proved =
+        proofs_for(communicator_, pairs, place.memory, options_.proofs);
+    memories_.push_back({std::move(place), std::move(proved)});
+  }
+}
+
+GpuPair P2pBench::kind_of(const RankPair& ranks, const solver::Place& place) const {
+  if (communicator_.node_of(ranks.first) != communicator_.node_of(ranks.second))
+    return GpuPair::other_node;
+  const auto gpu = [&](int rank) { return place.gpu->map[static_cast<std::size_t>(rank)].uuid; };
+  return place.gpu && gpu(ranks.first) == gpu(ranks.second) ? GpuPair::same_gpu
+                                                            : GpuPair::same_node;
+}
+
+/// Those that are wanted, or all, as far as they serve such ranks; the others are noted.
+std::vector<std::string> P2pBench::transports_for(const RankPair& ranks, const Reached& memory) {
+  const transport::Pair pair =
+      communicator_.node_of(ranks.first) == communicator_.node_of(ranks.second)
+          ? transport::Pair::same_node
+          : transport::Pair::other_node;
+  std::vector<std::string> names;
+  for (const transport::Transport* transport : transport::transports()) {
+    const std::string name(transport->name());
+    const auto& wanted = options_.transports;
+    if (name == "self") continue;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+    if (const auto why = why_not_timed(*transport, pair, memory.place.memory, memory.proved))
+      notes_.add(fmt::format("transport {} is not timed with {} memory{}: {}", name,
+                             name_of(memory.place.memory),
+                             pair == transport::Pair::other_node ? " between nodes" : "", *why));
+    else
+      names.push_back(name);
+  }
+  return names;
+}
+
+/// Tells what the first rank of a pair knows to all.
+void P2pBench::tell(P2pTiming& timing, Times& times, std::string wrong, Notes& notes) {
+  const int root = timing.ranks.first;
+  std::string bytes(sizeof times, '\0');
+  std::memcpy(bytes.data(), &times, sizeof times);
+  bytes = comm::broadcast(communicator_, bytes, root);
+  std::memcpy(&times, bytes.data(), sizeof times);
+  wrong = comm::broadcast(communicator_, std::move(wrong), root);
+  if (!wrong.empty()) timing.wrong = wrong;
+  timing.latency = times.latency;
+  timing.one_way = times.one_way;
+  timing.both_ways = times.both_ways;
+  std::string lines;
+  for (const std::string& note : notes.all()) lines += note + '\n';
+  lines = comm::broadcast(communicator_, lines, root);
+  for (std::size_t at = 0, end; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
+    notes_.add(lines.substr(at, end - at));
+}
+
+/// Adds a timing; false, and a note why, if such messages cannot be sent here.
+bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
+                    const solver::Place& place) {
+  Times times{};
+  std::string wrong;
+  Notes notes;
+  const auto work = [&] {
+    const auto path = make_pair_path(communicator_, *pair,
+                                     {.transport = timing.transport,
+                                      .memory = place.memory,
+                                      .stream = place.stream(),
+                                      .bytes = timing.bytes,
+                                      .ranks = {timing.ranks.first, timing.ranks.second}},
+                                     notes);
+    wrong = first_text(*pair, path->first_wrong(0).value_or(""));
+    if (!wrong.empty()) return;
+    times = time_path(*pair, *path, timing.bytes, options_);
+    wrong = first_text(*pair, path->first_wrong(1).value_or(""));
+  };
+  try {
+    comm::on_two_ranks(communicator_, timing.ranks.first, timing.ranks.second, work);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable && error.kind() != ErrorKind::device &&
+        error.kind() != ErrorKind::resource)
+      throw;
+    notes_.add(fmt::format("ranks {}-{}, {} bytes by {} with {} memory are not timed: {}",
+                           timing.ranks.first, timing.ranks.second, timing.bytes,
+                           timing.transport, timing.memory, error.what()));
+    return false;
+  }
+  tell(timing, times, std::move(wrong), notes);
+  result_.timings.push_back(std::move(timing));
+  return true;
+}
+
+void P2pBench::time_pair(const RankPair& ranks) {
+  const std::optional<Communicator> pair =
+      comm::two_ranks(communicator_, ranks.first, ranks.second);
+  for (const Reached& memory : memories_)
+    for (const std::string& transport : transports_for(ranks, memory))
+      for (const std::int64_t bytes : p2p_sizes(options_))
+        if (!time({.ranks = ranks,
+                   .kind = kind_of(ranks, memory.place),
+                   .memory = std::string(name_of(memory.place.memory)),
+                   .transport = transport,
+                   .bytes = bytes},
+                  pair, memory.place))
+          break;
+}
+
+P2pBenchResult P2pBench::run() {
+  comm::together(communicator_, [&] { check(options_, communicator_.size()); });
+  result_.mpi = comm::library_version();
+  result_.ranks = communicator_.size();
+  result_.nodes = communicator_.node_count();
+  result_.window = options_.window;
+  result_.hosts = comm::gather_texts(communicator_, host_name());
+  reach_memories();
+  const int cores = machine::node_cores(communicator_);
+  if (communicator_.node_size() > cores)
+    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+                           communicator_.node_size(), cores));
+  for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);
+  result_.notes = notes_.all();
+  if (result_.timings.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("nothing can be timed: {}",
+                            result_.notes.empty() ? "" : result_.notes.front()));
+  return result_;
+}
+
+}  // namespace
+
+P2pBenchResult run_p2p_bench(const Communicator& communicator, const P2pBenchOptions& options) {
+  return P2pBench(communicator, options).run();
+}
+
+}  // namespace halocline::bench

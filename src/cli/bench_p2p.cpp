@@ -1,0 +1,132 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "bench/p2p_bench.hpp"
+#include "bench/p2p_report.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Each pair of ranks measures alone. As OSU's benchmarks do, with 1 MB/s = 10^6 bytes/s:\n"
+    "  latency    half of a round trip (osu_latency); up to 8 KiB, the mean of 10\n"
+    "  one way    64 messages from the lower rank, then an answer of 4 bytes (osu_bw)\n"
+    "  both ways  64 messages each way at once, bytes of both added up (osu_bibw)\n"
+    "Transports mpi and gpu_aware are MPI's own calls. The others are exchanges of Halocline, one\n"
+    "after the other. Messages to warm up, a tenth of the time, do not count. Every byte is\n"
+    "compared before and after.\n\n"
+    "Examples:\n"
+    "  halocline bench p2p --ranks 2\n"
+    "  halocline bench p2p --ranks 4 --pairs 0-1,0-3 --sizes 8,64Ki,1Mi --seconds 0.01\n"
+    "  halocline bench p2p --ranks 2 --memory auto,host --transport staged,shared,mpi --sizes 8\n"
+    "  mpirun -n 2 halocline bench p2p --sizes 64Ki --window 16 --json p2p.json\n\n"
+    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+
+/// Measures on every rank; a wrong byte is told by the first one.
+int measure(const CommonOptions& common, const bench::P2pBenchOptions& options,
+            const Communicator& world) {
+  const bench::P2pBenchResult result = bench::run_p2p_bench(world, options);
+  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
+  for (const bench::P2pTiming& timing : result.timings) {
+    if (!timing.wrong) continue;
+    if (world.rank() == 0)
+      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
+                 *timing.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchP2p final : public Benchmark {
+ public:
+  explicit BenchP2p(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  bench::P2pBenchOptions read() const;
+
+  // Words as the user wrote them, before they become options.
+  std::optional<std::string> pairs_, sizes_, transport_, memory_;
+  LoopWords loop_;
+  std::optional<int> ranks_;
+  bench::P2pBenchOptions options_;  // what needs no reading
+};
+
+BenchP2p::BenchP2p(CLI::App& bench)
+    : Benchmark(bench, "p2p", "time messages between pairs of ranks", footer) {
+  CLI::App& p2p = app();
+
+  const auto* what = "What to send";
+  p2p.add_option("--pairs", pairs_, "pairs of ranks, such as 0-1,0-3 (all)")
+      ->type_name("LIST")
+      ->group(what);
+  p2p.add_option("--sizes", sizes_, "bytes of a message, such as 8,64Ki,1Mi (9 from 1 to 4Mi)")
+      ->type_name("LIST")
+      ->group(what);
+  p2p.add_option("--window", options_.window, "messages for a bandwidth (64)")
+      ->type_name("N")
+      ->group(what);
+
+  const auto* how = "How";
+  p2p.add_option("--transport", transport_,
+                 "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
+                 "are proved)")
+      ->type_name("LIST")
+      ->group(how);
+  p2p.add_option("--memory", memory_,
+                 "where messages lie: auto, device, managed, pinned, system, host (auto)")
+      ->type_name("LIST")
+      ->group(how);
+  add_ranks(p2p, how, ranks_);
+  add_loop(p2p, how, loop_, "0.05");
+  add_proofs(p2p, how, options_.proofs);
+  add_wait_limit(how);
+  add_results("Results");
+}
+
+bench::P2pBenchOptions BenchP2p::read() const {
+  bench::P2pBenchOptions options = options_;
+  if (pairs_ && *pairs_ != "all")
+    for (const auto& [first, second] : parse_pairs(*pairs_, "--pairs"))
+      options.pairs.push_back({first, second});
+  if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
+  if (transport_) options.transports = parse_list(*transport_, "--transport");
+  if (memory_) options.memories = parse_list(*memory_, "--memory");
+  read_loop(loop_, options.loop);
+  return options;
+}
+
+BenchCommand BenchP2p::finish() const {
+  const bench::P2pBenchOptions options = read();
+  const std::vector<std::string> transports =
+      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
+  BenchCommand command{job()};
+  RankJob& job = command.job;
+  job.ranks = job.proofs.ranks = ranks_;
+  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
+  job.proofs.file = options.proofs;
+  job.threads_per_rank = 1;
+  job.check = [options](int ranks) { bench::check(options, ranks); };
+  job.work = [options, common = this->common()](const Communicator& world) {
+    return measure(common, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_p2p(CLI::App& bench) {
+  return std::make_unique<BenchP2p>(bench);
+}
+
+}  // namespace halocline::cli
