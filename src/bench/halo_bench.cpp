@@ -10,7 +10,7 @@
 #include "base/notes.hpp"
 #include "bench/known_fields.hpp"
 #include "bench/link.hpp"
-#include "bench/usable.hpp"
+#include "bench/ways.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "device/graph.hpp"
@@ -24,19 +24,10 @@
 namespace halocline::bench {
 namespace {
 
-using transport::Pair;
-using transport::Transport;
-
 constexpr Phase phases_of_exchange[] = {Phase::pack, Phase::move, Phase::call, Phase::wait,
                                         Phase::unpack};
 
 std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
-
-/// One memory, and how to exchange it.
-struct Way {
-  solver::Place place;
-  std::vector<std::string> transports;  // as ExchangeOptions::transport
-};
 
 /// A way in which one case is timed.
 struct Trial {
@@ -77,18 +68,11 @@ device::Graph record(const Communicator& communicator, Exchange& exchange, Strea
 class HaloBench {
  public:
   HaloBench(const Communicator& communicator, const HaloBenchOptions& options)
-      : communicator_(communicator),
-        options_(options),
-        pairs_(pairs_between_ranks(communicator)) {}
+      : communicator_(communicator), options_(options) {}
 
   HaloBenchResult run();
 
  private:
-  Way way_for(const std::string& memory);
-  std::vector<std::string> usable(Memory memory);
-  std::optional<std::string> spec_for(const Transport& transport, Memory memory,
-                                      const exchange::ProvedPairs& proved);
-  std::vector<std::string> serving(Memory memory);
   void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Place& place) const;
   std::optional<HaloTiming> time(const Trial& trial);
   void measure(HaloTiming& timing, const solver::Place& place, const std::function<void()>& work);
@@ -100,71 +84,11 @@ class HaloBench {
 
   Communicator communicator_;
   const HaloBenchOptions& options_;
-  std::vector<Pair> pairs_;  // kinds of them that there are
   std::map<std::int64_t, double> memcpy_rates_;
   std::map<std::string, std::optional<double>> link_rates_;  // by process grid
   std::optional<std::string> no_graph_;                      // why a graph was left out
   Notes notes_;
 };
-
-/// How to ask for a transport wherever it can be used; nothing, and a note why, if nowhere.
-std::optional<std::string> HaloBench::spec_for(const Transport& transport, Memory memory,
-                                               const exchange::ProvedPairs& proved) {
-  std::vector<Pair> served;
-  std::string why_not;
-  for (const Pair pair : pairs_) {
-    if (const auto why = why_not_timed(transport, pair, memory, proved))
-      why_not = *why;
-    else
-      served.push_back(pair);
-  }
-  if (served.empty()) {
-    notes_.add(fmt::format("transport {} is not timed with {} memory: {}", transport.name(),
-                           name_of(memory), why_not));
-    return std::nullopt;
-  }
-  if (served == pairs_) return std::string(transport.name());
-  return fmt::format("{}={}", transport::name_of(served[0]), transport.name());
-}
-
-/// All transports that can be used between ranks, and are proved where a proof is needed.
-std::vector<std::string> HaloBench::usable(Memory memory) {
-  if (pairs_.empty()) return {"auto"};
-  const exchange::ProvedPairs proved = proofs_for(communicator_, pairs_, memory, options_.proofs);
-  std::vector<std::string> specs;
-  for (const Transport* transport : transport::transports())
-    if (transport->name() != "self")
-      if (const auto spec = spec_for(*transport, memory, proved)) specs.push_back(*spec);
-  return specs;
-}
-
-/// Of the transports that were named, those that serve this memory. With one memory an exchange
-/// itself says what it cannot do.
-std::vector<std::string> HaloBench::serving(Memory memory) {
-  if (options_.memories.size() == 1) return options_.transports;
-  std::vector<std::string> specs;
-  for (const std::string& name : options_.transports) {
-    std::optional<std::string> why_not;
-    if (name != "auto" && name.find('=') == std::string::npos)
-      for (const Pair pair : pairs_)
-        if (!why_not) why_not = transport::find_transport(name).unavailable(pair, memory);
-    if (why_not)
-      notes_.add(fmt::format("transport {} is not timed with {} memory: {}", name, name_of(memory),
-                             *why_not));
-    else
-      specs.push_back(name);
-  }
-  return specs;
-}
-
-Way HaloBench::way_for(const std::string& memory) {
-  SolveOptions where;
-  where.memory = memory;
-  Way way{.place = solver::choose_place(communicator_, where, notes_), .transports = {}};
-  way.transports =
-      options_.transports.empty() ? usable(way.place.memory) : serving(way.place.memory);
-  return way;
-}
 
 void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
                              const solver::Place& place) const {
@@ -196,11 +120,7 @@ void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
 std::optional<std::string> HaloBench::first_wrong(const KnownFields& fields) const {
   std::optional<std::string> mine;
   comm::together(communicator_, [&] { mine = fields.first_wrong(options_.neighbours); });
-  const std::vector<std::string> all = comm::gather_texts(communicator_, mine.value_or(""));
-  std::string first;
-  for (const std::string& text : all)
-    if (first.empty()) first = text;
-  first = comm::broadcast(communicator_, first, 0);
+  const std::string first = comm::first_text(communicator_, mine.value_or(""));
   return first.empty() ? std::nullopt : std::optional(first);
 }
 
@@ -328,17 +248,15 @@ HaloBenchResult HaloBench::run() {
                          .periodic = options_.periodic,
                          .ranks = communicator_.size(),
                          .nodes = communicator_.node_count()};
-  std::vector<Way> ways;
-  for (const std::string& memory : options_.memories) {
-    ways.push_back(way_for(memory));
-    const solver::Place& place = ways.back().place;
-    if (result.devices.empty() || place.gpu) result.devices = devices_of(communicator_, place);
-  }
-  const bool none =
-      std::all_of(ways.begin(), ways.end(), [](const Way& way) { return way.transports.empty(); });
-  if (none)
-    throw Error(ErrorKind::unavailable, fmt::format("nothing can be timed: {}",
-                                                    notes_.all().empty() ? "" : notes_.all()[0]));
+  const std::vector<Way> ways =
+      find_ways(communicator_,
+                {.memories = options_.memories,
+                 .transports = options_.transports,
+                 .proofs = options_.proofs},
+                notes_);
+  for (const Way& way : ways)
+    if (result.devices.empty() || way.place.gpu)
+      result.devices = devices_of(communicator_, way.place);
   const int cores = machine::node_cores(communicator_);
   if (communicator_.node_size() > cores)
     notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",

@@ -12,7 +12,7 @@
 
 #include "base/notes.hpp"
 #include "bench/pair_path.hpp"
-#include "bench/usable.hpp"
+#include "bench/ways.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 #include "solver/place.hpp"
@@ -58,14 +58,6 @@ Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
   times.one_way = time_together(pair, loop, [&] { path.one_way(options.window); });
   times.both_ways = time_together(pair, loop, [&] { path.both_ways(options.window); });
   return times;
-}
-
-/// The text of the lower rank that has one, on both.
-std::string first_text(const Communicator& pair, const std::string& mine) {
-  std::string first;
-  for (const std::string& text : comm::gather_texts(pair, mine))
-    if (first.empty()) first = text;
-  return comm::broadcast(pair, first, 0);
 }
 
 std::string host_name() {
@@ -117,7 +109,7 @@ GpuPair P2pBench::kind_of(const RankPair& ranks, const solver::Place& place) con
                                                             : GpuPair::same_node;
 }
 
-/// Those that are wanted, or all, as far as they serve such ranks; the others are noted.
+/// Those that are wanted, or all, as far as they serve such ranks.
 std::vector<std::string> P2pBench::transports_for(const RankPair& ranks, const Reached& memory) {
   const transport::Pair pair =
       communicator_.node_of(ranks.first) == communicator_.node_of(ranks.second)
@@ -129,12 +121,18 @@ std::vector<std::string> P2pBench::transports_for(const RankPair& ranks, const R
     const auto& wanted = options_.transports;
     if (name == "self") continue;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
-    if (const auto why = why_not_timed(*transport, pair, memory.place.memory, memory.proved))
-      notes_.add(fmt::format("transport {} is not timed with {} memory{}: {}", name,
-                             name_of(memory.place.memory),
-                             pair == transport::Pair::other_node ? " between nodes" : "", *why));
-    else
+    const Memory fields = memory.place.memory;
+    const auto why_not = why_not_timed(*transport, pair, fields, memory.proved);
+    if (!why_not) {
       names.push_back(name);
+      continue;
+    }
+    // What serves no such memory at all is no news, unless it was asked for.
+    if (!wanted.empty() || !transport->unavailable(pair, fields))
+      notes_.add(fmt::format("transport {} is not timed with {} memory{}: {}", name,
+                             name_of(fields),
+                             pair == transport::Pair::other_node ? " between nodes" : "",
+                             *why_not));
   }
   return names;
 }
@@ -172,10 +170,10 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
                                       .bytes = timing.bytes,
                                       .ranks = {timing.ranks.first, timing.ranks.second}},
                                      notes);
-    wrong = first_text(*pair, path->first_wrong(0).value_or(""));
+    wrong = comm::first_text(*pair, path->first_wrong(0).value_or(""));
     if (!wrong.empty()) return;
     times = time_path(*pair, *path, timing.bytes, options_);
-    wrong = first_text(*pair, path->first_wrong(1).value_or(""));
+    wrong = comm::first_text(*pair, path->first_wrong(1).value_or(""));
   };
   try {
     comm::on_two_ranks(communicator_, timing.ranks.first, timing.ranks.second, work);
@@ -217,7 +215,8 @@ P2pBenchResult P2pBench::run() {
   result_.hosts = comm::gather_texts(communicator_, host_name());
   reach_memories();
   const int cores = machine::node_cores(communicator_);
-  if (communicator_.node_size() > cores)
+  result_.are_crowded = communicator_.node_size() > cores;
+  if (result_.are_crowded)
     notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
                            communicator_.node_size(), cores));
   for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);

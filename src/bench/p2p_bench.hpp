@@ -64,6 +64,7 @@ struct P2pBenchResult {
   std::string mpi;
   int ranks = 0, nodes = 0;
   std::int64_t window = 0;
+  bool are_crowded = false;          ///< ranks of a node share its cores: no pair stands out
   std::vector<std::string> hosts{};  ///< by rank; on rank 0
   std::vector<SolveDevice> devices{};
   std::vector<P2pTiming> timings{};

@@ -7,7 +7,7 @@
 #include <halocline/error.hpp>
 
 #include "bench/p2p_bench.hpp"
-#include "bench/usable.hpp"
+#include "bench/ways.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {

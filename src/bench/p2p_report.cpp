@@ -22,8 +22,12 @@ constexpr auto unit_text = "1 MB/s is 10^6 bytes per second";
 // Beyond, a matrix is wider than a page; its values are in the JSON report.
 constexpr int most_ranks_in_a_matrix = 10;
 
+/// "8 B", "64 KiB".
 std::string bytes_text(std::int64_t bytes) {
-  return write_number(static_cast<double>(bytes), Format::bytes());
+  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  for (; bytes % 1024 == 0 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return fmt::format("{} {}", bytes, units[unit]);
 }
 
 std::string_view kind_text(proof::GpuPair kind) {
@@ -257,7 +261,8 @@ Report report_of(const P2pBenchResult& result) {
   add_json_cases(report, result);
   add_curves(report, result, points);
   add_matrices(report, result);
-  const std::vector<P2pOutlier> outliers = p2p_outliers(result.timings);
+  const std::vector<P2pOutlier> outliers =
+      result.are_crowded ? std::vector<P2pOutlier>{} : p2p_outliers(result.timings);
   add_json_outliers(report, outliers);
   std::vector<std::string> notes;
   for (const P2pOutlier& outlier : outliers) notes.push_back(words_for(outlier, result));

@@ -98,6 +98,7 @@ BenchHalo::BenchHalo(CLI::App& bench)
       ->group(how);
   add_loop(halo, how, loop_, "0.2");
   add_proofs(halo, how, proofs_);
+  add_ab(how);
   add_wait_limit(how);
   add_results("Results");
 }
@@ -128,7 +129,7 @@ BenchCommand BenchHalo::finish() const {
   const bench::HaloBenchOptions options = read();
   const std::vector<std::string> transports =
       options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
-  BenchCommand command{job()};
+  BenchCommand command{job(), common()};
   RankJob& job = command.job;
   job.ranks = job.proofs.ranks = ranks_;
   job.proofs.memories = memories_for_gpu_aware(transports, options.memories);

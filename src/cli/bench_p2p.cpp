@@ -27,7 +27,7 @@ const char* footer =
     "Examples:\n"
     "  halocline bench p2p --ranks 2\n"
     "  halocline bench p2p --ranks 4 --pairs 0-1,0-3 --sizes 8,64Ki,1Mi --seconds 0.01\n"
-    "  halocline bench p2p --ranks 2 --memory auto,host --transport staged,shared,mpi --sizes 8\n"
+    "  halocline bench p2p --ranks 2 --memory device,host --transport peer,shared --sizes 8\n"
     "  mpirun -n 2 halocline bench p2p --sizes 64Ki --window 16 --json p2p.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
@@ -89,6 +89,7 @@ BenchP2p::BenchP2p(CLI::App& bench)
   add_ranks(p2p, how, ranks_);
   add_loop(p2p, how, loop_, "0.05");
   add_proofs(p2p, how, options_.proofs);
+  add_ab(how);
   add_wait_limit(how);
   add_results("Results");
 }
@@ -109,7 +110,7 @@ BenchCommand BenchP2p::finish() const {
   const bench::P2pBenchOptions options = read();
   const std::vector<std::string> transports =
       options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
-  BenchCommand command{job()};
+  BenchCommand command{job(), common()};
   RankJob& job = command.job;
   job.ranks = job.proofs.ranks = ranks_;
   job.proofs.memories = memories_for_gpu_aware(transports, options.memories);

@@ -154,7 +154,7 @@ bench::StepBenchOptions BenchStep::read() const {
 
 BenchCommand BenchStep::finish() const {
   const bench::StepBenchOptions options = read();
-  BenchCommand command{job(), BenchCommand::RanksOption::list};
+  BenchCommand command{job(), common(), BenchCommand::RanksOption::list};
   RankJob& job = command.job;
   // A launcher may have started more ranks than the largest number asked for.
   if (!launched_by(current_variables())) job.ranks = most_ranks(options);

@@ -27,6 +27,14 @@ void Benchmark::add_results(const char* group) {
   add_quiet(app_, group, common_.quiet);
 }
 
+void Benchmark::add_ab(const char* group) {
+  app_.add_option("--ab", common_.ab,
+                  "measure with and without a variable of the environment, in turn;\n"
+                  "NAME- takes away one that is set")
+      ->type_name("NAME=VALUE")
+      ->group(group);
+}
+
 RankJob Benchmark::job() const {
   RankJob job;
   job.wait_limit_seconds = common_.wait_limit_seconds;

@@ -15,18 +15,20 @@ class App;
 
 namespace halocline::cli {
 
-/// A benchmark that was read, ready to run.
-struct BenchCommand {
-  RankJob job;
-  /// Where `--ranks` is a list of numbers of ranks, ranks have to get it, too.
-  enum class RanksOption { number, list } ranks_option = RanksOption::number;
-};
-
 /// Options that all benchmarks have.
 struct CommonOptions {
   double wait_limit_seconds = 120;
   std::optional<std::string> json;
   bool quiet = false;
+  std::optional<std::string> ab;  ///< as setting_named() in bench/comparison.hpp takes it
+};
+
+/// A benchmark that was read, ready to run.
+struct BenchCommand {
+  RankJob job;
+  CommonOptions common = {};
+  /// Where `--ranks` is a list of numbers of ranks, ranks have to get it, too.
+  enum class RanksOption { number, list } ranks_option = RanksOption::number;
 };
 
 /// `halocline bench NAME`.
@@ -49,6 +51,8 @@ class Benchmark {
   CLI::App& app() { return app_; }
   void add_wait_limit(const char* group);
   void add_results(const char* group);
+  /// Adds --ab, for benchmarks that compare() in bench/comparison.hpp knows.
+  void add_ab(const char* group);
   const CommonOptions& common() const { return common_; }
 
   /// What all benchmarks have in common; without check and work.

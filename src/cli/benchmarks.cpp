@@ -5,10 +5,13 @@
 
 #include <halocline/error.hpp>
 
+#include "cli/compared.hpp"
+
 namespace halocline::cli {
 namespace {
 
-constexpr auto makers = {make_bench_halo, make_bench_step, make_bench_p2p};
+constexpr auto makers = {make_bench_halo, make_bench_step, make_bench_p2p, make_bench_copy,
+                         make_bench_first_use};
 
 }  // namespace
 
@@ -43,6 +46,7 @@ BenchCommand Benchmarks::finish() const {
 }
 
 int run_bench(const BenchCommand& command, const std::vector<std::string>& words) {
+  if (command.common.ab) return run_compared(command.common, words);
   return run_on_ranks(command.job, command.ranks_option == BenchCommand::RanksOption::list
                                        ? words
                                        : words_for_ranks(words));

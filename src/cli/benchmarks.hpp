@@ -13,6 +13,8 @@ namespace halocline::cli {
 std::unique_ptr<Benchmark> make_bench_halo(CLI::App& bench);
 std::unique_ptr<Benchmark> make_bench_step(CLI::App& bench);
 std::unique_ptr<Benchmark> make_bench_p2p(CLI::App& bench);
+std::unique_ptr<Benchmark> make_bench_copy(CLI::App& bench);
+std::unique_ptr<Benchmark> make_bench_first_use(CLI::App& bench);
 
 /// Adds `bench` and all benchmarks to a command line, and reads them.
 class Benchmarks {

@@ -220,6 +220,13 @@ std::vector<std::string> gather_texts(const Communicator& communicator, const st
   return texts;
 }
 
+std::string first_text(const Communicator& communicator, const std::string& text) {
+  std::string first;
+  for (const std::string& one : gather_texts(communicator, text))
+    if (first.empty()) first = one;
+  return broadcast(communicator, first, 0);
+}
+
 void sum_to_first(const Communicator& communicator, std::span<double> values) {
   struct Values {
     std::vector<double> mine, result;

@@ -42,6 +42,8 @@ double sum_in_rank_order(const Communicator& communicator, double value);
 std::string broadcast(const Communicator& communicator, std::string text, int root);
 /// Every rank's text on rank 0, nothing elsewhere.
 std::vector<std::string> gather_texts(const Communicator& communicator, const std::string& text);
+/// The text of the lowest rank whose text is not empty, on every rank; empty if there is none.
+std::string first_text(const Communicator& communicator, const std::string& text);
 /// Adds up arrays element by element on rank 0; what the others get back is unspecified.
 void sum_to_first(const Communicator& communicator, std::span<double> values);
 

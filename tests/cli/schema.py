@@ -106,6 +106,57 @@ BENCH_HALO = record(
            for phase in ("pack", "move", "call", "wait", "unpack")}), 1),
     notes=list_of(TEXT),
 )
+BENCH_P2P = record(
+    bench={"const": "p2p"},
+    ranks=POSITIVE,
+    nodes=POSITIVE,
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    window=POSITIVE,
+    latency=TEXT,
+    one_way=TEXT,
+    both_ways=TEXT,
+    unit=TEXT,
+    cases=list_of(record(
+        ranks=list_of(COUNT, 2, 2), pair={"enum": ["same-gpu", "same-node", "other-node"]},
+        memory={"enum": ["host", "pinned", "device", "managed", "system"]},
+        transport={"enum": TRANSPORTS[1:]}, bytes=POSITIVE, verified={"const": True},
+        repetitions=POSITIVE, latency_min_us=TIME, latency_us=TIME, latency_p99_us=TIME,
+        one_way_best_mb_per_s=TIME, one_way_mb_per_s=TIME, one_way_p99_mb_per_s=TIME,
+        both_ways_best_mb_per_s=TIME, both_ways_mb_per_s=TIME, both_ways_p99_mb_per_s=TIME), 1),
+    outliers=list_of(record(
+        ranks=list_of(COUNT, 2, 2), pair=TEXT, memory=TEXT, transport=TEXT, bytes=POSITIVE,
+        what={"enum": ["latency", "one way", "both ways"]}, share_of_median=TIME)),
+    notes=list_of(TEXT),
+)
+BENCH_COPY = record(
+    bench={"const": "copy"},
+    ranks=POSITIVE,
+    nodes=POSITIVE,
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    rate=TEXT,
+    cases=list_of(record(
+        **{"from": {"enum": ["host", "pinned", "device"]}},
+        to={"enum": ["host", "pinned", "device", "next device"]}, bytes=POSITIVE,
+        verified={"const": True}, repetitions=POSITIVE, min_us=TIME, median_us=TIME, p99_us=TIME,
+        gb_per_s=TIME), 1),
+    notes=list_of(TEXT),
+)
+BENCH_FIRST_USE = record(
+    bench={"const": "first-use"},
+    ranks=POSITIVE,
+    nodes=POSITIVE,
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    place_seconds=AMOUNT,
+    steady=TEXT,
+    cases=list_of(record(
+        memory={"enum": ["host", "pinned", "device", "managed", "system"]}, transport=TEXT,
+        bytes=POSITIVE, verified={"const": True}, open_us=TIME, exchanges_us=list_of(TIME, 10),
+        steady_us=TIME, steady_from=POSITIVE, extra_us=AMOUNT), 1),
+    notes=list_of(TEXT),
+)
 BENCH_STEP = record(
     bench={"const": "step"},
     problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
@@ -212,6 +263,32 @@ def check_bench_halo(report):
             if share is not None:
                 assert share == approx(case["gb_per_s"] / rate)
         assert (case["call_us"] is None) == (case["graph"] == "on")
+
+
+def check_bench_p2p(report):
+    jsonschema.Draft7Validator(BENCH_P2P).validate(report)
+    for case in report["cases"]:
+        first, second = case["ranks"]
+        assert first < second < report["ranks"]
+        assert case["latency_min_us"] <= case["latency_us"] <= case["latency_p99_us"]
+        for way in ("one_way", "both_ways"):
+            assert (case[f"{way}_best_mb_per_s"] >= case[f"{way}_mb_per_s"]
+                    >= case[f"{way}_p99_mb_per_s"])
+
+
+def check_bench_copy(report):
+    jsonschema.Draft7Validator(BENCH_COPY).validate(report)
+    for case in report["cases"]:
+        assert case["min_us"] <= case["median_us"] <= case["p99_us"]
+        assert case["gb_per_s"] == approx(case["bytes"] / case["median_us"] / 1e3)
+
+
+def check_bench_first_use(report):
+    jsonschema.Draft7Validator(BENCH_FIRST_USE).validate(report)
+    for case in report["cases"]:
+        late = sorted(case["exchanges_us"][len(case["exchanges_us"]) // 2:])
+        assert case["steady_us"] == approx(late[(len(late) - 1) // 2])
+        assert (case["extra_us"] == 0) or case["steady_from"] > 1
 
 
 def check_bench_step(report):

@@ -6,11 +6,13 @@ import re
 import pytest
 
 from command import gpu_name, run, skip_without_emulation
-from schema import check_bench_halo, check_bench_step
+from schema import (check_bench_copy, check_bench_first_use, check_bench_halo, check_bench_p2p,
+                    check_bench_step)
 
 USAGE, UNAVAILABLE, FAILURE = 2, 3, 4
 HALO = ["bench", "halo", "--repetitions", "5"]
 STEP = ["bench", "step", "--repetitions", "2"]
+P2P = ["bench", "p2p", "--repetitions", "3"]
 
 
 def bench_json(*words, **options):
@@ -180,7 +182,126 @@ def test_graphs_of_exchanges(monkeypatch):
     assert any("what copies between the GPUs reach" in note for note in report["notes"])
 
 
+def p2p_json(*words, **options):
+    end = run(*P2P, *words, "--json", "-", **options)
+    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
+    report = json.loads(end.out)
+    check_bench_p2p(report)
+    return report
+
+
+def test_smoke_messages_between_pairs(tmp_path):
+    end = run(*P2P, "--ranks", "3", "--memory", "host", "--sizes", "8,4Ki", "--json", "r.json",
+              cwd=tmp_path)
+    assert end.code == 0 and end.err == ""
+    report = json.loads((tmp_path / "r.json").read_text())
+    check_bench_p2p(report)
+    assert [(case["ranks"], case["transport"], case["bytes"]) for case in report["cases"]] == [
+        (pair, transport, size) for pair in ([0, 1], [0, 2], [1, 2])
+        for transport in ("shared", "mpi") for size in (8, 4096)]
+    assert re.search(r"^    mpi +4096 +3( +\S+){5}$", end.out, re.MULTILINE)
+    assert "shared, host memory: above us of 8 B, below MB/s of 4 KiB one way" in end.out
+    assert max(map(len, end.out.splitlines())) <= 100
+
+
+def test_pairs_and_transports_as_asked(mpirun):
+    report = p2p_json("--pairs", "3-0,1-2", "--memory", "host", "--transport", "mpi", "--sizes",
+                      "64Ki,1", "--window", "3", **mpirun(4))
+    assert [(case["ranks"], case["bytes"]) for case in report["cases"]] == [
+        ([0, 3], 1), ([0, 3], 65536), ([1, 2], 1), ([1, 2], 65536)]
+    assert report["window"] == 3
+
+
+def test_messages_between_gpus(monkeypatch):
+    skip_without_emulation()
+    monkeypatch.setenv("CUDA_ON_CPU_ORDER", "eager")
+    report = p2p_json("--ranks", "2", "--memory", "device,pinned", "--sizes", "8", "--window", "2")
+    assert [(case["memory"], case["transport"]) for case in report["cases"]] == [
+        ("device", "peer"), ("device", "staged"), ("pinned", "peer"), ("pinned", "mpi")]
+    assert any("gpu_aware is not timed with device memory" in note for note in report["notes"])
+    end = run(*P2P, "--ranks", "2", "--transport", "shared")
+    assert end.code == UNAVAILABLE and "nothing can be timed" in end.err
+
+
+def test_smoke_copies_within_the_host(tmp_path):
+    end = run("bench", "copy", "--repetitions", "2", "--sizes", "4Ki", "--json", "r.json",
+              cwd=tmp_path)
+    assert end.code == 0 and end.err == ""
+    report = json.loads((tmp_path / "r.json").read_text())
+    check_bench_copy(report)
+    found = [(case["from"], case["to"]) for case in report["cases"]]
+    assert found[0] == ("host", "host")
+    if gpu_name():
+        assert found[1:] == [("pinned", "device"), ("device", "pinned"), ("host", "device"),
+                             ("device", "host"), ("device", "device")]
+    assert max(map(len, end.out.splitlines())) <= 100
+
+
+def test_copies_between_gpus():
+    skip_without_emulation()
+    end = run("bench", "copy", "--ranks", "2", "--repetitions", "2", "--sizes", "1Ki", "--json", "-")
+    assert end.code == 0, end.err
+    report = json.loads(end.out)
+    check_bench_copy(report)
+    assert (report["cases"][-1]["from"], report["cases"][-1]["to"]) == ("device", "next device")
+
+
+def test_smoke_first_exchanges(tmp_path):
+    end = run("bench", "first-use", "--ranks", "2", "--memory", "host", "--exchanges", "12",
+              "--sizes", "64,4Ki", "--json", "r.json", cwd=tmp_path)
+    assert end.code == 0 and end.err == ""
+    report = json.loads((tmp_path / "r.json").read_text())
+    check_bench_first_use(report)
+    assert [(case["transport"], case["bytes"]) for case in report["cases"]] == [
+        ("shared", 64), ("shared", 4096), ("mpi", 64), ("mpi", 4096)]
+    assert all(len(case["exchanges_us"]) == 12 for case in report["cases"])
+    assert max(map(len, end.out.splitlines())) <= 100
+
+
+def test_smoke_with_and_without_a_setting(tmp_path, mpirun):
+    words = ["--ranks", "2", "--memory", "host", "--transport", "mpi", "--ab"]
+    end = run(*HALO, "--cells-per-rank", "8x8", *words, "SOME_VARIABLE=1", "--json", "r.json",
+              cwd=tmp_path, timeout=120)
+    assert end.code == 0 and end.err == "", end.err
+    assert end.out.startswith("bench halo, A as it is, B SOME_VARIABLE=1\n")
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["of"], report["name"], report["value"]) == ("halo", "SOME_VARIABLE", "1")
+    [case] = report["cases"]
+    assert case["median_us_ratio"] == pytest.approx(case["median_us_b"] / case["median_us_a"])
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+    end = run(*P2P, *words[2:], "SOME_VARIABLE=1", **mpirun(2))
+    assert end.code == USAGE and "--ab starts jobs of its own" in end.err
+
+
+def test_what_a_setting_breaks_is_named():
+    """Ranks that are told to assume no GPU, and are asked for a GPU's memory."""
+    skip_without_emulation()
+    end = run(*P2P, "--ranks", "2", "--memory", "device", "--transport", "peer", "--sizes", "8",
+              "--window", "2", "--ab", "CUDA_ON_CPU_DEVICES=0", env={"CUDA_ON_CPU_ORDER": "eager"},
+              timeout=120)
+    assert end.code == UNAVAILABLE and end.out == ""
+    assert "this was B, CUDA_ON_CPU_DEVICES=0" in end.err
+
+
 CASES = [
+    ("bench copy --sizes 0", USAGE, "0 bytes", "1 to 16Gi"),
+    ("bench copy --ranks 0", USAGE, "0 ranks"),
+    ("bench first-use", USAGE, "one rank has no neighbour", "--ranks 2"),
+    ("bench first-use --ranks 2 --sizes 12", USAGE, "12 bytes", "multiples of 8"),
+    ("bench first-use --ranks 2 --exchanges 3", USAGE, "3 exchanges", "10 to"),
+    ("bench first-use --ranks 2 --memory host --transport staged", UNAVAILABLE, "staged"),
+    ("bench halo --ranks 2 --ab NOTHING", USAGE, "'NOTHING' names no setting", "NAME=VALUE"),
+    ("bench p2p --ranks 2 --ab A=1 --sizes 0", USAGE, "0 bytes"),
+    ("bench p2p", USAGE, "one rank has nobody", "--ranks 2"),
+    ("bench p2p --ranks 2 --pairs 0-2", USAGE, "no rank 2 among 2"),
+    ("bench p2p --ranks 2 --pairs 0", USAGE, "'0' is not a list of pairs", "0-1,0-3"),
+    ("bench p2p --ranks 2 --pairs 0-1-2", USAGE, "not a list of pairs"),
+    ("bench p2p --ranks 2 --sizes 8,64k", USAGE, "'8,64k' is not a list of sizes", "64Ki"),
+    ("bench p2p --ranks 2 --sizes 2Gi", USAGE, "2147483648 bytes", "1 to 1Gi"),
+    ("bench p2p --ranks 2 --window 0", USAGE, "0 messages"),
+    ("bench p2p --ranks 2 --transport auto", USAGE, "'auto'", "shared"),
+    ("bench p2p --ranks 2 --memory lake", USAGE, "'lake'", "device"),
+    ("bench p2p --ranks 2 --repetitions 2 --seconds 1", USAGE, "2 repetitions and 1 seconds"),
     ("bench", USAGE, "there are: halo", "step"),
     ("bench step --ranks 0", USAGE, "0 ranks"),
     ("bench step --ranks 1,b", USAGE, "'1,b'", "whole numbers"),

@@ -16,6 +16,8 @@ from command import ROOT, gpu_name, run, solve, solve_json, started
 from schema import BASELINE, PROFILE, check_report
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
+BENCHMARKS = ["halo", "step", "p2p", "copy", "first-use"]
+COMMANDS = ["solve", *(f"bench {name}" for name in BENCHMARKS), "plan", "doctor"]
 
 
 @pytest.mark.parametrize("words", [
@@ -144,7 +146,7 @@ def test_smoke_help():
     assert re.fullmatch(r"halocline \d+\.\d+\.\d+ \(commit [\w-]+, .+\)\n", help_of("--version"))
 
 
-@pytest.mark.parametrize("words", ["solve", "bench halo", "bench step", "plan", "doctor"])
+@pytest.mark.parametrize("words", COMMANDS)
 def test_help_is_as_kept(words):
     """HALOCLINE_RENEW_GOLDEN=1 keeps what help says now. Spaces differ with CLI11's version."""
     text = re.sub(r"(--simd .*: ).*", r"\1THOSE OF THE MACHINE", help_of(*words.split(), "--help"))
@@ -152,6 +154,11 @@ def test_help_is_as_kept(words):
     if os.environ.get("HALOCLINE_RENEW_GOLDEN"):
         path.write_text(text)
     assert text.split() == path.read_text().split()
+
+
+def test_help_lists_all_benchmarks():
+    listed = help_of("bench", "--help").split("ubcommands:\n")[1]
+    assert re.findall(r"^  (\S+)  ", listed, re.MULTILINE) == BENCHMARKS
 
 
 def test_help_of_each_problem():
@@ -177,10 +184,9 @@ def documents():
 
 
 def test_documents_name_only_options_that_exist():
-    known = (options_in(help_of("solve", "--help")) | options_in(help_of("--help"))
-             | options_in(help_of("bench", "halo", "--help"))
-             | options_in(help_of("bench", "step", "--help"))
-             | options_in(help_of("plan", "--help")) | options_in(help_of("doctor", "--help")))
+    known = options_in(help_of("--help"))
+    for words in COMMANDS:
+        known |= options_in(help_of(*words.split(), "--help"))
     for name, text in documents().items():
         for line in text.splitlines():
             if "halocline solve" in line or name == "docs/guide.md":
@@ -190,17 +196,15 @@ def test_documents_name_only_options_that_exist():
 
 def examples():
     """Every line that starts with the command, or with a launcher and the command."""
-    texts = {**documents(), "--help": help_of("--help"), "solve --help": help_of("solve", "--help"),
-             "bench halo --help": help_of("bench", "halo", "--help"),
-             "bench step --help": help_of("bench", "step", "--help"),
-             "plan --help": help_of("plan", "--help"),
-             "doctor --help": help_of("doctor", "--help")}
+    texts = {**documents(), "--help": help_of("--help")}
+    for words in COMMANDS:
+        texts[f"{words} --help"] = help_of(*words.split(), "--help")
     found = {}
     for name, text in texts.items():
         blocks = [text] if "help" in name else re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
         for line in "\n".join(blocks).splitlines():
             match = re.match(r"\s*(?:\$ )?(?:(mpirun|mpiexec) -n (\d+) )?(?:\S+/)?halocline "
-                             r"((?:solve \w|bench halo|bench step|plan \w|doctor|--)[^#]*)", line)
+                             r"((?:solve \w|bench \w|plan \w|doctor|--)[^#]*)", line)
             if match and "PROBLEM" not in line and "..." not in line:
                 found[match.group(3)] = int(match.group(2) or 0)
     return found
@@ -210,6 +214,10 @@ def small(words):
     """The same with few cells and sweeps, or repetitions."""
     if words[:2] == ["bench", "step"]:
         return words + ["--sweeps", "2", "--repetitions", "2", "--backend", "cpu"]
+    if words[:2] == ["bench", "first-use"]:
+        return words + ["--exchanges", "10"]
+    if words[:2] in (["bench", "p2p"], ["bench", "copy"]):
+        return words + ["--repetitions", "2"] + ([] if "--sizes" in words else ["--sizes", "8"])
     if words[0] == "bench":
         if "--cells-per-rank" not in words:
             words += ["--cells-per-rank", "24x20,8x8x8"]
@@ -233,6 +241,8 @@ def test_examples_of_help_and_documents_run(tmp_path, mpirun):
         if words[0] in ("solve", "bench") and "--help" not in words:
             if "--sweeps" in words:
                 del words[words.index("--sweeps"):words.index("--sweeps") + 2]
+            if "--seconds" in words:
+                del words[words.index("--seconds"):words.index("--seconds") + 2]
             words = small(words)
         end = run(*words, cwd=tmp_path, **(mpirun(ranks) if ranks else {}))
         memory = words[words.index("--memory") + 1] if "--memory" in words else "host"

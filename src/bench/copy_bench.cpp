@@ -1,0 +1,187 @@
+#include "bench/copy_bench.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/notes.hpp"
+#include "comm/collectives.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
+#include "machine/cores.hpp"
+#include "proof/pattern.hpp"
+#include "solver/place.hpp"
+#include "transport/peer/window.hpp"
+
+namespace halocline::bench {
+namespace {
+
+using transport::PeerWindow;
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 34;
+
+/// Memory of this rank, and memory that it copies to.
+struct Ends {
+  std::shared_ptr<void> from, to;
+  std::unique_ptr<PeerWindow> window;  // where the target is another rank's
+  std::byte* target = nullptr;
+  std::byte* received = nullptr;  // where this rank sees what was copied to it
+  int sender = 0;                 // who copies to there
+};
+
+class CopyBench {
+ public:
+  CopyBench(const Communicator& communicator, const CopyBenchOptions& options)
+      : communicator_(communicator), options_(options) {}
+
+  CopyBenchResult run();
+
+ private:
+  bool has_next_device();
+  Ends make_ends(const std::string& from, const std::string& to, std::int64_t bytes) const;
+  void time(const std::string& from, const std::string& to, std::int64_t bytes);
+  std::optional<std::string> first_wrong(const Ends& ends, std::int64_t bytes) const;
+
+  Communicator communicator_;
+  const CopyBenchOptions& options_;
+  solver::Place place_;
+  Notes notes_;
+  CopyBenchResult result_;
+};
+
+/// False, and a note why, where ranks cannot copy to each other's GPUs.
+bool CopyBench::has_next_device() {
+  if (communicator_.size() == 1) return false;
+  const auto& map = place_.gpu->map;
+  const bool shared = std::any_of(map.begin(), map.end(), [](const machine::GpuBinding::Row& row) {
+    return row.ranks_on_gpu > 1;
+  });
+  if (communicator_.node_count() > 1)
+    notes_.add("no copies between GPUs: ranks are on several nodes, which only messages reach");
+  else if (shared)
+    notes_.add("no copies between GPUs: ranks share one");
+  return communicator_.node_count() == 1 && !shared;
+}
+
+Ends CopyBench::make_ends(const std::string& from, const std::string& to,
+                          std::int64_t bytes) const {
+  Ends ends;
+  const int me = communicator_.rank(), ranks = communicator_.size();
+  comm::together(communicator_, [&] { ends.from = device::allocate(*memory_named(from), bytes); });
+  if (to != "next device") {
+    comm::together(communicator_, [&] { ends.to = device::allocate(*memory_named(to), bytes); });
+    ends.target = ends.received = static_cast<std::byte*>(ends.to.get());
+    ends.sender = me;
+    return ends;
+  }
+  const int next = (me + 1) % ranks, previous = (me + ranks - 1) % ranks;
+  std::vector<int> peers{next};
+  if (previous != next) peers.push_back(previous);
+  const std::vector<PeerWindow::Places> places(peers.size(), PeerWindow::Places{});
+  ends.window = std::make_unique<PeerWindow>(communicator_, bytes, peers, places);
+  ends.target = ends.window->of(0);
+  ends.received = ends.window->mine();
+  ends.sender = previous;
+  return ends;
+}
+
+/// Copies a pattern that names its rank; the wrong byte of the lowest rank that has one, on all.
+std::optional<std::string> CopyBench::first_wrong(const Ends& ends, std::int64_t bytes) const {
+  const int me = communicator_.rank();
+  std::string mine;
+  comm::together(communicator_, [&] {
+    std::vector<std::byte> pattern(static_cast<std::size_t>(bytes));
+    proof::fill(pattern.data(), bytes, proof::seed_of(me, 0, 0));
+    device::copy(ends.from.get(), pattern.data(), bytes, Stream::host());
+    device::copy(ends.target, ends.from.get(), bytes, place_.stream());
+    device::synchronize(place_.stream());
+  });
+  comm::together(communicator_, [&] {
+    std::vector<std::byte> seen(static_cast<std::size_t>(bytes));
+    device::copy(seen.data(), ends.received, bytes, Stream::host());
+    const std::int64_t at =
+        proof::first_difference(seen.data(), bytes, proof::seed_of(ends.sender, 0, 0));
+    if (at < bytes)
+      mine = fmt::format("byte {} of {} is not what rank {} has copied", at, bytes, ends.sender);
+  });
+  const std::string first = comm::first_text(communicator_, mine);
+  return first.empty() ? std::nullopt : std::optional(first);
+}
+
+void CopyBench::time(const std::string& from, const std::string& to, std::int64_t bytes) {
+  const Ends ends = make_ends(from, to, bytes);
+  CopyTiming timing{.from = from, .to = to, .bytes = bytes};
+  timing.wrong = first_wrong(ends, bytes);
+  if (!timing.wrong) {
+    const std::int64_t at_once = copies_at_once(bytes);
+    const Stream stream = from == "host" && to == "host" ? Stream::host() : place_.stream();
+    timing.time = time_together(communicator_, options_.loop, [&] {
+      for (std::int64_t i = 0; i < at_once; ++i)
+        device::copy(ends.target, ends.from.get(), bytes, stream);
+      device::synchronize(stream);
+    });
+    for (double* seconds :
+         {&timing.time.min_seconds, &timing.time.median_seconds, &timing.time.p99_seconds})
+      *seconds /= static_cast<double>(at_once);
+    timing.gigabytes_per_second = static_cast<double>(bytes) / timing.time.median_seconds / 1e9;
+  }
+  result_.timings.push_back(std::move(timing));
+}
+
+CopyBenchResult CopyBench::run() {
+  comm::together(communicator_, [&] { check(options_); });
+  place_ = solver::choose_place(communicator_, {}, notes_);
+  result_.mpi = comm::library_version();
+  result_.ranks = communicator_.size();
+  result_.nodes = communicator_.node_count();
+  result_.devices = devices_of(communicator_, place_);
+  std::vector<std::pair<std::string, std::string>> ways{{"host", "host"}};
+  if (place_.gpu) {
+    ways.insert(ways.end(), {{"pinned", "device"},
+                             {"device", "pinned"},
+                             {"host", "device"},
+                             {"device", "host"},
+                             {"device", "device"}});
+    if (has_next_device()) ways.emplace_back("device", "next device");
+  }
+  for (const auto& [from, to] : ways) try {
+      for (const std::int64_t bytes : copy_sizes(options_)) time(from, to, bytes);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unavailable && error.kind() != ErrorKind::resource) throw;
+      notes_.add(fmt::format("no more copies from {} to {}: {}", from, to, error.what()));
+    }
+  result_.notes = notes_.all();
+  return result_;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> copy_sizes(const CopyBenchOptions& options) {
+  std::vector<std::int64_t> sizes = options.sizes;
+  if (sizes.empty()) sizes = {4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20};
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  for (const std::int64_t bytes : sizes)
+    if (bytes < 1 || bytes > most_bytes)
+      throw Error(ErrorKind::usage,
+                  fmt::format("a copy of {} bytes cannot be timed; use 1 to 16Gi", bytes));
+  return sizes;
+}
+
+std::int64_t copies_at_once(std::int64_t bytes) {
+  return std::clamp<std::int64_t>((1 << 20) / bytes, 1, 16);
+}
+
+void check(const CopyBenchOptions& options) {
+  copy_sizes(options);
+  check(options.loop);
+}
+
+CopyBenchResult run_copy_bench(const Communicator& communicator, const CopyBenchOptions& options) {
+  return CopyBench(communicator, options).run();
+}
+
+}  // namespace halocline::bench

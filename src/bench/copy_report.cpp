@@ -1,0 +1,80 @@
+#include "bench/copy_report.hpp"
+
+#include <fmt/format.h>
+
+#include "base/words.hpp"
+#include "bench/traits.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr auto rate_text = "bytes copied per second and rank; memory reads and writes twice that";
+
+void add_json_cases(Report& report, const CopyBenchResult& result) {
+  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
+  for (const char* key : {"from", "to", "bytes", "verified", "repetitions", "min_us", "median_us",
+                          "p99_us", "gb_per_s"})
+    table.columns.push_back({key, key});
+  for (const CopyTiming& timing : result.timings) {
+    const auto timed = [&](double value) {
+      return or_unknown(timing.wrong ? std::nullopt : std::optional(value));
+    };
+    table.add({timing.from, timing.to, timing.bytes, !timing.wrong, timing.time.repetitions,
+               timed(1e6 * timing.time.min_seconds), timed(1e6 * timing.time.median_seconds),
+               timed(1e6 * timing.time.p99_seconds), timed(timing.gigabytes_per_second)});
+  }
+  report.add_table(std::move(table));
+}
+
+void add_times(Report& report, const CopyBenchResult& result) {
+  const Format us = Format::rate("", 3);
+  Table table{.key = "times",
+              .title = "one copy: the slowest rank's us",
+              .columns = {{"from", "from"},
+                          {"to", "to"},
+                          {"bytes", "bytes"},
+                          {"min", "min", us},
+                          {"median", "median", us},
+                          {"p99", "p99", us},
+                          {"rate", "GB/s", us}},
+              .audience = Audience::text};
+  for (const CopyTiming& timing : result.timings)
+    if (!timing.wrong)
+      table.add({timing.from, timing.to, timing.bytes, 1e6 * timing.time.min_seconds,
+                 1e6 * timing.time.median_seconds, 1e6 * timing.time.p99_seconds,
+                 timing.gigabytes_per_second});
+  if (table.rows.empty()) return;
+  report.add_line("");
+  report.add_table(std::move(table));
+  report.add_line(fmt::format("GB/s: {}", rate_text));
+}
+
+}  // namespace
+
+std::string name_of(const CopyTiming& timing) {
+  return fmt::format("from {} to {}, {} bytes", timing.from, timing.to, timing.bytes);
+}
+
+Report report_of(const CopyBenchResult& result) {
+  Report report("", result.ranks > 1 ? "copies between memories, on all ranks at once"
+                                     : "copies between memories");
+  report.add_json("bench", "copy");
+  report.add("ranks", "ranks", result.ranks,
+             fmt::format("{} on {}", result.ranks, counted(result.nodes, "node")));
+  report.add_json("nodes", result.nodes);
+  add_devices(report, result.devices);
+  report.add_json("mpi", result.mpi);
+  report.add_json("rate", rate_text);
+  add_json_cases(report, result);
+  add_times(report, result);
+  std::vector<std::string> notes = result.notes;
+  for (const CopyTiming& timing : result.timings)
+    if (timing.wrong)
+      notes.push_back(
+          fmt::format("{}: WRONG, not timed: {}", name_of(timing), *timing.wrong));
+  if (!notes.empty()) report.add_line("");
+  report.add_notes("notes", notes);
+  return report;
+}
+
+}  // namespace halocline::bench

@@ -1,0 +1,154 @@
+#include "bench/first_use_bench.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/notes.hpp"
+#include "base/recorder.hpp"
+#include "bench/harness.hpp"
+#include "bench/known_fields.hpp"
+#include "bench/ways.hpp"
+#include "comm/collectives.hpp"
+#include "device/queue.hpp"
+#include "machine/cores.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr std::int64_t element_bytes = 8;
+constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t fewest_exchanges = 10, most_exchanges = 100'000;
+constexpr double most_of_steady = 1.5;
+constexpr std::size_t in_a_row = 3;  // one may be short by chance
+
+/// Seconds that `work` takes the slowest rank, all beginning together. Collective.
+double seconds_of(const Communicator& communicator, const std::function<void()>& work) {
+  comm::barrier(communicator);
+  const auto start = Clock::now();
+  work();
+  return comm::max_over_ranks(communicator,
+                              std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+/// Ranks in a row, each with so many bytes for its neighbours.
+FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions& options,
+                    const solver::Place& place, const std::string& transport, std::int64_t bytes) {
+  const std::int64_t cells = bytes / element_bytes;
+  const Grid grid(communicator.rank(), communicator.size(),
+                  {.cells = {cells * communicator.size()}, .process_grid = {communicator.size()}});
+  std::unique_ptr<KnownFields> fields;
+  comm::together(communicator, [&] {
+    fields = make_known_fields(grid, {.element_bytes = element_bytes,
+                                      .width = cells,
+                                      .memory = place.memory});
+    fields->fill();
+  });
+  FirstUseTiming timing{
+      .memory = std::string(name_of(place.memory)), .transports = {}, .bytes = bytes};
+  std::optional<Exchange> exchange;
+  timing.open_seconds = seconds_of(communicator, [&] {
+    exchange.emplace(communicator, grid, fields->list(),
+                     ExchangeOptions{.neighbours = Neighbours::faces,
+                                     .transport = transport,
+                                     .proofs = options.proofs});
+  });
+  timing.transports = exchange->info().transports;
+  for (std::int64_t i = 0; i < options.exchanges; ++i)
+    timing.seconds.push_back(seconds_of(communicator, [&] {
+      exchange->run(place.stream());
+      device::synchronize(place.stream());
+    }));
+  std::optional<std::string> wrong;
+  comm::together(communicator, [&] { wrong = fields->first_wrong(Neighbours::faces); });
+  const std::string first = comm::first_text(communicator, wrong.value_or(""));
+  if (!first.empty()) timing.wrong = first;
+  find_steady(timing);
+  return timing;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> first_use_sizes(const FirstUseBenchOptions& options) {
+  std::vector<std::int64_t> sizes = options.sizes;
+  if (sizes.empty()) sizes = {4 << 10, 4 << 20};
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  for (const std::int64_t bytes : sizes)
+    if (bytes < element_bytes || bytes > most_bytes || bytes % element_bytes != 0)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} bytes cannot be exchanged here; use multiples of {} up to 1Gi",
+                              bytes, element_bytes));
+  return sizes;
+}
+
+void find_steady(FirstUseTiming& timing) {
+  const std::vector<double>& all = timing.seconds;
+  std::vector<double> late(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+  std::sort(late.begin(), late.end());
+  timing.steady_seconds = percentile(late, 50);
+  std::size_t from = 0;
+  for (std::size_t steady = 0; from + steady < all.size() && steady < in_a_row;) {
+    if (all[from + steady] <= most_of_steady * timing.steady_seconds) {
+      ++steady;
+    } else {
+      from += steady + 1;
+      steady = 0;
+    }
+  }
+  timing.steady_from = static_cast<std::int64_t>(from);
+  timing.extra_seconds = 0;
+  for (std::size_t i = 0; i < from; ++i)
+    timing.extra_seconds += std::max(0.0, all[i] - timing.steady_seconds);
+}
+
+void check(const FirstUseBenchOptions& options, int ranks) {
+  if (ranks < 2)
+    throw Error(ErrorKind::usage,
+                "one rank has no neighbour to exchange with; start more (--ranks 2)");
+  first_use_sizes(options);
+  if (options.exchanges < fewest_exchanges || options.exchanges > most_exchanges)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} exchanges do not show what is steady; use {} to {}",
+                            options.exchanges, fewest_exchanges, most_exchanges));
+  for (const std::string& transport : options.transports)
+    if (transport != "auto") transport::find_transport(transport);
+  check_memories(options.memories);
+}
+
+FirstUseBenchResult run_first_use_bench(const Communicator& communicator,
+                                        const FirstUseBenchOptions& options) {
+  comm::together(communicator, [&] { check(options, communicator.size()); });
+  FirstUseBenchResult result{.mpi = comm::library_version(),
+                             .ranks = communicator.size(),
+                             .nodes = communicator.node_count()};
+  Notes notes;
+  std::vector<Way> ways;
+  result.place_seconds = seconds_of(communicator, [&] {
+    ways = find_ways(communicator,
+                     {.memories = options.memories,
+                      .transports = options.transports,
+                      .proofs = options.proofs},
+                     notes);
+  });
+  const int cores = machine::node_cores(communicator);
+  if (communicator.node_size() > cores)
+    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+                          communicator.node_size(), cores));
+  for (const Way& way : ways) {
+    if (result.devices.empty() || way.place.gpu)
+      result.devices = devices_of(communicator, way.place);
+    for (const std::string& transport : way.transports)
+      for (const std::int64_t bytes : first_use_sizes(options))
+        result.timings.push_back(time(communicator, options, way.place, transport, bytes));
+  }
+  result.notes = notes.all();
+  return result;
+}
+
+}  // namespace halocline::bench

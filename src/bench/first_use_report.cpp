@@ -1,0 +1,101 @@
+#include "bench/first_use_report.hpp"
+
+#include <fmt/format.h>
+
+#include "base/words.hpp"
+#include "bench/traits.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr auto steady_text =
+    "the median of the second half; reached from the first of three exchanges in a row that take "
+    "at most half as long again";
+
+using FirstUseTrait = Trait<FirstUseTiming>;
+
+std::vector<FirstUseTrait> traits() {
+  return {{"memory", "memory", [](const FirstUseTiming& timing) { return timing.memory; }},
+          {"transport", "",
+           [](const FirstUseTiming& timing) { return text_of(timing.transports); }},
+          {"bytes", "", [](const FirstUseTiming& timing) { return fmt::to_string(timing.bytes); }}};
+}
+
+void add_json_cases(Report& report, const FirstUseBenchResult& result) {
+  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
+  for (const char* key : {"memory", "transport", "bytes", "verified", "open_us", "exchanges_us",
+                          "steady_us", "steady_from", "extra_us"})
+    table.columns.push_back({key, key});
+  for (const FirstUseTiming& timing : result.timings) {
+    std::vector<double> us;
+    for (const double seconds : timing.seconds) us.push_back(1e6 * seconds);
+    table.add({timing.memory, text_of(timing.transports), timing.bytes, !timing.wrong,
+               1e6 * timing.open_seconds, us, 1e6 * timing.steady_seconds, timing.steady_from + 1,
+               1e6 * timing.extra_seconds});
+  }
+  report.add_table(std::move(table));
+}
+
+void add_times(Report& report, const FirstUseBenchResult& result) {
+  Table table{.key = "times",
+              .title = "us of the slowest rank",
+              .columns = {},
+              .audience = Audience::text};
+  const std::vector<FirstUseTrait> columns = columns_among(traits(), result.timings);
+  for (const FirstUseTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  const Format us = Format::rate("", 3);
+  for (Column column :
+       {Column{"open", "open", us}, Column{"first", "1st", us}, Column{"second", "2nd", us},
+        Column{"third", "3rd", us}, Column{"steady", "steady", us},
+        Column{"steady_from", "steady from"}, Column{"extra", "extra", us}})
+    table.columns.push_back(std::move(column));
+  for (const FirstUseTiming& timing : result.timings) {
+    std::vector<Value> row;
+    for (const FirstUseTrait& trait : columns) row.push_back(trait.text(timing));
+    const auto us_of = [](double seconds) { return Value(1e6 * seconds); };
+    for (Value value :
+         {us_of(timing.open_seconds), us_of(timing.seconds.at(0)), us_of(timing.seconds.at(1)),
+          us_of(timing.seconds.at(2)), us_of(timing.steady_seconds),
+          Value(timing.steady_from + 1), us_of(timing.extra_seconds)})
+      row.push_back(std::move(value));
+    table.add(std::move(row));
+  }
+  report.add_line("");
+  report.add_table(std::move(table));
+  report.add_line("open: making the plan; 1st, 2nd, 3rd: its first exchanges");
+  report.add_line(fmt::format("steady: {}", steady_text));
+  report.add_line("extra: what those before took longer; what a process pays once, the first line pays");
+}
+
+}  // namespace
+
+std::string name_of(const FirstUseTiming& timing) {
+  return fmt::format("{} bytes by {} with {} memory", timing.bytes, text_of(timing.transports),
+                     timing.memory);
+}
+
+Report report_of(const FirstUseBenchResult& result) {
+  Report report("", "first exchanges of plans, ranks in a row");
+  report.add_json("bench", "first-use");
+  report.add("ranks", "ranks", result.ranks,
+             fmt::format("{} on {}", result.ranks, counted(result.nodes, "node")));
+  report.add_json("nodes", result.nodes);
+  add_shared_traits(report, traits(), result.timings);
+  add_devices(report, result.devices);
+  report.add("mpi", "MPI", result.mpi);
+  if (!result.devices.empty() && result.devices[0].kind == "gpu")
+    report.add("place_seconds", "start of GPUs", result.place_seconds, Format::time());
+  else
+    report.add_json("place_seconds", result.place_seconds);
+  report.add_json("steady", steady_text);
+  add_json_cases(report, result);
+  add_times(report, result);
+  std::vector<std::string> notes = result.notes;
+  for (const FirstUseTiming& timing : result.timings)
+    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  if (!notes.empty()) report.add_line("");
+  report.add_notes("notes", notes);
+  return report;
+}
+
+}  // namespace halocline::bench

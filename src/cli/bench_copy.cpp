@@ -1,0 +1,87 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/copy_bench.hpp"
+#include "bench/copy_report.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Within the host; between the host, pinned for it or not, and the GPU; within the GPU; and to\n"
+    "the next rank's GPU. All ranks copy at once, on a stream each; copies that are small follow\n"
+    "each other, as many as make 1 MiB, at most 16. Every byte is compared before.\n\n"
+    "Examples:\n"
+    "  halocline bench copy --sizes 64Ki,1Mi\n"
+    "  halocline bench copy --ranks 2 --sizes 16Mi --json copy.json\n\n"
+    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+
+/// Measures on every rank; a wrong byte is told by the first one.
+int measure(const CommonOptions& common, const bench::CopyBenchOptions& options,
+            const Communicator& world) {
+  const bench::CopyBenchResult result = bench::run_copy_bench(world, options);
+  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
+  for (const bench::CopyTiming& timing : result.timings) {
+    if (!timing.wrong) continue;
+    if (world.rank() == 0)
+      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
+                 *timing.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchCopy final : public Benchmark {
+ public:
+  explicit BenchCopy(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  std::optional<std::string> sizes_;
+  LoopWords loop_;
+  std::optional<int> ranks_;
+};
+
+BenchCopy::BenchCopy(CLI::App& bench)
+    : Benchmark(bench, "copy", "time copies between memories", footer) {
+  CLI::App& copy = app();
+  const auto* how = "How";
+  copy.add_option("--sizes", sizes_, "bytes of a copy, such as 64Ki,1Mi (5 from 4Ki to 256Mi)")
+      ->type_name("LIST")
+      ->group(how);
+  add_ranks(copy, how, ranks_);
+  add_loop(copy, how, loop_, "0.05");
+  add_wait_limit(how);
+  add_results("Results");
+}
+
+BenchCommand BenchCopy::finish() const {
+  bench::CopyBenchOptions options;
+  if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
+  read_loop(loop_, options.loop);
+  BenchCommand command{job(), common()};
+  RankJob& job = command.job;
+  job.ranks = ranks_;
+  job.threads_per_rank = 1;
+  job.check = [options](int) { bench::check(options); };
+  job.work = [options, common = this->common()](const Communicator& world) {
+    return measure(common, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_copy(CLI::App& bench) {
+  return std::make_unique<BenchCopy>(bench);
+}
+
+}  // namespace halocline::cli

@@ -1,0 +1,102 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/first_use_bench.hpp"
+#include "bench/first_use_report.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Ranks in a row exchange with their neighbours, one plan for each memory, transport and size.\n"
+    "Plans are made in that order by the same processes: name one transport to see what it costs\n"
+    "where none was used before. Every byte is compared after the last exchange.\n\n"
+    "Examples:\n"
+    "  halocline bench first-use --ranks 2\n"
+    "  halocline bench first-use --ranks 2 --sizes 64Ki --transport mpi --json first.json\n\n"
+    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+
+/// Measures on every rank; a wrong byte is told by the first one.
+int measure(const CommonOptions& common, const bench::FirstUseBenchOptions& options,
+            const Communicator& world) {
+  const bench::FirstUseBenchResult result = bench::run_first_use_bench(world, options);
+  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
+  for (const bench::FirstUseTiming& timing : result.timings) {
+    if (!timing.wrong) continue;
+    if (world.rank() == 0)
+      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
+                 *timing.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchFirstUse final : public Benchmark {
+ public:
+  explicit BenchFirstUse(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  std::optional<std::string> sizes_, transport_, memory_;
+  std::optional<int> ranks_;
+  bench::FirstUseBenchOptions options_;  // what needs no reading
+};
+
+BenchFirstUse::BenchFirstUse(CLI::App& bench)
+    : Benchmark(bench, "first-use", "time what first exchanges cost", footer) {
+  CLI::App& app = this->app();
+  const auto* how = "How";
+  app.add_option("--sizes", sizes_, "bytes for each neighbour, such as 64Ki,1Mi (4Ki,4Mi)")
+      ->type_name("LIST")
+      ->group(how);
+  app.add_option("--exchanges", options_.exchanges, "of each plan (50)")
+      ->type_name("N")
+      ->group(how);
+  app.add_option("--transport", transport_, "transports (all that can be used here and are proved)")
+      ->type_name("LIST")
+      ->group(how);
+  app.add_option("--memory", memory_,
+                 "where fields live: auto, device, managed, pinned, system, host (auto)")
+      ->type_name("LIST")
+      ->group(how);
+  add_ranks(app, how, ranks_);
+  add_proofs(app, how, options_.proofs);
+  add_wait_limit(how);
+  add_results("Results");
+}
+
+BenchCommand BenchFirstUse::finish() const {
+  bench::FirstUseBenchOptions options = options_;
+  if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
+  if (transport_) options.transports = parse_list(*transport_, "--transport");
+  if (memory_) options.memories = parse_list(*memory_, "--memory");
+  const std::vector<std::string> transports =
+      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
+  BenchCommand command{job(), common()};
+  RankJob& job = command.job;
+  job.ranks = job.proofs.ranks = ranks_;
+  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
+  job.proofs.file = options.proofs;
+  job.threads_per_rank = 1;
+  job.check = [options](int ranks) { bench::check(options, ranks); };
+  job.work = [options, common = this->common()](const Communicator& world) {
+    return measure(common, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_first_use(CLI::App& bench) {
+  return std::make_unique<BenchFirstUse>(bench);
+}
+
+}  // namespace halocline::cli

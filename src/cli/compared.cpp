@@ -1,0 +1,96 @@
+#include "cli/compared.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/temporary_file.hpp"
+#include "cli/exit_code.hpp"
+#include "launch/job.hpp"
+#include "launch/launched.hpp"
+
+namespace halocline::cli {
+namespace {
+
+constexpr int rounds = 2;
+
+/// A folder for the reports of the runs, gone at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "halocline-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error(ErrorKind::resource,
+                  fmt::format("cannot make a folder like '{}'; set TMPDIR to one that can be "
+                              "written",
+                              name));
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string file() const { return (path_ / "report.json").string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The words without --ab and what becomes of the report, and with where it shall go instead.
+std::vector<std::string> words_of_a_run(const std::vector<std::string>& words,
+                                        const std::string& report) {
+  std::vector<std::string> result{std::filesystem::read_symlink("/proc/self/exe")};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--ab" || words[i] == "--json")
+      ++i;
+    else if (words[i] != "--quiet" && words[i].rfind("--ab=", 0) != 0 &&
+             words[i].rfind("--json=", 0) != 0)
+      result.push_back(words[i]);
+  }
+  for (const char* word : {"--quiet", "--json"}) result.emplace_back(word);
+  result.push_back(report);
+  return result;
+}
+
+}  // namespace
+
+int run_compared(const CommonOptions& options, const std::vector<std::string>& words) {
+  const bench::Setting setting = bench::setting_named(*options.ab);
+  if (const auto launched = launched_by(current_variables()))
+    throw Error(ErrorKind::usage,
+                fmt::format("--ab starts jobs of its own, with other settings; leave {} out and "
+                            "give --ranks",
+                            launched->launcher));
+  if (options.json && *options.json != "-") const TemporaryFile can_be_made(*options.json);
+  const Folder folder;
+  const std::vector<std::string> run = words_of_a_run(words, folder.file());
+  bench::Runs runs;
+  const auto add = [&](std::vector<Json>& side, const Variables& extra,
+                       const std::vector<std::string>& without) {
+    const JobEnd end = run_job(run, extra, {.output = JobOutput::relay, .without = without});
+    if (end.how != JobEnd::How::exited) throw Error(ErrorKind::communication, end.reason);
+    if (end.exit_code == exit_ok) side.push_back(Json::parse(std::ifstream(folder.file())));
+    return end.exit_code;
+  };
+  const bool sets = setting.kind == bench::Setting::Kind::set;
+  for (int round = 0; round < rounds; ++round) {
+    if (const int code = add(runs.a, {}, {}); code != exit_ok) return code;
+    const int code = sets ? add(runs.b, {{setting.name, setting.value}}, {})
+                          : add(runs.b, {}, {setting.name});
+    if (code == exit_ok) continue;
+    fmt::print(stderr, "halocline: this was B, {}\n", bench::words_for(setting));
+    return code;
+  }
+  write_results(options, bench::compare(setting, runs));
+  return exit_ok;
+}
+
+}  // namespace halocline::cli
