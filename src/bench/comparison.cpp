@@ -57,6 +57,11 @@ std::vector<std::string> texts_of(const Kind& kind, const Json& the_case) {
   return texts;
 }
 
+/// What people call a key.
+std::string label_of(const std::string& key) {
+  return key == "ranks" ? "pair" : key == "cells_per_rank" ? "cells/rank" : key;
+}
+
 /// The median over runs, the mean of two in the middle; nothing if no run has it.
 std::optional<double> median_of(const std::vector<Json>& runs, const Kind& kind,
                                 const std::vector<std::string>& the_case, const std::string& key) {
@@ -123,15 +128,13 @@ void add_json_cases(Report& report, const Kind& kind, const Runs& runs,
 void add_times(Report& report, const Kind& kind, const Runs& runs,
                const std::vector<std::vector<std::string>>& cases) {
   for (const Kind::Measured& measured : kind.measured) {
-    Table table{.key = measured.key,
-                .title = measured.label,
-                .columns = {},
-                .audience = Audience::text};
+    Table table{
+        .key = measured.key, .title = measured.label, .columns = {}, .audience = Audience::text};
     for (std::size_t k = 0; k < kind.keys.size(); ++k)
-      if (differs(cases, k)) table.columns.push_back({kind.keys[k], kind.keys[k]});
-    for (Column column : {Column{"a", "A", Format::rate("", 4)},
-                          Column{"b", "B", Format::rate("", 4)},
-                          Column{"ratio", "B / A", Format::rate("", 3)}})
+      if (differs(cases, k)) table.columns.push_back({kind.keys[k], label_of(kind.keys[k])});
+    for (Column column :
+         {Column{"a", "A", Format::rate("", 4)}, Column{"b", "B", Format::rate("", 4)},
+          Column{"ratio", "B / A", Format::rate("", 3)}})
       table.columns.push_back(std::move(column));
     for (const auto& the_case : cases) {
       std::vector<Value> row;
@@ -177,9 +180,8 @@ Setting setting_named(const std::string& word) {
 }
 
 std::string words_for(const Setting& setting) {
-  return setting.kind == Setting::Kind::unset
-             ? fmt::format("without {}", setting.name)
-             : fmt::format("{}={}", setting.name, setting.value);
+  return setting.kind == Setting::Kind::unset ? fmt::format("without {}", setting.name)
+                                              : fmt::format("{}={}", setting.name, setting.value);
 }
 
 Report compare(const Setting& setting, const Runs& runs) {
@@ -195,7 +197,7 @@ Report compare(const Setting& setting, const Runs& runs) {
   report.add("runs", "runs", runs.a.size(),
              fmt::format("{} of each, in turn, in jobs of their own; medians", runs.a.size()));
   for (std::size_t k = 0; k < kind.keys.size(); ++k)
-    if (!cases.empty() && !differs(cases, k)) report.add_text(kind.keys[k], cases[0][k]);
+    if (!cases.empty() && !differs(cases, k)) report.add_text(label_of(kind.keys[k]), cases[0][k]);
   report.add("mpi", "MPI", runs.a[0].at("mpi").get<std::string>());
   add_json_cases(report, kind, runs, cases);
   add_times(report, kind, runs, cases);

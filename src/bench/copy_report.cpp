@@ -70,8 +70,7 @@ Report report_of(const CopyBenchResult& result) {
   std::vector<std::string> notes = result.notes;
   for (const CopyTiming& timing : result.timings)
     if (timing.wrong)
-      notes.push_back(
-          fmt::format("{}: WRONG, not timed: {}", name_of(timing), *timing.wrong));
+      notes.push_back(fmt::format("{}: WRONG, not timed: {}", name_of(timing), *timing.wrong));
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;

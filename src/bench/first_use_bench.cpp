@@ -44,19 +44,18 @@ FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions
                   {.cells = {cells * communicator.size()}, .process_grid = {communicator.size()}});
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator, [&] {
-    fields = make_known_fields(grid, {.element_bytes = element_bytes,
-                                      .width = cells,
-                                      .memory = place.memory});
+    fields = make_known_fields(
+        grid, {.element_bytes = element_bytes, .width = cells, .memory = place.memory});
     fields->fill();
   });
   FirstUseTiming timing{
       .memory = std::string(name_of(place.memory)), .transports = {}, .bytes = bytes};
   std::optional<Exchange> exchange;
   timing.open_seconds = seconds_of(communicator, [&] {
-    exchange.emplace(communicator, grid, fields->list(),
-                     ExchangeOptions{.neighbours = Neighbours::faces,
-                                     .transport = transport,
-                                     .proofs = options.proofs});
+    exchange.emplace(
+        communicator, grid, fields->list(),
+        ExchangeOptions{
+            .neighbours = Neighbours::faces, .transport = transport, .proofs = options.proofs});
   });
   timing.transports = exchange->info().transports;
   for (std::int64_t i = 0; i < options.exchanges; ++i)
@@ -130,11 +129,10 @@ FirstUseBenchResult run_first_use_bench(const Communicator& communicator,
   Notes notes;
   std::vector<Way> ways;
   result.place_seconds = seconds_of(communicator, [&] {
-    ways = find_ways(communicator,
-                     {.memories = options.memories,
-                      .transports = options.transports,
-                      .proofs = options.proofs},
-                     notes);
+    ways = find_ways(
+        communicator,
+        {.memories = options.memories, .transports = options.transports, .proofs = options.proofs},
+        notes);
   });
   const int cores = machine::node_cores(communicator);
   if (communicator.node_size() > cores)

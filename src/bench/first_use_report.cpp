@@ -15,10 +15,10 @@ constexpr auto steady_text =
 using FirstUseTrait = Trait<FirstUseTiming>;
 
 std::vector<FirstUseTrait> traits() {
-  return {{"memory", "memory", [](const FirstUseTiming& timing) { return timing.memory; }},
-          {"transport", "",
-           [](const FirstUseTiming& timing) { return text_of(timing.transports); }},
-          {"bytes", "", [](const FirstUseTiming& timing) { return fmt::to_string(timing.bytes); }}};
+  return {
+      {"memory", "memory", [](const FirstUseTiming& timing) { return timing.memory; }},
+      {"transport", "", [](const FirstUseTiming& timing) { return text_of(timing.transports); }},
+      {"bytes", "", [](const FirstUseTiming& timing) { return fmt::to_string(timing.bytes); }}};
 }
 
 void add_json_cases(Report& report, const FirstUseBenchResult& result) {
@@ -37,10 +37,8 @@ void add_json_cases(Report& report, const FirstUseBenchResult& result) {
 }
 
 void add_times(Report& report, const FirstUseBenchResult& result) {
-  Table table{.key = "times",
-              .title = "us of the slowest rank",
-              .columns = {},
-              .audience = Audience::text};
+  Table table{
+      .key = "times", .title = "us of the slowest rank", .columns = {}, .audience = Audience::text};
   const std::vector<FirstUseTrait> columns = columns_among(traits(), result.timings);
   for (const FirstUseTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const Format us = Format::rate("", 3);
@@ -55,8 +53,8 @@ void add_times(Report& report, const FirstUseBenchResult& result) {
     const auto us_of = [](double seconds) { return Value(1e6 * seconds); };
     for (Value value :
          {us_of(timing.open_seconds), us_of(timing.seconds.at(0)), us_of(timing.seconds.at(1)),
-          us_of(timing.seconds.at(2)), us_of(timing.steady_seconds),
-          Value(timing.steady_from + 1), us_of(timing.extra_seconds)})
+          us_of(timing.seconds.at(2)), us_of(timing.steady_seconds), Value(timing.steady_from + 1),
+          us_of(timing.extra_seconds)})
       row.push_back(std::move(value));
     table.add(std::move(row));
   }
@@ -64,7 +62,8 @@ void add_times(Report& report, const FirstUseBenchResult& result) {
   report.add_table(std::move(table));
   report.add_line("open: making the plan; 1st, 2nd, 3rd: its first exchanges");
   report.add_line(fmt::format("steady: {}", steady_text));
-  report.add_line("extra: what those before took longer; what a process pays once, the first line pays");
+  report.add_line(
+      "extra: what those before took longer; what a process pays once, the first line pays");
 }
 
 }  // namespace

@@ -248,12 +248,10 @@ HaloBenchResult HaloBench::run() {
                          .periodic = options_.periodic,
                          .ranks = communicator_.size(),
                          .nodes = communicator_.node_count()};
-  const std::vector<Way> ways =
-      find_ways(communicator_,
-                {.memories = options_.memories,
-                 .transports = options_.transports,
-                 .proofs = options_.proofs},
-                notes_);
+  const std::vector<Way> ways = find_ways(
+      communicator_,
+      {.memories = options_.memories, .transports = options_.transports, .proofs = options_.proofs},
+      notes_);
   for (const Way& way : ways)
     if (result.devices.empty() || way.place.gpu)
       result.devices = devices_of(communicator_, way.place);

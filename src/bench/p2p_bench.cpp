@@ -95,8 +95,7 @@ void P2pBench::reach_memories() {
     where.memory = name;
     solver::Place place = solver::choose_place(communicator_, where, notes_);
     if (result_.devices.empty() || place.gpu) result_.devices = devices_of(communicator_, place);
-    exchange::ProvedPairs proved =
-        proofs_for(communicator_, pairs, place.memory, options_.proofs);
+    exchange::ProvedPairs proved = proofs_for(communicator_, pairs, place.memory, options_.proofs);
     memories_.push_back({std::move(place), std::move(proved)});
   }
 }
@@ -129,10 +128,9 @@ std::vector<std::string> P2pBench::transports_for(const RankPair& ranks, const R
     }
     // What serves no such memory at all is no news, unless it was asked for.
     if (!wanted.empty() || !transport->unavailable(pair, fields))
-      notes_.add(fmt::format("transport {} is not timed with {} memory{}: {}", name,
-                             name_of(fields),
-                             pair == transport::Pair::other_node ? " between nodes" : "",
-                             *why_not));
+      notes_.add(
+          fmt::format("transport {} is not timed with {} memory{}: {}", name, name_of(fields),
+                      pair == transport::Pair::other_node ? " between nodes" : "", *why_not));
   }
   return names;
 }
@@ -182,8 +180,8 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
         error.kind() != ErrorKind::resource)
       throw;
     notes_.add(fmt::format("ranks {}-{}, {} bytes by {} with {} memory are not timed: {}",
-                           timing.ranks.first, timing.ranks.second, timing.bytes,
-                           timing.transport, timing.memory, error.what()));
+                           timing.ranks.first, timing.ranks.second, timing.bytes, timing.transport,
+                           timing.memory, error.what()));
     return false;
   }
   tell(timing, times, std::move(wrong), notes);

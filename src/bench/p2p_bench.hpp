@@ -19,9 +19,9 @@ struct RankPair {
 };
 
 struct P2pBenchOptions {
-  std::vector<RankPair> pairs;         ///< empty: all
-  std::vector<std::int64_t> sizes;     ///< bytes of a message; empty: some from 1 B to 4 MiB
-  std::vector<std::string> transports; ///< empty: all that can be used and are proved
+  std::vector<RankPair> pairs;                ///< empty: all
+  std::vector<std::int64_t> sizes;            ///< bytes of a message; empty: some from 1 B to 4 MiB
+  std::vector<std::string> transports;        ///< empty: all that can be used and are proved
   std::vector<std::string> memories{"auto"};  ///< as SolveOptions::memory
   std::int64_t window = 64;                   ///< messages for a bandwidth
   LoopOptions loop{.seconds = 0.05};          ///< of each measurement
@@ -42,8 +42,8 @@ struct P2pTiming {
   std::int64_t bytes = 0;
   std::optional<std::string> wrong{};  ///< the first wrong byte; then nothing was timed
   TimeSummary latency{};               ///< half of a round trip
-  TimeSummary one_way{};    ///< of a window of messages and a short answer
-  TimeSummary both_ways{};  ///< of a window in each direction at once
+  TimeSummary one_way{};               ///< of a window of messages and a short answer
+  TimeSummary both_ways{};             ///< of a window in each direction at once
 };
 
 /// A pair that stands out among those of its kind.
@@ -52,7 +52,7 @@ struct P2pOutlier {
   proof::GpuPair kind = proof::GpuPair::same_node;
   std::string memory, transport;
   std::int64_t bytes = 0;
-  std::string what;    ///< "latency", "one way", "both ways"
+  std::string what;  ///< "latency", "one way", "both ways"
   double share = 0;  ///< of the median: 1.6 for a latency, 0.6 for a bandwidth
 };
 

@@ -43,8 +43,8 @@ struct Point {
 
 bool belongs(const Point& point, const P2pTiming& timing) {
   const P2pTiming& of = *point.first;
-  return of.kind == timing.kind && of.memory == timing.memory &&
-         of.transport == timing.transport && of.bytes == timing.bytes;
+  return of.kind == timing.kind && of.memory == timing.memory && of.transport == timing.transport &&
+         of.bytes == timing.bytes;
 }
 
 /// Memory, kind of pair, transport and size, in this order; what was wrong is left out.
@@ -95,10 +95,9 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
   const std::vector<PointTrait> columns = columns_among(traits, points);
   for (const PointTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const Format us = Format::rate("", 3), rate = Format::rate("", 4);
-  for (Column column :
-       {Column{"pairs", "pairs"}, Column{"min", "min", us}, Column{"latency", "latency", us},
-        Column{"p99", "p99", us}, Column{"one_way", "one way", rate},
-        Column{"both_ways", "both ways", rate}})
+  for (Column column : {Column{"pairs", "pairs"}, Column{"min", "min", us},
+                        Column{"latency", "latency", us}, Column{"p99", "p99", us},
+                        Column{"one_way", "one way", rate}, Column{"both_ways", "both ways", rate}})
     if (column.key != "pairs" || most_pairs(points) > 1) table.columns.push_back(std::move(column));
   for (const Point& point : points) {
     std::vector<Value> row;
@@ -122,19 +121,19 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
   report.add_table(std::move(table));
   report.add_line(fmt::format("latency: {}", latency_text));
   report.add_line(fmt::format("one way: {} messages, then an answer, as osu_bw", result.window));
-  report.add_line(fmt::format("both ways: {} each way at once, as osu_bibw; {}", result.window,
-                              unit_text));
+  report.add_line(
+      fmt::format("both ways: {} each way at once, as osu_bibw; {}", result.window, unit_text));
 }
 
 /// Every pair by one transport: latency above the diagonal, bandwidth below.
 void add_matrix(Report& report, const P2pBenchResult& result, const P2pTiming& like,
                 std::int64_t smallest, std::int64_t largest) {
-  Table table{.key = "matrix",
-              .title = fmt::format("{}, {} memory: above us of {}, below MB/s of {} one way",
-                                   like.transport, like.memory, bytes_text(smallest),
-                                   bytes_text(largest)),
-              .columns = {{"rank", "rank"}},
-              .audience = Audience::text};
+  Table table{
+      .key = "matrix",
+      .title = fmt::format("{}, {} memory: above us of {}, below MB/s of {} one way",
+                           like.transport, like.memory, bytes_text(smallest), bytes_text(largest)),
+      .columns = {{"rank", "rank"}},
+      .audience = Audience::text};
   const auto ranks = static_cast<std::size_t>(result.ranks);
   std::vector<std::vector<Value>> cells(ranks, std::vector<Value>(ranks + 1));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -180,8 +179,8 @@ void add_json_cases(Report& report, const P2pBenchResult& result) {
   for (const char* key :
        {"ranks", "pair", "memory", "transport", "bytes", "verified", "repetitions",
         "latency_min_us", "latency_us", "latency_p99_us", "one_way_best_mb_per_s",
-        "one_way_mb_per_s", "one_way_p99_mb_per_s", "both_ways_best_mb_per_s",
-        "both_ways_mb_per_s", "both_ways_p99_mb_per_s"})
+        "one_way_mb_per_s", "one_way_p99_mb_per_s", "both_ways_best_mb_per_s", "both_ways_mb_per_s",
+        "both_ways_p99_mb_per_s"})
     table.columns.push_back({key, key});
   for (const P2pTiming& timing : result.timings) {
     std::vector<Value> row{std::vector<int>{timing.ranks.first, timing.ranks.second},
@@ -194,8 +193,8 @@ void add_json_cases(Report& report, const P2pBenchResult& result) {
     const auto add = [&](double value) {
       row.push_back(or_unknown(timing.wrong ? std::nullopt : std::optional(value)));
     };
-    for (const double seconds : {timing.latency.min_seconds, timing.latency.median_seconds,
-                                 timing.latency.p99_seconds})
+    for (const double seconds :
+         {timing.latency.min_seconds, timing.latency.median_seconds, timing.latency.p99_seconds})
       add(1e6 * seconds);
     for (const auto& [time, directions] :
          {std::pair(timing.one_way, 1.0), std::pair(timing.both_ways, 2.0)})
@@ -234,8 +233,7 @@ void add_json_outliers(Report& report, const std::vector<P2pOutlier>& outliers) 
 
 }  // namespace
 
-double megabytes_per_second(const P2pBenchResult& result, const P2pTiming& timing,
-                            double seconds) {
+double megabytes_per_second(const P2pBenchResult& result, const P2pTiming& timing, double seconds) {
   return static_cast<double>(result.window * timing.bytes) / seconds / 1e6;
 }
 

@@ -24,13 +24,12 @@ class MpiPath final : public PairPath {
       : PairPath(options, turn),
         out_(device::allocate(options.memory, options.bytes)),
         in_(device::allocate(options.memory, options.bytes)),
-        messages_(all,
-                  {.peer = peer(),
-                   .turn = is_first() ? comm::PlainPair::Turn::first
-                                      : comm::PlainPair::Turn::second,
-                   .out = out_.get(),
-                   .in = in_.get(),
-                   .bytes = options.bytes}) {}
+        messages_(
+            all, {.peer = peer(),
+                  .turn = is_first() ? comm::PlainPair::Turn::first : comm::PlainPair::Turn::second,
+                  .out = out_.get(),
+                  .in = in_.get(),
+                  .bytes = options.bytes}) {}
 
   void round_trips(std::int64_t count) override { messages_.round_trips(count); }
   void one_way(std::int64_t count) override { messages_.one_way(count); }
@@ -54,10 +53,9 @@ class Row {
 
   Exchange exchange(const Communicator& pair, const PairPathOptions& options,
                     const HaloWidths& widths) const {
-    return Exchange(pair, grid_, {field_},
-                    {.neighbours = Neighbours::faces,
-                     .widths = widths,
-                     .transport = options.transport});
+    return Exchange(
+        pair, grid_, {field_},
+        {.neighbours = Neighbours::faces, .widths = widths, .transport = options.transport});
   }
   std::byte* owned() const { return field_.first_owned(); }
   std::byte* halo() const {

@@ -126,8 +126,8 @@ std::vector<Way> find_ways(const Communicator& communicator, const WaysWanted& w
     ways.push_back(std::move(way));
   }
   if (std::all_of(ways.begin(), ways.end(), [](const Way& way) { return way.transports.empty(); }))
-    throw Error(ErrorKind::unavailable, fmt::format("nothing can be timed: {}",
-                                                    notes.all().empty() ? "" : notes.all()[0]));
+    throw Error(ErrorKind::unavailable,
+                fmt::format("nothing can be timed: {}", notes.all().empty() ? "" : notes.all()[0]));
   return ways;
 }
 

@@ -83,8 +83,8 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
   const bool sets = setting.kind == bench::Setting::Kind::set;
   for (int round = 0; round < rounds; ++round) {
     if (const int code = add(runs.a, {}, {}); code != exit_ok) return code;
-    const int code = sets ? add(runs.b, {{setting.name, setting.value}}, {})
-                          : add(runs.b, {}, {setting.name});
+    const int code =
+        sets ? add(runs.b, {{setting.name, setting.value}}, {}) : add(runs.b, {}, {setting.name});
     if (code == exit_ok) continue;
     fmt::print(stderr, "halocline: this was B, {}\n", bench::words_for(setting));
     return code;

@@ -111,9 +111,9 @@ std::vector<std::pair<int, int>> parse_pairs(const std::string& word, const std:
         dash < each.size() ? whole_number(each.substr(dash + 1)) : std::nullopt;
     constexpr std::int64_t most = std::numeric_limits<int>::max();
     if (!first || !second || *first > most || *second > most)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} '{}' is not a list of pairs; write ranks such as 0-1,0-3",
-                              option, word));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} '{}' is not a list of pairs; write ranks such as 0-1,0-3", option, word));
     pairs.emplace_back(static_cast<int>(*first), static_cast<int>(*second));
   }
   return pairs;

@@ -49,14 +49,13 @@ struct PlainPair::Inside {
   }
   void post_sends(std::int64_t messages) {
     for (std::int64_t i = 0; i < messages; ++i)
-      check(MPI_Isend(options.out, count, MPI_BYTE, options.peer, tag, all(), next()),
-            "MPI_Isend");
+      check(MPI_Isend(options.out, count, MPI_BYTE, options.peer, tag, all(), next()), "MPI_Isend");
   }
   MPI_Request* next() { return &requests.emplace_back(MPI_REQUEST_NULL); }
   void wait() {
-    check(MPI_Waitall(checked_cast<int>(std::ssize(requests)), requests.data(),
-                      MPI_STATUSES_IGNORE),
-          "MPI_Waitall");
+    check(
+        MPI_Waitall(checked_cast<int>(std::ssize(requests)), requests.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
     requests.clear();
   }
 
@@ -93,9 +92,9 @@ void PlainPair::one_way(std::int64_t count) {
   if (p.options.turn == Turn::first) {
     p.post_sends(count);
     p.wait();
-    check(MPI_Recv(p.answer.data(), bytes, MPI_BYTE, p.options.peer, tag, p.all(),
-                   MPI_STATUS_IGNORE),
-          "MPI_Recv");
+    check(
+        MPI_Recv(p.answer.data(), bytes, MPI_BYTE, p.options.peer, tag, p.all(), MPI_STATUS_IGNORE),
+        "MPI_Recv");
   } else {
     p.post_receives(count);
     p.wait();

@@ -17,8 +17,8 @@ void plain_send(const Communicator& communicator, int to, std::span<const std::b
 void plain_receive(const Communicator& communicator, int from, std::span<std::byte> bytes);
 
 /// Two ranks that send each other messages of one size, one of them first: what benchmarks of MPI
-/// do (OSU's latency, bw and bibw). The calls block inside MPI as the above; they may not be further
-/// apart than the wait limit.
+/// do (OSU's latency, bw and bibw). The calls block inside MPI as the above; they may not be
+/// further apart than the wait limit.
 class PlainPair {
  public:
   enum class Turn { first, second };

@@ -32,8 +32,8 @@ class Watchdog {
     ~Guard();
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
-    /// Begins its time anew, for the next of calls that follow each other: wakes nobody, so it costs
-    /// some 50 ns, where a guard of its own would cost a call of the kernel.
+    /// Begins its time anew, for the next of calls that follow each other: wakes nobody, so it
+    /// costs some 50 ns, where a guard of its own would cost a call of the kernel.
     void renew();
 
    private:

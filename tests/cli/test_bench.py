@@ -152,7 +152,7 @@ def test_smoke_step_under_a_launcher(mpirun):
     assert end.code == USAGE and "4 ranks cannot be timed; use 1 to the 2" in end.err
 
 
-def test_steps_on_gpus():
+def test_smoke_steps_on_gpus():
     skip_without_emulation()
     report = step_json("--cells", "32x32", "--sweeps", "300", "--transport", "peer,staged",
                        "--graph", "on,off")
@@ -164,7 +164,7 @@ def test_steps_on_gpus():
     assert any("transport staged needs the host" in note for note in report["notes"])
 
 
-def test_graphs_of_exchanges(monkeypatch):
+def test_smoke_graphs_of_exchanges(monkeypatch):
     skip_without_emulation()
     words = ["--ranks", "2", "--cells-per-rank", "16x16", "--transport"]
     report = bench_json(*words, "peer,staged", "--graph", "off,on")
@@ -212,7 +212,7 @@ def test_pairs_and_transports_as_asked(mpirun):
     assert report["window"] == 3
 
 
-def test_messages_between_gpus(monkeypatch):
+def test_smoke_messages_between_gpus(monkeypatch):
     skip_without_emulation()
     monkeypatch.setenv("CUDA_ON_CPU_ORDER", "eager")
     report = p2p_json("--ranks", "2", "--memory", "device,pinned", "--sizes", "8", "--window", "2")
@@ -237,7 +237,7 @@ def test_smoke_copies_within_the_host(tmp_path):
     assert max(map(len, end.out.splitlines())) <= 100
 
 
-def test_copies_between_gpus():
+def test_smoke_copies_between_gpus():
     skip_without_emulation()
     end = run("bench", "copy", "--ranks", "2", "--repetitions", "2", "--sizes", "1Ki", "--json", "-")
     assert end.code == 0, end.err
@@ -273,7 +273,7 @@ def test_smoke_with_and_without_a_setting(tmp_path, mpirun):
     assert end.code == USAGE and "--ab starts jobs of its own" in end.err
 
 
-def test_what_a_setting_breaks_is_named():
+def test_smoke_what_a_setting_breaks_is_named():
     """Ranks that are told to assume no GPU, and are asked for a GPU's memory."""
     skip_without_emulation()
     end = run(*P2P, "--ranks", "2", "--memory", "device", "--transport", "peer", "--sizes", "8",
@@ -362,7 +362,7 @@ def test_bad_input(case, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
+def test_smoke_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
     skip_without_emulation()
     monkeypatch.setenv("CUDA_ON_CPU_DEVICE_MEMORY", "host-readable")
     assert gpu_name()
@@ -371,13 +371,13 @@ def test_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
     assert {device["kind"] for device in report["devices"]} == {"gpu"}
     found = {(case["memory"], case["transport"]) for case in report["cases"]}
     assert found == {("device", "peer"), ("device", "gpu_aware"), ("device", "staged"),
-                     ("managed", "gpu_aware"), ("managed", "staged"), ("managed", "mpi"),
-                     ("host", "shared"), ("host", "mpi")}
+                     ("managed", "peer"), ("managed", "gpu_aware"), ("managed", "staged"),
+                     ("managed", "mpi"), ("host", "shared"), ("host", "mpi")}
     for case in report["cases"]:
         assert (case["share_of_memcpy"] is not None) == (case["memory"] == "host")
 
 
-def test_an_unproved_transport_is_left_out():
+def test_smoke_an_unproved_transport_is_left_out():
     skip_without_emulation()
     report = bench_json("--ranks", "2", "--cells-per-rank", "16x16")
     assert transports_of(report) == ["peer", "staged"]

@@ -41,8 +41,8 @@ Json halo_run(double us) {
 }
 
 TEST(Comparison, TakesMediansAndTheirRatio) {
-  const Report report = bench::compare(bench::setting_named("X=1"),
-                                       {{halo_run(60), halo_run(68)}, {halo_run(128), halo_run(128)}});
+  const Report report = bench::compare(
+      bench::setting_named("X=1"), {{halo_run(60), halo_run(68)}, {halo_run(128), halo_run(128)}});
   const std::string json = render_json(report);
   EXPECT_THAT(json, HasSubstr("\"median_us_a\": 64.0"));
   EXPECT_THAT(json, HasSubstr("\"median_us_b\": 128.0"));
@@ -62,7 +62,9 @@ TEST(Comparison, ToldWhereOneSideHasNoSuchCase) {
   EXPECT_THAT(render_text(report), testing::ContainsRegex("staged +- +7.000 +-\n"));
   Json step = halo_run(1);
   step["bench"] = "step";
-  EXPECT_EQ(caught([&] { bench::compare(bench::setting_named("X-"), {{step}, {step}}); }).kind,
+  EXPECT_EQ(caught([&] {
+              bench::compare(bench::setting_named("X-"), {{step}, {step}});
+            }).kind,
             ErrorKind::usage);
 }
 
@@ -114,8 +116,7 @@ TEST(FirstUse, IsToldInOrder) {
   result.timings[0].bytes = 64;
   result.timings[0].open_seconds = 3e-3;
   const std::string text = render_text(bench::report_of(result));
-  EXPECT_THAT(text, testing::ContainsRegex(
-                        "mpi +64 +3000 +100 +20.0 +2.00 +2.00 +3 +116\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("mpi +64 +3000 +100 +20.0 +2.00 +2.00 +3 +116\n"));
   EXPECT_THAT(text, Not(HasSubstr("start of GPUs")));
 }
 

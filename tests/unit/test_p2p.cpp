@@ -61,7 +61,8 @@ std::vector<P2pTiming> alike(int ranks) {
   for (int first = 0; first < ranks; ++first)
     for (int second = first + 1; second < ranks; ++second)
       for (const std::int64_t bytes : {8, 1 << 20}) {
-        P2pTiming timing{.ranks = {first, second}};
+        P2pTiming timing;
+        timing.ranks = {first, second};
         timing.memory = "device";
         timing.transport = "peer";
         timing.bytes = bytes;
