@@ -222,7 +222,7 @@ P2pBenchResult P2pBench::run() {
   if (result_.timings.empty())
     throw Error(ErrorKind::unavailable,
                 fmt::format("nothing can be timed: {}",
-                            result_.notes.empty() ? "" : result_.notes.front()));
+                            result_.notes.empty() ? "" : result_.notes.back()));
   return result_;
 }
 

@@ -40,7 +40,7 @@ struct P2pTiming {
   proof::GpuPair kind = proof::GpuPair::same_node;
   std::string memory, transport;
   std::int64_t bytes = 0;
-  std::optional<std::string> wrong{};  ///< the first wrong byte; then nothing was timed
+  std::optional<std::string> wrong{};  ///< the first wrong byte; then no time counts
   TimeSummary latency{};               ///< half of a round trip
   TimeSummary one_way{};               ///< of a window of messages and a short answer
   TimeSummary both_ways{};             ///< of a window in each direction at once
