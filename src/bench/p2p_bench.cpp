@@ -220,9 +220,9 @@ P2pBenchResult P2pBench::run() {
   for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);
   result_.notes = notes_.all();
   if (result_.timings.empty())
-    throw Error(ErrorKind::unavailable,
-                fmt::format("nothing can be timed: {}",
-                            result_.notes.empty() ? "" : result_.notes.back()));
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format("nothing can be timed: {}", result_.notes.empty() ? "" : result_.notes.back()));
   return result_;
 }
 
