@@ -44,19 +44,18 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// The words without --ab and what becomes of the report, and with where it shall go instead.
+/// The words without --ab and what becomes of the report, and with where it shall go instead: not
+/// to standard output, where UCX writes its warnings.
 std::vector<std::string> words_of_a_run(const std::vector<std::string>& words,
                                         const std::string& report) {
   std::vector<std::string> result{std::filesystem::read_symlink("/proc/self/exe")};
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--ab" || words[i] == "--json")
       ++i;
-    else if (words[i] != "--quiet" && words[i].rfind("--ab=", 0) != 0 &&
-             words[i].rfind("--json=", 0) != 0)
+    else if (words[i].rfind("--ab=", 0) != 0 && words[i].rfind("--json=", 0) != 0)
       result.push_back(words[i]);
   }
-  for (const char* word : {"--quiet", "--json"}) result.emplace_back(word);
-  result.push_back(report);
+  result.insert(result.end(), {"--json", report});
   return result;
 }
 
@@ -75,7 +74,8 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
   bench::Runs runs;
   const auto add = [&](std::vector<Json>& side, const Variables& extra,
                        const std::vector<std::string>& without) {
-    const JobEnd end = run_job(run, extra, {.output = JobOutput::relay, .without = without});
+    const JobEnd end = run_job(run, extra, {.output = JobOutput::capture, .without = without});
+    fmt::print(stderr, "{}", end.err);
     if (end.how != JobEnd::How::exited) throw Error(ErrorKind::communication, end.reason);
     if (end.exit_code == exit_ok) side.push_back(Json::parse(std::ifstream(folder.file())));
     return end.exit_code;
