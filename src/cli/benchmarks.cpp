@@ -10,8 +10,8 @@
 namespace halocline::cli {
 namespace {
 
-constexpr auto makers = {make_bench_halo, make_bench_step, make_bench_p2p, make_bench_copy,
-                         make_bench_first_use};
+constexpr auto makers = {make_bench_halo, make_bench_step,      make_bench_p2p,
+                         make_bench_copy, make_bench_first_use, make_bench_mesh};
 
 }  // namespace
 

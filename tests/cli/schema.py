@@ -320,3 +320,38 @@ def check_report(report, **more):
     for spread in [report["halo"]["us"], *report["phases"].values()]:
         assert spread["min"] <= spread["mean"] * (1 + 1e-12)
         assert spread["mean"] <= spread["max"] * (1 + 1e-12)
+
+
+ORDERS = ["send-first", "ordered", "irecv-send", "irecv-isend"]
+BENCH_MESH = record(
+    bench={"const": "mesh"},
+    ranks=POSITIVE,
+    nodes=POSITIVE,
+    process_grid=list_of(POSITIVE, 2, 2),
+    periodic=list_of({"type": "boolean"}, 2, 2),
+    mpi=TEXT,
+    messages=POSITIVE,
+    cases=list_of(record(
+        bytes=POSITIVE, order={"enum": ORDERS}, deadlock={"type": "boolean"},
+        circle=optional(RANKS), others_stuck=optional(COUNT), verified=optional({"const": True}),
+        repetitions=COUNT, min_us=optional(TIME), median_us=optional(TIME), p99_us=optional(TIME),
+        relative=optional(TIME)), 1),
+    timeline=list_of(record(
+        bytes=POSITIVE, order={"enum": ORDERS}, rank=COUNT, what={"enum": ["send", "receive"]},
+        peer=COUNT, direction={"enum": ["-x", "+x", "-y", "+y"]}, start_us=AMOUNT, end_us=AMOUNT)),
+    notes=list_of(TEXT),
+)
+
+
+def check_bench_mesh(report):
+    jsonschema.Draft7Validator(BENCH_MESH).validate(report)
+    assert np.prod(report["process_grid"]) == report["ranks"]
+    for case in report["cases"]:
+        if case["deadlock"]:
+            assert len(case["circle"]) + case["others_stuck"] <= report["ranks"]
+            assert case["verified"] is case["median_us"] is None
+        else:
+            assert case["circle"] is case["others_stuck"] is None
+            assert case["verified"] and case["min_us"] <= case["median_us"] <= case["p99_us"]
+    for message in report["timeline"]:
+        assert message["start_us"] <= message["end_us"]

@@ -16,7 +16,7 @@ from command import ROOT, gpu_name, run, solve, solve_json, started
 from schema import BASELINE, PROFILE, check_report
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-BENCHMARKS = ["halo", "step", "p2p", "copy", "first-use"]
+BENCHMARKS = ["halo", "step", "p2p", "copy", "first-use", "mesh"]
 COMMANDS = ["solve", *(f"bench {name}" for name in BENCHMARKS), "plan", "doctor"]
 
 
@@ -216,6 +216,8 @@ def small(words):
         return words + ["--sweeps", "2", "--repetitions", "2", "--backend", "cpu"]
     if words[:2] == ["bench", "first-use"]:
         return words + ["--exchanges", "10"]
+    if words[:2] == ["bench", "mesh"]:
+        return words + ["--repetitions", "2"]
     if words[:2] in (["bench", "p2p"], ["bench", "copy"]):
         return words + ["--repetitions", "2"] + ([] if "--sizes" in words else ["--sizes", "8"])
     if words[0] == "bench":

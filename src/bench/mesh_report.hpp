@@ -1,0 +1,16 @@
+#pragma once
+// What `halocline bench mesh` tells: one tree for text and JSON.
+
+#include <string>
+
+#include "bench/mesh_bench.hpp"
+#include "report/report.hpp"
+
+namespace halocline::bench {
+
+Report report_of(const MeshBenchResult& result);
+
+/// "ordered, 1.00 MiB".
+std::string name_of(const MeshTiming& timing);
+
+}  // namespace halocline::bench

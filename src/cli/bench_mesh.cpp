@@ -1,0 +1,133 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/temporary_file.hpp"
+#include "bench/mesh_bench.hpp"
+#include "bench/mesh_report.hpp"
+#include "bench/mesh_timeline.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Each rank exchanges messages with its neighbours in a mesh of ranks:\n"
+    "  send-first   MPI_Send to all, then MPI_Recv from all\n"
+    "  ordered      MPI_Send one way and MPI_Recv from the other, way after way\n"
+    "  irecv-send   MPI_Irecv from all, MPI_Send to all, MPI_Waitall\n"
+    "  irecv-isend  MPI_Irecv from all, MPI_Isend to all, MPI_Waitall\n"
+    "A call that blocks is carried out as its non-blocking twin and a wait for it, which is the\n"
+    "same to MPI but can be left: ranks that are stuck tell each other where, and a deadlock is\n"
+    "named and left behind. Every byte is compared before and after an order is timed.\n\n"
+    "Examples:\n"
+    "  halocline bench mesh --ranks 4\n"
+    "  halocline bench mesh --ranks 6 --process-grid 2x3 --sizes 8,64Ki --trace mesh.trace.json\n"
+    "  mpirun -n 4 halocline bench mesh --periodic xy --orders ordered,irecv-isend\n\n"
+    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+
+/// Measures on every rank; a wrong byte is told by the first.
+int measure(const CommonOptions& common, const std::optional<std::string>& trace,
+            const bench::MeshBenchOptions& options, const Communicator& world) {
+  comm::on_first_rank(world, [&] {
+    if (trace) const TemporaryFile can_be_made(*trace);
+  });
+  const bench::MeshBenchResult result = bench::run_mesh_bench(world, options);
+  comm::on_first_rank(world, [&] {
+    write_results(common, bench::report_of(result));
+    if (trace) write_text_file(*trace, bench::trace_of(result));
+  });
+  for (const bench::MeshTiming& timing : result.timings) {
+    if (!timing.wrong) continue;
+    if (world.rank() == 0)
+      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
+                 *timing.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchMesh final : public Benchmark {
+ public:
+  explicit BenchMesh(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  bench::MeshBenchOptions read() const;
+
+  // Words as the user wrote them, before they become options.
+  std::optional<std::string> sizes_, orders_, process_grid_, periodic_, trace_;
+  LoopWords loop_;
+  std::optional<int> ranks_;
+};
+
+BenchMesh::BenchMesh(CLI::App& bench)
+    : Benchmark(bench, "mesh", "time orders of posting messages", footer) {
+  CLI::App& mesh = app();
+
+  const auto* what = "What to exchange";
+  mesh.add_option("--sizes", sizes_, "bytes of each message, such as 8,64Ki (1Ki,64Ki,1Mi)")
+      ->type_name("LIST")
+      ->group(what);
+  mesh.add_option("--orders", orders_, "send-first, ordered, irecv-send, irecv-isend (all)")
+      ->type_name("LIST")
+      ->group(what);
+  mesh.add_option("--periodic", periodic_, "axes that wrap around, such as xy (none)")
+      ->type_name("AXES")
+      ->group(what);
+
+  const auto* how = "How";
+  add_ranks(mesh, how, ranks_);
+  mesh.add_option("--process-grid", process_grid_, "ranks along x and y (as square as can be)")
+      ->type_name("PXxPY")
+      ->group(how);
+  add_loop(mesh, how, loop_, "0.2");
+  add_wait_limit(how);
+  add_results("Results");
+  mesh.add_option("--trace", trace_, "write timelines for chrome://tracing or Perfetto")
+      ->type_name("FILE")
+      ->group("Results");
+}
+
+bench::MeshBenchOptions BenchMesh::read() const {
+  bench::MeshBenchOptions options;
+  if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
+  if (orders_) {
+    options.orders.clear();
+    for (const std::string& order : parse_list(*orders_, "--orders"))
+      options.orders.push_back(bench::mesh_order_named(order));
+  }
+  if (process_grid_) options.process_grid = parse_extents(*process_grid_, "--process-grid");
+  if (periodic_) options.periodic = parse_axes(*periodic_, "--periodic");
+  read_loop(loop_, options.loop);
+  return options;
+}
+
+BenchCommand BenchMesh::finish() const {
+  const bench::MeshBenchOptions options = read();
+  BenchCommand command{job()};
+  RankJob& job = command.job;
+  job.ranks = ranks_;
+  job.threads_per_rank = 1;
+  job.check = [options](int ranks) { bench::check(options, ranks); };
+  job.work = [options, trace = trace_, common = this->common()](const Communicator& world) {
+    return measure(common, trace, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_mesh(CLI::App& bench) {
+  return std::make_unique<BenchMesh>(bench);
+}
+
+}  // namespace halocline::cli

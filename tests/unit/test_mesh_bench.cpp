@@ -1,0 +1,206 @@
+// `halocline bench mesh` without MPI: orders, circles of waits, options, and what is told.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/mesh_bench.hpp"
+#include "bench/mesh_report.hpp"
+#include "bench/mesh_timeline.hpp"
+#include "comm/standing.hpp"
+#include "report/render.hpp"
+#include "support/caught.hpp"
+
+namespace halocline::test {
+namespace {
+
+using bench::MeshBenchOptions;
+using bench::MeshBenchResult;
+using bench::MeshMessage;
+using bench::MeshOrder;
+using bench::MeshStep;
+using bench::MeshTiming;
+using comm::Standing;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Call = MeshStep::Call;
+using Does = Standing::Does;
+using Way = MeshMessage::Way;
+
+/// In a 2x2 mesh that does not wrap around, with rank 1 on the right and rank 2 above.
+constexpr bench::MeshNeighbours of_rank_0{-1, 1, -1, 2};
+constexpr int left = 0, right = 1, down = 2, up = 3;
+
+TEST(MeshOrder, HasNamesThatAreRead) {
+  for (const MeshOrder order : bench::mesh_orders)
+    EXPECT_EQ(bench::mesh_order_named(name_of(order)), order);
+  const Caught error = caught([] { bench::mesh_order_named("backwards"); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, HasSubstr("send-first, ordered, irecv-send, irecv-isend"));
+}
+
+TEST(MeshOrder, SendsToAllBeforeItReceives) {
+  EXPECT_THAT(bench::mesh_steps(MeshOrder::send_first, of_rank_0),
+              ElementsAre(MeshStep{Call::send, right, 1}, MeshStep{Call::send, up, 2},
+                          MeshStep{Call::receive, left, 1}, MeshStep{Call::receive, down, 2}));
+}
+
+TEST(MeshOrder, GoesWayAfterWay) {
+  EXPECT_THAT(bench::mesh_steps(MeshOrder::ordered, of_rank_0),
+              ElementsAre(MeshStep{Call::receive, left, 1}, MeshStep{Call::send, right, 1},
+                          MeshStep{Call::receive, down, 2}, MeshStep{Call::send, up, 2}));
+}
+
+TEST(MeshOrder, PostsReceivesFirst) {
+  EXPECT_THAT(bench::mesh_steps(MeshOrder::irecv_send, of_rank_0),
+              ElementsAre(MeshStep{Call::ireceive, left, 1}, MeshStep{Call::ireceive, down, 2},
+                          MeshStep{Call::send, right, 1}, MeshStep{Call::send, up, 2},
+                          MeshStep{Call::wait_all}));
+  EXPECT_THAT(bench::mesh_steps(MeshOrder::irecv_isend, of_rank_0),
+              ElementsAre(MeshStep{Call::ireceive, left, 1}, MeshStep{Call::ireceive, down, 2},
+                          MeshStep{Call::isend, right, 1}, MeshStep{Call::isend, up, 2},
+                          MeshStep{Call::wait_all}));
+}
+
+Standing sends_to(int peer, int lane = 0) {
+  return {.does = Does::sends, .peer = peer, .lane = lane, .sent = 1u << lane};
+}
+Standing receives_from(int peer, int lane = 0) {
+  return {.does = Does::receives, .peer = peer, .lane = lane, .received = 1u << lane};
+}
+
+TEST(CircleOfWaits, IsFoundWhereItBegins) {
+  const std::vector<Standing> four{sends_to(1), sends_to(3), sends_to(0), sends_to(2)};
+  EXPECT_THAT(comm::circle_of_waits(four), ElementsAre(0, 1, 3, 2));
+  EXPECT_EQ(comm::text_of_circle({0, 1, 3, 2}, four),
+            "0 -> 1 -> 3 -> 2 -> 0: each is in a send that its receiver has not posted");
+  const std::vector<Standing> behind{sends_to(1), sends_to(2), sends_to(1)};
+  EXPECT_THAT(comm::circle_of_waits(behind), ElementsAre(1, 2)) << "0 is not in it";
+  EXPECT_THAT(comm::circle_of_waits(std::vector{sends_to(0)}), ElementsAre(0)) << "itself";
+}
+
+TEST(CircleOfWaits, NeedsCallsThatNobodyAnswers) {
+  EXPECT_THAT(comm::circle_of_waits({}), IsEmpty());
+  std::vector<Standing> two{sends_to(1), sends_to(0)};
+  two[1].received = 1u << 0;
+  EXPECT_THAT(comm::circle_of_waits(two), IsEmpty()) << "the first one's bytes can move";
+  two[1].received = 1u << 1;
+  EXPECT_THAT(comm::circle_of_waits(two), ElementsAre(0, 1)) << "another lane";
+  EXPECT_THAT(comm::circle_of_waits(std::vector{sends_to(1), Standing{}}), IsEmpty());
+  EXPECT_THAT(comm::circle_of_waits(
+                  std::vector{sends_to(1), Standing{.does = Does::waits_for_all, .received = 0}}),
+              IsEmpty());
+}
+
+TEST(CircleOfWaits, MayBeOfReceives) {
+  const std::vector<Standing> two{receives_from(1), receives_from(0)};
+  EXPECT_THAT(comm::circle_of_waits(two), ElementsAre(0, 1));
+  EXPECT_THAT(comm::text_of_circle({0, 1}, two), HasSubstr("has not sent"));
+  const std::vector<Standing> mixed{sends_to(1), receives_from(0, 2)};
+  EXPECT_THAT(comm::circle_of_waits(mixed), ElementsAre(0, 1));
+  EXPECT_THAT(comm::text_of_circle({0, 1}, mixed), HasSubstr("a send or a receive"));
+}
+
+TEST(MeshBench, MakesTheMeshSquare) {
+  EXPECT_EQ(bench::mesh_process_grid({}, 1), Extents({1, 1}));
+  EXPECT_EQ(bench::mesh_process_grid({}, 6), Extents({2, 3}));
+  EXPECT_EQ(bench::mesh_process_grid({}, 7), Extents({1, 7}));
+  EXPECT_EQ(bench::mesh_process_grid({}, 16), Extents({4, 4}));
+}
+
+TEST(MeshBench, RefusesWhatMakesNoSense) {
+  const auto refusal = [](const auto& change, int ranks) {
+    MeshBenchOptions options;
+    change(options);
+    const Caught error = caught([&] { bench::check(options, ranks); });
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    return error.text;
+  };
+  EXPECT_THAT(refusal([](auto& o) { o.process_grid = {2, 2}; }, 6), HasSubstr("use 2x3"));
+  EXPECT_THAT(refusal([](auto& o) { o.process_grid = {2, 2, 1}; }, 4), HasSubstr("3 axes"));
+  EXPECT_THAT(refusal([](auto& o) { o.periodic[2] = true; }, 4), HasSubstr("no axis z"));
+  EXPECT_THAT(refusal([](auto&) {}, 1), HasSubstr("--periodic x"));
+  EXPECT_THAT(refusal([](auto& o) { o.sizes = {0}; }, 4), HasSubstr("0 bytes"));
+  EXPECT_THAT(refusal([](auto& o) { o.sizes = {std::int64_t{1} << 31}; }, 4),
+              HasSubstr("2147483648 bytes"));
+  EXPECT_THAT(refusal([](auto& o) { o.loop.seconds = 0; }, 4), HasSubstr("0 seconds"));
+}
+
+/// Rank 0 sends at once, rank 1 comes to its receive when half of the time is over.
+bench::MeshTimeline late_receive() {
+  return {.messages = {{Way::sent, 0, 1, right, 0.0, 1.0}, {Way::received, 1, 0, right, 0.5, 1.0}},
+          .end_seconds = {1.0, 1.0}};
+}
+
+TEST(MeshTimeline, TellsWaitingFromMoving) {
+  EXPECT_THAT(bench::bars_of(late_receive(), 8), ElementsAre("....ssss", "....rrrr"));
+  bench::MeshTimeline both = late_receive();
+  both.messages.push_back({Way::sent, 1, 0, left, 0.0, 1.0});
+  both.messages.push_back({Way::received, 0, 1, left, 0.0, 0.7});
+  EXPECT_THAT(bench::bars_of(both, 8), ElementsAre("rrrrxxss", "ssssxxxx"));
+}
+
+TEST(MeshTimeline, KnowsThatCopiesLeaveAtOnce) {
+  bench::MeshTimeline kept = late_receive();
+  kept.messages[0].end_seconds = 0.1;
+  kept.end_seconds[0] = 0.1;
+  EXPECT_THAT(bench::bars_of(kept, 8), ElementsAre("s       ", "....rrrr"));
+}
+
+TEST(MeshTimeline, OfADeadlockHasNothingThatMoves) {
+  const bench::MeshTimeline stuck{
+      .messages = {{Way::sent, 0, 1, right, 0.0, 1.0}, {Way::sent, 1, 0, left, 0.0, 1.0}},
+      .end_seconds = {1.0, 1.0}};
+  EXPECT_THAT(bench::bars_of(stuck, 4), ElementsAre("....", "...."));
+}
+
+MeshBenchResult made_up() {
+  MeshBenchResult result{
+      .mpi = "an MPI", .ranks = 2, .nodes = 1, .process_grid = {1, 2}, .messages = 1};
+  const bench::TimeSummary time{20, 1e-6, 2e-6, 3e-6};
+  for (const std::int64_t bytes : {1 << 10, 1 << 20}) {
+    MeshTiming stuck{.bytes = bytes, .order = MeshOrder::send_first};
+    stuck.deadlock = {{0, 1}, 0, "0 -> 1 -> 0: each is in a send"};
+    MeshTiming ordered{.bytes = bytes, .order = MeshOrder::ordered, .time = time};
+    ordered.time.median_seconds = 3e-6;
+    result.timings.insert(result.timings.end(), {stuck,
+                                                 ordered,
+                                                 {.bytes = bytes,
+                                                  .order = MeshOrder::irecv_isend,
+                                                  .time = time,
+                                                  .timeline = late_receive()}});
+  }
+  return result;
+}
+
+TEST(MeshReport, NamesDeadlocksOnceAndComparesTheOthers) {
+  const std::string text = render_text(bench::report_of(made_up()));
+  EXPECT_THAT(text, HasSubstr("send-first  1.00 KiB, 1.00 MiB: 0 -> 1 -> 0: each is in a send\n"));
+  EXPECT_THAT(text, HasSubstr("1.00 KiB  ordered      1.00    3.00  3.00      1.50\n"));
+  EXPECT_THAT(text, HasSubstr("irecv-isend, 1.00 MiB: 1.00 s"));
+  EXPECT_THAT(text, Not(HasSubstr("irecv-isend, 1.00 KiB:"))) << "bars of the largest size";
+  MeshBenchResult one_order = made_up();
+  std::erase_if(one_order.timings,
+                [](const MeshTiming& timing) { return timing.order == MeshOrder::irecv_isend; });
+  EXPECT_THAT(render_text(bench::report_of(one_order)), Not(HasSubstr("relative")));
+}
+
+TEST(MeshReport, CountsThoseBehindADeadlock) {
+  MeshBenchResult result = made_up();
+  result.timings[0].deadlock->others = 3;
+  EXPECT_THAT(render_text(bench::report_of(result)), HasSubstr("; 3 other ranks are stuck, too"));
+  result.timings[0].deadlock->others = 1;
+  EXPECT_THAT(render_text(bench::report_of(result)), HasSubstr("; another rank is stuck, too"));
+}
+
+TEST(MeshReport, TellsAWrongByte) {
+  MeshBenchResult result = made_up();
+  result.timings[1].wrong = "byte 3 of 8";
+  const std::string text = render_text(bench::report_of(result));
+  EXPECT_THAT(text, HasSubstr("ordered, 1.00 KiB: WRONG: byte 3 of 8"));
+  EXPECT_THAT(text, HasSubstr("-     -         -  WRONG"));
+}
+
+}  // namespace
+}  // namespace halocline::test
