@@ -40,13 +40,11 @@ MeshNeighbours neighbours_of(const Grid& grid) {
   return neighbours;
 }
 
-/// The text of the lowest rank that has one, on every rank.
-std::optional<std::string> first_of(const Communicator& communicator,
-                                    const std::optional<std::string>& mine) {
-  std::string first;
-  for (const std::string& text : comm::gather_texts(communicator, mine.value_or("")))
-    if (first.empty()) first = text;
-  first = comm::broadcast(communicator, first, 0);
+/// The wrong byte of the lowest rank that has one, on every rank.
+std::optional<std::string> first_wrong(const Communicator& communicator,
+                                       const MeshExchange& exchange, int round) {
+  const std::string first =
+      comm::first_text(communicator, exchange.first_wrong(round).value_or(""));
   return first.empty() ? std::nullopt : std::optional(first);
 }
 
@@ -166,12 +164,12 @@ MeshTiming MeshBench::time(MeshExchange& exchange, MeshOrder order) {
     timing.timeline = timeline_of(exchange, *stuck);
     return timing;
   }
-  timing.wrong = first_of(communicator_, exchange.first_wrong(round));
+  timing.wrong = first_wrong(communicator_, exchange, round);
   if (timing.wrong) return timing;
   timing.time = time_together(communicator_, options_.loop, [&] { exchange.run(steps); });
   exchange.fill(++round);
   timing.timeline = typical_exchange(exchange, steps, timing.time.median_seconds);
-  timing.wrong = first_of(communicator_, exchange.first_wrong(round));
+  timing.wrong = first_wrong(communicator_, exchange, round);
   return timing;
 }
 

@@ -10,8 +10,9 @@
 namespace halocline::cli {
 namespace {
 
-constexpr auto makers = {make_bench_halo, make_bench_step,      make_bench_p2p,
-                         make_bench_copy, make_bench_first_use, make_bench_mesh};
+constexpr auto makers = {make_bench_halo,     make_bench_step,      make_bench_p2p,
+                         make_bench_copy,     make_bench_first_use, make_bench_mesh,
+                         make_bench_progress, make_bench_overhead};
 
 }  // namespace
 

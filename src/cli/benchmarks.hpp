@@ -16,6 +16,8 @@ std::unique_ptr<Benchmark> make_bench_p2p(CLI::App& bench);
 std::unique_ptr<Benchmark> make_bench_copy(CLI::App& bench);
 std::unique_ptr<Benchmark> make_bench_first_use(CLI::App& bench);
 std::unique_ptr<Benchmark> make_bench_mesh(CLI::App& bench);
+std::unique_ptr<Benchmark> make_bench_progress(CLI::App& bench);
+std::unique_ptr<Benchmark> make_bench_overhead(CLI::App& bench);
 
 /// Adds `bench` and all benchmarks to a command line, and reads them.
 class Benchmarks {

@@ -17,6 +17,7 @@
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "comm/collectives.hpp"
+#include "comm/threads.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
@@ -72,6 +73,8 @@ void require_to_be_found() {
 
 int work_as_rank(const RankJob& job) {
   make_proofs(job.proofs);
+  std::optional<comm::ThreadedRuntime> threaded;
+  if (job.calls_mpi == RankJob::Calls::from_any_thread) threaded.emplace();
   const Runtime runtime;
   require_to_be_found();
   CommunicatorOptions options;

@@ -355,3 +355,56 @@ def check_bench_mesh(report):
             assert case["verified"] and case["min_us"] <= case["median_us"] <= case["p99_us"]
     for message in report["timeline"]:
         assert message["start_us"] <= message["end_us"]
+
+
+MEMORY = {"enum": ["host", "pinned", "device", "managed", "system"]}
+BENCH_PROGRESS = record(
+    bench={"const": "progress"},
+    ranks={"const": 2},
+    nodes=POSITIVE,
+    cores=POSITIVE,
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    threads={"enum": ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                      "MPI_THREAD_MULTIPLE"]},
+    parts=POSITIVE,
+    overlap=TEXT,
+    cases=list_of(record(
+        memory=MEMORY, transport={"enum": TRANSPORTS}, bytes=POSITIVE, verified={"const": True},
+        mode={"enum": ["alone", "work", "busy", "tests", "thread"]}, repetitions=POSITIVE,
+        min_us=TIME, median_us=TIME, p99_us=TIME, overlap=optional({"type": "number"})), 1),
+    notes=list_of(TEXT),
+)
+CALLS = dict(name=TEXT, text=TEXT, repetitions=POSITIVE, min_us=AMOUNT, median_us=AMOUNT,
+             p99_us=AMOUNT)
+BENCH_OVERHEAD = record(
+    bench={"const": "overhead"},
+    ranks=POSITIVE,
+    nodes=POSITIVE,
+    devices=list_of(GPU, 1),
+    mpi=TEXT,
+    messages=list_of(record(
+        bytes=POSITIVE, stand={"enum": ["before-gpu", "host", "pinned"]}, verified={"const": True},
+        repetitions=POSITIVE, min_us=TIME, median_us=TIME, p99_us=TIME)),
+    pinning=list_of(record(**CALLS, bytes=POSITIVE), 1),
+    waiting=list_of(record(**CALLS), 1),
+    notes=list_of(TEXT),
+)
+
+
+def check_bench_progress(report):
+    jsonschema.Draft7Validator(BENCH_PROGRESS).validate(report)
+    for case in report["cases"]:
+        assert case["min_us"] <= case["median_us"] <= case["p99_us"]
+        if case["mode"] == "alone":
+            alone = case["median_us"]
+        elif case["mode"] == "work":
+            work = case["median_us"]
+        else:
+            assert case["overlap"] == approx((alone + work - case["median_us"]) / alone)
+
+
+def check_bench_overhead(report):
+    jsonschema.Draft7Validator(BENCH_OVERHEAD).validate(report)
+    for cost in report["messages"] + report["pinning"] + report["waiting"]:
+        assert cost["min_us"] <= cost["median_us"] <= cost["p99_us"]

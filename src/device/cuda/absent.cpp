@@ -3,6 +3,7 @@
 #include <halocline/error.hpp>
 
 #include "device/cuda/runtime.hpp"
+#include "device/host_calls.hpp"
 
 namespace halocline::device::cuda {
 namespace {
@@ -51,3 +52,13 @@ void copy_rows(void*, const void*, const Rows&, Stream) { refuse(); }
 void clear(void*, std::int64_t, Stream) { refuse(); }
 
 }  // namespace halocline::device::cuda
+
+namespace halocline::device {
+
+void launch_nothing(Stream) { cuda::refuse(); }
+void count_on_host(Stream, std::int64_t&) { cuda::refuse(); }
+std::int64_t calls_so_far(const std::int64_t& calls) { return calls; }
+Registered::Registered(void* memory, std::int64_t) : memory_(memory) { cuda::refuse(); }
+Registered::~Registered() = default;
+
+}  // namespace halocline::device

@@ -1,0 +1,131 @@
+#include "bench/progress_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/words.hpp"
+#include "bench/traits.hpp"
+#include "report/format.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr auto overlap_text =
+    "(alone + work - together) / alone, medians; work takes about as long "
+    "as the transfer alone";
+
+std::string bytes_text(std::int64_t bytes) {
+  return write_number(static_cast<double>(bytes), Format::bytes());
+}
+
+void add_where(Report& report, const ProgressBenchResult& result) {
+  report.add("ranks", "ranks", result.ranks,
+             fmt::format("{} on {}, {} on this node", result.ranks,
+                         result.nodes == 1 ? "one node" : counted(result.nodes, "node"),
+                         counted(result.cores, "core")));
+  report.add_json("nodes", result.nodes);
+  report.add_json("cores", result.cores);
+  add_devices(report, result.devices);
+  report.add("mpi", "MPI", result.mpi);
+  report.add("threads", "threads", result.threads);
+  report.add_json("parts", result.parts);
+  report.add_json("overlap", overlap_text);
+}
+
+void add_json_cases(Report& report, const ProgressBenchResult& result) {
+  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
+  for (const char* key : {"memory", "transport", "bytes", "verified", "mode", "repetitions",
+                          "min_us", "median_us", "p99_us", "overlap"})
+    table.columns.push_back({key, key});
+  for (const ProgressTiming& timing : result.timings) {
+    const auto add = [&](std::string_view mode, const TimeSummary& time, Value overlap) {
+      const auto us = [&](double seconds) {
+        return time.repetitions > 0 ? Value(seconds * 1e6) : Value();
+      };
+      table.add({timing.memory, timing.transport, timing.bytes, !timing.wrong, mode,
+                 time.repetitions, us(time.min_seconds), us(time.median_seconds),
+                 us(time.p99_seconds), std::move(overlap)});
+    };
+    add("alone", timing.alone, {});
+    add("work", timing.work, {});
+    for (const ProgressTiming::Mode& mode : timing.modes)
+      add(name_of(mode.mode), mode.time, mode.overlap);
+  }
+  report.add_table(std::move(table));
+}
+
+void add_overlaps(Report& report, const ProgressBenchResult& result) {
+  const Format us = Format::rate("", 3);
+  Table table{.key = "overlaps",
+              .title = "one message each way: us, and how much of it is hidden behind work",
+              .columns = {{"memory", "memory"},
+                          {"transport", "transport"},
+                          {"bytes", "message"},
+                          {"alone", "alone", us},
+                          {"p99", "p99", us},
+                          {"work", "work", us}},
+              .audience = Audience::text};
+  std::vector<ProgressMode> modes;
+  for (const ProgressMode mode : progress_modes)
+    for (const ProgressTiming& timing : result.timings)
+      if (std::any_of(timing.modes.begin(), timing.modes.end(),
+                      [&](const auto& each) { return each.mode == mode; }) &&
+          (modes.empty() || modes.back() != mode))
+        modes.push_back(mode);
+  for (const ProgressMode mode : modes)
+    table.columns.push_back({std::string(name_of(mode)), fmt::format("{} %", name_of(mode))});
+  for (const ProgressTiming& timing : result.timings) {
+    if (timing.wrong) continue;
+    std::vector<Value> row{timing.memory,
+                           timing.transport,
+                           bytes_text(timing.bytes),
+                           timing.alone.median_seconds * 1e6,
+                           timing.alone.p99_seconds * 1e6,
+                           timing.work.median_seconds * 1e6};
+    for (const ProgressMode mode : modes) {
+      const auto found = std::find_if(timing.modes.begin(), timing.modes.end(),
+                                      [&](const auto& each) { return each.mode == mode; });
+      if (found == timing.modes.end())
+        row.emplace_back(nullptr);
+      else
+        row.emplace_back(std::int64_t{std::lround(100 * found->overlap)});
+    }
+    table.add(std::move(row));
+  }
+  report.add_line("");
+  report.add_table(std::move(table));
+  report.add_line(fmt::format("%: {}", overlap_text));
+  const auto explain = [&](ProgressMode mode, const std::string& text) {
+    if (std::find(modes.begin(), modes.end(), mode) != modes.end())
+      report.add_line(fmt::format("{}: {}", name_of(mode), text));
+  };
+  explain(ProgressMode::busy, "the host works and calls nobody");
+  explain(ProgressMode::tests, fmt::format("it works in {}, and calls progress() after each",
+                                           counted(result.parts, "part")));
+  explain(ProgressMode::thread, "it works while another thread calls progress() all the time");
+}
+
+}  // namespace
+
+std::string name_of(const ProgressTiming& timing) {
+  return fmt::format("{} by {} with {} memory", bytes_text(timing.bytes), timing.transport,
+                     timing.memory);
+}
+
+Report report_of(const ProgressBenchResult& result) {
+  Report report("", "progress of messages while the host works");
+  report.add_json("bench", "progress");
+  add_where(report, result);
+  add_json_cases(report, result);
+  add_overlaps(report, result);
+  std::vector<std::string> notes = result.notes;
+  for (const ProgressTiming& timing : result.timings)
+    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  if (!notes.empty()) report.add_line("");
+  report.add_notes("notes", notes);
+  return report;
+}
+
+}  // namespace halocline::bench

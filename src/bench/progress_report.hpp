@@ -1,0 +1,16 @@
+#pragma once
+// What `halocline bench progress` tells: one tree for text and JSON.
+
+#include <string>
+
+#include "bench/progress_bench.hpp"
+#include "report/report.hpp"
+
+namespace halocline::bench {
+
+Report report_of(const ProgressBenchResult& result);
+
+/// "64.0 KiB by mpi with host memory".
+std::string name_of(const ProgressTiming& timing);
+
+}  // namespace halocline::bench

@@ -1,0 +1,105 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/overhead_bench.hpp"
+#include "bench/overhead_report.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Three things that a GPU costs its host, each call timed alone:\n"
+    "  messages  MPI_Send and MPI_Recv of host memory between two ranks before the process uses\n"
+    "            its GPU, and after: once it does, a GPU-aware MPI has to find out for every\n"
+    "            pointer whose memory it is\n"
+    "  pinning   memory that a GPU can copy from by itself, against memory as usual\n"
+    "  waiting   ways to learn on the host that a stream has come to its end\n"
+    "What an MPI's own support for GPUs costs messages of the host, where a variable turns it off:\n"
+    "halocline bench p2p --memory host --ab MPICH_GPU_SUPPORT_ENABLED=0 (of Cray MPICH).\n\n"
+    "Examples:\n"
+    "  halocline bench overhead --ranks 2\n"
+    "  halocline bench overhead --memory-sizes 64Ki,1Gi --seconds 0.5 --json overhead.json\n\n"
+    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+
+/// Measures on every rank; a wrong byte is told by the first.
+int measure(const CommonOptions& common, const bench::OverheadBenchOptions& options,
+            const Communicator& world) {
+  const bench::OverheadBenchResult result = bench::run_overhead_bench(world, options);
+  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
+  for (const bench::MessageCost& cost : result.messages) {
+    if (!cost.wrong) continue;
+    fmt::print(stderr, "halocline: wrong result: {}\n", *cost.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchOverhead final : public Benchmark {
+ public:
+  explicit BenchOverhead(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  bench::OverheadBenchOptions read() const;
+
+  // Words as the user wrote them, before they become options.
+  std::optional<std::string> sizes_, memory_sizes_;
+  LoopWords loop_;
+  std::optional<int> ranks_;
+};
+
+BenchOverhead::BenchOverhead(CLI::App& bench)
+    : Benchmark(bench, "overhead", "time what a GPU costs the host", footer) {
+  CLI::App& overhead = app();
+
+  const auto* what = "What to measure";
+  overhead.add_option("--sizes", sizes_, "bytes of messages (8,64Ki,1Mi)")
+      ->type_name("LIST")
+      ->group(what);
+  overhead.add_option("--memory-sizes", memory_sizes_, "bytes of memory to pin (4Ki,1Mi,64Mi)")
+      ->type_name("LIST")
+      ->group(what);
+
+  const auto* how = "How";
+  add_ranks(overhead, how, ranks_);
+  add_loop(overhead, how, loop_, "0.1");
+  add_wait_limit(how);
+  add_results("Results");
+}
+
+bench::OverheadBenchOptions BenchOverhead::read() const {
+  bench::OverheadBenchOptions options;
+  if (sizes_) options.message_sizes = parse_sizes(*sizes_, "--sizes");
+  if (memory_sizes_) options.memory_sizes = parse_sizes(*memory_sizes_, "--memory-sizes");
+  read_loop(loop_, options.loop);
+  return options;
+}
+
+BenchCommand BenchOverhead::finish() const {
+  const bench::OverheadBenchOptions options = read();
+  BenchCommand command{job()};
+  RankJob& job = command.job;
+  job.ranks = ranks_;
+  job.threads_per_rank = 1;
+  job.check = [options](int) { bench::check(options); };
+  job.work = [options, common = this->common()](const Communicator& world) {
+    return measure(common, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_overhead(CLI::App& bench) {
+  return std::make_unique<BenchOverhead>(bench);
+}
+
+}  // namespace halocline::cli

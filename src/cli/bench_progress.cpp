@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/progress_bench.hpp"
+#include "bench/progress_report.hpp"
+#include "cli/benchmarks.hpp"
+#include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "comm/collectives.hpp"
+#include "launch/launched.hpp"
+
+namespace halocline::cli {
+namespace {
+
+const char* footer =
+    "Two ranks exchange a message each way, alone and with work of the host between start() and\n"
+    "finish() that takes as long. Overlap is the share of the transfer that then takes no time.\n"
+    "Modes of working:\n"
+    "  busy    the host works and calls nobody\n"
+    "  tests   it works in parts, with a call of progress() (MPI_Test) after each\n"
+    "  thread  it works while another thread calls progress() all the time; MPI is asked for\n"
+    "          MPI_THREAD_MULTIPLE, whose locks are in all times then\n"
+    "Every byte is compared before and after.\n\n"
+    "Examples:\n"
+    "  halocline bench progress\n"
+    "  halocline bench progress --sizes 64Ki,16Mi --memory host --transport mpi --tests 100\n"
+    "  mpirun -n 2 halocline bench progress --modes busy,tests --json progress.json\n\n"
+    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+
+/// Measures on both ranks; a wrong byte is told by the first.
+int measure(const CommonOptions& common, const bench::ProgressBenchOptions& options,
+            const Communicator& world) {
+  const bench::ProgressBenchResult result = bench::run_progress_bench(world, options);
+  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
+  for (const bench::ProgressTiming& timing : result.timings) {
+    if (!timing.wrong) continue;
+    if (world.rank() == 0)
+      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
+                 *timing.wrong);
+    return exit_wrong_result;
+  }
+  return exit_ok;
+}
+
+class BenchProgress final : public Benchmark {
+ public:
+  explicit BenchProgress(CLI::App& bench);
+  BenchCommand finish() const override;
+
+ private:
+  bench::ProgressBenchOptions read() const;
+
+  // Words as the user wrote them, before they become options.
+  std::optional<std::string> sizes_, memory_, transport_, modes_;
+  LoopWords loop_;
+  bench::ProgressBenchOptions options_;  // what needs no reading
+};
+
+BenchProgress::BenchProgress(CLI::App& bench)
+    : Benchmark(bench, "progress", "tell whether messages move while the host works", footer) {
+  CLI::App& progress = app();
+
+  const auto* what = "What to exchange";
+  progress.add_option("--sizes", sizes_, "bytes of each message (4Ki,64Ki,1Mi,16Mi)")
+      ->type_name("LIST")
+      ->group(what);
+  progress
+      .add_option("--memory", memory_,
+                  "where messages lie: auto, device, managed, pinned, system, host\n"
+                  "(auto,host)")
+      ->type_name("LIST")
+      ->group(what);
+
+  const auto* how = "How";
+  progress
+      .add_option("--transport", transport_,
+                  "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
+                  "are proved)")
+      ->type_name("LIST")
+      ->group(how);
+  progress.add_option("--modes", modes_, "busy, tests, thread (all)")
+      ->type_name("LIST")
+      ->group(how);
+  progress.add_option("--tests", options_.parts, "break work into N parts for mode tests (16)")
+      ->type_name("N")
+      ->group(how);
+  add_loop(progress, how, loop_, "0.1");
+  add_proofs(progress, how, options_.proofs);
+  add_wait_limit(how);
+  add_results("Results");
+}
+
+bench::ProgressBenchOptions BenchProgress::read() const {
+  bench::ProgressBenchOptions options = options_;
+  if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
+  if (memory_) options.memories = parse_list(*memory_, "--memory");
+  if (transport_) options.transports = parse_list(*transport_, "--transport");
+  if (modes_) {
+    options.modes.clear();
+    for (const std::string& mode : parse_list(*modes_, "--modes"))
+      options.modes.push_back(bench::progress_mode_named(mode));
+  }
+  read_loop(loop_, options.loop);
+  return options;
+}
+
+BenchCommand BenchProgress::finish() const {
+  const bench::ProgressBenchOptions options = read();
+  const std::vector<std::string> transports =
+      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
+  BenchCommand command{job()};
+  RankJob& job = command.job;
+  if (!launched_by(current_variables())) job.ranks = 2;
+  job.proofs.ranks = 2;
+  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
+  job.proofs.file = options.proofs;
+  job.threads_per_rank = 1;
+  if (std::find(options.modes.begin(), options.modes.end(), bench::ProgressMode::thread) !=
+      options.modes.end())
+    job.calls_mpi = RankJob::Calls::from_any_thread;
+  job.check = [options](int ranks) { bench::check(options, ranks); };
+  job.work = [options, common = this->common()](const Communicator& world) {
+    return measure(common, options, world);
+  };
+  check_rank_options(job.ranks, job.wait_limit_seconds);
+  return command;
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_bench_progress(CLI::App& bench) {
+  return std::make_unique<BenchProgress>(bench);
+}
+
+}  // namespace halocline::cli
