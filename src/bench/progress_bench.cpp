@@ -228,9 +228,8 @@ ProgressBenchResult ProgressBench::run() {
   result_.cores = machine::node_cores(communicator_);
   result_.parts = options_.parts;
   find_modes();
-  const WaysWanted wanted{.memories = options_.memories,
-                          .transports = options_.transports,
-                          .proofs = options_.proofs};
+  const WaysWanted wanted{
+      .memories = options_.memories, .transports = options_.transports, .proofs = options_.proofs};
   for (const Way& way : find_ways(communicator_, wanted, notes_)) time(way);
   result_.notes = notes_.all();
   return std::move(result_);

@@ -139,7 +139,7 @@ TEST(OverheadReport, PutsMessagesOfASizeTogether) {
       result.messages.push_back({.stand = stand, .bytes = bytes, .time = time});
   result.waiting = {{"query", "ask an event", 0, time}};
   const std::string text = render_text(bench::report_of(result));
-  const std::size_t first = text.find("8.00 B "), last = text.rfind("8.00 B ");
+  const std::size_t first = text.find("8 B "), last = text.rfind("8 B ");
   EXPECT_LT(first, last);
   EXPECT_LT(last, text.find("1.00 MiB"));
   EXPECT_THAT(text, HasSubstr("ask an event  1.00    2.00  3.00\n"));
