@@ -25,7 +25,7 @@ struct SolveCommand {
 
 struct DoctorCommand {
   std::optional<std::string> launcher, proofs, json, save, compare;
-  int ranks = 2;
+  std::optional<int> ranks = {};
   std::chrono::milliseconds time_limit = std::chrono::seconds(20);
   doctor::Strictness strictness = doctor::Strictness::lenient;
   doctor::ReportOptions report = {};

@@ -18,6 +18,7 @@ const char* footer =
     "  halocline doctor\n"
     "  halocline doctor --verbose --json doctor.json\n"
     "  halocline doctor --launcher \"srun -n {ranks}\" --batch slurm\n"
+    "  halocline doctor --launcher \"mpirun -H n1:2,n2:2 -n {ranks}\" --ranks 4\n"
     "  halocline doctor --save good.json                 # while all is well\n"
     "  halocline doctor --compare good.json --strict     # what has changed since\n\n"
     "Exit codes: 0 it works, and a run takes the fastest path, 1 something is broken or slow,\n"
@@ -48,7 +49,12 @@ DoctorLine::DoctorLine(CLI::App& app) : words_(std::make_unique<Words>()) {
                   "for their number: \"srun -n {ranks}\" (found by itself)")
       ->type_name("COMMAND")
       ->group(how);
-  doctor.add_option("--ranks", command.ranks, "try N ranks (2)")->type_name("N")->group(how);
+  doctor
+      .add_option("--ranks", command.ranks,
+                  "try N ranks, wherever the launcher puts them (2 on\n"
+                  "each node of the allocation)")
+      ->type_name("N")
+      ->group(how);
   doctor
       .add_option("--time-limit", words.time_limit_seconds,
                   "end a probe that takes longer than S seconds (20)")
@@ -79,10 +85,10 @@ bool DoctorLine::parsed() const { return words_->doctor->parsed(); }
 DoctorCommand DoctorLine::finish() const {
   const Words& words = *words_;
   DoctorCommand command = words.command;
-  if (command.ranks < 2)
+  if (command.ranks.value_or(2) < 2)
     throw Error(
         ErrorKind::usage,
-        fmt::format("{} ranks have no path between them; use --ranks 2 or more", command.ranks));
+        fmt::format("{} ranks have no path between them; use --ranks 2 or more", *command.ranks));
   if (!(words.time_limit_seconds >= 1) || words.time_limit_seconds > 3600)
     throw Error(ErrorKind::usage, fmt::format("a probe cannot be limited to {} seconds; use 1 to "
                                               "3600",

@@ -21,7 +21,7 @@ namespace {
 struct ProbeWords {
   std::vector<std::string> memories{"device"};
   std::vector<std::int64_t> bytes = proof::sizes_to_probe();
-  std::string gpus = "in-turn", transport = "gpu_aware";
+  std::string gpus = "in-turn", pairs = "all", transport = "gpu_aware";
   double wait_limit_seconds = 30;
 };
 
@@ -33,6 +33,7 @@ ProbeWords read(const std::vector<std::string>& words) {
       ->check(CLI::IsMember({"host", "pinned", "device", "managed"}));
   app.add_option("--bytes", result.bytes)->delimiter(',')->check(CLI::PositiveNumber);
   app.add_option("--gpus", result.gpus)->check(CLI::IsMember({"in-turn", "first"}));
+  app.add_option("--pairs", result.pairs)->check(CLI::IsMember({"all", "of-a-node"}));
   app.add_option("--transport", result.transport);
   app.add_option("--wait-limit", result.wait_limit_seconds)->check(CLI::NonNegativeNumber);
   try {
@@ -63,6 +64,7 @@ int run_probe(const std::vector<std::string>& words) {
   for (const std::string& name : read_words.memories)
     options.memories.push_back(*memory_named(name));
   if (read_words.gpus == "first") options.gpus = proof::GpuChoice::first;
+  if (read_words.pairs == "of-a-node") options.pairs = proof::Pairs::of_a_node;
   // It may well crash, and that is no news: nobody wants the memory of a GPU's process on disk.
   const rlimit nothing{0, 0};
   ::setrlimit(RLIMIT_CORE, &nothing);

@@ -28,11 +28,14 @@ std::string before(const Variables& settings) {
 }
 
 std::string with_mpirun(const Start& start) {
-  std::string words = fmt::format("{} -n {}", start.launcher, start.ranks);
+  std::string words = fmt::format("{} -n {}", start.launcher, start.ranks * start.nodes);
   if (start.as_root) words += " --allow-run-as-root";
-  words += start.cores_per_rank > 1
-               ? fmt::format(" --map-by slot:PE={} --bind-to core", start.cores_per_rank)
-               : " --bind-to core";
+  if (start.cores_per_rank > 1 || start.nodes > 1)
+    words +=
+        fmt::format(" --map-by {}:PE={}",
+                    start.nodes > 1 ? fmt::format("ppr:{}:node", start.ranks) : std::string("slot"),
+                    start.cores_per_rank);
+  words += " --bind-to core";
   constexpr std::string_view parameter = "OMPI_MCA_";
   for (const auto& [name, value] : start.settings)
     words += name.starts_with(parameter)
@@ -42,8 +45,9 @@ std::string with_mpirun(const Start& start) {
 }
 
 std::string with_hydra(const Start& start) {
-  std::string words =
-      fmt::format("{} -n {} -bind-to core:{}", start.launcher, start.ranks, start.cores_per_rank);
+  std::string words = fmt::format("{} -n {}", start.launcher, start.ranks * start.nodes);
+  if (start.nodes > 1) words += fmt::format(" -ppn {}", start.ranks);
+  words += fmt::format(" -bind-to core:{}", start.cores_per_rank);
   for (const auto& [name, value] : start.settings)
     words += fmt::format(" -genv {} {}", name, value);
   return words;
@@ -51,7 +55,7 @@ std::string with_hydra(const Start& start) {
 
 std::string with_pals(const Start& start) {
   std::string words = fmt::format("{} -n {} --ppn {} --depth {} --cpu-bind depth", start.launcher,
-                                  start.ranks, start.ranks, start.cores_per_rank);
+                                  start.ranks * start.nodes, start.ranks, start.cores_per_rank);
   for (const auto& [name, value] : start.settings)
     words += fmt::format(" --env {}={}", name, value);
   return words;
@@ -60,7 +64,9 @@ std::string with_pals(const Start& start) {
 std::string with_srun(const Start& start) {
   std::string words =
       fmt::format("{}{} -n {} --cpus-per-task={} --cpu-bind=cores", before(start.settings),
-                  start.launcher, start.ranks, start.cores_per_rank);
+                  start.launcher, start.ranks * start.nodes, start.cores_per_rank);
+  if (start.nodes > 1)
+    words += fmt::format(" -N {} --ntasks-per-node={}", start.nodes, start.ranks);
   if (start.gpus > 0) words += fmt::format(" --gpus-per-node={} --gpu-bind=none", start.gpus);
   if (!start.srun_mpi.empty()) words += " --mpi=" + start.srun_mpi;
   return words;
@@ -74,10 +80,10 @@ std::string slurm_script(const Start& start) {
   std::string text = fmt::format(
       "#!/bin/bash\n"
       "#SBATCH --job-name=halocline\n"
-      "#SBATCH --nodes=1\n"
+      "#SBATCH --nodes={}\n"
       "#SBATCH --ntasks-per-node={}\n"
       "#SBATCH --cpus-per-task={}\n",
-      start.ranks, start.cores_per_rank);
+      start.nodes, start.ranks, start.cores_per_rank);
   if (start.gpus > 0) text += fmt::format("#SBATCH --gpus-per-node={}\n", start.gpus);
   text += "#SBATCH --time=00:30:00\n\n";
   for (const auto& [name, value] : start.settings)
@@ -95,10 +101,10 @@ std::string pbs_script(const Start& start) {
   std::string text = fmt::format(
       "#!/bin/bash\n"
       "#PBS -N halocline\n"
-      "#PBS -l select=1:ncpus={}:mpiprocs={}{}\n"
+      "#PBS -l select={}:ncpus={}:mpiprocs={}{}\n"
       "#PBS -l walltime=00:30:00\n\n"
       "cd \"$PBS_O_WORKDIR\"\n",
-      start.ranks * start.cores_per_rank, start.ranks,
+      start.nodes, start.ranks * start.cores_per_rank, start.ranks,
       start.gpus > 0 ? fmt::format(":ngpus={}", start.gpus) : "");
   return text + in_script(launch_line(start));
 }
@@ -141,14 +147,23 @@ Start recommended_start(const Evidence& evidence, User user) {
   if (node.mpi.find("CRAY") != std::string::npos && start.gpus > 0)
     start.settings["MPICH_GPU_SUPPORT_ENABLED"] = "1";
   start.as_root = user == User::root;
+  start.nodes = std::max(1, static_cast<int>(evidence.facts.ranks.nodes.size()));
+  if (start.nodes > 1 && launcher && !launching.chosen_by.empty() && !launching.instead) {
+    start.starter = Starter::as_told;
+    start.words = command(*launcher, {.ranks = evidence.ranks, .program = ""});
+    start.words.pop_back();
+  }
   return start;
 }
 
 std::string launch_line(const Start& start) {
-  const std::string command = start.starter == Starter::open_mpi ? with_mpirun(start)
-                              : start.starter == Starter::hydra  ? with_hydra(start)
-                              : start.starter == Starter::pals   ? with_pals(start)
-                                                                 : with_srun(start);
+  const std::string command =
+      start.starter == Starter::as_told
+          ? before(start.settings) + fmt::format("{}", fmt::join(start.words, " "))
+      : start.starter == Starter::open_mpi ? with_mpirun(start)
+      : start.starter == Starter::hydra    ? with_hydra(start)
+      : start.starter == Starter::pals     ? with_pals(start)
+                                           : with_srun(start);
   return fmt::format("{} {}", command, program);
 }
 

@@ -11,7 +11,7 @@
 namespace halocline::doctor {
 
 /// Who starts ranks: launchers with words of their own for binding and variables.
-enum class Starter { open_mpi, hydra, pals, srun };
+enum class Starter { open_mpi, hydra, pals, srun, as_told };
 
 enum class Batch { slurm, pbs };
 std::optional<Batch> batch_named(std::string_view name);
@@ -20,14 +20,17 @@ std::optional<Batch> batch_named(std::string_view name);
 struct Start {
   Starter starter = Starter::open_mpi;
   std::string launcher = "mpirun";
-  int ranks = 1, gpus = 0;
+  int nodes = 1;
+  int ranks = 1, gpus = 0;  ///< on each node
   int cores_per_rank = 1;
-  std::string srun_mpi = {};  ///< of srun: "pmix"; empty: as the site has it
+  std::string srun_mpi = {};            ///< of srun: "pmix"; empty: as the site has it
+  std::vector<std::string> words = {};  ///< as_told: the user's own
   Variables settings = {};
   bool as_root = false;
 };
 
-/// The start that suits what is here: a rank for each GPU, else for each core.
+/// The start that suits what is here: a rank for each GPU, else for each core. Where a launcher of
+/// the user's own words reached several nodes, those words.
 Start recommended_start(const Evidence& evidence, User user);
 
 /// "mpirun -n 4 ... halocline solve ...", on one line.

@@ -43,9 +43,10 @@ std::map<std::string, Json> paths_of(const Json& report) {
   std::map<std::string, Json> paths;
   for (const Json& path : report.at("paths")) {
     const std::string with = text_of(path.at("with"));
-    paths[fmt::format("{}:{}{}", path.at("path").get<std::string>(),
-                      path.at("memory").get<std::string>(), with.empty() ? "" : " with " + with)] =
-        path;
+    const bool far = path.at("pair") == "other-node";
+    paths[fmt::format("{}:{}{}{}", path.at("path").get<std::string>(),
+                      path.at("memory").get<std::string>(), far ? " between nodes" : "",
+                      with.empty() ? "" : " with " + with)] = path;
   }
   return paths;
 }

@@ -12,6 +12,7 @@
 #include "base/recorder.hpp"
 #include "doctor/node_facts.hpp"
 #include "doctor/probes.hpp"
+#include "doctor/ring.hpp"
 #include "proof/remedy.hpp"
 #include "proof/sibling.hpp"
 #include "proof/surroundings.hpp"
@@ -28,11 +29,12 @@ proof::UcxHere ucx_here(const NodeFacts& node) {
   return here;
 }
 
-/// How the ranks' GPUs lie to each other; nothing if they see none.
+/// How the GPUs of a node's ranks lie to each other; nothing if some ranks see none.
 std::optional<proof::GpuPair> pair_of(const RankFacts& ranks) {
   std::set<std::string> uuids;
   for (const machine::RankFacts& rank : ranks.machine) {
     if (rank.visible.empty()) return std::nullopt;
+    if (rank.node != ranks.machine.front().node) continue;
     for (const machine::VisibleGpu& one : rank.visible) uuids.insert(one.gpu.uuid);
   }
   if (uuids.empty()) return std::nullopt;
@@ -45,27 +47,35 @@ class Examination {
       : options_(options), variables_(variables) {}
 
   Evidence run() {
-    evidence_.ranks = options_.ranks;
     Facts& facts = evidence_.facts;
     facts.node = read_node(variables_);
+    evidence_.nodes = std::max(1, facts.node.allocation.nodes.value_or(1));
+    constexpr int ranks_each = 2;
+    evidence_.ranks = options_.ranks.value_or(ranks_each * evidence_.nodes);
+    // As many as the user says are wherever the launcher puts them.
+    if (options_.ranks) evidence_.nodes = 1;
     facts.launching =
         read_launching(options_.launcher, options_.launcher_hint, facts.node.family, variables_);
     if (!facts.launching.launcher) return std::move(evidence_);
     probes_ = {.launcher = *facts.launching.launcher,
                .program = options_.program,
-               .ranks = options_.ranks,
+               .ranks = evidence_.ranks,
+               .nodes = evidence_.nodes,
                .time_limit = options_.time_limit};
-    options_.says(fmt::format("asking {} ranks what they see", options_.ranks));
+    options_.says(fmt::format("asking {} ranks what they see", evidence_.ranks));
     facts.ranks = ask_ranks(probes_);
     if (!find_each_other()) start_otherwise();
     if (find_each_other()) try_all();
+    std::stable_sort(
+        evidence_.paths.begin(), evidence_.paths.end(),
+        [](const PathResult& a, const PathResult& b) { return a.path.distance < b.path.distance; });
     return std::move(evidence_);
   }
 
  private:
   bool find_each_other() const {
     const auto& ranks = evidence_.facts.ranks.ranks;
-    return !ranks.empty() && ranks.front().size == options_.ranks;
+    return !ranks.empty() && ranks.front().size == evidence_.ranks;
   }
 
   /// Takes a launcher of our own choice in the place of the user's, if that can be seen to be at
@@ -89,14 +99,34 @@ class Examination {
 
   void try_all() {
     evidence_.gpu_pair = pair_of(evidence_.facts.ranks);
-    std::vector<Path> paths{
-        {plain_mpi, Memory::host}, {"mpi", Memory::host}, {"shared", Memory::host}};
-    if (evidence_.gpu_pair)
-      paths.insert(paths.end(),
-                   {{"peer", Memory::device}, {"staged", Memory::device}, {"mpi", Memory::pinned}});
+    std::vector<Path> paths;
+    for (const Distance distance : distances()) {
+      const bool near = distance == Distance::same_node;
+      const auto add = [&](const char* transport, Memory memory) {
+        paths.push_back({transport, memory, distance});
+      };
+      add(plain_mpi, Memory::host);
+      add("mpi", Memory::host);
+      if (near) add("shared", Memory::host);
+      if (!evidence_.gpu_pair) continue;
+      if (near) add("peer", Memory::device);
+      add("staged", Memory::device);
+      add("mpi", Memory::pinned);
+    }
     options_.says(fmt::format("trying {} paths", paths.size()));
     evidence_.paths = try_paths(probes_, paths, proof::GpuChoice::in_turn);
     if (evidence_.gpu_pair) try_gpu_aware();
+  }
+
+  /// Those that there are between the ranks.
+  std::vector<Distance> distances() const {
+    std::vector<int> node_of;
+    for (const machine::RankFacts& rank : evidence_.facts.ranks.machine)
+      node_of.push_back(rank.node);
+    std::vector<Distance> found;
+    for (const Distance distance : {Distance::same_node, Distance::other_node})
+      if (first_pair(node_of, distance)) found.push_back(distance);
+    return found;
   }
 
   void try_gpu_aware() {
@@ -130,7 +160,8 @@ class Examination {
                                  .key = proof::environment_key(proof::this_environment(all)),
                                  .memories = memories,
                                  .with = with,
-                                 .ranks = options_.ranks,
+                                 .ranks = evidence_.ranks,
+                                 .nodes = evidence_.nodes,
                                  .time_limit = probes_.time_limit});
     Notes notes;  // a file that cannot be written is no matter here
     if (const auto file = proof::proofs_file(options_.proofs, variables_))
@@ -138,14 +169,18 @@ class Examination {
 
     std::string how;
     for (const proof::Proof& proof : answer.proofs) {
-      PathResult result{.path = {"gpu_aware", proof.memory}, .with = with};
+      const auto distance =
+          proof.pair == proof::GpuPair::other_node ? Distance::other_node : Distance::same_node;
+      PathResult result{.path = {"gpu_aware", proof.memory, distance}, .with = with};
+      // Ranks that share a GPU and ranks that do not have been one probe.
+      if (was_tried(result)) continue;
       const bool is_wrong = proof.how.find("did not arrive as sent") != std::string::npos;
       result.outcome = proof.outcome == proof::Outcome::works ? Outcome::works
                        : is_wrong                             ? Outcome::wrong
                                                               : Outcome::failed;
       result.how = proof.how;
       if (proof.memory == Memory::device) {
-        how = proof.how;
+        if (how.empty()) how = proof.how;
         if (result.outcome == Outcome::works) result = timed(result);
       }
       evidence_.paths.push_back(std::move(result));
@@ -159,6 +194,12 @@ class Examination {
       evidence_.paths.push_back(std::move(result));
     }
     return how;
+  }
+
+  bool was_tried(const PathResult& result) const {
+    return std::any_of(evidence_.paths.begin(), evidence_.paths.end(), [&](const PathResult& one) {
+      return one.path == result.path && one.with == result.with;
+    });
   }
 
   PathResult timed(const PathResult& proved) const {

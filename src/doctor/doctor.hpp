@@ -13,8 +13,8 @@
 namespace halocline::doctor {
 
 struct DoctorOptions {
-  std::optional<std::string> launcher;                              ///< "srun -n {ranks}"
-  int ranks = 2;                                                    ///< of the probes
+  std::optional<std::string> launcher;  ///< "srun -n {ranks}"
+  std::optional<int> ranks = {};  ///< of the probes; 2 on each node, as far as nodes are known
   std::chrono::milliseconds time_limit = std::chrono::seconds(20);  ///< of each probe
   std::string program;                                              ///< path of a halocline
   std::string launcher_hint = {};                                   ///< as find_launcher() takes it

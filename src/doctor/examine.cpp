@@ -19,7 +19,10 @@
 #include "device/gpu.hpp"
 #include "doctor/direct_reads.hpp"
 #include "doctor/libraries.hpp"
+#include "doctor/node_facts.hpp"
+#include "doctor/ring.hpp"
 #include "doctor/said.hpp"
+#include "doctor/speeds.hpp"
 #include "exchange/race.hpp"
 #include "machine/cores.hpp"
 #include "proof/in_job.hpp"
@@ -59,17 +62,26 @@ std::string first_of(const Communicator& communicator, const std::string& text) 
   return comm::broadcast(communicator, first, 0);
 }
 
-/// Ranks 0 and 1 send to each other, one after the other. Returns what was wrong, on every rank.
-std::string send_plainly(const Communicator& communicator, std::int64_t bytes) {
+/// Where each rank is.
+std::vector<int> nodes_of_ranks(const Communicator& communicator) {
+  std::vector<int> nodes;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    nodes.push_back(communicator.node_of(rank));
+  return nodes;
+}
+
+/// Two ranks send to each other, one after the other. Returns what was wrong, on every rank.
+std::string send_plainly(const Communicator& communicator, std::pair<int, int> pair,
+                         std::int64_t bytes) {
   const int me = communicator.rank();
   std::string wrong;
-  if (me < 2) {
-    const int peer = 1 - me;
+  if (me == pair.first || me == pair.second) {
+    const int peer = me == pair.first ? pair.second : pair.first;
     std::vector<std::byte> out(static_cast<std::size_t>(bytes)), in(out.size());
     proof::fill(out.data(), bytes, proof::seed_of(me, peer, 0));
-    if (me == 0) comm::plain_send(communicator, peer, out);
+    if (me == pair.first) comm::plain_send(communicator, peer, out);
     comm::plain_receive(communicator, peer, in);
-    if (me == 1) comm::plain_send(communicator, peer, out);
+    if (me == pair.second) comm::plain_send(communicator, peer, out);
     const std::int64_t at = proof::first_difference(in.data(), bytes, proof::seed_of(peer, me, 0));
     if (at < bytes)
       wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, bytes,
@@ -79,9 +91,9 @@ std::string send_plainly(const Communicator& communicator, std::int64_t bytes) {
 }
 
 std::vector<transport::Message> messages_in_ring(const Communicator& communicator,
-                                                 std::int64_t bytes) {
+                                                 Distance distance, std::int64_t bytes) {
   std::vector<transport::Message> messages;
-  for (const int peer : proof::neighbours_in_ring(communicator))
+  for (const int peer : neighbours(nodes_of_ranks(communicator), communicator.rank(), distance))
     messages.push_back({.peer = peer,
                         .send = {{nullptr, bytes}},
                         .receive = {{nullptr, bytes}},
@@ -105,10 +117,17 @@ class PathExaminer {
   }
 
   void examine(const Path& path) {
+    const auto pair = first_pair(nodes_of_ranks(communicator_), path.distance);
+    if (!pair)
+      return say(outcome_line(path, Outcome::unavailable,
+                              path.distance == Distance::same_node ? "no two ranks share a node"
+                                                                   : "all ranks are on one node"));
     try {
+      Time time;
       for (const std::int64_t bytes : wanted_.bytes) {
+        if (time.us > 0 && seconds_for(bytes, time) > most_seconds) break;
         say(trying_line(path, bytes));
-        Time time{bytes};
+        time = {bytes};
         if (const std::string wrong = examine(path, time); !wrong.empty())
           return say(outcome_line(path, Outcome::wrong, wrong));
         say(arrived_line(path, time));
@@ -124,15 +143,27 @@ class PathExaminer {
     }
   }
 
+  /// A network may be so slow that what it shows with large messages is not worth the wait.
+  static constexpr double most_seconds = 3;
+  static double seconds_for(std::int64_t bytes, const Time& before) {
+    constexpr int times_each = 13;  // to prove, to warm up, to time
+    // What less than that takes does not grow with it.
+    if (before.bytes < 64 << 10) return 0;
+    return times_each * 1e-6 * before.us * static_cast<double>(bytes) /
+           static_cast<double>(before.bytes);
+  }
+
   /// Returns what was wrong, on every rank, and how long it took.
   std::string examine(const Path& path, Time& time) {
-    if (path.transport == plain_mpi) return send_plainly(communicator_, time.bytes);
+    if (path.transport == plain_mpi)
+      return send_plainly(communicator_, *first_pair(nodes_of_ranks(communicator_), path.distance),
+                          time.bytes);
     if (gpu_reads(path.memory) && !has_gpu_) {
       comm::together(communicator_, [this] { proof::take_gpu(communicator_, wanted_.gpus); });
       has_gpu_ = true;
     }
     exchange::Trial trial(communicator_, transport::find_transport(path.transport),
-                          messages_in_ring(communicator_, time.bytes), path.memory);
+                          messages_in_ring(communicator_, path.distance, time.bytes), path.memory);
     const std::string wrong = first_of(
         communicator_,
         proof::prove(communicator_, trial.channel(), trial.messages(), path.memory).value_or(""));
@@ -149,6 +180,49 @@ class PathExaminer {
   const Say& say_;
   bool has_gpu_ = false;
 };
+
+/// What this rank's node is, and how fast its host side.
+NodeSeen this_node(const Communicator& communicator) {
+  const NodeFacts facts = read_node(current_variables());
+  NodeSeen node{.node = communicator.node_of(communicator.rank()),
+                .host = facts.host,
+                .processor = facts.processor,
+                .online_threads = facts.online_threads,
+                .mpi = facts.mpi,
+                .libraries = facts.libraries,
+                .kernel_driver = facts.kernel_driver,
+                .shm_bytes = facts.limits.shm_bytes};
+  for (const device::Gpu& gpu : device::gpus().list) node.gpus.push_back(gpu.name);
+  for (const Adapter& adapter : facts.adapters) node.adapters.push_back(adapter.name);
+  time_node(node);
+  return node;
+}
+
+/// The first rank of each node says what it is and how fast its parts are.
+void examine_nodes(const Communicator& communicator, const Say& say) {
+  const std::vector<int> firsts = first_ranks(nodes_of_ranks(communicator));
+  const int node = communicator.node_of(communicator.rank());
+  const bool speaks = firsts[static_cast<std::size_t>(node)] == communicator.rank();
+  if (communicator.rank() == 0) say(doing_line("timing copies of nodes"));
+  if (speaks) say(line_of(this_node(communicator)));
+  comm::barrier(communicator);
+  const auto here = static_cast<std::int64_t>(device::gpus().list.size());
+  // One by one: no rank waits for another longer than one of them takes.
+  for (int gpu = 0; gpu < comm::max_over_ranks(communicator, here); ++gpu) {
+    if (communicator.rank() == 0) say(doing_line(fmt::format("timing copies of GPU {}", gpu)));
+    if (speaks && gpu < here) {
+      try {
+        say(speed_line(node, time_gpu(gpu)));
+      } catch (const Error&) {
+        // In use by somebody else, or not for us: what is wrong with it, paths and modes tell.
+      }
+    }
+    comm::barrier(communicator);
+  }
+  if (communicator.rank() == 0 && communicator.node_count() > 1)
+    say(doing_line("timing messages between nodes"));
+  time_links(communicator, [&](const Link& link) { say(line_of(link)); });
+}
 
 }  // namespace
 
@@ -176,6 +250,7 @@ void examine_facts(const Communicator& communicator, const Say& say) {
          find_libraries([&](const std::string& file) { say(doing_line("loading " + file)); }))
       say(line_of(library));
   comm::barrier(communicator);
+  examine_nodes(communicator, say);
   say_once(ends_line());
 }
 

@@ -79,6 +79,39 @@ struct RankSeen {
   std::string ipc_namespace = {}, process_namespace = {}, shm_device = {};
 };
 
+/// What a GPU does by itself.
+struct GpuSpeed {
+  int ordinal = 0;  ///< as its node's first rank counts them
+  std::string name = {};
+  double copy_gb_per_s = 0;  ///< read and written, within its own memory
+  double host_gb_per_s = 0;  ///< from pinned memory to it
+};
+
+/// A node as its first rank sees it: what should be the same on all nodes of a job, and what should
+/// take as long.
+struct NodeSeen {
+  int node = 0;
+  std::string host = {};
+  std::string processor = {};
+  int online_threads = 0;
+  std::string mpi = {};
+  std::vector<std::string> libraries = {};  ///< as NodeFacts::libraries
+  std::string kernel_driver = {};
+  std::vector<std::string> gpus = {};      ///< names, in order
+  std::vector<std::string> adapters = {};  ///< names
+  std::optional<std::int64_t> shm_bytes = {};
+  double memory_gb_per_s = 0;  ///< copied by one core, read and written; 0: not measured
+  double count_us = 0;         ///< of a million additions that wait for each other
+  std::vector<GpuSpeed> speeds = {};
+};
+
+/// Between the first ranks of two nodes, in host memory, nothing else under way.
+struct Link {
+  int from = 0, to = 0;  ///< nodes
+  double us = 0;         ///< one way, 8 bytes
+  double gb_per_s = 0;   ///< one way, large messages
+};
+
 /// What the probe job found, as far as it came.
 struct RankFacts {
   std::vector<RankSeen> ranks = {};
@@ -91,6 +124,8 @@ struct RankFacts {
   std::optional<bool> direct_reads = {};  ///< one rank may read another's memory (CMA)
   std::string direct_reads_because = {};  ///< why not
   std::vector<Library> libraries = {};
+  std::vector<NodeSeen> nodes = {};
+  std::vector<Link> links = {};
   std::string doing = {};        ///< what it was at when it ended too early
   std::string ended_badly = {};  ///< how; empty if it came to its end
 };

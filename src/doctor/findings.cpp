@@ -21,17 +21,17 @@ const PathResult* result_of(const Evidence& evidence, const Path& path) {
   return nullptr;
 }
 
-std::optional<std::string> taken_for(const Evidence& evidence, Memory memory) {
+std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Distance distance) {
   // Kernels that store into neighbours need no host, which counts for more than one exchange.
-  const PathResult* peer = result_of(evidence, {"peer", memory});
+  const PathResult* peer = result_of(evidence, {"peer", memory, distance});
   if (peer != nullptr && peer->outcome == Outcome::works) return "peer";
   constexpr std::int64_t halo_bytes = 64 << 10;
   std::optional<std::string> best;
   double least = 0;
   for (const PathResult& result : evidence.paths) {
     const std::optional<double> us = us_for(result, halo_bytes);
-    if (result.path.memory != memory || result.outcome != Outcome::works || !result.with.empty() ||
-        !us || (best && *us >= least))
+    if (result.path.memory != memory || result.path.distance != distance ||
+        result.outcome != Outcome::works || !result.with.empty() || !us || (best && *us >= least))
       continue;
     best = result.path.transport;
     least = *us;

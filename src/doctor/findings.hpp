@@ -32,8 +32,9 @@ struct Finding {
 struct Evidence {
   Facts facts;
   int ranks = 2;                                ///< of the probes
+  int nodes = 1;                                ///< that they were to be spread over
   std::vector<PathResult> paths;                ///< also those tried with other settings
-  std::optional<proof::GpuPair> gpu_pair = {};  ///< the ranks' GPUs; nothing without GPUs
+  std::optional<proof::GpuPair> gpu_pair = {};  ///< GPUs of a node's ranks; nothing without GPUs
 };
 
 /// The result of a path with the user's settings, or nothing.
@@ -42,9 +43,10 @@ const PathResult* result_of(const Evidence& evidence, const Path& path);
 /// What is to be told, worst first.
 std::vector<Finding> findings(const Evidence& evidence);
 
-/// The transport that a run with fields in such memory would take, going by what was measured;
-/// nothing if none works.
-std::optional<std::string> taken_for(const Evidence& evidence, Memory memory);
+/// The transport that a run with fields in such memory would take so far, going by what was
+/// measured; nothing if none works.
+std::optional<std::string> taken_for(const Evidence& evidence, Memory memory,
+                                     Distance distance = Distance::same_node);
 
 /// The result of gpu_aware with settings of doctor's own that made it work, or clearly faster; or
 /// null.

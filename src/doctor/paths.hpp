@@ -18,17 +18,21 @@ namespace halocline::doctor {
 /// MPI_Send and MPI_Recv as ordinary programs call them; not a transport.
 inline constexpr const char* plain_mpi = "MPI_Send";
 
+/// Which ranks a path is between.
+enum class Distance { same_node, other_node };
+
 struct Path {
   std::string transport;  ///< as transport::find_transport() knows it, or plain_mpi
   Memory memory = Memory::host;
+  Distance distance = Distance::same_node;
 
   friend bool operator==(const Path&, const Path&) = default;
 };
 
-/// "staged:device", and back; nothing for what is none.
+/// "staged:device", "mpi:host:other-node", and back; nothing for what is none.
 std::string word_of(const Path& path);
 std::optional<Path> path_named(std::string_view word);
-/// "transport staged with device memory".
+/// "transport staged with device memory", "... between nodes".
 std::string words_for(const Path& path);
 
 enum class Outcome {

@@ -25,7 +25,8 @@ JobEnd run_probe(const Probes& probes, std::vector<std::string> words, const Var
   const JobSpec job{.ranks = probes.ranks,
                     .program = probes.program,
                     .arguments = std::move(words),
-                    .cores = usable_cores(),
+                    .cores = usable_cores() * probes.nodes,
+                    .ranks_per_node = probes.nodes > 1 ? probes.ranks / probes.nodes : 0,
                     .chatter = Chatter::full};
   Variables extra = job_variables(probes.launcher, job);
   for (const auto& [name, value] : with) extra[name] = value;

@@ -19,6 +19,7 @@ struct Probes {
   Launcher launcher;
   std::string program;  ///< path of a halocline
   int ranks = 2;
+  int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
   std::chrono::milliseconds time_limit = std::chrono::seconds(20);  ///< of each job
 };
 

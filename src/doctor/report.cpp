@@ -1,6 +1,7 @@
 #include "doctor/report.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -12,6 +13,11 @@
 
 namespace halocline::doctor {
 namespace {
+
+template <class T>
+Value value_of(const std::optional<T>& value) {
+  return value ? Value(*value) : Value();
+}
 
 std::string text_of(const Variables& settings) {
   std::vector<std::string> words;
@@ -31,7 +37,10 @@ std::string title(const Facts& facts) {
                                     ? (facts.node.gpu_files == 0 ? "no GPU" : "no usable GPU")
                                     : fmt::format("{} x {}", gpus->size(), gpus->front().gpu.name);
   const int cores = facts.node.usable_cores;
-  return fmt::format("{}: {} core{}, {}, {}", facts.node.host, cores, cores == 1 ? "" : "s",
+  const std::size_t others = std::max<std::size_t>(1, facts.ranks.nodes.size()) - 1;
+  const std::string more =
+      others == 0 ? "" : fmt::format(" and {} node{} more", others, others == 1 ? "" : "s");
+  return fmt::format("{}{}: {} core{}, {}, {}", facts.node.host, more, cores, cores == 1 ? "" : "s",
                      gpu_words, facts.node.mpi);
 }
 
@@ -64,6 +73,8 @@ void add_findings(Report& report, const Diagnosis& diagnosis) {
 }
 
 std::string pair_text(const Evidence& evidence, const PathResult& result) {
+  if (result.path.distance == Distance::other_node)
+    return std::string(proof::name_of(proof::GpuPair::other_node));
   if (result.path.memory == Memory::host || !evidence.gpu_pair) return "same-node";
   return std::string(proof::name_of(*evidence.gpu_pair));
 }
@@ -135,20 +146,136 @@ void add_paths_for_programs(Report& report, const Evidence& evidence) {
   }
 }
 
-void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& options) {
+/// What stands beside each other in the table of nodes.
+double best_link(const RankFacts& ranks, int node) {
+  double best = 0;
+  for (const Link& link : ranks.links)
+    if (link.from == node || link.to == node) best = std::max(best, link.gb_per_s);
+  return best;
+}
+
+double least_us(const RankFacts& ranks, int node) {
+  double least = std::numeric_limits<double>::max();
+  for (const Link& link : ranks.links)
+    if (link.from == node || link.to == node) least = std::min(least, link.us);
+  return least;
+}
+
+/// "4 x NVIDIA H200".
+std::string gpus_text(const NodeSeen& node) {
+  if (node.gpus.empty()) return "none";
+  return fmt::format("{} x {}", node.gpus.size(), node.gpus.front());
+}
+
+/// A row for each node, for people; of the slowest of a node's GPUs.
+void add_nodes(Report& report, const Evidence& evidence) {
+  const RankFacts& ranks = evidence.facts.ranks;
+  if (ranks.nodes.size() < 2) return;
+  constexpr std::size_t most_rows = 32;
+  const Format rate = Format::rate("", 3);
   Section& section = report.add_section("", "");
   section.add_line("");
-  Section& taken = report.add_section("taken", "", Audience::json);
+  const bool have_gpus = std::any_of(ranks.nodes.begin(), ranks.nodes.end(),
+                                     [](const NodeSeen& node) { return !node.gpus.empty(); });
+  std::vector<Column> columns{{"host", "node", {}}, {"copies", "host copies", rate}};
+  if (have_gpus)
+    columns.insert(columns.end(), {{"gpus", "GPUs", {}}, {"gpu_copies", "GPU copies", rate}});
+  columns.insert(columns.end(), {{"us", "8 B", Format::time(1e-6)}, {"gb_per_s", "1 MiB", rate}});
+  Table& table =
+      section.add_table({.key = {},
+                         .title = "nodes, GB/s of copies and of messages of 1 MiB with the best of "
+                                  "the others",
+                         .columns = columns,
+                         .audience = Audience::text});
+  for (const NodeSeen& node : ranks.nodes) {
+    if (&node - ranks.nodes.data() == most_rows) break;
+    double gpu = 0;
+    for (const GpuSpeed& speed : node.speeds)
+      gpu = gpu == 0 ? speed.copy_gb_per_s : std::min(gpu, speed.copy_gb_per_s);
+    const bool linked = best_link(ranks, node.node) > 0;
+    std::vector<Value> cells{node.host, node.memory_gb_per_s};
+    if (have_gpus) cells.insert(cells.end(), {gpus_text(node), gpu > 0 ? Value(gpu) : Value()});
+    cells.push_back(linked ? Value(least_us(ranks, node.node)) : Value());
+    cells.push_back(linked ? Value(best_link(ranks, node.node)) : Value());
+    table.add(std::move(cells));
+  }
+  if (ranks.nodes.size() > most_rows)
+    section.add_line(
+        fmt::format("and {} more: --json FILE has them all", ranks.nodes.size() - most_rows));
+}
+
+void add_nodes_for_programs(Section& facts, const RankFacts& ranks) {
+  Table& nodes = facts.add_table({.key = "nodes",
+                                  .title = {},
+                                  .columns = {{"host", {}, {}},
+                                              {"processor", {}, {}},
+                                              {"online_threads", {}, {}},
+                                              {"mpi", {}, {}},
+                                              {"libraries", {}, {}},
+                                              {"kernel_driver", {}, {}},
+                                              {"gpus", {}, {}},
+                                              {"adapters", {}, {}},
+                                              {"shm_bytes", {}, {}}},
+                                  .shape = Table::Shape::keyed,
+                                  .audience = Audience::json});
+  for (const NodeSeen& node : ranks.nodes)
+    nodes.add({node.host, node.processor, node.online_threads, node.mpi, node.libraries,
+               node.kernel_driver, node.gpus, node.adapters, value_of(node.shm_bytes)});
+}
+
+/// Measured, so never the same twice: apart from the facts.
+void add_speeds_for_programs(Report& report, const RankFacts& ranks) {
+  Table& speeds = report.add_table({.key = "speeds",
+                                    .title = {},
+                                    .columns = {{"host", {}, {}},
+                                                {"gpu", {}, {}},
+                                                {"copy_gb_per_s", {}, {}},
+                                                {"host_gb_per_s", {}, {}}},
+                                    .audience = Audience::json});
+  for (const NodeSeen& node : ranks.nodes) {
+    if (node.memory_gb_per_s > 0) speeds.add({node.host, Value(), node.memory_gb_per_s, Value()});
+    for (const GpuSpeed& gpu : node.speeds)
+      speeds.add({node.host, gpu.ordinal, gpu.copy_gb_per_s, gpu.host_gb_per_s});
+  }
+  const auto host = [&](int node) {
+    for (const NodeSeen& one : ranks.nodes)
+      if (one.node == node) return one.host;
+    return std::string();
+  };
+  Table& links = report.add_table(
+      {.key = "links",
+       .title = {},
+       .columns = {{"from", {}, {}}, {"to", {}, {}}, {"us", {}, {}}, {"gb_per_s", {}, {}}},
+       .audience = Audience::json});
+  for (const Link& link : ranks.links)
+    links.add({host(link.from), host(link.to), link.us, link.gb_per_s});
+}
+
+/// Which transport a run takes so far, for programs; returns it in words.
+std::string add_taken(Report& report, const Evidence& evidence, Distance distance) {
+  Section& section = report.add_section(
+      distance == Distance::same_node ? "taken" : "taken_between_nodes", "", Audience::json);
   std::string words;
   for (const Memory memory : {Memory::host, Memory::device}) {
-    const std::optional<std::string> transport = taken_for(diagnosis.evidence, memory);
-    taken.add_json(std::string(halocline::name_of(memory)),
-                   transport ? Value(*transport) : Value());
+    const std::optional<std::string> transport = taken_for(evidence, memory, distance);
+    section.add_json(std::string(halocline::name_of(memory)),
+                     transport ? Value(*transport) : Value());
     if (transport)
       words += fmt::format("{}{} for {} memory", words.empty() ? "" : ", ", *transport,
                            halocline::name_of(memory));
   }
-  if (!words.empty()) section.add_text("a run takes", words);
+  return words;
+}
+
+void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& options) {
+  Section& section = report.add_section("", "");
+  section.add_line("");
+  if (const std::string words = add_taken(report, diagnosis.evidence, Distance::same_node);
+      !words.empty())
+    section.add_text("a run takes", words);
+  if (const std::string words = add_taken(report, diagnosis.evidence, Distance::other_node);
+      !words.empty())
+    section.add_text("between nodes", words);
   const std::string line = launch_line(diagnosis.start);
   const char* label = "start it by";
   for (const std::string& part : in_lines(line)) section.add_text(std::exchange(label, " "), part);
@@ -177,11 +304,6 @@ void add_changes(Report& report, const ReportOptions& options) {
                         .columns = {{"what", {}, {}}, {"before", {}, {}}, {"now", {}, {}}},
                         .audience = Audience::json});
   for (const Change& change : options.changes) table.add({change.what, change.before, change.now});
-}
-
-template <class T>
-Value value_of(const std::optional<T>& value) {
-  return value ? Value(*value) : Value();
 }
 
 std::string yes_or_no(const std::optional<bool>& value) {
@@ -288,6 +410,7 @@ void add_facts(Report& report, const Evidence& evidence, FactsFor readers) {
   const Launching& launching = evidence.facts.launching;
   facts.add("launcher", "launcher", launching.launcher ? Value(launching.launcher->path) : Value());
   add_ranks(facts, evidence);
+  add_nodes_for_programs(facts, evidence.facts.ranks);
 }
 
 }  // namespace
@@ -300,9 +423,12 @@ Report report_of(const Diagnosis& diagnosis, const ReportOptions& options) {
       .add_json("host", evidence.facts.node.host)
       .add_json("mpi", evidence.facts.node.mpi)
       .add_json("ranks", evidence.ranks)
+      .add_json("nodes", std::max<std::size_t>(1, evidence.facts.ranks.nodes.size()))
       .add_json("seconds", diagnosis.seconds);
   report.add_line("");
   add_findings(report, diagnosis);
+  add_nodes(report, evidence);
+  add_speeds_for_programs(report, evidence.facts.ranks);
   add_paths(report, evidence);
   add_paths_for_programs(report, evidence);
   add_start(report, diagnosis, options);

@@ -13,6 +13,7 @@ namespace {
 using device::ComputeMode;
 
 const Path aware_path{"gpu_aware", Memory::device};
+const Path aware_between_nodes{"gpu_aware", Memory::device, Distance::other_node};
 
 std::string setting(const Evidence& evidence, const char* name) {
   const auto found = evidence.facts.node.settings.find(name);
@@ -101,6 +102,21 @@ Findings held_back(const Evidence& evidence, const PathResult& as_is) {
            fmt::format("set {}: tried here, and every byte arrived", settings_text(cured->with))}};
 }
 
+/// GPU-aware MPI that works within a node, and fails between nodes.
+Findings fails_between_nodes(const Evidence& evidence) {
+  const PathResult* far = result_of(evidence, aware_between_nodes);
+  if (far == nullptr || far->outcome == Outcome::works) return {};
+  const bool is_wrong = far->outcome == Outcome::wrong;
+  return {
+      {is_wrong ? Severity::broken : Severity::absent,
+       fmt::format("{} takes a GPU's memory within a node, and {} between nodes",
+                   evidence.facts.node.mpi, is_wrong ? "sends wrong bytes" : "not"),
+       far->how,
+       "its network part must know CUDA: UCX lists cuda_copy and the network's ways in ucx_info "
+       "-d, libfabric's provider takes FI_HMEM; nvidia_peermem is loaded for InfiniBand "
+       "(lsmod); transport auto goes through the host there meanwhile"}};
+}
+
 }  // namespace
 
 Findings gpus(const Evidence& evidence) {
@@ -159,8 +175,14 @@ Findings reach_of_gpus(const Evidence& evidence) {
 
 Findings gpu_aware(const Evidence& evidence) {
   const PathResult* result = result_of(evidence, aware_path);
+  // Nodes may have one rank each.
+  if (result == nullptr) result = result_of(evidence, aware_between_nodes);
   if (result == nullptr) return {};
-  if (result->outcome == Outcome::works) return held_back(evidence, *result);
+  if (result->outcome == Outcome::works) {
+    Findings found = held_back(evidence, *result);
+    for (Finding& finding : fails_between_nodes(evidence)) found.push_back(std::move(finding));
+    return found;
+  }
   const std::string cure = cure_of_gpu_aware(evidence, *result);
   const PathResult* attempt = tried(evidence);
   const std::string seen =

@@ -17,7 +17,7 @@ int likely_ranks(const Evidence& evidence) {
   const int gpus = evidence.facts.ranks.machine.empty()
                        ? 0
                        : static_cast<int>(evidence.facts.ranks.machine.front().visible.size());
-  return std::max(evidence.ranks, gpus > 0 ? gpus : evidence.facts.node.usable_cores);
+  return std::max(ranks_here(evidence), gpus > 0 ? gpus : evidence.facts.node.usable_cores);
 }
 
 /// True if two ranks of a host differ in what `of` says.
@@ -42,7 +42,7 @@ std::string small_shm(const Evidence& evidence, int ranks) {
 }
 
 Findings shared_memory(const Evidence& evidence) {
-  const std::string here = small_shm(evidence, evidence.ranks);
+  const std::string here = small_shm(evidence, ranks_here(evidence));
   // What it broke is told by those who saw it.
   if (!start_of_ranks(evidence).empty() || !failed_paths(evidence).empty()) return {};
   const int many = likely_ranks(evidence);
@@ -57,7 +57,7 @@ Findings shared_memory(const Evidence& evidence) {
     return {{Severity::slow,
              "/dev/shm is too small: MPI and transport shared may die with a bus error, or go a "
              "slower way",
-             fmt::format("{}; {}", here, needed(evidence.ranks)), larger_shm}};
+             fmt::format("{}; {}", here, needed(ranks_here(evidence))), larger_shm}};
   if (!later.empty())
     return {{Severity::note, fmt::format("/dev/shm is small for {} ranks", many),
              fmt::format("{}; {}", later, needed(many)), larger_shm}};

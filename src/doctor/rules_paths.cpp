@@ -15,16 +15,25 @@ std::string bytes_text(std::int64_t bytes) {
 
 std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
 
-bool uses_shared_memory(const Path& path) { return path.memory == Memory::host; }
+bool uses_shared_memory(const Path& path) {
+  return path.memory == Memory::host && path.distance == Distance::same_node;
+}
 
 std::string cure_for(const Evidence& evidence, const PathResult& result) {
   const Facts& facts = evidence.facts;
-  if (uses_shared_memory(result.path) && !small_shm(evidence, evidence.ranks).empty())
+  if (uses_shared_memory(result.path) && !small_shm(evidence, ranks_here(evidence)).empty())
     return larger_shm;
   if (const auto preload = facts.node.settings.find("LD_PRELOAD");
       preload != facts.node.settings.end())
     return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
                        preload->second);
+  if (result.path.distance == Distance::other_node)
+    return facts.node.family == MpiFamily::open_mpi
+               ? "tell MPI which network joins the nodes: mpirun --mca btl_tcp_if_include NAME (ip "
+                 "-brief address shows names) or UCX_NET_DEVICES=NAME; and see that no firewall is "
+                 "between them"
+               : "tell MPI which network joins the nodes: mpiexec -iface NAME (ip -brief address "
+                 "shows names), FI_TCP_IFACE=NAME; and see that no firewall is between them";
   if (result.path.transport == "peer")
     return "use transport staged meanwhile, and update driver and container";
   if (facts.node.family == MpiFamily::open_mpi)
@@ -80,15 +89,18 @@ Findings better_than_taken(const Evidence& evidence) {
   constexpr double clearly = 1.5;
   constexpr std::int64_t halo_bytes = 64 << 10;
   Findings found;
-  for (const Memory memory : {Memory::host, Memory::device}) {
-    const std::optional<std::string> taken = taken_for(evidence, memory);
-    const PathResult* its = taken ? result_of(evidence, {*taken, memory}) : nullptr;
+  for (const auto& [memory, distance] : {std::pair(Memory::host, Distance::same_node),
+                                         std::pair(Memory::device, Distance::same_node),
+                                         std::pair(Memory::host, Distance::other_node),
+                                         std::pair(Memory::device, Distance::other_node)}) {
+    const std::optional<std::string> taken = taken_for(evidence, memory, distance);
+    const PathResult* its = taken ? result_of(evidence, {*taken, memory, distance}) : nullptr;
     const std::optional<double> us = its != nullptr ? us_for(*its, halo_bytes) : std::nullopt;
     if (!us) continue;
     for (const PathResult& other : evidence.paths) {
       const std::optional<double> less = us_for(other, halo_bytes);
-      if (other.path.memory != memory || !other.with.empty() || other.outcome != Outcome::works ||
-          !less || *us <= clearly * *less)
+      if (other.path.memory != memory || other.path.distance != distance || !other.with.empty() ||
+          other.outcome != Outcome::works || !less || *us <= clearly * *less)
         continue;
       found.push_back(
           {Severity::slow,
@@ -119,7 +131,7 @@ Findings failed_paths(const Evidence& evidence) {
                                  ? fmt::format("{} could not be tried", paths)
                                  : fmt::format("{} do{} not work", paths, many ? "" : "es");
     std::string seen = group.results.front()->how;
-    if (group.cure == larger_shm) seen += "; " + small_shm(evidence, evidence.ranks);
+    if (group.cure == larger_shm) seen += "; " + small_shm(evidence, ranks_here(evidence));
     found.push_back({Severity::broken, what, seen, group.cure});
   }
   return found;

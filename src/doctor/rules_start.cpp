@@ -39,6 +39,18 @@ std::string taken_instead(const Facts& facts) {
   return fmt::format("; {} was taken for what follows", facts.launching.instead->path);
 }
 
+constexpr auto how_srun_starts =
+    "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or --mpi=cray_shasta for "
+    "MPICH; srun --mpi=list names what there is";
+
+/// Started by srun without a word of how: many sites have no default that fits every MPI.
+bool is_srun_untold(const Evidence& evidence, const Launcher& launcher) {
+  return launcher.kind == LauncherKind::srun &&
+         !evidence.facts.node.settings.contains("SLURM_MPI_TYPE") &&
+         std::none_of(launcher.arguments.begin(), launcher.arguments.end(),
+                      [](const std::string& word) { return word.starts_with("--mpi"); });
+}
+
 /// What to do about ranks that ended before they had told all.
 Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const Facts& facts = evidence.facts;
@@ -49,8 +61,10 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
           : fmt::format("ranks end early, while {}",
                         ranks.doing.empty() ? "they are asked for facts" : ranks.doing);
   const std::string seen = fmt::format("{}: {}", launcher.path, ranks.ended_badly);
-  if (const std::string small = small_shm(evidence, evidence.ranks); !small.empty())
+  if (const std::string small = small_shm(evidence, ranks_here(evidence)); !small.empty())
     return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm};
+  if (ranks.ranks.empty() && is_srun_untold(evidence, launcher))
+    return {Severity::broken, what, seen, how_srun_starts + taken_instead(facts)};
   const auto preload = facts.node.settings.find("LD_PRELOAD");
   return {Severity::broken, what, seen,
           fmt::format("{}run it by hand and read all it says: {} -n {} hostname{}",
@@ -93,8 +107,7 @@ Findings start_of_ranks(const Evidence& evidence) {
              fmt::format("{} ranks do not find each other: each runs alone", evidence.ranks),
              fmt::format("started by {}, each said that it is one of 1", launcher.path),
              (launcher.kind == LauncherKind::srun
-                  ? "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
-                    "--mpi=cray_shasta for MPICH; srun --mpi=list names what there is"
+                  ? how_srun_starts
                   : fmt::format("the launcher must belong to {}, the MPI of this program",
                                 facts.node.mpi)) +
                  taken_instead(facts)}};

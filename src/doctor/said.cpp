@@ -1,5 +1,6 @@
 #include "doctor/said.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include <nlohmann/json.hpp>
@@ -38,6 +39,31 @@ void read_lines(std::string_view output,
 RankSeen rank_from(const Json& json) {
   return {json.at("rank"),  json.at("size"), json.at("host"),      json.at("mpi"),
           json.at("cores"), json.at("ipc"),  json.at("processes"), json.at("shm")};
+}
+
+NodeSeen node_from(const Json& json) {
+  NodeSeen node;
+  json.at("node").get_to(node.node);
+  json.at("host").get_to(node.host);
+  json.at("processor").get_to(node.processor);
+  json.at("online_threads").get_to(node.online_threads);
+  json.at("mpi").get_to(node.mpi);
+  json.at("libraries").get_to(node.libraries);
+  json.at("kernel_driver").get_to(node.kernel_driver);
+  json.at("gpus").get_to(node.gpus);
+  json.at("adapters").get_to(node.adapters);
+  if (const Json& bytes = json.at("shm_bytes"); !bytes.is_null())
+    node.shm_bytes = bytes.get<std::int64_t>();
+  json.at("memory_gb_per_s").get_to(node.memory_gb_per_s);
+  json.at("count_us").get_to(node.count_us);
+  return node;
+}
+
+void read_speed(const Json& json, RankFacts& facts) {
+  for (NodeSeen& node : facts.nodes)
+    if (node.node == json.at("node").get<int>())
+      node.speeds.push_back({json.at("ordinal"), json.at("name"), json.at("copy_gb_per_s"),
+                             json.at("host_gb_per_s")});
 }
 
 void read_mpi(const Json& json, RankFacts& facts) {
@@ -100,6 +126,34 @@ std::string line_of(const Library& library) {
               {{"name", library.name}, {"path", library.path}, {"version", library.version}});
 }
 
+std::string line_of(const NodeSeen& node) {
+  return line("node", {{"node", node.node},
+                       {"host", node.host},
+                       {"processor", node.processor},
+                       {"online_threads", node.online_threads},
+                       {"mpi", node.mpi},
+                       {"libraries", node.libraries},
+                       {"kernel_driver", node.kernel_driver},
+                       {"gpus", node.gpus},
+                       {"adapters", node.adapters},
+                       {"shm_bytes", node.shm_bytes ? Json(*node.shm_bytes) : Json()},
+                       {"memory_gb_per_s", node.memory_gb_per_s},
+                       {"count_us", node.count_us}});
+}
+
+std::string line_of(const Link& link) {
+  return line("link",
+              {{"from", link.from}, {"to", link.to}, {"us", link.us}, {"gb_per_s", link.gb_per_s}});
+}
+
+std::string speed_line(int node, const GpuSpeed& speed) {
+  return line("speed", {{"node", node},
+                        {"ordinal", speed.ordinal},
+                        {"name", speed.name},
+                        {"copy_gb_per_s", speed.copy_gb_per_s},
+                        {"host_gb_per_s", speed.host_gb_per_s}});
+}
+
 std::string machine_line(const machine::RankFacts& facts) {
   return line("machine", machine::to_line(facts));
 }
@@ -142,10 +196,18 @@ RankFacts read_rank_facts(std::string_view output) {
     }
     if (kind == "library")
       facts.libraries.push_back({content.at("name"), content.at("path"), content.at("version")});
+    if (kind == "node") facts.nodes.push_back(node_from(content));
+    if (kind == "speed") read_speed(content, facts);
+    if (kind == "link")
+      facts.links.push_back(
+          {content.at("from"), content.at("to"), content.at("us"), content.at("gb_per_s")});
     if (kind == "doing") content.get_to(facts.doing);
     if (kind == "ends") ended = true;
   });
   if (ended) facts.doing.clear();
+  // Each node speaks for itself, when it comes to it.
+  std::sort(facts.nodes.begin(), facts.nodes.end(),
+            [](const NodeSeen& a, const NodeSeen& b) { return a.node < b.node; });
   return facts;
 }
 

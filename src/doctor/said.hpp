@@ -19,6 +19,10 @@ inline constexpr std::string_view said_mark = "halocline-doctor: ";
 std::string line_of(const RankSeen& rank);
 std::string line_of(const comm::Claims& claims);
 std::string line_of(const Library& library);
+std::string line_of(const NodeSeen& node);
+std::string line_of(const Link& link);
+/// Comes after the line of its node.
+std::string speed_line(int node, const GpuSpeed& speed);
 std::string machine_line(const machine::RankFacts& facts);
 std::string gpus_line(const std::string& driver, const std::string& runtime,
                       const std::vector<bool>& peer_access);

@@ -138,7 +138,12 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
 void append_open_mpi_options(std::vector<std::string>& words, const JobSpec& job) {
   append(words, {"--bind-to", "none"});
   // Only where needed: a rank on an oversubscribed node yields its core while it waits.
-  if (job.ranks > job.cores) append(words, {"--map-by", ":OVERSUBSCRIBE"});
+  const std::string each =
+      job.ranks_per_node > 0 ? fmt::format("ppr:{}:node", job.ranks_per_node) : "";
+  if (job.ranks > job.cores)
+    append(words, {"--map-by", each + ":OVERSUBSCRIBE"});
+  else if (!each.empty())
+    append(words, {"--map-by", each});
   if (job.chatter == Chatter::quiet) words.push_back("--quiet");
 }
 
@@ -146,6 +151,8 @@ void append_srun_options(std::vector<std::string>& words, const JobSpec& job) {
   append(words, {"--kill-on-bad-exit=1", "--cpu-bind=none"});
   if (job.threads_per_rank > 1)
     words.push_back(fmt::format("--cpus-per-task={}", job.threads_per_rank));
+  if (job.ranks_per_node > 0)
+    words.push_back(fmt::format("--ntasks-per-node={}", job.ranks_per_node));
   if (job.chatter == Chatter::quiet) words.push_back("--quiet");
 }
 
@@ -224,6 +231,8 @@ std::vector<std::string> command(const Launcher& launcher, const JobSpec& job) {
     append(words, {"-n", ranks});
     if (launcher.kind == LauncherKind::open_mpi) append_open_mpi_options(words, job);
     if (launcher.kind == LauncherKind::srun) append_srun_options(words, job);
+    if (launcher.kind == LauncherKind::hydra && job.ranks_per_node > 0)
+      append(words, {"-ppn", fmt::format("{}", job.ranks_per_node)});
   }
   words.push_back(job.program);
   words.insert(words.end(), job.arguments.begin(), job.arguments.end());

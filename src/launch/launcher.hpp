@@ -59,6 +59,7 @@ struct JobSpec {
   /// too, mpirun would refuse more ranks than cores, and quietly.
   int cores = 1;
   int threads_per_rank = 1;
+  int ranks_per_node = 0;  ///< so many on each node; 0: nodes are filled as the launcher does it
   Chatter chatter = Chatter::quiet;
 };
 

@@ -77,7 +77,8 @@ class Probe {
         return ProbeEnd::unavailable;
       }
     }
-    for (const GpuPair pair : pairs_in_ring(communicator_, gpu_)) say(pair_line(pair));
+    for (const GpuPair pair : pairs_in_ring(communicator_, gpu_, options_.pairs))
+      say(pair_line(pair));
     ProbeEnd end = ProbeEnd::all_proved;
     for (const Memory memory : options_.memories) {
       for (const std::int64_t bytes : options_.bytes) {
@@ -101,7 +102,7 @@ class Probe {
     std::vector<Talk> talks;
     try {
       comm::together(communicator_, [&] {
-        for (const int peer : neighbours_in_ring(communicator_))
+        for (const int peer : neighbours_in_ring(communicator_, options_.pairs))
           talks.push_back({peer, Buffer(memory, bytes), Buffer(memory, bytes)});
       });
     } catch (const Error& error) {
@@ -171,7 +172,8 @@ std::string take_gpu(const Communicator& communicator, GpuChoice choice) {
   return gpu.uuid;
 }
 
-std::vector<GpuPair> pairs_in_ring(const Communicator& communicator, const std::string& gpu) {
+std::vector<GpuPair> pairs_in_ring(const Communicator& communicator, const std::string& gpu,
+                                   Pairs tried) {
   const std::vector<std::string> gpus = comm::gather_texts(communicator, gpu);
   std::vector<GpuPair> pairs;
   if (communicator.rank() != 0) return pairs;
@@ -184,16 +186,22 @@ std::vector<GpuPair> pairs_in_ring(const Communicator& communicator, const std::
       pair = GpuPair::other_node;
     else if (!its.empty() && its == gpus[static_cast<std::size_t>(next)])
       pair = GpuPair::same_gpu;
+    if (pair == GpuPair::other_node && tried == Pairs::of_a_node) continue;
     if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
   }
   return pairs;
 }
 
-std::vector<int> neighbours_in_ring(const Communicator& communicator) {
+std::vector<int> neighbours_in_ring(const Communicator& communicator, Pairs tried) {
   const int me = communicator.rank(), ranks = communicator.size();
   const int next = (me + 1) % ranks, previous = (me + ranks - 1) % ranks;
-  if (next == previous) return {next};
-  return {previous, next};
+  std::vector<int> neighbours{previous, next};
+  if (next == previous) neighbours.pop_back();
+  if (tried == Pairs::of_a_node)
+    std::erase_if(neighbours, [&](int other) {
+      return communicator.node_of(other) != communicator.node_of(me);
+    });
+  return neighbours;
 }
 
 std::vector<std::int64_t> sizes_to_probe() {

@@ -18,11 +18,15 @@ enum class GpuChoice { in_turn, first };
 /// From what every MPI sends eagerly to what goes by rendezvous and through pipelines.
 std::vector<std::int64_t> sizes_to_probe();
 
+/// Which pairs of the ring are tried.
+enum class Pairs { all, of_a_node };
+
 struct ProbeOptions {
   const transport::Transport& transport;
   std::vector<Memory> memories;
   std::vector<std::int64_t> bytes = sizes_to_probe();
   GpuChoice gpus = GpuChoice::in_turn;
+  Pairs pairs = Pairs::all;
   /// Gets each line on rank 0, before what it announces is done: print and flush it.
   std::function<void(const std::string&)> say;
 };
@@ -31,12 +35,14 @@ struct ProbeOptions {
 /// device::use() throws. Not collective.
 std::string take_gpu(const Communicator& communicator, GpuChoice choice);
 
-/// Kinds of pairs that each rank and the next in the ring are, on rank 0; `gpu` is this rank's UUID
-/// or empty. Collective.
-std::vector<GpuPair> pairs_in_ring(const Communicator& communicator, const std::string& gpu);
+/// Kinds of pairs that each rank and the next in the ring are, as far as they are tried, on rank 0;
+/// `gpu` is this rank's UUID or empty. Collective.
+std::vector<GpuPair> pairs_in_ring(const Communicator& communicator, const std::string& gpu,
+                                   Pairs tried = Pairs::all);
 
-/// The ranks before and after this one in the ring of all; one of them if they are the same.
-std::vector<int> neighbours_in_ring(const Communicator& communicator);
+/// The ranks before and after this one in the ring of all, as far as they are tried; one of them if
+/// they are the same.
+std::vector<int> neighbours_in_ring(const Communicator& communicator, Pairs tried = Pairs::all);
 
 enum class ProbeEnd { all_proved, something_wrong, unavailable };
 

@@ -1,5 +1,6 @@
 #include "proof/sibling.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ struct Attempt {
 };
 
 Attempt attempt(const SiblingRequest& request, const std::vector<Memory>& memories,
-                const std::vector<std::int64_t>& bytes) {
+                const std::vector<std::int64_t>& bytes, Pairs pairs = Pairs::all) {
   std::vector<std::string_view> names;
   for (const Memory memory : memories) names.push_back(halocline::name_of(memory));
   const JobSpec job{
@@ -30,8 +31,10 @@ Attempt attempt(const SiblingRequest& request, const std::vector<Memory>& memori
       .program = request.program,
       .arguments = {probe_command, "--memory", fmt::format("{}", fmt::join(names, ",")), "--bytes",
                     fmt::format("{}", fmt::join(bytes, ",")), "--gpus",
-                    request.gpus == GpuChoice::first ? "first" : "in-turn"},
-      .cores = usable_cores(),
+                    request.gpus == GpuChoice::first ? "first" : "in-turn", "--pairs",
+                    pairs == Pairs::all ? "all" : "of-a-node"},
+      .cores = usable_cores() * request.nodes,
+      .ranks_per_node = request.nodes > 1 ? request.ranks / request.nodes : 0,
       .chatter = Chatter::full};
   JobOptions options;
   options.output = JobOutput::capture;
@@ -138,7 +141,21 @@ class Sibling {
     return nullptr;
   }
 
+  /// Of nodes and what is between them, one may work without the other.
   void add(const Attempt& now, const std::vector<Step>& steps) {
+    const Proof proof = proof_of(now, steps);
+    const auto& pairs = now.report.pairs;
+    const bool goes_between =
+        std::find(pairs.begin(), pairs.end(), GpuPair::other_node) != pairs.end();
+    if (proof.outcome == Outcome::works || !goes_between || pairs.size() == 1)
+      return keep(proof, pairs);
+    keep(proof, {GpuPair::other_node});
+    const Attempt again = attempt(request_, {proof.memory}, request_.bytes, Pairs::of_a_node);
+    if (const auto steps_then = steps_of(again.report, proof.memory); !steps_then.empty())
+      keep(proof_of(again, steps_then), again.report.pairs);
+  }
+
+  Proof proof_of(const Attempt& now, const std::vector<Step>& steps) const {
     const Step& last = steps.back();
     const bool is_last = last == now.report.steps.back();
     Proof proof{.memory = last.memory,
@@ -152,7 +169,11 @@ class Sibling {
     if (!works) proof.how = how_it_failed(now, last, request_);
     if (last.state == State::trying && crashed(now) && steps.size() > 1)
       proof.how += alone_too(request_, last);
-    for (const GpuPair pair : now.report.pairs) {
+    return proof;
+  }
+
+  void keep(Proof proof, const std::vector<GpuPair>& pairs) {
+    for (const GpuPair pair : pairs) {
       proof.pair = pair;
       answer_.proofs.push_back(proof);
     }

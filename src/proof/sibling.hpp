@@ -26,6 +26,7 @@ struct SiblingRequest {
   GpuChoice gpus = GpuChoice::in_turn;
   Variables with = {};  ///< settings for the job alone; `key` must count them in
   int ranks = 2;
+  int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
   /// Of each job: one if nothing crashes, one or two more for each kind of memory that does.
   std::chrono::milliseconds time_limit = std::chrono::seconds(60);
 };

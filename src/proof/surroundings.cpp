@@ -108,6 +108,25 @@ std::vector<std::string> files_of_ucx(const Variables& variables,
   return {};
 }
 
+/// Files in which settings of MPI and UCX may stand instead of in variables; of those there are,
+/// the path and a hash of what is in it.
+std::vector<std::string> files_of_settings(const Variables& variables, const fs::path& root) {
+  std::vector<fs::path> files{root / "etc/openmpi/openmpi-mca-params.conf",
+                              root / "etc/ucx/ucx.conf"};
+  if (const std::string home = value_of(variables, "HOME"); !home.empty()) {
+    files.push_back(fs::path(home) / ".openmpi/mca-params.conf");
+    files.push_back(fs::path(home) / "ucx.conf");
+  }
+  std::vector<std::string> words;
+  for (const fs::path& path : files) {
+    std::ifstream file(path);
+    std::ostringstream content;
+    if (file && content << file.rdbuf())
+      words.push_back(fmt::format("{} (content {})", path.string(), key_of({content.str()}).hash));
+  }
+  return words;
+}
+
 }  // namespace
 
 int count_gpus(const Variables& variables, const fs::path& root) {
@@ -150,6 +169,8 @@ Environment this_environment(const Variables& variables, const fs::path& root) {
   for (const fs::path& file : mpi) environment.libraries.push_back(words_for(file));
   for (std::string& words :
        files_of_ucx(variables, folders_of_libraries(variables, environment.mpi_library, root)))
+    environment.libraries.push_back(std::move(words));
+  for (std::string& words : files_of_settings(variables, root))
     environment.libraries.push_back(std::move(words));
   environment.driver = driver_version(root);
   environment.gpus = gpu_names(root);

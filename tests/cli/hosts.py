@@ -1,7 +1,7 @@
 """Several hosts made of one: network namespaces with names and addresses of their own, joined by a bridge.
 
-For tests of what happens between nodes. They share files, processors and memory, but MPI takes them for
-nodes and goes through TCP between them. Making them needs root.
+For tests of what happens between nodes. They share files and processors, but MPI takes them for nodes and
+goes through TCP between them. Making them needs root.
 """
 
 import contextlib
@@ -11,12 +11,12 @@ import subprocess
 
 from command import HALOCLINE, skip
 
-# Starts a command on one of the hosts, in the place of ssh: AGENT [-OPTION ...] HOST COMMAND ...
+# Starts a command on one of the hosts, in the place of ssh, with a shell between as there: AGENT [-OPTION ...] HOST COMMAND ...
 AGENT = """#!/bin/sh
 while case "$1" in -*) true ;; *) false ;; esac; do shift; done
 host=$1
 shift
-exec ip netns exec "{prefix}$host" unshare --uts sh -c 'hostname "$1"; shift; exec sh -c "$*"' sh "$host" "$@"
+exec ip netns exec "{prefix}$host" unshare --uts --ipc sh -c 'hostname "$1"; shift; exec sh -c "$*"' sh "$host" "$@"
 """
 
 
@@ -28,7 +28,8 @@ class Hosts:
 
     def on_first(self, *words):
         """The words of a command that runs on the first host."""
-        return [self.agent, self.names[0], *words]
+        return ["ip", "netns", "exec", self.prefix + self.names[0], "unshare", "--uts", "--ipc", "sh",
+                "-c", 'hostname "$1"; shift; exec "$@"', "sh", self.names[0], *words]
 
     def launcher(self, mpirun, ranks_each=2):
         """A launcher's words that start {ranks} ranks, so many on each host; `mpirun` is the fixture."""
@@ -43,7 +44,7 @@ class Hosts:
     def mpirun(self, mpirun, ranks):
         """Options of run() that start the command on the hosts: run("solve", ..., **hosts.mpirun(mpirun, 4))."""
         words = self.launcher(mpirun).replace("{ranks}", str(ranks)).split()
-        return {"program": [self.agent, self.names[0], *words, HALOCLINE],
+        return {"program": self.on_first(*words, HALOCLINE),
                 "env": {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}}
 
 

@@ -189,16 +189,22 @@ DOCTOR = record(
     host=TEXT,
     mpi=TEXT,
     ranks=POSITIVE,
+    nodes=POSITIVE,
     seconds=AMOUNT,
+    speeds=list_of(record(host=TEXT, gpu=optional(COUNT), copy_gb_per_s=AMOUNT,
+                          host_gb_per_s=optional(AMOUNT))),
+    links=list_of(record(**{"from": TEXT, "to": TEXT}, us=AMOUNT, gb_per_s=AMOUNT)),
     findings=list_of(record(severity={"enum": SEVERITIES}, what=TEXT, seen=TEXT, do=ANY_TEXT)),
     paths=list_of(record(
         path={"enum": DOCTOR_TRANSPORTS}, memory={"enum": ["host", "pinned", "device", "managed"]},
-        pair={"enum": ["same-gpu", "same-node"]}, how=ANY_TEXT,
+        pair={"enum": ["same-gpu", "same-node", "other-node"]}, how=ANY_TEXT,
         outcome={"enum": ["works", "wrong", "failed", "unavailable", "untried"]},
         us=list_of({"type": "array", "items": [POSITIVE, TIME], "minItems": 2, "maxItems": 2}),
         **{"with": ANY_TEXT})),
     taken=record(host=optional({"enum": DOCTOR_TRANSPORTS}),
                  device=optional({"enum": DOCTOR_TRANSPORTS})),
+    taken_between_nodes=record(host=optional({"enum": DOCTOR_TRANSPORTS}),
+                               device=optional({"enum": DOCTOR_TRANSPORTS})),
     launch=TEXT,
     batch=optional(TEXT),
     changes=optional(list_of(record(what=TEXT, before=ANY_TEXT, now=ANY_TEXT))),
@@ -215,7 +221,11 @@ DOCTOR = record(
         claims_gpu=optional({"type": "boolean"}), mpi_settings=MAP_OF_TEXTS, cuda_driver=ANY_TEXT,
         cuda_runtime=ANY_TEXT, direct_reads=optional({"type": "boolean"}),
         found_libraries=list_of(TEXT), gpus=list_of(TEXT), peer_access=list_of(TEXT),
-        cores_of_ranks=list_of(TEXT)),
+        cores_of_ranks=list_of(TEXT),
+        nodes={"type": "object", "additionalProperties": record(
+            processor=TEXT, online_threads=POSITIVE, mpi=TEXT, libraries=list_of(TEXT),
+            kernel_driver=TEXT, gpus=list_of(TEXT), adapters=list_of(TEXT),
+            shm_bytes=optional(COUNT))}),
 )
 
 

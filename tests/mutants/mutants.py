@@ -20,6 +20,20 @@ class Mutant:
 
 
 MUTANTS = [
+    Mutant("slow node blamed on its partners", "src/doctor/rules_nodes.cpp",
+           "best[node] = std::max(best[node], of(link));",
+           "best[node] = best[node] == 0 ? of(link) : std::min(best[node], of(link));",
+           "unit_tests", "Doctor*", 1),
+    Mutant("class of a GPU forgotten", "src/doctor/rules_nodes.cpp",
+           "within[gpu.name].push_back", "within[\"GPUs\"].push_back",
+           "unit_tests", "Doctor*", 1),
+    Mutant("claim believed", "src/doctor/rules_gpu.cpp",
+           "if (evidence.facts.ranks.claims_gpu.value_or(false))",
+           "if (!evidence.facts.ranks.claims_gpu.value_or(true))",
+           "unit_tests", "Doctor*", 1),
+    Mutant("neighbours of other nodes among a node's own", "src/doctor/ring.cpp",
+           "between(node_of, rank, other) == distance &&", "",
+           "unit_tests", "Doctor*", 1),
     Mutant("corner skipped", "src/grid/halo_regions.cpp",
            "if (directions == Directions::faces && axes_moved > 1) continue;",
            "if (axes_moved > (directions == Directions::faces ? 1 : 2)) continue;",

@@ -290,6 +290,21 @@ TEST(ThisEnvironment, TellsMpiAndItsUcx) {
 const char* crash = "rank 1 was ended by signal 11 (Segmentation fault) while 8 bytes went";
 const char* hang = "no end within 60 s while 8 bytes went from device memory";
 
+TEST(ThisEnvironment, KnowsWhatIsInFilesOfSettings) {
+  const TemporaryFolder root;
+  const Variables variables{{"HOME", root.path()}};
+  const auto key = [&] {
+    return proof::environment_key(proof::this_environment(variables, root.path())).hash;
+  };
+  const std::string without = key();
+  root.put(".openmpi/mca-params.conf", "btl = self,tcp\n");
+  const std::string with = key();
+  EXPECT_NE(with, without);
+  EXPECT_EQ(with, key());
+  root.put(".openmpi/mca-params.conf", "btl = self,xyz\n");
+  EXPECT_NE(key(), with) << "as long as before, and not the same";
+}
+
 TEST(Remedy, IsUcxWithCudaForOpenMpi) {
   EXPECT_THAT(proof::remedy("Open MPI 4.1.6", {}, crash),
               AllOf(HasSubstr("mpirun --mca pml ucx --mca opal_common_ucx_tls any --mca "

@@ -1,102 +1,22 @@
 // What doctor makes of facts and of what became of paths; all of them made up.
 
-#include <fstream>
-#include <string>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <halocline/error.hpp>
-
-#include "doctor/advice.hpp"
-#include "doctor/changes.hpp"
 #include "doctor/findings.hpp"
-#include "doctor/node_facts.hpp"
-#include "doctor/report.hpp"
-#include "doctor/said.hpp"
-#include "report/render.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/evidence.hpp"
 
 namespace halocline::test {
 namespace {
 
 using namespace doctor;
+using namespace doctor::made_up;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
-
-const Variables with_cache_off{{"UCX_MEMTYPE_CACHE", "n"}};
-
-PathResult works(const char* transport, Memory memory, double us_of_64_kib) {
-  PathResult result{.path = {transport, memory}, .outcome = Outcome::works};
-  for (const std::int64_t bytes : sizes_to_time())
-    result.times.push_back({bytes, 1 + us_of_64_kib * static_cast<double>(bytes) / (64 << 10)});
-  return result;
-}
-
-PathResult ends(const char* transport, Memory memory, Outcome outcome, const char* how) {
-  return {.path = {transport, memory}, .outcome = outcome, .how = how};
-}
-
-/// A node with 4 cores where all is well.
-Evidence healthy() {
-  Evidence evidence;
-  NodeFacts& node = evidence.facts.node;
-  node.host = "node1";
-  node.processor = "AMD EPYC";
-  node.usable_cores = node.online_threads = 4;
-  node.allowed_cores = "0-3";
-  node.mpi = "Open MPI 4.1.6";
-  node.limits.shm_bytes = node.limits.shm_free_bytes = std::int64_t{8} << 30;
-  evidence.facts.launching.launcher = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun"};
-  for (const int rank : {0, 1})
-    evidence.facts.ranks.ranks.push_back({.rank = rank,
-                                          .size = 2,
-                                          .host = "node1",
-                                          .mpi = node.mpi,
-                                          .cores = "0-3",
-                                          .ipc_namespace = "ipc:[1]",
-                                          .process_namespace = "pid:[1]",
-                                          .shm_device = "27"});
-  evidence.facts.ranks.direct_reads = true;
-  evidence.paths = {works("MPI_Send", Memory::host, 0), works("mpi", Memory::host, 10),
-                    works("shared", Memory::host, 8)};
-  evidence.paths.front().times.clear();
-  return evidence;
-}
-
-/// The same with two GPUs, and an MPI that takes their memory.
-Evidence with_gpus() {
-  Evidence evidence = healthy();
-  NodeFacts& node = evidence.facts.node;
-  node.built_with_cuda = true;
-  node.gpu_files = 2;
-  RankFacts& ranks = evidence.facts.ranks;
-  for (const int rank : {0, 1}) {
-    machine::RankFacts facts;
-    facts.rank = rank;
-    for (const int ordinal : {0, 1}) {
-      machine::VisibleGpu& visible = facts.visible.emplace_back();
-      visible.gpu.ordinal = ordinal;
-      visible.gpu.uuid = "GPU-" + std::to_string(ordinal);
-      visible.gpu.name = "NVIDIA H200";
-    }
-    ranks.machine.push_back(facts);
-  }
-  ranks.peer_access = {true, true, true, true};
-  evidence.gpu_pair = proof::GpuPair::same_node;
-  evidence.paths.push_back(works("peer", Memory::device, 1));
-  evidence.paths.push_back(works("staged", Memory::device, 10));
-  evidence.paths.push_back(works("gpu_aware", Memory::device, 1.5));
-  return evidence;
-}
-
-PathResult& aware(Evidence& evidence) { return evidence.paths.back(); }
 
 auto finding(Severity severity, const char* what) {
   return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)));
@@ -106,8 +26,6 @@ auto finding(Severity severity, const char* what, const char* seen, const char* 
   return AllOf(finding(severity, what), Field(&Finding::seen, HasSubstr(seen)),
                Field(&Finding::cure, HasSubstr(cure)));
 }
-
-// ----------------------------------------------------------------------------------- findings
 
 TEST(DoctorFindings, AreNoneWhereAllIsWell) {
   for (const Evidence& evidence : {healthy(), with_gpus()}) {
@@ -142,6 +60,19 @@ TEST(DoctorFindings, RanksAloneUnderSrun) {
   for (RankSeen& rank : evidence.facts.ranks.ranks) rank.size = 1;
   EXPECT_THAT(findings(evidence), Contains(finding(Severity::broken, "do not find each other",
                                                    "one of 1", "--mpi=pmix")));
+}
+
+TEST(DoctorFindings, AnSrunThatIsNotToldHowThisMpiStarts) {
+  Evidence evidence = healthy();
+  evidence.paths.clear();
+  evidence.facts.ranks = {.ended_badly = "exit code 1; it says: OPAL ERROR: Unreachable"};
+  Launcher& srun = evidence.facts.launching.launcher.emplace();
+  srun = {LauncherKind::srun, "/usr/bin/srun", {"-n", "{ranks}"}};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not even start", "OPAL", "--mpi=pmix")));
+  srun.arguments.push_back("--mpi=pmi2");
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not even start", "OPAL", "by hand")));
 }
 
 TEST(DoctorFindings, RanksThatDoNotStart) {
@@ -400,237 +331,6 @@ TEST(DoctorFindings, SlowSmallMessages) {
   for (Time& time : evidence.paths[1].times) time.us += 200;
   EXPECT_THAT(findings(evidence),
               Contains(finding(Severity::slow, "small messages", "201 us", "TCP")));
-}
-
-// ------------------------------------------------------------------------------------- advice
-
-TEST(DoctorAdvice, OpenMpi) {
-  Evidence evidence = with_gpus();
-  aware(evidence).with = {{"OMPI_MCA_pml", "ucx"}, {"UCX_MEMTYPE_CACHE", "n"}};
-  const Start start = recommended_start(evidence, User::ordinary);
-  EXPECT_EQ(launch_line(start),
-            "mpirun -n 2 --map-by slot:PE=2 --bind-to core --mca pml ucx -x UCX_MEMTYPE_CACHE=n "
-            "halocline solve laplace --cells 8192x8192");
-  EXPECT_THAT(launch_line(recommended_start(evidence, User::root)),
-              HasSubstr("--allow-run-as-root"));
-}
-
-TEST(DoctorAdvice, CountsGpusThatRanksHideFromEachOther) {
-  Evidence evidence = with_gpus();
-  evidence.facts.node.gpu_files = 4;
-  auto& ranks = evidence.facts.ranks.machine;
-  EXPECT_EQ(recommended_start(evidence, User::ordinary).gpus, 2);
-  ranks[0].visible.pop_back();
-  ranks[1].visible.erase(ranks[1].visible.begin());
-  EXPECT_EQ(recommended_start(evidence, User::ordinary).gpus, 4);
-}
-
-TEST(DoctorAdvice, OneRankForEachCoreWithoutGpus) {
-  EXPECT_THAT(launch_line(recommended_start(healthy(), User::ordinary)),
-              StartsWith("mpirun -n 4 --bind-to core halocline"));
-}
-
-TEST(DoctorAdvice, Hydra) {
-  Evidence evidence = with_gpus();
-  evidence.facts.node.family = MpiFamily::mpich;
-  evidence.facts.node.mpi = "MPICH 4.2";
-  evidence.facts.launching.launcher = Launcher{LauncherKind::hydra, "/opt/bin/mpiexec.hydra"};
-  aware(evidence).with = {{"MPIR_CVAR_ENABLE_GPU", "1"}};
-  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)),
-              StartsWith("mpiexec.hydra -n 2 -bind-to core:2 -genv MPIR_CVAR_ENABLE_GPU 1 "));
-}
-
-TEST(DoctorAdvice, PalsOfACray) {
-  Evidence evidence = with_gpus();
-  evidence.facts.node.family = MpiFamily::mpich;
-  evidence.facts.node.mpi = "MPI VERSION : CRAY MPICH version 8.1.27";
-  evidence.facts.node.allocation = {.manager = "PBS", .job = "17"};
-  evidence.facts.launching.launcher = Launcher{LauncherKind::hydra, "/opt/cray/pals/1/bin/mpiexec"};
-  const Start start = recommended_start(evidence, User::ordinary);
-  EXPECT_THAT(launch_line(start),
-              StartsWith("mpiexec -n 2 --ppn 2 --depth 2 --cpu-bind depth --env "
-                         "MPICH_GPU_SUPPORT_ENABLED=1 halocline"));
-  EXPECT_THAT(
-      batch_script(start, Batch::pbs),
-      AllOf(StartsWith("#!/bin/bash\n"), HasSubstr("#PBS -l select=1:ncpus=4:mpiprocs=2:ngpus=2\n"),
-            HasSubstr("\nmpiexec -n 2 --ppn 2")));
-}
-
-TEST(DoctorAdvice, Slurm) {
-  Evidence evidence = with_gpus();
-  evidence.facts.launching.launcher = Launcher{LauncherKind::srun, "/usr/bin/srun"};
-  aware(evidence).with = with_cache_off;
-  const Start start = recommended_start(evidence, User::ordinary);
-  EXPECT_THAT(launch_line(start),
-              StartsWith("UCX_MEMTYPE_CACHE=n srun -n 2 --cpus-per-task=2 --cpu-bind=cores "
-                         "--gpus-per-node=2 --gpu-bind=none --mpi=pmix halocline"));
-  EXPECT_THAT(batch_script(start, Batch::slurm),
-              AllOf(HasSubstr("#SBATCH --ntasks-per-node=2\n#SBATCH --cpus-per-task=2\n"
-                              "#SBATCH --gpus-per-node=2\n"),
-                    HasSubstr("\nexport UCX_MEMTYPE_CACHE=n\n"),
-                    HasSubstr("\nsrun --cpu-bind=cores --gpu-bind=none --mpi=pmix halocline"),
-                    Not(HasSubstr("gpus-per-task"))));
-  EXPECT_FALSE(batch_named("lsf"));
-}
-
-TEST(DoctorAdvice, LongCommandsAreOneForAShell) {
-  EXPECT_THAT(in_lines("mpirun -n 2 a"), ElementsAre("mpirun -n 2 a"));
-  const std::string word(50, 'x');
-  EXPECT_THAT(in_lines("mpirun " + word + " " + word), ElementsAre("mpirun " + word + " \\", word));
-}
-
-// -------------------------------------------------------------------------------------- facts
-
-TEST(DoctorFacts, LimitsOfAContainer) {
-  const TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "proc/self");
-  std::filesystem::create_directories(folder / "proc/sys/kernel/yama");
-  std::ofstream(folder / "proc/self/status") << "Name:\tx\nCapEff:\t0000000000080000\n";
-  std::ofstream(folder / "proc/sys/kernel/yama/ptrace_scope") << "2\n";
-  std::ofstream(folder / ".dockerenv") << "";
-  const Limits limits = read_limits({}, folder / "");
-  EXPECT_EQ(limits.ptrace_scope, 2);
-  EXPECT_TRUE(limits.may_trace);
-  EXPECT_EQ(limits.container, "docker");
-  EXPECT_FALSE(limits.shm_bytes);
-  std::ofstream(folder / "proc/self/status") << "CapEff:\t00000000a80425fb\n";
-  EXPECT_FALSE(read_limits({}, folder / "").may_trace);
-}
-
-TEST(DoctorFacts, Allocations) {
-  const Allocation slurm = read_allocation({{"SLURM_JOB_ID", "42"},
-                                            {"SLURM_JOB_NUM_NODES", "2"},
-                                            {"SLURM_NTASKS", "8"},
-                                            {"SLURM_CPUS_PER_TASK", "4"}});
-  EXPECT_EQ(slurm.manager, "Slurm");
-  EXPECT_EQ(slurm.nodes, 2);
-  EXPECT_EQ(slurm.cores_per_task, 4);
-  const TemporaryFolder folder;
-  std::ofstream(folder / "nodes") << "a\na\nb\n";
-  const Allocation pbs =
-      read_allocation({{"PBS_JOBID", "17.host"}, {"PBS_NODEFILE", folder / "nodes"}});
-  EXPECT_EQ(pbs.manager, "PBS");
-  EXPECT_EQ(pbs.nodes, 2);
-  EXPECT_EQ(pbs.tasks, 3);
-  EXPECT_EQ(read_allocation({{"HOME", "/root"}}).manager, "");
-}
-
-TEST(DoctorFacts, AdaptersAndTheirCores) {
-  const TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "sys/class/infiniband/mlx5_0/device");
-  std::ofstream(folder / "sys/class/infiniband/mlx5_0/device/local_cpulist") << "0-15\n";
-  const std::vector<Adapter> adapters = read_adapters(folder / "");
-  ASSERT_EQ(adapters.size(), 1U);
-  EXPECT_EQ(adapters[0].name, "mlx5_0");
-  EXPECT_EQ(adapters[0].near_cores, "0-15");
-}
-
-TEST(DoctorFacts, SettingsThatMatter) {
-  EXPECT_THAT(settings_among({{"UCX_TLS", "all"}, {"HOME", "/root"}, {"LD_PRELOAD", "x.so"}}),
-              ElementsAre(testing::Pair("LD_PRELOAD", "x.so"), testing::Pair("UCX_TLS", "all")));
-}
-
-TEST(DoctorFacts, ALauncherIsTakenByItsWord) {
-  const TemporaryFolder folder;
-  const std::string mpich = folder.put_script("mpiexec.hydra", "exit 0\n");
-  const Launching launching =
-      read_launching(mpich + " -n {ranks} numactl", "", MpiFamily::open_mpi, {});
-  ASSERT_TRUE(launching.launcher);
-  EXPECT_EQ(launching.objection, "belongs to MPICH");
-  EXPECT_EQ(launching.chosen_by, "--launcher");
-  EXPECT_THAT(command(*launching.launcher, {.ranks = 3, .program = "p", .arguments = {"a"}}),
-              ElementsAre(mpich, "-n", "3", "numactl", "p", "a"));
-  EXPECT_THAT(read_launching("no-such-program", "", MpiFamily::open_mpi, {}).problem,
-              HasSubstr("no-such-program"));
-  EXPECT_EQ(read_launching({}, "", MpiFamily::open_mpi, {{launcher_variable, mpich}}).chosen_by,
-            launcher_variable);
-}
-
-// --------------------------------------------------------------------------------------- said
-
-TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
-  const RankSeen rank{.rank = 1,
-                      .size = 2,
-                      .host = "h",
-                      .mpi = "M",
-                      .cores = "0-3",
-                      .ipc_namespace = "i",
-                      .process_namespace = "p",
-                      .shm_device = "27"};
-  const RankFacts facts = read_rank_facts(
-      "Welcome\n" + doing_line("starting MPI") + "\n[1,0]<stdout>:" + line_of(rank) + "\n" +
-      line_of(comm::Claims{
-          .thread_level = "funneled", .takes_gpu = true, .settings = {{"pml", "ucx"}}}) +
-      "\n" + gpus_line("13.0", "13.0", {true, false}) + "\n" +
-      direct_reads_line(false, "not permitted") + "\n" +
-      line_of(Library{.name = "NCCL", .path = "/x", .version = "2.28.9"}) +
-      "\nhalocline-doctor: {\n" + doing_line("loading libucp.so.0") +
-      "\nhalocline-doctor: {\"ends\":tr");
-  ASSERT_EQ(facts.ranks.size(), 1U);
-  EXPECT_EQ(facts.ranks[0].cores, "0-3");
-  EXPECT_EQ(facts.ranks[0].shm_device, "27");
-  EXPECT_EQ(facts.claims_gpu, true);
-  EXPECT_THAT(facts.mpi_settings, ElementsAre(testing::Pair("pml", "ucx")));
-  EXPECT_THAT(facts.peer_access, ElementsAre(true, false));
-  EXPECT_EQ(facts.direct_reads, false);
-  EXPECT_EQ(facts.libraries.at(0).version, "2.28.9");
-  EXPECT_EQ(facts.doing, "loading libucp.so.0");
-}
-
-TEST(DoctorSaid, PathsTellHowFarTheyCame) {
-  const Path mpi{"mpi", Memory::host}, peer{"peer", Memory::device};
-  const PathsSaid said =
-      read_paths(trying_line(mpi, 8) + "\n" + arrived_line(mpi, {8, 1.5}) + "\n" +
-                 outcome_line(mpi, Outcome::works, "") + "\n" + trying_line(peer, 8) + "\n" +
-                 arrived_line(peer, {8, 2}) + "\n" + trying_line(peer, 4096) + "\n");
-  EXPECT_FALSE(said.ended);
-  ASSERT_EQ(said.rows.size(), 2U);
-  EXPECT_TRUE(said.rows[0].is_decided);
-  EXPECT_EQ(us_for(said.rows[0].result, 8), 1.5);
-  EXPECT_FALSE(said.rows[1].is_decided);
-  EXPECT_EQ(said.rows[1].bytes, 4096);
-  EXPECT_FALSE(path_named("peer"));
-  EXPECT_FALSE(path_named("peer:paper"));
-}
-
-// ------------------------------------------------------------------------------------- report
-
-std::string json_of(const Evidence& evidence) {
-  Diagnosis diagnosis{.evidence = evidence};
-  diagnosis.found = findings(evidence);
-  diagnosis.start = recommended_start(evidence, User::ordinary);
-  return render_json(report_of(diagnosis, {}));
-}
-
-std::string text_of(const Evidence& evidence) {
-  Diagnosis diagnosis{.evidence = evidence};
-  diagnosis.found = findings(evidence);
-  diagnosis.start = recommended_start(evidence, User::ordinary);
-  return render_text(report_of(diagnosis, {}));
-}
-
-TEST(DoctorReport, IsShortWhereAllIsWell) {
-  const std::string text = text_of(with_gpus());
-  EXPECT_THAT(text, StartsWith("node1: 4 cores, 2 x NVIDIA H200, Open MPI 4.1.6\n\n"
-                               "  all paths work\n"));
-  EXPECT_THAT(text, AllOf(HasSubstr("a run takes  shared for host memory, peer for device memory"),
-                          Not(HasSubstr("MPI_Send")), Not(HasSubstr("seen:"))));
-}
-
-TEST(DoctorReport, TellsWhatChanged) {
-  Evidence now = with_gpus();
-  const std::string before = json_of(now);
-  EXPECT_THAT(changes(before, json_of(now), "f"), IsEmpty());
-  now.facts.node.mpi = "Open MPI 5.0.11";
-  now.paths[1].times[0].us *= 2;
-  now.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
-  EXPECT_THAT(changes(before, json_of(now), "f"),
-              AllOf(Contains(Change{"mpi", "Open MPI 4.1.6", "Open MPI 5.0.11"}),
-                    Contains(Change{"path peer:device", "works", "unavailable"}),
-                    Contains(Field(&Change::what, "time of 8 bytes by mpi:host")),
-                    Contains(Field(&Change::what, StartsWith("finding: kernels cannot store")))));
-  EXPECT_THROW(changes("my thesis", before, "f"), Error);
-  EXPECT_THROW(changes("{}", before, "f"), Error);
 }
 
 }  // namespace

@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "doctor/rules.hpp"
+#include "report/format.hpp"
+
+namespace halocline::doctor::rules {
+namespace {
+
+const std::vector<NodeSeen>& nodes_of(const Evidence& evidence) {
+  return evidence.facts.ranks.nodes;
+}
+
+std::string host_of(const Evidence& evidence, int node) {
+  for (const NodeSeen& one : nodes_of(evidence))
+    if (one.node == node) return one.host;
+  return fmt::format("node {}", node);
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
+
+std::string rate_text(double value, const char* unit = "GB/s") {
+  return write_number(value, Format::rate(unit, 3));
+}
+
+std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
+
+/// "n1, n2"; of many, how many.
+std::string names_of(const std::vector<std::string>& hosts) {
+  constexpr std::size_t most = 6;
+  if (hosts.size() <= most) return fmt::format("{}", fmt::join(hosts, ", "));
+  return fmt::format("{} nodes", hosts.size());
+}
+
+/// What should be the same everywhere, and is not: whoever is in the minority is named first.
+Findings difference(const Evidence& evidence, Severity severity, const char* what,
+                    const std::function<std::string(const NodeSeen&)>& of, const char* cure) {
+  std::map<std::string, std::vector<std::string>> hosts_with;
+  for (const NodeSeen& node : nodes_of(evidence)) hosts_with[of(node)].push_back(node.host);
+  if (hosts_with.size() < 2) return {};
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups(hosts_with.begin(),
+                                                                       hosts_with.end());
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::vector<std::string> seen;
+  for (const auto& [value, hosts] : groups)
+    seen.push_back(fmt::format("{}: {}", names_of(hosts), value.empty() ? "none" : value));
+  return {{severity, fmt::format("nodes differ in {}", what),
+           fmt::format("{}", fmt::join(seen, "; ")), cure}};
+}
+
+/// One of several things alike.
+struct Figure {
+  std::string whose;  ///< "node n17, GPU 3"
+  double value = 0;
+};
+
+/// Those that are clearly under the median of their class. Of fewer than three nobody can say which
+/// is the odd one.
+struct Outlier {
+  Figure figure;
+  double median = 0;
+};
+std::vector<Outlier> outliers(const std::vector<Figure>& figures, double least_share) {
+  if (figures.size() < 3) return {};
+  std::vector<double> values;
+  for (const Figure& figure : figures) values.push_back(figure.value);
+  const double median = median_of(values);
+  std::vector<Outlier> found;
+  for (const Figure& figure : figures)
+    if (figure.value < least_share * median) found.push_back({figure, median});
+  return found;
+}
+
+// What nodes and GPUs alike differ by is a few percent; a core that shares its memory with others
+// at work differs more, and so do copies over a bus that several GPUs share.
+constexpr double least_of_host = 0.7, least_of_gpu = 0.9, least_of_bus = 0.7;
+
+/// What figures are of.
+struct Work {
+  double least_share;
+  const char* doing;
+  const char* unit;
+  const char* cure;
+};
+
+Findings slow_figures(const std::map<std::string, std::vector<Figure>>& classes, const Work& work) {
+  Findings found;
+  for (const auto& [name, figures] : classes)
+    for (const Outlier& one : outliers(figures, work.least_share))
+      found.push_back(
+          {Severity::slow,
+           fmt::format("{}: {} under the median of its class in {}", one.figure.whose,
+                       percent(1 - one.figure.value / one.median), work.doing),
+           fmt::format("{} here, {} is usual for {}", rate_text(one.figure.value, work.unit),
+                       rate_text(one.median, work.unit), name),
+           work.cure});
+  return found;
+}
+
+/// The best that each node has with any other, in some figure of which more is better: a slow node
+/// is slow with all of them, its partners are not.
+std::vector<Figure> best_of_nodes(const Evidence& evidence,
+                                  const std::function<double(const Link&)>& of) {
+  std::map<int, double> best;
+  for (const Link& link : evidence.facts.ranks.links)
+    for (const int node : {link.from, link.to}) best[node] = std::max(best[node], of(link));
+  std::vector<Figure> figures;
+  for (const auto& [node, value] : best) figures.push_back({host_of(evidence, node), value});
+  return figures;
+}
+
+// Networks of one make differ by some percent with the number of switches between.
+constexpr double least_of_link = 0.67;
+
+Findings slow_nodes_by_links(const Evidence& evidence) {
+  Findings found;
+  constexpr auto cure =
+      "see its cable, port and adapter (ethtool, ibstat), and which network MPI takes there (Open "
+      "MPI: btl_tcp_if_include, UCX_NET_DEVICES; MPICH: FI_PROVIDER, FI_TCP_IFACE); leave the node "
+      "out meanwhile";
+  for (const Outlier& one : outliers(
+           best_of_nodes(evidence, [](const Link& link) { return link.gb_per_s; }), least_of_link))
+    found.push_back(
+        {Severity::slow,
+         fmt::format("node {} is slow to reach: every run waits for it", one.figure.whose),
+         fmt::format("messages of 1 MiB with any other node: {} at best, {} is usual",
+                     rate_text(one.figure.value), rate_text(one.median)),
+         cure});
+  if (!found.empty()) return found;
+  for (const Outlier& one : outliers(
+           best_of_nodes(evidence, [](const Link& link) { return 1 / link.us; }), least_of_link))
+    found.push_back(
+        {Severity::slow,
+         fmt::format("node {} is slow to answer: every run waits for it", one.figure.whose),
+         fmt::format("8 bytes to any other node: {} at best, {} is usual",
+                     us_text(1 / one.figure.value), us_text(1 / one.median)),
+         cure});
+  return found;
+}
+
+/// Pairs that are slow, though neither node is.
+Findings slow_pairs(const Evidence& evidence) {
+  std::vector<Figure> figures;
+  for (const Link& link : evidence.facts.ranks.links)
+    figures.push_back(
+        {fmt::format("{} and {}", host_of(evidence, link.from), host_of(evidence, link.to)),
+         link.gb_per_s});
+  Findings found;
+  for (const Outlier& one : outliers(figures, least_of_link / 1.5))
+    found.push_back(
+        {Severity::slow,
+         fmt::format("the way between nodes {} is slow, theirs to others is not", one.figure.whose),
+         fmt::format("messages of 1 MiB: {}, {} is usual", rate_text(one.figure.value),
+                     rate_text(one.median)),
+         "see the switches between them (ibtracert, tracepath)"});
+  return found;
+}
+
+}  // namespace
+
+Findings differences(const Evidence& evidence) {
+  Findings found;
+  const auto add = [&](Severity severity, const char* what,
+                       const std::function<std::string(const NodeSeen&)>& of, const char* cure) {
+    for (Finding& one : difference(evidence, severity, what, of, cure))
+      found.push_back(std::move(one));
+  };
+  add(
+      Severity::broken, "their MPI", [](const NodeSeen& node) { return node.mpi; },
+      "install one MPI on all nodes, or set PATH and LD_LIBRARY_PATH alike on all (mpirun -x "
+      "LD_LIBRARY_PATH)");
+  add(
+      Severity::note, "the files of MPI and UCX",
+      [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.libraries, ", ")); },
+      "set LD_LIBRARY_PATH alike on all nodes, and install the same versions");
+  add(
+      Severity::slow, "their GPUs",
+      [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.gpus, ", ")); },
+      "take nodes of one kind, or leave out the node where a GPU is missing (nvidia-smi and dmesg "
+      "there tell why)");
+  add(
+      Severity::note, "the driver of their GPUs",
+      [](const NodeSeen& node) { return node.kernel_driver; }, "install one version on all nodes");
+  add(
+      Severity::note, "their processors",
+      [](const NodeSeen& node) {
+        return fmt::format("{}, {} threads", node.processor, node.online_threads);
+      },
+      "the slowest sets the pace: take nodes of one kind (Slurm: --constraint)");
+  add(
+      Severity::note, "their network adapters",
+      [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.adapters, ", ")); },
+      "see why they are missing (ibstat, dmesg), or take nodes of one kind");
+  return found;
+}
+
+Findings slow_nodes(const Evidence& evidence) {
+  std::map<std::string, std::vector<Figure>> copies, counts, within, across;
+  for (const NodeSeen& node : nodes_of(evidence)) {
+    if (node.memory_gb_per_s > 0)
+      copies[node.processor].push_back({"node " + node.host, node.memory_gb_per_s});
+    if (node.count_us > 0)
+      counts[node.processor].push_back({"node " + node.host, 1e6 / node.count_us});
+    for (const GpuSpeed& gpu : node.speeds) {
+      const std::string whose = fmt::format("node {}, GPU {}", node.host, gpu.ordinal);
+      within[gpu.name].push_back({whose, gpu.copy_gb_per_s});
+      across[gpu.name].push_back({whose, gpu.host_gb_per_s});
+    }
+  }
+  Findings found;
+  const auto add = [&](Findings more) {
+    for (Finding& one : more) found.push_back(std::move(one));
+  };
+  add(slow_figures(
+      within,
+      {least_of_gpu, "copies within its memory", "GB/s",
+       "see nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,TEMPERATURE there, and who else uses it; "
+       "leave it out meanwhile"}));
+  add(slow_figures(
+      across,
+      {least_of_bus, "copies from the host", "GB/s",
+       "see GPU Link Info in nvidia-smi -q there, the PCIe link's width and generation, and "
+       "whether rank and GPU are of one NUMA node"}));
+  constexpr auto see_node =
+      "see who else uses the node (uptime), its clocks (cpupower frequency-info) and its memory "
+      "(dmidecode -t memory); leave it out meanwhile";
+  add(slow_figures(copies, {least_of_host, "copies of host memory", "GB/s", see_node}));
+  add(slow_figures(counts, {least_of_host, "additions", "million/s", see_node}));
+  const Findings by_links = slow_nodes_by_links(evidence);
+  add(by_links.empty() ? slow_pairs(evidence) : by_links);
+  return found;
+}
+
+}  // namespace halocline::doctor::rules

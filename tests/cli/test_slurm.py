@@ -1,0 +1,169 @@
+"""What doctor recommends for Slurm, tried under a Slurm of our own: one node, daemons in a folder."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from command import HALOCLINE, run, skip
+
+NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
+
+CONFIGURATION = """
+ClusterName=halocline
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller_port}
+SlurmdPort={node_port}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/affinity
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+ReturnToService=2
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cores} State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+class Slurm:
+    def __init__(self, folder):
+        self.folder, self.daemons = folder, []
+        self.env = {**NO_GPU, "SLURM_CONF": str(folder / "slurm.conf"),
+                    "PATH": f"{os.path.dirname(HALOCLINE)}:{os.environ['PATH']}"}
+
+    def start(self, *words):
+        with open(self.folder / f"{os.path.basename(words[0])}.out", "w") as out:
+            self.daemons.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,
+                                                 stderr=subprocess.STDOUT,
+                                                 env={**os.environ, **self.env}))
+
+    def ask(self, *words):
+        return subprocess.run(words, env={**os.environ, **self.env}, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60)
+
+    def wait_until(self, words, what, seconds=30):
+        end = time.monotonic() + seconds
+        while what not in (said := self.ask(*words)).stdout:
+            if time.monotonic() > end:
+                logs = "".join(f"{log.name}: {log.read_text()[-1500:]}\n"
+                               for log in self.folder.glob("*.log"))
+                pytest.fail(f"{words} never said {what!r}: {said}\n{logs}")
+            time.sleep(0.1)
+
+    def stop(self):
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+        for daemon in self.daemons:
+            try:
+                daemon.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    found = {name: shutil.which(name, path=path)
+             for name in ("munged", "slurmctld", "slurmd", "sbatch", "srun", "sinfo")}
+    for name, there in found.items():
+        if there is None:
+            skip(f"there is no {name} (scripts/setup)", needs="slurm")
+    if os.geteuid() != 0:
+        skip("only root may start Slurm's daemons", needs="slurm")
+    folder = tmp_path_factory.mktemp("slurm")
+    folder.chmod(0o755)
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    (folder / "munge.key").write_bytes(os.urandom(1024))
+    (folder / "munge.key").chmod(0o400)
+    ports = free_ports(2)
+    (folder / "slurm.conf").write_text(CONFIGURATION.format(
+        host=socket.gethostname(), folder=folder, controller_port=ports[0], node_port=ports[1],
+        cores=len(os.sched_getaffinity(0))))
+    slurm = Slurm(folder)
+    try:
+        # Its folder is below one of ours: munged would rather have it elsewhere.
+        slurm.start(found["munged"], "--foreground", "--force", "--key-file", folder / "munge.key",
+                    "--socket", folder / "munge.socket", "--pid-file", folder / "munge.pid",
+                    "--log-file", folder / "munge.log", "--seed-file", folder / "munge.seed")
+        slurm.wait_until(["ls", folder], "munge.socket")
+        slurm.start(found["slurmctld"], "-D")
+        slurm.start(found["slurmd"], "-D", "-N", "n1")
+        slurm.wait_until(["sinfo", "-h", "-o", "%T"], "idle")
+        yield slurm
+    finally:
+        slurm.stop()
+
+
+def solve_in_place_of(script, report):
+    """The recommended script with a solve that takes no time, and tells how it went."""
+    assert script.count("--cells 8192x8192") == 1
+    return script.replace("--cells 8192x8192", f"--cells 64x64 --sweeps 4 --json {report}")
+
+
+def test_the_batch_script(slurm, tmp_path):
+    end = run("doctor", "--batch", "slurm", "--json", "-", env=slurm.env, timeout=120)
+    diagnosis = json.loads(end.out)
+    ranks = diagnosis["facts"]["usable_cores"]
+    script, report = tmp_path / "job.sh", tmp_path / "report.json"
+    script.write_text(solve_in_place_of(diagnosis["batch"], report))
+    done = slurm.ask("sbatch", "--wait", "--output", tmp_path / "out", script)
+    assert done.returncode == 0, (done, (tmp_path / "out").read_text())
+    assert json.loads(report.read_text())["ranks"] == ranks
+
+
+def doctor_in_a_job(slurm, folder, words):
+    """Runs doctor in the batch step of a job, as a user would; its own steps share the cores."""
+    script, report = folder / "job.sh", folder / "doctor.json"
+    script.write_text(f"""#!/bin/bash
+#SBATCH --nodes=1 --ntasks=2 --overcommit
+halocline doctor --launcher "{words}" --json {report}
+(($? <= 1))
+""")
+    done = slurm.ask("sbatch", "--wait", "--output", folder / "out", script)
+    assert done.returncode == 0, (done, (folder / "out").read_text())
+    return json.loads(report.read_text())
+
+
+def test_doctor_in_an_allocation(slurm, tmp_path, mpi):
+    pmi = "pmix" if "Open MPI" in mpi else "pmi2"
+    diagnosis = doctor_in_a_job(slurm, tmp_path, f"srun --overlap --overcommit --mpi={pmi} -n {{ranks}}")
+    assert diagnosis["facts"]["allocation"]["manager"] == "Slurm"
+    assert diagnosis["facts"]["launcher"].endswith("/srun")
+    works = {path["path"]: path["outcome"] for path in diagnosis["paths"]}
+    assert works == {"MPI_Send": "works", "mpi": "works", "shared": "works"}, diagnosis["findings"]
+    # What it recommends is for a job of its own.
+    line = diagnosis["launch"].replace("halocline solve laplace --cells 8192x8192",
+                                       f"{HALOCLINE} solve laplace --cells 64x64 --sweeps 4")
+    assert line.startswith("srun -n ") and f"--mpi={pmi}" in line
+    done = slurm.ask(*line.split())
+    assert done.returncode == 0, (line, done)
+
+
+def test_an_srun_that_is_not_told_how(slurm, tmp_path):
+    diagnosis = doctor_in_a_job(slurm, tmp_path, "srun --overlap --overcommit -n {ranks}")
+    broken = [finding for finding in diagnosis["findings"] if finding["severity"] == "broken"]
+    assert len(broken) == 1 and "--mpi=pmix for Open MPI, --mpi=pmi2" in broken[0]["do"], broken

@@ -1,0 +1,216 @@
+// What doctor says of several nodes: who differs, who is slow, and who talks to whom in probes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doctor/advice.hpp"
+#include "doctor/ring.hpp"
+#include "doctor/said.hpp"
+#include "support/evidence.hpp"
+
+namespace halocline::test {
+namespace {
+
+using namespace doctor;
+using namespace doctor::made_up;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::StartsWith;
+
+auto finding(Severity severity, const char* what, const char* seen) {
+  return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)),
+               Field(&Finding::seen, HasSubstr(seen)));
+}
+
+TEST(DoctorNodes, AreFineWhenAlike) { EXPECT_THAT(findings(three_nodes()), IsEmpty()); }
+
+TEST(DoctorNodes, OneGpuBehindItsClass) {
+  Evidence evidence = three_nodes();
+  auto& nodes = evidence.facts.ranks.nodes;
+  for (const int gpu : {1, 2, 3})
+    for (NodeSeen& node : nodes) node.speeds.push_back({gpu, "NVIDIA H200", 4000, 50});
+  nodes[1].speeds[3].copy_gb_per_s = 2360;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow,
+                                  "node n2, GPU 3: 41 % under the median of its class in copies "
+                                  "within its memory",
+                                  "2360 GB/s here, 4000 GB/s is usual for NVIDIA H200")));
+  nodes[1].speeds[3].name = "NVIDIA L4";
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "it is alone in its class";
+}
+
+TEST(DoctorNodes, ABusThatIsSlow) {
+  Evidence evidence = three_nodes();
+  evidence.facts.ranks.nodes[2].speeds[0].host_gb_per_s = 12;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "node n3, GPU 0: 76 % under", "12.0 GB/s here")));
+}
+
+TEST(DoctorNodes, AHostThatIsSlow) {
+  Evidence evidence = three_nodes();
+  evidence.facts.ranks.nodes[0].memory_gb_per_s = 10;
+  evidence.facts.ranks.nodes[0].count_us = 2000;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "node n1: 50 % under", "20.0 GB/s is usual"),
+                          finding(Severity::slow, "node n1: 50 % under", "500 million/s here")));
+}
+
+TEST(DoctorNodes, OfTwoNobodyIsTheOddOne) {
+  Evidence evidence = three_nodes();
+  auto& ranks = evidence.facts.ranks;
+  ranks.nodes.pop_back();
+  ranks.links = {{0, 1, 200, 0.01}};
+  ranks.nodes[0].memory_gb_per_s = 1;
+  EXPECT_THAT(findings(evidence), IsEmpty());
+}
+
+TEST(DoctorNodes, ANodeThatIsSlowWithAllOthers) {
+  Evidence evidence = three_nodes();
+  auto& links = evidence.facts.ranks.links;
+  links[1].gb_per_s = links[2].gb_per_s = 1;
+  links[1].us = links[2].us = 30;
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "node n3 is slow to reach",
+                                                      "1.00 GB/s at best, 20.0 GB/s is usual")));
+  links[1].gb_per_s = links[2].gb_per_s = 20;
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "node n3 is slow to answer",
+                                                      "30.0 us at best, 2.00 us is usual")));
+}
+
+TEST(DoctorNodes, AWayThatIsSlowThoughBothNodesAreNot) {
+  Evidence evidence = three_nodes();
+  evidence.facts.ranks.links[2].gb_per_s = 1;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "between nodes n2 and n3 is slow", "1.00 GB/s")));
+}
+
+TEST(DoctorNodes, ThatDiffer) {
+  Evidence evidence = three_nodes();
+  NodeSeen& odd = evidence.facts.ranks.nodes[1];
+  odd.kernel_driver = "570.12";
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "nodes differ in the driver",
+                                                      "n2: 570.12; n1, n3: 580.65.06")));
+  odd.mpi = "Open MPI 5.0.11";
+  odd.gpus.clear();
+  EXPECT_THAT(
+      findings(evidence),
+      AllOf(Contains(finding(Severity::broken, "nodes differ in their MPI", "n2: Open MPI 5")),
+            Contains(finding(Severity::slow, "nodes differ in their GPUs",
+                             "n2: none; n1, n3: NVIDIA H200"))));
+}
+
+TEST(DoctorNodes, GpuAwareWithinANodeOnly) {
+  Evidence evidence = three_nodes();
+  PathResult& far =
+      evidence.paths.emplace_back(ends("gpu_aware", Memory::device, Outcome::failed, "signal 11"));
+  far.path.distance = Distance::other_node;
+  EXPECT_THAT(
+      findings(evidence),
+      ElementsAre(finding(Severity::absent, "within a node, and not between nodes", "signal 11")));
+  far.outcome = Outcome::wrong;
+  far.how = "byte 7 of 8";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "sends wrong bytes between", "byte 7 of 8")));
+}
+
+TEST(DoctorNodes, NothingGoesBetweenThem) {
+  Evidence evidence = three_nodes();
+  evidence.paths.push_back(ends("mpi", Memory::host, Outcome::failed, "no end within 20 s"));
+  evidence.paths.back().path.distance = Distance::other_node;
+  EXPECT_THAT(
+      findings(evidence),
+      ElementsAre(AllOf(finding(Severity::broken,
+                                "transport mpi with host memory between nodes does not", "no end"),
+                        Field(&Finding::cure, HasSubstr("btl_tcp_if_include")))));
+}
+
+TEST(DoctorNodes, AreAllTakenInTheLaunchLine) {
+  Evidence evidence = three_nodes();
+  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)),
+              StartsWith("mpirun -n 6 --map-by ppr:2:node:PE=2 --bind-to core halocline"));
+  EXPECT_THAT(batch_script(recommended_start(evidence, User::ordinary), Batch::slurm),
+              HasSubstr("#SBATCH --nodes=3\n#SBATCH --ntasks-per-node=2\n"));
+  auto& launching = evidence.facts.launching;
+  launching.chosen_by = "--launcher";
+  launching.launcher->arguments = {"-H", "n1,n2,n3", "-n", "{ranks}"};
+  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)),
+              StartsWith("/usr/bin/mpirun -H n1,n2,n3 -n 3 halocline"));
+}
+
+TEST(DoctorNodes, SayWhatTheyAre) {
+  const NodeSeen node = three_nodes().facts.ranks.nodes[1];
+  const RankFacts facts =
+      read_rank_facts(line_of(node) + "\n" + speed_line(1, node.speeds[0]) + "\n" +
+                      line_of(three_nodes().facts.ranks.nodes[0]) + "\n" +
+                      line_of(Link{0, 1, 2.5, 20}) + "\n" + ends_line() + "\n");
+  ASSERT_EQ(facts.nodes.size(), 2U);
+  EXPECT_EQ(facts.nodes[0].host, "n1");
+  EXPECT_EQ(facts.nodes[1].kernel_driver, "580.65.06");
+  EXPECT_FALSE(facts.nodes[1].shm_bytes);
+  ASSERT_EQ(facts.nodes[1].speeds.size(), 1U);
+  EXPECT_EQ(facts.nodes[1].speeds[0].copy_gb_per_s, 4000);
+  ASSERT_EQ(facts.links.size(), 1U);
+  EXPECT_EQ(facts.links[0].us, 2.5);
+}
+
+TEST(DoctorRing, NeighboursAreOfOneNodeOrOfTwo) {
+  const std::vector<int> in_blocks{0, 0, 1, 1}, in_turn{0, 1, 0, 1};
+  EXPECT_THAT(neighbours(in_blocks, 0, Distance::same_node), ElementsAre(1));
+  EXPECT_THAT(neighbours(in_blocks, 0, Distance::other_node), ElementsAre(3));
+  EXPECT_THAT(neighbours(in_turn, 0, Distance::same_node), ElementsAre(2));
+  EXPECT_THAT(neighbours(in_turn, 2, Distance::other_node), ElementsAre(1));
+  EXPECT_THAT(neighbours({0, 0, 0}, 1, Distance::same_node), ElementsAre(0, 2));
+  EXPECT_THAT(neighbours({0, 0, 0}, 1, Distance::other_node), IsEmpty());
+  EXPECT_THAT(neighbours({0, 1}, 1, Distance::other_node), ElementsAre(0));
+}
+
+TEST(DoctorRing, WhatOneIsToTheOtherIsMutual) {
+  const std::vector<int> node_of{0, 1, 1, 2, 0, 2, 2};
+  for (const Distance distance : {Distance::same_node, Distance::other_node})
+    for (int rank = 0; rank < 7; ++rank)
+      for (const int other : neighbours(node_of, rank, distance))
+        EXPECT_THAT(neighbours(node_of, other, distance), Contains(rank));
+}
+
+TEST(DoctorRing, FirstPairsAndRanks) {
+  EXPECT_EQ(first_pair({0, 1, 0}, Distance::same_node), std::pair(0, 2));
+  EXPECT_EQ(first_pair({0, 0, 0}, Distance::other_node), std::nullopt);
+  EXPECT_EQ(first_pair({0, 1}, Distance::same_node), std::nullopt);
+  EXPECT_THAT(first_ranks({0, 0, 1, 0, 2}), ElementsAre(0, 2, 4));
+}
+
+TEST(DoctorRing, EachMeetsEachOnce) {
+  EXPECT_THAT(rounds_of_pairs(1, 7), ElementsAre(IsEmpty()));
+  EXPECT_THAT(rounds_of_pairs(2, 7), ElementsAre(ElementsAre(Pair(0, 1))));
+  for (const int count : {3, 4, 7, 8}) {
+    std::vector<std::pair<int, int>> met;
+    for (const auto& round : rounds_of_pairs(count, 100)) {
+      std::vector<int> busy;
+      for (const auto& [a, b] : round) {
+        EXPECT_LT(a, b);
+        EXPECT_LT(b, count);
+        EXPECT_THAT(busy, testing::Not(testing::AnyOf(Contains(a), Contains(b))));
+        busy.insert(busy.end(), {a, b});
+        EXPECT_THAT(met, testing::Not(Contains(std::pair(a, b))));
+        met.emplace_back(a, b);
+      }
+    }
+    EXPECT_EQ(met.size(), static_cast<std::size_t>(count * (count - 1) / 2));
+  }
+  EXPECT_EQ(rounds_of_pairs(100, 7).size(), 7U);
+}
+
+TEST(DoctorPaths, HaveWords) {
+  for (const char* word : {"mpi:host", "staged:device:other-node"})
+    EXPECT_EQ(word_of(*path_named(word)), word);
+  EXPECT_FALSE(path_named("mpi:host:moon"));
+  EXPECT_EQ(words_for(*path_named("mpi:host:other-node")),
+            "transport mpi with host memory between nodes");
+}
+
+}  // namespace
+}  // namespace halocline::test
