@@ -13,7 +13,7 @@ def doctor(some, mpirun, env, ranks_each=1):
     """Runs doctor on the first of some hosts, over all of them; returns its report."""
     words = some.launcher(mpirun, ranks_each)
     end = run("doctor", "--launcher", words, "--ranks", ranks_each * len(some.names), "--time-limit",
-              "60", "--json", "-", program=some.on_first(HALOCLINE), env=env, timeout=200)
+              "30", "--json", "-", program=some.on_first(HALOCLINE), env=env, timeout=200)
     assert end.out.startswith("{"), end
     report = json.loads(end.out)
     check_doctor(report, end.code)
