@@ -134,6 +134,7 @@ Start recommended_start(const Evidence& evidence, User user) {
   std::set<std::string> gpus;
   std::size_t most_seen = 0;
   for (const machine::RankFacts& rank : evidence.facts.ranks.machine) {
+    if (rank.node != evidence.facts.ranks.machine.front().node) continue;
     for (const machine::VisibleGpu& one : rank.visible) gpus.insert(one.gpu.uuid);
     most_seen = std::max(most_seen, rank.visible.size());
   }

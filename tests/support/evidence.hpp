@@ -102,6 +102,7 @@ inline Evidence three_nodes() {
     ranks.ranks[at].host = host;
     ranks.machine[at].rank = ranks.machine[at].node = node;
     ranks.machine[at].host = host;
+    for (machine::VisibleGpu& one : ranks.machine[at].visible) one.gpu.uuid += "-of-" + host;
     ranks.nodes.push_back({.node = node,
                            .host = host,
                            .processor = "AMD EPYC",
