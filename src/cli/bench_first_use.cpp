@@ -20,7 +20,7 @@ const char* footer =
     "where none was used before. Every byte is compared after the last exchange.\n\n"
     "Examples:\n"
     "  halocline bench first-use --ranks 2\n"
-    "  halocline bench first-use --ranks 2 --sizes 64Ki --transport mpi --json first.json\n\n"
+    "  halocline bench first-use --ranks 2 --sizes 64Ki --memory host --json first.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
 /// Measures on every rank; a wrong byte is told by the first one.
