@@ -28,7 +28,8 @@ static void check(halocline_status status) {
 }
 
 static struct options read_options(int count, char** words) {
-  struct options options = {{1024, 1024}, 526, 0.05, "auto", NULL};
+  struct options options = {{1024, 1024}, 526, 0.05, getenv("LAPLACE_TRANSPORT"), NULL};
+  if (options.transport == NULL || *options.transport == '\0') options.transport = "auto";
   for (int i = 1; i < count; i += 2) {
     const char *name = words[i], *value = i + 1 < count ? words[i + 1] : "";
     char* end = "";

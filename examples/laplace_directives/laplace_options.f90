@@ -14,13 +14,13 @@ module laplace_options
 
 contains
 
-  ! Reads the command line; ends every rank, with exit code 2, if it cannot be meant.
+  ! Reads the command line, and LAPLACE_TRANSPORT where it has no --transport; ends every rank, with exit code 2, if it cannot be meant.
   function read_options(rank) result(options)
     integer, intent(in) :: rank
     type(options_type) :: options
     character(:), allocatable :: name, value
     integer :: i, cross, status
-    options%transport = 'auto'
+    options%transport = variable('LAPLACE_TRANSPORT', 'auto')
     options%text = '-'
     options%json = ''
     i = 1
@@ -71,6 +71,20 @@ contains
     call get_command_argument(i, length=length)
     allocate (character(length) :: text)
     call get_command_argument(i, text)
+  end function
+
+  ! A variable of the environment, or `otherwise` where it is not set.
+  function variable(name, otherwise) result(value)
+    character(*), intent(in) :: name, otherwise
+    character(:), allocatable :: value
+    integer :: length, status
+    call get_environment_variable(name, length=length, status=status)
+    if (status /= 0 .or. length == 0) then
+      value = otherwise
+      return
+    end if
+    allocate (character(length) :: value)
+    call get_environment_variable(name, value)
   end function
 
   ! The time on a clock that only goes forward, in seconds.

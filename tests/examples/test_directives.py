@@ -37,6 +37,14 @@ def test_laplace_tells_what_it_used(program):
         assert "the directives ran on the host" in text
 
 
+@pytest.mark.parametrize("program", ["laplace_openacc", "laplace_openacc_c"])
+@pytest.mark.parametrize("words, used", [([], "mpi"), (["--transport", "shared"], "shared")])
+def test_laplace_takes_the_transport_of_the_environment(program, words, used):
+    text = output(program, "--cells", "32x32", "--sweeps", 3, *words, ranks=2,
+                  needs="fortran", env={"LAPLACE_TRANSPORT": "mpi", "CUDA_VISIBLE_DEVICES": ""})
+    assert f"same-node {used}" in text
+
+
 @pytest.mark.parametrize("program, words", [
     ("laplace_openacc", ["--cells", "64"]), ("laplace_openacc", ["--sweeps", "many"]),
     ("laplace_openacc", ["--tolerance"]), ("laplace_openacc_c", ["--cells", "0x4"]),
