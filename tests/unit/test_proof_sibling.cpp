@@ -421,8 +421,8 @@ TEST_F(EnsureProofs, TellsTheProbeWhichGpus) {
   std::string first, second;
   std::getline(file, first);
   std::getline(file, second);
-  EXPECT_THAT(first, testing::EndsWith("--gpus in-turn"));
-  EXPECT_THAT(second, testing::EndsWith("--gpus first"));
+  EXPECT_THAT(first, testing::EndsWith("--gpus in-turn --pairs all"));
+  EXPECT_THAT(second, testing::EndsWith("--gpus first --pairs all"));
 }
 
 TEST_F(EnsureProofs, StartsNothingFromRanksThatMayNot) {
