@@ -16,7 +16,6 @@ namespace {
 
 using bench::ProgressBenchOptions;
 using bench::ProgressBenchResult;
-using bench::ProgressMode;
 using bench::ProgressTiming;
 using testing::HasSubstr;
 

@@ -26,7 +26,6 @@ using bench::ProgressBenchOptions;
 using bench::ProgressBenchResult;
 using bench::ProgressMode;
 using bench::ProgressThread;
-using bench::ProgressTiming;
 using testing::HasSubstr;
 using testing::Not;
 
