@@ -7,6 +7,8 @@
 namespace halocline::bench {
 
 Report report_of(const CopyBenchResult& result);
+/// The first measurement that moved a wrong byte, in words; nothing if none did.
+std::optional<std::string> wrong_of(const CopyBenchResult& result);
 
 /// "from pinned to device, 4096 bytes".
 std::string name_of(const CopyTiming& timing);

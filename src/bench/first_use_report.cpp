@@ -4,6 +4,7 @@
 
 #include "base/words.hpp"
 #include "bench/traits.hpp"
+#include "bench/wrong.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -90,11 +91,14 @@ Report report_of(const FirstUseBenchResult& result) {
   add_json_cases(report, result);
   add_times(report, result);
   std::vector<std::string> notes = result.notes;
-  for (const FirstUseTiming& timing : result.timings)
-    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  add_wrong(notes, result.timings);
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;
+}
+
+std::optional<std::string> wrong_of(const FirstUseBenchResult& result) {
+  return first_wrong(result.timings);
 }
 
 }  // namespace halocline::bench

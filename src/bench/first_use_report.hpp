@@ -7,6 +7,8 @@
 namespace halocline::bench {
 
 Report report_of(const FirstUseBenchResult& result);
+/// The first measurement that moved a wrong byte, in words; nothing if none did.
+std::optional<std::string> wrong_of(const FirstUseBenchResult& result);
 
 /// "4096 bytes by peer with device memory".
 std::string name_of(const FirstUseTiming& timing);

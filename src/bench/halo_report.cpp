@@ -8,10 +8,13 @@
 
 #include "base/words.hpp"
 #include "bench/traits.hpp"
+#include "bench/wrong.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::bench {
 namespace {
+
+std::string transport_text(const HaloTiming& timing) { return text_of(timing.transports); }
 
 constexpr auto memcpy_text = "one memcpy of as many bytes within each rank, all ranks at once";
 constexpr auto link_text = "copies of 64 MiB from each GPU to its neighbours, all at once";
@@ -217,7 +220,10 @@ void add_phases(Report& report, const HaloBenchResult& result) {
 
 }  // namespace
 
-std::string transport_text(const HaloTiming& timing) { return text_of(timing.transports); }
+std::string name_of(const HaloTiming& timing) {
+  return fmt::format("{} cells per rank by {}", grid::text_of(timing.cells_per_rank),
+                     transport_text(timing));
+}
 
 Report report_of(const HaloBenchResult& result) {
   Report report(
@@ -234,14 +240,14 @@ Report report_of(const HaloBenchResult& result) {
   add_times(report, result);
   add_phases(report, result);
   std::vector<std::string> notes = result.notes;
-  for (const HaloTiming& timing : result.timings)
-    if (timing.wrong)
-      notes.push_back(fmt::format("{} cells per rank by {}: WRONG, not timed: {}",
-                                  grid::text_of(timing.cells_per_rank), transport_text(timing),
-                                  *timing.wrong));
+  add_wrong(notes, result.timings);
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;
+}
+
+std::optional<std::string> wrong_of(const HaloBenchResult& result) {
+  return first_wrong(result.timings);
 }
 
 }  // namespace halocline::bench

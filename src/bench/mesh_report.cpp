@@ -7,6 +7,7 @@
 #include "base/words.hpp"
 #include "bench/mesh_timeline.hpp"
 #include "bench/traits.hpp"
+#include "bench/wrong.hpp"
 #include "grid/text.hpp"
 #include "report/format.hpp"
 
@@ -189,11 +190,14 @@ Report report_of(const MeshBenchResult& result) {
   add_deadlocks(report, result);
   add_bars(report, result);
   std::vector<std::string> notes = result.notes;
-  for (const MeshTiming& timing : result.timings)
-    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  add_wrong(notes, result.timings);
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;
+}
+
+std::optional<std::string> wrong_of(const MeshBenchResult& result) {
+  return first_wrong(result.timings);
 }
 
 }  // namespace halocline::bench

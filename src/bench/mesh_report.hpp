@@ -1,6 +1,7 @@
 #pragma once
 // What `halocline bench mesh` tells: one tree for text and JSON.
 
+#include <optional>
 #include <string>
 
 #include "bench/mesh_bench.hpp"
@@ -9,6 +10,8 @@
 namespace halocline::bench {
 
 Report report_of(const MeshBenchResult& result);
+/// The first measurement that moved a wrong byte, in words; nothing if none did.
+std::optional<std::string> wrong_of(const MeshBenchResult& result);
 
 /// "ordered, 1.00 MiB".
 std::string name_of(const MeshTiming& timing);

@@ -6,6 +6,7 @@
 
 #include "base/words.hpp"
 #include "bench/traits.hpp"
+#include "bench/wrong.hpp"
 #include "report/format.hpp"
 
 namespace halocline::bench {
@@ -112,6 +113,10 @@ std::string_view name_of(Stand stand) {
   return names[static_cast<std::size_t>(stand)];
 }
 
+std::string name_of(const MessageCost& cost) {
+  return fmt::format("{} {}", bytes_text(cost.bytes), text_of(cost.stand));
+}
+
 Report report_of(const OverheadBenchResult& result) {
   Report report("", "what a GPU costs the host");
   report.add_json("bench", "overhead");
@@ -120,13 +125,14 @@ Report report_of(const OverheadBenchResult& result) {
   add_calls(report, "pinning", "pinning memory: rank 0's us", result.pinning);
   add_calls(report, "waiting", "work on a stream, and waiting for it: rank 0's us", result.waiting);
   std::vector<std::string> notes = result.notes;
-  for (const MessageCost& cost : result.messages)
-    if (cost.wrong)
-      notes.push_back(fmt::format("{} {}: WRONG: {}", bytes_text(cost.bytes), text_of(cost.stand),
-                                  *cost.wrong));
+  add_wrong(notes, result.messages);
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;
+}
+
+std::optional<std::string> wrong_of(const OverheadBenchResult& result) {
+  return first_wrong(result.messages);
 }
 
 }  // namespace halocline::bench

@@ -1,15 +1,13 @@
 #include "bench/p2p_bench.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
 
+#include "base/host_name.hpp"
 #include "base/notes.hpp"
 #include "bench/pair_path.hpp"
 #include "bench/ways.hpp"
@@ -58,12 +56,6 @@ Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
   times.one_way = time_together(pair, loop, [&] { path.one_way(options.window); });
   times.both_ways = time_together(pair, loop, [&] { path.both_ways(options.window); });
   return times;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 class P2pBench {

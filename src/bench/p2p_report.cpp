@@ -8,6 +8,7 @@
 
 #include "base/words.hpp"
 #include "bench/traits.hpp"
+#include "bench/wrong.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -265,11 +266,14 @@ Report report_of(const P2pBenchResult& result) {
   std::vector<std::string> notes;
   for (const P2pOutlier& outlier : outliers) notes.push_back(words_for(outlier, result));
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
-  for (const P2pTiming& timing : result.timings)
-    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  add_wrong(notes, result.timings);
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;
+}
+
+std::optional<std::string> wrong_of(const P2pBenchResult& result) {
+  return first_wrong(result.timings);
 }
 
 }  // namespace halocline::bench

@@ -7,6 +7,8 @@
 namespace halocline::bench {
 
 Report report_of(const P2pBenchResult& result);
+/// The first measurement that moved a wrong byte, in words; nothing if none did.
+std::optional<std::string> wrong_of(const P2pBenchResult& result);
 
 /// "ranks 0-3, 8 bytes by peer with device memory".
 std::string name_of(const P2pTiming& timing);

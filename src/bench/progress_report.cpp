@@ -7,6 +7,7 @@
 
 #include "base/words.hpp"
 #include "bench/traits.hpp"
+#include "bench/wrong.hpp"
 #include "report/format.hpp"
 
 namespace halocline::bench {
@@ -121,11 +122,14 @@ Report report_of(const ProgressBenchResult& result) {
   add_json_cases(report, result);
   add_overlaps(report, result);
   std::vector<std::string> notes = result.notes;
-  for (const ProgressTiming& timing : result.timings)
-    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  add_wrong(notes, result.timings);
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;
+}
+
+std::optional<std::string> wrong_of(const ProgressBenchResult& result) {
+  return first_wrong(result.timings);
 }
 
 }  // namespace halocline::bench

@@ -1,6 +1,7 @@
 #pragma once
 // What `halocline bench progress` tells: one tree for text and JSON.
 
+#include <optional>
 #include <string>
 
 #include "bench/progress_bench.hpp"
@@ -9,6 +10,8 @@
 namespace halocline::bench {
 
 Report report_of(const ProgressBenchResult& result);
+/// The first measurement that moved a wrong byte, in words; nothing if none did.
+std::optional<std::string> wrong_of(const ProgressBenchResult& result);
 
 /// "64.0 KiB by mpi with host memory".
 std::string name_of(const ProgressTiming& timing);

@@ -5,6 +5,7 @@
 
 #include "base/words.hpp"
 #include "bench/traits.hpp"
+#include "bench/wrong.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::bench {
@@ -150,11 +151,14 @@ Report report_of(const StepBenchResult& result) {
   add_json_cases(report, result);
   add_times(report, result);
   std::vector<std::string> notes = result.notes;
-  for (const StepTiming& timing : result.timings)
-    if (timing.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(timing), *timing.wrong));
+  add_wrong(notes, result.timings);
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;
+}
+
+std::optional<std::string> wrong_of(const StepBenchResult& result) {
+  return first_wrong(result.timings);
 }
 
 }  // namespace halocline::bench

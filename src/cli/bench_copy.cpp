@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -7,9 +5,7 @@
 #include "bench/copy_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -23,21 +19,6 @@ const char* footer =
     "  halocline bench copy --ranks 2 --sizes 16Mi --json copy.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
-/// Measures on every rank; a wrong byte is told by the first one.
-int measure(const CommonOptions& common, const bench::CopyBenchOptions& options,
-            const Communicator& world) {
-  const bench::CopyBenchResult result = bench::run_copy_bench(world, options);
-  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
-  for (const bench::CopyTiming& timing : result.timings) {
-    if (!timing.wrong) continue;
-    if (world.rank() == 0)
-      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
-                 *timing.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
-}
-
 class BenchCopy final : public Benchmark {
  public:
   explicit BenchCopy(CLI::App& bench);
@@ -46,7 +27,6 @@ class BenchCopy final : public Benchmark {
  private:
   std::optional<std::string> sizes_;
   LoopWords loop_;
-  std::optional<int> ranks_;
 };
 
 BenchCopy::BenchCopy(CLI::App& bench)
@@ -56,7 +36,7 @@ BenchCopy::BenchCopy(CLI::App& bench)
   copy.add_option("--sizes", sizes_, "bytes of a copy, such as 64Ki,1Mi (5 from 4Ki to 256Mi)")
       ->type_name("LIST")
       ->group(how);
-  add_ranks(copy, how, ranks_);
+  add_ranks(how);
   add_loop(copy, how, loop_, "0.05");
   add_wait_limit(how);
   add_results("Results");
@@ -66,16 +46,7 @@ BenchCommand BenchCopy::finish() const {
   bench::CopyBenchOptions options;
   if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
   read_loop(loop_, options.loop);
-  BenchCommand command{job(), common()};
-  RankJob& job = command.job;
-  job.ranks = ranks_;
-  job.threads_per_rank = 1;
-  job.check = [options](int) { bench::check(options); };
-  job.work = [options, common = this->common()](const Communicator& world) {
-    return measure(common, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
-  return command;
+  return command(options, bench::run_copy_bench);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -7,9 +5,7 @@
 #include "bench/first_use_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -23,21 +19,6 @@ const char* footer =
     "  halocline bench first-use --ranks 2 --sizes 64Ki --memory host --json first.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
-/// Measures on every rank; a wrong byte is told by the first one.
-int measure(const CommonOptions& common, const bench::FirstUseBenchOptions& options,
-            const Communicator& world) {
-  const bench::FirstUseBenchResult result = bench::run_first_use_bench(world, options);
-  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
-  for (const bench::FirstUseTiming& timing : result.timings) {
-    if (!timing.wrong) continue;
-    if (world.rank() == 0)
-      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
-                 *timing.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
-}
-
 class BenchFirstUse final : public Benchmark {
  public:
   explicit BenchFirstUse(CLI::App& bench);
@@ -45,7 +26,6 @@ class BenchFirstUse final : public Benchmark {
 
  private:
   std::optional<std::string> sizes_, transport_, memory_;
-  std::optional<int> ranks_;
   bench::FirstUseBenchOptions options_;  // what needs no reading
 };
 
@@ -66,7 +46,7 @@ BenchFirstUse::BenchFirstUse(CLI::App& bench)
                  "where fields live: auto, device, managed, pinned, system, host (auto)")
       ->type_name("LIST")
       ->group(how);
-  add_ranks(app, how, ranks_);
+  add_ranks(how);
   add_proofs(app, how, options_.proofs);
   add_wait_limit(how);
   add_results("Results");
@@ -77,19 +57,8 @@ BenchCommand BenchFirstUse::finish() const {
   if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
   if (transport_) options.transports = parse_list(*transport_, "--transport");
   if (memory_) options.memories = parse_list(*memory_, "--memory");
-  const std::vector<std::string> transports =
-      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
-  BenchCommand command{job(), common()};
-  RankJob& job = command.job;
-  job.ranks = job.proofs.ranks = ranks_;
-  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
-  job.proofs.file = options.proofs;
-  job.threads_per_rank = 1;
-  job.check = [options](int ranks) { bench::check(options, ranks); };
-  job.work = [options, common = this->common()](const Communicator& world) {
-    return measure(common, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
+  BenchCommand command = this->command(options, bench::run_first_use_bench);
+  want_proofs(command.job, options.transports, options.memories, options.proofs);
   return command;
 }
 

@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -9,9 +7,7 @@
 #include "bench/halo_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -27,21 +23,6 @@ const char* footer =
     "  mpirun -n 2 halocline bench halo --memory host --transport shared,mpi --json halo.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
-/// Measures on every rank; a wrong byte is told by the first.
-int measure(const CommonOptions& common, const bench::HaloBenchOptions& options,
-            const Communicator& world) {
-  const bench::HaloBenchResult result = bench::run_halo_bench(world, options);
-  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
-  for (const bench::HaloTiming& timing : result.timings) {
-    if (!timing.wrong) continue;
-    if (world.rank() == 0)
-      fmt::print(stderr, "halocline: wrong result: transport {}: {}\n",
-                 bench::transport_text(timing), *timing.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
-}
-
 class BenchHalo final : public Benchmark {
  public:
   explicit BenchHalo(CLI::App& bench);
@@ -54,7 +35,6 @@ class BenchHalo final : public Benchmark {
   std::optional<std::string> cells_per_rank_, process_grid_, periodic_, transport_, memory_, graph_,
       width_, fields_, proofs_;
   LoopWords loop_;
-  std::optional<int> ranks_;
   std::string precision_ = bench::HaloBenchOptions().precision;
   bool corners_ = false;
 };
@@ -92,7 +72,7 @@ BenchHalo::BenchHalo(CLI::App& bench)
                   "where the transports allow it (off)")
       ->type_name("LIST")
       ->group(how);
-  add_ranks(halo, how, ranks_);
+  add_ranks(how);
   halo.add_option("--process-grid", process_grid_, "ranks along each axis (all along the last)")
       ->type_name("PXxPY[xPZ]")
       ->group(how);
@@ -127,19 +107,8 @@ bench::HaloBenchOptions BenchHalo::read() const {
 
 BenchCommand BenchHalo::finish() const {
   const bench::HaloBenchOptions options = read();
-  const std::vector<std::string> transports =
-      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
-  BenchCommand command{job(), common()};
-  RankJob& job = command.job;
-  job.ranks = job.proofs.ranks = ranks_;
-  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
-  job.proofs.file = options.proofs;
-  job.threads_per_rank = 1;
-  job.check = [options](int ranks) { bench::check(options, ranks); };
-  job.work = [options, common = this->common()](const Communicator& world) {
-    return measure(common, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
+  BenchCommand command = this->command(options, bench::run_halo_bench);
+  want_proofs(command.job, options.transports, options.memories, options.proofs);
   return command;
 }
 

@@ -1,19 +1,14 @@
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
 
-#include "base/temporary_file.hpp"
 #include "bench/mesh_bench.hpp"
 #include "bench/mesh_report.hpp"
 #include "bench/mesh_timeline.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -33,27 +28,6 @@ const char* footer =
     "  mpirun -n 4 halocline bench mesh --periodic xy --orders ordered,irecv-isend\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
-/// Measures on every rank; a wrong byte is told by the first.
-int measure(const CommonOptions& common, const std::optional<std::string>& trace,
-            const bench::MeshBenchOptions& options, const Communicator& world) {
-  comm::on_first_rank(world, [&] {
-    if (trace) const TemporaryFile can_be_made(*trace);
-  });
-  const bench::MeshBenchResult result = bench::run_mesh_bench(world, options);
-  comm::on_first_rank(world, [&] {
-    write_results(common, bench::report_of(result));
-    if (trace) write_text_file(*trace, bench::trace_of(result));
-  });
-  for (const bench::MeshTiming& timing : result.timings) {
-    if (!timing.wrong) continue;
-    if (world.rank() == 0)
-      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
-                 *timing.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
-}
-
 class BenchMesh final : public Benchmark {
  public:
   explicit BenchMesh(CLI::App& bench);
@@ -63,9 +37,8 @@ class BenchMesh final : public Benchmark {
   bench::MeshBenchOptions read() const;
 
   // Words as the user wrote them, before they become options.
-  std::optional<std::string> sizes_, orders_, process_grid_, periodic_, trace_;
+  std::optional<std::string> sizes_, orders_, process_grid_, periodic_;
   LoopWords loop_;
-  std::optional<int> ranks_;
 };
 
 BenchMesh::BenchMesh(CLI::App& bench)
@@ -84,16 +57,14 @@ BenchMesh::BenchMesh(CLI::App& bench)
       ->group(what);
 
   const auto* how = "How";
-  add_ranks(mesh, how, ranks_);
+  add_ranks(how);
   mesh.add_option("--process-grid", process_grid_, "ranks along x and y (as square as can be)")
       ->type_name("PXxPY")
       ->group(how);
   add_loop(mesh, how, loop_, "0.2");
   add_wait_limit(how);
   add_results("Results");
-  mesh.add_option("--trace", trace_, "write timelines for chrome://tracing or Perfetto")
-      ->type_name("FILE")
-      ->group("Results");
+  add_trace("Results");
 }
 
 bench::MeshBenchOptions BenchMesh::read() const {
@@ -110,19 +81,7 @@ bench::MeshBenchOptions BenchMesh::read() const {
   return options;
 }
 
-BenchCommand BenchMesh::finish() const {
-  const bench::MeshBenchOptions options = read();
-  BenchCommand command{job()};
-  RankJob& job = command.job;
-  job.ranks = ranks_;
-  job.threads_per_rank = 1;
-  job.check = [options](int ranks) { bench::check(options, ranks); };
-  job.work = [options, trace = trace_, common = this->common()](const Communicator& world) {
-    return measure(common, trace, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
-  return command;
-}
+BenchCommand BenchMesh::finish() const { return command(read(), bench::run_mesh_bench); }
 
 }  // namespace
 

@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -7,9 +5,7 @@
 #include "bench/overhead_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -29,19 +25,6 @@ const char* footer =
     "  halocline bench overhead --memory-sizes 64Ki,1Gi --seconds 0.5 --json overhead.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
-/// Measures on every rank; a wrong byte is told by the first.
-int measure(const CommonOptions& common, const bench::OverheadBenchOptions& options,
-            const Communicator& world) {
-  const bench::OverheadBenchResult result = bench::run_overhead_bench(world, options);
-  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
-  for (const bench::MessageCost& cost : result.messages) {
-    if (!cost.wrong) continue;
-    fmt::print(stderr, "halocline: wrong result: {}\n", *cost.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
-}
-
 class BenchOverhead final : public Benchmark {
  public:
   explicit BenchOverhead(CLI::App& bench);
@@ -53,7 +36,6 @@ class BenchOverhead final : public Benchmark {
   // Words as the user wrote them, before they become options.
   std::optional<std::string> sizes_, memory_sizes_;
   LoopWords loop_;
-  std::optional<int> ranks_;
 };
 
 BenchOverhead::BenchOverhead(CLI::App& bench)
@@ -69,7 +51,7 @@ BenchOverhead::BenchOverhead(CLI::App& bench)
       ->group(what);
 
   const auto* how = "How";
-  add_ranks(overhead, how, ranks_);
+  add_ranks(how);
   add_loop(overhead, how, loop_, "0.1");
   add_wait_limit(how);
   add_results("Results");
@@ -83,19 +65,7 @@ bench::OverheadBenchOptions BenchOverhead::read() const {
   return options;
 }
 
-BenchCommand BenchOverhead::finish() const {
-  const bench::OverheadBenchOptions options = read();
-  BenchCommand command{job()};
-  RankJob& job = command.job;
-  job.ranks = ranks_;
-  job.threads_per_rank = 1;
-  job.check = [options](int) { bench::check(options); };
-  job.work = [options, common = this->common()](const Communicator& world) {
-    return measure(common, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
-  return command;
-}
+BenchCommand BenchOverhead::finish() const { return command(read(), bench::run_overhead_bench); }
 
 }  // namespace
 

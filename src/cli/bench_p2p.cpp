@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -9,9 +7,7 @@
 #include "bench/p2p_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -31,21 +27,6 @@ const char* footer =
     "  mpirun -n 2 halocline bench p2p --sizes 64Ki --window 16 --json p2p.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
-/// Measures on every rank; a wrong byte is told by the first one.
-int measure(const CommonOptions& common, const bench::P2pBenchOptions& options,
-            const Communicator& world) {
-  const bench::P2pBenchResult result = bench::run_p2p_bench(world, options);
-  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
-  for (const bench::P2pTiming& timing : result.timings) {
-    if (!timing.wrong) continue;
-    if (world.rank() == 0)
-      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
-                 *timing.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
-}
-
 class BenchP2p final : public Benchmark {
  public:
   explicit BenchP2p(CLI::App& bench);
@@ -57,7 +38,6 @@ class BenchP2p final : public Benchmark {
   // Words as the user wrote them, before they become options.
   std::optional<std::string> pairs_, sizes_, transport_, memory_;
   LoopWords loop_;
-  std::optional<int> ranks_;
   bench::P2pBenchOptions options_;  // what needs no reading
 };
 
@@ -86,7 +66,7 @@ BenchP2p::BenchP2p(CLI::App& bench)
                  "where messages lie: auto, device, managed, pinned, system, host (auto)")
       ->type_name("LIST")
       ->group(how);
-  add_ranks(p2p, how, ranks_);
+  add_ranks(how);
   add_loop(p2p, how, loop_, "0.05");
   add_proofs(p2p, how, options_.proofs);
   add_ab(how);
@@ -108,19 +88,8 @@ bench::P2pBenchOptions BenchP2p::read() const {
 
 BenchCommand BenchP2p::finish() const {
   const bench::P2pBenchOptions options = read();
-  const std::vector<std::string> transports =
-      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
-  BenchCommand command{job(), common()};
-  RankJob& job = command.job;
-  job.ranks = job.proofs.ranks = ranks_;
-  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
-  job.proofs.file = options.proofs;
-  job.threads_per_rank = 1;
-  job.check = [options](int ranks) { bench::check(options, ranks); };
-  job.work = [options, common = this->common()](const Communicator& world) {
-    return measure(common, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
+  BenchCommand command = this->command(options, bench::run_p2p_bench);
+  want_proofs(command.job, options.transports, options.memories, options.proofs);
   return command;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -8,9 +7,7 @@
 #include "bench/progress_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 
 namespace halocline::cli {
@@ -30,21 +27,6 @@ const char* footer =
     "  halocline bench progress --sizes 64Ki,16Mi --memory host --transport mpi --tests 100\n"
     "  mpirun -n 2 halocline bench progress --modes busy,tests --json progress.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
-
-/// Measures on both ranks; a wrong byte is told by the first.
-int measure(const CommonOptions& common, const bench::ProgressBenchOptions& options,
-            const Communicator& world) {
-  const bench::ProgressBenchResult result = bench::run_progress_bench(world, options);
-  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
-  for (const bench::ProgressTiming& timing : result.timings) {
-    if (!timing.wrong) continue;
-    if (world.rank() == 0)
-      fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing),
-                 *timing.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
-}
 
 class BenchProgress final : public Benchmark {
  public:
@@ -110,23 +92,12 @@ bench::ProgressBenchOptions BenchProgress::read() const {
 
 BenchCommand BenchProgress::finish() const {
   const bench::ProgressBenchOptions options = read();
-  const std::vector<std::string> transports =
-      options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports;
-  BenchCommand command{job()};
-  RankJob& job = command.job;
-  if (!launched_by(current_variables())) job.ranks = 2;
-  job.proofs.ranks = 2;
-  job.proofs.memories = memories_for_gpu_aware(transports, options.memories);
-  job.proofs.file = options.proofs;
-  job.threads_per_rank = 1;
+  BenchCommand command = this->command(options, bench::run_progress_bench);
+  if (!launched_by(current_variables())) command.job.ranks = 2;
+  want_proofs(command.job, options.transports, options.memories, options.proofs);
   if (std::find(options.modes.begin(), options.modes.end(), bench::ProgressMode::thread) !=
       options.modes.end())
-    job.calls_mpi = RankJob::Calls::from_any_thread;
-  job.check = [options](int ranks) { bench::check(options, ranks); };
-  job.work = [options, common = this->common()](const Communicator& world) {
-    return measure(common, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
+    command.job.calls_mpi = RankJob::Calls::from_any_thread;
   return command;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,9 +10,7 @@
 #include "bench/step_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
-#include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
 #include "proof/surroundings.hpp"
@@ -39,19 +36,6 @@ int most_ranks(const bench::StepBenchOptions& options) {
                        ? proof::gpus_here(current_variables())
                        : 0;
   return gpus > 0 ? gpus : usable_cores();
-}
-
-/// Measures on every rank; a wrong result is told by all that know.
-int measure(const CommonOptions& common, const bench::StepBenchOptions& options,
-            const Communicator& world) {
-  const bench::StepBenchResult result = bench::run_step_bench(world, options);
-  comm::on_first_rank(world, [&] { write_results(common, bench::report_of(result)); });
-  for (const bench::StepTiming& timing : result.timings) {
-    if (!timing.wrong) continue;
-    fmt::print(stderr, "halocline: wrong result: {}: {}\n", bench::name_of(timing), *timing.wrong);
-    return exit_wrong_result;
-  }
-  return exit_ok;
 }
 
 class BenchStep final : public Benchmark {
@@ -154,20 +138,13 @@ bench::StepBenchOptions BenchStep::read() const {
 
 BenchCommand BenchStep::finish() const {
   const bench::StepBenchOptions options = read();
-  BenchCommand command{job(), common(), BenchCommand::RanksOption::list};
-  RankJob& job = command.job;
+  BenchCommand command = this->command(options, bench::run_step_bench);
+  command.ranks_option = BenchCommand::RanksOption::list;
   // A launcher may have started more ranks than the largest number asked for.
-  if (!launched_by(current_variables())) job.ranks = most_ranks(options);
-  job.proofs.ranks = job.ranks;
+  if (!launched_by(current_variables())) command.job.ranks = most_ranks(options);
   if (options.backend == "auto" || options.backend == "cuda")
-    job.proofs.memories = memories_for_gpu_aware(options.transports, {"auto"});
-  job.proofs.file = options.proofs;
-  job.threads_per_rank = options.threads;
-  job.check = [options](int ranks) { bench::check(options, ranks); };
-  job.work = [options, common = this->common()](const Communicator& world) {
-    return measure(common, options, world);
-  };
-  check_rank_options(job.ranks, job.wait_limit_seconds);
+    want_proofs(command.job, options.transports, {"auto"}, options.proofs);
+  command.job.threads_per_rank = options.threads;
   return command;
 }
 

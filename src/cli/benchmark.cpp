@@ -1,9 +1,13 @@
 #include "cli/benchmark.hpp"
 
+#include <cstdio>
+
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/temporary_file.hpp"
 #include "cli/common_options.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "report/render.hpp"
 
@@ -18,6 +22,8 @@ std::string Benchmark::name() const { return app_.get_name(); }
 
 bool Benchmark::parsed() const { return app_.parsed(); }
 
+void Benchmark::add_ranks(const char* group) { cli::add_ranks(app_, group, common_.ranks); }
+
 void Benchmark::add_wait_limit(const char* group) {
   cli::add_wait_limit(app_, group, common_.wait_limit_seconds);
 }
@@ -25,6 +31,12 @@ void Benchmark::add_wait_limit(const char* group) {
 void Benchmark::add_results(const char* group) {
   add_json(app_, group, common_.json);
   add_quiet(app_, group, common_.quiet);
+}
+
+void Benchmark::add_trace(const char* group) {
+  app_.add_option("--trace", common_.trace, "write timelines for chrome://tracing or Perfetto")
+      ->type_name("FILE")
+      ->group(group);
 }
 
 void Benchmark::add_ab(const char* group) {
@@ -37,10 +49,25 @@ void Benchmark::add_ab(const char* group) {
 
 RankJob Benchmark::job() const {
   RankJob job;
+  job.ranks = common_.ranks;
+  job.threads_per_rank = 1;
   job.wait_limit_seconds = common_.wait_limit_seconds;
   job.json = common_.json;
   job.proofs.says = common_.quiet ? ProofWish::Says::nothing : ProofWish::Says::what_it_does;
   return job;
+}
+
+void want_proofs(RankJob& job, const std::vector<std::string>& transports,
+                 const std::vector<std::string>& memories, const std::optional<std::string>& file) {
+  job.proofs.ranks = job.ranks;
+  job.proofs.memories = memories_for_gpu_aware(
+      transports.empty() ? std::vector<std::string>{"auto"} : transports, memories);
+  job.proofs.file = file;
+}
+
+void check_trace(const CommonOptions& options, const Communicator& world) {
+  if (!options.trace) return;
+  comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*options.trace); });
 }
 
 void write_results(const CommonOptions& options, const Report& report) {
@@ -48,6 +75,17 @@ void write_results(const CommonOptions& options, const Report& report) {
   if (!options.quiet && !json_to_stdout) print(render_text(report));
   if (json_to_stdout) print(render_json(report));
   if (options.json && !json_to_stdout) write_text_file(*options.json, render_json(report));
+}
+
+void write_trace(const CommonOptions& options, const std::string& trace) {
+  if (options.trace) write_text_file(*options.trace, trace);
+}
+
+int tell_wrong(const Communicator& world, const std::optional<std::string>& wrong) {
+  const std::string first = comm::first_text(world, wrong.value_or(""));
+  if (first.empty()) return exit_ok;
+  if (world.rank() == 0) fmt::print(stderr, "halocline: wrong result: {}\n", first);
+  return exit_wrong_result;
 }
 
 }  // namespace halocline::cli

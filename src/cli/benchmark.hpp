@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/ranks.hpp"
+#include "comm/collectives.hpp"
 #include "report/report.hpp"
 
 namespace CLI {
@@ -15,12 +16,14 @@ class App;
 
 namespace halocline::cli {
 
-/// Options that all benchmarks have.
+/// Options that all benchmarks have, or several.
 struct CommonOptions {
+  std::optional<int> ranks;
   double wait_limit_seconds = 120;
   std::optional<std::string> json;
   bool quiet = false;
-  std::optional<std::string> ab;  ///< as setting_named() in bench/comparison.hpp takes it
+  std::optional<std::string> trace;  ///< a file
+  std::optional<std::string> ab;     ///< as setting_named() in bench/comparison.hpp takes it
 };
 
 /// A benchmark that was read, ready to run.
@@ -49,21 +52,61 @@ class Benchmark {
   Benchmark(CLI::App& bench, const char* name, const char* summary, const char* footer);
 
   CLI::App& app() { return app_; }
+  void add_ranks(const char* group);
   void add_wait_limit(const char* group);
   void add_results(const char* group);
+  /// Adds --trace, for benchmarks whose results a trace_of() can draw.
+  void add_trace(const char* group);
   /// Adds --ab, for benchmarks that compare() in bench/comparison.hpp knows.
   void add_ab(const char* group);
-  const CommonOptions& common() const { return common_; }
-
-  /// What all benchmarks have in common; without check and work.
-  RankJob job() const;
+  /// What `measure` does on every rank, one thread each, and then told. The result's namespace has
+  /// what is asked of both: check(options, ranks) or check(options), report_of(result),
+  /// wrong_of(result) and, for --trace, trace_of(result).
+  template <class Options, class Result>
+  BenchCommand command(const Options& options,
+                       Result (*measure)(const Communicator&, const Options&)) const;
 
  private:
+  RankJob job() const;
+
   CLI::App& app_;
   CommonOptions common_;
 };
 
+/// Lets a job that uses such transports and memories make the proofs that they need; no transports
+/// are all of them.
+void want_proofs(RankJob& job, const std::vector<std::string>& transports,
+                 const std::vector<std::string>& memories, const std::optional<std::string>& file);
+
+/// Throws, on every rank, if the trace that is wanted cannot be written. Collective.
+void check_trace(const CommonOptions& options, const Communicator& world);
 /// Prints and writes a report, as the options want it. For the first rank.
 void write_results(const CommonOptions& options, const Report& report);
+void write_trace(const CommonOptions& options, const std::string& trace);
+/// Lets the first rank say what any rank found wrong; returns the exit code, the same on all.
+/// Collective.
+int tell_wrong(const Communicator& world, const std::optional<std::string>& wrong);
+
+template <class Options, class Result>
+BenchCommand Benchmark::command(const Options& options,
+                                Result (*measure)(const Communicator&, const Options&)) const {
+  BenchCommand command{job(), common_};
+  command.job.check = [options](int ranks) {
+    if constexpr (requires { check(options, ranks); })
+      check(options, ranks);
+    else
+      check(options);
+  };
+  command.job.work = [options, measure, common = common_](const Communicator& world) {
+    check_trace(common, world);
+    const Result result = measure(world, options);
+    comm::on_first_rank(world, [&] {
+      write_results(common, report_of(result));
+      if constexpr (requires { trace_of(result); }) write_trace(common, trace_of(result));
+    });
+    return tell_wrong(world, wrong_of(result));
+  };
+  return command;
+}
 
 }  // namespace halocline::cli

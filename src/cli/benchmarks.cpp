@@ -37,7 +37,11 @@ std::string Benchmarks::name() const {
 }
 
 BenchCommand Benchmarks::finish() const {
-  if (const Benchmark* benchmark = chosen()) return benchmark->finish();
+  if (const Benchmark* benchmark = chosen()) {
+    BenchCommand command = benchmark->finish();
+    check_rank_options(command.job.ranks, command.job.wait_limit_seconds);
+    return command;
+  }
   std::vector<std::string> names;
   for (const auto& benchmark : benchmarks_) names.push_back(benchmark->name());
   throw Error(ErrorKind::usage,

@@ -1,8 +1,5 @@
 #include "doctor/examine.hpp"
 
-#include <unistd.h>
-
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -12,6 +9,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/host_name.hpp"
 #include "bench/harness.hpp"
 #include "comm/claims.hpp"
 #include "comm/collectives.hpp"
@@ -42,24 +40,14 @@ std::string device_of(const char* folder) {
 }
 
 RankSeen this_rank(const Communicator& communicator) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   return {.rank = communicator.rank(),
           .size = communicator.size(),
-          .host = host.data(),
+          .host = host_name(),
           .mpi = comm::library_version(),
           .cores = machine::ranges_of(machine::allowed_cores()),
           .ipc_namespace = namespace_of("ipc"),
           .process_namespace = namespace_of("pid"),
           .shm_device = device_of("/dev/shm")};
-}
-
-/// Returns, on every rank, the first text of any that is not empty.
-std::string first_of(const Communicator& communicator, const std::string& text) {
-  std::string first;
-  for (const std::string& one : comm::gather_texts(communicator, text))
-    if (first.empty()) first = one;
-  return comm::broadcast(communicator, first, 0);
 }
 
 /// Where each rank is.
@@ -87,7 +75,7 @@ std::string send_plainly(const Communicator& communicator, std::pair<int, int> p
       wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, bytes,
                           peer, me);
   }
-  return first_of(communicator, wrong);
+  return comm::first_text(communicator, wrong);
 }
 
 std::vector<transport::Message> messages_in_ring(const Communicator& communicator,
@@ -164,7 +152,7 @@ class PathExaminer {
     }
     exchange::Trial trial(communicator_, transport::find_transport(path.transport),
                           messages_in_ring(communicator_, path.distance, time.bytes), path.memory);
-    const std::string wrong = first_of(
+    const std::string wrong = comm::first_text(
         communicator_,
         proof::prove(communicator_, trial.channel(), trial.messages(), path.memory).value_or(""));
     if (!wrong.empty()) return wrong;

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -14,6 +13,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/host_name.hpp"
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
@@ -61,11 +61,6 @@ int count_numa_nodes() {
     return name.starts_with("node") && name.size() > 4 && name[4] >= '0' && name[4] <= '9';
   });
   return std::max(1, static_cast<int>(count));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 }  // namespace

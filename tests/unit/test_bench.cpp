@@ -9,6 +9,7 @@
 
 #include "bench/halo_bench.hpp"
 #include "bench/halo_report.hpp"
+#include "bench/traits.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"
 
@@ -177,17 +178,17 @@ TEST(BenchReport, TellsOfAWrongByteAndOfNoTime) {
   result.timings[1].time = {};
   result.timings[1].phases.clear();
   const std::string text = render_text(bench::report_of(result));
-  EXPECT_THAT(text, HasSubstr("by shared: WRONG, not timed: rank 1 holds nonsense"));
+  EXPECT_THAT(text, HasSubstr("by shared: WRONG: rank 1 holds nonsense"));
   EXPECT_THAT(render_json(bench::report_of(result)), HasSubstr("\"verified\": false"));
 }
 
 TEST(BenchReport, NamesTransportsByPairOnlyWhereTheyDiffer) {
   bench::HaloTiming timing = some_timing("shared");
-  EXPECT_EQ(bench::transport_text(timing), "shared");
+  EXPECT_EQ(bench::text_of(timing.transports), "shared");
   timing.transports.emplace_back("other-node", "mpi");
-  EXPECT_EQ(bench::transport_text(timing), "same-node shared, other-node mpi");
+  EXPECT_EQ(bench::text_of(timing.transports), "same-node shared, other-node mpi");
   timing.transports = {{"self", "self"}};
-  EXPECT_EQ(bench::transport_text(timing), "self");
+  EXPECT_EQ(bench::text_of(timing.transports), "self");
 }
 
 }  // namespace
