@@ -135,3 +135,25 @@ def skip(reason, needs):
     if needs in os.environ.get("HALOCLINE_REQUIRE", "").split(","):
         pytest.fail(f"{needs} is required, but {reason}")
     pytest.skip(f"{needs}: {reason}", allow_module_level=True)
+
+
+# For what stands between the command and its MPI: see the fixture `preload`. Handles are numbers or
+# pointers, depending on the MPI; a long holds both.
+MPI_SEND = "int MPI_Send(const void *from, int count, long type, int to, int tag, long comm)"
+
+
+def mpi_that_corrupts(bytes):
+    """The source of one that changes byte 100 of messages of this size."""
+    return f"""
+#include <stdlib.h>
+#include <string.h>
+int PMPI_Send(const void *, int, long, int, int, long);
+{MPI_SEND} {{
+  if (count != {bytes}) return PMPI_Send(from, count, type, to, tag, comm);
+  char *copy = malloc(count);
+  memcpy(copy, from, count);
+  copy[100] ^= 1;
+  const int code = PMPI_Send(copy, count, type, to, tag, comm);
+  free(copy);
+  return code;
+}}"""

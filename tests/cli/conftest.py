@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -69,3 +70,17 @@ def mpirun(mpi):
 
     options.path, options.is_open_mpi = launcher, is_open_mpi
     return options
+
+
+@pytest.fixture
+def preload(tmp_path):
+    """Builds what stands between the program and its MPI; returns the variable that puts it there."""
+    compiler = shutil.which("cc") or skip("there is no C compiler", needs="cc")
+
+    def build(source):
+        (tmp_path / "shim.c").write_text(source)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "shim.so",
+                        tmp_path / "shim.c"], check=True)
+        return {"LD_PRELOAD": str(tmp_path / "shim.so")}
+
+    return build

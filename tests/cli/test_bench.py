@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from command import gpu_name, run, skip_without_emulation
+from command import gpu_name, mpi_that_corrupts, run, skip_without_emulation
 from schema import (check_bench_copy, check_bench_first_use, check_bench_halo, check_bench_p2p,
                     check_bench_step)
 
@@ -384,3 +384,12 @@ def test_smoke_an_unproved_transport_is_left_out():
     assert any("gpu_aware is not timed with device memory" in note for note in report["notes"])
     end = run(*HALO, "--ranks", "2", "--cells-per-rank", "16x16", "--transport", "gpu_aware")
     assert end.code == UNAVAILABLE and "shown to fail" in end.err
+
+
+def test_an_mpi_that_corrupts_a_byte(preload):
+    end = run(*P2P, "--ranks", "2", "--memory", "host", "--transport", "mpi", "--sizes", "8,4096",
+              env=preload(mpi_that_corrupts(4096)))
+    assert end.code == 1
+    wrong = r"byte 100 of 4096 from rank \d to rank \d did not arrive as sent"
+    assert len(re.findall(f"halocline: wrong result: .*4096 bytes.*: {wrong}", end.err)) == 1
+    assert len(re.findall(f"4096 bytes.*: WRONG: {wrong}", " ".join(end.out.split()))) == 1

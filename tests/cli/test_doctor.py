@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from command import HALOCLINE, run, skip
+from command import HALOCLINE, MPI_SEND, mpi_that_corrupts, run, skip
 from schema import check_doctor
 
 NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
@@ -145,26 +145,8 @@ def test_a_launcher_that_hangs(tmp_path):
     assert "no end within 2 s" in found(report, "do not even start", "broken")["seen"]
 
 
-@pytest.fixture
-def preload(tmp_path):
-    """Builds what stands between the program and its MPI; returns the variable that puts it there."""
-    compiler = shutil.which("cc") or skip("there is no C compiler", needs="cc")
-
-    def build(source):
-        (tmp_path / "shim.c").write_text(source)
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "shim.so",
-                        tmp_path / "shim.c"], check=True)
-        return {"LD_PRELOAD": str(tmp_path / "shim.so")}
-
-    return build
-
-
-# Handles are numbers or pointers, depending on the MPI; a long holds both.
-SEND = "int MPI_Send(const void *from, int count, long type, int to, int tag, long comm)"
-
-
 def test_smoke_an_mpi_that_crashes(preload):
-    report = doctor(env=preload(f"#include <signal.h>\n{SEND} {{ return raise(SIGSEGV); }}"))
+    report = doctor(env=preload(f"#include <signal.h>\n{MPI_SEND} {{ return raise(SIGSEGV); }}"))
     finding = found(report, "MPI_Send between two ranks does not work", "broken")
     assert "ended by signal 11" in finding["seen"] and "while 8 bytes were sent" in finding["seen"]
     assert "shim.so" in finding["do"]
@@ -173,26 +155,14 @@ def test_smoke_an_mpi_that_crashes(preload):
 
 def test_an_mpi_that_hangs(preload):
     report = doctor("--time-limit", "4",
-                    env=preload(f"#include <unistd.h>\n{SEND} {{ for (;;) pause(); }}"))
+                    env=preload(f"#include <unistd.h>\n{MPI_SEND} {{ for (;;) pause(); }}"))
     finding = found(report, "MPI_Send between two ranks does not work", "broken")
     assert re.search("MPI_(Send|Recv) has not returned for 2 s", finding["seen"])
     assert path(report, "shared")["outcome"] == "works"
 
 
 def test_an_mpi_that_corrupts_a_byte(preload):
-    report = doctor(env=preload(f"""
-#include <stdlib.h>
-#include <string.h>
-int PMPI_Send(const void *, int, long, int, int, long);
-{SEND} {{
-  if (count != 65536) return PMPI_Send(from, count, type, to, tag, comm);
-  char *copy = malloc(count);
-  memcpy(copy, from, count);
-  copy[100] ^= 1;
-  const int code = PMPI_Send(copy, count, type, to, tag, comm);
-  free(copy);
-  return code;
-}}"""))
+    report = doctor(env=preload(mpi_that_corrupts(65536)))
     finding = found(report, "MPI_Send between two ranks delivers wrong bytes", "broken")
     assert re.match("byte 100 of 65536 from rank . to rank . did not arrive as sent",
                     finding["seen"])
