@@ -157,4 +157,5 @@ int main(int argc, char** argv) {
   measure_3d<double>("laplace 512^3 f64", 512, run, stream);
   measure_3d<double>("laplace 500^3 f64", 500, run, stream);
   measure_3d<float>("laplace 512^3 f32", 512, run, stream);
+  measure_3d<double>("laplace 256^3 f64", 256, run, stream);
 }

@@ -153,12 +153,24 @@ class CudaSweep final : public stencil::Sweep {
     return work;
   }
 
+  /// Layers of a walk in large regions. Planes of 1 MiB at most stay in the cache along a long one,
+  /// which loads fewer of them twice: star7 takes 74 us instead of 81 at 256^3 in fp64, 286 instead
+  /// of 292 at 512^3 in fp32. Larger ones do not: 583 us instead of 547 at 500^3 in fp64 (H200).
+  template <class Chosen>
+  static std::int64_t layers_of_walk(const Work<Real>& work) {
+    constexpr std::int64_t most_bytes = 1 << 20, long_walk = 64;
+    const bool is_small =
+        axes == 3 &&
+        work.cells[0] * work.cells[1] * static_cast<std::int64_t>(sizeof(Real)) <= most_bytes;
+    return is_small ? long_walk : Chosen::layers;
+  }
+
   template <class Chosen>
   void begin_at_boundary(Work<Real>& work) const {
     work.lead = lead_of<Real>(reinterpret_cast<const std::byte*>(work.in));
     work.in -= work.lead;
     work.out -= work.lead;
-    work.layers = Chosen::layers;
+    work.layers = layers_of_walk<Chosen>(work);
     // Small regions: shorter walks, of whole groups as long as they can be, until there are 12
     // warps for each multiprocessor.
     const std::int64_t wanted = std::int64_t{12} * multiprocessors_;
