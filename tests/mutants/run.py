@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Builds each mutant in a copy of the tree and expects its tests to fail.
+"""Builds each mutant in a copy of the tree and expects its tests to fail; a few at a time, each in a copy
+of its own.
 
 usage: run.py FOLDER LAUNCHER [NAME ...]     (LAUNCHER as one string; names choose mutants)
 """
 
+import concurrent.futures
 import os
 import pathlib
 import shlex
@@ -18,7 +20,9 @@ from mutants import MUTANTS  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A mutant may hang instead of failing: tests end themselves after a while, and this is the end.
 SECONDS = 100
-PROGRAMS = ["conformance_tests", "ranks_tests", "c_door_tests"]
+# Each takes a processor most of the time, for one source is compiled, and 300 MB of disk.
+MOST_COPIES = 4
+PROGRAMS = ["unit_tests", "conformance_tests", "ranks_tests", "c_door_tests"]
 
 
 def run(command, **options):
@@ -45,13 +49,17 @@ def copy_tree(tree):
         shutil.copy(source, target)
 
 
-def build(folder, targets):
-    return run(["cmake", "--build", str(folder), "--target", *targets])
+def folder_of(tree):
+    return tree / "build" / "release"
 
 
-def port_threads(tree, folder):
+def build(tree, targets):
+    return run(["cmake", "--build", str(folder_of(tree)), "--target", *targets])
+
+
+def port_threads(tree):
     """The protocol between threads under the thread sanitizer: fences do not show otherwise."""
-    program = folder / "port_threads"
+    program = folder_of(tree) / "port_threads"
     done = run(["g++", "-std=c++20", "-O1", "-fsanitize=thread", f"-I{tree}/include",
                 f"-I{tree}/src", f"-I{tree}/tests", f"{tree}/tests/unit/test_port_threads.cpp",
                 "-lgtest", "-lgtest_main", "-lpthread", "-o", str(program)])
@@ -59,11 +67,11 @@ def port_threads(tree, folder):
     return [str(program), "--gtest_brief=1"]
 
 
-def command_for(mutant, tree, folder, launcher):
+def command_for(mutant, tree, launcher):
     if mutant.program == "port_threads":
-        return port_threads(tree, folder)
-    require(build(folder, [mutant.program]), f"building '{mutant.name}'")
-    return [*launcher, "-n", str(mutant.ranks), str(folder / "bin" / mutant.program),
+        return port_threads(tree)
+    require(build(tree, [mutant.program]), f"building '{mutant.name}'")
+    return [*launcher, "-n", str(mutant.ranks), str(folder_of(tree) / "bin" / mutant.program),
             f"--gtest_filter={mutant.filter}", "--gtest_brief=1", "--gtest_fail_fast"]
 
 
@@ -77,38 +85,58 @@ def passes(command, order):
         return False
 
 
-def main():
-    tree, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[2])
-    chosen = [m for m in MUTANTS if not sys.argv[3:] or m.name in sys.argv[3:]]
-    out = tree / "build" / "release"
+def prepare(tree):
+    """Copies and builds the tree without a mutant."""
     copy_tree(tree)
     # As scripts/test builds it, so that ccache knows every object but the mutant's own; but CUDA
     # runs on the CPU, so that GPU code has mutants too.
     require(run(["cmake", "--preset", "release", "-DHALOCLINE_TESTS=ON", "-DHALOCLINE_WERROR=ON",
                  "-DHALOCLINE_CUDA=CPU",
                  "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON"], cwd=tree), "configure")
-    require(build(out, PROGRAMS), "the build without a mutant")
+    require(build(tree, PROGRAMS), "the build without a mutant")
 
-    survivors = []
-    for mutant in chosen:
-        source = tree / mutant.file
-        original = source.read_text()
-        if original.count(mutant.find) != 1:
-            sys.exit(f"'{mutant.name}': its text stands {original.count(mutant.find)} times in "
-                     f"{mutant.file}; mend tests/mutants/mutants.py")
-        start = time.monotonic()
-        source.write_text(original.replace(mutant.find, mutant.replace))
+
+def survives(mutant, tree, launcher):
+    """Whether its tests pass all the same."""
+    source = tree / mutant.file
+    original = source.read_text()
+    if original.count(mutant.find) != 1:
+        sys.exit(f"'{mutant.name}': its text stands {original.count(mutant.find)} times in "
+                 f"{mutant.file}; mend tests/mutants/mutants.py")
+    start = time.monotonic()
+    source.write_text(original.replace(mutant.find, mutant.replace))
+    try:
+        survived = passes(command_for(mutant, tree, launcher), mutant.order)
+    finally:
+        source.write_text(original)
+    print(f"{'SURVIVED' if survived else 'caught':8}  {mutant.name}  "
+          f"({time.monotonic() - start:.0f} s)", flush=True)
+    return survived
+
+
+def count_survivors(todo, tree, launcher):
+    """Takes mutants until none is left."""
+    return sum(survives(mutant, tree, launcher) for mutant in todo)
+
+
+def main():
+    folder, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[2])
+    chosen = [m for m in MUTANTS if not sys.argv[3:] or m.name in sys.argv[3:]]
+    if not chosen:
+        sys.exit(f"there are no mutants {sys.argv[3:]}")
+    # One after the other: where ccache is, only the first is compiled.
+    trees = [folder / str(copy) for copy in range(min(MOST_COPIES, os.cpu_count(), len(chosen)))]
+    for tree in trees:
+        prepare(tree)
+
+    todo = iter(chosen)  # shared by all threads
+    with concurrent.futures.ThreadPoolExecutor(len(trees)) as pool:
+        workers = [pool.submit(count_survivors, todo, tree, launcher) for tree in trees]
         try:
-            survived = passes(command_for(mutant, tree, out, launcher), mutant.order)
+            survivors = sum(done.result() for done in concurrent.futures.as_completed(workers))
         finally:
-            source.write_text(original)
-        print(f"{'SURVIVED' if survived else 'caught':8}  {mutant.name}  "
-              f"({time.monotonic() - start:.0f} s)", flush=True)
-        if survived:
-            survivors.append(mutant.name)
-    # The last one's object is still in the library.
-    require(build(out, PROGRAMS), "the build without a mutant")
-    print(f"{len(chosen) - len(survivors)} passed, {len(survivors)} failed")
+            list(todo)  # if one worker fails, nothing is left for the others
+    print(f"{len(chosen) - survivors} passed, {survivors} failed")
     sys.exit(1 if survivors else 0)
 
 
