@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,17 +16,13 @@
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
 #include "support/exchange_cases.hpp"
-#include "support/faults.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"
 
 namespace halocline::test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// Cells for a process grid, with parts of 2 or 3 cells along split axes.
 Extents uneven_cells(const Extents& parts) {
@@ -358,215 +353,6 @@ TEST(Exchange, SaysWhichTransportServesWhichPairs) {
   EXPECT_EQ(transports({}, 2), two_ranks_each);
   for (auto& [pair, transport] : two_ranks_each) transport = "mpi";
   EXPECT_EQ(transports({.transport = "self=mpi,same-node=mpi"}, 2), two_ranks_each);
-}
-
-// `shared` is left out where it cannot be opened, on one node or on all.
-
-using Notes = std::vector<std::string>;
-
-Notes notes_of_an_exchange_that_works(const CommunicatorOptions& options) {
-  const Communicator& communicator = communicator_with(options);
-  const ExchangeCase c = case_along_last_axis(2);
-  const Grid grid(rank(), ranks(), c.grid);
-  std::vector<CheckedField> fields = make_fields(grid, c);
-  Exchange exchange(communicator, grid, list_of(fields));
-  for (int step = 0; step < 3; ++step) {
-    fields[0].fill(step);
-    exchange.run();
-    EXPECT_TRUE(fields[0].is_exchanged({}));
-  }
-  return exchange.info().notes;
-}
-
-TEST(Exchange, GoesAnotherWayWithoutSharedMemory) {
-  if (ranks() < 2) GTEST_SKIP() << "one rank shares its memory with nobody";
-  const NoSharedMemory fault;
-  EXPECT_THAT(notes_of_an_exchange_that_works({}),
-              ElementsAre(AllOf(HasSubstr("transport shared was left out: "),
-                                HasSubstr("MPI_Win_allocate_shared failed"))));
-}
-
-TEST(Exchange, GoesAnotherWayIfOneNodeHasNoSharedMemory) {
-  if (ranks() < 2) GTEST_SKIP() << "one rank shares its memory with nobody";
-  std::optional<NoSharedMemory> fault;
-  if (rank() < 2) fault.emplace();
-  const Notes notes = notes_of_an_exchange_that_works({.ranks_per_node = 2});
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("transport shared was left out: ")));
-  fault.reset();
-  EXPECT_THAT(notes_of_an_exchange_that_works({.ranks_per_node = 2}), IsEmpty());
-}
-
-TEST(ExchangeErrors, NameTheSharedMemoryThatWasAskedFor) {
-  if (ranks() < 2) GTEST_SKIP() << "one rank shares its memory with nobody";
-  const NoSharedMemory fault;
-  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}});
-  const Field<double> field(grid);
-  const Caught error =
-      caught([&] { Exchange(communicator_with(), grid, {field}, {.transport = "shared"}); });
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, AllOf(HasSubstr("could not be had (MPI_Win_allocate_shared failed"),
-                                HasSubstr("use transport mpi")));
-}
-
-// Errors: the same on every rank, and none that leaves the communicator unusable.
-
-void expect_communicator_to_work(const std::string& transport = "auto") {
-  ExchangeCase c = case_along_last_axis(2);
-  c.exchange.transport = transport;
-  c.steps = 1;
-  run(c);
-}
-
-/// What every rank catches if the last one, if it is not the only one, has another plan.
-Caught caught_if_last_rank_has(const GridOptions& other_grid, const FieldSpec& other_field,
-                               const ExchangeOptions& other_options, std::size_t field_count = 1) {
-  ExchangeCase c;
-  c.grid = {.cells = {6 * ranks(), 5}, .periodic = {true, false}, .process_grid = {ranks(), 1}};
-  if (rank() == ranks() - 1) {
-    c.grid = other_grid;
-    c.fields.assign(field_count, other_field);
-    c.exchange = other_options;
-  }
-  const Grid grid(rank(), ranks(), c.grid);
-  const std::vector<CheckedField> fields = make_fields(grid, c);
-  return caught([&] { Exchange(communicator_with(), grid, list_of(fields), c.exchange); });
-}
-
-TEST(ExchangeErrors, NameHowPlansDiffer) {
-  if (ranks() < 2) GTEST_SKIP() << "one rank has nobody to differ from";
-  const GridOptions same{
-      .cells = {6 * ranks(), 5}, .periodic = {true, false}, .process_grid = {ranks(), 1}};
-  GridOptions not_periodic = same, more_cells = same, other_parts = same;
-  not_periodic.periodic = {false, false};
-  more_cells.cells = {6 * ranks(), 6};
-  other_parts.process_grid = {1, ranks()};
-  if (ranks() > 5) other_parts.process_grid = {ranks() / 2, 2};
-  const std::string last = "rank " + std::to_string(ranks() - 1) + " has ";
-
-  const auto expect = [&](const Caught& error, const std::string& first,
-                          const std::string& second) {
-    EXPECT_EQ(error.kind, ErrorKind::usage) << error.text;
-    EXPECT_THAT(error.text, AllOf(HasSubstr("exchange plans differ: rank 0 has «"),
-                                  HasSubstr(first), HasSubstr(last), HasSubstr(second)));
-    expect_communicator_to_work("mpi");
-  };
-  expect(caught_if_last_rank_has(same, {.halo = 2}, {}), "x 1/1, y 1/1", "x 2/2, y 2/2");
-  expect(caught_if_last_rank_has(same, {.halo = 2}, {.widths = HaloWidths{{1, 1, 0}, {1, 0, 0}}}),
-         "x 1/1, y 1/1", "x 1/1, y 1/0");
-  expect(caught_if_last_rank_has(same, {}, {}, 2), "1 field»", "2 fields»");
-  expect(caught_if_last_rank_has(same, {.element = Element::f32}, {}), "of 8 bytes", "of 4 bytes");
-  expect(caught_if_last_rank_has(same, {.components = 2}, {}), "1 component of", "2 components of");
-  expect(caught_if_last_rank_has(same, {.order_in_users_memory = "yxzc"}, {}), "order xy",
-         "order yx");
-  expect(caught_if_last_rank_has(not_periodic, {}, {}), "x periodic", "x not periodic");
-  expect(caught_if_last_rank_has(more_cells, {}, {}), "x5 cells", "x6 cells");
-  expect(caught_if_last_rank_has(same, {}, {.neighbours = Neighbours::faces}), "neighbours all",
-         "neighbours across faces");
-  expect(caught_if_last_rank_has(same, {}, {.transport = "mpi"}), "transport auto",
-         "transport mpi");
-  if (ranks() != 7)
-    expect(caught_if_last_rank_has(other_parts, {}, {}), "process grid", "process grid");
-  expect_communicator_to_work();
-}
-
-TEST(ExchangeErrors, NameAWidthBeyondTheNeighboursCells) {
-  const Grid grid(rank(), ranks(),
-                  {.cells = {2 * ranks()}, .periodic = {true}, .process_grid = {ranks()}});
-  const Field<double> field(grid, {.halo = 3});
-  const Caught error = caught([&] { Exchange(communicator_with(), grid, {field}); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("halo width 3 exceeds the 2 cells that rank 0 owns along x"));
-  EXPECT_THAT(error.text, HasSubstr(ranks() == 1 ? "use a width of at most 2" : "use at most "));
-  EXPECT_EQ(caught([&] { Exchange(communicator_with(), grid, {field}, {.widths = 2}); }).text,
-            "no error");
-  expect_communicator_to_work();
-}
-
-TEST(ExchangeErrors, NameAWidthBeyondTheFieldsHalo) {
-  const Grid grid(rank(), ranks(), {.cells = {4 * ranks(), 4}, .process_grid = {ranks(), 1}});
-  const Field<double> field(grid, {.name = "u", .halo = 1});
-  const HaloWidths widths{{1, 1, 0}, {1, 2, 0}};
-  const Caught error =
-      caught([&] { Exchange(communicator_with(), grid, {field}, {.widths = widths}); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("exchange width 1/2 along y exceeds the halo 1/1 of field "
-                                    "'u'"));
-  const Caught negative =
-      caught([&] { Exchange(communicator_with(), grid, {field}, {.widths = HaloWidths{-1}}); });
-  EXPECT_EQ(negative.kind, ErrorKind::usage);
-  EXPECT_THAT(negative.text, HasSubstr("halo width -1 along x is negative"));
-  expect_communicator_to_work();
-}
-
-TEST(ExchangeErrors, NameWhatDoesNotFitTheRanks) {
-  const Caught too_many = caught([] { Grid(0, ranks() + 1, {.cells = {ranks()}}); });
-  EXPECT_EQ(too_many.kind, ErrorKind::usage);
-  EXPECT_THAT(too_many.text,
-              AllOf(HasSubstr(std::to_string(ranks()) + " cells cannot be split over " +
-                              std::to_string(ranks() + 1) + " ranks"),
-                    HasSubstr("use at most " + std::to_string(ranks()) +
-                              (ranks() == 1 ? " rank" : " ranks"))));
-  const Caught mismatch =
-      caught([] { Grid(rank(), ranks(), {.cells = {99}, .process_grid = {ranks() + 2}}); });
-  EXPECT_EQ(mismatch.kind, ErrorKind::usage);
-  EXPECT_THAT(mismatch.text, HasSubstr("the process grid " + std::to_string(ranks() + 2) +
-                                       " is for " + std::to_string(ranks() + 2) +
-                                       " ranks, but there are " + std::to_string(ranks())));
-}
-
-TEST(ExchangeErrors, NameTheRankThatAloneIsWrong) {
-  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}}),
-      shifted(rank(), ranks(), {.cells = {4 * ranks() + 1}});
-  // Only rank 0 owns another number of cells there.
-  const Field<double> field(rank() == 0 ? shifted : grid, {.name = "u"});
-  const Caught error = caught([&] { Exchange(communicator_with(), grid, {field}); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  const std::string text = "field 'u' was made for another grid";
-  EXPECT_EQ(error.text, ranks() == 1 ? text : "rank 0: " + text);
-  expect_communicator_to_work();
-}
-
-TEST(ExchangeErrors, NameAGridOfOtherRanks) {
-  const Grid grid(0, 1, {.cells = {4}});
-  const Field<double> field(grid);
-  const Caught error = caught([&] { Exchange(communicator_with(), grid, {field}); });
-  if (ranks() == 1) {
-    EXPECT_EQ(error.text, "no error");
-    return;
-  }
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("the grid was made for rank 0 of 1, the communicator says "));
-  expect_communicator_to_work();
-}
-
-TEST(ExchangeErrors, NameATransportThatCannotServe) {
-  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}});
-  const Field<double> field(grid);
-  const auto error_with = [&](const std::string& transport) {
-    return caught([&] {
-      Exchange(communicator_with({.ranks_per_node = 1}), grid, {field}, {.transport = transport});
-    });
-  };
-  EXPECT_EQ(error_with("telepathy").kind, ErrorKind::usage);
-  if (ranks() > 1) {
-    const Caught error = error_with("shared");
-    EXPECT_EQ(error.kind, ErrorKind::unavailable);
-    EXPECT_THAT(error.text, HasSubstr("transport shared cannot serve other-node pairs"));
-  }
-  expect_communicator_to_work();
-}
-
-TEST(ExchangeErrors, WantAField) {
-  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}});
-  const Caught error = caught([&] { Exchange(communicator_with(), grid, {}); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("at least one field"));
-  expect_communicator_to_work();
-}
-
-TEST(ExchangeErrors, RefusePiecesThatMpiCannotCount) {
-  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31})
-    EXPECT_EQ(caught([&] { Communicator::world({.piece_bytes = bytes}); }).kind, ErrorKind::usage);
 }
 
 }  // namespace

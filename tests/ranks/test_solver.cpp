@@ -2,7 +2,6 @@
 // find what is wrong.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
 #include <tuple>
@@ -14,35 +13,21 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/environment.hpp"
 #include "comm/collectives.hpp"
-#include "device/gpu.hpp"
 #include "solver/alone.hpp"
 #include "solver/levels.hpp"
 #include "solver/time_loop.hpp"
 #include "solver/verify.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
-#include "support/exchange_cases.hpp"
 #include "support/memories.hpp"
-#include "support/random.hpp"
 #include "support/ranks.hpp"
+#include "support/small_solve.hpp"
 
 namespace halocline::test {
 namespace {
 
 using testing::HasSubstr;
-
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
-SolveOptions small(const std::string& problem, const Extents& cells, std::int64_t sweeps) {
-  SolveOptions options;
-  options.problem = problem;
-  options.cells = cells;
-  options.sweeps = sweeps;
-  options.threads = 1;
-  return options;
-}
 
 TEST(Solver, StopsLaplaceWhereTheReferenceDoes) {
   SolveOptions options = small("laplace", {256, 128}, 526);
@@ -95,14 +80,6 @@ TEST(Solver, StopsInTheFirstSweepsToo) {
       plain.tolerance = 0;
       EXPECT_EQ(result.checksum, solve(world(), plain).checksum) << "the field of that sweep";
     }
-}
-
-/// The first sweep that has a norm and meets the tolerance, or the last one.
-std::int64_t last_sweep(const std::vector<std::pair<std::int64_t, double>>& history,
-                        std::int64_t norm_every, double tolerance) {
-  for (const auto& [sweep, norm] : history)
-    if (sweep % norm_every == 0 && norm <= tolerance) return sweep;
-  return history.back().first;
 }
 
 TEST(Solver, StopsAfterAnySweep) {
@@ -247,254 +224,6 @@ TEST_P(SameBits, OnGpusToo) {
     EXPECT_EQ(checksum_with(options, {.halo_depth = 2}), expected) << options.memory;
     if (ranks() == 1) continue;
     EXPECT_EQ(checksum_with(options, {.transport = "peer"}), expected) << options.memory;
-  }
-}
-
-/// A run that stops by itself does so after the same sweep, with the same norms, on a GPU, where
-/// sweeps are queued before the norm is known.
-TEST(Solver, StopsOnGpusWhereItStopsOnTheHost) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  for (const std::int64_t every : {1, 7, 64, 65}) {
-    SolveOptions options = small("laplace", {33, 31}, 400);
-    options.tolerance = 0.03;
-    options.norm_every = every;
-    options.backend = "cpu";
-    const SolveResult on_host = solve(world(), options);
-    EXPECT_TRUE(on_host.converged);
-    options.backend = "cuda";
-    const SolveResult on_gpu = solve(world(), options);
-    EXPECT_EQ(on_gpu.converged, on_host.converged) << every;
-    EXPECT_EQ(on_gpu.sweeps, on_host.sweeps) << every;
-    EXPECT_EQ(on_gpu.norm_history, on_host.norm_history) << every;
-    EXPECT_EQ(on_gpu.checksum, on_host.checksum) << every;
-  }
-}
-
-/// Runs on GPUs whose kernels do without the host: sweeps in graphs, norms that meet there.
-SolveOptions on_gpus(std::int64_t number, const Extents& cells, std::int64_t sweeps) {
-  SolveOptions options = small("laplace", cells, sweeps);
-  options.backend = "cuda";
-  options.transport = ranks() > 1 ? "peer" : "auto";
-  options.schedule = number % 3 == 0 ? "overlap" : "sequential";
-  options.graph = number % 2 == 0 ? "on" : "off";
-  options.halo_depth = 1 + number / 2 % 2;
-  return options;
-}
-
-// Enough sweeps that batches of them are replayed, in every shape of process grid.
-TEST(Solver, HasTheSameBitsInGraphs) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  constexpr std::int64_t sweeps = 740;
-  std::int64_t number = 0;
-  for (const Extents& cells : {Extents{17, 23}, Extents{5, 7, 13}}) {
-    SolveOptions plain = small("laplace", cells, sweeps);
-    plain.backend = "cpu";
-    plain.tolerance = 0;
-    const SolveResult expected = solve(world(), plain);
-    const auto grids = process_grids(cells.axes());
-    for (const Extents& parts : {cells.axes() == 2 ? grids.front() : grids[grids.size() / 2]}) {
-      SolveOptions options = on_gpus(number, cells, sweeps);
-      options.process_grid = parts;
-      options.tolerance = 0;
-      options.norm_every = number % 2 == 0 ? 1 : 4;
-      options.graph = "on";
-      ++number;
-      const Int3 most = cells.values();
-      if (most.x / parts.values().x < options.halo_depth ||
-          most.y / parts.values().y < options.halo_depth ||
-          (cells.axes() > 2 && most.z / parts.values().z < options.halo_depth))
-        continue;
-      const SolveResult result = solve(world(), options);
-      EXPECT_GE(result.sweeps_in_graphs, 256) << number;
-      EXPECT_EQ(result.checksum, expected.checksum) << number;
-      if (options.norm_every == plain.norm_every) {
-        EXPECT_EQ(result.norm_history, expected.norm_history);
-      }
-    }
-  }
-}
-
-/// Whether every rank has a GPU of its own.
-bool each_has_a_gpu() { return device::gpus().list.size() >= static_cast<std::size_t>(ranks()); }
-
-// Sweeps that send their halos themselves, with cells that fill strips and cells that do not.
-TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
-  const std::int64_t n = 3 * ranks() + 1;
-  for (const auto& [problem, cells] :
-       {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 4 * n}},
-        std::pair{"jacobi", Extents{67, n}}, std::pair{"laplace", Extents{9, 5, n}}})
-    for (const char* precision : {"f32", "f64"})
-      for (const std::string norm : {"max", "none"}) {
-        SolveOptions options = small(problem, cells, 90);
-        options.tolerance.reset();
-        options.norm = norm;
-        options.precision = precision;
-        options.backend = "cpu";
-        Int3 parts{1, 1, 1};
-        parts[cells.axes() - 1] = ranks();
-        options.process_grid = Extents(parts, cells.axes());
-        const SolveResult expected = solve(world(), options);
-        options.backend = "cuda";
-        options.transport = "peer";
-        options.schedule = "fused";
-        const SolveResult result = solve(world(), options);
-        EXPECT_EQ(result.schedule, "fused");
-        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << precision << ' ' << norm;
-        EXPECT_EQ(result.sweeps, expected.sweeps);
-      }
-}
-
-TEST(Solver, SaysWhySweepsCannotSendHalosOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  SolveOptions options = small("laplace", {64, 64}, 5);
-  options.backend = "cuda";
-  options.schedule = "fused";
-  options.halo_depth = 2;
-  const Caught deep = caught([&] { solve(world(), options); });
-  EXPECT_EQ(deep.kind, ErrorKind::unavailable);
-  EXPECT_THAT(deep.text, HasSubstr("fused cannot be used: halos are deep"));
-  options.halo_depth = 1;
-  options.backend = "cpu";
-  EXPECT_EQ(caught([&] { solve(world(), options); }).kind, ErrorKind::unavailable);
-}
-
-// Whole batches of sweeps in one launch each, and sweeps before, between and after them.
-TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
-  const std::int64_t n = 3 * ranks() + 1;
-  for (const auto& [problem, cells] :
-       {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 17 * n}},
-        std::pair{"jacobi", Extents{67, n}}, std::pair{"heat", Extents{300, 5 * n}}})
-    for (const char* precision : {"f32", "f64"})
-      for (const std::int64_t every : {1, 7}) {
-        SolveOptions options = small(problem, cells, 200);
-        options.tolerance = 0;
-        options.norm = "max";
-        options.norm_every = every;
-        options.precision = precision;
-        options.backend = "cpu";
-        options.process_grid = Extents({1, ranks(), 1}, 2);
-        const SolveResult expected = solve(world(), options);
-        options.backend = "cuda";
-        options.transport = ranks() > 1 ? "peer" : "auto";
-        options.schedule = "persistent";
-        const SolveResult result = solve(world(), options);
-        EXPECT_EQ(result.schedule, "persistent");
-        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << precision;
-        EXPECT_EQ(result.norm_history, expected.norm_history) << problem << ' ' << precision;
-      }
-}
-
-TEST(Solver, StopsAfterAnySweepWhereCellsStayInRegisters) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
-  SolveOptions options = small("laplace", {13, 4 * ranks() + 3}, 300);
-  options.process_grid = Extents({1, ranks(), 1}, 2);
-  options.backend = "cpu";
-  options.tolerance = 0;
-  const auto norms = solve(world(), options).norm_history;
-  options.backend = "cuda";
-  options.schedule = "persistent";
-  options.transport = ranks() > 1 ? "peer" : "auto";
-  options.verify = SolveOptions::Extra::yes;
-  for (const std::int64_t stop : {0, 1, 2, 5, 64, 253, 254, 255, 256, 257, 258, 290}) {
-    options.norm_every = stop % 2 == 0 ? 1 : 5;
-    options.tolerance = norms[static_cast<std::size_t>(stop)].second;
-    const SolveResult result = solve(world(), options);
-    EXPECT_EQ(result.sweeps, 1 + last_sweep(norms, options.norm_every, *options.tolerance)) << stop;
-    EXPECT_TRUE(result.converged);
-    EXPECT_TRUE(result.verification->passed) << stop << ": " << result.verification->text;
-    if (!all_well()) return;
-  }
-}
-
-TEST(Solver, SaysWhyCellsCannotStayInRegisters) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  SolveOptions options = small("laplace", {64, 64}, 5);
-  options.schedule = "persistent";
-  const auto why = [&](const char* backend) {
-    options.backend = backend;
-    const Caught error = caught([&] { solve(world(), options); });
-    EXPECT_EQ(error.kind, ErrorKind::unavailable);
-    return error.text;
-  };
-  EXPECT_THAT(why("cpu"), HasSubstr("persistent cannot be used: backend cpu cannot; it needs"));
-  options.halo_depth = 2;
-  EXPECT_THAT(why("cuda"), HasSubstr("halos are deep"));
-  options.halo_depth = 1;
-  options.memory = "managed";
-  EXPECT_THAT(why("cuda"), HasSubstr("the fields are not in device memory"));
-  options.memory = "auto";
-  options.cells = {8, 8, 8};
-  EXPECT_THAT(why("cuda"), HasSubstr("the grid has 3 axes, not 2"));
-  if (ranks() > 1) {
-    options.cells = {64, 64};
-    options.transport = "staged";
-    EXPECT_THAT(why("cuda"), HasSubstr("transport staged is used"));
-    options.transport = "peer";
-    options.process_grid = Extents({ranks(), 1, 1}, 2);
-    EXPECT_THAT(why("cuda"), HasSubstr("ranks split the cells along x"));
-    options.process_grid = Extents({1, ranks(), 1}, 2);
-  } else {
-    options.cells = {20'000, 2'000};
-  }
-  if (ranks() > 1 && each_has_a_gpu()) return;
-  EXPECT_THAT(why("cuda"),
-              HasSubstr(ranks() == 1 ? "the GPU has registers for " : "ranks share a GPU"));
-}
-
-TEST(Solver, StopsOnGpusAfterAnySweep) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  constexpr std::int64_t sweeps = 900, most = 200;
-  const Extents cells{13, 4 * ranks() + 3};
-  SolveOptions options = small("laplace", cells, sweeps);
-  options.backend = "cpu";
-  options.tolerance = 0;
-  const auto history = solve(world(), options).norm_history;
-  options.norm = "l2";
-  const auto l2_history = solve(world(), options).norm_history;
-  // HALOCLINE_ALL_STOPS=1: every one; else those around the ends of batches, and some at random.
-  std::vector<std::int64_t> stops{0, 1, 2, 62, 63, 64, 65, 127, 128, 191, 192, 199};
-  SCOPED_TRACE(how_to_repeat(17));
-  Random random(17);
-  for (int i = 0; i < 4; ++i) stops.push_back(random.between(3, most - 1));
-  // Each number of ranks takes some of them; one takes all.
-  const auto is_others = [&](std::int64_t stop) { return (stop + stop / 64) % 3 != ranks() % 3; };
-  if (environment("HALOCLINE_ALL_STOPS")) {
-    stops.clear();
-    for (std::int64_t sweep = 0; sweep < most; ++sweep) stops.push_back(sweep);
-    allow(std::chrono::seconds(900));
-  }
-  static constexpr std::int64_t intervals[] = {1, 2, 7, 64, 100};
-  for (std::size_t i = 0; i < stops.size(); ++i) {
-    if (ranks() > 1 && !environment("HALOCLINE_ALL_STOPS") && is_others(stops[i])) continue;
-    const std::int64_t every = intervals[i % 5], number = static_cast<std::int64_t>(i);
-    options = on_gpus(number + number / 5, cells, sweeps);
-    options.norm = i % 4 == 3 ? "l2" : "max";
-    const auto& norms = i % 4 == 3 ? l2_history : history;
-    // Between two norms, so that an L2 norm need not be the same to the last bit.
-    const double now = norms[static_cast<std::size_t>(stops[i])].second;
-    options.tolerance = options.norm == "l2" ? now * (1 + 1e-9) : now;
-    options.norm_every = every;
-    options.verify = SolveOptions::Extra::yes;
-    const SolveResult result = solve(world(), options);
-    EXPECT_EQ(result.sweeps, 1 + last_sweep(norms, every, *options.tolerance)) << stops[i];
-    EXPECT_TRUE(result.converged);
-    EXPECT_TRUE(result.verification->passed)
-        << "stopped by sweep " << stops[i] << ", norm every " << every << ", graph "
-        << options.graph << ": " << result.verification->text;
-    if (!all_well()) return;
   }
 }
 
