@@ -235,7 +235,8 @@ void examine_facts(const Communicator& communicator, const Say& say) {
   }
   if (is_first)
     for (const Library& library :
-         find_libraries([&](const std::string& file) { say(doing_line("loading " + file)); }))
+         find_libraries(current_variables(),
+                        [&](const std::string& file) { say(doing_line("loading " + file)); }))
       say(line_of(library));
   comm::barrier(communicator);
   examine_nodes(communicator, say);

@@ -63,11 +63,14 @@ struct NodeFacts {
   Variables settings;  ///< variables that change what MPI and GPUs do
 };
 
-/// A library that was looked for where programs would find it.
+/// A library that was looked for where programs would find it, and where packages of Python, conda
+/// and NVIDIA's HPC SDK keep it.
 struct Library {
   std::string name;     ///< "NCCL"
   std::string path;     ///< empty: not found
   std::string version;  ///< empty: it does not tell
+  bool is_off_path = false;  ///< programs find it only with its folder in LD_LIBRARY_PATH
+  std::string problem = {};  ///< why it cannot be loaded from `path`; empty if it can
 };
 
 /// What one rank of a probe says of itself.

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "doctor/package_folders.hpp"
+
 namespace halocline::doctor {
 namespace {
 
@@ -36,29 +38,46 @@ std::string no_version(void*) { return ""; }
 
 struct Row {
   const char* name;
-  const char* file;
+  PackagedFile file;
   std::string (*version)(void*);
 };
 
-constexpr Row rows[] = {{"NCCL", "libnccl.so.2", nccl_version},
-                        {"NVSHMEM", "libnvshmem_host.so.3", no_version},
-                        {"UCX", "libucp.so.0", ucx_version},
-                        {"libfabric", "libfabric.so.1", libfabric_version}};
+// Wheels: nvidia-nccl-cu13, nvidia-nvshmem-cu13, libucx-cu13 and their elders.
+constexpr Row rows[] = {
+    {"NCCL", {"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"}, nccl_version},
+    {"NVSHMEM", {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"}, no_version},
+    {"UCX", {"libucp.so.0", "libucx/lib", ""}, ucx_version},
+    {"libfabric", {"libfabric.so.1", "", ""}, libfabric_version}};
+
+/// Loads a library by its name, or by its path where only packages have it.
+Library look_for(const Row& row, const Variables& variables) {
+  Library library{.name = row.name, .path = {}, .version = {}};
+  void* handle = ::dlopen(row.file.name, RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    library.path = path_in_packages(row.file, variables).string();
+    if (library.path.empty()) return library;
+    library.is_off_path = true;
+    handle = ::dlopen(library.path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (handle == nullptr) {
+      library.problem = ::dlerror();
+      return library;
+    }
+  }
+  link_map* map = nullptr;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) library.path = map->l_name;
+  if (library.path.empty()) library.path = row.file.name;
+  library.version = row.version(handle);
+  return library;
+}
 
 }  // namespace
 
-std::vector<Library> find_libraries(const std::function<void(const std::string&)>& before) {
+std::vector<Library> find_libraries(const Variables& variables,
+                                    const std::function<void(const std::string&)>& before) {
   std::vector<Library> found;
   for (const Row& row : rows) {
-    before(row.file);
-    Library library{.name = row.name, .path = {}, .version = {}};
-    if (void* handle = ::dlopen(row.file, RTLD_LAZY | RTLD_LOCAL)) {
-      link_map* map = nullptr;
-      if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) library.path = map->l_name;
-      if (library.path.empty()) library.path = row.file;
-      library.version = row.version(handle);
-    }
-    found.push_back(std::move(library));
+    before(row.file.name);
+    found.push_back(look_for(row, variables));
   }
   return found;
 }

@@ -11,6 +11,7 @@ namespace halocline::doctor {
 
 /// Loads NCCL, NVSHMEM, UCX and libfabric, which may do anything meanwhile: `before` is called with
 /// the name of each.
-std::vector<Library> find_libraries(const std::function<void(const std::string&)>& before);
+std::vector<Library> find_libraries(const Variables& variables,
+                                    const std::function<void(const std::string&)>& before);
 
 }  // namespace halocline::doctor

@@ -357,6 +357,17 @@ void add_node(Section& facts, const NodeFacts& node) {
   for (const auto& [name, value] : node.settings) settings.add(name, name, value);
 }
 
+/// "NCCL 2.28.9: /usr/lib/libnccl.so.2".
+std::string words_for(const Library& library) {
+  if (library.path.empty()) return library.name + ": not found";
+  std::string words = library.name;
+  if (!library.version.empty()) words += " " + library.version;
+  words += ": " + library.path;
+  if (library.is_off_path) words += ", found by programs only with its folder in LD_LIBRARY_PATH";
+  if (!library.problem.empty()) words += ", cannot be loaded: " + library.problem;
+  return words;
+}
+
 void add_ranks(Section& facts, const Evidence& evidence) {
   const RankFacts& ranks = evidence.facts.ranks;
   facts.add("thread_level", "threads", ranks.thread_level)
@@ -371,10 +382,7 @@ void add_ranks(Section& facts, const Evidence& evidence) {
                ? "work between processes (CMA)"
                : fmt::format("do not work: {}", ranks.direct_reads_because));
   std::vector<std::string> libraries, gpus, reaches;
-  for (const Library& library : ranks.libraries)
-    libraries.push_back(library.path.empty() ? fmt::format("{}: not found", library.name)
-                                             : fmt::format("{} {}: {}", library.name,
-                                                           library.version, library.path));
+  for (const Library& library : ranks.libraries) libraries.push_back(words_for(library));
   facts.add("found_libraries", "libraries", libraries);
   const auto* visible = gpus_of(evidence.facts);
   if (visible != nullptr)

@@ -122,8 +122,11 @@ std::string line_of(const comm::Claims& claims) {
 }
 
 std::string line_of(const Library& library) {
-  return line("library",
-              {{"name", library.name}, {"path", library.path}, {"version", library.version}});
+  return line("library", {{"name", library.name},
+                          {"path", library.path},
+                          {"version", library.version},
+                          {"is_off_path", library.is_off_path},
+                          {"problem", library.problem}});
 }
 
 std::string line_of(const NodeSeen& node) {
@@ -195,7 +198,8 @@ RankFacts read_rank_facts(std::string_view output) {
       content.at("because").get_to(facts.direct_reads_because);
     }
     if (kind == "library")
-      facts.libraries.push_back({content.at("name"), content.at("path"), content.at("version")});
+      facts.libraries.push_back({content.at("name"), content.at("path"), content.at("version"),
+                                 content.at("is_off_path"), content.at("problem")});
     if (kind == "node") facts.nodes.push_back(node_from(content));
     if (kind == "speed") read_speed(content, facts);
     if (kind == "link")

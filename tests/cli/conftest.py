@@ -3,11 +3,10 @@
 import os
 import re
 import shutil
-import subprocess
 
 import pytest
 
-from command import HALOCLINE, gpu_name, run, skip, skip_without_emulation, solve_json
+from command import HALOCLINE, build_library, gpu_name, run, skip, skip_without_emulation, solve_json
 
 
 def pytest_sessionstart(session):
@@ -75,12 +74,9 @@ def mpirun(mpi):
 @pytest.fixture
 def preload(tmp_path):
     """Builds what stands between the program and its MPI; returns the variable that puts it there."""
-    compiler = shutil.which("cc") or skip("there is no C compiler", needs="cc")
 
     def build(source):
-        (tmp_path / "shim.c").write_text(source)
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "shim.so",
-                        tmp_path / "shim.c"], check=True)
+        build_library(tmp_path / "shim.so", source)
         return {"LD_PRELOAD": str(tmp_path / "shim.so")}
 
     return build

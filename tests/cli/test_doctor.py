@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from command import HALOCLINE, MPI_SEND, mpi_that_corrupts, run, skip
+from command import HALOCLINE, MPI_SEND, build_library, mpi_that_corrupts, run, skip
 from schema import check_doctor
 
 NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
@@ -209,6 +209,30 @@ def test_ipc_namespaces_of_their_own(mpirun):
     report = doctor("--launcher", launcher, env=options["env"])
     finding = found(report, "IPC namespaces of their own", "slow")
     assert finding["seen"].count("ipc:[") == 2 and "--ipc=host" in finding["do"]
+
+
+# Libraries
+
+
+def found_library(report, name):
+    library, = [words for words in report["facts"]["found_libraries"] if words.startswith(name)]
+    return library
+
+
+def test_libraries_of_python_packages(tmp_path):
+    packages = tmp_path / "lib/python3.12/site-packages/nvidia"
+    nccl, nvshmem = packages / "nccl/lib/libnccl.so.2", packages / "nvshmem/lib/libnvshmem_host.so.3"
+    build_library(nccl, "int ncclGetVersion(int *version) { *version = 22809; return 0; }")
+    nvshmem.parent.mkdir(parents=True)
+    nvshmem.write_text("no library")
+    report = doctor(env={"VIRTUAL_ENV": str(tmp_path)})
+    if found_library(report, "NCCL").split()[-1] != "LD_LIBRARY_PATH":
+        skip("the loader finds an NCCL by itself", needs="no-nccl")
+    assert found_library(report, "NCCL") == \
+        f"NCCL 2.28.9: {nccl}, found by programs only with its folder in LD_LIBRARY_PATH"
+    assert "cannot be loaded: " in found_library(report, f"NVSHMEM: {nvshmem}")
+    report = doctor(env={"LD_LIBRARY_PATH": str(nccl.parent)})
+    assert found_library(report, "NCCL") == f"NCCL 2.28.9: {nccl}"
 
 
 # GPUs

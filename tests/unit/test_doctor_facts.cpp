@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "doctor/node_facts.hpp"
+#include "doctor/package_folders.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {
@@ -57,6 +58,48 @@ TEST(DoctorFacts, AdaptersAndTheirCores) {
   ASSERT_EQ(adapters.size(), 1U);
   EXPECT_EQ(adapters[0].name, "mlx5_0");
   EXPECT_EQ(adapters[0].near_cores, "0-15");
+}
+
+TEST(DoctorFacts, PackagesOfPython) {
+  const TemporaryFolder folder;
+  const Variables variables{{"PATH", folder / "base/bin"},
+                            {"HOME", folder / "home"},
+                            {"VIRTUAL_ENV", folder / "venv"},
+                            {"PYTHONPATH", folder / "mine:/no/such/folder"}};
+  folder.put_script("base/bin/python3", "echo it must not be started; exit 1\n");
+  folder.put("mine/x.py", "");
+  folder.put("usr/lib/python3/dist-packages/x.py", "");
+  folder.put("usr/lib/python-old/site-packages/x.py", "");
+  folder.put("home/.local/lib/python3.12/site-packages/x.py", "");
+  folder.put("base/lib/python3.11/site-packages/x.py", "");
+  folder.put("venv/lib64/python3.12/site-packages/x.py", "");
+  EXPECT_THAT(python_packages(variables, folder.path()),
+              ElementsAre(folder / "mine", folder / "venv/lib64/python3.12/site-packages",
+                          folder / "home/.local/lib/python3.12/site-packages",
+                          folder / "base/lib/python3.11/site-packages",
+                          folder / "usr/lib/python3/dist-packages"));
+}
+
+TEST(DoctorFacts, LibrariesInPackages) {
+  const TemporaryFolder folder;
+  constexpr PackagedFile nccl{"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"};
+  Variables variables{{"PATH", ""}};
+  EXPECT_EQ(path_in_packages(nccl, variables, folder.path()), "");
+  const std::string of_sdk =
+      folder.put("opt/nvidia/hpc_sdk/Linux_x86_64/26.1/comm_libs/nccl/lib/libnccl.so.2", "");
+  EXPECT_EQ(path_in_packages(nccl, variables, folder.path()), of_sdk);
+  variables["NVHPC_ROOT"] = folder / "sdk";
+  const std::string of_chosen_sdk = folder.put("sdk/comm_libs/nccl/lib/libnccl.so.2", "");
+  EXPECT_EQ(path_in_packages(nccl, variables, folder.path()), of_chosen_sdk);
+  variables["CONDA_PREFIX"] = folder / "conda";
+  const std::string of_conda = folder.put("conda/lib/libnccl.so.2", "");
+  EXPECT_EQ(path_in_packages(nccl, variables, folder.path()), of_conda);
+  const std::string of_wheel =
+      folder.put("usr/local/lib/python3.12/dist-packages/nvidia/nccl/lib/libnccl.so.2", "");
+  EXPECT_EQ(path_in_packages(nccl, variables, folder.path()), of_wheel);
+  EXPECT_EQ(path_in_packages({"libnvshmem_host.so.3", "nvidia/nvshmem/lib", ""}, variables,
+                             folder.path()),
+            "");
 }
 
 TEST(DoctorFacts, SettingsThatMatter) {

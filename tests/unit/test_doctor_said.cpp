@@ -26,7 +26,11 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
           .thread_level = "funneled", .takes_gpu = true, .settings = {{"pml", "ucx"}}}) +
       "\n" + gpus_line("13.0", "13.0", {true, false}) + "\n" +
       direct_reads_line(false, "not permitted") + "\n" +
-      line_of(Library{.name = "NCCL", .path = "/x", .version = "2.28.9"}) +
+      line_of(Library{.name = "NCCL",
+                      .path = "/x",
+                      .version = "2.28.9",
+                      .is_off_path = true,
+                      .problem = "no"}) +
       "\nhalocline-doctor: {\n" + doing_line("loading libucp.so.0") +
       "\nhalocline-doctor: {\"ends\":tr");
   ASSERT_EQ(facts.ranks.size(), 1U);
@@ -37,6 +41,8 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
   EXPECT_THAT(facts.peer_access, ElementsAre(true, false));
   EXPECT_EQ(facts.direct_reads, false);
   EXPECT_EQ(facts.libraries.at(0).version, "2.28.9");
+  EXPECT_TRUE(facts.libraries.at(0).is_off_path);
+  EXPECT_EQ(facts.libraries.at(0).problem, "no");
   EXPECT_EQ(facts.doing, "loading libucp.so.0");
 }
 
