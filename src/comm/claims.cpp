@@ -4,6 +4,8 @@
 #include <mpi.h>
 
 #include <array>
+#include <sstream>
+#include <string_view>
 
 namespace halocline::comm {
 namespace {
@@ -46,6 +48,19 @@ std::optional<std::string> control_variable(const char* name) {
   return value;
 }
 
+/// "ch4:ofi"; empty if this is not MPICH or does not say.
+std::string device_of_mpich() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string all(text.data(), static_cast<std::size_t>(length));
+  constexpr std::string_view label = "MPICH Device:";
+  const std::size_t at = all.find(label);
+  std::string device;
+  if (at != std::string::npos) std::istringstream(all.substr(at + label.size())) >> device;
+  return device;
+}
+
 std::string thread_level() {
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
@@ -62,6 +77,8 @@ Claims claims() {
   // An extension of both families, declared in a header that need not be there.
   if (void* query = ::dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"))
     claims.takes_gpu = reinterpret_cast<int (*)()>(query)() == 1;
+  if (std::string device = device_of_mpich(); !device.empty())
+    claims.settings.emplace_back("device", std::move(device));
   int level = 0;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &level) != MPI_SUCCESS) return claims;
   for (const char* name : settings_to_ask)

@@ -182,6 +182,7 @@ NodeSeen this_node(const Communicator& communicator) {
                 .shm_bytes = facts.limits.shm_bytes};
   for (const device::Gpu& gpu : device::gpus().list) node.gpus.push_back(gpu.name);
   for (const Adapter& adapter : facts.adapters) node.adapters.push_back(adapter.name);
+  node.near_adapters = near_adapters(device::gpus().list, facts.adapters);
   time_node(node);
   return node;
 }
@@ -234,9 +235,9 @@ void examine_facts(const Communicator& communicator, const Say& say) {
     say_once(direct_reads_line(reads.work, reads.because));
   }
   if (is_first)
-    for (const Library& library :
-         find_libraries(current_variables(),
-                        [&](const std::string& file) { say(doing_line("loading " + file)); }))
+    for (const Library& library : find_libraries(current_variables(), [&](const std::string& file) {
+           say(doing_line("loading " + file));
+         }))
       say(line_of(library));
   comm::barrier(communicator);
   examine_nodes(communicator, say);

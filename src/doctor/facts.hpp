@@ -11,6 +11,7 @@
 #include "launch/launcher.hpp"
 #include "launch/variables.hpp"
 #include "machine/gpu_facts.hpp"
+#include "machine/pci_place.hpp"
 
 namespace halocline::doctor {
 
@@ -33,6 +34,14 @@ struct Allocation {
 struct Adapter {
   std::string name;
   std::string near_cores;  ///< "0-15"; empty if not known
+  std::optional<machine::PciPlace> place = {};
+};
+
+/// How near a GPU and an adapter of a node are.
+struct NearAdapter {
+  int gpu = 0;  ///< as its node's first rank counts them
+  std::string adapter = {};
+  machine::Nearness nearness = machine::Nearness::sys;
 };
 
 /// The launcher that starts ranks of this program here.
@@ -53,7 +62,7 @@ struct NodeFacts {
   int numa_nodes = 1;
   std::string mpi;  ///< "Open MPI 4.1.4"
   MpiFamily family = MpiFamily::open_mpi;
-  std::vector<std::string> libraries;  ///< files of MPI and UCX, as proof::Environment has them
+  std::vector<std::string> libraries;  ///< as proof::Environment has them
   bool built_with_cuda = false;
   int gpu_files = 0;          ///< GPUs by their device files
   std::string kernel_driver;  ///< "580.65.06", "unknown"
@@ -66,11 +75,13 @@ struct NodeFacts {
 /// A library that was looked for where programs would find it, and where packages of Python, conda
 /// and NVIDIA's HPC SDK keep it.
 struct Library {
-  std::string name;     ///< "NCCL"
-  std::string path;     ///< empty: not found
-  std::string version;  ///< empty: it does not tell
-  bool is_off_path = false;  ///< programs find it only with its folder in LD_LIBRARY_PATH
-  std::string problem = {};  ///< why it cannot be loaded from `path`; empty if it can
+  std::string name;                   ///< "NCCL"
+  std::string path;                   ///< empty: not found
+  std::string version;                ///< empty: it does not tell
+  bool is_off_path = false;           ///< programs find it only with its folder in LD_LIBRARY_PATH
+  std::string problem = {};           ///< why it cannot be loaded from `path`; empty if it can
+  bool is_mpis = false;               ///< MPI had loaded it already
+  std::optional<bool> has_cuda = {};  ///< it comes with its part for CUDA; nothing: all do
 };
 
 /// What one rank of a probe says of itself.
@@ -100,8 +111,9 @@ struct NodeSeen {
   std::string mpi = {};
   std::vector<std::string> libraries = {};  ///< as NodeFacts::libraries
   std::string kernel_driver = {};
-  std::vector<std::string> gpus = {};      ///< names, in order
-  std::vector<std::string> adapters = {};  ///< names
+  std::vector<std::string> gpus = {};           ///< names, in order
+  std::vector<std::string> adapters = {};       ///< names
+  std::vector<NearAdapter> near_adapters = {};  ///< each GPU with each adapter
   std::optional<std::int64_t> shm_bytes = {};
   double memory_gb_per_s = 0;  ///< copied by one core, read and written; 0: not measured
   double count_us = 0;         ///< of a million additions that wait for each other

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "doctor/package_folders.hpp"
+#include "proof/cuda_parts.hpp"
 
 namespace halocline::doctor {
 namespace {
@@ -36,22 +37,32 @@ std::string libfabric_version(void* library) {
 
 std::string no_version(void*) { return ""; }
 
+bool ucx_has_cuda(const std::string& path, const Variables& variables) {
+  return !proof::cuda_module_in(proof::ucx_modules(path, variables)).empty();
+}
+
+bool libfabric_has_cuda(const std::string& path, const Variables&) {
+  return proof::libfabric_knows_cuda(path);
+}
+
 struct Row {
   const char* name;
   PackagedFile file;
   std::string (*version)(void*);
+  bool (*has_cuda)(const std::string& path, const Variables& variables);  ///< null: always
 };
 
 // Wheels: nvidia-nccl-cu13, nvidia-nvshmem-cu13, libucx-cu13 and their elders.
 constexpr Row rows[] = {
-    {"NCCL", {"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"}, nccl_version},
-    {"NVSHMEM", {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"}, no_version},
-    {"UCX", {"libucp.so.0", "libucx/lib", ""}, ucx_version},
-    {"libfabric", {"libfabric.so.1", "", ""}, libfabric_version}};
+    {"NCCL", {"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"}, nccl_version, nullptr},
+    {"NVSHMEM", {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"}, no_version, nullptr},
+    {"UCX", {"libucp.so.0", "libucx/lib", ""}, ucx_version, ucx_has_cuda},
+    {"libfabric", {"libfabric.so.1", "", ""}, libfabric_version, libfabric_has_cuda}};
 
 /// Loads a library by its name, or by its path where only packages have it.
 Library look_for(const Row& row, const Variables& variables) {
   Library library{.name = row.name, .path = {}, .version = {}};
+  library.is_mpis = ::dlopen(row.file.name, RTLD_LAZY | RTLD_NOLOAD) != nullptr;
   void* handle = ::dlopen(row.file.name, RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     library.path = path_in_packages(row.file, variables).string();
@@ -67,6 +78,7 @@ Library look_for(const Row& row, const Variables& variables) {
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) library.path = map->l_name;
   if (library.path.empty()) library.path = row.file.name;
   library.version = row.version(handle);
+  if (row.has_cuda != nullptr) library.has_cuda = row.has_cuda(library.path, variables);
   return library;
 }
 

@@ -111,9 +111,21 @@ std::vector<Adapter> read_adapters(const fs::path& root) {
   std::vector<Adapter> adapters;
   for (const char* kind : {"sys/class/infiniband", "sys/class/cxi"})
     for (const fs::path& adapter : entries_of(root / kind))
-      adapters.push_back(
-          {adapter.filename().string(), first_line(adapter / "device/local_cpulist")});
+      adapters.push_back({adapter.filename().string(), first_line(adapter / "device/local_cpulist"),
+                          machine::pci_place(adapter / "device")});
   return adapters;
+}
+
+std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
+                                       const std::vector<Adapter>& adapters, const fs::path& root) {
+  std::vector<NearAdapter> near;
+  for (const device::Gpu& gpu : gpus) {
+    const auto place = machine::pci_place(root / "sys/bus/pci/devices" / gpu.pci);
+    for (const Adapter& adapter : adapters)
+      if (place && adapter.place)
+        near.push_back({gpu.ordinal, adapter.name, machine::nearness(*place, *adapter.place)});
+  }
+  return near;
 }
 
 Variables settings_among(const Variables& variables) {

@@ -14,6 +14,10 @@ namespace halocline::doctor {
 Limits read_limits(const Variables& variables, const std::filesystem::path& root = "/");
 Allocation read_allocation(const Variables& variables);
 std::vector<Adapter> read_adapters(const std::filesystem::path& root = "/");
+/// Pairs each GPU with each adapter, where it can be told where both are.
+std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
+                                       const std::vector<Adapter>& adapters,
+                                       const std::filesystem::path& root = "/");
 /// Those that change what MPI, UCX, NCCL, NVSHMEM, CUDA and this program do.
 Variables settings_among(const Variables& variables);
 

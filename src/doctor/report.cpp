@@ -362,8 +362,11 @@ std::string words_for(const Library& library) {
   if (library.path.empty()) return library.name + ": not found";
   std::string words = library.name;
   if (!library.version.empty()) words += " " + library.version;
+  if (library.has_cuda)
+    words += *library.has_cuda ? " with its CUDA part" : " without its CUDA part";
   words += ": " + library.path;
   if (library.is_off_path) words += ", found by programs only with its folder in LD_LIBRARY_PATH";
+  if (library.is_mpis) words += ", loaded by MPI";
   if (!library.problem.empty()) words += ", cannot be loaded: " + library.problem;
   return words;
 }
@@ -383,7 +386,8 @@ void add_ranks(Section& facts, const Evidence& evidence) {
                : fmt::format("do not work: {}", ranks.direct_reads_because));
   std::vector<std::string> libraries, gpus, reaches;
   for (const Library& library : ranks.libraries) libraries.push_back(words_for(library));
-  facts.add("found_libraries", "libraries", libraries);
+  facts.add("found_libraries", "libraries", libraries,
+            libraries.empty() ? "-" : fmt::format("{}", fmt::join(libraries, "; ")));
   const auto* visible = gpus_of(evidence.facts);
   if (visible != nullptr)
     for (const machine::VisibleGpu& one : *visible)
@@ -409,6 +413,46 @@ void add_ranks(Section& facts, const Evidence& evidence) {
             cores.empty() ? "-" : fmt::format("{}", fmt::join(cores, " | ")));
 }
 
+/// The GPUs of the first node, and what is between them and its adapters; for people.
+void add_near_adapters(Section& section, const Facts& facts) {
+  const auto* gpus = gpus_of(facts);
+  if (gpus == nullptr || facts.ranks.nodes.empty()) return;
+  const NodeSeen& node = facts.ranks.nodes.front();
+  if (node.near_adapters.empty()) return;
+  std::vector<Column> columns{{"gpu", "GPU", {}}};
+  for (const std::string& adapter : node.adapters) columns.push_back({adapter, adapter, {}});
+  columns.push_back({"near_cores", "near cores", {}});
+  section.add_line("");
+  Table& table = section.add_table({.key = {},
+                                    .title = fmt::format("what is between GPUs and adapters of {}, "
+                                                         "as nvidia-smi topo -m calls it",
+                                                         node.host),
+                                    .columns = columns,
+                                    .audience = Audience::text});
+  for (const auto& [gpu, near_cores] : *gpus) {
+    std::vector<Value> cells{gpu.ordinal};
+    for (const std::string& adapter : node.adapters) {
+      cells.emplace_back("-");
+      for (const NearAdapter& near : node.near_adapters)
+        if (near.gpu == gpu.ordinal && near.adapter == adapter)
+          cells.back() = machine::name_of(near.nearness);
+    }
+    cells.emplace_back(machine::ranges_of(near_cores));
+    table.add(std::move(cells));
+  }
+}
+
+void add_near_adapters_for_programs(Section& facts, const RankFacts& ranks) {
+  Table& table = facts.add_table(
+      {.key = "near_adapters",
+       .title = {},
+       .columns = {{"host", {}, {}}, {"gpu", {}, {}}, {"adapter", {}, {}}, {"nearness", {}, {}}},
+       .audience = Audience::json});
+  for (const NodeSeen& node : ranks.nodes)
+    for (const NearAdapter& near : node.near_adapters)
+      table.add({node.host, near.gpu, near.adapter, machine::name_of(near.nearness)});
+}
+
 void add_facts(Report& report, const Evidence& evidence, FactsFor readers) {
   const auto audience = readers == FactsFor::all ? Audience::all : Audience::json;
   Section& space = report.add_section("", "", audience);
@@ -419,6 +463,8 @@ void add_facts(Report& report, const Evidence& evidence, FactsFor readers) {
   facts.add("launcher", "launcher", launching.launcher ? Value(launching.launcher->path) : Value());
   add_ranks(facts, evidence);
   add_nodes_for_programs(facts, evidence.facts.ranks);
+  add_near_adapters_for_programs(facts, evidence.facts.ranks);
+  add_near_adapters(report.add_section("", "", audience), evidence.facts);
 }
 
 }  // namespace

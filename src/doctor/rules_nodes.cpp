@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -167,7 +168,45 @@ Findings slow_pairs(const Evidence& evidence) {
   return found;
 }
 
+/// The adapter that is nearer to a GPU than every other, on its side of the host; null if none is.
+const NearAdapter* own_adapter(const NodeSeen& node, int gpu) {
+  const NearAdapter* nearest = nullptr;
+  bool is_alone = false;
+  for (const NearAdapter& one : node.near_adapters) {
+    if (one.gpu != gpu || (nearest != nullptr && one.nearness > nearest->nearness)) continue;
+    is_alone = nearest == nullptr || one.nearness < nearest->nearness;
+    nearest = &one;
+  }
+  return is_alone && nearest->nearness <= machine::Nearness::pxb ? nearest : nullptr;
+}
+
 }  // namespace
+
+Findings adapters_of_gpus(const Evidence& evidence) {
+  const auto& nodes = nodes_of(evidence);
+  // Which one is taken matters where there is a choice, and somewhere to go.
+  if (nodes.size() < 2 || nodes.front().adapters.size() < 2 || nodes.front().gpus.size() < 2 ||
+      evidence.facts.node.settings.contains("UCX_NET_DEVICES"))
+    return {};
+  std::set<std::string> different;
+  std::vector<std::string> seen, settings;
+  for (int gpu = 0; gpu < std::ssize(nodes.front().gpus); ++gpu) {
+    const NearAdapter* own = own_adapter(nodes.front(), gpu);
+    if (own == nullptr) return {};
+    different.insert(own->adapter);
+    seen.push_back(fmt::format("GPU {}: {} ({})", gpu, own->adapter, name_of(own->nearness)));
+    settings.push_back(fmt::format("{}:1 for GPU {}", own->adapter, gpu));
+  }
+  if (different.size() < 2) return {};
+  const bool is_cray = different.begin()->starts_with("cxi");
+  return {{Severity::note, "each GPU is near a network adapter of its own",
+           fmt::format("{}, by their places on the PCIe buses of {}", fmt::join(seen, ", "),
+                       nodes.front().host),
+           is_cray ? "let each rank use its GPU's: MPICH_OFI_NIC_POLICY=GPU"
+                   : fmt::format("let each rank use its GPU's, where MPI goes through UCX: "
+                                 "UCX_NET_DEVICES={}",
+                                 fmt::join(settings, ", "))}};
+}
 
 Findings differences(const Evidence& evidence) {
   Findings found;
@@ -181,7 +220,7 @@ Findings differences(const Evidence& evidence) {
       "install one MPI on all nodes, or set PATH and LD_LIBRARY_PATH alike on all (mpirun -x "
       "LD_LIBRARY_PATH)");
   add(
-      Severity::note, "the files of MPI and UCX",
+      Severity::note, "the files of MPI, UCX and libfabric",
       [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.libraries, ", ")); },
       "set LD_LIBRARY_PATH alike on all nodes, and install the same versions");
   add(

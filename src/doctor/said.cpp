@@ -10,6 +10,16 @@ namespace {
 
 using Json = nlohmann::json;
 
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+template <class T>
+std::optional<T> optional_in(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<T>());
+}
+
 std::string line(const char* kind, const Json& content) {
   // Names come from outside and need not be UTF-8.
   return std::string(said_mark) +
@@ -52,8 +62,10 @@ NodeSeen node_from(const Json& json) {
   json.at("kernel_driver").get_to(node.kernel_driver);
   json.at("gpus").get_to(node.gpus);
   json.at("adapters").get_to(node.adapters);
-  if (const Json& bytes = json.at("shm_bytes"); !bytes.is_null())
-    node.shm_bytes = bytes.get<std::int64_t>();
+  for (const Json& near : json.at("near_adapters"))
+    node.near_adapters.push_back(
+        {near.at(0), near.at(1), static_cast<machine::Nearness>(near.at(2).get<int>())});
+  node.shm_bytes = optional_in<std::int64_t>(json.at("shm_bytes"));
   json.at("memory_gb_per_s").get_to(node.memory_gb_per_s);
   json.at("count_us").get_to(node.count_us);
   return node;
@@ -68,8 +80,7 @@ void read_speed(const Json& json, RankFacts& facts) {
 
 void read_mpi(const Json& json, RankFacts& facts) {
   json.at("thread_level").get_to(facts.thread_level);
-  if (const Json& claim = json.at("takes_gpu"); !claim.is_null())
-    facts.claims_gpu = claim.get<bool>();
+  facts.claims_gpu = optional_in<bool>(json.at("takes_gpu"));
   json.at("settings").get_to(facts.mpi_settings);
 }
 
@@ -117,7 +128,7 @@ std::string line_of(const RankSeen& rank) {
 
 std::string line_of(const comm::Claims& claims) {
   return line("mpi", {{"thread_level", claims.thread_level},
-                      {"takes_gpu", claims.takes_gpu ? Json(*claims.takes_gpu) : Json()},
+                      {"takes_gpu", json_of(claims.takes_gpu)},
                       {"settings", claims.settings}});
 }
 
@@ -126,10 +137,15 @@ std::string line_of(const Library& library) {
                           {"path", library.path},
                           {"version", library.version},
                           {"is_off_path", library.is_off_path},
-                          {"problem", library.problem}});
+                          {"problem", library.problem},
+                          {"is_mpis", library.is_mpis},
+                          {"has_cuda", json_of(library.has_cuda)}});
 }
 
 std::string line_of(const NodeSeen& node) {
+  Json near_adapters = Json::array();
+  for (const auto& [gpu, adapter, nearness] : node.near_adapters)
+    near_adapters.push_back({gpu, adapter, static_cast<int>(nearness)});
   return line("node", {{"node", node.node},
                        {"host", node.host},
                        {"processor", node.processor},
@@ -139,7 +155,8 @@ std::string line_of(const NodeSeen& node) {
                        {"kernel_driver", node.kernel_driver},
                        {"gpus", node.gpus},
                        {"adapters", node.adapters},
-                       {"shm_bytes", node.shm_bytes ? Json(*node.shm_bytes) : Json()},
+                       {"near_adapters", near_adapters},
+                       {"shm_bytes", json_of(node.shm_bytes)},
                        {"memory_gb_per_s", node.memory_gb_per_s},
                        {"count_us", node.count_us}});
 }
@@ -199,7 +216,8 @@ RankFacts read_rank_facts(std::string_view output) {
     }
     if (kind == "library")
       facts.libraries.push_back({content.at("name"), content.at("path"), content.at("version"),
-                                 content.at("is_off_path"), content.at("problem")});
+                                 content.at("is_off_path"), content.at("problem"),
+                                 content.at("is_mpis"), optional_in<bool>(content.at("has_cuda"))});
     if (kind == "node") facts.nodes.push_back(node_from(content));
     if (kind == "speed") read_speed(content, facts);
     if (kind == "link")

@@ -14,6 +14,7 @@
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
+#include "proof/cuda_parts.hpp"
 
 namespace halocline::proof {
 namespace {
@@ -91,21 +92,29 @@ std::vector<fs::path> folders_of_libraries(const Variables& variables, const fs:
   return folders;
 }
 
-/// UCX, and whether it comes with its part for CUDA: most distributions' does not.
-std::vector<std::string> files_of_ucx(const Variables& variables,
-                                      const std::vector<fs::path>& folders) {
+/// The first file of this name; empty if there is none.
+fs::path file_in(const std::vector<fs::path>& folders, const char* name) {
   std::error_code ignored;
-  for (const fs::path& folder : folders) {
-    const fs::path ucp = folder / "libucp.so.0";
-    if (!fs::exists(ucp, ignored)) continue;
-    fs::path modules = value_of(variables, "UCX_MODULE_DIR");
-    if (modules.empty()) modules = fs::canonical(ucp, ignored).parent_path() / "ucx";
-    for (const fs::path& module : entries_of(modules))
-      if (module.filename().native().starts_with("libuct_cuda.so"))
-        return {words_for(ucp), words_for(module)};
-    return {words_for(ucp), "no libuct_cuda in " + modules.string()};
-  }
+  for (const fs::path& folder : folders)
+    if (fs::exists(folder / name, ignored)) return folder / name;
   return {};
+}
+
+/// UCX and libfabric, and whether they come with their parts for CUDA.
+std::vector<std::string> files_below_mpi(const Variables& variables,
+                                         const std::vector<fs::path>& folders) {
+  std::vector<std::string> words;
+  if (const fs::path ucp = file_in(folders, "libucp.so.0"); !ucp.empty()) {
+    const fs::path modules = ucx_modules(ucp, variables);
+    const fs::path module = cuda_module_in(modules);
+    words.push_back(words_for(ucp));
+    words.push_back(module.empty() ? "no libuct_cuda in " + modules.string() : words_for(module));
+  }
+  if (const fs::path fabric = file_in(folders, "libfabric.so.1"); !fabric.empty()) {
+    words.push_back(words_for(fabric));
+    if (!libfabric_knows_cuda(fabric)) words.push_back("no CUDA in " + fabric.string());
+  }
+  return words;
 }
 
 /// Files in which settings of MPI and UCX may stand instead of in variables; of those there are,
@@ -168,7 +177,7 @@ Environment this_environment(const Variables& variables, const fs::path& root) {
   if (!mpi.empty()) environment.mpi_library = mpi.front().string();
   for (const fs::path& file : mpi) environment.libraries.push_back(words_for(file));
   for (std::string& words :
-       files_of_ucx(variables, folders_of_libraries(variables, environment.mpi_library, root)))
+       files_below_mpi(variables, folders_of_libraries(variables, environment.mpi_library, root)))
     environment.libraries.push_back(std::move(words));
   for (std::string& words : files_of_settings(variables, root))
     environment.libraries.push_back(std::move(words));

@@ -225,7 +225,9 @@ DOCTOR = record(
         nodes={"type": "object", "additionalProperties": record(
             processor=TEXT, online_threads=POSITIVE, mpi=TEXT, libraries=list_of(TEXT),
             kernel_driver=TEXT, gpus=list_of(TEXT), adapters=list_of(TEXT),
-            shm_bytes=optional(COUNT))}),
+            shm_bytes=optional(COUNT))},
+        near_adapters=list_of(record(host=TEXT, gpu=COUNT, adapter=TEXT,
+                                     nearness={"enum": ["PIX", "PXB", "PHB", "NODE", "SYS"]}))),
 )
 
 

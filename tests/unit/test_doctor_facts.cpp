@@ -60,6 +60,30 @@ TEST(DoctorFacts, AdaptersAndTheirCores) {
   EXPECT_EQ(adapters[0].near_cores, "0-15");
 }
 
+TEST(DoctorFacts, AdaptersNearGpus) {
+  const TemporaryFolder folder;
+  const std::string below = "sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/";
+  folder.put(below + "0000:17:01.0/0000:18:00.0/numa_node", "0\n");
+  folder.put(below + "0000:17:02.0/0000:19:00.0/numa_node", "0\n");
+  std::filesystem::create_directories(folder / "sys/bus/pci/devices");
+  std::filesystem::create_directories(folder / "sys/class/infiniband/mlx5_0");
+  std::filesystem::create_directory_symlink(folder / (below + "0000:17:01.0/0000:18:00.0"),
+                                            folder / "sys/bus/pci/devices/0000:18:00.0");
+  std::filesystem::create_directory_symlink(folder / (below + "0000:17:02.0/0000:19:00.0"),
+                                            folder / "sys/class/infiniband/mlx5_0/device");
+  folder.put("sys/class/infiniband/virtual0/x", "");
+  device::Gpu known, unknown;
+  known.ordinal = 3;
+  known.pci = "0000:18:00.0";
+  unknown.pci = "0000:99:00.0";
+  const std::vector<NearAdapter> near =
+      near_adapters({known, unknown}, read_adapters(folder.path()), folder.path());
+  ASSERT_EQ(near.size(), 1U);
+  EXPECT_EQ(near[0].gpu, 3);
+  EXPECT_EQ(near[0].adapter, "mlx5_0");
+  EXPECT_EQ(near[0].nearness, machine::Nearness::pix);
+}
+
 TEST(DoctorFacts, PackagesOfPython) {
   const TemporaryFolder folder;
   const Variables variables{{"PATH", folder / "base/bin"},

@@ -141,8 +141,38 @@ TEST(DoctorNodes, AreAllTakenInTheLaunchLine) {
               StartsWith("/usr/bin/mpirun -H n1,n2,n3 -n 3 halocline"));
 }
 
+TEST(DoctorNodes, AnAdapterForEachGpu) {
+  using machine::Nearness;
+  Evidence evidence = three_nodes();
+  for (NodeSeen& node : evidence.facts.ranks.nodes) {
+    node.gpus = {"NVIDIA H200", "NVIDIA H200"};
+    node.adapters = {"mlx5_0", "mlx5_1"};
+    node.near_adapters = {{0, "mlx5_0", Nearness::pix},
+                          {0, "mlx5_1", Nearness::sys},
+                          {1, "mlx5_0", Nearness::node},
+                          {1, "mlx5_1", Nearness::pxb}};
+  }
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(AllOf(finding(Severity::note, "near a network adapter of its own",
+                                        "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
+                                Field(&Finding::cure, HasSubstr("UCX_NET_DEVICES=mlx5_0:1 for GPU "
+                                                                "0, mlx5_1:1 for GPU 1")))));
+  evidence.facts.node.settings["UCX_NET_DEVICES"] = "mlx5_0:1";
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "the user has chosen";
+  evidence.facts.node.settings.clear();
+  auto& near = evidence.facts.ranks.nodes[0].near_adapters;
+  near[1].nearness = Nearness::pix;
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "of GPU 0, one is as near as the other";
+  near[0].nearness = Nearness::pxb;
+  near[3].nearness = Nearness::pix;
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "one is nearest to both";
+  near = {{0, "mlx5_0", Nearness::node}, {1, "mlx5_1", Nearness::node}};
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "none is near";
+}
+
 TEST(DoctorNodes, SayWhatTheyAre) {
-  const NodeSeen node = three_nodes().facts.ranks.nodes[1];
+  NodeSeen node = three_nodes().facts.ranks.nodes[1];
+  node.near_adapters = {{0, "mlx5_1", machine::Nearness::pxb}};
   const RankFacts facts =
       read_rank_facts(line_of(node) + "\n" + speed_line(1, node.speeds[0]) + "\n" +
                       line_of(three_nodes().facts.ranks.nodes[0]) + "\n" +
@@ -151,6 +181,9 @@ TEST(DoctorNodes, SayWhatTheyAre) {
   EXPECT_EQ(facts.nodes[0].host, "n1");
   EXPECT_EQ(facts.nodes[1].kernel_driver, "580.65.06");
   EXPECT_FALSE(facts.nodes[1].shm_bytes);
+  ASSERT_EQ(facts.nodes[1].near_adapters.size(), 1U);
+  EXPECT_EQ(facts.nodes[1].near_adapters[0].adapter, "mlx5_1");
+  EXPECT_EQ(facts.nodes[1].near_adapters[0].nearness, machine::Nearness::pxb);
   ASSERT_EQ(facts.nodes[1].speeds.size(), 1U);
   EXPECT_EQ(facts.nodes[1].speeds[0].copy_gb_per_s, 4000);
   ASSERT_EQ(facts.links.size(), 1U);

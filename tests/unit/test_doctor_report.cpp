@@ -19,6 +19,7 @@ using namespace doctor;
 using namespace doctor::made_up;
 using testing::AllOf;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -32,11 +33,11 @@ std::string json_of(const Evidence& evidence) {
   return render_json(report_of(diagnosis, {}));
 }
 
-std::string text_of(const Evidence& evidence) {
+std::string text_of(const Evidence& evidence, FactsFor facts = FactsFor::programs) {
   Diagnosis diagnosis{.evidence = evidence};
   diagnosis.found = findings(evidence);
   diagnosis.start = recommended_start(evidence, User::ordinary);
-  return render_text(report_of(diagnosis, {}));
+  return render_text(report_of(diagnosis, {.facts = facts}));
 }
 
 TEST(DoctorReport, IsShortWhereAllIsWell) {
@@ -45,6 +46,50 @@ TEST(DoctorReport, IsShortWhereAllIsWell) {
                                "  all paths work\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("a run takes  shared for host memory, peer for device memory"),
                           Not(HasSubstr("MPI_Send")), Not(HasSubstr("seen:"))));
+}
+
+TEST(DoctorReport, TellsLibrariesAndTheirPartsForCuda) {
+  Evidence evidence = with_gpus();
+  evidence.facts.ranks.libraries = {
+      {.name = "NVSHMEM", .path = "", .version = ""},
+      {.name = "NCCL", .path = "/w/libnccl.so.2", .version = "2.28.9", .is_off_path = true},
+      {.name = "UCX",
+       .path = "/lib/libucp.so.0",
+       .version = "1.13.1",
+       .is_mpis = true,
+       .has_cuda = false},
+      {.name = "libfabric",
+       .path = "/lib/libfabric.so.1",
+       .version = "",
+       .problem = "no such symbol",
+       .has_cuda = true}};
+  EXPECT_THAT(
+      json_of(evidence),
+      AllOf(HasSubstr("\"NVSHMEM: not found\""),
+            HasSubstr("\"NCCL 2.28.9: /w/libnccl.so.2, found by programs only with its folder in "
+                      "LD_LIBRARY_PATH\""),
+            HasSubstr("\"UCX 1.13.1 without its CUDA part: /lib/libucp.so.0, loaded by MPI\""),
+            HasSubstr("\"libfabric with its CUDA part: /lib/libfabric.so.1, cannot be loaded: no "
+                      "such symbol\"")));
+}
+
+TEST(DoctorReport, ShowsWhatIsBetweenGpusAndAdapters) {
+  Evidence evidence = with_gpus();
+  const char* title = "what is between GPUs and adapters";
+  EXPECT_THAT(text_of(evidence, FactsFor::all), Not(HasSubstr(title)));
+  for (const int ordinal : {0, 1})
+    evidence.facts.ranks.machine[0].visible[static_cast<std::size_t>(ordinal)].near_cores = {
+        2 * ordinal, 2 * ordinal + 1};
+  evidence.facts.ranks.nodes.push_back({.host = "node1",
+                                        .adapters = {"mlx5_0", "mlx5_1"},
+                                        .near_adapters = {{0, "mlx5_0", machine::Nearness::pix},
+                                                          {0, "mlx5_1", machine::Nearness::sys},
+                                                          {1, "mlx5_1", machine::Nearness::node}}});
+  EXPECT_THAT(text_of(evidence, FactsFor::all),
+              AllOf(HasSubstr(title), ContainsRegex("0 +PIX +SYS +0-1\n"),
+                    ContainsRegex("1 +- +NODE +2-3\n")));
+  EXPECT_THAT(json_of(evidence), ContainsRegex("\"gpu\": 1,\\s+\"adapter\": \"mlx5_1\",\\s+"
+                                               "\"nearness\": \"NODE\""));
 }
 
 TEST(DoctorReport, TellsWhatChanged) {

@@ -30,7 +30,9 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
                       .path = "/x",
                       .version = "2.28.9",
                       .is_off_path = true,
-                      .problem = "no"}) +
+                      .problem = "no",
+                      .is_mpis = true,
+                      .has_cuda = false}) +
       "\nhalocline-doctor: {\n" + doing_line("loading libucp.so.0") +
       "\nhalocline-doctor: {\"ends\":tr");
   ASSERT_EQ(facts.ranks.size(), 1U);
@@ -43,6 +45,8 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
   EXPECT_EQ(facts.libraries.at(0).version, "2.28.9");
   EXPECT_TRUE(facts.libraries.at(0).is_off_path);
   EXPECT_EQ(facts.libraries.at(0).problem, "no");
+  EXPECT_TRUE(facts.libraries.at(0).is_mpis);
+  EXPECT_EQ(facts.libraries.at(0).has_cuda, false);
   EXPECT_EQ(facts.doing, "loading libucp.so.0");
 }
 

@@ -285,6 +285,19 @@ TEST(ThisEnvironment, TellsMpiAndItsUcx) {
                     Not(Contains(HasSubstr("no libuct_cuda")))));
 }
 
+TEST(ThisEnvironment, TellsWhetherLibfabricKnowsCuda) {
+  const TemporaryFolder root;
+  const Variables in_front{{"LD_LIBRARY_PATH", root / "fabric"}};
+  const auto there = [&] { return proof::this_environment(in_front, root.path()).libraries; };
+  // As one built without it has it: a word for each kind of memory.
+  root.put("fabric/libfabric.so.1", std::string("ELF\0FI_HMEM_CUDA\0cuda", 21));
+  EXPECT_THAT(there(), AllOf(Contains(HasSubstr("/fabric/libfabric.so.1 (21 bytes)")),
+                             Contains("no CUDA in " + root / "fabric/libfabric.so.1")));
+  root.put("fabric/libfabric.so.1", std::string("ELF\0libcudart.so.12\0", 21));
+  EXPECT_THAT(there(), AllOf(Contains(HasSubstr("/fabric/libfabric.so.1 (21 bytes)")),
+                             Not(Contains(HasSubstr("no CUDA in ")))));
+}
+
 // ------------------------------------------------------------------------------------- remedy
 
 const char* crash = "rank 1 was ended by signal 11 (Segmentation fault) while 8 bytes went";
