@@ -13,6 +13,7 @@
 #include "doctor/node_facts.hpp"
 #include "doctor/probes.hpp"
 #include "doctor/ring.hpp"
+#include "launch/settings.hpp"
 #include "proof/remedy.hpp"
 #include "proof/sibling.hpp"
 #include "proof/surroundings.hpp"
@@ -62,6 +63,7 @@ class Examination {
                .ranks = evidence_.ranks,
                .nodes = evidence_.nodes,
                .time_limit = options_.time_limit};
+    facts.node.settings = settings_among(in_ranks(variables_));
     options_.says(fmt::format("asking {} ranks what they see", evidence_.ranks));
     facts.ranks = ask_ranks(probes_);
     if (!find_each_other()) start_otherwise();
@@ -133,7 +135,7 @@ class Examination {
     options_.says("giving a GPU's memory to MPI");
     Variables with;
     std::string how = prove_gpu_aware({Memory::device, Memory::managed}, with);
-    if (const Variables more = proof::faster_settings_to_try(variables_);
+    if (const Variables more = proof::faster_settings_to_try(in_ranks(variables_));
         how.empty() && !more.empty())
       prove_gpu_aware({Memory::device}, more);
     // Each failure may show what else is missing.
@@ -141,7 +143,7 @@ class Examination {
       Variables all = variables_;
       for (const auto& [name, value] : with) all[name] = value;
       const NodeFacts& node = evidence_.facts.node;
-      const Variables more = proof::settings_to_try(node.mpi, all, how, ucx_here(node));
+      const Variables more = proof::settings_to_try(node.mpi, in_ranks(all), how, ucx_here(node));
       if (more.empty()) return;
       for (const auto& [name, value] : more) with[name] = value;
       options_.says("trying other settings of MPI");
@@ -149,20 +151,25 @@ class Examination {
     }
   }
 
+  /// The launcher's own arguments may set variables of ranks.
+  Variables in_ranks(const Variables& ours) const {
+    return variables_in_ranks(probes_.launcher, ours);
+  }
+
   /// Proves and times gpu_aware. Returns how it failed with device memory; empty if it works, or
   /// could not be tried.
   std::string prove_gpu_aware(const std::vector<Memory>& memories, const Variables& with) {
     Variables all = variables_;
     for (const auto& [name, value] : with) all[name] = value;
-    const proof::SiblingAnswer answer =
-        proof::prove_in_sibling({.launcher = probes_.launcher,
-                                 .program = options_.program,
-                                 .key = proof::environment_key(proof::this_environment(all)),
-                                 .memories = memories,
-                                 .with = with,
-                                 .ranks = evidence_.ranks,
-                                 .nodes = evidence_.nodes,
-                                 .time_limit = probes_.time_limit});
+    const proof::SiblingAnswer answer = proof::prove_in_sibling(
+        {.launcher = probes_.launcher,
+         .program = options_.program,
+         .key = proof::environment_key(proof::this_environment(in_ranks(all))),
+         .memories = memories,
+         .with = with,
+         .ranks = evidence_.ranks,
+         .nodes = evidence_.nodes,
+         .time_limit = probes_.time_limit});
     Notes notes;  // a file that cannot be written is no matter here
     if (const auto file = proof::proofs_file(options_.proofs, variables_))
       proof::keep_proofs(*file, answer.proofs, notes);

@@ -15,6 +15,7 @@
 
 #include "comm/collectives.hpp"
 #include "launch/launched.hpp"
+#include "launch/settings.hpp"
 #include "proof/surroundings.hpp"
 
 namespace halocline::proof {
@@ -53,6 +54,27 @@ std::string launcher_above() {
     process = parent_of(process);
   }
   return "";
+}
+
+Launcher launcher_for(const ProofsWanted& wanted, const Variables& variables) {
+  const MpiFamily family =
+      comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich;
+  const std::string above = launcher_above();
+  Launcher launcher =
+      find_launcher(family, above.empty() ? wanted.launcher_hint : above, variables);
+  // A rank has its variables already, and its siblings shall have the same.
+  return launched_by(variables) ? without_settings(launcher) : launcher;
+}
+
+/// What a proof made here is for: this rank, or the ranks that this process will start, in which
+/// the launcher that the user names may set more.
+Variables variables_of_ranks(const ProofsWanted& wanted, const Variables& variables) {
+  if (launched_by(variables) || value_of(variables, launcher_variable).empty()) return variables;
+  try {
+    return variables_in_ranks(launcher_for(wanted, variables), variables);
+  } catch (const Error&) {
+    return variables;  // whoever needs that launcher says what is wrong with it
+  }
 }
 
 /// Where only srun starts ranks, a job can be started from the batch script, not from a rank.
@@ -94,7 +116,7 @@ class Maker {
       return say_missing(pair, "a sibling job reaches no other node");
     SiblingAnswer answer;
     try {
-      if (!launcher_) look_for_launcher();
+      if (!launcher_) launcher_ = launcher_for(wanted_, variables_);
       if (wanted_.on_start && !said_) wanted_.on_start();
       said_ = true;
       SiblingRequest request{.launcher = *launcher_,
@@ -114,13 +136,6 @@ class Maker {
     if (answer.not_tried.empty() && !missing(pair).empty())
       say_missing(pair, fmt::format("could not be tried: the two ranks were a {} pair",
                                     name_of(answer.proofs.front().pair)));
-  }
-
-  void look_for_launcher() {
-    const MpiFamily family =
-        comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich;
-    const std::string above = launcher_above();
-    launcher_ = find_launcher(family, above.empty() ? wanted_.launcher_hint : above, variables_);
   }
 
   const ProofsWanted& wanted_;
@@ -155,7 +170,7 @@ ProofsAtHand proofs_at_hand(const std::optional<ProofsFile>& file, const Variabl
 }
 
 ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables) {
-  ProofsAtHand at_hand = proofs_at_hand(wanted.file, variables);
+  ProofsAtHand at_hand = proofs_at_hand(wanted.file, variables_of_ranks(wanted, variables));
   Maker maker(wanted, variables, at_hand);
   const Stand stand = stand_of(variables);
   if (stand == Stand::maker) {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import run
+from command import HALOCLINE, run
 
 SMALL = ["solve", "laplace", "--cells", "40x30", "--sweeps", "5"]
 TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
@@ -129,6 +129,30 @@ def test_a_proof_of_ones_own_serves_both_ways_of_starting(solve, mpirun, emulati
     solve(env=env)
     assert TRYING not in solve(env=env, **under(mpirun)).err
     assert len(solve.proofs()) == 1
+
+
+@pytest.mark.parametrize("started_by", ["itself", "a launcher"])
+def test_settings_within_the_launchers_command(started_by, solve, mpirun, emulation):
+    """Ranks see --mca and -genv as variables, and must find the proof that was made for them."""
+    words, name = (("--mca mpi_leave_pinned 0", "OMPI_MCA_mpi_leave_pinned") if mpirun.is_open_mpi
+                   else ("-genv UCX_ZCOPY_THRESH 12345", "UCX_ZCOPY_THRESH"))
+    options = under(mpirun) if started_by == "a launcher" else {}
+    options["env"] = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable",
+                      "HALOCLINE_LAUNCHER": f"{mpirun.path} {words}"}
+    for time in range(2):
+        end = solve(**options)
+        assert end.err.count(TRYING) == (1 if time == 0 else 0)
+    # Times nothing, and says so, if its ranks do not find the proof.
+    by_itself = started_by == "itself"
+    timed = run("bench", "p2p", "--memory", "device", "--transport", "gpu_aware", "--sizes", "8",
+                "--repetitions", "3", "--proofs", solve.path, *(["--ranks", 2] if by_itself else []),
+                program=(HALOCLINE,) if by_itself else options["program"],
+                env={"HALOCLINE_ASSUME_GPU": "1", **options.get("env_of_launcher", {}),
+                     **options["env"]})
+    assert timed.code == 0 and TRYING not in timed.err, timed
+    proof, = solve.proofs()
+    # Ranks that a launcher started by hand have what that one gave them, and so have siblings.
+    assert any(line.startswith(name) for line in proof["ingredients"]) == by_itself
 
 
 def test_memory_of_the_other_kind(solve, emulation):

@@ -19,6 +19,7 @@
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
 #include "launch/process_tree.hpp"
+#include "launch/settings.hpp"
 
 namespace halocline {
 namespace {
@@ -292,6 +293,52 @@ TEST(Command, LetsRootStartOpenMpi) {
   EXPECT_EQ(job_variables(open_mpi, job, User::ordinary).size(), 1U);
   EXPECT_EQ(job_variables({LauncherKind::hydra, "m"}, job, User::root),
             (Variables{{launched_variable, "2"}}));
+}
+
+/// The launcher as a user names it, and the variables its ranks then have beside "KEPT".
+std::pair<Launcher, Variables> with_arguments(LauncherKind kind, const std::string& words) {
+  Launcher launcher{kind, "launcher"};
+  std::istringstream stream(words);
+  for (std::string word; stream >> word;) launcher.arguments.push_back(word);
+  Variables variables = variables_in_ranks(launcher, {{"KEPT", "1"}, {"OMPI_MCA_btl", "ours"}});
+  EXPECT_EQ(variables.extract("KEPT").mapped(), "1");
+  return {launcher, variables};
+}
+
+TEST(LauncherSettings, OfOpenMpi) {
+  const auto [launcher, variables] =
+      with_arguments(LauncherKind::open_mpi,
+                     "-H a,b --mca btl self,tcp -mca pml ucx --gmca x 1 -x HOME -x UCX_TLS=all -x "
+                     "A=b=c --mca odd");
+  EXPECT_EQ(variables, (Variables{{"OMPI_MCA_btl", "self,tcp"},
+                                  {"OMPI_MCA_pml", "ucx"},
+                                  {"OMPI_MCA_x", "1"},
+                                  {"UCX_TLS", "all"},
+                                  {"A", "b=c"}}));
+  EXPECT_THAT(without_settings(launcher).arguments,
+              testing::ElementsAre("-H", "a,b", "-x", "HOME", "--mca", "odd"));
+}
+
+TEST(LauncherSettings, OfHydra) {
+  const auto [launcher, variables] =
+      with_arguments(LauncherKind::hydra,
+                     "-f hosts -genv A 1 -env B=2 --genv C 3 --env=D=4 -genvlist E,F -genv G");
+  EXPECT_EQ(variables,
+            (Variables{{"OMPI_MCA_btl", "ours"}, {"A", "1"}, {"B", "2"}, {"C", "3"}, {"D", "4"}}));
+  EXPECT_THAT(without_settings(launcher).arguments,
+              testing::ElementsAre("-f", "hosts", "-genvlist", "E,F", "-genv", "G"));
+}
+
+TEST(LauncherSettings, OfSrun) {
+  for (const char* words : {"--export=ALL,A=1,B=2 -N 2", "-N 2 --export ALL,A=1,B=2"})
+    EXPECT_EQ(with_arguments(LauncherKind::srun, words).second,
+              (Variables{{"OMPI_MCA_btl", "ours"}, {"A", "1"}, {"B", "2"}}));
+}
+
+TEST(LauncherSettings, AreNotReadIntoOptionsOfOthers) {
+  for (const LauncherKind kind : {LauncherKind::other, LauncherKind::hydra, LauncherKind::srun})
+    EXPECT_EQ(with_arguments(kind, "--mca pml ucx -x A=1").second,
+              (Variables{{"OMPI_MCA_btl", "ours"}}));
 }
 
 TEST(SignalOfRank, ReadsEachLaunchersWay) {
