@@ -9,6 +9,7 @@
 #include <halocline/error.hpp>
 
 #include "cli/exit_code.hpp"
+#include "cli/limited_runtime.hpp"
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "doctor/examine.hpp"
@@ -73,7 +74,7 @@ int run_examination(const std::vector<std::string>& words) {
   ::setrlimit(RLIMIT_CORE, &nothing);
 
   if (read_words.facts) say(doctor::doing_line("starting MPI (MPI_Init)"));
-  const Runtime runtime;
+  const LimitedRuntime runtime(read_words.wait_limit_seconds);
   CommunicatorOptions limits;
   limits.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds);
   const Communicator world = Communicator::world(limits);

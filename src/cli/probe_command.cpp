@@ -9,6 +9,7 @@
 #include <halocline/error.hpp>
 
 #include "cli/exit_code.hpp"
+#include "cli/limited_runtime.hpp"
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "proof/probe.hpp"
@@ -69,7 +70,7 @@ int run_probe(const std::vector<std::string>& words) {
   const rlimit nothing{0, 0};
   ::setrlimit(RLIMIT_CORE, &nothing);
 
-  const Runtime runtime;
+  const LimitedRuntime runtime(read_words.wait_limit_seconds);
   CommunicatorOptions limits;
   limits.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds);
   const Communicator world = Communicator::world(limits);

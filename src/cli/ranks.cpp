@@ -17,7 +17,6 @@
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "comm/collectives.hpp"
-#include "comm/threads.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
@@ -73,9 +72,7 @@ void require_to_be_found() {
 
 int work_as_rank(const RankJob& job) {
   make_proofs(job.proofs);
-  std::optional<comm::ThreadedRuntime> threaded;
-  if (job.calls_mpi == RankJob::Calls::from_any_thread) threaded.emplace();
-  const Runtime runtime;
+  const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
   require_to_be_found();
   CommunicatorOptions options;
   options.wait_limit = std::chrono::duration<double>(job.wait_limit_seconds);

@@ -8,6 +8,7 @@
 
 #include <halocline/communicator.hpp>
 
+#include "cli/limited_runtime.hpp"
 #include "cli/proofs.hpp"
 
 namespace halocline::cli {
@@ -19,8 +20,8 @@ struct RankJob {
   std::optional<std::string> json;  ///< checked before the work: "-" or a file that can be made
   ProofWish proofs;                 ///< made before MPI and GPUs are used
   int threads_per_rank = 0;         ///< 0: whatever the cores allow
-  /// Which threads call MPI. Any, only as far as MPI allows it.
-  enum class Calls { from_one_thread, from_any_thread } calls_mpi = Calls::from_one_thread;
+  using Calls = LimitedRuntime::Calls;
+  Calls calls_mpi = Calls::from_one_thread;
   /// Throws usage for what can be seen wrong for this number of ranks, before any is started.
   std::function<void(int ranks)> check;
   /// Done on every rank; throws the same Error on all of them; returns the exit code.

@@ -62,7 +62,8 @@ class Examination {
                .program = options_.program,
                .ranks = evidence_.ranks,
                .nodes = evidence_.nodes,
-               .time_limit = options_.time_limit};
+               .time_limit = options_.time_limit,
+               .on_bad_end = [this](const std::string& how) { evidence_.bad_ends.push_back(how); }};
     facts.node.settings = settings_among(in_ranks(variables_));
     options_.says(fmt::format("asking {} ranks what they see", evidence_.ranks));
     facts.ranks = ask_ranks(probes_);
@@ -170,6 +171,8 @@ class Examination {
          .ranks = evidence_.ranks,
          .nodes = evidence_.nodes,
          .time_limit = probes_.time_limit});
+    evidence_.bad_ends.insert(evidence_.bad_ends.end(), answer.bad_ends.begin(),
+                              answer.bad_ends.end());
     Notes notes;  // a file that cannot be written is no matter here
     if (const auto file = proof::proofs_file(options_.proofs, variables_))
       proof::keep_proofs(*file, answer.proofs, notes);

@@ -34,6 +34,7 @@ struct Evidence {
   int ranks = 2;                                ///< of the probes
   int nodes = 1;                                ///< that they were to be spread over
   std::vector<PathResult> paths;                ///< also those tried with other settings
+  std::vector<std::string> bad_ends = {};       ///< of jobs whose ranks had said all they had to
   std::optional<proof::GpuPair> gpu_pair = {};  ///< GPUs of a node's ranks; nothing without GPUs
 };
 

@@ -52,6 +52,18 @@ std::string how_it_ended(const Probes& probes, const JobEnd& end) {
   return words;
 }
 
+/// What is left then is MPI_Finalize.
+bool said_all(const JobEnd& end) { return read_paths(end.out).ended; }
+
+/// The same job, and a word of an end that is no fault of what it tried.
+JobEnd run_probe_to_its_end(const Probes& probes, std::vector<std::string> words,
+                            const Variables& with) {
+  JobEnd end = run_probe(probes, std::move(words), with);
+  if (!end.succeeded() && said_all(end) && probes.on_bad_end)
+    probes.on_bad_end(how_it_ended(probes, end));
+  return end;
+}
+
 bool contains(const std::vector<Path>& paths, const Path& path) {
   return std::find(paths.begin(), paths.end(), path) != paths.end();
 }
@@ -76,9 +88,9 @@ std::vector<PathResult> results_of(const Probes& probes, const JobEnd& end,
 }  // namespace
 
 RankFacts ask_ranks(const Probes& probes) {
-  const JobEnd end = run_probe(probes, {"--facts"}, {});
+  const JobEnd end = run_probe_to_its_end(probes, {"--facts"}, {});
   RankFacts facts = read_rank_facts(end.out);
-  if (!end.succeeded()) facts.ended_badly = how_it_ended(probes, end);
+  if (!end.succeeded() && !said_all(end)) facts.ended_badly = how_it_ended(probes, end);
   return facts;
 }
 
@@ -88,10 +100,11 @@ std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
   while (!paths.empty()) {
     std::vector<std::string> names;
     for (const Path& path : paths) names.push_back(word_of(path));
-    const JobEnd end = run_probe(probes,
-                                 {"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
-                                  gpus == proof::GpuChoice::first ? "first" : "in-turn"},
-                                 with);
+    const JobEnd end =
+        run_probe_to_its_end(probes,
+                             {"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
+                              gpus == proof::GpuChoice::first ? "first" : "in-turn"},
+                             with);
     const std::vector<PathResult> now = results_of(probes, end, paths);
     for (const PathResult& result : now) {
       all.push_back(result);

@@ -2,6 +2,7 @@
 // Jobs of doctor's own: ranks that examine what may crash or hang, with a limit in time.
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Probes {
   int ranks = 2;
   int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
   std::chrono::milliseconds time_limit = std::chrono::seconds(20);  ///< of each job
+  /// Called for a job whose ranks had said all they had to, and that did not end well all the same,
+  /// with how it ended.
+  std::function<void(const std::string& how)> on_bad_end = {};
 };
 
 /// Asks the ranks of a job for facts. How it ended is among them. Throws communication if this

@@ -10,10 +10,11 @@ namespace halocline::doctor::rules {
 
 using Findings = std::vector<Finding>;
 
-// rules_start.cpp: whether ranks start at all, and where they run.
+// rules_start.cpp: whether ranks start at all, where they run, and whether they end.
 Findings launcher(const Evidence& evidence);
 Findings start_of_ranks(const Evidence& evidence);
 Findings cores(const Evidence& evidence);
+Findings end_of_ranks(const Evidence& evidence);
 // rules_node.cpp: limits of the node or the container.
 Findings shared_memory(const Evidence& evidence);
 Findings namespaces(const Evidence& evidence);
@@ -36,7 +37,7 @@ Findings adapters_of_gpus(const Evidence& evidence);
 inline constexpr Findings (*all[])(const Evidence&) = {
     launcher,      start_of_ranks, failed_paths, gpus,       gpu_aware,        shared_memory,
     namespaces,    reach_of_gpus,  cores,        slow_paths, crossover,        direct_reads,
-    locked_memory, settings,       differences,  slow_nodes, adapters_of_gpus};
+    locked_memory, settings,       differences,  slow_nodes, adapters_of_gpus, end_of_ranks};
 
 /// Less than this and the probes' own two ranks may fail: MPI takes 4 to 8 MiB of /dev/shm for a
 /// rank (Open MPI 4.1.4 and MPICH 4.0.2, two ranks).

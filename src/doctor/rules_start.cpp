@@ -74,7 +74,47 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
                       launcher.path, evidence.ranks, taken_instead(facts))};
 }
 
+/// What MPI says of one of its settings; empty if nothing.
+std::string mpi_setting(const RankFacts& ranks, std::string_view name) {
+  for (const auto& [its_name, value] : ranks.mpi_settings)
+    if (its_name == name) return value;
+  return "";
+}
+
+/// What helps an MPI that does not come to its end.
+std::string cure_for_bad_end(const Facts& facts, const std::string& device) {
+  if (const auto preload = facts.node.settings.find("LD_PRELOAD");
+      preload != facts.node.settings.end())
+    return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
+                       preload->second);
+  if (facts.node.family == MpiFamily::open_mpi)
+    return "try another way of this MPI: mpirun --mca pml ob1; else use another version of it";
+  const auto has = [&](const char* part) { return device.find(part) != std::string::npos; };
+  // MPICH 4.0.2 as Debian builds it, ch4:ucx, between hosts over TCP: one rank in UCX's progress,
+  // the others in PMI; a barrier before it changes nothing.
+  if (has("ucx"))
+    return fmt::format(
+        "use {}: MPICH 4.0.2 over UCX is known to hang so between hosts now and then; "
+        "UCX_KEEPALIVE_INTERVAL=inf may help meanwhile",
+        has("ofi") ? "libfabric (MPIR_CVAR_CH4_NETMOD=ofi), or another MPICH"
+                   : "another version of MPICH, or one that was built with libfabric (ch4:ofi)");
+  return "use another version of this MPI";
+}
+
 }  // namespace
+
+Findings end_of_ranks(const Evidence& evidence) {
+  const auto& ends = evidence.bad_ends;
+  if (ends.empty()) return {};
+  const std::string device = mpi_setting(evidence.facts.ranks, "device");
+  const std::string jobs = ends.size() == 1
+                               ? "a job that had said all"
+                               : fmt::format("{} jobs that had said all; the first", ends.size());
+  return {{Severity::broken, "ranks do their work, but do not get through MPI_Finalize",
+           fmt::format("{}: {}; {}{}", jobs, ends.front(), evidence.facts.node.mpi,
+                       device.empty() ? "" : ", " + device),
+           cure_for_bad_end(evidence.facts, device)}};
+}
 
 Findings launcher(const Evidence& evidence) {
   const Facts& facts = evidence.facts;

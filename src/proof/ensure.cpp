@@ -131,6 +131,11 @@ class Maker {
       return say_missing(pair, fmt::format("could not be tried: {}", error.what()));
     }
     new_.insert(new_.end(), answer.proofs.begin(), answer.proofs.end());
+    for (const std::string& how : answer.bad_ends)
+      at_hand_.notes.push_back(fmt::format(
+          "the job that tried gpu_aware had shown all there was to show, but did not get "
+          "through MPI_Finalize: {}; halocline doctor knows more",
+          how));
     at_hand_.proofs = merge(answer.proofs, at_hand_.proofs);
     for (const std::string& why : answer.not_tried) say_missing(pair, why);
     if (answer.not_tried.empty() && !missing(pair).empty())

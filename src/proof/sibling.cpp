@@ -57,12 +57,16 @@ std::string end_in_words(const Attempt& attempt, const SiblingRequest& request) 
   return proof::end_in_words(attempt.end, request.launcher.kind, request.time_limit);
 }
 
+/// "; it says: ..."; empty if it says nothing.
+std::string complaint_of(const Attempt& attempt) {
+  const std::string said = complaint_in(attempt.end, probe_mark);
+  return said.empty() ? "" : "; it says: " + said;
+}
+
 std::string why_nothing_was_sent(const Attempt& attempt, const SiblingRequest& request) {
-  const JobEnd& end = attempt.end;
-  if (end.how == JobEnd::How::not_started) return end.reason;
-  const std::string said = complaint_in(end, probe_mark);
-  return fmt::format("{}: {} before anything was sent{}{}", request.launcher.path,
-                     end_in_words(attempt, request), said.empty() ? "" : "; it says: ", said);
+  if (attempt.end.how == JobEnd::How::not_started) return attempt.end.reason;
+  return fmt::format("{}: {} before anything was sent{}", request.launcher.path,
+                     end_in_words(attempt, request), complaint_of(attempt));
 }
 
 std::string how_it_failed(const Attempt& attempt, const Step& step, const SiblingRequest& request) {
@@ -88,6 +92,12 @@ bool crashed(const Attempt& attempt) {
   return !attempt.report.ended && attempt.end.how != JobEnd::How::timed_out;
 }
 
+/// The probe's exit codes tell what it found: 0 to 3.
+bool ended_as_told(const Attempt& attempt) {
+  constexpr int highest = 3;
+  return attempt.end.how == JobEnd::How::exited && attempt.end.exit_code <= highest;
+}
+
 std::vector<Step> steps_of(const ProbeReport& report, Memory memory) {
   std::vector<Step> steps;
   for (const Step& step : report.steps)
@@ -110,6 +120,9 @@ class Sibling {
   SiblingAnswer run() {
     while (!left_.empty()) {
       const Attempt now = attempt(request_, left_, request_.bytes);
+      // What is left behind the last word is MPI_Finalize.
+      if (now.report.ended && !ended_as_told(now))
+        answer_.bad_ends.push_back(end_in_words(now, request_) + complaint_of(now));
       const std::size_t before = left_.size();
       take(now);
       if (left_.size() < before) continue;

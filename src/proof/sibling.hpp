@@ -35,6 +35,8 @@ struct SiblingAnswer {
   std::vector<Proof> proofs;
   /// Why there is no proof for some of what was wanted: "managed memory could not be tried: ...".
   std::vector<std::string> not_tried;
+  /// How jobs ended that had said all they had to, and did not end well all the same.
+  std::vector<std::string> bad_ends;
 };
 
 /// Runs the probe on some ranks of this node, if the launcher so wills, in this process's

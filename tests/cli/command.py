@@ -141,6 +141,7 @@ def skip(reason, needs):
 # For what stands between the command and its MPI: see the fixture `preload`. Handles are numbers or
 # pointers, depending on the MPI; a long holds both.
 MPI_SEND = "int MPI_Send(const void *from, int count, long type, int to, int tag, long comm)"
+FINALIZE_HANGS = "#include <unistd.h>\nint MPI_Finalize(void) { for (;;) pause(); }"
 
 
 def mpi_that_corrupts(bytes):

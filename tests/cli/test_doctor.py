@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from command import HALOCLINE, MPI_SEND, build_library, mpi_that_corrupts, run, skip
+from command import (FINALIZE_HANGS, HALOCLINE, MPI_SEND, build_library, mpi_that_corrupts, run,
+                     skip)
 from schema import check_doctor
 
 NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
@@ -161,6 +162,23 @@ def test_an_mpi_that_hangs(preload):
     assert path(report, "shared")["outcome"] == "works"
 
 
+def test_smoke_an_mpi_that_hangs_at_its_end(preload):
+    report = doctor("--time-limit", "8", env=preload(FINALIZE_HANGS))
+    finding = found(report, "do not get through MPI_Finalize", "broken")
+    assert "2 jobs that had said all" in finding["seen"]
+    assert re.search(r"rank \d: MPI_Finalize has not returned for 4 s", finding["seen"])
+    assert report["mpi"] in finding["seen"] and "shim.so" in finding["do"]
+    assert path(report, "mpi")["outcome"] == path(report, "shared")["outcome"] == "works"
+    assert [f["what"] for f in report["findings"] if f["severity"] == "broken"] == [finding["what"]]
+
+
+def test_an_mpi_that_dies_at_its_end(preload):
+    report = doctor(env=preload("#include <signal.h>\nint MPI_Finalize(void) { return raise(SIGKILL); }"))
+    finding = found(report, "do not get through MPI_Finalize", "broken")
+    assert "signal 9" in finding["seen"]
+    assert path(report, "mpi")["outcome"] == "works"
+
+
 def test_an_mpi_that_corrupts_a_byte(preload):
     report = doctor(env=preload(mpi_that_corrupts(65536)))
     finding = found(report, "MPI_Send between two ranks delivers wrong bytes", "broken")
@@ -223,16 +241,29 @@ def test_libraries_of_python_packages(tmp_path):
     packages = tmp_path / "lib/python3.12/site-packages/nvidia"
     nccl, nvshmem = packages / "nccl/lib/libnccl.so.2", packages / "nvshmem/lib/libnvshmem_host.so.3"
     build_library(nccl, "int ncclGetVersion(int *version) { *version = 22809; return 0; }")
-    nvshmem.parent.mkdir(parents=True)
+    build_library(nvshmem, "int none_of_its_functions;")
+    of_loader = {"LD_LIBRARY_PATH": str(nccl.parent)}
+    report = doctor(env={"VIRTUAL_ENV": str(tmp_path), **of_loader})
+    assert found_library(report, "NCCL") == f"NCCL 2.28.9: {nccl}"
+    if str(nvshmem) not in found_library(report, "NVSHMEM"):
+        skip("the loader finds NVSHMEM by itself", needs="no-nvshmem")
+    assert found_library(report, "NVSHMEM") == \
+        f"NVSHMEM: {nvshmem}, found by programs only with its folder in LD_LIBRARY_PATH"
     nvshmem.write_text("no library")
     report = doctor(env={"VIRTUAL_ENV": str(tmp_path)})
-    if found_library(report, "NCCL").split()[-1] != "LD_LIBRARY_PATH":
-        skip("the loader finds an NCCL by itself", needs="no-nccl")
-    assert found_library(report, "NCCL") == \
-        f"NCCL 2.28.9: {nccl}, found by programs only with its folder in LD_LIBRARY_PATH"
-    assert "cannot be loaded: " in found_library(report, f"NVSHMEM: {nvshmem}")
-    report = doctor(env={"LD_LIBRARY_PATH": str(nccl.parent)})
-    assert found_library(report, "NCCL") == f"NCCL 2.28.9: {nccl}"
+    assert re.match(f"NVSHMEM: {nvshmem}, .*, cannot be loaded: .*(ELF|short)",
+                    found_library(report, "NVSHMEM"))
+
+
+def test_smoke_parts_for_cuda(mpi):
+    """Whose this MPI is, and whether it takes a GPU's memory."""
+    report = doctor()
+    for name in ("UCX", "libfabric"):
+        words = found_library(report, name)
+        assert "not found" in words or re.search(r"[\d.]+ with(out)? its CUDA part: /", words)
+        if "MPICH" in mpi and report["facts"]["mpi_settings"]["device"] == \
+                {"UCX": "ch4:ucx", "libfabric": "ch4:ofi"}[name]:
+            assert words.endswith(", loaded by MPI")
 
 
 # GPUs

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from command import run, started
+from command import FINALIZE_HANGS, run, started
 
 WAIT_LIMIT = 2  # seconds
 
@@ -77,6 +77,14 @@ def test_a_stopped_rank_is_named_under_a_launcher(mpirun):
         end = stop_a_rank(job, rank=1)
     assert end.code == 4
     assert_named(end.err, stopped=1)
+
+
+def test_smoke_an_mpi_that_hangs_at_its_end_is_named(preload):
+    end = run("solve", "heat", "--sweeps", "5", "--ranks", "2", "--wait-limit", WAIT_LIMIT,
+              env=preload(FINALIZE_HANGS), timeout=40)
+    assert end.code == 4 and "checksum" in end.out, "the result is whole"
+    assert re.search(r"^halocline: rank [01]: MPI_Finalize has not returned for 2 s; .*; "
+                     "this rank's work was done$", end.err, re.MULTILINE), end.err
 
 
 @pytest.mark.parametrize("transport", ["mpi", "shared"])

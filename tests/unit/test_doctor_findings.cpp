@@ -86,6 +86,33 @@ TEST(DoctorFindings, RanksThatDoNotStart) {
                                                       "/dev/shm holds 64.0 KiB", "--shm-size")));
 }
 
+TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
+  Evidence evidence = healthy();
+  evidence.bad_ends = {"no end within 20 s"};
+  const char* what = "do their work, but do not get through MPI_Finalize";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, what,
+                                  "a job that had said all: no end within 20 s; Open MPI 4.1.6",
+                                  "--mca pml ob1")));
+  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
+  evidence.bad_ends.push_back("another");
+  evidence.facts.node.mpi = "MPICH 4.0.2";
+  evidence.facts.node.family = MpiFamily::mpich;
+  evidence.facts.ranks.mpi_settings = {{"device", "ch4:ucx"}};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, what,
+                                  "2 jobs that had said all; the first: no end within 20 s; MPICH "
+                                  "4.0.2, ch4:ucx",
+                                  "another version of MPICH, or one that was built with libfabric "
+                                  "(ch4:ofi): MPICH 4.0.2 over UCX")));
+  evidence.facts.ranks.mpi_settings = {{"device", "ch4:ofi,ucx"}};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, what, "ofi,ucx", "MPIR_CVAR_CH4_NETMOD=ofi")));
+  evidence.facts.node.settings["LD_PRELOAD"] = "x.so";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, what, "ofi", "x.so between program and MPI")));
+}
+
 TEST(DoctorFindings, AnotherLauncherTakenInstead) {
   Evidence evidence = healthy();
   evidence.facts.misstarted = RankFacts{};

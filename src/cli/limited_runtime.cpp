@@ -1,0 +1,38 @@
+#include "cli/limited_runtime.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/exit_code.hpp"
+#include "comm/watchdog.hpp"
+#include "launch/launched.hpp"
+
+namespace halocline::cli {
+
+LimitedRuntime::LimitedRuntime(double limit_seconds, Calls calls) : limit_seconds_(limit_seconds) {
+  if (calls == Calls::from_any_thread) threaded_.emplace();
+  runtime_.emplace();
+}
+
+LimitedRuntime::~LimitedRuntime() {
+  comm::Watchdog watchdog;
+  watchdog.set_handler(
+      [](const std::string& text) {
+        const std::optional<Launched> launched = launched_by(current_variables());
+        fmt::print(stderr, "halocline: {}{}; this rank's work was done\n",
+                   launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "",
+                   text);
+        std::fflush(stderr);
+        std::_Exit(exit_failure);
+      },
+      std::chrono::duration<double>(limit_seconds_));
+  const comm::Watchdog::Guard guard(watchdog, "MPI_Finalize");
+  runtime_.reset();
+  threaded_.reset();
+}
+
+}  // namespace halocline::cli
