@@ -10,6 +10,7 @@
 #include <halocline/error.hpp>
 
 #include "base/record_file.hpp"
+#include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 #include "proof/ensure.hpp"
 #include "proof/probe_report.hpp"
@@ -310,6 +311,22 @@ TEST_F(Sibling, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
   EXPECT_THAT(env, HasSubstr("HALOCLINE_LAUNCHED=2\n"));
 }
 
+TEST_F(Sibling, TellsABadEndBehindTheLastWordApart) {
+  request_.time_limit = 2s;
+  for (const auto& [last, how] :
+       {std::pair("sleep 100", "no end within 2 s"), std::pair("kill -9 $$", "signal 9"),
+        std::pair("echo 'halocline: rank 1: MPI_Finalize has not returned' >&2; exit 4",
+                  "; it says: halocline: rank 1: MPI_Finalize has not returned")}) {
+    program("", last);
+    const SiblingAnswer answer = prove();
+    ASSERT_EQ(answer.proofs.size(), 1U) << last;
+    EXPECT_EQ(answer.proofs[0].outcome, Outcome::works) << last;
+    EXPECT_THAT(answer.bad_ends, ElementsAre(HasSubstr(how)));
+  }
+  program("", "exit 1");
+  EXPECT_THAT(prove().bad_ends, IsEmpty()) << "that is what the probe says of a wrong byte";
+}
+
 // ------------------------------------------------------------------------------------- ensure
 
 class EnsureProofs : public Sibling {
@@ -410,6 +427,28 @@ TEST_F(EnsureProofs, SaysWhatIsMissingAndWhy) {
   proofs = ensure();
   EXPECT_FALSE(found(proofs));
   EXPECT_THAT(proofs.missing, ElementsAre(HasSubstr("there is no such program")));
+}
+
+TEST_F(EnsureProofs, CountsInWhatTheLaunchersArgumentsSet) {
+  program("");
+  const bool is_open_mpi = comm::family() == comm::Family::open_mpi;
+  const std::string launcher =
+      folder_.put_script(is_open_mpi ? "mpirun.openmpi" : "mpiexec.hydra",
+                         "while [ \"${1##*/}\" != halocline ]; do shift; done; exec \"$@\"\n");
+  Variables rank = variables_;
+  rank.erase(launcher_variable);
+  rank[is_open_mpi ? "OMPI_MCA_pml" : "UCX_TLS"] = "all";
+  variables_[launcher_variable] =
+      launcher + (is_open_mpi ? " --mca pml all" : " -genv UCX_TLS all");
+  ensure();
+  EXPECT_TRUE(found(proof::proofs_at_hand(wanted_.file, rank)));
+  // A rank of somebody else's launcher does not have them, and neither have its siblings.
+  variables_["PMI_RANK"] = "0";
+  variables_["PMI_SIZE"] = "2";
+  ensure();
+  rank.erase(is_open_mpi ? "OMPI_MCA_pml" : "UCX_TLS");
+  EXPECT_TRUE(found(proof::proofs_at_hand(wanted_.file, rank)));
+  EXPECT_EQ(calls(), 2);
 }
 
 TEST_F(EnsureProofs, TellsTheProbeWhichGpus) {
