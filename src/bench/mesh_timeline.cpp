@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "bench/trace_text.hpp"
+
 namespace halocline::bench {
 namespace {
 
@@ -78,38 +80,33 @@ std::vector<std::string> bars_of(const MeshTimeline& timeline, int columns) {
 }
 
 std::string trace_of(const MeshBenchResult& result) {
-  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-  const char* separator = "\n";
-  const auto add = [&](const std::string& event) {
-    text += separator + event;
-    separator = ",\n";
-  };
-  for (int rank = 0; rank < result.ranks; ++rank)
-    add(fmt::format(R"({{"name":"process_name","ph":"M","pid":{0},"args":{{"name":"rank {0}"}}}})",
-                    rank));
+  TraceText trace(result.ranks);
   double at = 0;  // us
   for (const MeshTiming& timing : result.timings) {
     if (timing.timeline.end_seconds.empty()) continue;
     for (const MeshMessage& message : timing.timeline.messages) {
       const bool sent = message.way == Way::sent;
-      add(fmt::format(R"({{"name":"{} rank {}","cat":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},)"
-                      R"("dur":{:.3f},"args":{{"bytes":{},"direction":"{}"}}}})",
-                      sent ? "send to" : "receive from", message.peer, name_of(timing.order),
-                      message.rank, message.lane + (sent ? 0 : mesh_lanes),
-                      at + message.start_seconds * 1e6,
-                      (message.end_seconds - message.start_seconds) * 1e6, timing.bytes,
-                      name_of_lane(message.lane)));
+      trace.add({.name = fmt::format("{} rank {}", sent ? "send to" : "receive from", message.peer),
+                 .category = std::string(name_of(timing.order)),
+                 .rank = message.rank,
+                 .row = message.lane + (sent ? 0 : mesh_lanes),
+                 .start_us = at + message.start_seconds * 1e6,
+                 .us = (message.end_seconds - message.start_seconds) * 1e6,
+                 .arguments = fmt::format(R"("bytes":{},"direction":"{}")", timing.bytes,
+                                          name_of_lane(message.lane))});
     }
     const double length = length_of(timing.timeline) * 1e6;
     for (int rank = 0; rank < result.ranks; ++rank)
-      add(fmt::format(
-          R"({{"name":"{}, {} bytes{}","cat":"exchange","ph":"X","pid":{},"tid":{},"ts":{:.3f},)"
-          R"("dur":{:.3f}}})",
-          name_of(timing.order), timing.bytes, timing.deadlock ? ": deadlock" : "", rank,
-          2 * mesh_lanes, at, timing.timeline.end_seconds[static_cast<std::size_t>(rank)] * 1e6));
+      trace.add({.name = fmt::format("{}, {} bytes{}", name_of(timing.order), timing.bytes,
+                                     timing.deadlock ? ": deadlock" : ""),
+                 .category = "exchange",
+                 .rank = rank,
+                 .row = 2 * mesh_lanes,
+                 .start_us = at,
+                 .us = timing.timeline.end_seconds[static_cast<std::size_t>(rank)] * 1e6});
     at += 1.1 * length;
   }
-  return text + "\n]}\n";
+  return trace.text();
 }
 
 }  // namespace halocline::bench

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -42,19 +43,27 @@ void scale(TimeSummary& time, double factor) {
     *seconds *= factor;
 }
 
+/// Keeps what is done, if that is wanted.
+using Keep = std::function<std::function<void()>(P2pWork what, std::int64_t messages,
+                                                 std::function<void()> work)>;
+
 Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
-                const P2pBenchOptions& options) {
+                const P2pBenchOptions& options, const Keep& keep) {
   LoopOptions loop = options.loop;
   loop.whose = LoopOptions::Whose::first;
   const std::int64_t trips = bytes <= most_bytes_of_several ? round_trips_at_once : 1;
   Times times;
-  times.latency = time_together(pair, loop, [&] { path.round_trips(trips); });
+  times.latency = time_together(
+      pair, loop, keep(P2pWork::round_trips, 2 * trips, [&] { path.round_trips(trips); }));
   scale(times.latency, 0.5 / static_cast<double>(trips));
   // A window is many messages already.
   loop.fewest = 5;
   loop.warm_up = 1;
-  times.one_way = time_together(pair, loop, [&] { path.one_way(options.window); });
-  times.both_ways = time_together(pair, loop, [&] { path.both_ways(options.window); });
+  times.one_way = time_together(
+      pair, loop, keep(P2pWork::one_way, options.window, [&] { path.one_way(options.window); }));
+  times.both_ways = time_together(pair, loop, keep(P2pWork::both_ways, 2 * options.window, [&] {
+                                    path.both_ways(options.window);
+                                  }));
   return times;
 }
 
@@ -76,6 +85,7 @@ class P2pBench {
   Communicator communicator_;
   const P2pBenchOptions& options_;
   std::vector<Reached> memories_;
+  std::optional<P2pSpans> spans_;
   Notes notes_;
   P2pBenchResult result_;
 };
@@ -162,7 +172,15 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
                                      notes);
     wrong = comm::first_text(*pair, path->first_wrong(0).value_or(""));
     if (!wrong.empty()) return;
-    times = time_path(*pair, *path, timing.bytes, options_);
+    const Keep keep = [&](P2pWork what, std::int64_t messages, std::function<void()> repeated) {
+      if (!spans_) return repeated;
+      return spans_->keep({.rank = communicator_.rank(),
+                           .timing = result_.timings.size(),
+                           .work = what,
+                           .messages = messages},
+                          std::move(repeated));
+    };
+    times = time_path(*pair, *path, timing.bytes, options_, keep);
     wrong = comm::first_text(*pair, path->first_wrong(1).value_or(""));
   };
   try {
@@ -174,6 +192,7 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
     notes_.add(fmt::format("ranks {}-{}, {} bytes by {} with {} memory are not timed: {}",
                            timing.ranks.first, timing.ranks.second, timing.bytes, timing.transport,
                            timing.memory, error.what()));
+    if (spans_) spans_->forget(result_.timings.size());
     return false;
   }
   tell(timing, times, std::move(wrong), notes);
@@ -209,7 +228,9 @@ P2pBenchResult P2pBench::run() {
   if (result_.are_crowded)
     notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
                            communicator_.node_size(), cores));
+  if (options_.keeps_spans) spans_.emplace(communicator_);
   for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);
+  if (spans_) result_.spans = spans_->gather();
   result_.notes = notes_.all();
   if (result_.timings.empty())
     throw Error(

@@ -9,6 +9,7 @@
 #include <halocline/solver.hpp>
 
 #include "bench/harness.hpp"
+#include "bench/p2p_timeline.hpp"
 #include "proof/records.hpp"
 
 namespace halocline::bench {
@@ -26,6 +27,7 @@ struct P2pBenchOptions {
   std::int64_t window = 64;                   ///< messages for a bandwidth
   LoopOptions loop{.seconds = 0.05};          ///< of each measurement
   std::optional<std::string> proofs;          ///< as ExchangeOptions::proofs
+  bool keeps_spans = false;                   ///< for trace_of()
 };
 
 /// Lists the pairs that are timed, lower rank first. Throws usage for what makes no sense, without
@@ -68,6 +70,7 @@ struct P2pBenchResult {
   std::vector<std::string> hosts{};  ///< by rank; on rank 0
   std::vector<SolveDevice> devices{};
   std::vector<P2pTiming> timings{};
+  std::vector<P2pSpan> spans{};  ///< if they were to be kept; on rank 0
   std::vector<std::string> notes{};
 };
 

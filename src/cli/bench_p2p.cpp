@@ -24,7 +24,8 @@ const char* footer =
     "  halocline bench p2p --ranks 2\n"
     "  halocline bench p2p --ranks 4 --pairs 0-1,0-3 --sizes 8,64Ki,1Mi --seconds 0.01\n"
     "  halocline bench p2p --ranks 2 --memory device,host --transport peer,shared --sizes 8\n"
-    "  mpirun -n 2 halocline bench p2p --sizes 64Ki --window 16 --json p2p.json\n\n"
+    "  mpirun -n 2 halocline bench p2p --sizes 64Ki --window 16 --json p2p.json\n"
+    "  halocline bench p2p --ranks 2 --sizes 8,1Mi --trace p2p.trace.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
 class BenchP2p final : public Benchmark {
@@ -72,6 +73,7 @@ BenchP2p::BenchP2p(CLI::App& bench)
   add_ab(how);
   add_wait_limit(how);
   add_results("Results");
+  add_trace("Results");
 }
 
 bench::P2pBenchOptions BenchP2p::read() const {
@@ -83,6 +85,7 @@ bench::P2pBenchOptions BenchP2p::read() const {
   if (transport_) options.transports = parse_list(*transport_, "--transport");
   if (memory_) options.memories = parse_list(*memory_, "--memory");
   read_loop(loop_, options.loop);
+  options.keeps_spans = wants_trace();
   return options;
 }
 

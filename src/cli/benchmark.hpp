@@ -57,6 +57,7 @@ class Benchmark {
   void add_results(const char* group);
   /// Adds --trace, for benchmarks whose results a trace_of() can draw.
   void add_trace(const char* group);
+  bool wants_trace() const { return common_.trace.has_value(); }
   /// Adds --ab, for benchmarks that compare() in bench/comparison.hpp knows.
   void add_ab(const char* group);
   /// What `measure` does on every rank, one thread each, and then told. The result's namespace has

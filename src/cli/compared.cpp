@@ -68,6 +68,10 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
                 fmt::format("--ab starts jobs of its own, with other settings; leave {} out and "
                             "give --ranks",
                             launched->launcher));
+  if (options.trace)
+    throw Error(ErrorKind::usage,
+                fmt::format("--ab runs several times, and each would write '{}'; leave --trace out",
+                            *options.trace));
   if (options.json && *options.json != "-") const TemporaryFile can_be_made(*options.json);
   const Folder folder;
   const std::vector<std::string> run = words_of_a_run(words, folder.file());

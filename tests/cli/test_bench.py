@@ -190,6 +190,25 @@ def p2p_json(*words, **options):
     return report
 
 
+def test_smoke_p2p_shows_what_was_sent_when(tmp_path):
+    p2p_json("--ranks", "3", "--pairs", "0-2,0-1", "--memory", "host", "--transport", "mpi,shared",
+             "--sizes", "8,64Ki", "--window", "4", "--trace", "t.json", cwd=tmp_path)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    bars = [event for event in events if event["ph"] == "X"]
+    assert {(bar["pid"], bar["name"]) for bar in bars} == {
+        (rank, f"{words} rank {peer}")
+        for first, second in ((0, 2), (0, 1)) for rank, peer in ((first, second), (second, first))
+        for words in ("round trips with", "both ways with",
+                      "send to" if rank == first else "receive from")}
+    assert {(bar["cat"], bar["args"]["bytes"], bar["args"]["messages"]) for bar in bars} == {
+        (transport, size, messages) for transport in ("mpi", "shared")
+        for size, messages in ((8, 20), (65536, 2), (8, 4), (65536, 4), (8, 8), (65536, 8))}
+    for rank in range(3):
+        times = [(bar["ts"], bar["ts"] + bar["dur"]) for bar in bars if bar["pid"] == rank]
+        assert times == sorted(times) and all(
+            before[1] <= after[0] + 0.01 for before, after in zip(times, times[1:]))
+
+
 def test_smoke_messages_between_pairs(tmp_path):
     end = run(*P2P, "--ranks", "3", "--memory", "host", "--sizes", "8,4Ki", "--json", "r.json",
               cwd=tmp_path)
@@ -292,6 +311,8 @@ CASES = [
     ("bench first-use --ranks 2 --memory host --transport staged", UNAVAILABLE, "staged"),
     ("bench halo --ranks 2 --ab NOTHING", USAGE, "'NOTHING' names no setting", "NAME=VALUE"),
     ("bench p2p --ranks 2 --ab A=1 --sizes 0", USAGE, "0 bytes"),
+    ("bench p2p --ranks 2 --ab A=1 --trace t.json", USAGE, "leave --trace out"),
+    ("bench p2p --ranks 2 --trace no/such/file", USAGE, "no/such/file"),
     ("bench p2p", USAGE, "one rank has nobody", "--ranks 2"),
     ("bench p2p --ranks 2 --pairs 0-2", USAGE, "no rank 2 among 2"),
     ("bench p2p --ranks 2 --pairs 0", USAGE, "'0' is not a list of pairs", "0-1,0-3"),

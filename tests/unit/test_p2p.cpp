@@ -55,6 +55,30 @@ TEST(P2pCases, RefuseWhatMakesNoSense) {
   EXPECT_THAT(refusal(2, [](auto& o) { o.loop.seconds = 0; }), HasSubstr("0 seconds"));
 }
 
+TEST(P2pTrace, SaysWhoSentWhatWhen) {
+  P2pBenchResult result{.mpi = "M", .ranks = 3};
+  result.timings = {{.ranks = {0, 2}, .memory = "host", .transport = "shared", .bytes = 64}};
+  result.spans = {{0, 0, bench::P2pWork::round_trips, 20, 0.5, 0.25},
+                  {0, 0, bench::P2pWork::one_way, 4, 1, 0.125},
+                  {2, 0, bench::P2pWork::one_way, 4, 1, 0.25},
+                  {2, 0, bench::P2pWork::both_ways, 8, 2, 1e-6}};
+  const auto bar = [](const char* name, int rank, const char* times, int messages) {
+    return HasSubstr("\n{\"name\":\"" + std::string(name) +
+                     "\",\"cat\":\"shared\",\"ph\":\"X\",\"pid\":" + std::to_string(rank) +
+                     ",\"tid\":0," + times +
+                     ",\"args\":{\"transport\":\"shared\",\"memory\":\"host\",\"bytes\":64,"
+                     "\"messages\":" +
+                     std::to_string(messages) + "}}");
+  };
+  EXPECT_THAT(
+      bench::trace_of(result),
+      testing::AllOf(HasSubstr("\"pid\":2,\"args\":{\"name\":\"rank 2\"}"),
+                     bar("round trips with rank 2", 0, "\"ts\":500000.000,\"dur\":250000.000", 20),
+                     bar("send to rank 2", 0, "\"ts\":1000000.000,\"dur\":125000.000", 4),
+                     bar("receive from rank 0", 2, "\"ts\":1000000.000,\"dur\":250000.000", 4),
+                     bar("both ways with rank 0", 2, "\"ts\":2000000.000,\"dur\":1.000", 8)));
+}
+
 /// 8 bytes in 2 us, and 64 messages of a MiB in a ms, between all pairs of `ranks`.
 std::vector<P2pTiming> alike(int ranks) {
   std::vector<P2pTiming> timings;
