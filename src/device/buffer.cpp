@@ -7,6 +7,7 @@
 
 #include <halocline/error.hpp>
 
+#include "device/allocator.hpp"
 #include "device/cuda/runtime.hpp"
 #include "device/gpu.hpp"
 
@@ -53,6 +54,17 @@ std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
     return allocate_host(bytes);
   }
   return cuda::allocate(memory, bytes);
+}
+
+std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes, Allocator allocator) {
+  if (allocator == Allocator::ordinary) return allocate(memory, bytes);
+  if (memory != Memory::device)
+    throw Error(ErrorKind::internal,
+                fmt::format("an allocator of device memory was asked for {} memory",
+                            name_of(memory)));
+  require_gpu(memory);
+  return allocator == Allocator::pool ? cuda::allocate_from_pool(bytes)
+                                      : cuda::allocate_virtual(bytes);
 }
 
 Memory memory_of(const void* pointer) { return cuda::memory_of(pointer); }

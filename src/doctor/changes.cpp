@@ -41,7 +41,11 @@ void compare_maps(const std::map<std::string, std::string>& before,
 
 std::map<std::string, Json> paths_of(const Json& report) {
   std::map<std::string, Json> paths;
-  for (const Json& path : report.at("paths")) {
+  std::vector<Json> all = report.at("paths");
+  // Reports of earlier versions have none.
+  for (const Json& collective : report.value("collectives", Json::array()))
+    all.push_back(collective);
+  for (const Json& path : all) {
     const std::string with = text_of(path.at("with"));
     const bool far = path.at("pair") == "other-node";
     paths[fmt::format("{}:{}{}{}", path.at("path").get<std::string>(),

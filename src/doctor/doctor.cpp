@@ -42,6 +42,18 @@ std::optional<proof::GpuPair> pair_of(const RankFacts& ranks) {
   return uuids.size() > 1 ? proof::GpuPair::same_node : proof::GpuPair::same_gpu;
 }
 
+/// Memory of a GPU that is not cudaMalloc's.
+constexpr device::Allocator other_allocators[] = {device::Allocator::pool,
+                                                  device::Allocator::virtual_memory};
+
+/// Why kernels of some rank's GPU read no ordinary host memory; empty if all do.
+std::string no_system_memory(const RankFacts& ranks) {
+  for (const machine::RankFacts& rank : ranks.machine)
+    for (const machine::VisibleGpu& one : rank.visible)
+      if (!one.gpu.no_system_memory.empty()) return one.gpu.no_system_memory;
+  return "";
+}
+
 class Examination {
  public:
   Examination(const DoctorOptions& options, const Variables& variables)
@@ -117,8 +129,61 @@ class Examination {
       add("mpi", Memory::pinned);
     }
     options_.says(fmt::format("trying {} paths", paths.size()));
-    evidence_.paths = try_paths(probes_, paths, proof::GpuChoice::in_turn);
-    if (evidence_.gpu_pair) try_gpu_aware();
+    try_as_it_is(paths);
+    if (!evidence_.gpu_pair || paths.empty()) return;
+    try_memory_of_programs();
+    try_gpu_aware();
+    give_other_memory_to_mpi();
+    try_collectives();
+  }
+
+  void try_as_it_is(const std::vector<Path>& paths) {
+    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn))
+      evidence_.paths.push_back(std::move(result));
+  }
+
+  /// Fields that a program has from elsewhere: kernels pack them, or they are copied from where they
+  /// are. The same in all pairs.
+  void try_memory_of_programs() {
+    const Distance distance = distances().front();
+    std::vector<Path> paths;
+    for (const device::Allocator allocator : other_allocators) {
+      if (distance == Distance::same_node)
+        paths.push_back({"peer", Memory::device, distance, allocator});
+      paths.push_back({"staged", Memory::device, distance, allocator});
+    }
+    const Path system{"mpi", Memory::system, distance};
+    if (const std::string why = no_system_memory(evidence_.facts.ranks); why.empty())
+      paths.push_back(system);
+    else
+      evidence_.paths.push_back(
+          {.path = system, .outcome = Outcome::unavailable, .how = why});
+    options_.says("trying memory of other allocators");
+    try_as_it_is(paths);
+  }
+
+  void give_other_memory_to_mpi() {
+    const std::optional<Variables> with = settings_that_work(evidence_);
+    if (!with) return;
+    std::vector<Path> paths;
+    for (const PathResult& result : evidence_.paths)
+      if (result.path == Path{"gpu_aware", Memory::device, result.path.distance} &&
+          result.with == *with && result.outcome == Outcome::works)
+        for (const device::Allocator allocator : other_allocators)
+          paths.push_back({"gpu_aware", Memory::device, result.path.distance, allocator});
+    options_.says("giving memory of other allocators to MPI");
+    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn, *with))
+      evidence_.paths.push_back(std::move(result));
+  }
+
+  /// Also where MPI takes no message from a GPU: it may have a way of its own for collectives.
+  void try_collectives() {
+    const Distance distance = distances().back();
+    std::vector<Path> paths{{collectives[0], Memory::host, distance}};
+    for (const char* name : collectives) paths.push_back({name, Memory::device, distance});
+    options_.says("trying collectives on a GPU's memory");
+    evidence_.collectives = try_paths(probes_, paths, proof::GpuChoice::in_turn,
+                                      settings_that_work(evidence_).value_or(Variables{}));
   }
 
   /// Those that there are between the ranks.
@@ -173,29 +238,26 @@ class Examination {
          .time_limit = probes_.time_limit});
     evidence_.bad_ends.insert(evidence_.bad_ends.end(), answer.bad_ends.begin(),
                               answer.bad_ends.end());
+    std::vector<proof::Proof> proofs = answer.proofs;
+    std::string how;
+    for (proof::Proof& proof : proofs) {
+      const PathResult proved = result_of(proof, with);
+      const PathResult* same = tried(proved);
+      if (same == nullptr) {
+        evidence_.paths.push_back(proved.outcome == Outcome::works ? timed(proved) : proved);
+        same = &evidence_.paths.back();
+      }
+      // What came to light in a stream counts for later runs, too.
+      if (proof.outcome == proof::Outcome::works && is_failure(same->outcome)) {
+        proof.outcome = proof::Outcome::fails;
+        proof.how = same->how;
+      }
+      if (proof.memory == Memory::device && how.empty()) how = proof.how;
+    }
     Notes notes;  // a file that cannot be written is no matter here
     if (const auto file = proof::proofs_file(options_.proofs, variables_))
-      proof::keep_proofs(*file, answer.proofs, notes);
-
-    std::string how;
-    for (const proof::Proof& proof : answer.proofs) {
-      const auto distance =
-          proof.pair == proof::GpuPair::other_node ? Distance::other_node : Distance::same_node;
-      PathResult result{.path = {"gpu_aware", proof.memory, distance}, .with = with};
-      // Ranks that share a GPU and ranks that do not have been one probe.
-      if (was_tried(result)) continue;
-      const bool is_wrong = proof.how.find("did not arrive as sent") != std::string::npos;
-      result.outcome = proof.outcome == proof::Outcome::works ? Outcome::works
-                       : is_wrong                             ? Outcome::wrong
-                                                              : Outcome::failed;
-      result.how = proof.how;
-      if (proof.memory == Memory::device) {
-        if (how.empty()) how = proof.how;
-        if (result.outcome == Outcome::works) result = timed(result);
-      }
-      evidence_.paths.push_back(std::move(result));
-    }
-    if (answer.proofs.empty()) {
+      proof::keep_proofs(*file, proofs, notes);
+    if (proofs.empty()) {
       PathResult result;
       result.path = {"gpu_aware", Memory::device};
       result.outcome = Outcome::unavailable;
@@ -206,10 +268,25 @@ class Examination {
     return how;
   }
 
-  bool was_tried(const PathResult& result) const {
-    return std::any_of(evidence_.paths.begin(), evidence_.paths.end(), [&](const PathResult& one) {
-      return one.path == result.path && one.with == result.with;
-    });
+  static PathResult result_of(const proof::Proof& proof, const Variables& with) {
+    PathResult result;
+    result.path = {"gpu_aware", proof.memory,
+                   proof.pair == proof::GpuPair::other_node ? Distance::other_node
+                                                            : Distance::same_node};
+    result.with = with;
+    result.how = proof.how;
+    const bool is_wrong = proof.how.find("did not arrive as sent") != std::string::npos;
+    result.outcome = proof.outcome == proof::Outcome::works ? Outcome::works
+                     : is_wrong                             ? Outcome::wrong
+                                                            : Outcome::failed;
+    return result;
+  }
+
+  /// Ranks that share a GPU and ranks that do not have been one probe.
+  const PathResult* tried(const PathResult& result) const {
+    for (const PathResult& one : evidence_.paths)
+      if (one.path == result.path && one.with == result.with) return &one;
+    return nullptr;
   }
 
   PathResult timed(const PathResult& proved) const {

@@ -30,7 +30,7 @@ std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Di
   double least = 0;
   for (const PathResult& result : evidence.paths) {
     const std::optional<double> us = us_for(result, halo_bytes);
-    if (result.path.memory != memory || result.path.distance != distance ||
+    if (result.path != Path{result.path.transport, memory, distance} ||
         result.outcome != Outcome::works || !result.with.empty() || !us || (best && *us >= least))
       continue;
     best = result.path.transport;
@@ -59,6 +59,14 @@ Variables cure_settings(const Evidence& evidence) {
   return cured != nullptr ? cured->with : Variables{};
 }
 
+std::optional<Variables> settings_that_work(const Evidence& evidence) {
+  for (const PathResult& result : evidence.paths)
+    if (result.path == Path{"gpu_aware", Memory::device, result.path.distance} &&
+        result.outcome == Outcome::works)
+      return result.with;
+  return std::nullopt;
+}
+
 std::vector<Finding> findings(const Evidence& evidence) {
   std::vector<Finding> all;
   for (const auto rule : rules::all)
@@ -76,11 +84,14 @@ Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found,
   };
   if (any(Severity::broken) || any(Severity::slow)) return Verdict::ill;
   if (strictness == Strictness::lenient) return Verdict::fine;
-  const bool all_work =
-      std::all_of(evidence.paths.begin(), evidence.paths.end(), [](const PathResult& result) {
-        return !result.with.empty() || result.outcome == Outcome::works;
-      });
-  return any(Severity::absent) || !all_work ? Verdict::incomplete : Verdict::fine;
+  const auto all_work = [](const std::vector<PathResult>& results) {
+    return std::all_of(results.begin(), results.end(), [](const PathResult& result) {
+      return !result.with.empty() || result.outcome == Outcome::works || is_for_few(result);
+    });
+  };
+  return any(Severity::absent) || !all_work(evidence.paths) || !all_work(evidence.collectives)
+             ? Verdict::incomplete
+             : Verdict::fine;
 }
 
 }  // namespace halocline::doctor

@@ -35,6 +35,7 @@ struct Evidence {
   int nodes = 1;                                ///< that they were to be spread over
   std::vector<PathResult> paths;                ///< also those tried with other settings
   std::vector<std::string> bad_ends = {};       ///< of jobs whose ranks had said all they had to
+  std::vector<PathResult> collectives = {};     ///< on a GPU's memory, and one on the host's
   std::optional<proof::GpuPair> gpu_pair = {};  ///< GPUs of a node's ranks; nothing without GPUs
 };
 
@@ -55,6 +56,10 @@ const PathResult* cured_gpu_aware(const Evidence& evidence);
 
 /// Those settings.
 Variables cure_settings(const Evidence& evidence);
+
+/// Settings under which MPI takes device memory: none but the user's if these do; nothing if it was
+/// not seen to take it.
+std::optional<Variables> settings_that_work(const Evidence& evidence);
 
 /// Exit codes: broken or slow; a path that is not available, where that counts.
 enum class Strictness { lenient, strict };

@@ -1,5 +1,8 @@
 #include "doctor/paths.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 namespace halocline::doctor {
@@ -8,10 +11,34 @@ namespace {
 
 constexpr std::string_view between_nodes = "other-node";
 
+/// A kind of memory, and whose it is.
+struct Kind {
+  Memory memory = Memory::host;
+  device::Allocator allocator = device::Allocator::ordinary;
+};
+
+std::optional<Kind> kind_named(std::string_view word) {
+  if (word == "pool") return Kind{Memory::device, device::Allocator::pool};
+  if (word == "vmm") return Kind{Memory::device, device::Allocator::virtual_memory};
+  if (const std::optional<Memory> memory = memory_named(word)) return Kind{*memory};
+  return std::nullopt;
+}
+
 }  // namespace
 
+bool is_collective(const Path& path) {
+  return std::find(std::begin(collectives), std::end(collectives), path.transport) !=
+         std::end(collectives);
+}
+
+std::string_view memory_of(const Path& path) {
+  if (path.allocator == device::Allocator::pool) return "pool";
+  if (path.allocator == device::Allocator::virtual_memory) return "vmm";
+  return halocline::name_of(path.memory);
+}
+
 std::string word_of(const Path& path) {
-  const std::string word = fmt::format("{}:{}", path.transport, halocline::name_of(path.memory));
+  const std::string word = fmt::format("{}:{}", path.transport, memory_of(path));
   return path.distance == Distance::same_node ? word : fmt::format("{}:{}", word, between_nodes);
 }
 
@@ -25,9 +52,10 @@ std::optional<Path> path_named(std::string_view word) {
     path.distance = Distance::other_node;
     rest = rest.substr(0, second);
   }
-  const std::optional<Memory> memory = memory_named(rest);
-  if (!memory) return std::nullopt;
-  path.memory = *memory;
+  const std::optional<Kind> kind = kind_named(rest);
+  if (!kind) return std::nullopt;
+  path.memory = kind->memory;
+  path.allocator = kind->allocator;
   return path;
 }
 
@@ -35,13 +63,23 @@ std::string words_for(const Path& path) {
   const bool far = path.distance == Distance::other_node;
   if (path.transport == plain_mpi)
     return fmt::format("{} between two {}", plain_mpi, far ? "nodes" : "ranks");
-  return fmt::format("transport {} with {} memory{}", path.transport,
-                     halocline::name_of(path.memory), far ? " between nodes" : "");
+  return fmt::format("{}{} with {} memory{}", is_collective(path) ? "" : "transport ",
+                     path.transport, memory_of(path), far ? " between nodes" : "");
 }
 
 std::string_view name_of(Outcome outcome) {
-  constexpr std::string_view names[] = {"works", "wrong", "failed", "unavailable", "untried"};
+  constexpr std::string_view names[] = {"works",  "wrong",       "out of order",
+                                        "failed", "unavailable", "untried"};
   return names[static_cast<std::size_t>(outcome)];
+}
+
+bool is_failure(Outcome outcome) {
+  return outcome == Outcome::wrong || outcome == Outcome::out_of_order ||
+         outcome == Outcome::failed;
+}
+
+bool is_for_few(const PathResult& result) {
+  return result.path.memory == Memory::system && result.outcome == Outcome::unavailable;
 }
 
 std::optional<double> us_for(const PathResult& result, std::int64_t bytes) {

@@ -45,10 +45,13 @@ std::string title(const Facts& facts) {
 }
 
 bool all_work(const Diagnosis& diagnosis) {
-  const auto& paths = diagnosis.evidence.paths;
-  return !paths.empty() && std::all_of(paths.begin(), paths.end(), [](const PathResult& result) {
-    return result.outcome == Outcome::works;
-  });
+  const Evidence& evidence = diagnosis.evidence;
+  const auto work = [](const PathResult& result) {
+    return result.outcome == Outcome::works || is_for_few(result);
+  };
+  return !evidence.paths.empty() &&
+         std::all_of(evidence.paths.begin(), evidence.paths.end(), work) &&
+         std::all_of(evidence.collectives.begin(), evidence.collectives.end(), work);
 }
 
 void add_findings(Report& report, const Diagnosis& diagnosis) {
@@ -91,43 +94,65 @@ Value us_value(const PathResult& result, std::int64_t bytes) {
 
 /// In the table for people: what was timed, and what should have been.
 bool is_shown(const PathResult& result) {
-  if (!result.with.empty() && result.outcome != Outcome::works) return false;
-  return !result.times.empty() || result.outcome != Outcome::works ||
-         result.path.memory == Memory::managed;
+  const bool works = result.outcome == Outcome::works;
+  const bool is_ordinary = result.path.allocator == device::Allocator::ordinary;
+  // Settings that were tried in vain.
+  if (!works && !result.with.empty() && is_ordinary && !is_collective(result.path)) return false;
+  // Kernels see no difference; MPI may.
+  if (works && !is_ordinary && result.path.transport != "gpu_aware") return false;
+  return (!works || !result.times.empty()) && !is_for_few(result);
 }
 
-void add_paths(Report& report, const Evidence& evidence) {
-  if (evidence.paths.empty()) return;
+struct TableOfResults {
+  std::string label, title;
+  const std::vector<PathResult>& results;
+};
+
+void add_results(Report& report, const Evidence& evidence, const TableOfResults& wanted) {
+  if (std::none_of(wanted.results.begin(), wanted.results.end(), is_shown)) return;
   const Format rate = Format::rate("", 3);
   Section& section = report.add_section("", "");
   section.add_line("");
-  Table& table = section.add_table(
-      {.key = {},
-       .title = "one message each way at once, time of 8 bytes, GB/s each way of larger ones",
-       .columns = {{"path", "path", {}},
-                   {"memory", "memory", {}},
-                   {"pair", "pair", {}},
-                   {"8", "8 B", Format::time(1e-6)},
-                   {"65536", "64 KiB", rate},
-                   {"1048576", "1 MiB", rate},
-                   {"16777216", "16 MiB", rate},
-                   {"outcome", "", {}}},
-       .audience = Audience::text});
+  Table& table = section.add_table({.key = {},
+                                    .title = wanted.title,
+                                    .columns = {{"path", wanted.label, {}},
+                                                {"memory", "memory", {}},
+                                                {"pair", "pair", {}},
+                                                {"8", "8 B", Format::time(1e-6)},
+                                                {"65536", "64 KiB", rate},
+                                                {"1048576", "1 MiB", rate},
+                                                {"16777216", "16 MiB", rate},
+                                                {"outcome", "", {}}},
+                                    .audience = Audience::text});
   std::string with;
-  for (const PathResult& result : evidence.paths) {
+  for (const PathResult& result : wanted.results) {
     if (!is_shown(result)) continue;
     if (!result.with.empty()) with = text_of(result.with);
-    table.add({result.path.transport + (result.with.empty() ? "" : " +"),
-               halocline::name_of(result.path.memory), pair_text(evidence, result),
-               us_value(result, 8), gigabytes_per_second(result, 64 << 10),
-               gigabytes_per_second(result, 1 << 20), gigabytes_per_second(result, 16 << 20),
-               name_of(result.outcome)});
+    table.add({result.path.transport + (result.with.empty() ? "" : " +"), memory_of(result.path),
+               pair_text(evidence, result), us_value(result, 8),
+               gigabytes_per_second(result, 64 << 10), gigabytes_per_second(result, 1 << 20),
+               gigabytes_per_second(result, 16 << 20), name_of(result.outcome)});
   }
   if (!with.empty()) section.add_line(fmt::format("+ with {}", with));
 }
 
-void add_paths_for_programs(Report& report, const Evidence& evidence) {
-  Table& table = report.add_table({.key = "paths",
+void add_paths(Report& report, const Evidence& evidence) {
+  add_results(
+      report, evidence,
+      {.label = "path",
+       .title = "one message each way at once, time of 8 bytes, GB/s each way of larger ones",
+       .results = evidence.paths});
+  add_results(report, evidence,
+              {.label = "collective",
+               .title = fmt::format("collectives of {} ranks, time of 8 bytes, GB/s of what each "
+                                    "rank gives",
+                                    evidence.ranks),
+               .results = evidence.collectives});
+}
+
+void add_results_for_programs(Report& report, const Evidence& evidence, const std::string& key,
+                              const std::vector<PathResult>& results) {
+  Table& table = report.add_table({.key = key,
                                    .title = {},
                                    .columns = {{"path", {}, {}},
                                                {"memory", {}, {}},
@@ -135,14 +160,15 @@ void add_paths_for_programs(Report& report, const Evidence& evidence) {
                                                {"with", {}, {}},
                                                {"outcome", {}, {}},
                                                {"how", {}, {}},
+                                               {"in_order_up_to", {}, {}},
                                                {"us", {}, {}}},
                                    .audience = Audience::json});
-  for (const PathResult& result : evidence.paths) {
+  for (const PathResult& result : results) {
     Value::List times;
     for (const Time& time : result.times) times.push_back(std::pair(time.bytes, time.us));
-    table.add({result.path.transport, halocline::name_of(result.path.memory),
-               pair_text(evidence, result), text_of(result.with), name_of(result.outcome),
-               result.how, times});
+    table.add({result.path.transport, memory_of(result.path), pair_text(evidence, result),
+               text_of(result.with), name_of(result.outcome), result.how,
+               value_of(result.in_order_up_to), times});
   }
 }
 
@@ -484,7 +510,8 @@ Report report_of(const Diagnosis& diagnosis, const ReportOptions& options) {
   add_nodes(report, evidence);
   add_speeds_for_programs(report, evidence.facts.ranks);
   add_paths(report, evidence);
-  add_paths_for_programs(report, evidence);
+  add_results_for_programs(report, evidence, "paths", evidence.paths);
+  add_results_for_programs(report, evidence, "collectives", evidence.collectives);
   add_start(report, diagnosis, options);
   add_changes(report, options);
   add_facts(report, evidence, options.facts);

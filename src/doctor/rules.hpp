@@ -29,6 +29,9 @@ Findings settings(const Evidence& evidence);
 Findings failed_paths(const Evidence& evidence);
 Findings crossover(const Evidence& evidence);
 Findings slow_paths(const Evidence& evidence);
+// rules_memory.cpp: MPI with memory of other allocators, and collectives on a GPU's memory.
+Findings other_memory(const Evidence& evidence);
+Findings collectives_on_gpus(const Evidence& evidence);
 // rules_nodes.cpp: what differs between nodes, and who is slower than the others.
 Findings differences(const Evidence& evidence);
 Findings slow_nodes(const Evidence& evidence);
@@ -37,7 +40,8 @@ Findings adapters_of_gpus(const Evidence& evidence);
 inline constexpr Findings (*all[])(const Evidence&) = {
     launcher,      start_of_ranks, failed_paths, gpus,       gpu_aware,        shared_memory,
     namespaces,    reach_of_gpus,  cores,        slow_paths, crossover,        direct_reads,
-    locked_memory, settings,       differences,  slow_nodes, adapters_of_gpus, end_of_ranks};
+    locked_memory, settings,       differences,  slow_nodes, adapters_of_gpus, end_of_ranks,
+    other_memory,  collectives_on_gpus};
 
 /// Less than this and the probes' own two ranks may fail: MPI takes 4 to 8 MiB of /dev/shm for a
 /// rank (Open MPI 4.1.4 and MPICH 4.0.2, two ranks).
@@ -46,6 +50,9 @@ inline constexpr std::int64_t shm_bytes_per_rank = std::int64_t{8} << 20;
 inline constexpr auto larger_shm =
     "make /dev/shm larger: docker or podman run --shm-size=8g (or --ipc=host), in Kubernetes an "
     "emptyDir with medium Memory; on a node of your own: mount -o remount,size=50% /dev/shm";
+
+/// "UCX_TLS=all UCX_MEMTYPE_CACHE=n".
+std::string settings_text(const Variables& settings);
 
 /// The probes' ranks on this node.
 inline int ranks_here(const Evidence& evidence) {

@@ -64,12 +64,6 @@ Findings hidden_from_each_other(const Evidence& evidence) {
            "own"}};
 }
 
-std::string settings_text(const Variables& settings) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 /// The last result of gpu_aware with settings of doctor's own.
 const PathResult* tried(const Evidence& evidence) {
   const PathResult* last = nullptr;
@@ -118,6 +112,12 @@ Findings fails_between_nodes(const Evidence& evidence) {
 }
 
 }  // namespace
+
+std::string settings_text(const Variables& settings) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(words, " "));
+}
 
 Findings gpus(const Evidence& evidence) {
   const NodeFacts& node = evidence.facts.node;
@@ -195,6 +195,12 @@ Findings gpu_aware(const Evidence& evidence) {
     return {{Severity::absent, "GPU-aware MPI could not be tried", result->how, cure}};
   if (result->outcome == Outcome::wrong)
     return {{Severity::broken, fmt::format("{} sends wrong bytes when given a GPU's memory", mpi),
+             seen, cure}};
+  if (result->outcome == Outcome::out_of_order)
+    return {{Severity::broken,
+             fmt::format("{} says that messages in a GPU's memory are done before they are, or "
+                         "begins them too early",
+                         mpi),
              seen, cure}};
   if (evidence.facts.ranks.claims_gpu.value_or(false))
     return {{Severity::broken,

@@ -27,6 +27,10 @@ std::string cure_for(const Evidence& evidence, const PathResult& result) {
       preload != facts.node.settings.end())
     return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
                        preload->second);
+  if (result.outcome == Outcome::out_of_order)
+    return fmt::format("wait for the stream (cudaStreamSynchronize) before and after each "
+                       "exchange{}, and update driver and MPI",
+                       result.path.transport == "staged" ? "" : ", or use transport staged");
   if (result.path.distance == Distance::other_node)
     return facts.node.family == MpiFamily::open_mpi
                ? "tell MPI which network joins the nodes: mpirun --mca btl_tcp_if_include NAME (ip "
@@ -53,8 +57,7 @@ struct Group {
 std::vector<Group> failures_of(const Evidence& evidence) {
   std::vector<Group> groups;
   for (const PathResult& result : evidence.paths) {
-    const bool is_bad = result.outcome == Outcome::wrong || result.outcome == Outcome::failed ||
-                        result.outcome == Outcome::untried;
+    const bool is_bad = is_failure(result.outcome) || result.outcome == Outcome::untried;
     // Of gpu_aware another rule knows more.
     if (!is_bad || result.path.transport == "gpu_aware") continue;
     const std::string cure = cure_for(evidence, result);
@@ -99,7 +102,7 @@ Findings better_than_taken(const Evidence& evidence) {
     if (!us) continue;
     for (const PathResult& other : evidence.paths) {
       const std::optional<double> less = us_for(other, halo_bytes);
-      if (other.path.memory != memory || other.path.distance != distance || !other.with.empty() ||
+      if (other.path != Path{other.path.transport, memory, distance} || !other.with.empty() ||
           other.outcome != Outcome::works || !less || *us <= clearly * *less)
         continue;
       found.push_back(
@@ -127,6 +130,10 @@ Findings failed_paths(const Evidence& evidence) {
     const bool many = names.size() > 1;
     const std::string what = group.outcome == Outcome::wrong
                                  ? fmt::format("{} deliver{} wrong bytes", paths, many ? "" : "s")
+                             : group.outcome == Outcome::out_of_order
+                                 ? fmt::format("{} do{} not keep the order of a GPU's stream: what a "
+                                               "program reads after an exchange may be old",
+                                               paths, many ? "" : "es")
                              : group.outcome == Outcome::untried
                                  ? fmt::format("{} could not be tried", paths)
                                  : fmt::format("{} do{} not work", paths, many ? "" : "es");

@@ -103,11 +103,13 @@ void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
   PathsSaid::Row& row = *row_of(said, *path);
   if (row.is_decided) return;  // of several ranks, the first one's word
   if (kind == "trying") content.at("bytes").get_to(row.bytes);
+  if (kind == "in_order") row.result.in_order_up_to = content.at("bytes").get<std::int64_t>();
   if (kind == "arrived" && content.at("us").get<double>() > 0)
     row.result.times.push_back({content.at("bytes"), content.at("us")});
   if (kind != "outcome") return;
   for (const Outcome outcome :
-       {Outcome::works, Outcome::wrong, Outcome::failed, Outcome::unavailable})
+       {Outcome::works, Outcome::wrong, Outcome::out_of_order, Outcome::failed,
+        Outcome::unavailable})
     if (name_of(outcome) == content.at("is").get<std::string>()) row.result.outcome = outcome;
   content.at("how").get_to(row.result.how);
   row.is_decided = true;
@@ -196,6 +198,10 @@ std::string trying_line(const Path& path, std::int64_t bytes) {
 
 std::string arrived_line(const Path& path, Time time) {
   return line("arrived", {{"path", word_of(path)}, {"bytes", time.bytes}, {"us", time.us}});
+}
+
+std::string in_order_line(const Path& path, std::int64_t bytes) {
+  return line("in_order", {{"path", word_of(path)}, {"bytes", bytes}});
 }
 
 std::string outcome_line(const Path& path, Outcome outcome, const std::string& how) {

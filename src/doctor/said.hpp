@@ -35,6 +35,8 @@ std::string ends_line();
 std::string trying_line(const Path& path, std::int64_t bytes);
 /// Every byte of this size arrived; `us` is 0 if it was not timed.
 std::string arrived_line(const Path& path, Time time);
+/// And in the order of a GPU's stream.
+std::string in_order_line(const Path& path, std::int64_t bytes);
 std::string outcome_line(const Path& path, Outcome outcome, const std::string& how);
 
 /// Reads what came of the question for facts. Lines of others, and what launchers put in front of

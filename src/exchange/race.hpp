@@ -5,29 +5,43 @@
 #include <optional>
 #include <vector>
 
+#include "device/allocator.hpp"
 #include "device/queue.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::exchange {
 
-/// Exchanges of such messages through `transport` in memory of its own; fields are copied to and
-/// from slots in one piece, as fast as packing may be. Opening it is collective; throws what
-/// opening throws, the same on every rank.
+/// What stands for fields in a trial.
+struct TrialFields {
+  Memory memory = Memory::host;
+  device::Allocator allocator = device::Allocator::ordinary;
+  enum class Placement {
+    in_slots,  ///< copied to and from slots in one piece, as fast as packing may be
+    in_place   ///< sent and received where they are; for transports that can
+  } placement = Placement::in_slots;
+};
+
+/// Exchanges of such messages through `transport` in memory of its own. Opening it is collective;
+/// throws what opening throws, the same on every rank.
 class Trial {
  public:
   Trial(const Communicator& communicator, const transport::Transport& transport,
-        std::vector<transport::Message> messages, Memory fields);
+        std::vector<transport::Message> messages, const TrialFields& fields);
 
   /// One exchange, done on return. All peers must call it together.
   void run();
 
   transport::Channel& channel() { return *channel_; }
+  /// In place as they were wanted.
   const std::vector<transport::Message>& messages() const { return messages_; }
 
  private:
+  void place_fields(const TrialFields& fields);
+
   std::vector<transport::Message> messages_;
+  std::vector<std::shared_ptr<void>> fields_;
+  // After what it sends from and receives into: it is closed first.
   std::unique_ptr<transport::Channel> channel_;
-  std::shared_ptr<void> field_;
   std::optional<device::OwnedStream> own_;
 };
 

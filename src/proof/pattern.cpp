@@ -10,7 +10,7 @@ constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
 
 /// What the eight bytes from `at` on hold: cheap to make, since every plan makes it for every byte.
 std::uint64_t pattern(std::uint64_t seed, std::int64_t at) {
-  return seed + static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93u;
+  return seed + static_cast<std::uint64_t>(at / word_bytes) * word_step;
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 
 namespace halocline::proof {
 
+/// What each word of 8 bytes is above the one before; the first is the seed.
+inline constexpr std::uint64_t word_step = 8 * 0xD6E8FEB86659FD93u;
+
 /// Differs for every sender, receiver and round.
 std::uint64_t seed_of(int sender, int receiver, int round);
 

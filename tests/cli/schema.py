@@ -183,6 +183,19 @@ ANY_TEXT = {"type": "string"}
 MAP_OF_TEXTS = {"type": "object", "additionalProperties": ANY_TEXT}
 SEVERITIES = ["broken", "slow", "absent", "note"]
 DOCTOR_TRANSPORTS = ["MPI_Send", "mpi", "shared", "peer", "staged", "gpu_aware"]
+
+
+def doctor_result(paths, memories):
+    """What became of a path, or of a collective."""
+    return record(
+        path={"enum": paths}, memory={"enum": memories},
+        pair={"enum": ["same-gpu", "same-node", "other-node"]}, how=ANY_TEXT,
+        outcome={"enum": ["works", "wrong", "out of order", "failed", "unavailable", "untried"]},
+        in_order_up_to=optional(POSITIVE),
+        us=list_of({"type": "array", "items": [POSITIVE, TIME], "minItems": 2, "maxItems": 2}),
+        **{"with": ANY_TEXT})
+
+
 DOCTOR = record(
     doctor={"const": 1},
     when={"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
@@ -195,12 +208,10 @@ DOCTOR = record(
                           host_gb_per_s=optional(AMOUNT))),
     links=list_of(record(**{"from": TEXT, "to": TEXT}, us=AMOUNT, gb_per_s=AMOUNT)),
     findings=list_of(record(severity={"enum": SEVERITIES}, what=TEXT, seen=TEXT, do=ANY_TEXT)),
-    paths=list_of(record(
-        path={"enum": DOCTOR_TRANSPORTS}, memory={"enum": ["host", "pinned", "device", "managed"]},
-        pair={"enum": ["same-gpu", "same-node", "other-node"]}, how=ANY_TEXT,
-        outcome={"enum": ["works", "wrong", "failed", "unavailable", "untried"]},
-        us=list_of({"type": "array", "items": [POSITIVE, TIME], "minItems": 2, "maxItems": 2}),
-        **{"with": ANY_TEXT})),
+    paths=list_of(doctor_result(
+        DOCTOR_TRANSPORTS, ["host", "pinned", "device", "managed", "system", "pool", "vmm"])),
+    collectives=list_of(doctor_result(
+        ["MPI_Allreduce", "MPI_Bcast", "MPI_Allgather"], ["host", "device"])),
     taken=record(host=optional({"enum": DOCTOR_TRANSPORTS}),
                  device=optional({"enum": DOCTOR_TRANSPORTS})),
     taken_between_nodes=record(host=optional({"enum": DOCTOR_TRANSPORTS}),
@@ -239,8 +250,12 @@ def check_doctor(report, code):
     is_ill = bool({"broken", "slow"} & set(severities))
     assert (code == 1) == is_ill, (code, severities)
     assert code in (0, 1, 3)
-    for path in report["paths"]:
+    for path in report["paths"] + report["collectives"]:
         assert (path["how"] == "") == (path["outcome"] == "works"), path
+    for path in report["paths"]:
+        in_stream = path["memory"] != "host" and path["outcome"] == "works"
+        assert (path["in_order_up_to"] == max(size for size, _ in path["us"])) if in_stream \
+            else path["outcome"] != "works" or path["in_order_up_to"] is None, path
 
 
 PLAN = record(

@@ -4,6 +4,7 @@
 
 #include "device/cuda/runtime.hpp"
 #include "device/host_calls.hpp"
+#include "device/stream_work.hpp"
 
 namespace halocline::device::cuda {
 namespace {
@@ -26,6 +27,7 @@ int current() { refuse(); }
 GpuMemory gpu_memory() { refuse(); }
 
 std::shared_ptr<void> allocate(Memory, std::int64_t) { refuse(); }
+std::shared_ptr<void> allocate_from_pool(std::int64_t) { refuse(); }
 Memory memory_of(const void*) { return Memory::host; }
 
 std::shared_ptr<void> make_stream(Priority) { refuse(); }
@@ -56,6 +58,9 @@ void clear(void*, std::int64_t, Stream) { refuse(); }
 namespace halocline::device {
 
 void launch_nothing(Stream) { cuda::refuse(); }
+void pass_time(Stream, std::chrono::nanoseconds) { cuda::refuse(); }
+void write_words(Stream, void*, std::int64_t, Words) { cuda::refuse(); }
+void copy_by_kernel(Stream, void*, const void*, std::int64_t) { cuda::refuse(); }
 void count_on_host(Stream, std::int64_t&) { cuda::refuse(); }
 std::int64_t calls_so_far(const std::int64_t& calls) { return calls; }
 Registered::Registered(void* memory, std::int64_t) : memory_(memory) { cuda::refuse(); }

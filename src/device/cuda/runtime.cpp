@@ -265,6 +265,23 @@ std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
   return owned;
 }
 
+std::shared_ptr<void> allocate_from_pool(std::int64_t bytes) {
+  used = true;
+  if (attribute(cudaDevAttrMemoryPoolsSupported, current()) == 0)
+    throw Error(ErrorKind::unavailable, "this GPU and its driver have no memory pools");
+  void* address = nullptr;
+  if (cudaMallocAsync(&address, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
+                      cudaStreamPerThread) != cudaSuccess)
+    refuse_size(Memory::device, bytes);
+  std::shared_ptr<void> owned(address, [](void* bytes_to_free) {
+    // As cudaFree does: nothing may use it any more, whichever stream that is on.
+    cudaDeviceSynchronize();
+    cudaFreeAsync(bytes_to_free, cudaStreamPerThread);
+  });
+  clear(address, bytes, Stream::host());
+  return owned;
+}
+
 Memory memory_of(const void* pointer) {
   cudaPointerAttributes facts{};
   if (cudaPointerGetAttributes(&facts, pointer) != cudaSuccess) {

@@ -29,6 +29,8 @@ GpuMemory gpu_memory();
 
 /// Pinned, device or managed memory, zeroed.
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes);
+/// Device memory, zeroed. Throws unavailable where there are no pools.
+std::shared_ptr<void> allocate_from_pool(std::int64_t bytes);
 Memory memory_of(const void* pointer);
 
 std::shared_ptr<void> make_stream(Priority priority);

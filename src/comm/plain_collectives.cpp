@@ -1,0 +1,32 @@
+#include "comm/plain_collectives.hpp"
+
+#include "base/checked.hpp"
+#include "comm/gate.hpp"
+
+namespace halocline::comm {
+
+void plain_allreduce(const Communicator& communicator, const double* mine, double* sums,
+                     std::int64_t count) {
+  State& state = communicator.state();
+  block(state, "MPI_Allreduce", [&] {
+    return MPI_Allreduce(mine, sums, checked_cast<int>(count), MPI_DOUBLE, MPI_SUM, state.all());
+  });
+}
+
+void plain_broadcast(const Communicator& communicator, void* memory, std::int64_t bytes, int root) {
+  State& state = communicator.state();
+  block(state, "MPI_Bcast", [&] {
+    return MPI_Bcast(memory, checked_cast<int>(bytes), MPI_BYTE, root, state.all());
+  });
+}
+
+void plain_allgather(const Communicator& communicator, const void* mine, void* all,
+                     std::int64_t bytes) {
+  State& state = communicator.state();
+  const int count = checked_cast<int>(bytes);
+  block(state, "MPI_Allgather", [&] {
+    return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, state.all());
+  });
+}
+
+}  // namespace halocline::comm

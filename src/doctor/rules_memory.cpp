@@ -1,0 +1,152 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "doctor/rules.hpp"
+#include "report/format.hpp"
+
+namespace halocline::doctor::rules {
+namespace {
+
+std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+std::string words_for_allocator(const Path& path) {
+  return path.allocator == device::Allocator::pool ? "of memory pools (cudaMallocAsync)"
+                                                   : "of CUDA's virtual memory (cuMemMap)";
+}
+
+constexpr auto give_it_other_memory =
+    "give MPI memory of cudaMalloc, or use transport peer or staged, which take any; UCX knows "
+    "pools from 1.14 on, and shares virtual memory between processes from 1.22 on";
+
+bool is_of_other_allocator(const PathResult& result) {
+  return result.path.transport == "gpu_aware" &&
+         result.path.allocator != device::Allocator::ordinary;
+}
+
+/// gpu_aware with memory of cudaMalloc, under the same settings and as far away.
+const PathResult* ordinary_of(const Evidence& evidence, const PathResult& result) {
+  const Path path{"gpu_aware", Memory::device, result.path.distance};
+  for (const PathResult& one : evidence.paths)
+    if (one.path == path && one.with == result.with) return &one;
+  return nullptr;
+}
+
+Findings memory_not_taken(const Evidence& evidence) {
+  std::vector<std::string> names;
+  std::string seen;
+  for (const PathResult& result : evidence.paths) {
+    if (!is_of_other_allocator(result) || !is_failure(result.outcome)) continue;
+    const std::string words = words_for_allocator(result.path);
+    if (std::find(names.begin(), names.end(), words) == names.end()) names.push_back(words);
+    seen += fmt::format("{}{}: {}", seen.empty() ? "" : "; ", words_for(result.path), result.how);
+  }
+  if (names.empty()) return {};
+  return {{Severity::broken,
+           fmt::format("{} takes memory of cudaMalloc, but not {}", evidence.facts.node.mpi,
+                       joined(names)),
+           seen, give_it_other_memory}};
+}
+
+Findings memory_that_is_slow(const Evidence& evidence) {
+  // Less is noise, or the copies that only packed fields have.
+  constexpr double clearly = 2;
+  constexpr std::int64_t large = 1 << 20;
+  Findings found;
+  for (const PathResult& result : evidence.paths) {
+    const PathResult* ordinary =
+        is_of_other_allocator(result) ? ordinary_of(evidence, result) : nullptr;
+    if (ordinary == nullptr) continue;
+    const std::optional<double> us = us_for(result, large), less = us_for(*ordinary, large);
+    if (!us || !less || *us <= clearly * *less) continue;
+    found.push_back(
+        {Severity::note,
+         fmt::format("{} is slow with memory {}{}", evidence.facts.node.mpi,
+                     words_for_allocator(result.path),
+                     result.path.distance == Distance::other_node ? " between nodes" : ""),
+         fmt::format("1 MiB: {}, of cudaMalloc {}", us_text(*us), us_text(*less)),
+         give_it_other_memory});
+  }
+  return found;
+}
+
+std::string cure_of_collectives(const Evidence& evidence) {
+  constexpr auto on_the_host =
+      "copy what is to be reduced or spread to the host first, as Halocline does with its norms";
+  const std::string build = evidence.facts.node.family == MpiFamily::open_mpi
+                                ? "an Open MPI configured --with-cuda (ompi_info lists coll: cuda "
+                                  "or accelerator), not only a UCX that was"
+                                : "an MPICH configured --with-cuda, with MPIR_CVAR_ENABLE_GPU=1";
+  return fmt::format("{}; or use {}", on_the_host, build);
+}
+
+/// Reducing a number on the host and bringing it back takes two copies.
+Findings slow_reduction(const Evidence& evidence) {
+  constexpr std::int64_t small = 8;
+  // A copy to the host or from it, waited for.
+  constexpr double copy_us = 10;
+  std::optional<double> on_gpu, on_host;
+  for (const PathResult& result : evidence.collectives) {
+    if (result.path.transport != collectives[0] || result.outcome != Outcome::works) continue;
+    (result.path.memory == Memory::host ? on_host : on_gpu) = us_for(result, small);
+  }
+  if (!on_gpu || !on_host || *on_gpu <= 2 * (*on_host + 2 * copy_us)) return {};
+  return {{Severity::note, "MPI reduces a single number faster on the host than on GPUs",
+           fmt::format("MPI_Allreduce of 8 bytes: {} in device memory, {} in the host's",
+                       us_text(*on_gpu), us_text(*on_host)),
+           "copy single numbers to the host first, as Halocline does with its norms"}};
+}
+
+}  // namespace
+
+Findings other_memory(const Evidence& evidence) {
+  Findings found = memory_not_taken(evidence);
+  for (Finding& finding : memory_that_is_slow(evidence)) found.push_back(std::move(finding));
+  return found;
+}
+
+Findings collectives_on_gpus(const Evidence& evidence) {
+  const std::string& mpi = evidence.facts.node.mpi;
+  const bool messages_work = settings_that_work(evidence).has_value();
+  std::vector<std::string> lost, wrong, working;
+  std::string seen;
+  for (const PathResult& result : evidence.collectives) {
+    const std::string& name = result.path.transport;
+    if (result.path.memory == Memory::host) {
+      if (result.outcome != Outcome::works)
+        return {{Severity::broken, words_for(result.path) + " does not work", result.how,
+                 "install this MPI anew; see whether it works with mpirun --mca coll ^hcoll,ucc"}};
+      continue;
+    }
+    if (result.outcome == Outcome::works) {
+      working.push_back(name);
+      continue;
+    }
+    (result.outcome == Outcome::wrong ? wrong : lost).push_back(name);
+    seen += fmt::format("{}{}: {}", seen.empty() ? "" : "; ", name, result.how);
+  }
+  const std::string with = settings_text(settings_that_work(evidence).value_or(Variables{}));
+  if (!with.empty() && !seen.empty()) seen += "; with " + with;
+  if (!wrong.empty())
+    return {{Severity::broken,
+             fmt::format("{} delivers wrong values in {} on a GPU's memory", mpi, joined(wrong)),
+             seen, cure_of_collectives(evidence)}};
+  if (!messages_work && !working.empty())
+    return {{Severity::note,
+             fmt::format("{} takes a GPU's memory in {}, though not in messages", mpi,
+                         joined(working)),
+             "every value was right", ""}};
+  if (!messages_work) return {};
+  if (lost.empty()) return slow_reduction(evidence);
+  const bool is_promised = evidence.facts.ranks.claims_gpu.value_or(false);
+  return {{is_promised ? Severity::broken : Severity::absent,
+           fmt::format("{} takes a GPU's memory in messages, but not in {}", mpi, joined(lost)),
+           seen, cure_of_collectives(evidence)}};
+}
+
+}  // namespace halocline::doctor::rules
