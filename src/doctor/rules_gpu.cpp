@@ -76,6 +76,9 @@ std::string cure_of_gpu_aware(const Evidence& evidence, const PathResult& result
   const PathResult* attempt = tried(evidence);
   if (attempt != nullptr && attempt->outcome == Outcome::works)
     return fmt::format("set {}: tried here, and every byte arrived", settings_text(attempt->with));
+  if (result.outcome == Outcome::out_of_order)
+    return "use transport staged, as auto does now; another MPI or UCX, or the same without its "
+           "direct way between GPUs (UCX_TLS=^cuda_ipc), shows where the fault is";
   const NodeFacts& node = evidence.facts.node;
   Variables all = node.settings;
   if (attempt != nullptr)
@@ -198,9 +201,7 @@ Findings gpu_aware(const Evidence& evidence) {
              seen, cure}};
   if (result->outcome == Outcome::out_of_order)
     return {{Severity::broken,
-             fmt::format("{} says that messages in a GPU's memory are done before they are, or "
-                         "begins them too early",
-                         mpi),
+             fmt::format("{} says that messages in a GPU's memory are done before they are", mpi),
              seen, cure}};
   if (evidence.facts.ranks.claims_gpu.value_or(false))
     return {{Severity::broken,

@@ -109,7 +109,11 @@ class Rehearsal {
       // A slot is its sender's before the exchange.
       if (void* field = transport::in_place(messages_[m].receive))
         write(field, talks_[m].received, empty(me()));
+      // CUDA loads a kernel when it is first launched, and may wait for all of a GPU's work then.
+      device::copy_by_kernel(stream_->get(), talks_[m].seen.front().get(),
+                             talks_[m].seen.back().get(), talks_[m].received);
     }
+    device::pass_time(stream_->get(), {});
     device::synchronize(stream_->get());
     for (int exchange = 0; exchange < exchanges; ++exchange) queue(exchange);
     device::synchronize(stream_->get());

@@ -32,9 +32,13 @@ def found(report, words, severity):
     return findings[0]
 
 
-def path(report, transport, memory="host"):
-    return next(path for path in report["paths"]
+def path(report, transport, memory="host", of="paths"):
+    return next(path for path in report[of]
                 if (path["path"], path["memory"], path["with"]) == (transport, memory, ""))
+
+
+def collective(report, name, memory="device"):
+    return path(report, name, memory, of="collectives")
 
 
 def test_smoke_a_machine_that_works():
@@ -290,13 +294,21 @@ def test_an_mpi_that_is_not_gpu_aware(gpus, pair, emulation):
     assert path(report, "gpu_aware", "device")["outcome"] == "failed"
     finding = found(report, "is not GPU-aware", "absent")
     assert "signal 11" in finding["seen"] and "8 bytes" in finding["seen"]
-    for transport, memory in (("peer", "device"), ("staged", "device"), ("mpi", "pinned")):
+    for transport, memory in (
+            ("peer", "device"), ("staged", "device"), ("mpi", "pinned"), ("mpi", "system"),
+            ("peer", "pool"), ("peer", "vmm"), ("staged", "pool"), ("staged", "vmm")):
         assert path(report, transport, memory)["outcome"] == "works"
         assert path(report, transport, memory)["pair"] == pair
     assert report["taken"]["device"] == "peer"
     assert f" -n {gpus} " in report["launch"]
     assert len(report["facts"]["gpus"]) == gpus
     assert report["facts"]["peer_access"] == ["1" * gpus] * gpus
+    assert not [path for path in report["paths"] if path["path"] == "gpu_aware"
+                and path["memory"] in ("pool", "vmm")], "MPI takes none of this GPU's memory"
+    assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
+    for name in ("MPI_Allreduce", "MPI_Bcast", "MPI_Allgather"):
+        assert collective(report, name)["outcome"] == "failed"
+        assert "signal 11" in collective(report, name)["how"]
 
 
 def test_strict_minds_what_is_not_available(emulation):
@@ -310,9 +322,114 @@ def test_strict_minds_what_is_not_available(emulation):
 
 def test_an_mpi_that_is_gpu_aware(emulation):
     report = doctor(env=with_gpus(CUDA_ON_CPU_DEVICE_MEMORY="host-readable"))
-    aware = path(report, "gpu_aware", "device")
-    assert aware["outcome"] == "works" and len(aware["us"]) == 5
+    for memory in ("device", "managed", "pool", "vmm"):
+        aware = path(report, "gpu_aware", memory)
+        assert aware["outcome"] == "works" and len(aware["us"]) == 5
+    for name in ("MPI_Allreduce", "MPI_Bcast", "MPI_Allgather"):
+        assert collective(report, name)["outcome"] == "works"
+        assert len(collective(report, name)["us"]) == 5
     assert not [f for f in report["findings"] if f["severity"] in ("broken", "absent")]
+
+
+# What an MPI in front of the real one asks: whether memory is that of an emulated GPU, and whether
+# this process is one that does so.
+ASKS = """
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+static int file_has(const char *file, const char *word) {
+  char content[4096] = "";
+  FILE *open_file = fopen(file, "r");
+  size_t length = fread(content, 1, sizeof content - 1, open_file);
+  fclose(open_file);
+  for (size_t i = 0; i < length; ++i) if (!content[i]) content[i] = ' ';
+  return strstr(content, word) != NULL;
+}
+static int this_is(const char *word) { return file_has("/proc/self/cmdline", word); }
+static int lies_in(const void *memory, const char *file) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  char line[512];
+  int found = 0;
+  while (fgets(line, sizeof line, maps)) {
+    unsigned long begin, end, at = (unsigned long)memory;
+    if (sscanf(line, "%lx-%lx", &begin, &end) == 2 && begin <= at && at < end)
+      found = strstr(line, file) != NULL;
+  }
+  fclose(maps);
+  return found;
+}
+"""
+GPU_AWARE = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
+
+
+def test_an_mpi_that_crashes_in_a_collective(preload, emulation):
+    env = preload(ASKS + """
+int PMPI_Allreduce(const void *, void *, int, long, long, long);
+int MPI_Allreduce(const void *in, void *out, int count, long type, long op, long comm) {
+  if (lies_in(in, "cuda_on_cpu")) raise(SIGSEGV);
+  return PMPI_Allreduce(in, out, count, type, op, comm);
+}""")
+    report = doctor(env=with_gpus(**GPU_AWARE, **env))
+    finding = found(report, "takes a GPU's memory in messages, but not in MPI_Allreduce", "absent")
+    assert "MPI_Allreduce: a rank was ended by signal 11" in finding["seen"]
+    assert "while 8 bytes were sent" in finding["seen"]
+    assert "to the host first" in finding["do"]
+    assert path(report, "gpu_aware", "device")["outcome"] == "works"
+    assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
+    assert collective(report, "MPI_Bcast")["outcome"] == "works", "tried in another job"
+
+
+def test_an_mpi_that_spreads_a_wrong_byte(preload, emulation):
+    env = preload(ASKS + """
+int PMPI_Bcast(void *, int, long, int, long);
+int MPI_Bcast(void *memory, int count, long type, int root, long comm) {
+  const int code = PMPI_Bcast(memory, count, type, root, comm);
+  if (count == 4096 && lies_in(memory, "cuda_on_cpu")) ((char *)memory)[1000] ^= 4;
+  return code;
+}""")
+    report = doctor(env=with_gpus(**GPU_AWARE, **env))
+    finding = found(report, "delivers wrong values in MPI_Bcast on a GPU's memory", "broken")
+    assert "byte 1000 of 4096 that rank 0 got is not as it should be" in finding["seen"]
+
+
+def test_an_mpi_that_does_not_take_virtual_memory(preload, emulation):
+    env = preload(ASKS + """
+int PMPI_Send_init(const void *, int, long, int, int, long, void *);
+int MPI_Send_init(const void *from, int count, long type, int to, int tag, long comm, void *r) {
+  if (lies_in(from, "cuda_on_cpu memory")) raise(SIGABRT);
+  return PMPI_Send_init(from, count, type, to, tag, comm, r);
+}""")
+    report = doctor(env=with_gpus(**GPU_AWARE, **env))
+    finding = found(report, "takes memory of cudaMalloc, but not of CUDA's virtual memory", "broken")
+    assert "vmm memory: a rank was ended by signal 6" in finding["seen"]
+    assert path(report, "gpu_aware", "pool")["outcome"] == "works"
+    assert path(report, "staged", "vmm")["outcome"] == "works"
+
+
+def test_an_mpi_that_says_done_too_early(preload, emulation, tmp_path):
+    """Every byte comes, but later than MPI says: what follows in a stream reads old ones."""
+    env = preload(ASKS + """
+int PMPI_Startall(int, void *), PMPI_Testall(int, void *, int *, void *);
+int PMPI_Waitall(int, void *, void *);
+static void *begun;
+int MPI_Testall(int count, void *requests, int *done, void *states) {
+  if (requests != begun) return PMPI_Testall(count, requests, done, states);
+  *done = 1;
+  return 0;
+}
+int MPI_Startall(int count, void *requests) {
+  if (!this_is("examine-paths --paths gpu_aware:device")) return PMPI_Startall(count, requests);
+  if (begun == requests) PMPI_Waitall(count, requests, (void *)1);
+  begun = requests;
+  return PMPI_Startall(count, requests);
+}""")
+    report = doctor("--proofs", "proofs.json", env=with_gpus(**GPU_AWARE, **env), cwd=tmp_path)
+    finding = found(report, "are done before they are", "broken")
+    assert "had not come when the work behind it in the stream read it" in finding["seen"]
+    assert path(report, "gpu_aware", "device")["outcome"] == "out of order"
+    proofs = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
+    assert "fails" in [proof["outcome"] for proof in proofs if proof["memory"] == "device"]
+    assert report["taken"]["device"] == "peer"
 
 
 def test_a_false_claim(preload, emulation):
