@@ -16,7 +16,9 @@
 namespace halocline::doctor {
 namespace {
 
-JobEnd run_probe(const Probes& probes, std::vector<std::string> words, const Variables& with) {
+/// A job of several parts may take its time as long as it says what it is at.
+JobEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
+                 const Variables& with) {
   words.insert(words.begin(), examine_command);
   // Waits for other ranks end first, by name.
   words.push_back("--wait-limit");
@@ -32,7 +34,8 @@ JobEnd run_probe(const Probes& probes, std::vector<std::string> words, const Var
   for (const auto& [name, value] : with) extra[name] = value;
   JobOptions options;
   options.output = JobOutput::capture;
-  options.time_limit = probes.time_limit;
+  options.time_limit = probes.time_limit * parts;
+  options.silence_limit = probes.time_limit;
   options.grace = std::chrono::seconds(2);
   options.without = proof::launcher_internals(current_variables());
   JobEnd end = run_job(command(probes.launcher, job), extra, options);
@@ -56,9 +59,9 @@ std::string how_it_ended(const Probes& probes, const JobEnd& end) {
 bool said_all(const JobEnd& end) { return read_paths(end.out).ended; }
 
 /// The same job, and a word of an end that is no fault of what it tried.
-JobEnd run_probe_to_its_end(const Probes& probes, std::vector<std::string> words,
+JobEnd run_probe_to_its_end(const Probes& probes, std::size_t parts, std::vector<std::string> words,
                             const Variables& with) {
-  JobEnd end = run_probe(probes, std::move(words), with);
+  JobEnd end = run_probe(probes, parts, std::move(words), with);
   if (!end.succeeded() && said_all(end) && probes.on_bad_end)
     probes.on_bad_end(how_it_ended(probes, end));
   return end;
@@ -88,7 +91,7 @@ std::vector<PathResult> results_of(const Probes& probes, const JobEnd& end,
 }  // namespace
 
 RankFacts ask_ranks(const Probes& probes) {
-  const JobEnd end = run_probe_to_its_end(probes, {"--facts"}, {});
+  const JobEnd end = run_probe_to_its_end(probes, 1, {"--facts"}, {});
   RankFacts facts = read_rank_facts(end.out);
   if (!end.succeeded() && !said_all(end)) facts.ended_badly = how_it_ended(probes, end);
   return facts;
@@ -101,7 +104,7 @@ std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
     std::vector<std::string> names;
     for (const Path& path : paths) names.push_back(word_of(path));
     const JobEnd end =
-        run_probe_to_its_end(probes,
+        run_probe_to_its_end(probes, paths.size(),
                              {"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
                               gpus == proof::GpuChoice::first ? "first" : "in-turn"},
                              with);

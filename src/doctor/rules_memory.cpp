@@ -21,8 +21,8 @@ std::string words_for_allocator(const Path& path) {
 }
 
 constexpr auto give_it_other_memory =
-    "give MPI memory of cudaMalloc, or use transport peer or staged, which take any; UCX knows "
-    "pools from 1.14 on, and shares virtual memory between processes from 1.22 on";
+    "give MPI memory of cudaMalloc, or use transport peer or staged, which take any; UCX takes "
+    "pools from 1.14 on, and carries through memory of its own what processes cannot share";
 
 bool is_of_other_allocator(const PathResult& result) {
   return result.path.transport == "gpu_aware" &&
@@ -56,20 +56,25 @@ Findings memory_not_taken(const Evidence& evidence) {
 Findings memory_that_is_slow(const Evidence& evidence) {
   // Less is noise, or the copies that only packed fields have.
   constexpr double clearly = 2;
-  constexpr std::int64_t large = 1 << 20;
   Findings found;
   for (const PathResult& result : evidence.paths) {
     const PathResult* ordinary =
         is_of_other_allocator(result) ? ordinary_of(evidence, result) : nullptr;
     if (ordinary == nullptr) continue;
-    const std::optional<double> us = us_for(result, large), less = us_for(*ordinary, large);
-    if (!us || !less || *us <= clearly * *less) continue;
+    // The largest messages of all: with smaller ones, MPI's own way of asking what memory that is
+    // takes longer than the way it then goes.
+    if (result.times.empty()) continue;
+    const Time& largest = result.times.back();
+    const std::optional<double> less = us_for(*ordinary, largest.bytes);
+    if (!less || largest.us <= clearly * *less) continue;
     found.push_back(
         {Severity::note,
          fmt::format("{} is slow with memory {}{}", evidence.facts.node.mpi,
                      words_for_allocator(result.path),
                      result.path.distance == Distance::other_node ? " between nodes" : ""),
-         fmt::format("1 MiB: {}, of cudaMalloc {}", us_text(*us), us_text(*less)),
+         fmt::format("{}: {}, of cudaMalloc {}",
+                     write_number(static_cast<double>(largest.bytes), Format::bytes()),
+                     us_text(largest.us), us_text(*less)),
          give_it_other_memory});
   }
   return found;

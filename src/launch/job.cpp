@@ -124,6 +124,7 @@ class Job {
   Job(pid_t child, Pipe& events, std::array<Stream, 2>& streams, const JobOptions& options)
       : child_(child), events_(events), streams_(streams), options_(options) {
     if (options.time_limit) time_limit_ = Clock::now() + *options.time_limit;
+    hear();
     try {
       waiter_ = std::thread([child, descriptor = events.write.get()] {
         siginfo_t info;
@@ -154,6 +155,9 @@ class Job {
       } else if (!stopping_ && time_limit_ && now >= *time_limit_) {
         end_.how = JobEnd::How::timed_out;
         stop(SIGTERM);
+      } else if (!stopping_ && silence_limit_ && now >= *silence_limit_) {
+        end_.how = JobEnd::How::fell_silent;
+        stop(SIGTERM);
       }
     }
     // The child is dead but not reaped: its number, the group's, cannot be anyone else's yet.
@@ -168,7 +172,12 @@ class Job {
  private:
   std::optional<Clock::time_point> next_deadline() const {
     if (stopping_) return kill_at_;
-    return time_limit_;
+    if (time_limit_ && silence_limit_) return std::min(*time_limit_, *silence_limit_);
+    return time_limit_ ? time_limit_ : silence_limit_;
+  }
+
+  void hear() {
+    if (options_.silence_limit) silence_limit_ = Clock::now() + *options_.silence_limit;
   }
 
   static int milliseconds_until(std::optional<Clock::time_point> deadline) {
@@ -183,8 +192,11 @@ class Job {
                        {streams_[0].source.get(), POLLIN, 0},
                        {streams_[1].source.get(), POLLIN, 0}};
     if (::poll(waited, std::size(waited), milliseconds_until(deadline)) <= 0) return;
-    for (std::size_t i = 0; i < streams_.size(); ++i)
-      if (waited[i + 1].revents != 0) streams_[i].drain(options_.kept_bytes);
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (waited[i + 1].revents == 0) continue;
+      streams_[i].drain(options_.kept_bytes);
+      hear();
+    }
     if (waited[0].revents != 0) take_event();
   }
 
@@ -264,7 +276,7 @@ class Job {
   Pipe& events_;
   std::array<Stream, 2>& streams_;
   const JobOptions& options_;
-  std::optional<Clock::time_point> time_limit_;
+  std::optional<Clock::time_point> time_limit_, silence_limit_;
   std::optional<Clock::time_point> kill_at_;
   std::vector<Process> descendants_;
   std::thread waiter_;
@@ -285,6 +297,9 @@ std::string reason_of(const JobEnd& end, const std::string& program, const JobOp
     case JobEnd::How::timed_out:
       return fmt::format("'{}' did not end within {:g} s and was stopped", program,
                          static_cast<double>(options.time_limit->count()) / 1000);
+    case JobEnd::How::fell_silent:
+      return fmt::format("'{}' said nothing for {:g} s and was stopped", program,
+                         static_cast<double>(options.silence_limit->count()) / 1000);
     case JobEnd::How::interrupted:
       return fmt::format("'{}' was stopped by signal {} ({})", program, end.signal,
                          ::strsignal(end.signal));

@@ -21,6 +21,8 @@ enum class JobOutput {
 struct JobOptions {
   JobOutput output = JobOutput::inherit;
   std::optional<std::chrono::milliseconds> time_limit = {};
+  /// How long the job may say nothing, where its output comes by us.
+  std::optional<std::chrono::milliseconds> silence_limit = {};
   /// How long the job has to end by itself after the time limit or a signal.
   std::chrono::milliseconds grace = std::chrono::seconds(5);
   /// Variables of this process that the job does not get.
@@ -34,6 +36,7 @@ struct JobEnd {
     exited,       ///< see exit_code
     signalled,    ///< a signal killed it, see signal
     timed_out,    ///< the time limit passed, and it was ended
+    fell_silent,  ///< so did the limit of silence
     interrupted,  ///< this process got `signal` and passed it on
     not_started   ///< see error and reason
   };

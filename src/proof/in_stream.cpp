@@ -60,7 +60,8 @@ Talk talk_of(const Message& message, const StreamFields& fields) {
   return talk;
 }
 
-/// Adds what is wrong with what came in one exchange.
+/// Adds what is wrong with what came in one exchange, unless more of that is known already: one
+/// fault brings others.
 void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
   std::vector<std::byte> seen(static_cast<std::size_t>(talk.received));
   device::copy(seen.data(), talk.seen[static_cast<std::size_t>(exchange)].get(), talk.received,
@@ -76,19 +77,21 @@ void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
     return std::memcmp(seen.data() + begin, pattern(seed, talk.received).data() + begin, length) ==
            0;
   };
-  const std::string which =
-      fmt::format("byte {} of {} from rank {} to rank {}", at, talk.received, talk.peer, me);
-  bool too_early = holds(old(talk.peer, me, exchange));
+  bool is_stale = holds(empty(me));
   for (int before = 0; before < exchange; ++before)
-    too_early |= holds(due(talk.peer, me, before)) || holds(old(talk.peer, me, before));
-  if (too_early)
-    faults.order = which + " was sent before the work before it in the stream had written it";
-  else if (holds(old(talk.peer, me, exchange + 1)))
-    faults.order = which + " was sent after the work behind it in the stream had overwritten it";
-  else if (holds(empty(me)))
-    faults.order = which + " had not come when the work behind it in the stream read it";
-  else
-    faults.bytes = which + " did not arrive as sent";
+    is_stale |= holds(due(talk.peer, me, before)) || holds(old(talk.peer, me, before));
+  const int next = exchange + 1;
+  const char* order = nullptr;
+  if (holds(old(talk.peer, me, exchange)))
+    order = "was sent before the work before it in the stream had written it";
+  else if (holds(old(talk.peer, me, next)) || holds(due(talk.peer, me, next)))
+    order = "was sent after the work behind it in the stream had overwritten it";
+  else if (is_stale)
+    order = "had not come when the work behind it in the stream read it";
+  std::string& fault = order != nullptr ? faults.order : faults.bytes;
+  if (fault.empty())
+    fault = fmt::format("byte {} of {} from rank {} to rank {} {}", at, talk.received, talk.peer,
+                        me, order != nullptr ? order : "did not arrive as sent");
 }
 
 class Rehearsal {

@@ -81,6 +81,12 @@ inline Evidence with_gpus() {
   evidence.paths.push_back(works("peer", Memory::device, 1));
   evidence.paths.push_back(works("staged", Memory::device, 10));
   evidence.paths.push_back(works("gpu_aware", Memory::device, 1.5));
+  return evidence;
+}
+
+/// The same, with collectives that work on a GPU's memory too.
+inline Evidence with_collectives() {
+  Evidence evidence = with_gpus();
   evidence.collectives = {works(collectives[0], Memory::host, 8)};
   for (const char* name : collectives)
     evidence.collectives.push_back(works(name, Memory::device, 10));

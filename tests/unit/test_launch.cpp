@@ -449,6 +449,22 @@ TEST(RunJob, StopsAtTheTimeLimit) {
   EXPECT_EQ(end.reason, "'/bin/sh' did not end within 1 s and was stopped");
 }
 
+TEST(RunJob, MayTakeItsTimeAsLongAsItSaysSomething) {
+  JobOptions options;
+  options.silence_limit = 3s;
+  const JobEnd talkative = run_shell("for i in 1 2 3 4; do sleep 1; echo $i >&2; done", options);
+  EXPECT_TRUE(talkative.succeeded()) << talkative.reason;
+  options.silence_limit = 500ms;
+  const JobEnd silent = run_shell("echo started; sleep 60", options);
+  EXPECT_EQ(silent.how, JobEnd::How::fell_silent);
+  EXPECT_EQ(silent.out, "started\n");
+  EXPECT_EQ(silent.reason, "'/bin/sh' said nothing for 0.5 s and was stopped");
+  options.silence_limit = 3s;
+  options.time_limit = 1s;
+  const JobEnd too_long = run_shell("while :; do echo on; sleep 0.1; done", options);
+  EXPECT_EQ(too_long.how, JobEnd::How::timed_out);
+}
+
 TEST(RunJob, KillsWhatIgnoresTheLimitAlsoInGroupsOfItsOwn) {
   const JobEnd end = run_shell(
       "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & "
