@@ -15,18 +15,16 @@ void plain_allreduce(const Communicator& communicator, const double* mine, doubl
 
 void plain_broadcast(const Communicator& communicator, void* memory, std::int64_t bytes, int root) {
   State& state = communicator.state();
-  block(state, "MPI_Bcast", [&] {
-    return MPI_Bcast(memory, checked_cast<int>(bytes), MPI_BYTE, root, state.all());
-  });
+  block(state, "MPI_Bcast",
+        [&] { return MPI_Bcast(memory, checked_cast<int>(bytes), MPI_BYTE, root, state.all()); });
 }
 
 void plain_allgather(const Communicator& communicator, const void* mine, void* all,
                      std::int64_t bytes) {
   State& state = communicator.state();
   const int count = checked_cast<int>(bytes);
-  block(state, "MPI_Allgather", [&] {
-    return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, state.all());
-  });
+  block(state, "MPI_Allgather",
+        [&] { return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, state.all()); });
 }
 
 }  // namespace halocline::comm

@@ -1,7 +1,7 @@
 #pragma once
 // Collectives as ordinary programs call them, on whatever memory they have: to show that they work.
-// What is agreed in earnest goes through collectives.hpp. All block inside MPI; only a stall handler
-// (set_stall_handler()) ends a wait that takes too long.
+// What is agreed in earnest goes through collectives.hpp. All block inside MPI; only a stall
+// handler (set_stall_handler()) ends a wait that takes too long.
 
 #include <cstdint>
 

@@ -16,7 +16,8 @@ enum class Allocator {
   virtual_memory  ///< cuMemCreate and cuMemMap, of a kind that file descriptors name
 };
 
-/// As allocate() in buffer.hpp. Throws internal for another allocator of anything but device memory.
+/// As allocate() in buffer.hpp. Throws internal for another allocator of anything but device
+/// memory.
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes, Allocator allocator);
 
 }  // namespace halocline::device

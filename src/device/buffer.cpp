@@ -59,9 +59,9 @@ std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes, Allocator allocator) {
   if (allocator == Allocator::ordinary) return allocate(memory, bytes);
   if (memory != Memory::device)
-    throw Error(ErrorKind::internal,
-                fmt::format("an allocator of device memory was asked for {} memory",
-                            name_of(memory)));
+    throw Error(
+        ErrorKind::internal,
+        fmt::format("an allocator of device memory was asked for {} memory", name_of(memory)));
   require_gpu(memory);
   return allocator == Allocator::pool ? cuda::allocate_from_pool(bytes)
                                       : cuda::allocate_virtual(bytes);

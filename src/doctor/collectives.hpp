@@ -16,8 +16,8 @@ namespace halocline::doctor {
 /// One collective over all ranks, with memory of its own.
 class Collective {
  public:
-  /// `bytes`, of whole numbers of 8, go in on every rank. Throws what allocating throws, the same on
-  /// every rank.
+  /// `bytes`, of whole numbers of 8, go in on every rank. Throws what allocating throws, the same
+  /// on every rank.
   Collective(const Communicator& communicator, const Path& path, std::int64_t bytes);
 
   /// Calls it with values that name rank and place, for the first and the last rank as root, and

@@ -142,8 +142,8 @@ class Examination {
       evidence_.paths.push_back(std::move(result));
   }
 
-  /// Fields that a program has from elsewhere: kernels pack them, or they are copied from where they
-  /// are. The same in all pairs.
+  /// Fields that a program has from elsewhere: kernels pack them, or they are copied from where
+  /// they are. The same in all pairs.
   void try_memory_of_programs() {
     const Distance distance = distances().front();
     std::vector<Path> paths;
@@ -156,8 +156,7 @@ class Examination {
     if (const std::string why = no_system_memory(evidence_.facts.ranks); why.empty())
       paths.push_back(system);
     else
-      evidence_.paths.push_back(
-          {.path = system, .outcome = Outcome::unavailable, .how = why});
+      evidence_.paths.push_back({.path = system, .outcome = Outcome::unavailable, .how = why});
     options_.says("trying memory of other allocators");
     try_as_it_is(paths);
   }
@@ -270,9 +269,9 @@ class Examination {
 
   static PathResult result_of(const proof::Proof& proof, const Variables& with) {
     PathResult result;
-    result.path = {"gpu_aware", proof.memory,
-                   proof.pair == proof::GpuPair::other_node ? Distance::other_node
-                                                            : Distance::same_node};
+    result.path = {
+        "gpu_aware", proof.memory,
+        proof.pair == proof::GpuPair::other_node ? Distance::other_node : Distance::same_node};
     result.with = with;
     result.how = proof.how;
     const bool is_wrong = proof.how.find("did not arrive as sent") != std::string::npos;

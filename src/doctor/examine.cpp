@@ -97,7 +97,9 @@ struct Fault {
   std::string how = {};
 };
 
-Fault wrong_if(const std::string& how) { return {how.empty() ? Outcome::works : Outcome::wrong, how}; }
+Fault wrong_if(const std::string& how) {
+  return {how.empty() ? Outcome::works : Outcome::wrong, how};
+}
 
 using Placement = exchange::TrialFields::Placement;
 
@@ -173,30 +175,37 @@ class PathExaminer {
   }
 
   Fault exchange(const Path& path, Time& time) {
-    const std::vector<Placement> placements = placements_of(path);
+    const std::vector<Placement> placements = placements_of(path, time.bytes);
     for (const Placement placement : placements) {
       exchange::Trial trial(
           communicator_, transport::find_transport(path.transport),
           messages_in_ring(communicator_, path.distance, time.bytes),
           {.memory = path.memory, .allocator = path.allocator, .placement = placement});
-      if (const Fault fault = prove(path, trial); fault.outcome != Outcome::works) return fault;
+      if (const Fault fault = prove(path, trial, time.bytes); fault.outcome != Outcome::works)
+        return fault;
       if (placement == placements.back()) time.us = us_of(time.bytes, [&] { trial.run(); });
     }
-    if (gpu_reads(path.memory)) say(in_order_line(path, time.bytes));
+    if (goes_in_stream(path, time.bytes)) say(in_order_line(path, time.bytes));
     return {};
   }
 
-  /// Of which the last is timed. Packed fields are the rule. Memory that MPI may not take is to be given
-  /// to it as it is.
-  static std::vector<Placement> placements_of(const Path& path) {
+  /// Larger messages go as the largest of these do, only longer.
+  static bool goes_in_stream(const Path& path, std::int64_t bytes) {
+    return gpu_reads(path.memory) && bytes <= 1 << 20;
+  }
+
+  /// Of which the last is timed: packed fields are the rule, but memory that MPI may not take is to
+  /// be given to it as it is.
+  static std::vector<Placement> placements_of(const Path& path, std::int64_t bytes) {
     const bool in_place = transport::find_transport(path.transport).capabilities().in_place;
     if (!gpu_reads(path.memory) || !in_place) return {Placement::in_slots};
     if (path.allocator != device::Allocator::ordinary) return {Placement::in_place};
+    if (!goes_in_stream(path, bytes)) return {Placement::in_slots};
     return {Placement::in_place, Placement::in_slots};
   }
 
-  Fault prove(const Path& path, exchange::Trial& trial) const {
-    if (!gpu_reads(path.memory))
+  Fault prove(const Path& path, exchange::Trial& trial, std::int64_t bytes) const {
+    if (!goes_in_stream(path, bytes))
       return wrong_if(comm::first_text(
           communicator_, proof::prove(communicator_, trial.channel(), trial.messages(), path.memory)
                              .value_or("")));

@@ -1,6 +1,6 @@
 #pragma once
-// Paths: a transport with fields in some memory, between a kind of pair; and collectives of MPI. What
-// became of each.
+// Paths: a transport with fields in some memory, between a kind of pair; and collectives of MPI.
+// What became of each.
 
 #include <cstdint>
 #include <optional>
@@ -47,12 +47,12 @@ std::optional<Path> path_named(std::string_view word);
 std::string words_for(const Path& path);
 
 enum class Outcome {
-  works,        ///< every byte of every size arrived
-  wrong,        ///< some byte did not
-  out_of_order, ///< some byte did before or after its turn in the stream
-  failed,       ///< crashed, hung, or an error of MPI
-  unavailable,  ///< cannot be had here, for a reason that is no fault
-  untried       ///< the job did not get so far
+  works,         ///< every byte of every size arrived
+  wrong,         ///< some byte did not
+  out_of_order,  ///< some byte did before or after its turn in the stream
+  failed,        ///< crashed, hung, or an error of MPI
+  unavailable,   ///< cannot be had here, for a reason that is no fault
+  untried        ///< the job did not get so far
 };
 std::string_view name_of(Outcome outcome);
 /// Tried, and not as it should be.

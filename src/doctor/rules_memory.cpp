@@ -80,6 +80,22 @@ Findings memory_that_is_slow(const Evidence& evidence) {
   return found;
 }
 
+using Collectives = std::vector<const PathResult*>;
+
+std::string names_of(const Collectives& results) {
+  std::vector<std::string> names;
+  for (const PathResult* result : results) names.push_back(result->path.transport);
+  return joined(names);
+}
+
+std::string seen_of(const Collectives& results) {
+  std::string seen;
+  for (const PathResult* result : results)
+    seen += fmt::format("{}{}: {}", seen.empty() ? "" : "; ", result->path.transport, result->how);
+  const Variables& with = results.front()->with;
+  return with.empty() ? seen : fmt::format("{}; with {}", seen, settings_text(with));
+}
+
 std::string cure_of_collectives(const Evidence& evidence) {
   constexpr auto on_the_host =
       "copy what is to be reduced or spread to the host first, as Halocline does with its norms";
@@ -117,41 +133,37 @@ Findings other_memory(const Evidence& evidence) {
 
 Findings collectives_on_gpus(const Evidence& evidence) {
   const std::string& mpi = evidence.facts.node.mpi;
-  const bool messages_work = settings_that_work(evidence).has_value();
-  std::vector<std::string> lost, wrong, working;
-  std::string seen;
+  Collectives wrong, lost, working;
   for (const PathResult& result : evidence.collectives) {
-    const std::string& name = result.path.transport;
-    if (result.path.memory == Memory::host) {
-      if (result.outcome != Outcome::works)
-        return {{Severity::broken, words_for(result.path) + " does not work", result.how,
-                 "install this MPI anew; see whether it works with mpirun --mca coll ^hcoll,ucc"}};
-      continue;
-    }
-    if (result.outcome == Outcome::works) {
-      working.push_back(name);
-      continue;
-    }
-    (result.outcome == Outcome::wrong ? wrong : lost).push_back(name);
-    seen += fmt::format("{}{}: {}", seen.empty() ? "" : "; ", name, result.how);
+    if (result.path.memory == Memory::device)
+      (result.outcome == Outcome::works   ? working
+       : result.outcome == Outcome::wrong ? wrong
+                                          : lost)
+          .push_back(&result);
+    else if (result.outcome != Outcome::works)
+      return {{Severity::broken, words_for(result.path) + " does not work", result.how,
+               "install this MPI anew; for Open MPI see whether it works without parts of others: "
+               "mpirun --mca coll ^hcoll,ucc"}};
   }
-  const std::string with = settings_text(settings_that_work(evidence).value_or(Variables{}));
-  if (!with.empty() && !seen.empty()) seen += "; with " + with;
+  const bool messages_work = settings_that_work(evidence).has_value();
+  Findings found;
   if (!wrong.empty())
-    return {{Severity::broken,
-             fmt::format("{} delivers wrong values in {} on a GPU's memory", mpi, joined(wrong)),
-             seen, cure_of_collectives(evidence)}};
-  if (!messages_work && !working.empty())
-    return {{Severity::note,
-             fmt::format("{} takes a GPU's memory in {}, though not in messages", mpi,
-                         joined(working)),
-             "every value was right", ""}};
-  if (!messages_work) return {};
-  if (lost.empty()) return slow_reduction(evidence);
-  const bool is_promised = evidence.facts.ranks.claims_gpu.value_or(false);
-  return {{is_promised ? Severity::broken : Severity::absent,
-           fmt::format("{} takes a GPU's memory in messages, but not in {}", mpi, joined(lost)),
-           seen, cure_of_collectives(evidence)}};
+    found.push_back(
+        {Severity::broken,
+         fmt::format("{} delivers wrong values in {} on a GPU's memory", mpi, names_of(wrong)),
+         seen_of(wrong), cure_of_collectives(evidence)});
+  if (!lost.empty() && messages_work)
+    found.push_back(
+        {evidence.facts.ranks.claims_gpu.value_or(false) ? Severity::broken : Severity::absent,
+         fmt::format("{} takes a GPU's memory in messages, but not in {}", mpi, names_of(lost)),
+         seen_of(lost), cure_of_collectives(evidence)});
+  if (!working.empty() && !messages_work)
+    found.push_back({Severity::note,
+                     fmt::format("{} takes a GPU's memory in {}, though not in messages", mpi,
+                                 names_of(working)),
+                     "every value was right", ""});
+  for (Finding& finding : slow_reduction(evidence)) found.push_back(std::move(finding));
+  return found;
 }
 
 }  // namespace halocline::doctor::rules

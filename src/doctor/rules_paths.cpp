@@ -28,9 +28,10 @@ std::string cure_for(const Evidence& evidence, const PathResult& result) {
     return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
                        preload->second);
   if (result.outcome == Outcome::out_of_order)
-    return fmt::format("wait for the stream (cudaStreamSynchronize) before and after each "
-                       "exchange{}, and update driver and MPI",
-                       result.path.transport == "staged" ? "" : ", or use transport staged");
+    return fmt::format(
+        "wait for the stream (cudaStreamSynchronize) before and after each "
+        "exchange{}, and update driver and MPI",
+        result.path.transport == "staged" ? "" : ", or use transport staged");
   if (result.path.distance == Distance::other_node)
     return facts.node.family == MpiFamily::open_mpi
                ? "tell MPI which network joins the nodes: mpirun --mca btl_tcp_if_include NAME (ip "
@@ -131,9 +132,10 @@ Findings failed_paths(const Evidence& evidence) {
     const std::string what = group.outcome == Outcome::wrong
                                  ? fmt::format("{} deliver{} wrong bytes", paths, many ? "" : "s")
                              : group.outcome == Outcome::out_of_order
-                                 ? fmt::format("{} do{} not keep the order of a GPU's stream: what a "
-                                               "program reads after an exchange may be old",
-                                               paths, many ? "" : "es")
+                                 ? fmt::format(
+                                       "{} do{} not keep the order of a GPU's stream: what a "
+                                       "program reads after an exchange may be old",
+                                       paths, many ? "" : "es")
                              : group.outcome == Outcome::untried
                                  ? fmt::format("{} could not be tried", paths)
                                  : fmt::format("{} do{} not work", paths, many ? "" : "es");

@@ -107,9 +107,8 @@ void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
   if (kind == "arrived" && content.at("us").get<double>() > 0)
     row.result.times.push_back({content.at("bytes"), content.at("us")});
   if (kind != "outcome") return;
-  for (const Outcome outcome :
-       {Outcome::works, Outcome::wrong, Outcome::out_of_order, Outcome::failed,
-        Outcome::unavailable})
+  for (const Outcome outcome : {Outcome::works, Outcome::wrong, Outcome::out_of_order,
+                                Outcome::failed, Outcome::unavailable})
     if (name_of(outcome) == content.at("is").get<std::string>()) row.result.outcome = outcome;
   content.at("how").get_to(row.result.how);
   row.is_decided = true;

@@ -21,9 +21,7 @@ std::int64_t largest(const std::vector<Message>& messages) {
   return bytes;
 }
 
-bool is_in_place(const Message& message) {
-  return transport::in_place(message.send) != nullptr;
-}
+bool is_in_place(const Message& message) { return transport::in_place(message.send) != nullptr; }
 
 }  // namespace
 

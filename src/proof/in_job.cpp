@@ -15,7 +15,11 @@ std::byte* slot(const Slots& slots, std::uint64_t epoch) {
   return epoch % 2 != 0 ? slots.odd : slots.even;
 }
 
-/// The bytes of a slot where the host reads and writes: in place, or in a copy of ours.
+std::byte* field_of(const std::vector<transport::Part>& parts) {
+  return static_cast<std::byte*>(transport::in_place(parts));
+}
+
+/// The bytes of a slot or a field where the host reads and writes: there, or in a copy of ours.
 class SlotBytes {
  public:
   SlotBytes(std::byte* slot, std::int64_t bytes, Memory fields) : slot_(slot), bytes_(bytes) {
@@ -48,16 +52,20 @@ std::optional<std::string> prove(const Communicator& communicator, transport::Ch
   const int me = communicator.rank();
   std::optional<std::string> wrong;
   for (int round = 0; round < 2; ++round) {
-    for (std::size_t m = 0; m < messages.size(); ++m)
-      SlotBytes(slot(channel.send_slots(m), channel.epoch() + 1),
+    for (std::size_t m = 0; m < messages.size(); ++m) {
+      std::byte* const field = field_of(messages[m].send);
+      SlotBytes(field != nullptr ? field : slot(channel.send_slots(m), channel.epoch() + 1),
                 transport::bytes_of(messages[m].send), fields)
           .fill(seed_of(me, messages[m].peer, round));
+    }
     channel.start(Stream::host());
     channel.finish(Stream::host());
     for (std::size_t m = 0; m < messages.size(); ++m) {
       const std::int64_t bytes = transport::bytes_of(messages[m].receive);
+      std::byte* const field = field_of(messages[m].receive);
       const std::int64_t at =
-          SlotBytes(slot(channel.receive_slots(m), channel.epoch()), bytes, fields)
+          SlotBytes(field != nullptr ? field : slot(channel.receive_slots(m), channel.epoch()),
+                    bytes, fields)
               .first_difference(seed_of(messages[m].peer, me, round));
       if (at < bytes && !wrong)
         wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at,

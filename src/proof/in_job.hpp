@@ -10,9 +10,9 @@
 namespace halocline::proof {
 
 /// Sends patterns that name sender, receiver and byte through every message of a channel that
-/// is not in use, twice, so that both slots are seen, and checks every byte. Returns what was
-/// wrong, or nothing. `fields` is the memory that the channel was opened for. All peers must call
-/// it together.
+/// is not in use, in place or in slots, twice, so that both slots are seen, and checks every byte.
+/// Returns what was wrong, or nothing. `fields` is the memory that the channel was opened for. All
+/// peers must call it together.
 std::optional<std::string> prove(const Communicator& communicator, transport::Channel& channel,
                                  const std::vector<transport::Message>& messages, Memory fields);
 

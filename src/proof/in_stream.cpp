@@ -100,8 +100,7 @@ class Rehearsal {
             const std::vector<Message>& messages, const StreamFields& fields)
       : communicator_(communicator), channel_(channel), messages_(messages) {
     comm::together(communicator, [&] {
-      for (const Message& message : messages)
-        talks_.push_back(talk_of(message, fields));
+      for (const Message& message : messages) talks_.push_back(talk_of(message, fields));
       stream_.emplace();
     });
   }
@@ -122,8 +121,7 @@ class Rehearsal {
     device::synchronize(stream_->get());
     StreamFaults mine;
     for (const Talk& talk : talks_)
-      for (int exchange = 0; exchange < exchanges; ++exchange)
-        judge(talk, me(), exchange, mine);
+      for (int exchange = 0; exchange < exchanges; ++exchange) judge(talk, me(), exchange, mine);
     return {.order = comm::first_text(communicator_, mine.order),
             .bytes = comm::first_text(communicator_, mine.bytes)};
   }

@@ -25,9 +25,9 @@ struct StreamFields {
 /// Queues several exchanges through a channel that is not in use, each between kernels that write
 /// what is sent, read what came, and overwrite both; on some ranks they come late. What is written
 /// names sender, receiver, byte and exchange, and every byte that came is checked. Messages are in
-/// place or in slots, as the channel was opened for; kernels copy between these and `fields`. Returns
-/// the same on every rank. Collective; throws what the channel throws. Takes up to four times the
-/// memory of the messages.
+/// place or in slots, as the channel was opened for; kernels copy between these and `fields`.
+/// Returns the same on every rank. Collective; throws what the channel throws. Takes up to four
+/// times the memory of the messages.
 StreamFaults prove_in_stream(const Communicator& communicator, transport::Channel& channel,
                              const std::vector<transport::Message>& messages,
                              const StreamFields& fields);

@@ -362,48 +362,38 @@ static int lies_in(const void *memory, const char *file) {
 GPU_AWARE = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
 
 
-def test_an_mpi_that_crashes_in_a_collective(preload, emulation):
+def test_an_mpi_that_takes_a_gpus_memory_in_part(preload, emulation):
+    """It crashes in one collective and is wrong in another, and when it sends virtual memory."""
     env = preload(ASKS + """
 int PMPI_Allreduce(const void *, void *, int, long, long, long);
 int MPI_Allreduce(const void *in, void *out, int count, long type, long op, long comm) {
   if (lies_in(in, "cuda_on_cpu")) raise(SIGSEGV);
   return PMPI_Allreduce(in, out, count, type, op, comm);
-}""")
-    report = doctor(env=with_gpus(**GPU_AWARE, **env))
-    finding = found(report, "takes a GPU's memory in messages, but not in MPI_Allreduce", "absent")
-    assert "MPI_Allreduce: a rank was ended by signal 11" in finding["seen"]
-    assert "while 8 bytes were sent" in finding["seen"]
-    assert "to the host first" in finding["do"]
-    assert path(report, "gpu_aware", "device")["outcome"] == "works"
-    assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
-    assert collective(report, "MPI_Bcast")["outcome"] == "works", "tried in another job"
-
-
-def test_an_mpi_that_spreads_a_wrong_byte(preload, emulation):
-    env = preload(ASKS + """
+}
 int PMPI_Bcast(void *, int, long, int, long);
 int MPI_Bcast(void *memory, int count, long type, int root, long comm) {
   const int code = PMPI_Bcast(memory, count, type, root, comm);
   if (count == 4096 && lies_in(memory, "cuda_on_cpu")) ((char *)memory)[1000] ^= 4;
   return code;
-}""")
-    report = doctor(env=with_gpus(**GPU_AWARE, **env))
-    finding = found(report, "delivers wrong values in MPI_Bcast on a GPU's memory", "broken")
-    assert "byte 1000 of 4096 that rank 0 got is not as it should be" in finding["seen"]
-
-
-def test_an_mpi_that_does_not_take_virtual_memory(preload, emulation):
-    env = preload(ASKS + """
+}
 int PMPI_Send_init(const void *, int, long, int, int, long, void *);
 int MPI_Send_init(const void *from, int count, long type, int to, int tag, long comm, void *r) {
   if (lies_in(from, "cuda_on_cpu memory")) raise(SIGABRT);
   return PMPI_Send_init(from, count, type, to, tag, comm, r);
 }""")
     report = doctor(env=with_gpus(**GPU_AWARE, **env))
+    finding = found(report, "takes a GPU's memory in messages, but not in MPI_Allreduce", "absent")
+    assert "MPI_Allreduce: a rank was ended by signal 11" in finding["seen"]
+    assert "while 8 bytes were sent" in finding["seen"]
+    assert "to the host first" in finding["do"]
+    assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
+    finding = found(report, "delivers wrong values in MPI_Bcast on a GPU's memory", "broken")
+    assert "byte 1000 of 4096 that rank 0 got is not as it should be" in finding["seen"]
+    assert collective(report, "MPI_Allgather")["outcome"] == "works", "tried in another job"
     finding = found(report, "takes memory of cudaMalloc, but not of CUDA's virtual memory", "broken")
     assert "vmm memory: a rank was ended by signal 6" in finding["seen"]
-    assert path(report, "gpu_aware", "pool")["outcome"] == "works"
-    assert path(report, "staged", "vmm")["outcome"] == "works"
+    for transport, memory in (("gpu_aware", "device"), ("gpu_aware", "pool"), ("staged", "vmm")):
+        assert path(report, transport, memory)["outcome"] == "works"
 
 
 def test_an_mpi_that_says_done_too_early(preload, emulation, tmp_path):

@@ -1,8 +1,10 @@
 // Memory, streams, events and copies of device/, over every kind of memory.
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
@@ -13,9 +15,11 @@
 
 #include <halocline/error.hpp>
 
+#include "device/allocator.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
+#include "device/stream_work.hpp"
 #include "support/block.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
@@ -24,6 +28,7 @@
 namespace halocline::test {
 namespace {
 
+using device::Allocator;
 using device::Event;
 using device::OwnedStream;
 using device::Rows;
@@ -284,6 +289,44 @@ TEST_F(Streams, NameTheFreeMemoryThatIsNotEnough) {
   EXPECT_EQ(error.kind, ErrorKind::resource);
   EXPECT_THAT(error.text, AllOf(HasSubstr("GB of device memory could not be had; the GPU has "),
                                 HasSubstr(" GB free of "), HasSubstr("more GPUs")));
+}
+
+TEST_F(Streams, CarryWorkOfKernels) {
+  const OwnedStream stream;
+  for (const Memory memory : gpu_memories_here())
+    for (const std::int64_t bytes : {0, 1, 8, 13, 4096, 1'000'003}) {
+      const Bytes content(static_cast<std::size_t>(bytes + 16));
+      const Block source(memory, content), target(memory, content);
+      device::pass_time(stream.get(), std::chrono::microseconds(100));
+      device::write_words(stream.get(), source.data(), bytes, {.first = 5, .step = 0x0102030405});
+      device::copy_by_kernel(stream.get(), target.data() + 8, source.data(), bytes);
+      device::synchronize(stream.get());
+      Bytes expected = content;
+      for (std::int64_t i = 0; i < bytes; ++i)
+        expected[static_cast<std::size_t>(i + 8)] = static_cast<std::byte>(
+            (5 + static_cast<std::uint64_t>(i / 8) * 0x0102030405) >> (i % 8 * 8));
+      EXPECT_EQ(target.content(), expected) << name_of(memory) << ", " << bytes;
+    }
+}
+
+TEST_F(Streams, ReachMemoryOfOtherAllocators) {
+  EXPECT_EQ(caught([] { device::allocate(Memory::host, 8, Allocator::pool); }).kind,
+            ErrorKind::internal);
+  for (const Allocator allocator : {Allocator::pool, Allocator::virtual_memory}) {
+    std::shared_ptr<void> memory;
+    const Caught error =
+        caught([&] { memory = device::allocate(Memory::device, 5000, allocator); });
+    if (error.kind) continue;  // test_in_stream.cpp says why
+    EXPECT_EQ(device::memory_of(memory.get()), Memory::device);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % 256, 0u);
+    const OwnedStream stream;
+    Bytes seen = random_bytes(5000, 3);
+    device::copy(seen.data(), memory.get(), 5000, Stream::host());
+    EXPECT_EQ(seen, Bytes(5000)) << "not zeroed";
+    device::write_words(stream.get(), memory.get(), 5000, {.first = ~std::uint64_t{0}, .step = 0});
+    memory.reset();  // while the kernel may still run
+    device::synchronize(stream.get());
+  }
 }
 
 TEST(Gpus, SayWhyThereAreNone) {

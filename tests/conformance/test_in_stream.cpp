@@ -17,6 +17,7 @@
 #include "device/queue.hpp"
 #include "exchange/race.hpp"
 #include "proof/in_stream.hpp"
+#include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
@@ -106,9 +107,18 @@ TEST_P(StreamProof, FindsNothingWrongWithAGoodChannel) {
 std::string name_of_case(const testing::TestParamInfo<StreamCase>& instance) {
   constexpr const char* allocators[] = {"", "Pool", "Vmm"};
   const StreamCase& c = instance.param;
-  return std::string(c.transport) + "Over" + std::string(name_of(c.fields.memory)) +
+  std::string transport(c.transport);
+  std::erase(transport, '_');
+  return transport + "Over" + std::string(name_of(c.fields.memory)) +
          allocators[static_cast<int>(c.fields.allocator)] + std::to_string(c.bytes) +
          (c.fields.placement == Placement::in_place ? "InPlace" : "");
+}
+
+/// Why there is no such device memory here, or nothing.
+std::optional<std::string> no_memory_of(Allocator allocator) {
+  if (no_gpu()) return no_gpu();
+  const Caught error = caught([&] { device::allocate(Memory::device, 8, allocator); });
+  return error.kind ? std::optional(error.text) : std::nullopt;
 }
 
 /// What can be proved here; test_transports.cpp says why some may be missing.
@@ -116,10 +126,11 @@ std::vector<StreamCase> stream_cases() {
   std::vector<StreamCase> here;
   const auto add = [&](const char* transport, Memory memory, Allocator allocator) {
     const transport::Transport& chosen = transport::find_transport(transport);
-    if (not_testable(chosen, memory)) return;
+    if (not_testable(chosen, memory) || no_memory_of(allocator)) return;
     for (const Placement placement : {Placement::in_slots, Placement::in_place}) {
       if (placement == Placement::in_place && !chosen.capabilities().in_place) continue;
-      for (const std::int64_t bytes : {13, 600'000})
+      // The largest goes in several pieces where it is staged.
+      for (const std::int64_t bytes : {13, 600'000, 3'000'000})
         here.push_back({transport, {memory, allocator, placement}, bytes});
     }
   };
@@ -157,8 +168,7 @@ TEST_P(StreamFault, IsToldOfAChannelThatSendsTooEarly) {
   if (const auto why = hidden_unless("lazy")) GTEST_SKIP() << *why;
   Trial trial(GetParam());
   Altered channel(
-      trial.get().channel(),
-      [](Channel& good, Stream) { good.start(Stream::host()); }, finish);
+      trial.get().channel(), [](Channel& good, Stream) { good.start(Stream::host()); }, finish);
   const proof::StreamFaults faults = trial.proved(channel);
   EXPECT_THAT(faults.order,
               AllOf(HasSubstr("byte 0 of "),
@@ -208,14 +218,23 @@ std::vector<StreamCase> fault_cases() {
   std::vector<StreamCase> here;
   if (not_testable(transport::find_transport("staged"), Memory::device)) return here;
   for (const std::int64_t bytes : {64, 600'000})
-    here.push_back(
-        {"staged", {Memory::device, Allocator::ordinary, Placement::in_place}, bytes});
+    here.push_back({"staged", {Memory::device, Allocator::ordinary, Placement::in_place}, bytes});
   return here;
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, StreamFault, testing::ValuesIn(fault_cases()), name_of_case);
 
-TEST(StreamProofs, AreMadeOnGpus) { need_gpu(); }
+class AnyAllocator : public testing::TestWithParam<Allocator> {};
+
+TEST_P(AnyAllocator, IsTested) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (const auto why = no_memory_of(GetParam())) GTEST_SKIP() << *why;
+}
+
+INSTANTIATE_TEST_SUITE_P(Device, AnyAllocator,
+                         testing::Values(Allocator::ordinary, Allocator::pool,
+                                         Allocator::virtual_memory));
 
 }  // namespace
 }  // namespace halocline::test

@@ -53,10 +53,10 @@ TEST(DoctorMemory, ThatMpiDoesNotTake) {
   PathResult failed =
       of(ends("gpu_aware", Memory::device, Outcome::failed, "signal 6"), Allocator::pool);
   evidence.paths.push_back(failed);
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken,
-                                  "takes memory of cudaMalloc, but not of memory pools",
-                                  "gpu_aware with pool memory: signal 6", "1.14")));
+  EXPECT_THAT(
+      findings(evidence),
+      ElementsAre(finding(Severity::broken, "takes memory of cudaMalloc, but not of memory pools",
+                          "gpu_aware with pool memory: signal 6", "1.14")));
   failed.path.allocator = Allocator::virtual_memory;
   failed.outcome = Outcome::wrong;
   failed.how = "byte 3 did not arrive as sent";
@@ -154,6 +154,10 @@ TEST(DoctorCollectives, ThatAreWrong) {
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "wrong values in MPI_Allreduce on a GPU's",
                                   "MPI_Allreduce: byte 8", "to the host first")));
+  evidence.collectives[3] = ends(collectives[2], Memory::device, Outcome::failed, "signal 7");
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "in MPI_Allreduce on", "byte 8", ""),
+                          finding(Severity::absent, "not in MPI_Allgather", "signal 7", "")));
   evidence = with_collectives();
   evidence.collectives[0] = ends(collectives[0], Memory::host, Outcome::wrong, "byte 8");
   EXPECT_THAT(findings(evidence),

@@ -92,6 +92,39 @@ TEST(DoctorReport, ShowsWhatIsBetweenGpusAndAdapters) {
                                                "\"nearness\": \"NODE\""));
 }
 
+TEST(DoctorReport, ListsMemoryThatMakesADifference) {
+  Evidence evidence = with_collectives();
+  for (const char* transport : {"peer", "gpu_aware"}) {
+    evidence.paths.push_back(works(transport, Memory::device, 1.5));
+    evidence.paths.back().path.allocator = device::Allocator::pool;
+  }
+  evidence.paths.push_back(ends("mpi", Memory::system, Outcome::unavailable, "no HMM"));
+  const std::string text = text_of(evidence);
+  EXPECT_THAT(text, ContainsRegex("gpu_aware +pool +same-node.* works"));
+  EXPECT_THAT(text, ContainsRegex("MPI_Bcast +device +same-node.* works"));
+  EXPECT_THAT(text, AllOf(HasSubstr("all paths work"), HasSubstr("collectives of 2 ranks"),
+                          Not(ContainsRegex("peer +pool")), Not(HasSubstr("system"))));
+  evidence.paths[6].outcome = Outcome::failed;
+  EXPECT_THAT(text_of(evidence), ContainsRegex("peer +pool +same-node.* failed"));
+  EXPECT_THAT(json_of(evidence), HasSubstr("no HMM"));
+}
+
+TEST(DoctorReport, TellsWhatChangedInCollectives) {
+  Evidence now = with_collectives();
+  const std::string before = json_of(with_gpus()), then = json_of(now);
+  now.collectives[1] = ends(collectives[0], Memory::device, Outcome::failed, "signal 11");
+  EXPECT_THAT(changes(then, json_of(now), "f"),
+              Contains(Change{"path MPI_Allreduce:device", "works", "failed"}));
+  EXPECT_THAT(changes(before, then, "f"),
+              Contains(Change{"path MPI_Bcast:device", "nothing", "works"}));
+  // As earlier versions have written it.
+  std::string old = before;
+  const std::size_t at = old.find("\"collectives\"");
+  ASSERT_NE(at, std::string::npos);
+  old.replace(at + 1, 11, "unheard_of");
+  EXPECT_THAT(changes(old, before, "f"), IsEmpty());
+}
+
 TEST(DoctorReport, TellsWhatChanged) {
   Evidence now = with_gpus();
   const std::string before = json_of(now);

@@ -62,8 +62,33 @@ TEST(DoctorSaid, PathsTellHowFarTheyCame) {
   EXPECT_EQ(us_for(said.rows[0].result, 8), 1.5);
   EXPECT_FALSE(said.rows[1].is_decided);
   EXPECT_EQ(said.rows[1].bytes, 4096);
+  EXPECT_EQ(said.rows[0].result.in_order_up_to, std::nullopt);
   EXPECT_FALSE(path_named("peer"));
   EXPECT_FALSE(path_named("peer:paper"));
+}
+
+TEST(DoctorSaid, PathsTellUpToWhereTheyKeptTheOrder) {
+  const Path peer{"peer", Memory::device};
+  const std::string both = in_order_line(peer, 8) + "\n" + in_order_line(peer, 4096) + "\n";
+  EXPECT_EQ(read_paths(both).rows.at(0).result.in_order_up_to, 4096);
+  const PathsSaid said =
+      read_paths(both + outcome_line(peer, Outcome::out_of_order, "was sent before") + "\n");
+  EXPECT_EQ(said.rows.at(0).result.outcome, Outcome::out_of_order);
+  EXPECT_EQ(said.rows.at(0).result.how, "was sent before");
+}
+
+TEST(DoctorSaid, PathsAreReadByTheirWords) {
+  using device::Allocator;
+  for (const Path& path :
+       {Path{"gpu_aware", Memory::device, Distance::same_node, Allocator::pool},
+        Path{"staged", Memory::device, Distance::other_node, Allocator::virtual_memory},
+        Path{"mpi", Memory::system}, Path{collectives[1], Memory::device, Distance::other_node}}) {
+    const std::optional<Path> read = path_named(word_of(path));
+    ASSERT_TRUE(read) << word_of(path);
+    EXPECT_EQ(*read, path) << word_of(path);
+  }
+  EXPECT_EQ(word_of({"peer", Memory::device, Distance::same_node, Allocator::virtual_memory}),
+            "peer:vmm");
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ __global__ void copy_words(Word* to, const Word* from, std::int64_t bytes) {
 }
 
 unsigned blocks_for(std::int64_t bytes) {
-  // Enough to keep any GPU's memory busy; more would only wait for their turns.
-  constexpr std::int64_t most = 512;
+  // How fast it is does not matter; 16 MiB take them less than a millisecond.
+  constexpr std::int64_t most = 64;
   return cuda::blocks_for(bytes / word_bytes, threads, most);
 }
 
