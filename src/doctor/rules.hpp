@@ -38,10 +38,10 @@ Findings slow_nodes(const Evidence& evidence);
 Findings adapters_of_gpus(const Evidence& evidence);
 
 inline constexpr Findings (*all[])(const Evidence&) = {
-    launcher,      start_of_ranks, failed_paths, gpus,       gpu_aware,        shared_memory,
-    namespaces,    reach_of_gpus,  cores,        slow_paths, crossover,        direct_reads,
-    locked_memory, settings,       differences,  slow_nodes, adapters_of_gpus, end_of_ranks,
-    other_memory,  collectives_on_gpus};
+    launcher,      start_of_ranks,   failed_paths,  gpus,         gpu_aware,
+    shared_memory, namespaces,       reach_of_gpus, cores,        slow_paths,
+    crossover,     direct_reads,     locked_memory, settings,     differences,
+    slow_nodes,    adapters_of_gpus, end_of_ranks,  other_memory, collectives_on_gpus};
 
 /// Less than this and the probes' own two ranks may fail: MPI takes 4 to 8 MiB of /dev/shm for a
 /// rank (Open MPI 4.1.4 and MPICH 4.0.2, two ranks).
