@@ -308,7 +308,7 @@ def test_an_mpi_that_is_not_gpu_aware(gpus, pair, emulation):
     assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
     for name in ("MPI_Allreduce", "MPI_Bcast", "MPI_Allgather"):
         assert collective(report, name)["outcome"] == "failed"
-        assert "signal 11" in collective(report, name)["how"]
+        assert "was ended by signal" in collective(report, name)["how"]
 
 
 def test_strict_minds_what_is_not_available(emulation):
@@ -383,7 +383,8 @@ int MPI_Send_init(const void *from, int count, long type, int to, int tag, long 
 }""")
     report = doctor(env=with_gpus(**GPU_AWARE, **env))
     finding = found(report, "takes a GPU's memory in messages, but not in MPI_Allreduce", "absent")
-    assert "MPI_Allreduce: a rank was ended by signal 11" in finding["seen"]
+    # Hydra does not always tell by which: both ranks may die at once.
+    assert "MPI_Allreduce: a rank was ended by signal" in finding["seen"]
     assert "while 8 bytes were sent" in finding["seen"]
     assert "to the host first" in finding["do"]
     assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
@@ -391,7 +392,7 @@ int MPI_Send_init(const void *from, int count, long type, int to, int tag, long 
     assert "byte 1000 of 4096 that rank 0 got is not as it should be" in finding["seen"]
     assert collective(report, "MPI_Allgather")["outcome"] == "works", "tried in another job"
     finding = found(report, "takes memory of cudaMalloc, but not of CUDA's virtual memory", "broken")
-    assert "vmm memory: a rank was ended by signal 6" in finding["seen"]
+    assert "vmm memory: a rank was ended by signal" in finding["seen"]
     for transport, memory in (("gpu_aware", "device"), ("gpu_aware", "pool"), ("staged", "vmm")):
         assert path(report, transport, memory)["outcome"] == "works"
 
