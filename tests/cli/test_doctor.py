@@ -453,6 +453,9 @@ int MPI_Startall(int count, void *requests) {
     report = doctor(env=with_gpus(CUDA_ON_CPU_DEVICE_MEMORY="host-readable", **env))
     finding = found(report, "takes a GPU's memory only with other settings", "slow")
     assert "set MPIR_CVAR_ENABLE_GPU=1: tried here, and every byte arrived" in finding["do"]
-    cured, = [path for path in report["paths"] if path["with"]]
-    assert cured["outcome"] == "works" and cured["with"] == "MPIR_CVAR_ENABLE_GPU=1"
+    cured = [path for path in report["paths"] + report["collectives"] if path["with"]]
+    assert {path["with"] for path in cured} == {"MPIR_CVAR_ENABLE_GPU=1"}
+    assert {path["outcome"] for path in cured} == {"works"}
+    assert [path["memory"] for path in cured[:3]] == ["device", "pool", "vmm"]
+    assert len(cured) == 3 + len(report["collectives"])
     assert "-genv MPIR_CVAR_ENABLE_GPU 1" in report["launch"]
