@@ -77,16 +77,18 @@ void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
     return std::memcmp(seen.data() + begin, pattern(seed, talk.received).data() + begin, length) ==
            0;
   };
-  bool is_stale = holds(empty(me));
+  // What a sender had in earlier exchanges it sent too early. Here that is gone: whoever has read
+  // something writes `empty` over it.
+  bool is_early = holds(old(talk.peer, me, exchange));
   for (int before = 0; before < exchange; ++before)
-    is_stale |= holds(due(talk.peer, me, before)) || holds(old(talk.peer, me, before));
+    is_early |= holds(due(talk.peer, me, before)) || holds(old(talk.peer, me, before));
   const int next = exchange + 1;
   const char* order = nullptr;
-  if (holds(old(talk.peer, me, exchange)))
+  if (is_early)
     order = "was sent before the work before it in the stream had written it";
   else if (holds(old(talk.peer, me, next)) || holds(due(talk.peer, me, next)))
     order = "was sent after the work behind it in the stream had overwritten it";
-  else if (is_stale)
+  else if (holds(empty(me)))
     order = "had not come when the work behind it in the stream read it";
   std::string& fault = order != nullptr ? faults.order : faults.bytes;
   if (fault.empty())
