@@ -154,8 +154,8 @@ class CudaSweep final : public stencil::Sweep {
   }
 
   /// Layers of a walk in large regions. Planes of 1 MiB at most stay in the cache along a long one,
-  /// which loads fewer of them twice: star7 takes 74 us instead of 81 at 256^3 in fp64, 286 instead
-  /// of 292 at 512^3 in fp32. Larger ones do not: 583 us instead of 547 at 500^3 in fp64 (H200).
+  /// which loads fewer of them twice: 75 us instead of 81 at 256^3 in fp64, 287 instead of 293 at
+  /// 512^3 in fp32. Larger ones do not: 582 us instead of 549 at 500^3 in fp64 (bench_gpu_shapes).
   template <class Chosen>
   static std::int64_t layers_of_walk(const Work<Real>& work) {
     constexpr std::int64_t most_bytes = 1 << 20, long_walk = 64;
