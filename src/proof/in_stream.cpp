@@ -89,7 +89,7 @@ void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
   else if (holds(old(talk.peer, me, next)) || holds(due(talk.peer, me, next)))
     order = "was sent after the work behind it in the stream had overwritten it";
   else if (holds(empty(me)))
-    order = "had not come when the work behind it in the stream read it";
+    order = "was not there when the work behind it in the stream read it";
   std::string& fault = order != nullptr ? faults.order : faults.bytes;
   if (fault.empty())
     fault = fmt::format("byte {} of {} from rank {} to rank {} {}", at, talk.received, talk.peer,

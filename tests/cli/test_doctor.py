@@ -416,7 +416,7 @@ int MPI_Startall(int count, void *requests) {
 }""")
     report = doctor("--proofs", "proofs.json", env=with_gpus(**GPU_AWARE, **env), cwd=tmp_path)
     finding = found(report, "are done before they are", "broken")
-    assert "had not come when the work behind it in the stream read it" in finding["seen"]
+    assert "was not there when the work behind it in the stream read it" in finding["seen"]
     assert path(report, "gpu_aware", "device")["outcome"] == "out of order"
     proofs = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
     assert "fails" in [proof["outcome"] for proof in proofs if proof["memory"] == "device"]

@@ -28,6 +28,7 @@ namespace {
 using device::Allocator;
 using exchange::TrialFields;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using transport::Channel;
@@ -164,15 +165,19 @@ class StreamFault : public testing::TestWithParam<StreamCase> {
   }
 };
 
-TEST_P(StreamFault, IsToldOfAChannelThatSendsTooEarly) {
+TEST_P(StreamFault, IsToldOfAChannelThatStartsTooEarly) {
   if (const auto why = hidden_unless("lazy")) GTEST_SKIP() << *why;
   Trial trial(GetParam());
   Altered channel(
       trial.get().channel(), [](Channel& good, Stream) { good.start(Stream::host()); }, finish);
   const proof::StreamFaults faults = trial.proved(channel);
-  EXPECT_THAT(faults.order,
-              AllOf(HasSubstr("byte 0 of "),
-                    HasSubstr("was sent before the work before it in the stream had written it")));
+  // What comes in place may also come so early that the work before it in the stream writes over
+  // it.
+  EXPECT_THAT(
+      faults.order,
+      AllOf(HasSubstr("byte 0 of "),
+            AnyOf(HasSubstr("was sent before the work before it in the stream had written it"),
+                  HasSubstr("was not there when the work behind it in the stream read it"))));
 }
 
 TEST_P(StreamFault, IsToldOfAChannelThatDoesNotWait) {
@@ -192,7 +197,7 @@ TEST_P(StreamFault, IsToldOfAChannelThatDoesNotWait) {
       [](Channel&, Stream) {});
   const proof::StreamFaults faults = trial.proved(channel);
   end();
-  EXPECT_THAT(faults.order, HasSubstr(" had not come when the work behind it in the stream read"));
+  EXPECT_THAT(faults.order, HasSubstr(" was not there when the work behind it in the stream read"));
 }
 
 TEST_P(StreamFault, IsNoneWhereAByteChanges) {

@@ -107,10 +107,10 @@ TEST(DoctorStreams, AreNotKeptInOrder) {
                                   "was sent before", "or use transport staged")));
   EXPECT_EQ(taken_for(evidence, Memory::device), "gpu_aware");
   evidence = with_gpus();
-  aware(evidence) = ends("gpu_aware", Memory::device, Outcome::out_of_order, "had not come when");
+  aware(evidence) = ends("gpu_aware", Memory::device, Outcome::out_of_order, "was not there when");
   evidence.facts.ranks.claims_gpu = true;
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "are done before they are",
-                                                      "had not come when", "UCX_TLS=^cuda_ipc")));
+                                                      "was not there when", "UCX_TLS=^cuda_ipc")));
 }
 
 TEST(DoctorCollectives, ThatWorkAreNoNews) {
