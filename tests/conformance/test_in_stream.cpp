@@ -146,6 +146,7 @@ std::vector<StreamCase> stream_cases() {
   return here;
 }
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamProof);
 INSTANTIATE_TEST_SUITE_P(Transports, StreamProof, testing::ValuesIn(stream_cases()), name_of_case);
 
 // What is wrong with a channel shows where the GPU does its work after the host has asked for it,
@@ -227,6 +228,7 @@ std::vector<StreamCase> fault_cases() {
   return here;
 }
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamFault);
 INSTANTIATE_TEST_SUITE_P(Transports, StreamFault, testing::ValuesIn(fault_cases()), name_of_case);
 
 class AnyAllocator : public testing::TestWithParam<Allocator> {};
