@@ -197,13 +197,16 @@ Findings slow_paths(const Evidence& evidence) {
          "btl, UCX_TLS, FI_PROVIDER must leave shared memory in"});
   for (Finding& finding : better_than_taken(evidence)) found.push_back(std::move(finding));
   const PathResult* peer = working(evidence, {"peer", Memory::device});
+  const PathResult* staged = working(evidence, {"staged", Memory::device});
   const PathResult* aware = working_gpu_aware(evidence);
-  if (peer == nullptr || aware == nullptr) return found;
-  const std::optional<double> direct = us_for(*peer, large), other = us_for(*aware, large);
-  if (direct && other && *other > 2 * *direct)
+  if (peer == nullptr || staged == nullptr || aware == nullptr) return found;
+  const std::optional<double> direct = us_for(*peer, large), other = us_for(*aware, large),
+                              by_host = us_for(*staged, large);
+  // MPI's own direct way may be slower than ours, but not nearly as slow as the way by the host.
+  if (direct && other && by_host && *other > 2 * *direct && *other > *by_host / 2)
     found.push_back({Severity::note, "GPU-aware MPI does not use the direct way between these GPUs",
-                     fmt::format("{}: gpu_aware {}, peer {}", bytes_text(large), us_text(*other),
-                                 us_text(*direct)),
+                     fmt::format("{}: gpu_aware {}, staged {}, peer {}", bytes_text(large),
+                                 us_text(*other), us_text(*by_host), us_text(*direct)),
                      "where MPI uses UCX, ucx_info -d must list cuda_ipc, and UCX_TLS must not "
                      "exclude it; Halocline takes peer, other programs do not"});
   return found;

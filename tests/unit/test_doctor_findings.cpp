@@ -17,6 +17,7 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 auto finding(Severity severity, const char* what) {
   return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)));
@@ -288,6 +289,23 @@ TEST(DoctorFindings, GpuAwareSlowerThanStaging) {
   EXPECT_THAT(findings(evidence),
               AllOf(Contains(finding(Severity::slow, "even for large messages")),
                     Contains(finding(Severity::note, "does not use the direct way"))));
+}
+
+TEST(DoctorFindings, ADirectWayOfMpiMayBeSlowerThanOurs) {
+  Evidence evidence = with_gpus();
+  const auto us_of_largest = [&](PathResult& result) -> double& { return result.times.back().us; };
+  PathResult* staged = nullptr;
+  for (PathResult& result : evidence.paths)
+    if (result.path == Path{"staged", Memory::device}) staged = &result;
+  ASSERT_NE(staged, nullptr);
+  for (PathResult& result : evidence.paths)
+    if (result.path == Path{"peer", Memory::device}) us_of_largest(result) = 70;
+  us_of_largest(*staged) = 2900;
+  us_of_largest(aware(evidence)) = 210;
+  EXPECT_THAT(findings(evidence), Not(Contains(finding(Severity::note, "the direct way"))));
+  us_of_largest(aware(evidence)) = 1500;
+  EXPECT_THAT(findings(evidence),
+              Contains(finding(Severity::note, "does not use the direct way", "staged 2.90 ms", "")));
 }
 
 TEST(DoctorFindings, ARunThatDoesNotTakeTheFastest) {
