@@ -16,7 +16,7 @@ std::optional<std::string> wrong_of(const OverheadBenchResult& result);
 
 /// "before-gpu", "host", "pinned".
 std::string_view name_of(MessageCost::Stand stand);
-/// "8 B before the GPU is used"
+/// "8 B before the GPU is used".
 std::string name_of(const MessageCost& cost);
 
 }  // namespace halocline::bench

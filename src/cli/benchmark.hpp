@@ -74,13 +74,14 @@ class Benchmark {
   CommonOptions common_;
 };
 
-/// Lets a job that uses such transports and memories make the proofs that they need; no transports
-/// are all of them.
+/// Lets a job that uses such transports and memories make the proofs that they need; none of them
+/// stands for auto.
 void want_proofs(RankJob& job, const std::vector<std::string>& transports,
                  const std::vector<std::string>& memories, const std::optional<std::string>& file);
 
 /// Throws, on every rank, if the trace that is wanted cannot be written. Collective.
 void check_trace(const CommonOptions& options, const Communicator& world);
+
 /// Prints and writes a report, as the options want it. For the first rank.
 void write_results(const CommonOptions& options, const Report& report);
 void write_trace(const CommonOptions& options, const std::string& trace);

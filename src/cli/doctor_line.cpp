@@ -57,7 +57,7 @@ DoctorLine::DoctorLine(CLI::App& app) : words_(std::make_unique<Words>()) {
       ->group(how);
   doctor
       .add_option("--time-limit", words.time_limit_seconds,
-                  "end a probe that takes longer than S seconds (20)")
+                  "end a probe that says nothing for S seconds (20)")
       ->type_name("S")
       ->group(how);
   add_proofs(doctor, how, command.proofs);

@@ -23,7 +23,7 @@ LimitedRuntime::~LimitedRuntime() {
   watchdog.set_handler(
       [](const std::string& text) {
         const std::optional<Launched> launched = launched_by(current_variables());
-        fmt::print(stderr, "halocline: {}{}; this rank's work was done\n",
+        fmt::print(stderr, "halocline: {}{}; this rank had come to its end\n",
                    launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "",
                    text);
         std::fflush(stderr);

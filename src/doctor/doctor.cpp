@@ -109,6 +109,7 @@ class Examination {
     if (facts.launching.instead->path == probes_.launcher.path) return;
     probes_.launcher = *facts.launching.instead;
     facts.misstarted = std::move(facts.ranks);
+    evidence_.bad_ends.clear();  // of the launcher that is left now
     facts.ranks = ask_ranks(probes_);
   }
 
@@ -209,7 +210,10 @@ class Examination {
       for (const auto& [name, value] : with) all[name] = value;
       const NodeFacts& node = evidence_.facts.node;
       const Variables more = proof::settings_to_try(node.mpi, in_ranks(all), how, ucx_here(node));
-      if (more.empty()) return;
+      Variables then = all;
+      for (const auto& [name, value] : more) then[name] = value;
+      // What the launcher sets itself cannot be tried otherwise.
+      if (in_ranks(then) == in_ranks(all)) return;
       for (const auto& [name, value] : more) with[name] = value;
       options_.says("trying other settings of MPI");
       how = prove_gpu_aware({Memory::device}, with);

@@ -15,10 +15,11 @@ namespace halocline::doctor {
 struct DoctorOptions {
   std::optional<std::string> launcher;  ///< "srun -n {ranks}"
   std::optional<int> ranks = {};  ///< of the probes; 2 on each node, as far as nodes are known
-  std::chrono::milliseconds time_limit = std::chrono::seconds(20);  ///< of each probe
-  std::string program;                                              ///< path of a halocline
-  std::string launcher_hint = {};                                   ///< as find_launcher() takes it
-  std::optional<std::string> proofs = {};                           ///< as ExchangeOptions::proofs
+  std::chrono::milliseconds time_limit =
+      std::chrono::seconds(20);            ///< of silence; of a job, times its paths
+  std::string program;                     ///< path of a halocline
+  std::string launcher_hint = {};          ///< as find_launcher() takes it
+  std::optional<std::string> proofs = {};  ///< as ExchangeOptions::proofs
   /// Told what comes next.
   std::function<void(const std::string&)> says = [](const std::string&) {};
 };

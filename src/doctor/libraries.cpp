@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -59,10 +61,15 @@ constexpr Row rows[] = {
     {"UCX", {"libucp.so.0", "libucx/lib", ""}, ucx_version, ucx_has_cuda},
     {"libfabric", {"libfabric.so.1", "", ""}, libfabric_version, libfabric_has_cuda}};
 
+bool is_loaded(const char* file) {
+  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != nullptr) ::dlclose(handle);
+  return handle != nullptr;
+}
+
 /// Loads a library by its name, or by its path where only packages have it.
-Library look_for(const Row& row, const Variables& variables) {
-  Library library{.name = row.name, .path = {}, .version = {}};
-  library.is_mpis = ::dlopen(row.file.name, RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+Library look_for(const Row& row, bool is_mpis, const Variables& variables) {
+  Library library{.name = row.name, .path = {}, .version = {}, .is_mpis = is_mpis};
   void* handle = ::dlopen(row.file.name, RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     library.path = path_in_packages(row.file, variables).string();
@@ -86,10 +93,13 @@ Library look_for(const Row& row, const Variables& variables) {
 
 std::vector<Library> find_libraries(const Variables& variables,
                                     const std::function<void(const std::string&)>& before) {
+  // Before any is loaded here, which may bring others along.
+  std::array<bool, std::size(rows)> are_mpis{};
+  for (std::size_t i = 0; i < std::size(rows); ++i) are_mpis[i] = is_loaded(rows[i].file.name);
   std::vector<Library> found;
-  for (const Row& row : rows) {
-    before(row.file.name);
-    found.push_back(look_for(row, variables));
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    before(rows[i].file.name);
+    found.push_back(look_for(rows[i], are_mpis[i], variables));
   }
   return found;
 }

@@ -16,9 +16,26 @@
 namespace halocline::doctor {
 namespace {
 
+/// How a probe's job ended, in words too if it did badly.
+struct ProbeEnd {
+  JobEnd job;
+  std::string how = {};
+};
+
+/// "no end within 20 s", "rank 1 was ended by signal 11 (Segmentation fault); it says: ...".
+std::string how_it_ended(const JobEnd& end, LauncherKind launcher,
+                         std::chrono::milliseconds limit) {
+  if (end.how == JobEnd::How::not_started) return end.reason;
+  std::string words = proof::end_in_words(end, launcher, limit);
+  const std::string said = proof::complaint_in(end, said_mark);
+  if (said.find("halocline: ") == 0) return said.substr(std::strlen("halocline: "));
+  if (words.find("signal") == std::string::npos && !said.empty()) words += "; it says: " + said;
+  return words;
+}
+
 /// A job of several parts may take its time as long as it says what it is at.
-JobEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
-                 const Variables& with) {
+ProbeEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
+                   const Variables& with) {
   words.insert(words.begin(), examine_command);
   // Waits for other ranks end first, by name.
   words.push_back("--wait-limit");
@@ -42,28 +59,21 @@ JobEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::strin
   if (end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication, fmt::format("stopped by signal {} ({}) during a probe",
                                                       end.signal, strsignal(end.signal)));
-  return end;
-}
-
-/// "no end within 20 s", "rank 1 was ended by signal 11 (Segmentation fault); it says: ...".
-std::string how_it_ended(const Probes& probes, const JobEnd& end) {
-  if (end.how == JobEnd::How::not_started) return end.reason;
-  std::string words = proof::end_in_words(end, probes.launcher.kind, probes.time_limit);
-  const std::string said = proof::complaint_in(end, said_mark);
-  if (said.find("halocline: ") == 0) return said.substr(std::strlen("halocline: "));
-  if (words.find("signal") == std::string::npos && !said.empty()) words += "; it says: " + said;
-  return words;
+  if (end.succeeded()) return {std::move(end)};
+  const auto limit =
+      end.how == JobEnd::How::timed_out ? *options.time_limit : *options.silence_limit;
+  std::string how = how_it_ended(end, probes.launcher.kind, limit);
+  return {std::move(end), std::move(how)};
 }
 
 /// What is left then is MPI_Finalize.
 bool said_all(const JobEnd& end) { return read_paths(end.out).ended; }
 
 /// The same job, and a word of an end that is no fault of what it tried.
-JobEnd run_probe_to_its_end(const Probes& probes, std::size_t parts, std::vector<std::string> words,
-                            const Variables& with) {
-  JobEnd end = run_probe(probes, parts, std::move(words), with);
-  if (!end.succeeded() && said_all(end) && probes.on_bad_end)
-    probes.on_bad_end(how_it_ended(probes, end));
+ProbeEnd run_probe_to_its_end(const Probes& probes, std::size_t parts,
+                              std::vector<std::string> words, const Variables& with) {
+  ProbeEnd end = run_probe(probes, parts, std::move(words), with);
+  if (!end.how.empty() && said_all(end.job) && probes.on_bad_end) probes.on_bad_end(end.how);
   return end;
 }
 
@@ -72,16 +82,16 @@ bool contains(const std::vector<Path>& paths, const Path& path) {
 }
 
 /// The results of one job, for the paths that it got to.
-std::vector<PathResult> results_of(const Probes& probes, const JobEnd& end,
-                                   const std::vector<Path>& wanted) {
+std::vector<PathResult> results_of(const ProbeEnd& end, const std::vector<Path>& wanted) {
   std::vector<PathResult> results;
-  for (const PathsSaid::Row& row : read_paths(end.out).rows) {
+  for (const PathsSaid::Row& row : read_paths(end.job.out).rows) {
     if (!contains(wanted, row.result.path)) continue;
     PathResult result = row.result;
     if (!row.is_decided) {
       result.outcome = Outcome::failed;
-      result.how =
-          fmt::format("{}, while {} bytes were sent", how_it_ended(probes, end), row.bytes);
+      result.how = is_collective(result.path)
+                       ? fmt::format("{}, with {} bytes", end.how, row.bytes)
+                       : fmt::format("{}, while {} bytes were sent", end.how, row.bytes);
     }
     results.push_back(std::move(result));
   }
@@ -91,9 +101,9 @@ std::vector<PathResult> results_of(const Probes& probes, const JobEnd& end,
 }  // namespace
 
 RankFacts ask_ranks(const Probes& probes) {
-  const JobEnd end = run_probe_to_its_end(probes, 1, {"--facts"}, {});
-  RankFacts facts = read_rank_facts(end.out);
-  if (!end.succeeded() && !said_all(end)) facts.ended_badly = how_it_ended(probes, end);
+  const ProbeEnd end = run_probe_to_its_end(probes, 1, {"--facts"}, {});
+  RankFacts facts = read_rank_facts(end.job.out);
+  if (!said_all(end.job)) facts.ended_badly = end.how;
   return facts;
 }
 
@@ -103,12 +113,12 @@ std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
   while (!paths.empty()) {
     std::vector<std::string> names;
     for (const Path& path : paths) names.push_back(word_of(path));
-    const JobEnd end =
+    const ProbeEnd end =
         run_probe_to_its_end(probes, paths.size(),
                              {"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
                               gpus == proof::GpuChoice::first ? "first" : "in-turn"},
                              with);
-    const std::vector<PathResult> now = results_of(probes, end, paths);
+    const std::vector<PathResult> now = results_of(end, paths);
     for (const PathResult& result : now) {
       all.push_back(result);
       all.back().with = with;
@@ -118,7 +128,7 @@ std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
     for (const Path& path : paths)
       all.push_back({.path = path,
                      .outcome = Outcome::untried,
-                     .how = fmt::format("{} before anything was sent", how_it_ended(probes, end)),
+                     .how = fmt::format("{} before anything was sent", end.how),
                      .with = with});
     break;
   }

@@ -21,7 +21,8 @@ struct Probes {
   std::string program;  ///< path of a halocline
   int ranks = 2;
   int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
-  std::chrono::milliseconds time_limit = std::chrono::seconds(20);  ///< of each path
+  std::chrono::milliseconds time_limit =
+      std::chrono::seconds(20);  ///< of silence; of a job, times its paths
   /// Called for a job whose ranks had said all they had to, and that did not end well all the same,
   /// with how it ended.
   std::function<void(const std::string& how)> on_bad_end = {};

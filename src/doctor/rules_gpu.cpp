@@ -77,7 +77,8 @@ std::string cure_of_gpu_aware(const Evidence& evidence, const PathResult& result
   if (attempt != nullptr && attempt->outcome == Outcome::works)
     return fmt::format("set {}: tried here, and every byte arrived", settings_text(attempt->with));
   if (result.outcome == Outcome::out_of_order)
-    return "use transport staged, as auto does now; another MPI or UCX, or the same without its "
+    return "leave it out, as auto does now (peer or staged); another MPI or UCX, or the same "
+           "without its "
            "direct way between GPUs (UCX_TLS=^cuda_ipc), shows where the fault is";
   const NodeFacts& node = evidence.facts.node;
   Variables all = node.settings;

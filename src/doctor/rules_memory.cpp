@@ -135,6 +135,7 @@ Findings collectives_on_gpus(const Evidence& evidence) {
   const std::string& mpi = evidence.facts.node.mpi;
   Collectives wrong, lost, working;
   for (const PathResult& result : evidence.collectives) {
+    if (result.outcome != Outcome::works && !is_failure(result.outcome)) continue;
     if (result.path.memory == Memory::device)
       (result.outcome == Outcome::works   ? working
        : result.outcome == Outcome::wrong ? wrong

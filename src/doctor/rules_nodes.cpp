@@ -204,7 +204,7 @@ Findings adapters_of_gpus(const Evidence& evidence) {
                        nodes.front().host),
            is_cray ? "let each rank use its GPU's: MPICH_OFI_NIC_POLICY=GPU"
                    : fmt::format("let each rank use its GPU's, where MPI goes through UCX: "
-                                 "UCX_NET_DEVICES={}",
+                                 "UCX_NET_DEVICES ({})",
                                  fmt::join(settings, ", "))}};
 }
 

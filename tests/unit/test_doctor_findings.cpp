@@ -304,8 +304,8 @@ TEST(DoctorFindings, ADirectWayOfMpiMayBeSlowerThanOurs) {
   us_of_largest(aware(evidence)) = 210;
   EXPECT_THAT(findings(evidence), Not(Contains(finding(Severity::note, "the direct way"))));
   us_of_largest(aware(evidence)) = 1500;
-  EXPECT_THAT(findings(evidence),
-              Contains(finding(Severity::note, "does not use the direct way", "staged 2.90 ms", "")));
+  EXPECT_THAT(findings(evidence), Contains(finding(Severity::note, "does not use the direct way",
+                                                   "staged 2.90 ms", "")));
 }
 
 TEST(DoctorFindings, ARunThatDoesNotTakeTheFastest) {

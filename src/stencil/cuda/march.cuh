@@ -19,14 +19,15 @@ namespace halocline::stencil::cuda {
 
 /// How a walk is done. `ahead`: layers loaded before the first is used; `rows`: that a lane walks
 /// with in 3-D; `blocks`: that a multiprocessor must have room for, which limits the registers;
-/// `layers`: the length of a walk, unless the region is small.
+/// `layers`: the length of a walk, unless the region is small, or its planes are.
 template <int ahead_, int rows_, int blocks_, int layers_ = 2 * ahead_>
 struct Shape {
   static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_, layers = layers_;
 };
 
 // The fastest of those that bench_gpu_shapes tries, on an H200 (bench/results/h200). Longer walks
-// load fewer layers twice, yet were slower: what neighbours load has left the cache by then.
+// load fewer layers twice, yet were slower where planes are large: what neighbours load has left
+// the cache by then.
 // Loading the next group before the last one was used took 116 to 160 % of the time: it takes the
 // registers of the warps that hide the loads.
 template <Norm kind, int axes, class Real>
