@@ -153,10 +153,11 @@ TEST(DoctorNodes, AnAdapterForEachGpu) {
                           {1, "mlx5_1", Nearness::pxb}};
   }
   EXPECT_THAT(findings(evidence),
-              ElementsAre(AllOf(finding(Severity::note, "near a network adapter of its own",
-                                        "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
-                                Field(&Finding::cure, HasSubstr("UCX_NET_DEVICES=mlx5_0:1 for GPU "
-                                                                "0, mlx5_1:1 for GPU 1")))));
+              ElementsAre(AllOf(
+                  finding(Severity::note, "near a network adapter of its own",
+                          "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
+                  Field(&Finding::cure,
+                        HasSubstr("UCX_NET_DEVICES (mlx5_0:1 for GPU 0, mlx5_1:1 for GPU 1")))));
   evidence.facts.node.settings["UCX_NET_DEVICES"] = "mlx5_0:1";
   EXPECT_THAT(findings(evidence), IsEmpty()) << "the user has chosen";
   evidence.facts.node.settings.clear();
