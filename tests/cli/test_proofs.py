@@ -137,7 +137,7 @@ def test_settings_within_the_launchers_command(started_by, solve, mpirun, emulat
     words, name = (("--mca mpi_leave_pinned 0", "OMPI_MCA_mpi_leave_pinned") if mpirun.is_open_mpi
                    else ("-genv UCX_ZCOPY_THRESH 12345", "UCX_ZCOPY_THRESH"))
     options = under(mpirun) if started_by == "a launcher" else {}
-    options["env"] = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable",
+    options["env"] = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable", "CUDA_ON_CPU_DEVICES": "1",
                       "HALOCLINE_LAUNCHER": f"{mpirun.path} {words}"}
     for time in range(2):
         end = solve(**options)
