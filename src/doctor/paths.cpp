@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace halocline::doctor {
 
@@ -80,6 +81,12 @@ bool is_failure(Outcome outcome) {
 
 bool is_for_few(const PathResult& result) {
   return result.path.memory == Memory::system && result.outcome == Outcome::unavailable;
+}
+
+std::string settings_text(const Variables& settings) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::optional<double> us_for(const PathResult& result, std::int64_t bytes) {

@@ -77,6 +77,9 @@ struct PathResult {
 /// System memory where the GPUs do not read it: most do not, and nobody expects it of them.
 bool is_for_few(const PathResult& result);
 
+/// "UCX_TLS=all UCX_MEMTYPE_CACHE=n".
+std::string settings_text(const Variables& settings);
+
 /// Microseconds for messages of this size, if they were timed.
 std::optional<double> us_for(const PathResult& result, std::int64_t bytes);
 

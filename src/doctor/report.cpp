@@ -19,12 +19,6 @@ Value value_of(const std::optional<T>& value) {
   return value ? Value(*value) : Value();
 }
 
-std::string text_of(const Variables& settings) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 const std::vector<machine::VisibleGpu>* gpus_of(const Facts& facts) {
   const auto& ranks = facts.ranks.machine;
   return ranks.empty() || ranks.front().visible.empty() ? nullptr : &ranks.front().visible;
@@ -127,7 +121,7 @@ void add_results(Report& report, const Evidence& evidence, const TableOfResults&
   std::string with;
   for (const PathResult& result : wanted.results) {
     if (!is_shown(result)) continue;
-    if (!result.with.empty()) with = text_of(result.with);
+    if (!result.with.empty()) with = settings_text(result.with);
     table.add({result.path.transport + (result.with.empty() ? "" : " +"), memory_of(result.path),
                pair_text(evidence, result), us_value(result, 8),
                gigabytes_per_second(result, 64 << 10), gigabytes_per_second(result, 1 << 20),
@@ -167,7 +161,7 @@ void add_results_for_programs(Report& report, const Evidence& evidence, const st
     Value::List times;
     for (const Time& time : result.times) times.push_back(std::pair(time.bytes, time.us));
     table.add({result.path.transport, memory_of(result.path), pair_text(evidence, result),
-               text_of(result.with), name_of(result.outcome), result.how,
+               settings_text(result.with), name_of(result.outcome), result.how,
                value_of(result.in_order_up_to), times});
   }
 }

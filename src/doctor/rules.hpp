@@ -51,8 +51,8 @@ inline constexpr auto larger_shm =
     "make /dev/shm larger: docker or podman run --shm-size=8g (or --ipc=host), in Kubernetes an "
     "emptyDir with medium Memory; on a node of your own: mount -o remount,size=50% /dev/shm";
 
-/// "UCX_TLS=all UCX_MEMTYPE_CACHE=n".
-std::string settings_text(const Variables& settings);
+/// What to do about a library between program and MPI; empty if there is none.
+std::string cure_for_preload(const Facts& facts);
 
 /// The probes' ranks on this node.
 inline int ranks_here(const Evidence& evidence) {

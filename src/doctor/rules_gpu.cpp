@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "doctor/rules.hpp"
 #include "proof/remedy.hpp"
@@ -116,12 +115,6 @@ Findings fails_between_nodes(const Evidence& evidence) {
 }
 
 }  // namespace
-
-std::string settings_text(const Variables& settings) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : settings) words.push_back(fmt::format("{}={}", name, value));
-  return fmt::format("{}", fmt::join(words, " "));
-}
 
 Findings gpus(const Evidence& evidence) {
   const NodeFacts& node = evidence.facts.node;

@@ -23,10 +23,7 @@ std::string cure_for(const Evidence& evidence, const PathResult& result) {
   const Facts& facts = evidence.facts;
   if (uses_shared_memory(result.path) && !small_shm(evidence, ranks_here(evidence)).empty())
     return larger_shm;
-  if (const auto preload = facts.node.settings.find("LD_PRELOAD");
-      preload != facts.node.settings.end())
-    return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
-                       preload->second);
+  if (std::string cure = cure_for_preload(facts); !cure.empty()) return cure;
   if (result.outcome == Outcome::out_of_order)
     return fmt::format(
         "wait for the stream (cudaStreamSynchronize) before and after each "

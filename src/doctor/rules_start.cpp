@@ -2,7 +2,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "doctor/rules.hpp"
 #include "machine/cores.hpp"
@@ -83,10 +82,7 @@ std::string mpi_setting(const RankFacts& ranks, std::string_view name) {
 
 /// What helps an MPI that does not come to its end.
 std::string cure_for_bad_end(const Facts& facts, const std::string& device) {
-  if (const auto preload = facts.node.settings.find("LD_PRELOAD");
-      preload != facts.node.settings.end())
-    return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
-                       preload->second);
+  if (std::string cure = cure_for_preload(facts); !cure.empty()) return cure;
   if (facts.node.family == MpiFamily::open_mpi)
     return "try another way of this MPI: mpirun --mca pml ob1; else use another version of it";
   const auto has = [&](const char* part) { return device.find(part) != std::string::npos; };
@@ -102,6 +98,13 @@ std::string cure_for_bad_end(const Facts& facts, const std::string& device) {
 }
 
 }  // namespace
+
+std::string cure_for_preload(const Facts& facts) {
+  const auto preload = facts.node.settings.find("LD_PRELOAD");
+  if (preload == facts.node.settings.end()) return "";
+  return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
+                     preload->second);
+}
 
 Findings end_of_ranks(const Evidence& evidence) {
   const auto& ends = evidence.bad_ends;

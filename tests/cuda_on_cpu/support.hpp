@@ -177,6 +177,24 @@ cudaError_t open_handle(T** memory, const cudaIpcMemHandle_t& handle) {
   return error;
 }
 
+/// Captures what `work` starts on `one` and on `two`, a branch each, and runs that as a graph.
+template <class Work>
+void run_as_branches(cudaStream_t one, cudaStream_t two, const Work& work) {
+  const cudaEvent_t fork = new_event(), join = new_event();
+  OK(cudaStreamBeginCapture(one, cudaStreamCaptureModeThreadLocal));
+  OK(cudaEventRecord(fork, one));
+  OK(cudaStreamWaitEvent(two, fork));
+  work();
+  OK(cudaEventRecord(join, two));
+  OK(cudaStreamWaitEvent(one, join));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  OK(cudaStreamEndCapture(one, &graph));
+  OK(cudaGraphInstantiate(&exec, graph));
+  OK(cudaGraphLaunch(exec, one));
+  OK(cudaStreamSynchronize(one));
+}
+
 /// Tests under every order of work; test_cuda_on_cpu.cpp lists the orders.
 class CudaOnCpu : public testing::TestWithParam<const char*> {
  protected:

@@ -93,21 +93,11 @@ TEST(CudaOnCpuGraphs, BranchesDoNotKeepTheOrderOfTheirCapture) {
     with({{"CUDA_ON_CPU_ORDER", order}});
     int* value = device_copy(std::vector<int>{0});
     const cudaStream_t one = new_stream(), two = new_stream();
-    const cudaEvent_t fork = new_event(), join = new_event();
     OK(cudaDeviceSynchronize());
-    OK(cudaStreamBeginCapture(one, cudaStreamCaptureModeRelaxed));
-    OK(cudaEventRecord(fork, one));
-    OK(cudaStreamWaitEvent(two, fork));
-    OK(start(1, 1, one, times_ten_plus, value, 1));
-    OK(start(1, 1, two, times_ten_plus, value, 2));
-    OK(cudaEventRecord(join, two));
-    OK(cudaStreamWaitEvent(one, join));
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t exec = nullptr;
-    OK(cudaStreamEndCapture(one, &graph));
-    OK(cudaGraphInstantiate(&exec, graph));
-    OK(cudaGraphLaunch(exec, one));
-    OK(cudaStreamSynchronize(one));
+    run_as_branches(one, two, [&] {
+      OK(start(1, 1, one, times_ten_plus, value, 1));
+      OK(start(1, 1, two, times_ten_plus, value, 2));
+    });
     EXPECT_EQ(21, host_copy(value, 1)[0]);
   }
 }

@@ -268,20 +268,10 @@ TEST(CudaOnCpuThread, BranchesOfAGraphWaitForEachOther) {
   int* here = device_copy(std::vector<int>(4));
   OK(cudaDeviceSynchronize());
   const cudaStream_t one = new_stream(), two = new_stream();
-  const cudaEvent_t event = new_event();
-  OK(cudaStreamBeginCapture(one, cudaStreamCaptureModeThreadLocal));
-  OK(cudaEventRecord(event, one));
-  OK(cudaStreamWaitEvent(two, event));
-  OK(start(1, 7, one, meet_other, here, 0, here + 2));
-  OK(start(1, 7, two, meet_other, here, 1, here + 2));
-  OK(cudaEventRecord(event, two));
-  OK(cudaStreamWaitEvent(one, event));
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  OK(cudaStreamEndCapture(one, &graph));
-  OK(cudaGraphInstantiate(&exec, graph));
-  OK(cudaGraphLaunch(exec, one));
-  OK(cudaStreamSynchronize(one));
+  run_as_branches(one, two, [&] {
+    OK(start(1, 7, one, meet_other, here, 0, here + 2));
+    OK(start(1, 7, two, meet_other, here, 1, here + 2));
+  });
   EXPECT_EQ((std::vector<int>{1, 1, 6, 16}), host_copy(here, 4));
 }
 
