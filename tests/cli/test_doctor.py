@@ -385,7 +385,7 @@ int MPI_Send_init(const void *from, int count, long type, int to, int tag, long 
     finding = found(report, "takes a GPU's memory in messages, but not in MPI_Allreduce", "absent")
     # Hydra does not always tell by which: both ranks may die at once.
     assert "MPI_Allreduce: a rank was ended by signal" in finding["seen"]
-    assert "while 8 bytes were sent" in finding["seen"]
+    assert "with 8 bytes" in finding["seen"]
     assert "to the host first" in finding["do"]
     assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
     finding = found(report, "delivers wrong values in MPI_Bcast on a GPU's memory", "broken")
