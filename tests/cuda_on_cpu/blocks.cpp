@@ -127,7 +127,7 @@ class Blocks {
   int pauses_ = 0;                  // of this block
   std::size_t pauses_in_turn_ = 0;  // since other blocks went on
   std::vector<SharedBytes> memory_;
-  std::unique_ptr<Helper> helper_;  // has the blocks that are left
+  Helper* helper_ = nullptr;  // has the blocks that are left
   Helper* self_as_helper_ = nullptr;
 
   Fiber* host_ = nullptr;
@@ -177,7 +177,7 @@ void Blocks::rest(unsigned nanoseconds) {
 }
 
 void Blocks::hire_for_other_blocks() {
-  helper_ = std::make_unique<Helper>([this, next = next_block_, all = blocks_](Helper& self) {
+  helper_ = &Helper::hire([this, next = next_block_, all = blocks_](Helper& self) {
     Blocks& its = blocks();
     its.prepare(*kernel_);
     its.next_block_ = next;
