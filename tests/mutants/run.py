@@ -2,7 +2,7 @@
 """Builds each mutant in a copy of the tree and expects its tests to fail; a few at a time, each in a copy
 of its own.
 
-usage: run.py FOLDER LAUNCHER [NAME ...]     (LAUNCHER as one string; names choose mutants)
+usage: run.py FOLDER PRESET LAUNCHER [NAME ...]     (LAUNCHER as one string; names choose mutants)
 """
 
 import concurrent.futures
@@ -23,6 +23,10 @@ SECONDS = 100
 # Each takes a processor most of the time, for one source is compiled, and 300 MB of disk.
 MOST_COPIES = 4
 PROGRAMS = ["unit_tests", "conformance_tests", "ranks_tests", "c_door_tests"]
+
+
+def preset():
+    return sys.argv[2]
 
 
 def run(command, **options):
@@ -50,7 +54,7 @@ def copy_tree(tree):
 
 
 def folder_of(tree):
-    return tree / "build" / "release"
+    return tree / "build" / preset()
 
 
 def build(tree, targets):
@@ -90,7 +94,7 @@ def prepare(tree):
     copy_tree(tree)
     # As scripts/test builds it, so that ccache knows every object but the mutant's own; but CUDA
     # runs on the CPU, so that GPU code has mutants too.
-    require(run(["cmake", "--preset", "release", "-DHALOCLINE_TESTS=ON", "-DHALOCLINE_WERROR=ON",
+    require(run(["cmake", "--preset", preset(), "-DHALOCLINE_TESTS=ON", "-DHALOCLINE_WERROR=ON",
                  "-DHALOCLINE_CUDA=CPU",
                  "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON"], cwd=tree), "configure")
     require(build(tree, PROGRAMS), "the build without a mutant")
@@ -120,10 +124,11 @@ def count_survivors(todo, tree, launcher):
 
 
 def main():
-    folder, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[2])
-    chosen = [m for m in MUTANTS if not sys.argv[3:] or m.name in sys.argv[3:]]
+    folder, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[3])
+    names = sys.argv[4:]
+    chosen = [m for m in MUTANTS if not names or m.name in names]
     if not chosen:
-        sys.exit(f"there are no mutants {sys.argv[3:]}")
+        sys.exit(f"there are no mutants {names}")
     # One after the other: where ccache is, only the first is compiled.
     trees = [folder / str(copy) for copy in range(min(MOST_COPIES, os.cpu_count(), len(chosen)))]
     for tree in trees:
