@@ -15,8 +15,8 @@ const char* footer =
     "Plans are made in that order by the same processes: name one transport to see what it costs\n"
     "where none was used before. Every byte is compared after the last exchange.\n\n"
     "Examples:\n"
-    "  halocline bench first-use --ranks 2\n"
-    "  halocline bench first-use --ranks 2 --sizes 64Ki --memory host --json first.json\n\n"
+    "  halocline bench first-use\n"
+    "  halocline bench first-use --sizes 64Ki --memory host --json first.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
 class BenchFirstUse final : public Benchmark {
@@ -46,7 +46,7 @@ BenchFirstUse::BenchFirstUse(CLI::App& bench)
                  "where fields live: auto, device, managed, pinned, system, host (auto)")
       ->type_name("LIST")
       ->group(how);
-  add_ranks(how);
+  add_ranks(how, 2);
   add_proofs(app, how, options_.proofs);
   add_wait_limit(how);
   add_results("Results");

@@ -16,10 +16,10 @@ const char* footer =
     "Lists are written with commas. Every combination is a case: verified once, byte by byte,\n"
     "then timed.\n\n"
     "Examples:\n"
-    "  halocline bench halo --ranks 2\n"
+    "  halocline bench halo\n"
     "  halocline bench halo --ranks 4 --cells-per-rank 64x64x64 --process-grid 1x2x2 --corners\n"
-    "  halocline bench halo --ranks 2 --cells-per-rank 512x512 --width 1,2 --fields 1,3\n"
-    "  halocline bench halo --ranks 2 --cells-per-rank 16384x64 --precision f32 --graph off,on\n"
+    "  halocline bench halo --cells-per-rank 512x512 --width 1,2 --fields 1,3\n"
+    "  halocline bench halo --cells-per-rank 16384x64 --precision f32 --graph off,on\n"
     "  mpirun -n 2 halocline bench halo --memory host --transport shared,mpi --json halo.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
@@ -72,7 +72,7 @@ BenchHalo::BenchHalo(CLI::App& bench)
                   "where the transports allow it (off)")
       ->type_name("LIST")
       ->group(how);
-  add_ranks(how);
+  add_ranks(how, 2);
   halo.add_option("--process-grid", process_grid_, "ranks along each axis (all along the last)")
       ->type_name("PXxPY[xPZ]")
       ->group(how);

@@ -23,7 +23,7 @@ const char* footer =
     "same to MPI but can be left: ranks that are stuck tell each other where, and a deadlock is\n"
     "named and left behind. Every byte is compared before and after an order is timed.\n\n"
     "Examples:\n"
-    "  halocline bench mesh --ranks 4\n"
+    "  halocline bench mesh\n"
     "  halocline bench mesh --ranks 6 --process-grid 2x3 --sizes 8,64Ki --trace mesh.trace.json\n"
     "  mpirun -n 4 halocline bench mesh --periodic xy --orders ordered,irecv-isend\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
@@ -57,7 +57,7 @@ BenchMesh::BenchMesh(CLI::App& bench)
       ->group(what);
 
   const auto* how = "How";
-  add_ranks(how);
+  add_ranks(how, 4);
   mesh.add_option("--process-grid", process_grid_, "ranks along x and y (as square as can be)")
       ->type_name("PXxPY")
       ->group(how);

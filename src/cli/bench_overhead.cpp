@@ -21,7 +21,7 @@ const char* footer =
     "by\n"
     "bench p2p --memory host --ab NAME=VALUE.\n\n"
     "Examples:\n"
-    "  halocline bench overhead --ranks 2\n"
+    "  halocline bench overhead\n"
     "  halocline bench overhead --memory-sizes 64Ki,1Gi --seconds 0.5 --json overhead.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
@@ -51,7 +51,7 @@ BenchOverhead::BenchOverhead(CLI::App& bench)
       ->group(what);
 
   const auto* how = "How";
-  add_ranks(how);
+  add_ranks(how, 2);
   add_loop(overhead, how, loop_, "0.1");
   add_wait_limit(how);
   add_results("Results");

@@ -21,11 +21,11 @@ const char* footer =
     "after the other. Messages to warm up, a tenth of the time, do not count. Every byte is\n"
     "compared before and after.\n\n"
     "Examples:\n"
-    "  halocline bench p2p --ranks 2\n"
+    "  halocline bench p2p\n"
     "  halocline bench p2p --ranks 4 --pairs 0-1,0-3 --sizes 8,64Ki,1Mi --seconds 0.01\n"
-    "  halocline bench p2p --ranks 2 --memory device,host --transport peer,shared --sizes 8\n"
+    "  halocline bench p2p --memory device,host --transport peer,shared --sizes 8\n"
     "  mpirun -n 2 halocline bench p2p --sizes 64Ki --window 16 --json p2p.json\n"
-    "  halocline bench p2p --ranks 2 --sizes 8,1Mi --trace p2p.trace.json\n\n"
+    "  halocline bench p2p --sizes 8,1Mi --trace p2p.trace.json\n\n"
     "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
 
 class BenchP2p final : public Benchmark {
@@ -67,7 +67,7 @@ BenchP2p::BenchP2p(CLI::App& bench)
                  "where messages lie: auto, device, managed, pinned, system, host (auto)")
       ->type_name("LIST")
       ->group(how);
-  add_ranks(how);
+  add_ranks(how, 2);
   add_loop(p2p, how, loop_, "0.05");
   add_proofs(p2p, how, options_.proofs);
   add_ab(how);

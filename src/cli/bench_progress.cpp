@@ -8,7 +8,6 @@
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
-#include "launch/launched.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -44,6 +43,7 @@ class BenchProgress final : public Benchmark {
 
 BenchProgress::BenchProgress(CLI::App& bench)
     : Benchmark(bench, "progress", "tell whether messages move while the host works", footer) {
+  start_ranks_unless_launched(2);
   CLI::App& progress = app();
 
   const auto* what = "What to exchange";
@@ -93,7 +93,6 @@ bench::ProgressBenchOptions BenchProgress::read() const {
 BenchCommand BenchProgress::finish() const {
   const bench::ProgressBenchOptions options = read();
   BenchCommand command = this->command(options, bench::run_progress_bench);
-  if (!launched_by(current_variables())) command.job.ranks = 2;
   want_proofs(command.job, options.transports, options.memories, options.proofs);
   if (std::find(options.modes.begin(), options.modes.end(), bench::ProgressMode::thread) !=
       options.modes.end())

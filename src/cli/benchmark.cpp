@@ -9,6 +9,7 @@
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
+#include "launch/launched.hpp"
 #include "report/render.hpp"
 
 namespace halocline::cli {
@@ -22,7 +23,12 @@ std::string Benchmark::name() const { return app_.get_name(); }
 
 bool Benchmark::parsed() const { return app_.parsed(); }
 
-void Benchmark::add_ranks(const char* group) { cli::add_ranks(app_, group, common_.ranks); }
+void Benchmark::add_ranks(const char* group, std::optional<int> otherwise) {
+  cli::add_ranks(app_, group, common_.ranks, otherwise);
+  ranks_otherwise_ = otherwise;
+}
+
+void Benchmark::start_ranks_unless_launched(int ranks) { ranks_otherwise_ = ranks; }
 
 void Benchmark::add_wait_limit(const char* group) {
   cli::add_wait_limit(app_, group, common_.wait_limit_seconds);
@@ -50,6 +56,7 @@ void Benchmark::add_ab(const char* group) {
 RankJob Benchmark::job() const {
   RankJob job;
   job.ranks = common_.ranks;
+  if (!job.ranks && !launched_by(current_variables())) job.ranks = ranks_otherwise_;
   job.threads_per_rank = 1;
   job.wait_limit_seconds = common_.wait_limit_seconds;
   job.json = common_.json;

@@ -52,7 +52,10 @@ class Benchmark {
   Benchmark(CLI::App& bench, const char* name, const char* summary, const char* footer);
 
   CLI::App& app() { return app_; }
-  void add_ranks(const char* group);
+  /// Adds --ranks; without it, and without a launcher, as many are started, or none.
+  void add_ranks(const char* group, std::optional<int> otherwise = {});
+  /// Lets ranks be started without an option that says so, unless a launcher has started some.
+  void start_ranks_unless_launched(int ranks);
   void add_wait_limit(const char* group);
   void add_results(const char* group);
   /// Adds --trace, for benchmarks whose results a trace_of() can draw.
@@ -72,6 +75,7 @@ class Benchmark {
 
   CLI::App& app_;
   CommonOptions common_;
+  std::optional<int> ranks_otherwise_;
 };
 
 /// Lets a job that uses such transports and memories make the proofs that they need; none of them

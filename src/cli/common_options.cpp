@@ -7,8 +7,11 @@
 
 namespace halocline::cli {
 
-void add_ranks(CLI::App& app, const std::string& group, std::optional<int>& ranks) {
-  app.add_option("--ranks", ranks, "start N ranks (one GPU each); leave out under mpirun or srun")
+void add_ranks(CLI::App& app, const std::string& group, std::optional<int>& ranks,
+               std::optional<int> otherwise) {
+  app.add_option("--ranks", ranks,
+                 "start N ranks (one GPU each); leave out under mpirun or srun" +
+                     (otherwise ? fmt::format(" ({})", *otherwise) : ""))
       ->type_name("N")
       ->group(group);
 }

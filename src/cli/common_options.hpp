@@ -13,8 +13,9 @@ class App;
 
 namespace halocline::cli {
 
-/// Each adds an option to a group of the help.
-void add_ranks(CLI::App& app, const std::string& group, std::optional<int>& ranks);
+/// Each adds an option to a group of the help; of ranks, `otherwise` are started without it.
+void add_ranks(CLI::App& app, const std::string& group, std::optional<int>& ranks,
+               std::optional<int> otherwise = {});
 void add_proofs(CLI::App& app, const std::string& group, std::optional<std::string>& file);
 void add_wait_limit(CLI::App& app, const std::string& group, double& seconds);
 void add_json(CLI::App& app, const std::string& group, std::optional<std::string>& file);

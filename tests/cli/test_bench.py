@@ -78,7 +78,8 @@ def test_columns_are_what_differs():
 
 
 def test_one_rank_wraps_around():
-    report = bench_json("--memory", "host", "--periodic", "xy", "--cells-per-rank", "16x16")
+    report = bench_json("--ranks", "1", "--memory", "host", "--periodic", "xy",
+                        "--cells-per-rank", "16x16")
     assert transports_of(report) == ["self"]
 
 
@@ -305,7 +306,7 @@ def test_smoke_what_a_setting_breaks_is_named():
 CASES = [
     ("bench copy --sizes 0", USAGE, "0 bytes", "1 to 16Gi"),
     ("bench copy --ranks 0", USAGE, "0 ranks"),
-    ("bench first-use", USAGE, "one rank has no neighbour", "--ranks 2"),
+    ("bench first-use --ranks 1", USAGE, "one rank has no neighbour", "--ranks 2"),
     ("bench first-use --ranks 2 --sizes 12", USAGE, "12 bytes", "multiples of 8"),
     ("bench first-use --ranks 2 --exchanges 3", USAGE, "3 exchanges", "10 to"),
     ("bench first-use --ranks 2 --memory host --transport staged", UNAVAILABLE, "staged"),
@@ -313,7 +314,7 @@ CASES = [
     ("bench p2p --ranks 2 --ab A=1 --sizes 0", USAGE, "0 bytes"),
     ("bench p2p --ranks 2 --ab A=1 --trace t.json", USAGE, "leave --trace out"),
     ("bench p2p --ranks 2 --trace no/such/file", USAGE, "no/such/file"),
-    ("bench p2p", USAGE, "one rank has nobody", "--ranks 2"),
+    ("bench p2p --ranks 1", USAGE, "one rank has nobody", "--ranks 2"),
     ("bench p2p --ranks 2 --pairs 0-2", USAGE, "no rank 2 among 2"),
     ("bench p2p --ranks 2 --pairs 0", USAGE, "'0' is not a list of pairs", "0-1,0-3"),
     ("bench p2p --ranks 2 --pairs 0-1-2", USAGE, "not a list of pairs"),
@@ -342,7 +343,7 @@ CASES = [
     ("bench halo --ranks 2 --memory host --graph on --cells-per-rank 8x8", UNAVAILABLE,
      "host memory are not recorded", "--graph off"),
     ("bench haloes", USAGE, "haloes", "bench --help"),
-    ("bench halo", USAGE, "one rank has no neighbour", "--ranks 2", "--periodic"),
+    ("bench halo --ranks 1", USAGE, "one rank has no neighbour", "--ranks 2", "--periodic"),
     ("bench halo --ranks 0", USAGE, "0 ranks"),
     ("bench halo --ranks 2 more", USAGE, "more", "bench halo --help"),
     ("bench halo --ranks 2 --width 0", USAGE, "width 0", "at least 1"),

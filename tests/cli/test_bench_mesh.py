@@ -65,7 +65,7 @@ def test_smoke_under_a_launcher(mpirun):
 
 
 @pytest.mark.parametrize("words, says", [
-    ("", ["one rank has no neighbour", "--ranks 4", "--periodic x"]),
+    ("--ranks 1", ["one rank has no neighbour", "--ranks 4", "--periodic x"]),
     ("--ranks 6 --process-grid 2x2", ["2x2 is for 4 ranks", "use 2x3"]),
     ("--ranks 2 --orders sideways", ["'sideways'", "irecv-isend"]),
     ("--ranks 2 --sizes 0", ["0 bytes"]),
