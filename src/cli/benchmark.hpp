@@ -52,9 +52,9 @@ class Benchmark {
   Benchmark(CLI::App& bench, const char* name, const char* summary, const char* footer);
 
   CLI::App& app() { return app_; }
-  /// Adds --ranks; without it, and without a launcher, as many are started, or none.
+  /// Adds --ranks; without it `otherwise` are started, unless a launcher has started some.
   void add_ranks(const char* group, std::optional<int> otherwise = {});
-  /// Lets ranks be started without an option that says so, unless a launcher has started some.
+  /// The same without an option, for what takes no other number.
   void start_ranks_unless_launched(int ranks);
   void add_wait_limit(const char* group);
   void add_results(const char* group);

@@ -83,6 +83,15 @@ def test_one_rank_wraps_around():
     assert transports_of(report) == ["self"]
 
 
+@pytest.mark.parametrize("words, ranks", [
+    ("p2p --sizes 8 --repetitions 2", 2), ("halo --cells-per-rank 8x8 --repetitions 2", 2),
+    ("first-use --sizes 8", 2), ("mesh --sizes 8 --repetitions 2", 4)])
+def test_neighbours_are_started_where_nothing_says_how_many(words, ranks, mpirun):
+    words = ["bench", *words.split(), "--json", "-"]
+    assert json.loads(run(*words).out)["ranks"] == ranks
+    assert json.loads(run(*words, **mpirun(ranks=3)).out)["ranks"] == 3, "the launcher's"
+
+
 def test_process_grid():
     report = bench_json("--ranks", "4", "--memory", "host", "--process-grid", "2x2",
                         "--cells-per-rank", "8x6", "--transport", "shared,mpi", "--corners")
