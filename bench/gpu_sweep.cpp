@@ -19,6 +19,7 @@
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "problem/catalogue.hpp"
+#include "program/noise.hpp"
 #include "stencil/sweep.hpp"
 
 namespace {
@@ -102,7 +103,7 @@ void fill(const FieldStorage& field) {
   const auto count = static_cast<std::size_t>(field.allocated_bytes()) / sizeof(Real);
   std::vector<Real> values(std::min<std::size_t>(count, std::size_t{1} << 24));
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<Real>(problem::noise(1, i));
+    values[i] = static_cast<Real>(program::noise(1, i));
   for (std::size_t at = 0; at < count; at += values.size())
     device::copy(field.bytes() + at * sizeof(Real), values.data(),
                  static_cast<std::int64_t>(std::min(values.size(), count - at) * sizeof(Real)),

@@ -1,5 +1,5 @@
-# Finds what Halocline stands on. Sets halocline_libraries (linked) and halocline_headers (needed
-# to compile only), and turns HALOCLINE_TESTS from AUTO into ON or OFF.
+# Finds what Halocline stands on. Sets halocline_core_libraries and halocline_solver_libraries (linked) and
+# halocline_headers (needed to compile only), and turns HALOCLINE_TESTS from AUTO into ON or OFF.
 
 include(FetchContent)
 
@@ -51,11 +51,12 @@ else()
   set(halocline_openmp OpenMP::OpenMP_CXX)
 endif()
 
-set(halocline_libraries hwy::hwy PNG::PNG ${halocline_openmp} Threads::Threads MPI::MPI_C)
+set(halocline_core_libraries ${halocline_openmp} Threads::Threads MPI::MPI_C ${CMAKE_DL_LIBS})
+set(halocline_solver_libraries hwy::hwy PNG::PNG)
 set(halocline_headers nlohmann_json::nlohmann_json)
 # fmt has code of its own unless it is used as headers only.
 if(halocline_fmt STREQUAL "fmt::fmt")
-  list(APPEND halocline_libraries ${halocline_fmt})
+  list(APPEND halocline_core_libraries ${halocline_fmt})
 else()
   list(APPEND halocline_headers ${halocline_fmt})
 endif()

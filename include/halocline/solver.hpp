@@ -12,6 +12,7 @@
 #include <halocline/communicator.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/run_result.hpp>
 
 namespace halocline {
 
@@ -75,27 +76,13 @@ struct SiteProfile {
   double mean_seconds, max_seconds, longest_seconds;
 };
 
-/// What sweeps: a GPU, or a node's processor.
-struct SolveDevice {
-  std::string kind;  ///< "gpu", "cpu"
-  std::string name;
-  std::string uuid;  ///< of a GPU
-  std::string host;
-  std::vector<int> ranks;
-};
-
 /// What was solved and how it went; the same on every rank, but for `profile`, which rank 0 has.
-struct SolveResult {
-  std::string problem;
-  Extents cells, process_grid;
+struct SolveResult : RunResult {
   std::array<bool, 3> periodic{};
-  std::string precision, norm, backend, memory, simd, schedule, processor, mpi;
-  int ranks = 0, nodes = 0, threads = 0;
-  std::vector<SolveDevice> devices;
+  std::string processor;
   std::int64_t halo_depth = 1;
-  std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
 
-  /// How that was chosen, and what else was measured.
+  /// How process grid, schedule and graphs were chosen, and what else was measured.
   struct Choice {
     struct WayTried {
       Extents process_grid;
@@ -109,23 +96,11 @@ struct SolveResult {
     double seconds_per_sweep = 0;  ///< of the way taken, where it was measured
     /// In the order they were measured; the first is the rule's.
     std::vector<WayTried> ways = {};
-    std::vector<ExchangeInfo::Race> transports = {};
   };
   Choice choice;
 
-  std::int64_t sweeps = 0;
-  std::optional<double> tolerance;
-  bool converged = false;
-  bool diverged = false;                                      ///< a norm was not finite
-  std::vector<std::pair<std::int64_t, double>> norm_history;  ///< (sweep from 0, its norm)
-  double sum = 0;
-  std::uint64_t checksum = 0;
-
-  double setup_seconds = 0, first_sweep_seconds = 0, loop_seconds = 0;
-  double glups = 0, gigabytes_per_second = 0;
   std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
   std::int64_t sweeps_in_graphs = 0;                   ///< whose phases are not told apart
-  std::int64_t halo_messages = 0, halo_bytes = 0;      ///< most of any rank
   std::int64_t exchanges = 0;                          ///< of the sweeps that are in no graph
   Spread exchange_seconds;                             ///< of one of these
   std::vector<SiteProfile> profile;
@@ -139,7 +114,6 @@ struct SolveResult {
     std::string text;  ///< against what; or the first cell that differs
   };
   std::optional<Verification> verification;
-  std::vector<std::string> notes;
 };
 
 /// Solves a problem. Collective. Throws usage, unavailable, resource or communication, the same

@@ -19,7 +19,7 @@
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "device/stream_work.hpp"
+#include "gpu/stream_work.hpp"
 #include "support/block.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
@@ -297,9 +297,9 @@ TEST_F(Streams, CarryWorkOfKernels) {
     for (const std::int64_t bytes : {0, 1, 8, 13, 4096, 1'000'003}) {
       const Bytes content(static_cast<std::size_t>(bytes + 16));
       const Block source(memory, content), target(memory, content);
-      device::pass_time(stream.get(), std::chrono::microseconds(100));
-      device::write_words(stream.get(), source.data(), bytes, {.first = 5, .step = 0x0102030405});
-      device::copy_by_kernel(stream.get(), target.data() + 8, source.data(), bytes);
+      gpu::pass_time(stream.get(), std::chrono::microseconds(100));
+      gpu::write_words(stream.get(), source.data(), bytes, {.first = 5, .step = 0x0102030405});
+      gpu::copy_by_kernel(stream.get(), target.data() + 8, source.data(), bytes);
       device::synchronize(stream.get());
       Bytes expected = content;
       for (std::int64_t i = 0; i < bytes; ++i)
@@ -324,7 +324,7 @@ TEST_F(Streams, ReachMemoryOfOtherAllocators) {
     Bytes seen = random_bytes(5000, 3);
     device::copy(seen.data(), memory.get(), 5000, Stream::host());
     EXPECT_EQ(seen, Bytes(5000)) << "not zeroed";
-    device::write_words(stream.get(), memory.get(), 5000, {.first = ~std::uint64_t{0}, .step = 0});
+    gpu::write_words(stream.get(), memory.get(), 5000, {.first = ~std::uint64_t{0}, .step = 0});
     memory.reset();  // while the kernel may still run
     device::synchronize(stream.get());
   }

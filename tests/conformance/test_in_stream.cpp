@@ -16,7 +16,7 @@
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "exchange/race.hpp"
-#include "proof/in_stream.hpp"
+#include "probe/in_stream.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/memories.hpp"

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "device/gpu.hpp"
-#include "proof/probe.hpp"
-#include "proof/probe_report.hpp"
+#include "probe/probe.hpp"
+#include "probe/probe_report.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/ranks.hpp"

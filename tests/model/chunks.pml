@@ -1,4 +1,4 @@
-/* Exchanges between GPUs with a flag for each chunk, src/device/port.hpp, for Spin; run.py runs it.
+/* Exchanges between GPUs with a flag for each chunk, src/core/device/port.hpp, for Spin; run.py runs it.
  *
  * One kernel an epoch packs, tells, waits and unpacks (pack/cuda/copies.cu): each of its blocks
  * stores a chunk into the neighbour's slot and raises the chunk's flag, then waits for the flag of a

@@ -1,4 +1,4 @@
-/* Edges as words that carry their epoch, src/device/edge_port.hpp, for Spin; run.py runs it.
+/* Edges as words that carry their epoch, src/core/device/edge_port.hpp, for Spin; run.py runs it.
  *
  * Two threads of neighbouring tiles. In each sweep a thread stores the words of its edge, which land
  * in any order, and waits for those of the other's: for each until it is of the epoch wanted. There

@@ -1,4 +1,4 @@
-/* The meeting of norms on GPUs, src/device/meeting.hpp, for Spin; run.py runs it.
+/* The meeting of norms on GPUs, src/core/device/meeting.hpp, for Spin; run.py runs it.
  *
  * A rank sends its number of meeting n, waits for all others' and reads them; only then it sends that
  * of meeting n + 1 (stencil/cuda/settle.cuh). Stores land some time after they were made,

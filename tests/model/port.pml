@@ -1,4 +1,4 @@
-/* The flow control of src/device/port.hpp, and the stop of a run, for Spin; run.py runs it.
+/* The flow control of src/core/device/port.hpp, and the stop of a run, for Spin; run.py runs it.
  *
  * Every rank and every pair's memory move at any speed, so all skews are looked at. A store lands
  * some time after it was made, and stores land in any order, except where release and acquire say

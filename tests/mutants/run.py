@@ -65,7 +65,7 @@ def port_threads(tree):
     """The protocol between threads under the thread sanitizer: fences do not show otherwise."""
     program = folder_of(tree) / "port_threads"
     done = run(["g++", "-std=c++20", "-O1", "-fsanitize=thread", f"-I{tree}/include",
-                f"-I{tree}/src", f"-I{tree}/tests", f"{tree}/tests/unit/test_port_threads.cpp",
+                f"-I{tree}/src/core", f"-I{tree}/tests", f"{tree}/tests/unit/test_port_threads.cpp",
                 "-lgtest", "-lgtest_main", "-lpthread", "-o", str(program)])
     require(done, "building test_port_threads with the thread sanitizer")
     return [str(program), "--gtest_brief=1"]

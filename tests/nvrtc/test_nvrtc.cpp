@@ -40,7 +40,8 @@ Compiled compile(const std::string& source, const std::vector<std::string>& kern
   for (const std::string& kernel : kernels)
     EXPECT_EQ(nvrtcAddNameExpression(program, kernel.c_str()), NVRTC_SUCCESS);
   const std::vector<const char*> options{"--std=c++20", "--gpu-architecture=compute_90",
-                                         "--fmad=false", "-I" HALOCLINE_SOURCE_FOLDER};
+                                         "--fmad=false", "-I" HALOCLINE_SOURCE_FOLDER "/core",
+                                         "-I" HALOCLINE_SOURCE_FOLDER "/solve"};
   compiled.result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
   std::size_t size = 0;
   nvrtcGetProgramLogSize(program, &size);

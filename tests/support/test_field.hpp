@@ -12,6 +12,7 @@
 
 #include "device/buffer.hpp"
 #include "problem/problem.hpp"
+#include "program/noise.hpp"
 #include "stencil/norm_parts.hpp"
 
 namespace halocline::test {
@@ -76,8 +77,8 @@ class TestField {
     for (std::int64_t z = held.lower.z; z < held.upper.z; ++z)
       for (std::int64_t y = held.lower.y; y < held.upper.y; ++y)
         for (std::int64_t x = held.lower.x; x < held.upper.x; ++x) {
-          const std::uint64_t bits = problem::mix(++number);
-          const double unit = problem::noise(1, number) - 0.5;
+          const std::uint64_t bits = program::mix(++number);
+          const double unit = program::noise(1, number) - 0.5;
           field()(x, y, z) = static_cast<Real>(std::ldexp(unit, static_cast<int>(bits % 24) - 12));
         }
   }

@@ -22,7 +22,7 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
                       .shm_device = "27"};
   const RankFacts facts = read_rank_facts(
       "Welcome\n" + doing_line("starting MPI") + "\n[1,0]<stdout>:" + line_of(rank) + "\n" +
-      line_of(comm::Claims{
+      line_of(mpi::Claims{
           .thread_level = "funneled", .takes_gpu = true, .settings = {{"pml", "ucx"}}}) +
       "\n" + gpus_line("13.0", "13.0", {true, false}) + "\n" +
       direct_reads_line(false, "not permitted") + "\n" +

@@ -6,7 +6,7 @@
 #include "bench/mesh_bench.hpp"
 #include "bench/mesh_report.hpp"
 #include "bench/mesh_timeline.hpp"
-#include "comm/standing.hpp"
+#include "mpi/standing.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"
 
@@ -19,7 +19,7 @@ using bench::MeshMessage;
 using bench::MeshOrder;
 using bench::MeshStep;
 using bench::MeshTiming;
-using comm::Standing;
+using mpi::Standing;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -72,34 +72,34 @@ Standing receives_from(int peer, int lane = 0) {
 
 TEST(CircleOfWaits, IsFoundWhereItBegins) {
   const std::vector<Standing> four{sends_to(1), sends_to(3), sends_to(0), sends_to(2)};
-  EXPECT_THAT(comm::circle_of_waits(four), ElementsAre(0, 1, 3, 2));
-  EXPECT_EQ(comm::text_of_circle({0, 1, 3, 2}, four),
+  EXPECT_THAT(mpi::circle_of_waits(four), ElementsAre(0, 1, 3, 2));
+  EXPECT_EQ(mpi::text_of_circle({0, 1, 3, 2}, four),
             "0 -> 1 -> 3 -> 2 -> 0: each is in a send that its receiver has not posted");
   const std::vector<Standing> behind{sends_to(1), sends_to(2), sends_to(1)};
-  EXPECT_THAT(comm::circle_of_waits(behind), ElementsAre(1, 2)) << "0 is not in it";
-  EXPECT_THAT(comm::circle_of_waits(std::vector{sends_to(0)}), ElementsAre(0)) << "itself";
+  EXPECT_THAT(mpi::circle_of_waits(behind), ElementsAre(1, 2)) << "0 is not in it";
+  EXPECT_THAT(mpi::circle_of_waits(std::vector{sends_to(0)}), ElementsAre(0)) << "itself";
 }
 
 TEST(CircleOfWaits, NeedsCallsThatNobodyAnswers) {
-  EXPECT_THAT(comm::circle_of_waits({}), IsEmpty());
+  EXPECT_THAT(mpi::circle_of_waits({}), IsEmpty());
   std::vector<Standing> two{sends_to(1), sends_to(0)};
   two[1].received = 1u << 0;
-  EXPECT_THAT(comm::circle_of_waits(two), IsEmpty()) << "the first one's bytes can move";
+  EXPECT_THAT(mpi::circle_of_waits(two), IsEmpty()) << "the first one's bytes can move";
   two[1].received = 1u << 1;
-  EXPECT_THAT(comm::circle_of_waits(two), ElementsAre(0, 1)) << "another lane";
-  EXPECT_THAT(comm::circle_of_waits(std::vector{sends_to(1), Standing{}}), IsEmpty());
-  EXPECT_THAT(comm::circle_of_waits(
+  EXPECT_THAT(mpi::circle_of_waits(two), ElementsAre(0, 1)) << "another lane";
+  EXPECT_THAT(mpi::circle_of_waits(std::vector{sends_to(1), Standing{}}), IsEmpty());
+  EXPECT_THAT(mpi::circle_of_waits(
                   std::vector{sends_to(1), Standing{.does = Does::waits_for_all, .received = 0}}),
               IsEmpty());
 }
 
 TEST(CircleOfWaits, MayBeOfReceives) {
   const std::vector<Standing> two{receives_from(1), receives_from(0)};
-  EXPECT_THAT(comm::circle_of_waits(two), ElementsAre(0, 1));
-  EXPECT_THAT(comm::text_of_circle({0, 1}, two), HasSubstr("has not sent"));
+  EXPECT_THAT(mpi::circle_of_waits(two), ElementsAre(0, 1));
+  EXPECT_THAT(mpi::text_of_circle({0, 1}, two), HasSubstr("has not sent"));
   const std::vector<Standing> mixed{sends_to(1), receives_from(0, 2)};
-  EXPECT_THAT(comm::circle_of_waits(mixed), ElementsAre(0, 1));
-  EXPECT_THAT(comm::text_of_circle({0, 1}, mixed), HasSubstr("a send or a receive"));
+  EXPECT_THAT(mpi::circle_of_waits(mixed), ElementsAre(0, 1));
+  EXPECT_THAT(mpi::text_of_circle({0, 1}, mixed), HasSubstr("a send or a receive"));
 }
 
 TEST(MeshBench, MakesTheMeshSquare) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "stencil/cpu/caches.hpp"
-#include "stencil/partition.hpp"
+#include "field/partition.hpp"
 
 namespace halocline::stencil {
 namespace {
@@ -21,7 +21,7 @@ TEST(ShareOf, GivesEveryCellToOneThread) {
       std::int64_t cells = 0;
       std::vector<Box> shares;
       for (int thread = 0; thread < threads; ++thread) {
-        const Box share = share_of(box, threads, thread);
+        const Box share = field::share_of(box, threads, thread);
         EXPECT_TRUE(box.contains(share));
         for (const Box& other : shares) EXPECT_TRUE(intersect(share, other).empty());
         if (!share.empty()) shares.push_back(share);
@@ -32,19 +32,19 @@ TEST(ShareOf, GivesEveryCellToOneThread) {
 }
 
 TEST(ShareOf, SplitsPlanesBeforeRows) {
-  EXPECT_EQ(share_of(box_of(8, 8, 8), 4, 1).extent(), (Int3{8, 8, 2}));
-  EXPECT_EQ(share_of(box_of(8, 8, 1), 4, 1).extent(), (Int3{8, 2, 1}));
+  EXPECT_EQ(field::share_of(box_of(8, 8, 8), 4, 1).extent(), (Int3{8, 8, 2}));
+  EXPECT_EQ(field::share_of(box_of(8, 8, 1), 4, 1).extent(), (Int3{8, 2, 1}));
 }
 
 TEST(ShareOf, SplitsBothWhereThatIsEvener) {
-  EXPECT_EQ(share_of(box_of(8, 8, 2), 4, 3).extent(), (Int3{8, 4, 1}));
-  EXPECT_EQ(share_of(box_of(8, 9, 8), 6, 0).extent(), (Int3{8, 3, 4}));
+  EXPECT_EQ(field::share_of(box_of(8, 8, 2), 4, 3).extent(), (Int3{8, 4, 1}));
+  EXPECT_EQ(field::share_of(box_of(8, 9, 8), 6, 0).extent(), (Int3{8, 3, 4}));
 }
 
 TEST(ShareOf, SplitsASingleRowAtSegments) {
   const Box row = box_of(100000, 1, 1);
   for (int thread = 1; thread < 3; ++thread)
-    EXPECT_EQ((share_of(row, 3, thread).lower.x - row.lower.x) % segment_cells(row), 0);
+    EXPECT_EQ((field::share_of(row, 3, thread).lower.x - row.lower.x) % field::segment_cells(row), 0);
 }
 
 TEST(Exceeds, ComparesWithHalfOfTheCachesThatRanksReach) {

@@ -13,8 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "problem/catalogue.hpp"
+#include "program/noise.hpp"
 #include "stencil/fill.hpp"
-#include "stencil/measure.hpp"
+#include "program/shares.hpp"
 #include "stencil/sweep.hpp"
 #include "support/caught.hpp"
 
@@ -89,9 +90,9 @@ class LocalSolve {
     return norms;
   }
 
-  double sum() const { return stencil::sum(field(), 1); }
+  double sum() const { return program::sum(field(), 1); }
   std::string checksum() const {
-    return fmt::format("{:016x}", stencil::checksum(field(), grid_, 1));
+    return fmt::format("{:016x}", program::checksum(field(), grid_, 1));
   }
 
  private:
@@ -114,15 +115,15 @@ class LocalSolve {
 };
 
 TEST(Noise, StartsWithKnownValues) {
-  EXPECT_NEAR(problem::noise(12345, 0), 0.13307967, 5e-9);
-  EXPECT_NEAR(problem::noise(12345, 1), 0.20481663, 5e-9);
-  EXPECT_NEAR(problem::noise(12345, 2), 0.11954258, 5e-9);
+  EXPECT_NEAR(program::noise(12345, 0), 0.13307967, 5e-9);
+  EXPECT_NEAR(program::noise(12345, 1), 0.20481663, 5e-9);
+  EXPECT_NEAR(program::noise(12345, 2), 0.11954258, 5e-9);
 }
 
 TEST(Noise, LiesBetweenZeroAndOne) {
   for (std::uint64_t i = 0; i < 10000; ++i) {
-    EXPECT_GE(problem::noise(7, i), 0.0);
-    EXPECT_LT(problem::noise(7, i), 1.0);
+    EXPECT_GE(program::noise(7, i), 0.0);
+    EXPECT_LT(program::noise(7, i), 1.0);
   }
 }
 
@@ -160,7 +161,7 @@ TEST(LaplaceOnCpu, MeetsTheReferenceOf1024x1024) {
 TEST(LaplaceOnCpu, AveragesSixNeighboursIn3d) {
   LocalSolve<double> solve("laplace", {3, 4, 5});
   const auto start = [](std::int64_t x, std::int64_t y, std::int64_t z) {
-    return problem::noise(12345, static_cast<std::uint64_t>(x + 3 * (y + 4 * z)));
+    return program::noise(12345, static_cast<std::uint64_t>(x + 3 * (y + 4 * z)));
   };
   solve.step(NormKind::none);
   EXPECT_DOUBLE_EQ(solve.field()(1, 1, 1), (start(0, 1, 1) + start(2, 1, 1) + start(1, 0, 1) +
@@ -304,7 +305,7 @@ TEST(FillStart, WritesOwnedCellsOnly) {
     const Field<double> field = untouched_field<double>(grid, 2);
     stencil::fill_start(field, laplace, setting_for(laplace, {5000, 11}), threads);
     for_each_cell(field.shape().held(), [&](Int3 at) {
-      const double noise = problem::noise(12345, static_cast<std::uint64_t>(at.x + 5000 * at.y));
+      const double noise = program::noise(12345, static_cast<std::uint64_t>(at.x + 5000 * at.y));
       ASSERT_EQ(field(at.x, at.y), grid.owned().contains(at) ? noise : untouched);
     });
   }
@@ -317,7 +318,7 @@ TEST(FillStart, RoundsToTheFieldsPrecision) {
   stencil::fill_start(field, star7, setting_for(star7, {5, 4, 3}), 2);
   for_each_cell(grid.owned(), [&](Int3 at) {
     const auto index = static_cast<std::uint64_t>(at.x + 5 * (at.y + 4 * at.z));
-    EXPECT_EQ(field(at.x, at.y, at.z), static_cast<float>(problem::noise(12345, index)));
+    EXPECT_EQ(field(at.x, at.y, at.z), static_cast<float>(program::noise(12345, index)));
   });
 }
 
@@ -327,7 +328,7 @@ TEST(FillStart, FollowsTheSeed) {
   setting.seed = 99;
   const Field<double> field(grid_for(laplace, {3, 3}));
   stencil::fill_start(field, laplace, setting, 1);
-  EXPECT_EQ(field(2, 1), problem::noise(99, 5));
+  EXPECT_EQ(field(2, 1), program::noise(99, 5));
 }
 
 TEST(FillBoundary, WritesWhatLiesOutsideTheDomainOnly) {
@@ -370,8 +371,8 @@ TEST(Checksum, AddsUpOverRanks) {
     const Grid grid(rank, ranks, options);
     const Field<double> field(grid);
     stencil::fill_start(field, laplace, setting, 1);
-    EXPECT_EQ(stencil::checksum(field, grid, 1), stencil::checksum(field, grid, 3));
-    return stencil::checksum(field, grid, 1);
+    EXPECT_EQ(program::checksum(field, grid, 1), program::checksum(field, grid, 3));
+    return program::checksum(field, grid, 1);
   };
   std::uint64_t total = 0;
   for (int rank = 0; rank < 6; ++rank) total += checksum_of(rank, 6);
@@ -380,7 +381,7 @@ TEST(Checksum, AddsUpOverRanks) {
   std::uint64_t expected = 0;
   for (std::uint64_t i = 0; i < 37 * 11; ++i)
     expected +=
-        problem::mix(std::bit_cast<std::uint64_t>(problem::noise(12345, i)) ^ problem::mix(i + 1));
+        program::mix(std::bit_cast<std::uint64_t>(program::noise(12345, i)) ^ program::mix(i + 1));
   EXPECT_EQ(total, expected);
 }
 
@@ -391,7 +392,7 @@ std::uint64_t checksum_of_one(Real value) {
   const Grid grid(0, 1, options);
   const Field<Real> field(grid);
   field(0) = value;
-  return stencil::checksum(field, grid, 1);
+  return program::checksum(field, grid, 1);
 }
 
 TEST(Checksum, TakesZerosForEqualAndNansForEqual) {
@@ -403,16 +404,16 @@ TEST(Checksum, TakesZerosForEqualAndNansForEqual) {
 }
 
 TEST(Checksum, ExtendsTheBitsOfSinglePrecisionByZeros) {
-  EXPECT_EQ(checksum_of_one(-1.5F), problem::mix(std::uint64_t{0xBFC00000} ^ problem::mix(1)));
+  EXPECT_EQ(checksum_of_one(-1.5F), program::mix(std::uint64_t{0xBFC00000} ^ program::mix(1)));
 }
 
 TEST(Sum, DoesNotDependOnThreads) {
   const problem::Problem& laplace = problem::find_problem("laplace");
   const Field<double> field(grid_for(laplace, {131, 67}));
   stencil::fill_start(field, laplace, setting_for(laplace, {131, 67}), 1);
-  const double sum = stencil::sum(field, 1);
+  const double sum = program::sum(field, 1);
   EXPECT_NEAR(sum, 131 * 67 / 2.0, 150);
-  for (const int threads : {2, 3, 7}) EXPECT_EQ(stencil::sum(field, threads), sum);
+  for (const int threads : {2, 3, 7}) EXPECT_EQ(program::sum(field, threads), sum);
 }
 
 }  // namespace

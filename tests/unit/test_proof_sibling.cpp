@@ -12,9 +12,9 @@
 #include "base/record_file.hpp"
 #include "comm/collectives.hpp"
 #include "launch/launched.hpp"
-#include "proof/ensure.hpp"
-#include "proof/probe_report.hpp"
-#include "proof/sibling.hpp"
+#include "probe/ensure.hpp"
+#include "probe/probe_report.hpp"
+#include "probe/sibling.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {

@@ -1,0 +1,47 @@
+#pragma once
+// How a run went: what every program that sweeps can say of itself.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halocline/exchange.hpp>
+#include <halocline/grid.hpp>
+
+namespace halocline {
+
+/// What sweeps: a GPU, or a node's processor.
+struct RunDevice {
+  std::string kind;  ///< "gpu", "cpu"
+  std::string name;
+  std::string uuid;  ///< of a GPU
+  std::string host;
+  std::vector<int> ranks;
+};
+
+struct RunResult {
+  std::string problem;
+  Extents cells, process_grid;
+  std::string precision, norm, backend, memory, simd, schedule, mpi;
+  int ranks = 0, nodes = 0, threads = 0;
+  std::vector<RunDevice> devices;
+  std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
+  std::vector<ExchangeInfo::Race> races;                        ///< how these were chosen
+
+  std::int64_t sweeps = 0;
+  std::optional<double> tolerance;
+  bool converged = false;
+  bool diverged = false;                                      ///< a norm was not finite
+  std::vector<std::pair<std::int64_t, double>> norm_history;  ///< (sweep from 0, its norm)
+  double sum = 0;
+  std::uint64_t checksum = 0;
+
+  double setup_seconds = 0, first_sweep_seconds = 0, loop_seconds = 0;
+  double glups = 0, gigabytes_per_second = 0;
+  std::int64_t halo_messages = 0, halo_bytes = 0;  ///< most of any rank
+  std::vector<std::string> notes;
+};
+
+}  // namespace halocline

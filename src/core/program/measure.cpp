@@ -1,0 +1,115 @@
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+#include <halocline/measure.hpp>
+
+#include "comm/collectives.hpp"
+#include "device/queue.hpp"
+#include "machine/cores.hpp"
+#include "program/fill.hpp"
+#include "program/noise.hpp"
+#include "program/shares.hpp"
+
+namespace halocline {
+namespace {
+
+void require_measurable(const Grid& grid, const FieldStorage& field) {
+  const FieldShape& shape = field.shape();
+  if (shape.components != 1 || (shape.element_bytes != 4 && shape.element_bytes != 8))
+    throw Error(ErrorKind::usage,
+                fmt::format("field '{}' has {} components of {} bytes; only fields of one float or "
+                            "double per cell are measured and filled",
+                            field.name(), shape.components, shape.element_bytes));
+  if (!(shape.owned == grid.owned()))
+    throw Error(ErrorKind::usage,
+                fmt::format("field '{}' was made for another grid", field.name()));
+}
+
+/// A field as the host reads and writes it: itself, or a copy of the bytes from its first owned
+/// cell to its last, those between them included.
+class HostView {
+ public:
+  HostView(const Grid& grid, const FieldStorage& field) : field_(field), view_(field) {
+    if (host_reads(field.shape().memory)) return;
+    const Int3 cells = field.shape().owned.extent();
+    const Strides& step = field.strides();
+    std::int64_t elements = 1;
+    for (int axis = 0; axis < grid.axes(); ++axis)
+      elements += (cells[axis] - 1) * (axis == 0 ? step.x : axis == 1 ? step.y : step.z);
+    bytes_.resize(static_cast<std::size_t>(elements * field.shape().element_bytes));
+    device::copy(bytes_.data(), field.first_owned(), size(), Stream::host());
+    const FieldOptions options{.name = field.name(), .halo = 0};
+    if (field.shape().element_bytes == 4)
+      view_ = Field<float>(grid, reinterpret_cast<float*>(bytes_.data()), step, options);
+    else
+      view_ = Field<double>(grid, reinterpret_cast<double*>(bytes_.data()), step, options);
+  }
+
+  const FieldStorage& get() const { return view_; }
+  void write_back() const {
+    if (!bytes_.empty()) device::copy(field_.first_owned(), bytes_.data(), size(), Stream::host());
+  }
+
+ private:
+  std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
+
+  const FieldStorage& field_;
+  std::vector<std::byte> bytes_;
+  FieldStorage view_;
+};
+
+}  // namespace
+
+void fill_noise(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
+                std::uint64_t seed) {
+  const int threads = machine::default_threads(communicator);
+  comm::together(communicator, [&] {
+    require_measurable(grid, field);
+    const HostView view(grid, field);
+    const Int3 cells = grid.cells().values();
+    program::fill_owned(
+        view.get(),
+        [&](Int3 first, std::int64_t count, double* values) {
+          program::noise_row(cells, seed, first, count, values);
+        },
+        threads);
+    view.write_back();
+  });
+}
+
+std::uint64_t checksum(const Communicator& communicator, const Grid& grid,
+                       const FieldStorage& field) {
+  const int threads = machine::default_threads(communicator);
+  std::uint64_t mine = 0;
+  comm::together(communicator, [&] {
+    require_measurable(grid, field);
+    mine = program::checksum(HostView(grid, field).get(), grid, threads);
+  });
+  return comm::sum_over_ranks(communicator, mine);
+}
+
+double sum(const Communicator& communicator, const Grid& grid, const FieldStorage& field) {
+  const int threads = machine::default_threads(communicator);
+  double mine = 0;
+  comm::together(communicator, [&] {
+    require_measurable(grid, field);
+    mine = program::sum(HostView(grid, field).get(), threads);
+  });
+  return comm::sum_in_rank_order(communicator, mine);
+}
+
+double norm(const Communicator& communicator, std::string_view kind, double share) {
+  if (kind != "max" && kind != "l2")
+    throw Error(ErrorKind::usage, fmt::format("there is no norm '{}'; there are: max, l2", kind));
+  using Kind = comm::NormReduction::Kind;
+  comm::NormReduction reduction(communicator);
+  reduction.start(kind == "max" ? Kind::max : Kind::sum, share);
+  const double all = reduction.finish();
+  return kind == "max" ? all : std::sqrt(all);
+}
+
+}  // namespace halocline

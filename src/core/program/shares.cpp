@@ -1,0 +1,97 @@
+#include "program/shares.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "field/elements.hpp"
+#include "program/noise.hpp"
+
+namespace halocline::program {
+namespace {
+
+/// Rows of owned cells, numbered across planes.
+class Rows {
+ public:
+  explicit Rows(const FieldStorage& field) : field_(field), extent_(field.shape().owned.extent()) {}
+
+  std::int64_t count() const { return extent_.y * extent_.z; }
+  std::int64_t cells() const { return extent_.x; }
+  Int3 first_cell(std::int64_t row) const {
+    return field_.shape().owned.lower + Int3{0, row % extent_.y, row / extent_.y};
+  }
+  template <class Real>
+  const Real* first_value(std::int64_t row) const {
+    return reinterpret_cast<const Real*>(field_.first_owned()) +
+           row % extent_.y * field_.strides().y + row / extent_.y * field_.strides().z;
+  }
+  std::int64_t stride() const { return field_.strides().x; }
+
+ private:
+  const FieldStorage& field_;
+  Int3 extent_;
+};
+
+template <class Real>
+std::uint64_t bits_of(Real value) {
+  using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+  if (std::isnan(value)) value = std::numeric_limits<Real>::quiet_NaN();
+  return std::bit_cast<Bits>(value + Real(0));  // -0.0 + 0.0 is +0.0
+}
+
+/// Neumaier's sum: what each addition rounds off is added up apart.
+class CompensatedSum {
+ public:
+  void add(double value) {
+    const double sum = sum_ + value;
+    lost_ += std::abs(sum_) >= std::abs(value) ? (sum_ - sum) + value : (value - sum) + sum_;
+    sum_ = sum;
+  }
+  double total() const { return std::isfinite(sum_) ? sum_ + lost_ : sum_; }
+
+ private:
+  double sum_ = 0, lost_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t checksum(const FieldStorage& field, const Grid& grid, int threads) {
+  return field::with_real(field, [&]<class Real>() {
+    const Rows rows(field);
+    const Int3& cells = grid.cells().values();
+    std::uint64_t total = 0;
+#pragma omp parallel for num_threads(threads) reduction(+ : total)
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+      const Int3 first = rows.first_cell(row);
+      const auto index =
+          static_cast<std::uint64_t>(first.x + cells.x * (first.y + cells.y * first.z));
+      const Real* values = rows.first_value<Real>(row);
+      for (std::int64_t i = 0; i < rows.cells(); ++i)
+        total += mix(bits_of(values[i * rows.stride()]) ^
+                              mix(index + static_cast<std::uint64_t>(i) + 1));
+    }
+    return total;
+  });
+}
+
+double sum(const FieldStorage& field, int threads) {
+  return field::with_real(field, [&]<class Real>() {
+    const Rows rows(field);
+    std::vector<double> of_row(static_cast<std::size_t>(rows.count()));
+#pragma omp parallel for num_threads(threads)
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+      CompensatedSum total;
+      const Real* values = rows.first_value<Real>(row);
+      for (std::int64_t i = 0; i < rows.cells(); ++i)
+        total.add(static_cast<double>(values[i * rows.stride()]));
+      of_row[static_cast<std::size_t>(row)] = total.total();
+    }
+    CompensatedSum total;
+    for (const double row : of_row) total.add(row);
+    return total.total();
+  });
+}
+
+}  // namespace halocline::program

@@ -1,0 +1,80 @@
+#pragma once
+// What is solved: formula, start, boundary, parameters. A problem knows no grid split, no memory
+// and no machine; a new one is a file in this folder and a row in catalogue.hpp.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <halocline/box.hpp>
+
+namespace halocline::problem {
+
+enum class Precision { f32, f64 };
+enum class NormKind { none, max, l2 };
+
+std::string_view name_of(Precision precision);
+std::string_view name_of(NormKind kind);
+
+/// A number that --set can change.
+struct Parameter {
+  std::string_view name;
+  double value;  ///< by default
+  std::string_view help;
+};
+
+/// The constant facts of a problem, and what it does unless told otherwise.
+struct ProblemInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view formula;
+  int fewest_axes, most_axes;
+  Int3 cells;  ///< for `axes` axes
+  int axes;
+  Precision precision;
+  std::array<bool, 3> periodic;
+  NormKind norm;
+  std::optional<double> tolerance;  ///< none: runs for `sweeps` sweeps
+  std::int64_t sweeps;
+  std::vector<Parameter> parameters;
+};
+
+/// One instance of a problem.
+struct Setting {
+  Int3 cells{1, 1, 1};
+  int axes = 0;
+  std::vector<double> parameters;  ///< in the order of ProblemInfo::parameters
+  std::uint64_t seed = 12345;
+};
+
+/// Gives initial values a row at a time; tables it needs are made once. May be shared by threads.
+class Start {
+ public:
+  virtual ~Start() = default;
+  /// Writes the values of the `count` cells from `first` on along x.
+  virtual void row(Int3 first, std::int64_t count, double* values) const = 0;
+};
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  virtual const ProblemInfo& info() const = 0;
+  /// Throws usage if the setting makes no sense: an unstable time step, say.
+  virtual void check(const Setting& setting) const;
+  /// Start values within `cells`, given in global coordinates.
+  virtual std::unique_ptr<Start> start(const Setting& setting, const Box& cells) const = 0;
+  /// The fixed value of a cell outside the domain. Periodic axes are folded into the domain
+  /// before the call.
+  virtual double boundary(const Setting& setting, Int3 cell) const;
+  /// The exact discrete solution after `sweeps` sweeps, where one is known.
+  virtual std::optional<double> exact(const Setting& setting, Int3 cell, std::int64_t sweeps) const;
+};
+
+/// A start of noise.
+std::unique_ptr<Start> noise_start(const Setting& setting);
+
+}  // namespace halocline::problem

@@ -1,0 +1,313 @@
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+#include <halocline/solver.hpp>
+
+#include "base/notes.hpp"
+#include "base/temporary_file.hpp"
+#include "base/words.hpp"
+#include "comm/collectives.hpp"
+#include "files/npy.hpp"
+#include "files/picture.hpp"
+#include "grid/text.hpp"
+#include "machine/cores.hpp"
+#include "solver/alone.hpp"
+#include "solver/case.hpp"
+#include "solver/levels.hpp"
+#include "solver/place.hpp"
+#include "solver/trace.hpp"
+#include "solver/tuning.hpp"
+#include "solver/verify.hpp"
+#include "program/shares.hpp"
+
+namespace halocline {
+namespace {
+
+using solver::Case;
+
+// Up to here --verify uses plain loops, some seconds on one core; above, the fast backend.
+constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Spread spread_over_ranks(const Communicator& communicator, double mine) {
+  const std::vector<double> all = comm::gather_all(communicator, mine);
+  return {*std::min_element(all.begin(), all.end()),
+          std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()),
+          *std::max_element(all.begin(), all.end())};
+}
+
+enum class OutputKind { npy, png };
+
+OutputKind kind_of(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension();
+  if (extension == ".npy") return OutputKind::npy;
+  if (extension == ".png") return OutputKind::png;
+  throw Error(ErrorKind::usage,
+              fmt::format("the output '{}' ends neither in .npy (the whole array) nor in .png (a "
+                          "picture)",
+                          path));
+}
+
+/// Throws now what would otherwise be found out when the work is done.
+void check_outputs(const Communicator& communicator, const SolveOptions& options) {
+  comm::together(communicator, [&] {
+    if (options.output) kind_of(*options.output);
+    if (communicator.rank() != 0) return;
+    for (const auto& path : {options.output, options.trace})
+      if (path) const TemporaryFile can_be_made(*path);
+  });
+}
+
+/// One solve, from options to result.
+class SolveRun {
+ public:
+  SolveRun(const Communicator& communicator, const SolveOptions& options)
+      : communicator_(communicator),
+        options_(options),
+        case_(solver::make_case(options, communicator.size())) {}
+
+  SolveResult run();
+
+ private:
+  void prepare();
+  void note_crowding();
+  void loop();
+  void measure();
+  void verify_and_compare();
+  void write();
+  void say_what_ran();
+  /// The result, as the host reads it.
+  const FieldStorage& answer() const { return *answer_; }
+  double glups_of(double sweeps, double seconds) const;
+  const Grid& grid() const { return chosen_.runner->grid(); }
+  const ExchangeInfo& exchange() const { return chosen_.runner->exchange(); }
+
+  Communicator communicator_;
+  const SolveOptions& options_;
+  Case case_;
+  Clock::time_point begun_ = Clock::now();
+  stencil::SweepOptions sweep_options_;
+  solver::Place place_;
+  std::unique_ptr<stencil::Sweep> sweep_;
+  solver::Chosen chosen_;
+  std::optional<FieldStorage> answer_;
+  Notes notes_;
+  SolveResult result_;
+};
+
+void SolveRun::prepare() {
+  check_outputs(communicator_, options_);
+  place_ = solver::choose_place(communicator_, options_, notes_);
+  comm::together(communicator_, [&] {
+    const Grid grid(communicator_.rank(), communicator_.size(), case_.grid);
+    solver::check_memory(communicator_, case_, grid, place_);
+  });
+  sweep_options_ = {
+      .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
+      .ranks_on_node = communicator_.node_size(),
+      .simd = options_.simd};
+  comm::together(communicator_, [&] {
+    sweep_ = place_.backend->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
+  });
+  chosen_ = solver::choose_way({.communicator = communicator_,
+                                .the_case = case_,
+                                .options = options_,
+                                .place = place_,
+                                .sweep = *sweep_,
+                                .threads = sweep_options_.threads},
+                               notes_);
+  chosen_.runner->fill(sweep_options_.threads);
+  if (!place_.gpu) note_crowding();
+  for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
+}
+
+void SolveRun::note_crowding() {
+  const int cores = machine::node_cores(communicator_);
+  const int wanted = communicator_.node_size() * sweep_options_.threads;
+  if (wanted > cores)
+    notes_.add(
+        fmt::format("{} with {} each share {} of a node: the times say "
+                    "little",
+                    counted(communicator_.node_size(), "rank"),
+                    counted(sweep_options_.threads, "thread"), counted(cores, "core")));
+}
+
+double SolveRun::glups_of(double sweeps, double seconds) const {
+  return seconds > 0 ? static_cast<double>(case_.cells()) * sweeps / seconds / 1e9 : 0;
+}
+
+void SolveRun::loop() {
+  result_.schedule = chosen_.way.schedule->name();
+  result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
+
+  const auto loop_begun = Clock::now();
+  auto last_told = loop_begun;
+  const bool tells = communicator_.rank() == 0 && options_.on_progress != nullptr;
+  const auto after_sweep = [&](std::int64_t sweep, const solver::Stopping& stopping) {
+    if (!tells || seconds_since(last_told) < 0.5) return;
+    last_told = Clock::now();
+    const double seconds = seconds_since(loop_begun);
+    options_.on_progress({.sweep = sweep + 1,
+                          .sweeps = case_.sweeps,
+                          .norm = stopping.history().empty()
+                                      ? std::nullopt
+                                      : std::optional(stopping.history().back().second),
+                          .seconds = seconds,
+                          .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
+  };
+  const auto [done, stopping] = chosen_.runner->run(case_, chosen_.way, after_sweep);
+  answer_ = solver::seen_by_host(chosen_.runner->levels()[done.level], case_, grid());
+  result_.sweeps = done.sweeps;
+  result_.exchanges = done.exchanges;
+  result_.sweeps_in_graphs = done.sweeps_in_graphs;
+  result_.converged = stopping->converged();
+  result_.diverged = stopping->diverged();
+  result_.norm_history = stopping->history();
+  result_.first_sweep_seconds = comm::max_over_ranks(communicator_, done.first_sweep_seconds);
+  result_.loop_seconds = comm::max_over_ranks(communicator_, done.loop_seconds);
+  if (stopping->was_close())
+    notes_.add(
+        "the L2 norm came within 1e-12 of the tolerance: another number of ranks may stop "
+        "one sweep earlier or later");
+  if (result_.diverged)
+    notes_.add(fmt::format("the norm of sweep {} is not finite: the run diverged",
+                           result_.norm_history.back().first));
+}
+
+void SolveRun::measure() {
+  const bool one_sweep = result_.sweeps <= 1;
+  result_.glups = one_sweep
+                      ? glups_of(static_cast<double>(result_.sweeps), result_.first_sweep_seconds)
+                      : glups_of(static_cast<double>(result_.sweeps - 1), result_.loop_seconds);
+  // Each update reads one value and writes one, at best.
+  result_.gigabytes_per_second = result_.glups * 2 * static_cast<double>(case_.element_bytes());
+
+  const Recorder& recorder = comm::recorder(communicator_);
+  double exchange_seconds = 0;
+  for (std::size_t p = 0; p < phase_count - 1; ++p) {
+    const auto phase = static_cast<Phase>(p);
+    const double seconds = recorder.seconds(phase);
+    result_.phases.emplace_back(name_of(phase), spread_over_ranks(communicator_, seconds));
+    if (phase != Phase::compute && phase != Phase::reduce) exchange_seconds += seconds;
+  }
+  // The first exchange is not in the recorder: it belongs to the first sweep.
+  const auto counted = std::max<std::int64_t>(1, result_.exchanges - 1);
+  result_.exchange_seconds =
+      spread_over_ranks(communicator_, exchange_seconds / static_cast<double>(counted));
+  const ExchangeInfo& info = exchange();
+  result_.halo_messages = comm::max_over_ranks(communicator_, info.messages);
+  result_.halo_bytes = comm::max_over_ranks(communicator_, info.bytes);
+  result_.transports = info.transports;
+  result_.choice = chosen_.report;
+  result_.races = info.races;
+  result_.profile = solver::gather_profile(communicator_);
+
+  result_.checksum = comm::sum_over_ranks(
+      communicator_, program::checksum(answer(), grid(), sweep_options_.threads));
+  result_.sum =
+      comm::sum_in_rank_order(communicator_, program::sum(answer(), sweep_options_.threads));
+}
+
+void SolveRun::verify_and_compare() {
+  if (options_.verify == SolveOptions::Extra::no && options_.baseline == SolveOptions::Extra::no)
+    return;
+  const bool verifies = options_.verify == SolveOptions::Extra::yes;
+  const bool by_reference = verifies && case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
+                                            most_updates_by_reference;
+  const bool by_backend =
+      options_.baseline == SolveOptions::Extra::yes || (verifies && !by_reference);
+  std::optional<solver::AloneResult> reference, alone;
+  comm::on_first_rank(communicator_, [&] {
+    if (by_reference)
+      reference = solver::solve_alone(case_, result_.sweeps,
+                                      {.backend = stencil::find_backend("reference"),
+                                       .sweep = {.threads = 1, .simd = "auto"},
+                                       .memory = Memory::host,
+                                       .stream = Stream::host()});
+    if (by_backend)
+      alone = solver::solve_alone(case_, result_.sweeps,
+                                  {.backend = *place_.backend,
+                                   .sweep = sweep_options_,
+                                   .memory = place_.memory,
+                                   .stream = place_.stream()});
+  });
+  if (verifies)
+    result_.verification = solver::compare(
+        {.communicator = communicator_,
+         .the_case = case_,
+         .grid = grid(),
+         .field = answer(),
+         .norm_history = result_.norm_history,
+         .alone = by_reference ? (reference ? &*reference : nullptr) : (alone ? &*alone : nullptr),
+         .against = by_reference
+                        ? "the reference backend on one rank"
+                        : fmt::format("the {} backend on one rank alone", place_.backend->name())});
+  if (options_.baseline == SolveOptions::Extra::yes) {
+    const double mine = alone ? alone->loop_seconds : 0;
+    const double seconds = comm::max_over_ranks(communicator_, mine);
+    const double speedup = result_.loop_seconds > 0 ? seconds / result_.loop_seconds : 0;
+    result_.baseline = {seconds, speedup, speedup / communicator_.size()};
+  }
+}
+
+void SolveRun::write() {
+  if (options_.output) {
+    if (kind_of(*options_.output) == OutputKind::npy)
+      files::write_npy(communicator_, grid(), answer(), *options_.output);
+    else
+      files::write_picture(communicator_, grid(), answer(), *options_.output,
+                           fmt::format("{} {}, {} sweeps", options_.problem,
+                                       grid::text_of(grid().cells()), result_.sweeps));
+  }
+  if (options_.trace) solver::write_trace(communicator_, *options_.trace);
+}
+
+void SolveRun::say_what_ran() {
+  result_.problem = case_.problem->info().name;
+  result_.cells = grid().cells();
+  result_.process_grid = grid().process_grid();
+  result_.periodic = case_.grid.periodic;
+  result_.precision = problem::name_of(case_.precision);
+  result_.norm = problem::name_of(case_.norm);
+  result_.backend = place_.backend->name();
+  result_.memory = name_of(place_.memory);
+  result_.devices = solver::devices_of(communicator_, place_);
+  result_.simd = sweep_->simd();
+  result_.processor = machine::processor_name();
+  result_.mpi = comm::library_version();
+  result_.ranks = communicator_.size();
+  result_.nodes = communicator_.node_count();
+  result_.threads = sweep_options_.threads;
+  result_.halo_depth = case_.halo_depth;
+  result_.tolerance = case_.tolerance;
+  result_.notes = notes_.all();
+}
+
+SolveResult SolveRun::run() {
+  prepare();
+  // Not of what is measured before.
+  if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
+  loop();
+  measure();
+  verify_and_compare();
+  write();
+  say_what_ran();
+  return std::move(result_);
+}
+
+}  // namespace
+
+SolveResult solve(const Communicator& communicator, const SolveOptions& options) {
+  std::optional<SolveRun> run;
+  comm::together(communicator, [&] { run.emplace(communicator, options); });
+  return run->run();
+}
+
+}  // namespace halocline

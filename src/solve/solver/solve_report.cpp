@@ -1,0 +1,181 @@
+#include "solver/solve_report.hpp"
+
+#include <fmt/format.h>
+
+#include "base/words.hpp"
+#include "grid/text.hpp"
+#include "program/run_report.hpp"
+
+namespace halocline::solver {
+namespace {
+
+MinMeanMax triple(const Spread& spread, double scale = 1) {
+  return {spread.min * scale, spread.mean * scale, spread.max * scale};
+}
+
+void add_verification(Report& report, const SolveResult& result) {
+  if (result.verification)
+    report.add("verified", "verified", result.verification->passed,
+               (result.verification->passed ? "" : "NO: ") + result.verification->text);
+  else
+    report.add_json("verified", nullptr);
+}
+
+void add_baseline(Report& report, const SolveResult& result) {
+  if (!result.baseline) return;
+  Section& baseline = report.add_section("baseline", "");
+  baseline.add("seconds", "one rank", result.baseline->seconds,
+               fmt::format("{}; speed-up {:.2f} on {}, efficiency {:.0f} %",
+                           write_number(result.baseline->seconds, Format::time()),
+                           result.baseline->speedup, counted(result.ranks, "rank"),
+                           100 * result.baseline->efficiency));
+  baseline.add_json("speedup", result.baseline->speedup);
+  baseline.add_json("efficiency", result.baseline->efficiency);
+}
+
+void add_schedule(Report& report, const SolveResult& result) {
+  report.add("schedule", "schedule", result.schedule,
+             result.halo_depth > 1 ? fmt::format("{}, one exchange every {} sweeps",
+                                                 result.schedule, result.halo_depth)
+                                   : result.schedule);
+  report.add_json("halo_depth", result.halo_depth);
+  report.add_json("sweeps_in_graphs", result.sweeps_in_graphs);
+  if (result.sweeps_in_graphs > 0)
+    report.add_text("graphs", fmt::format("{} of the sweeps, timed as compute with their halos",
+                                          result.sweeps_in_graphs));
+}
+
+/// How process grid, schedule and graphs were chosen, and what lost.
+void add_choice(Report& report, const SolveResult& result) {
+  const SolveResult::Choice& choice = result.choice;
+  Section& section = report.add_section("choice", "", Audience::json);
+  section.add_json("by", choice.by);
+  section.add_json("seconds", choice.seconds);
+  const auto is_taken = [&](const SolveResult::Choice::WayTried& way) {
+    return way.process_grid == result.process_grid && way.schedule == result.schedule &&
+           way.seconds_per_sweep == choice.seconds_per_sweep;
+  };
+  Table ways{.key = "ways",
+             .title = "",
+             .columns = {{"process_grid", "process grid"},
+                         {"schedule", "schedule"},
+                         {"in_graphs", "in graphs"},
+                         {"us_per_sweep", "us per sweep"},
+                         {"taken", "taken"}},
+             .audience = Audience::json};
+  for (const SolveResult::Choice::WayTried& way : choice.ways)
+    ways.add({program::list_of(way.process_grid), way.schedule, way.in_graphs, way.seconds_per_sweep * 1e6,
+              is_taken(way)});
+  section.add_table(std::move(ways));
+  Table transports{.key = "transports",
+                   .title = "",
+                   .columns = {{"pair", "pair"}, {"transport", "transport"}, {"us", "us"}},
+                   .audience = Audience::json};
+  for (const ExchangeInfo::Race& race : result.races)
+    transports.add({race.pair, race.transport, race.microseconds});
+  section.add_table(std::move(transports));
+
+  if (choice.by == "file")
+    report.add_text("chosen",
+                    fmt::format("as the tuning file says, measured {}: {} per sweep", choice.when,
+                                write_number(choice.seconds_per_sweep, Format::time())));
+  if (choice.ways.empty()) return;
+  std::string losers;
+  for (const SolveResult::Choice::WayTried& way : choice.ways)
+    if (!is_taken(way))
+      losers += fmt::format(
+          "{}{} {}{} {}", losers.empty() ? "" : ", ", grid::text_of(way.process_grid), way.schedule,
+          way.in_graphs ? " in graphs" : "", write_number(way.seconds_per_sweep, Format::time()));
+  report.add_text("chosen", fmt::format("by measurement in {}: {} per sweep",
+                                        write_number(choice.seconds, Format::time()),
+                                        write_number(choice.seconds_per_sweep, Format::time())));
+  if (!losers.empty()) report.add_text("slower", losers);
+}
+
+void add_halo(Report& report, const SolveResult& result) {
+  Section& halo = report.add_section("halo", "", Audience::json);
+  halo.add_json("messages", result.halo_messages);
+  halo.add_json("bytes", result.halo_bytes);
+  halo.add_json("exchanges", result.exchanges);
+  halo.add_json("us", triple(result.exchange_seconds, 1e6));
+  if (result.transports.empty()) return;
+  if (result.schedule == "fused") {
+    report.add_text(
+        "halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself",
+                            counted(result.halo_messages, "message"),
+                            write_number(static_cast<double>(result.halo_bytes), Format::bytes())));
+    return;
+  }
+  report.add_text("halo",
+                  fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
+                              counted(result.halo_messages, "message"),
+                              write_number(static_cast<double>(result.halo_bytes), Format::bytes()),
+                              write_number(result.exchange_seconds.mean, Format::time()),
+                              write_number(result.exchange_seconds.max, Format::time())));
+}
+
+void add_phases(Report& report, const SolveResult& result) {
+  report.add_line("");
+  Table table{.key = "phases",
+              .title = "seconds per rank, without the first sweep",
+              .columns = {{"phase", "phase"},
+                          {"min", "min", Format::time()},
+                          {"mean", "mean", Format::time()},
+                          {"max", "max", Format::time()}},
+              .shape = Table::Shape::keyed,
+              .audience = Audience::json};
+  Table shown = table;
+  shown.key = "phases_shown";
+  shown.audience = Audience::text;
+  for (const auto& [phase, spread] : result.phases) {
+    table.add({phase, spread.min, spread.mean, spread.max});
+    if (spread.max > 0) shown.add({phase, spread.min, spread.mean, spread.max});
+  }
+  report.add_table(std::move(table));
+  if (!shown.rows.empty()) report.add_table(std::move(shown));
+}
+
+void add_profile(Report& report, const SolveResult& result) {
+  report.add_line("");
+  Table table{.key = "profile",
+              .title = "call sites, busiest first, over all ranks",
+              .columns = {{"site", "call site"},
+                          {"phase", "phase"},
+                          {"calls", "calls"},
+                          {"bytes", "bytes", Format::bytes()},
+                          {"mean_seconds", "mean per rank", Format::time()},
+                          {"max_seconds", "slowest rank", Format::time()},
+                          {"longest_seconds", "longest call", Format::time()}}};
+  for (const SiteProfile& site : result.profile)
+    table.add({site.site, site.phase, site.calls, site.bytes, site.mean_seconds, site.max_seconds,
+               site.longest_seconds});
+  report.add_table(std::move(table));
+}
+
+}  // namespace
+
+Report report_of(const SolveResult& result, ProfileTable profile) {
+  Report report = program::titled(result);
+  program::add_result(report, result);
+  add_verification(report, result);
+  report.add_line("");
+  program::add_rate(report, result);
+  add_baseline(report, result);
+  report.add_line("");
+  program::add_machine(report, result);
+  add_schedule(report, result);
+  add_choice(report, result);
+  add_halo(report, result);
+  add_phases(report, result);
+  if (profile == ProfileTable::yes) add_profile(report, result);
+  std::vector<std::string> notes = result.notes;
+  const std::size_t kept = program::thinned_norms(result).size();
+  if (kept < result.norm_history.size())
+    notes.push_back(fmt::format("norm_history keeps {} of {} norms", kept,
+                                result.norm_history.size()));
+  if (!notes.empty()) report.add_line("");
+  report.add_notes("notes", notes);
+  return report;
+}
+
+}  // namespace halocline::solver

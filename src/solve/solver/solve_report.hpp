@@ -1,0 +1,14 @@
+#pragma once
+// What `halocline solve` tells: one tree for text and JSON.
+
+#include <halocline/solver.hpp>
+
+#include "report/report.hpp"
+
+namespace halocline::solver {
+
+enum class ProfileTable { no, yes };
+
+Report report_of(const SolveResult& result, ProfileTable profile);
+
+}  // namespace halocline::solver

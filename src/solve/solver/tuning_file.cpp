@@ -1,0 +1,143 @@
+#include "solver/tuning_file.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/record_file.hpp"
+#include "base/words.hpp"
+#include "build_info.hpp"
+#include "comm/collectives.hpp"
+#include "grid/text.hpp"
+#include "base/variables.hpp"
+#include "machine/cores.hpp"
+#include "proof/surroundings.hpp"
+
+namespace halocline::solver {
+namespace {
+
+constexpr RecordFormat format{.format = "halocline tuning", .version = 1, .list = "ways"};
+// The oldest go.
+constexpr std::size_t most_kept = 1024;
+
+Json to_json(const TunedWay& way) {
+  std::vector<std::int64_t> grid;
+  for (int axis = 0; axis < way.process_grid.axes(); ++axis) grid.push_back(way.process_grid[axis]);
+  return {{"process_grid", grid},
+          {"transport", way.transport},
+          {"schedule", way.schedule},
+          {"in_graphs", way.in_graphs},
+          {"us_per_sweep", way.seconds_per_sweep * 1e6},
+          {"when", way.when},
+          {"key", way.key.hash},
+          {"ingredients", way.key.ingredients}};
+}
+
+/// Throws for anything that to_json() does not write.
+TunedWay from_json(const Json& json) {
+  TunedWay way;
+  const auto grid = json.at("process_grid").get<std::vector<std::int64_t>>();
+  if (grid.empty() || grid.size() > 3) throw std::invalid_argument("no process grid");
+  Int3 parts{1, 1, 1};
+  for (std::size_t axis = 0; axis < grid.size(); ++axis) parts[static_cast<int>(axis)] = grid[axis];
+  way.process_grid = Extents(parts, static_cast<int>(grid.size()));
+  way.transport = json.at("transport").get<std::string>();
+  way.schedule = json.at("schedule").get<std::string>();
+  way.in_graphs = json.at("in_graphs").get<bool>();
+  way.seconds_per_sweep = json.at("us_per_sweep").get<double>() / 1e6;
+  way.when = json.at("when").get<std::string>();
+  way.key.hash = json.at("key").get<std::string>();
+  way.key.ingredients = json.at("ingredients").get<std::vector<std::string>>();
+  return way;
+}
+
+/// The options that are not open for choice.
+std::vector<std::string> given(const SolveOptions& options) {
+  std::vector<std::string> lines;
+  const auto add = [&](const char* what, const std::string& value) {
+    if (value != "auto") lines.push_back(fmt::format("given {}: {}", what, value));
+  };
+  add("transport", options.transport);
+  add("schedule", options.schedule);
+  add("graph", options.graph);
+  return lines;
+}
+
+}  // namespace
+
+proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& the_case,
+                                 const SolveOptions& options, const Place& place, int threads) {
+  std::vector<std::string> lines = given(options);
+  lines.push_back(
+      fmt::format("Halocline {}, commit {}", build_info::version, build_info::commit()));
+  lines.push_back(fmt::format("{} of {} cells in {}", the_case.problem->info().name,
+                              grid::text_of(the_case.grid.cells), name_of(the_case.precision)));
+  lines.push_back(fmt::format("norm {} every {}", name_of(the_case.norm),
+                              the_case.norm == problem::NormKind::none ? 0 : the_case.norm_every));
+  lines.push_back(fmt::format("halo depth {}", the_case.halo_depth));
+  if (the_case.grid.process_grid.axes() > 0)
+    lines.push_back(
+        fmt::format("given process grid: {}", grid::text_of(the_case.grid.process_grid)));
+  lines.push_back(fmt::format("{} on {}, {} each", counted(communicator.size(), "rank"),
+                              counted(communicator.node_count(), "node"),
+                              counted(threads, "thread")));
+  lines.push_back(
+      fmt::format("backend {}, {} memory", place.backend->name(), name_of(place.memory)));
+  if (place.gpu)
+    for (const machine::GpuBinding::Row& row : place.gpu->map)
+      lines.push_back(
+          fmt::format("rank {} on {}, {}", row.rank, row.name, counted(row.ranks_on_gpu, "rank")));
+  lines.push_back(fmt::format("{}, {}", machine::processor_name(),
+                              counted(machine::node_cores(communicator), "core")));
+  const Variables variables = current_variables();
+  const std::vector<std::string> environment =
+      proof::environment_key(proof::this_environment(variables)).ingredients;
+  lines.insert(lines.end(), environment.begin(), environment.end());
+  // Rank 0 speaks for all: files and variables may differ a little from node to node.
+  proof::EnvironmentKey key = proof::key_of(std::move(lines));
+  key.hash = comm::broadcast(communicator, key.hash, 0);
+  return key;
+}
+
+std::optional<TunedWay> find_tuned(const Communicator& communicator, const std::string& path,
+                                   const std::string& key_hash, Notes& notes) {
+  std::string text, note;
+  comm::on_first_rank(communicator, [&] {
+    RecordFile file = read_records(path, format);
+    for (const TunedWay& way : understood(file, format, from_json))
+      if (way.key.hash == key_hash)
+        text = to_json(way).dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (!file.wrong.empty())
+      note = fmt::format("tuning file '{}': {}; remove it, or name another", path, file.wrong);
+  });
+  note = comm::broadcast(communicator, note, 0);
+  if (!note.empty()) notes.add(note);
+  text = comm::broadcast(communicator, text, 0);
+  if (text.empty()) return std::nullopt;
+  return from_json(Json::parse(text));
+}
+
+void keep_tuned(const Communicator& communicator, const std::string& path, const TunedWay& way,
+                Notes& notes) {
+  std::string note;
+  comm::on_first_rank(communicator, [&] {
+    try {
+      change_records(path, format, OtherFile::keep, [&](RecordFile there) {
+        std::vector<Json> records{to_json(way)};
+        for (const TunedWay& other : understood(there, format, from_json))
+          if (other.key.hash != way.key.hash && records.size() < most_kept)
+            records.push_back(to_json(other));
+        return records;
+      });
+    } catch (const std::exception& error) {  // of Error, of the file system
+      note = fmt::format("the way that was measured is not kept: {}", error.what());
+    }
+  });
+  note = comm::broadcast(communicator, note, 0);
+  if (!note.empty()) notes.add(note);
+}
+
+}  // namespace halocline::solver

@@ -1,0 +1,163 @@
+#include "bench/pair_path.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <halocline/exchange.hpp>
+
+#include "comm/collectives.hpp"
+#include "mpi/plain_messages.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
+#include "proof/pattern.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr std::int64_t answer_bytes = 4;
+
+/// MPI's own calls on memory of this kind.
+class MpiPath final : public PairPath {
+ public:
+  MpiPath(const Communicator& all, const PairPathOptions& options, int turn)
+      : PairPath(options, turn),
+        out_(device::allocate(options.memory, options.bytes)),
+        in_(device::allocate(options.memory, options.bytes)),
+        messages_(
+            all, {.peer = peer(),
+                  .turn = is_first() ? mpi::PlainPair::Turn::first : mpi::PlainPair::Turn::second,
+                  .out = out_.get(),
+                  .in = in_.get(),
+                  .bytes = options.bytes}) {}
+
+  void round_trips(std::int64_t count) override { messages_.round_trips(count); }
+  void one_way(std::int64_t count) override { messages_.one_way(count); }
+  void both_ways(std::int64_t count) override { messages_.both_ways(count); }
+
+ private:
+  std::byte* out() const override { return static_cast<std::byte*>(out_.get()); }
+  std::byte* in() const override { return static_cast<std::byte*>(in_.get()); }
+
+  std::shared_ptr<void> out_, in_;
+  mpi::PlainPair messages_;
+};
+
+/// A row of bytes on two ranks: the first one's are the second one's lower halo, and the other way
+/// round. Which halo is wanted decides who sends.
+class Row {
+ public:
+  Row(const Communicator& pair, const PairPathOptions& options, std::int64_t bytes)
+      : grid_(pair.rank(), 2, {.cells = {2 * bytes}, .process_grid = {2}}),
+        field_(grid_, {.name = "message", .halo = bytes, .memory = options.memory}) {}
+
+  Exchange exchange(const Communicator& pair, const PairPathOptions& options,
+                    const HaloWidths& widths) const {
+    return Exchange(
+        pair, grid_, {field_},
+        {.neighbours = Neighbours::faces, .widths = widths, .transport = options.transport});
+  }
+  std::byte* owned() const { return field_.first_owned(); }
+  std::byte* halo() const {
+    const std::int64_t bytes = grid_.owned().extent().x;
+    return field_.first_owned() + (grid_.rank() == 0 ? bytes : -bytes);
+  }
+
+ private:
+  Grid grid_;
+  Field<std::byte> field_;
+};
+
+/// Exchanges by one transport of ours.
+class ExchangePath final : public PairPath {
+ public:
+  ExchangePath(const Communicator& pair, const PairPathOptions& options, Row row, Row answer,
+               Notes& notes)
+      : PairPath(options, pair.rank()),
+        row_(std::move(row)),
+        answer_(std::move(answer)),
+        there_(row_.exchange(pair, options, {{options.bytes, 0, 0}, {}})),
+        back_(row_.exchange(pair, options, {{}, {options.bytes, 0, 0}})),
+        both_(row_.exchange(pair, options, options.bytes)),
+        answering_(answer_.exchange(pair, options, {{}, {answer_bytes, 0, 0}})) {
+    for (const std::string& note : both_.info().notes) notes.add(note);
+  }
+
+  void round_trips(std::int64_t count) override {
+    for (std::int64_t i = 0; i < count; ++i) {
+      there_.run(stream());
+      back_.run(stream());
+    }
+    device::synchronize(stream());
+  }
+  void one_way(std::int64_t count) override {
+    for (std::int64_t i = 0; i < count; ++i) there_.run(stream());
+    answering_.run(stream());
+    device::synchronize(stream());
+  }
+  void both_ways(std::int64_t count) override {
+    for (std::int64_t i = 0; i < count; ++i) both_.run(stream());
+    device::synchronize(stream());
+  }
+
+ private:
+  Stream stream() const { return options().stream; }
+  std::byte* out() const override { return row_.owned(); }
+  std::byte* in() const override { return row_.halo(); }
+
+  Row row_, answer_;
+  Exchange there_, back_, both_, answering_;
+};
+
+}  // namespace
+
+PairPath::PairPath(const PairPathOptions& options, int turn) : options_(options), turn_(turn) {}
+
+/// Sends what another round's bytes are, over what the one before has left.
+template <class Send>
+std::optional<std::string> PairPath::after(int round, bool comes_here, const Send& send) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(options_.bytes));
+  const std::int64_t count = options_.bytes;
+  proof::fill(bytes.data(), count, proof::seed_of(me(), peer(), round));
+  device::copy(out(), bytes.data(), count, Stream::host());
+  send();
+  if (!comes_here) return std::nullopt;
+  device::copy(bytes.data(), in(), count, Stream::host());
+  const std::int64_t at =
+      proof::first_difference(bytes.data(), count, proof::seed_of(peer(), me(), round));
+  if (at == count) return std::nullopt;
+  return fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, count,
+                     peer(), me());
+}
+
+std::optional<std::string> PairPath::first_wrong(int round) {
+  constexpr std::int64_t several = 3;  // both slots of a channel, and one of them again
+  const std::optional<std::string> wrongs[] = {
+      after(3 * round, true, [&] { round_trips(several); }),
+      after(3 * round + 1, !is_first(), [&] { one_way(several); }),
+      after(3 * round + 2, true, [&] { both_ways(several); })};
+  for (const auto& wrong : wrongs)
+    if (wrong) return wrong;
+  return std::nullopt;
+}
+
+bool is_plain_mpi(const std::string& transport) {
+  return transport == "mpi" || transport == "gpu_aware";
+}
+
+std::unique_ptr<PairPath> make_pair_path(const Communicator& all, const Communicator& pair,
+                                         const PairPathOptions& options, Notes& notes) {
+  std::unique_ptr<PairPath> path;
+  if (is_plain_mpi(options.transport)) {
+    comm::together(pair, [&] { path = std::make_unique<MpiPath>(all, options, pair.rank()); });
+    return path;
+  }
+  std::optional<Row> row, answer;
+  comm::together(pair, [&] {
+    row.emplace(pair, options, options.bytes);
+    answer.emplace(pair, options, answer_bytes);
+  });
+  return std::make_unique<ExchangePath>(pair, options, std::move(*row), std::move(*answer), notes);
+}
+
+}  // namespace halocline::bench

@@ -1,0 +1,272 @@
+#include "bench/progress_bench.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+#include <halocline/exchange.hpp>
+
+#include "base/notes.hpp"
+#include "bench/busy_work.hpp"
+#include "bench/progress_thread.hpp"
+#include "bench/ways.hpp"
+#include "comm/collectives.hpp"
+#include "mpi/threads.hpp"
+#include "device/gpu.hpp"
+#include "device/queue.hpp"
+#include "machine/cores.hpp"
+#include "proof/pattern.hpp"
+#include "solver/place.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::bench {
+namespace {
+
+constexpr std::string_view mode_names[] = {"busy", "tests", "thread"};
+constexpr std::int64_t most_parts = 1'000'000;
+constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+/// A row of bytes on two ranks: each one's halo is what the other owns.
+class Row {
+ public:
+  Row(const Communicator& communicator, std::int64_t bytes, Memory memory)
+      : rank_(communicator.rank()),
+        bytes_(bytes),
+        grid_(rank_, 2, {.cells = {2 * bytes}, .process_grid = {2}}),
+        field_(grid_, {.name = "message", .halo = bytes, .memory = memory}) {}
+
+  Exchange exchange(const Communicator& communicator, const std::string& transport) const {
+    return {communicator, grid_, {field_}, {.transport = transport}};
+  }
+  void fill(int round) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_));
+    device::copy(halo(), bytes.data(), bytes_, Stream::host());
+    proof::fill(bytes.data(), bytes_, proof::seed_of(rank_, 1 - rank_, round));
+    device::copy(field_.first_owned(), bytes.data(), bytes_, Stream::host());
+  }
+  std::optional<std::string> first_wrong(int round) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_));
+    device::copy(bytes.data(), halo(), bytes_, Stream::host());
+    const std::int64_t at =
+        proof::first_difference(bytes.data(), bytes_, proof::seed_of(1 - rank_, rank_, round));
+    if (at == bytes_) return std::nullopt;
+    return fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, bytes_,
+                       1 - rank_, rank_);
+  }
+
+ private:
+  std::byte* halo() const { return field_.first_owned() + (rank_ == 0 ? bytes_ : -bytes_); }
+
+  int rank_;
+  std::int64_t bytes_;
+  Grid grid_;
+  Field<std::byte> field_;
+};
+
+class ProgressBench {
+ public:
+  ProgressBench(const Communicator& communicator, const ProgressBenchOptions& options)
+      : communicator_(communicator), options_(options), work_(communicator) {}
+
+  ProgressBenchResult run();
+
+ private:
+  void time(const Way& way);
+  void time(const solver::Place& place, const std::string& transport, std::int64_t bytes);
+  ProgressTiming measure(Exchange& exchange, const solver::Place& place);
+  ProgressTiming::Mode measure(Exchange& exchange, const solver::Place& place,
+                               const ProgressTiming& apart, ProgressMode mode);
+  std::function<void()> during(Exchange& exchange, ProgressMode mode, std::int64_t rounds,
+                               ProgressThread* thread);
+  std::optional<std::string> first_wrong(const Row& row, int round);
+  void find_modes();
+
+  Communicator communicator_;
+  const ProgressBenchOptions& options_;
+  BusyWork work_;
+  std::vector<ProgressMode> modes_;
+  Notes notes_;
+  ProgressBenchResult result_;
+};
+
+std::optional<std::string> ProgressBench::first_wrong(const Row& row, int round) {
+  std::optional<std::string> mine;
+  comm::together(communicator_, [&] { mine = row.first_wrong(round); });
+  const std::string first = comm::first_text(communicator_, mine.value_or(""));
+  return first.empty() ? std::nullopt : std::optional(first);
+}
+
+/// What the host does while messages should move.
+std::function<void()> ProgressBench::during(Exchange& exchange, ProgressMode mode,
+                                            std::int64_t rounds, ProgressThread* thread) {
+  switch (mode) {
+    case ProgressMode::busy:
+      return [this, rounds] { work_.run(rounds); };
+    case ProgressMode::tests:
+      return [this, rounds, &exchange] {
+        for (std::int64_t part = 0; part < options_.parts; ++part) {
+          work_.run(rounds / options_.parts);
+          exchange.progress();
+        }
+        work_.run(rounds % options_.parts);
+      };
+    case ProgressMode::thread:
+      return [this, rounds, thread] {
+        thread->begin();
+        work_.run(rounds);
+        thread->end();
+      };
+  }
+  return {};
+}
+
+ProgressTiming::Mode ProgressBench::measure(Exchange& exchange, const solver::Place& place,
+                                            const ProgressTiming& apart, ProgressMode mode) {
+  const Stream stream = place.stream();
+  std::optional<ProgressThread> thread;
+  if (mode == ProgressMode::thread)
+    thread.emplace(
+        [&] {
+          if (place.gpu) device::use(place.gpu->gpu);
+        },
+        [&] { exchange.progress(); });
+  const std::function<void()> work = during(
+      exchange, mode, work_.rounds_for(apart.alone.median_seconds), thread ? &*thread : nullptr);
+  ProgressTiming::Mode result{.mode = mode};
+  result.time = time_together(communicator_, options_.loop, [&] {
+    exchange.start(stream);
+    work();
+    exchange.finish(stream);
+    device::synchronize(stream);
+  });
+  result.overlap =
+      overlap_of(apart.alone.median_seconds, apart.work.median_seconds, result.time.median_seconds);
+  return result;
+}
+
+ProgressTiming ProgressBench::measure(Exchange& exchange, const solver::Place& place) {
+  const Stream stream = place.stream();
+  ProgressTiming timing;
+  timing.alone = time_together(communicator_, options_.loop, [&] {
+    exchange.start(stream);
+    exchange.finish(stream);
+    device::synchronize(stream);
+  });
+  const std::int64_t rounds = work_.rounds_for(timing.alone.median_seconds);
+  timing.work = time_together(communicator_, options_.loop, [&] { work_.run(rounds); });
+  for (const ProgressMode mode : modes_)
+    timing.modes.push_back(measure(exchange, place, timing, mode));
+  return timing;
+}
+
+void ProgressBench::time(const solver::Place& place, const std::string& transport,
+                         std::int64_t bytes) {
+  std::unique_ptr<Row> row;
+  comm::together(communicator_, [&] {
+    row = std::make_unique<Row>(communicator_, bytes, place.memory);
+    row->fill(0);
+  });
+  Exchange exchange = row->exchange(communicator_, transport);
+  for (const std::string& note : exchange.info().notes) notes_.add(note);
+  exchange.run(place.stream());
+  device::synchronize(place.stream());
+  ProgressTiming timing;
+  timing.wrong = first_wrong(*row, 0);
+  if (!timing.wrong) {
+    timing = measure(exchange, place);
+    comm::together(communicator_, [&] { row->fill(1); });
+    exchange.run(place.stream());
+    device::synchronize(place.stream());
+    timing.wrong = first_wrong(*row, 1);
+  }
+  timing.memory = std::string(name_of(place.memory));
+  timing.transport = transport;
+  timing.bytes = bytes;
+  result_.timings.push_back(std::move(timing));
+}
+
+void ProgressBench::time(const Way& way) {
+  const bool known = std::any_of(
+      result_.timings.begin(), result_.timings.end(),
+      [&](const ProgressTiming& timing) { return timing.memory == name_of(way.place.memory); });
+  if (known) return;  // auto has come to the same
+  if (result_.devices.empty() || way.place.gpu)
+    result_.devices = devices_of(communicator_, way.place);
+  for (const std::string& transport : way.transports)
+    for (const std::int64_t bytes : options_.sizes) time(way.place, transport, bytes);
+}
+
+/// Leaves out the thread where MPI does not allow it, and says so.
+void ProgressBench::find_modes() {
+  modes_ = options_.modes;
+  result_.threads = mpi::thread_support();
+  if (!mpi::any_thread_may_call()) {
+    if (std::erase(modes_, ProgressMode::thread) > 0)
+      notes_.add(
+          fmt::format("a progress thread is not timed: this MPI gives {}, and a thread that "
+                      "calls MPI beside the one that works needs MPI_THREAD_MULTIPLE",
+                      result_.threads));
+    return;
+  }
+  const bool threads =
+      std::find(modes_.begin(), modes_.end(), ProgressMode::thread) != modes_.end();
+  if (threads && result_.cores < 2 * communicator_.node_size())
+    notes_.add(
+        fmt::format("{} core(s) for {} rank(s) and as many progress threads: these take "
+                    "time from the work",
+                    result_.cores, communicator_.node_size()));
+}
+
+ProgressBenchResult ProgressBench::run() {
+  comm::together(communicator_, [&] { check(options_, communicator_.size()); });
+  result_.mpi = comm::library_version();
+  result_.nodes = communicator_.node_count();
+  result_.cores = machine::node_cores(communicator_);
+  result_.parts = options_.parts;
+  find_modes();
+  const WaysWanted wanted{
+      .memories = options_.memories, .transports = options_.transports, .proofs = options_.proofs};
+  for (const Way& way : find_ways(communicator_, wanted, notes_)) time(way);
+  result_.notes = notes_.all();
+  return std::move(result_);
+}
+
+}  // namespace
+
+std::string_view name_of(ProgressMode mode) { return mode_names[static_cast<std::size_t>(mode)]; }
+
+ProgressMode progress_mode_named(std::string_view name) {
+  for (const ProgressMode mode : progress_modes)
+    if (name_of(mode) == name) return mode;
+  refuse(fmt::format("there is no mode '{}'; there are: {}", name, fmt::join(mode_names, ", ")));
+}
+
+double overlap_of(double alone_seconds, double work_seconds, double together_seconds) {
+  return (alone_seconds + work_seconds - together_seconds) / alone_seconds;
+}
+
+void check(const ProgressBenchOptions& options, int ranks) {
+  check(options.loop);
+  check_memories(options.memories);
+  if (ranks != 2)
+    refuse(fmt::format("progress is measured between 2 ranks, not {}; start 2", ranks));
+  for (const std::int64_t bytes : options.sizes)
+    if (bytes < 1 || bytes > most_bytes)
+      refuse(fmt::format("a message of {} bytes cannot be sent; use 1 to {}", bytes, most_bytes));
+  if (options.parts < 1 || options.parts > most_parts)
+    refuse(
+        fmt::format("work cannot be broken into {} parts; use 1 to {}", options.parts, most_parts));
+  for (const std::string& transport : options.transports) transport::find_transport(transport);
+}
+
+ProgressBenchResult run_progress_bench(const Communicator& communicator,
+                                       const ProgressBenchOptions& options) {
+  if (communicator.size() != 2) check(options, communicator.size());
+  return ProgressBench(communicator, options).run();
+}
+
+}  // namespace halocline::bench

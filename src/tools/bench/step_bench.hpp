@@ -1,0 +1,88 @@
+#pragma once
+// How long a sweep takes, over numbers of ranks: strong and weak scaling of the solver's own loop.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/solver.hpp>
+
+namespace halocline::bench {
+
+struct StepBenchOptions {
+  std::string problem = "laplace";
+  std::vector<Extents> cells;           ///< of the whole grid: strong scaling
+  std::vector<Extents> cells_per_rank;  ///< weak scaling; both empty: the problem's own cells
+  std::vector<int> ranks;               ///< empty: 1, 2, 4, ... and all there are
+  /// For the numbers of ranks that they have; an empty one is chosen, as by SolveOptions. A number
+  /// of ranks that no grid here is for has one chosen.
+  std::vector<Extents> process_grids;
+  // Each as in SolveOptions; empty precisions: the problem's own.
+  std::vector<std::string> schedules{"auto"}, transports{"auto"}, graphs{"auto"}, precisions;
+  std::vector<std::int64_t> norms_every{1};
+  std::optional<std::int64_t> sweeps;  ///< of a repetition; left out, the problem's own
+  std::int64_t repetitions = 5;        ///< of each case, each a solve from its start
+  std::string backend = "auto";
+  int threads = 0;  ///< of each rank, whatever their number; 0: its share where all ranks work
+  std::optional<std::string> proofs;
+};
+
+enum class Scaling { strong, weak };
+
+/// One solve to be timed.
+struct StepCase {
+  Scaling scaling = Scaling::strong;
+  int ranks = 1;
+  SolveOptions solve;
+};
+
+/// Lists the cases: sizes outermost, then precisions, norms, numbers of ranks, process grids,
+/// schedules, transports and graphs. Throws usage for what makes no sense, without MPI.
+std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks);
+
+/// What became of one case.
+struct StepTiming {
+  Scaling scaling = Scaling::strong;
+  Extents size;  ///< of the grid, or of each rank for weak scaling
+  Extents cells, process_grid;
+  int ranks = 1;
+  std::string precision, norm, schedule;  ///< that ran
+  std::int64_t norm_every = 1;
+  std::vector<std::pair<std::string, std::string>> transports;  ///< that ran, by kind of pair
+  std::int64_t sweeps_in_graphs = 0;                            ///< of one repetition
+  std::int64_t messages = 0, bytes = 0;     ///< of one exchange, to other ranks, of the busiest
+  std::vector<double> seconds_per_sweep{};  ///< by repetition, without the first sweep of each
+  double best_seconds = 0, median_seconds = 0, worst_seconds = 0;  ///< of these
+  double glups = 0;                                                ///< by the median
+  /// t1 / (ranks x t), weak t1 / t: medians, t1 the fastest of one rank with the same cells (weak:
+  /// the same per rank), precision and norms. Nothing where one rank was not timed.
+  std::optional<double> efficiency{};
+  std::uint64_t checksum = 0;
+  std::optional<std::string> wrong{};  ///< how it differs from another run of the same cells
+};
+
+/// Ranks and devices are those of the case with most ranks.
+struct StepBenchResult {
+  std::string problem, backend, memory, mpi;
+  std::int64_t sweeps = 0, repetitions = 0;
+  std::vector<int> ranks{};
+  int nodes = 0, threads = 0;
+  std::vector<RunDevice> devices{};
+  std::vector<StepTiming> timings{};
+  std::vector<std::string> notes{};
+};
+
+/// Sets medians and the like, efficiencies, and what is wrong. Pure.
+void compare(std::vector<StepTiming>& timings);
+
+/// Solves each case again and again, on its first ranks while the others wait. What cannot be had
+/// here is left out with a note. Collective. Rank 0 has the result. Throws usage, unavailable if
+/// nothing can be timed, resource or communication, the same on every rank.
+StepBenchResult run_step_bench(const Communicator& communicator, const StepBenchOptions& options);
+
+/// Throws what run_step_bench() would throw of usage errors, without MPI.
+void check(const StepBenchOptions& options, int ranks);
+
+}  // namespace halocline::bench

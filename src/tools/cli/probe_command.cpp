@@ -1,0 +1,87 @@
+#include "cli/probe_command.hpp"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <halocline/error.hpp>
+
+#include "cli/exit_code.hpp"
+#include "cli/limited_runtime.hpp"
+#include "cli/print.hpp"
+#include "comm/collectives.hpp"
+#include "probe/probe.hpp"
+#include "probe/sibling.hpp"
+#include "transport/transport.hpp"
+
+namespace halocline::cli {
+namespace {
+
+struct ProbeWords {
+  std::vector<std::string> memories{"device"};
+  std::vector<std::int64_t> bytes = proof::sizes_to_probe();
+  std::string gpus = "in-turn", pairs = "all", transport = "gpu_aware";
+  double wait_limit_seconds = 30;
+};
+
+ProbeWords read(const std::vector<std::string>& words) {
+  ProbeWords result;
+  CLI::App app("shows whether a transport takes a GPU's memory", "halocline prove-gpu-aware");
+  app.add_option("--memory", result.memories)
+      ->delimiter(',')
+      ->check(CLI::IsMember({"host", "pinned", "device", "managed"}));
+  app.add_option("--bytes", result.bytes)->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--gpus", result.gpus)->check(CLI::IsMember({"in-turn", "first"}));
+  app.add_option("--pairs", result.pairs)->check(CLI::IsMember({"all", "of-a-node"}));
+  app.add_option("--transport", result.transport);
+  app.add_option("--wait-limit", result.wait_limit_seconds)->check(CLI::NonNegativeNumber);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorKind::usage, error.what());
+  }
+  return result;
+}
+
+int exit_code_of(proof::ProbeEnd end) {
+  if (end == proof::ProbeEnd::unavailable) return exit_unavailable;
+  return end == proof::ProbeEnd::all_proved ? exit_ok : exit_wrong_result;
+}
+
+}  // namespace
+
+bool is_probe(const std::vector<std::string>& words) {
+  return !words.empty() && words[0] == proof::probe_command;
+}
+
+int run_probe(const std::vector<std::string>& words) {
+  const ProbeWords read_words = read(words);
+  proof::ProbeOptions options{.transport = transport::find_transport(read_words.transport),
+                              .memories = {},
+                              .bytes = read_words.bytes,
+                              .say = [](const std::string& line) { print(line + "\n"); }};
+  for (const std::string& name : read_words.memories)
+    options.memories.push_back(*memory_named(name));
+  if (read_words.gpus == "first") options.gpus = proof::GpuChoice::first;
+  if (read_words.pairs == "of-a-node") options.pairs = proof::Pairs::of_a_node;
+  // It may well crash, and that is no news: nobody wants the memory of a GPU's process on disk.
+  const rlimit nothing{0, 0};
+  ::setrlimit(RLIMIT_CORE, &nothing);
+
+  const LimitedRuntime runtime(read_words.wait_limit_seconds);
+  CommunicatorOptions limits;
+  limits.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds);
+  const Communicator world = Communicator::world(limits);
+  try {
+    return exit_code_of(proof::probe(world, options));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::usage) throw;
+    fmt::print(stderr, "halocline: rank {}: {}\n", world.rank(), error.what());
+    std::fflush(stderr);
+    comm::abort(world, exit_code(error.kind()));
+  }
+}
+
+}  // namespace halocline::cli

@@ -1,0 +1,90 @@
+#include "cli/proofs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "build_info.hpp"
+#include "launch/launched.hpp"
+#include "probe/ensure.hpp"
+#include "proof/surroundings.hpp"
+
+namespace halocline::cli {
+namespace {
+
+/// Ranks that will share this node, as far as that is known beforehand.
+int ranks_on_this_node(const ProofWish& wish, const Variables& variables) {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    const auto found = variables.find(name);
+    int count = 0;
+    if (found != variables.end() &&
+        std::from_chars(found->second.data(), found->second.data() + found->second.size(), count)
+                .ec == std::errc{})
+      return count;
+  }
+  const std::optional<Launched> launched = launched_by(variables);
+  return launched ? launched->size.value_or(1) : wish.ranks.value_or(1);
+}
+
+void say(const ProofWish& wish, const std::string& text) {
+  if (wish.says == ProofWish::Says::nothing) return;
+  fmt::print(stderr, "note: {}\n", text);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+std::vector<Memory> memories_for_gpu_aware(const std::vector<std::string>& transports,
+                                           const std::vector<std::string>& memories) {
+  const auto may_be_chosen = [](const std::string& transport) {
+    return transport.find("auto") != std::string::npos ||
+           transport.find("gpu_aware") != std::string::npos ||
+           transport.find('=') != std::string::npos;  // other kinds: auto
+  };
+  if (std::none_of(transports.begin(), transports.end(), may_be_chosen)) return {};
+  std::vector<Memory> wanted;
+  for (const std::string& memory : memories) {
+    if (memory == "auto" || memory == "device") wanted.push_back(Memory::device);
+    if (memory == "managed") wanted.push_back(Memory::managed);
+  }
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return wanted;
+}
+
+void make_proofs(const ProofWish& wish) {
+  const Variables variables = current_variables();
+  const proof::Stand stand = proof::stand_of(variables);
+  if (stand == proof::Stand::ours || stand == proof::Stand::other_rank) return;
+  // Ranks that cannot make proofs say so once.
+  const std::optional<Launched> launched = launched_by(variables);
+  if (launched && launched->rank.value_or(0) != 0) return;
+  if (wish.memories.empty()) return;
+  const std::vector<proof::GpuPair> pairs =
+      proof::pairs_between(ranks_on_this_node(wish, variables), proof::gpus_here(variables));
+  if (pairs.empty()) return;
+
+  const auto file = proof::proofs_file(wish.file, variables);
+  const proof::ProofsAtHand proofs = proof::ensure_proofs(
+      {.file = file,
+       .pairs = pairs,
+       .memories = wish.memories,
+       .program = std::filesystem::read_symlink("/proc/self/exe"),
+       .launcher_hint = std::string(build_info::mpi_launcher),
+       .on_start =
+           [&] {
+             say(wish,
+                 fmt::format("trying in a job of its own whether MPI takes a GPU's memory; {}",
+                             file ? fmt::format("the result is kept in '{}'", file->path)
+                                  : "there is no place to keep the result (--proofs FILE)"));
+           }},
+      variables);
+  for (const std::string& text : proofs.notes) say(wish, text);
+  for (const std::string& text : proofs.missing)
+    say(wish, fmt::format("gpu_aware is not proved for {}", text));
+}
+
+}  // namespace halocline::cli

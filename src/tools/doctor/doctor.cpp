@@ -1,0 +1,319 @@
+#include "doctor/doctor.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "base/notes.hpp"
+#include "base/recorder.hpp"
+#include "doctor/node_facts.hpp"
+#include "doctor/probes.hpp"
+#include "doctor/ring.hpp"
+#include "launch/settings.hpp"
+#include "proof/remedy.hpp"
+#include "probe/sibling.hpp"
+#include "proof/surroundings.hpp"
+
+namespace halocline::doctor {
+namespace {
+
+proof::UcxHere ucx_here(const NodeFacts& node) {
+  auto here = proof::UcxHere::none;
+  for (const std::string& library : node.libraries) {
+    if (library.starts_with("no libuct_cuda")) here = proof::UcxHere::without_cuda;
+    if (library.find("libuct_cuda.so") != std::string::npos) return proof::UcxHere::with_cuda;
+  }
+  return here;
+}
+
+/// How the GPUs of a node's ranks lie to each other; nothing if some ranks see none.
+std::optional<proof::GpuPair> pair_of(const RankFacts& ranks) {
+  std::set<std::string> uuids;
+  for (const machine::RankFacts& rank : ranks.machine) {
+    if (rank.visible.empty()) return std::nullopt;
+    if (rank.node != ranks.machine.front().node) continue;
+    for (const machine::VisibleGpu& one : rank.visible) uuids.insert(one.gpu.uuid);
+  }
+  if (uuids.empty()) return std::nullopt;
+  return uuids.size() > 1 ? proof::GpuPair::same_node : proof::GpuPair::same_gpu;
+}
+
+/// Memory of a GPU that is not cudaMalloc's.
+constexpr device::Allocator other_allocators[] = {device::Allocator::pool,
+                                                  device::Allocator::virtual_memory};
+
+/// Why kernels of some rank's GPU read no ordinary host memory; empty if all do.
+std::string no_system_memory(const RankFacts& ranks) {
+  for (const machine::RankFacts& rank : ranks.machine)
+    for (const machine::VisibleGpu& one : rank.visible)
+      if (!one.gpu.no_system_memory.empty()) return one.gpu.no_system_memory;
+  return "";
+}
+
+class Examination {
+ public:
+  Examination(const DoctorOptions& options, const Variables& variables)
+      : options_(options), variables_(variables) {}
+
+  Evidence run() {
+    Facts& facts = evidence_.facts;
+    facts.node = read_node(variables_);
+    evidence_.nodes = std::max(1, facts.node.allocation.nodes.value_or(1));
+    constexpr int ranks_each = 2;
+    evidence_.ranks = options_.ranks.value_or(ranks_each * evidence_.nodes);
+    // As many as the user says are wherever the launcher puts them.
+    if (options_.ranks) evidence_.nodes = 1;
+    facts.launching =
+        read_launching(options_.launcher, options_.launcher_hint, facts.node.family, variables_);
+    if (!facts.launching.launcher) return std::move(evidence_);
+    probes_ = {.launcher = *facts.launching.launcher,
+               .program = options_.program,
+               .ranks = evidence_.ranks,
+               .nodes = evidence_.nodes,
+               .time_limit = options_.time_limit,
+               .on_bad_end = [this](const std::string& how) { evidence_.bad_ends.push_back(how); }};
+    facts.node.settings = settings_among(in_ranks(variables_));
+    options_.says(fmt::format("asking {} ranks what they see", evidence_.ranks));
+    facts.ranks = ask_ranks(probes_);
+    if (!find_each_other()) start_otherwise();
+    if (find_each_other()) try_all();
+    std::stable_sort(
+        evidence_.paths.begin(), evidence_.paths.end(),
+        [](const PathResult& a, const PathResult& b) { return a.path.distance < b.path.distance; });
+    return std::move(evidence_);
+  }
+
+ private:
+  bool find_each_other() const {
+    const auto& ranks = evidence_.facts.ranks.ranks;
+    return !ranks.empty() && ranks.front().size == evidence_.ranks;
+  }
+
+  /// Takes a launcher of our own choice in the place of the user's, if that can be seen to be at
+  /// fault.
+  void start_otherwise() {
+    Facts& facts = evidence_.facts;
+    if (facts.launching.chosen_by.empty()) return;
+    Variables without_choice = variables_;
+    without_choice.erase(launcher_variable);
+    try {
+      facts.launching.instead =
+          find_launcher(facts.node.family, options_.launcher_hint, without_choice);
+    } catch (const Error&) {
+      return;  // the finding about the user's launcher says what to install
+    }
+    if (facts.launching.instead->path == probes_.launcher.path) return;
+    probes_.launcher = *facts.launching.instead;
+    facts.misstarted = std::move(facts.ranks);
+    evidence_.bad_ends.clear();  // of the launcher that is left now
+    facts.ranks = ask_ranks(probes_);
+  }
+
+  void try_all() {
+    evidence_.gpu_pair = pair_of(evidence_.facts.ranks);
+    std::vector<Path> paths;
+    for (const Distance distance : distances()) {
+      const bool near = distance == Distance::same_node;
+      const auto add = [&](const char* transport, Memory memory) {
+        paths.push_back({transport, memory, distance});
+      };
+      add(plain_mpi, Memory::host);
+      add("mpi", Memory::host);
+      if (near) add("shared", Memory::host);
+      if (!evidence_.gpu_pair) continue;
+      if (near) add("peer", Memory::device);
+      add("staged", Memory::device);
+      add("mpi", Memory::pinned);
+    }
+    options_.says(fmt::format("trying {} paths", paths.size()));
+    try_as_it_is(paths);
+    if (!evidence_.gpu_pair || paths.empty()) return;
+    try_memory_of_programs();
+    try_gpu_aware();
+    give_other_memory_to_mpi();
+    try_collectives();
+  }
+
+  void try_as_it_is(const std::vector<Path>& paths) {
+    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn))
+      evidence_.paths.push_back(std::move(result));
+  }
+
+  /// Fields that a program has from elsewhere: kernels pack them, or they are copied from where
+  /// they are. The same in all pairs.
+  void try_memory_of_programs() {
+    const Distance distance = distances().front();
+    std::vector<Path> paths;
+    for (const device::Allocator allocator : other_allocators) {
+      if (distance == Distance::same_node)
+        paths.push_back({"peer", Memory::device, distance, allocator});
+      paths.push_back({"staged", Memory::device, distance, allocator});
+    }
+    const Path system{"mpi", Memory::system, distance};
+    if (const std::string why = no_system_memory(evidence_.facts.ranks); why.empty())
+      paths.push_back(system);
+    else
+      evidence_.paths.push_back({.path = system, .outcome = Outcome::unavailable, .how = why});
+    options_.says("trying memory of other allocators");
+    try_as_it_is(paths);
+  }
+
+  void give_other_memory_to_mpi() {
+    const std::optional<Variables> with = settings_that_work(evidence_);
+    if (!with) return;
+    std::vector<Path> paths;
+    for (const PathResult& result : evidence_.paths)
+      if (result.path == Path{"gpu_aware", Memory::device, result.path.distance} &&
+          result.with == *with && result.outcome == Outcome::works)
+        for (const device::Allocator allocator : other_allocators)
+          paths.push_back({"gpu_aware", Memory::device, result.path.distance, allocator});
+    options_.says("giving memory of other allocators to MPI");
+    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn, *with))
+      evidence_.paths.push_back(std::move(result));
+  }
+
+  /// Also where MPI takes no message from a GPU: it may have a way of its own for collectives.
+  void try_collectives() {
+    const Distance distance = distances().back();
+    std::vector<Path> paths{{collectives[0], Memory::host, distance}};
+    for (const char* name : collectives) paths.push_back({name, Memory::device, distance});
+    options_.says("trying collectives on a GPU's memory");
+    evidence_.collectives = try_paths(probes_, paths, proof::GpuChoice::in_turn,
+                                      settings_that_work(evidence_).value_or(Variables{}));
+  }
+
+  /// Those that there are between the ranks.
+  std::vector<Distance> distances() const {
+    std::vector<int> node_of;
+    for (const machine::RankFacts& rank : evidence_.facts.ranks.machine)
+      node_of.push_back(rank.node);
+    std::vector<Distance> found;
+    for (const Distance distance : {Distance::same_node, Distance::other_node})
+      if (first_pair(node_of, distance)) found.push_back(distance);
+    return found;
+  }
+
+  void try_gpu_aware() {
+    options_.says("giving a GPU's memory to MPI");
+    Variables with;
+    std::string how = prove_gpu_aware({Memory::device, Memory::managed}, with);
+    if (const Variables more = proof::faster_settings_to_try(in_ranks(variables_));
+        how.empty() && !more.empty())
+      prove_gpu_aware({Memory::device}, more);
+    // Each failure may show what else is missing.
+    for (int attempt = 0; attempt < 3 && !how.empty(); ++attempt) {
+      Variables all = variables_;
+      for (const auto& [name, value] : with) all[name] = value;
+      const NodeFacts& node = evidence_.facts.node;
+      const Variables more = proof::settings_to_try(node.mpi, in_ranks(all), how, ucx_here(node));
+      Variables then = all;
+      for (const auto& [name, value] : more) then[name] = value;
+      // What the launcher sets itself cannot be tried otherwise.
+      if (in_ranks(then) == in_ranks(all)) return;
+      for (const auto& [name, value] : more) with[name] = value;
+      options_.says("trying other settings of MPI");
+      how = prove_gpu_aware({Memory::device}, with);
+    }
+  }
+
+  /// The launcher's own arguments may set variables of ranks.
+  Variables in_ranks(const Variables& ours) const {
+    return variables_in_ranks(probes_.launcher, ours);
+  }
+
+  /// Proves and times gpu_aware. Returns how it failed with device memory; empty if it works, or
+  /// could not be tried.
+  std::string prove_gpu_aware(const std::vector<Memory>& memories, const Variables& with) {
+    Variables all = variables_;
+    for (const auto& [name, value] : with) all[name] = value;
+    const proof::SiblingAnswer answer = proof::prove_in_sibling(
+        {.launcher = probes_.launcher,
+         .program = options_.program,
+         .key = proof::environment_key(proof::this_environment(in_ranks(all))),
+         .memories = memories,
+         .with = with,
+         .ranks = evidence_.ranks,
+         .nodes = evidence_.nodes,
+         .time_limit = probes_.time_limit});
+    evidence_.bad_ends.insert(evidence_.bad_ends.end(), answer.bad_ends.begin(),
+                              answer.bad_ends.end());
+    std::vector<proof::Proof> proofs = answer.proofs;
+    std::string how;
+    for (proof::Proof& proof : proofs) {
+      const PathResult proved = result_of(proof, with);
+      const PathResult* same = tried(proved);
+      if (same == nullptr) {
+        evidence_.paths.push_back(proved.outcome == Outcome::works ? timed(proved) : proved);
+        same = &evidence_.paths.back();
+      }
+      // What came to light in a stream counts for later runs, too.
+      if (proof.outcome == proof::Outcome::works && is_failure(same->outcome)) {
+        proof.outcome = proof::Outcome::fails;
+        proof.how = same->how;
+      }
+      if (proof.memory == Memory::device && how.empty()) how = proof.how;
+    }
+    Notes notes;  // a file that cannot be written is no matter here
+    if (const auto file = proof::proofs_file(options_.proofs, variables_))
+      proof::keep_proofs(*file, proofs, notes);
+    if (proofs.empty()) {
+      PathResult result;
+      result.path = {"gpu_aware", Memory::device};
+      result.outcome = Outcome::unavailable;
+      result.how = fmt::format("{}", fmt::join(answer.not_tried, "; "));
+      result.with = with;
+      evidence_.paths.push_back(std::move(result));
+    }
+    return how;
+  }
+
+  static PathResult result_of(const proof::Proof& proof, const Variables& with) {
+    PathResult result;
+    result.path = {
+        "gpu_aware", proof.memory,
+        proof.pair == proof::GpuPair::other_node ? Distance::other_node : Distance::same_node};
+    result.with = with;
+    result.how = proof.how;
+    const bool is_wrong = proof.how.find("did not arrive as sent") != std::string::npos;
+    result.outcome = proof.outcome == proof::Outcome::works ? Outcome::works
+                     : is_wrong                             ? Outcome::wrong
+                                                            : Outcome::failed;
+    return result;
+  }
+
+  /// Ranks that share a GPU and ranks that do not have been one probe.
+  const PathResult* tried(const PathResult& result) const {
+    for (const PathResult& one : evidence_.paths)
+      if (one.path == result.path && one.with == result.with) return &one;
+    return nullptr;
+  }
+
+  PathResult timed(const PathResult& proved) const {
+    const std::vector<PathResult> results =
+        try_paths(probes_, {proved.path}, proof::GpuChoice::in_turn, proved.with);
+    return results.empty() ? proved : results.front();
+  }
+
+  const DoctorOptions& options_;
+  const Variables& variables_;
+  Evidence evidence_;
+  Probes probes_;
+};
+
+}  // namespace
+
+Diagnosis examine(const DoctorOptions& options, const Variables& variables) {
+  const auto begun = Clock::now();
+  Diagnosis diagnosis;
+  diagnosis.evidence = Examination(options, variables).run();
+  diagnosis.found = findings(diagnosis.evidence);
+  diagnosis.start = recommended_start(diagnosis.evidence, current_user());
+  diagnosis.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  return diagnosis;
+}
+
+}  // namespace halocline::doctor

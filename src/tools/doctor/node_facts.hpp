@@ -1,0 +1,31 @@
+#pragma once
+// Facts read without MPI and without waking a GPU: jobs are started from here later. Each source is
+// one function; `root` stands before /proc, /sys and /dev.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "doctor/facts.hpp"
+#include "base/variables.hpp"
+
+namespace halocline::doctor {
+
+Limits read_limits(const Variables& variables, const std::filesystem::path& root = "/");
+Allocation read_allocation(const Variables& variables);
+std::vector<Adapter> read_adapters(const std::filesystem::path& root = "/");
+/// Pairs each GPU with each adapter, where it can be told where both are.
+std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
+                                       const std::vector<Adapter>& adapters,
+                                       const std::filesystem::path& root = "/");
+/// Those that change what MPI, UCX, NCCL, NVSHMEM, CUDA and this program do.
+Variables settings_among(const Variables& variables);
+
+NodeFacts read_node(const Variables& variables);
+
+/// Takes the launcher that the user names, whatever family it is of, or finds one. `named` is
+/// --launcher, `hint` as find_launcher() takes it.
+Launching read_launching(const std::optional<std::string>& named, const std::string& hint,
+                         MpiFamily family, const Variables& variables);
+
+}  // namespace halocline::doctor

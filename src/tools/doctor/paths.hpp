@@ -1,0 +1,89 @@
+#pragma once
+// Paths: a transport with fields in some memory, between a kind of pair; and collectives of MPI.
+// What became of each.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <halocline/memory.hpp>
+
+#include "device/allocator.hpp"
+#include "base/variables.hpp"
+#include "proof/records.hpp"
+
+namespace halocline::doctor {
+
+/// MPI_Send and MPI_Recv as ordinary programs call them; not a transport.
+inline constexpr const char* plain_mpi = "MPI_Send";
+
+/// Collectives as ordinary programs call them, over all ranks; no transports either.
+inline constexpr const char* collectives[] = {"MPI_Allreduce", "MPI_Bcast", "MPI_Allgather"};
+
+/// Which ranks a path is between; of a collective, the farthest.
+enum class Distance { same_node, other_node };
+
+struct Path {
+  std::string transport;  ///< as transport::find_transport() knows it, plain_mpi or a collective
+  Memory memory = Memory::host;
+  Distance distance = Distance::same_node;
+  device::Allocator allocator = device::Allocator::ordinary;
+
+  friend bool operator==(const Path&, const Path&) = default;
+};
+
+bool is_collective(const Path& path);
+
+/// The memory of its fields: as halocline::name_of() has it, "pool" or "vmm".
+std::string_view memory_of(const Path& path);
+
+/// "staged:device", "mpi:host:other-node", "gpu_aware:pool", and back; nothing for what is none.
+std::string word_of(const Path& path);
+std::optional<Path> path_named(std::string_view word);
+/// "transport staged with device memory", "... between nodes".
+std::string words_for(const Path& path);
+
+enum class Outcome {
+  works,         ///< every byte of every size arrived
+  wrong,         ///< some byte did not
+  out_of_order,  ///< some byte did before or after its turn in the stream
+  failed,        ///< crashed, hung, or an error of MPI
+  unavailable,   ///< cannot be had here, for a reason that is no fault
+  untried        ///< the job did not get so far
+};
+std::string_view name_of(Outcome outcome);
+/// Tried, and not as it should be.
+bool is_failure(Outcome outcome);
+
+/// One message each way at once, of the slowest rank.
+struct Time {
+  std::int64_t bytes = 0;
+  double us = 0;
+};
+
+struct PathResult {
+  Path path;
+  Outcome outcome = Outcome::untried;
+  std::string how = {};  ///< in words; empty if it works
+  std::vector<Time> times = {};
+  Variables with = {};  ///< settings that were tried on top of the user's
+  /// Bytes up to which exchanges were shown to keep their place in a GPU's stream.
+  std::optional<std::int64_t> in_order_up_to = {};
+};
+
+/// System memory where the GPUs do not read it: most do not, and nobody expects it of them.
+bool is_for_few(const PathResult& result);
+
+/// "UCX_TLS=all UCX_MEMTYPE_CACHE=n".
+std::string settings_text(const Variables& settings);
+
+/// Microseconds for messages of this size, if they were timed.
+std::optional<double> us_for(const PathResult& result, std::int64_t bytes);
+
+/// From what every MPI sends eagerly to what goes by rendezvous.
+std::vector<std::int64_t> sizes_to_time();
+
+}  // namespace halocline::doctor

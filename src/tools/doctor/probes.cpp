@@ -1,0 +1,138 @@
+#include "doctor/probes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "doctor/said.hpp"
+#include "launch/job.hpp"
+#include "probe/end_of_job.hpp"
+#include "proof/environment_key.hpp"
+
+namespace halocline::doctor {
+namespace {
+
+/// How a probe's job ended, in words too if it did badly.
+struct ProbeEnd {
+  JobEnd job;
+  std::string how = {};
+};
+
+/// "no end within 20 s", "rank 1 was ended by signal 11 (Segmentation fault); it says: ...".
+std::string how_it_ended(const JobEnd& end, LauncherKind launcher,
+                         std::chrono::milliseconds limit) {
+  if (end.how == JobEnd::How::not_started) return end.reason;
+  std::string words = proof::end_in_words(end, launcher, limit);
+  const std::string said = proof::complaint_in(end, said_mark);
+  if (said.find("halocline: ") == 0) return said.substr(std::strlen("halocline: "));
+  if (words.find("signal") == std::string::npos && !said.empty()) words += "; it says: " + said;
+  return words;
+}
+
+/// A job of several parts may take its time as long as it says what it is at.
+ProbeEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
+                   const Variables& with) {
+  words.insert(words.begin(), examine_command);
+  // Waits for other ranks end first, by name.
+  words.push_back("--wait-limit");
+  words.push_back(
+      fmt::format("{:g}", std::chrono::duration<double>(probes.time_limit).count() / 2));
+  const JobSpec job{.ranks = probes.ranks,
+                    .program = probes.program,
+                    .arguments = std::move(words),
+                    .cores = usable_cores() * probes.nodes,
+                    .ranks_per_node = probes.nodes > 1 ? probes.ranks / probes.nodes : 0,
+                    .chatter = Chatter::full};
+  Variables extra = job_variables(probes.launcher, job);
+  for (const auto& [name, value] : with) extra[name] = value;
+  JobOptions options;
+  options.output = JobOutput::capture;
+  options.time_limit = probes.time_limit * parts;
+  options.silence_limit = probes.time_limit;
+  options.grace = std::chrono::seconds(2);
+  options.without = proof::launcher_internals(current_variables());
+  JobEnd end = run_job(command(probes.launcher, job), extra, options);
+  if (end.how == JobEnd::How::interrupted)
+    throw Error(ErrorKind::communication, fmt::format("stopped by signal {} ({}) during a probe",
+                                                      end.signal, strsignal(end.signal)));
+  if (end.succeeded()) return {std::move(end)};
+  const auto limit =
+      end.how == JobEnd::How::timed_out ? *options.time_limit : *options.silence_limit;
+  std::string how = how_it_ended(end, probes.launcher.kind, limit);
+  return {std::move(end), std::move(how)};
+}
+
+/// What is left then is MPI_Finalize.
+bool said_all(const JobEnd& end) { return read_paths(end.out).ended; }
+
+/// The same job, and a word of an end that is no fault of what it tried.
+ProbeEnd run_probe_to_its_end(const Probes& probes, std::size_t parts,
+                              std::vector<std::string> words, const Variables& with) {
+  ProbeEnd end = run_probe(probes, parts, std::move(words), with);
+  if (!end.how.empty() && said_all(end.job) && probes.on_bad_end) probes.on_bad_end(end.how);
+  return end;
+}
+
+bool contains(const std::vector<Path>& paths, const Path& path) {
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+/// The results of one job, for the paths that it got to.
+std::vector<PathResult> results_of(const ProbeEnd& end, const std::vector<Path>& wanted) {
+  std::vector<PathResult> results;
+  for (const PathsSaid::Row& row : read_paths(end.job.out).rows) {
+    if (!contains(wanted, row.result.path)) continue;
+    PathResult result = row.result;
+    if (!row.is_decided) {
+      result.outcome = Outcome::failed;
+      result.how = is_collective(result.path)
+                       ? fmt::format("{}, with {} bytes", end.how, row.bytes)
+                       : fmt::format("{}, while {} bytes were sent", end.how, row.bytes);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace
+
+RankFacts ask_ranks(const Probes& probes) {
+  const ProbeEnd end = run_probe_to_its_end(probes, 1, {"--facts"}, {});
+  RankFacts facts = read_rank_facts(end.job.out);
+  if (!said_all(end.job)) facts.ended_badly = end.how;
+  return facts;
+}
+
+std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
+                                  proof::GpuChoice gpus, const Variables& with) {
+  std::vector<PathResult> all;
+  while (!paths.empty()) {
+    std::vector<std::string> names;
+    for (const Path& path : paths) names.push_back(word_of(path));
+    const ProbeEnd end =
+        run_probe_to_its_end(probes, paths.size(),
+                             {"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
+                              gpus == proof::GpuChoice::first ? "first" : "in-turn"},
+                             with);
+    const std::vector<PathResult> now = results_of(end, paths);
+    for (const PathResult& result : now) {
+      all.push_back(result);
+      all.back().with = with;
+      std::erase(paths, result.path);
+    }
+    if (!now.empty()) continue;
+    for (const Path& path : paths)
+      all.push_back({.path = path,
+                     .outcome = Outcome::untried,
+                     .how = fmt::format("{} before anything was sent", end.how),
+                     .with = with});
+    break;
+  }
+  return all;
+}
+
+}  // namespace halocline::doctor

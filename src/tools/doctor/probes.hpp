@@ -1,0 +1,40 @@
+#pragma once
+// Jobs of doctor's own: ranks that examine what may crash or hang, with a limit in time.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "doctor/facts.hpp"
+#include "doctor/paths.hpp"
+#include "launch/launcher.hpp"
+#include "probe/probe.hpp"
+
+namespace halocline::doctor {
+
+/// The subcommand of the program that runs in the ranks.
+inline constexpr const char* examine_command = "examine-paths";
+
+struct Probes {
+  Launcher launcher;
+  std::string program;  ///< path of a halocline
+  int ranks = 2;
+  int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
+  std::chrono::milliseconds time_limit =
+      std::chrono::seconds(20);  ///< of silence; of a job, times its paths
+  /// Called for a job whose ranks had said all they had to, and that did not end well all the same,
+  /// with how it ended.
+  std::function<void(const std::string& how)> on_bad_end = {};
+};
+
+/// Asks the ranks of a job for facts. How it ended is among them. Throws communication if this
+/// process is told to stop meanwhile, resource.
+RankFacts ask_ranks(const Probes& probes);
+
+/// Tries paths in as few jobs as it takes: one if nothing crashes or hangs, one more for each path
+/// that does. `with` are settings for these jobs alone. Throws as ask_ranks().
+std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
+                                  proof::GpuChoice gpus, const Variables& with = {});
+
+}  // namespace halocline::doctor

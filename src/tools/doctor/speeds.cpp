@@ -1,0 +1,117 @@
+#include "doctor/speeds.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/recorder.hpp"
+#include "comm/collectives.hpp"
+#include "mpi/plain_messages.hpp"
+#include "device/buffer.hpp"
+#include "device/gpu.hpp"
+#include "device/queue.hpp"
+#include "doctor/ring.hpp"
+
+namespace halocline::doctor {
+namespace {
+
+template <class Work>
+double best_seconds(int tries, const Work& work) {
+  double best = std::numeric_limits<double>::max();
+  for (int i = 0; i < tries; ++i) {
+    const auto begun = Clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - begun).count());
+  }
+  return best;
+}
+
+double gb_per_s(std::int64_t bytes, double seconds) {
+  return static_cast<double>(bytes) / seconds / 1e9;
+}
+
+/// Seconds that a message takes one way, half of there and back; the same on both ranks but for
+/// what clocks differ.
+double seconds_between(const Communicator& communicator, int peer, std::int64_t bytes, int tries) {
+  std::vector<std::byte> message(static_cast<std::size_t>(bytes));
+  const bool begins = communicator.rank() < peer;
+  return best_seconds(tries,
+                      [&] {
+                        if (begins) mpi::plain_send(communicator, peer, message);
+                        mpi::plain_receive(communicator, peer, message);
+                        if (!begins) mpi::plain_send(communicator, peer, message);
+                      }) /
+         2;
+}
+
+Link time_link(const Communicator& communicator, int peer) {
+  constexpr std::int64_t small = 8, large = 1 << 20;
+  Link link;
+  link.us = 1e6 * seconds_between(communicator, peer, small, 50);
+  link.gb_per_s = gb_per_s(large, seconds_between(communicator, peer, large, 4));
+  return link;
+}
+
+}  // namespace
+
+void time_node(NodeSeen& node) {
+  // Larger than what a core's caches hold.
+  constexpr std::int64_t bytes = std::int64_t{64} << 20;
+  constexpr int tries = 7, additions = 1'000'000;
+  std::vector<std::byte> from(static_cast<std::size_t>(bytes), std::byte{1}), to(from.size());
+  const double copy = best_seconds(tries, [&] { std::memcpy(to.data(), from.data(), to.size()); });
+  node.memory_gb_per_s = 2 * gb_per_s(bytes, copy);
+  volatile double step = 1;
+  volatile double sum = 0;
+  node.count_us = 1e6 * best_seconds(tries, [&] {
+                    double value = 0;
+                    const double each = step;
+                    for (int i = 0; i < additions; ++i) value += each;
+                    sum = value;
+                  });
+}
+
+GpuSpeed time_gpu(int ordinal) {
+  const device::Gpu& gpu = device::gpus().list.at(static_cast<std::size_t>(ordinal));
+  device::use(gpu);
+  // Large enough for a launch not to count, small beside what may be in use already.
+  const std::int64_t within = std::min(std::int64_t{512} << 20, gpu.memory_bytes / 64);
+  const std::int64_t across = within / 8;
+  const auto from = device::allocate(Memory::device, within);
+  const auto to = device::allocate(Memory::device, within);
+  const auto pinned = device::allocate(Memory::pinned, across);
+  const auto copy = [&](const void* source, std::int64_t bytes) {
+    return [&, source, bytes] { device::copy(to.get(), source, bytes, Stream::host()); };
+  };
+  copy(from.get(), within)();  // the first one wakes it
+  copy(pinned.get(), across)();
+  return {.ordinal = gpu.ordinal,
+          .name = gpu.name,
+          .copy_gb_per_s = 2 * gb_per_s(within, best_seconds(5, copy(from.get(), within))),
+          .host_gb_per_s = gb_per_s(across, best_seconds(5, copy(pinned.get(), across)))};
+}
+
+void time_links(const Communicator& communicator, const std::function<void(const Link&)>& say) {
+  // Each node in seven pairs tells a slow one from slow partners.
+  constexpr int most_rounds = 7;
+  std::vector<int> node_of;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    node_of.push_back(communicator.node_of(rank));
+  const std::vector<int> firsts = first_ranks(node_of);
+  for (const auto& round : rounds_of_pairs(communicator.node_count(), most_rounds)) {
+    for (const auto& [a, b] : round) {
+      const int first = firsts[static_cast<std::size_t>(a)];
+      const int second = firsts[static_cast<std::size_t>(b)];
+      if (communicator.rank() == second) time_link(communicator, first);
+      if (communicator.rank() != first) continue;
+      Link link = time_link(communicator, second);
+      link.from = a;
+      link.to = b;
+      say(link);
+    }
+    comm::barrier(communicator);
+  }
+}
+
+}  // namespace halocline::doctor

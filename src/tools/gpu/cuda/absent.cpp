@@ -1,0 +1,26 @@
+// For builds without CUDA, where no stream is a GPU's: nobody calls these.
+
+#include <halocline/error.hpp>
+
+#include "gpu/host_calls.hpp"
+#include "gpu/stream_work.hpp"
+
+namespace halocline::gpu {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Error(ErrorKind::unavailable, "this Halocline was built without CUDA");
+}
+
+}  // namespace
+
+void launch_nothing(Stream) { refuse(); }
+void pass_time(Stream, std::chrono::nanoseconds) { refuse(); }
+void write_words(Stream, void*, std::int64_t, Words) { refuse(); }
+void copy_by_kernel(Stream, void*, const void*, std::int64_t) { refuse(); }
+void count_on_host(Stream, std::int64_t&) { refuse(); }
+std::int64_t calls_so_far(const std::int64_t& calls) { return calls; }
+Registered::Registered(void* memory, std::int64_t) : memory_(memory) { refuse(); }
+Registered::~Registered() = default;
+
+}  // namespace halocline::gpu

@@ -1,0 +1,69 @@
+#pragma once
+// Runs a command to its end, whatever that end is, and leaves nothing of it behind.
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/variables.hpp"
+
+namespace halocline {
+
+/// What becomes of the job's standard output and error.
+enum class JobOutput {
+  inherit,  ///< they are ours
+  relay,    ///< passed on to ours as they come, and kept in JobEnd too
+  capture   ///< kept in JobEnd
+};
+
+struct JobOptions {
+  JobOutput output = JobOutput::inherit;
+  std::optional<std::chrono::milliseconds> time_limit = {};
+  /// How long the job may say nothing, where its output comes by us.
+  std::optional<std::chrono::milliseconds> silence_limit = {};
+  /// How long the job has to end by itself after the time limit or a signal.
+  std::chrono::milliseconds grace = std::chrono::seconds(5);
+  /// Variables of this process that the job does not get.
+  std::vector<std::string> without = {};
+  /// How much of each stream is kept: its end.
+  std::size_t kept_bytes = 1 << 20;
+};
+
+struct JobEnd {
+  enum class How {
+    exited,       ///< see exit_code
+    signalled,    ///< a signal killed it, see signal
+    timed_out,    ///< the time limit passed, and it was ended
+    fell_silent,  ///< so did the limit of silence
+    interrupted,  ///< this process got `signal` and passed it on
+    not_started   ///< see error and reason
+  };
+  How how = How::exited;
+  int exit_code = 0;
+  int signal = 0;
+  int error = 0;        ///< errno
+  int relay_error = 0;  ///< errno of our standard output, if it took no more
+  std::string out;      ///< with relay or capture
+  std::string err;      ///< with relay or capture
+  std::string reason;   ///< in words, for all but exit code 0
+
+  bool succeeded() const { return how == How::exited && exit_code == 0; }
+};
+
+/// Runs command[0], looked up on PATH, with the other words as arguments, in this process's
+/// environment changed by `extra`, with nothing on standard input, and waits. Flush your own
+/// streams first if the job shares them. Interrupts, terminations and hang-ups that reach this
+/// process meanwhile are passed on; when the job is over, or ended for the time limit, its
+/// processes, also those in groups of their own, are gone. Should this process be killed, the
+/// command is terminated. Callable from any thread; calls take turns. Throws resource if there are
+/// no more files or threads.
+JobEnd run_job(const std::vector<std::string>& command, const Variables& extra = {},
+               const JobOptions& options = {});
+
+/// Returns the file that `command` names: itself if it has a slash, else the first executable of
+/// that name on the PATH of `variables`; empty if there is none.
+std::string find_program(const std::string& command, const Variables& variables);
+
+}  // namespace halocline

@@ -1,0 +1,17 @@
+#pragma once
+// Variables that a launcher's own arguments set in its ranks, where the command that starts it does
+// not see them.
+
+#include "launch/launcher.hpp"
+#include "base/variables.hpp"
+
+namespace halocline {
+
+/// Returns the variables that ranks get: `ours`, changed by what the launcher's arguments set
+/// (--mca, -x; -genv, -env; srun's --export).
+Variables variables_in_ranks(const Launcher& launcher, Variables ours);
+
+/// Returns the launcher without --mca, -x, -genv and -env: its ranks get our own variables.
+Launcher without_settings(const Launcher& launcher);
+
+}  // namespace halocline

@@ -1,0 +1,180 @@
+#include "probe/ensure.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/collectives.hpp"
+#include "launch/launched.hpp"
+#include "launch/settings.hpp"
+
+namespace halocline::proof {
+namespace {
+
+namespace fs = std::filesystem;
+
+pid_t parent_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  // proc(5): "id (name) state parent ..."; the name may hold anything.
+  std::istringstream fields(line.substr(std::min(line.rfind(')'), line.size() - 1) + 1));
+  std::string state;
+  pid_t parent = 0;
+  fields >> state >> parent;
+  return parent;
+}
+
+/// Returns the launcher that runs this process, if it is on this node: of several installations,
+/// only it is known to find the right one's parts. Empty if there is none above us.
+std::string launcher_above() {
+  constexpr std::array<std::string_view, 8> launchers{
+      "mpirun",  "orterun",       "prterun",        "prte",
+      "mpiexec", "mpiexec.hydra", "mpirun.openmpi", "mpiexec.mpich"};
+  pid_t process = ::getpid();
+  for (int above = 0; above < 6 && process > 1; ++above) {
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink(fmt::format("/proc/{}/exe", process), ignored);
+    const std::string name = program.filename().string();
+    // Open MPI 5's prterun wants to be called by its own mpirun.
+    const fs::path mpirun = program.parent_path() / "mpirun";
+    if (name.starts_with("prte") && fs::exists(mpirun, ignored)) return mpirun.string();
+    if (std::find(launchers.begin(), launchers.end(), name) != launchers.end())
+      return program.string();
+    process = parent_of(process);
+  }
+  return "";
+}
+
+Launcher launcher_for(const ProofsWanted& wanted, const Variables& variables) {
+  const MpiFamily family =
+      comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich;
+  const std::string above = launcher_above();
+  Launcher launcher =
+      find_launcher(family, above.empty() ? wanted.launcher_hint : above, variables);
+  // A rank has its variables already, and its siblings shall have the same.
+  return launched_by(variables) ? without_settings(launcher) : launcher;
+}
+
+/// What a proof made here is for: this rank, or the ranks that this process will start, in which
+/// the launcher that the user names may set more.
+Variables variables_of_ranks(const ProofsWanted& wanted, const Variables& variables) {
+  if (launched_by(variables) || value_of(variables, launcher_variable).empty()) return variables;
+  try {
+    return variables_in_ranks(launcher_for(wanted, variables), variables);
+  } catch (const Error&) {
+    return variables;  // whoever needs that launcher says what is wrong with it
+  }
+}
+
+/// Where only srun starts ranks, a job can be started from the batch script, not from a rank.
+constexpr auto no_siblings =
+    "ranks of this launcher cannot start a job of their own; to prove it, run a short "
+    "halocline solve with --ranks 2 in the batch script itself, before this step";
+
+class Maker {
+ public:
+  Maker(const ProofsWanted& wanted, const Variables& variables, ProofsAtHand& at_hand)
+      : wanted_(wanted), variables_(variables), at_hand_(at_hand) {}
+
+  void make() {
+    for (const GpuPair pair : wanted_.pairs) {
+      const std::vector<Memory> memories = missing(pair);
+      if (!memories.empty()) make(pair, memories);
+    }
+    if (new_.empty() || !wanted_.file) return;
+    Notes notes;
+    keep_proofs(*wanted_.file, new_, notes);
+    at_hand_.notes.insert(at_hand_.notes.end(), notes.all().begin(), notes.all().end());
+  }
+
+  std::vector<Memory> missing(GpuPair pair) const {
+    std::vector<Memory> memories;
+    for (const Memory memory : wanted_.memories)
+      if (!proof::find(at_hand_.proofs, pair, memory, at_hand_.key.hash))
+        memories.push_back(memory);
+    return memories;
+  }
+
+  void say_missing(GpuPair pair, const std::string& why) {
+    at_hand_.missing.push_back(fmt::format("{} pairs: {}", name_of(pair), why));
+  }
+
+ private:
+  void make(GpuPair pair, const std::vector<Memory>& memories) {
+    if (pair == GpuPair::other_node)
+      return say_missing(pair, "a sibling job reaches no other node");
+    SiblingAnswer answer;
+    try {
+      if (!launcher_) launcher_ = launcher_for(wanted_, variables_);
+      if (wanted_.on_start && !said_) wanted_.on_start();
+      said_ = true;
+      SiblingRequest request{.launcher = *launcher_,
+                             .program = wanted_.program,
+                             .key = at_hand_.key,
+                             .memories = memories,
+                             .time_limit = wanted_.time_limit};
+      if (pair == GpuPair::same_gpu) request.gpus = GpuChoice::first;
+      answer = prove_in_sibling(request);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::communication) throw;
+      return say_missing(pair, fmt::format("could not be tried: {}", error.what()));
+    }
+    new_.insert(new_.end(), answer.proofs.begin(), answer.proofs.end());
+    for (const std::string& how : answer.bad_ends)
+      at_hand_.notes.push_back(fmt::format(
+          "the job that tried gpu_aware had shown all there was to show, but did not get "
+          "through MPI_Finalize: {}; halocline doctor knows more",
+          how));
+    at_hand_.proofs = merge(answer.proofs, at_hand_.proofs);
+    for (const std::string& why : answer.not_tried) say_missing(pair, why);
+    if (answer.not_tried.empty() && !missing(pair).empty())
+      say_missing(pair, fmt::format("could not be tried: the two ranks were a {} pair",
+                                    name_of(answer.proofs.front().pair)));
+  }
+
+  const ProofsWanted& wanted_;
+  const Variables& variables_;
+  ProofsAtHand& at_hand_;
+  std::optional<Launcher> launcher_;
+  std::vector<Proof> new_;
+  bool said_ = false;
+};
+
+}  // namespace
+
+Stand stand_of(const Variables& variables) {
+  if (variables.contains(launched_variable)) return Stand::ours;
+  const std::optional<Launched> launched = launched_by(variables);
+  if (!launched) return Stand::maker;
+  // mpiexec is Hydra's name too, and PALS's.
+  const bool starts_siblings =
+      (launched->launcher == "mpirun" || launched->launcher == "mpiexec") &&
+      !variables.contains("PALS_RANKID");
+  if (!starts_siblings || !launched->rank) return Stand::no_siblings;
+  return *launched->rank == 0 ? Stand::maker : Stand::other_rank;
+}
+
+ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables) {
+  ProofsAtHand at_hand = proofs_at_hand(wanted.file, variables_of_ranks(wanted, variables));
+  Maker maker(wanted, variables, at_hand);
+  const Stand stand = stand_of(variables);
+  if (stand == Stand::maker) {
+    maker.make();
+  } else if (stand == Stand::no_siblings) {
+    for (const GpuPair pair : wanted.pairs)
+      if (!maker.missing(pair).empty()) maker.say_missing(pair, no_siblings);
+  }
+  return at_hand;
+}
+
+}  // namespace halocline::proof

@@ -1,0 +1,41 @@
+#pragma once
+// Proofs for a command: those at hand, and those it can still make before it touches MPI or a GPU.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/launcher.hpp"
+#include "proof/at_hand.hpp"
+#include "probe/sibling.hpp"
+
+namespace halocline::proof {
+
+/// Where a process stands towards the job it is part of.
+enum class Stand {
+  maker,       ///< started by nobody, or the first rank of a launcher that lets it start a sibling
+  other_rank,  ///< the first rank makes what is to be made
+  ours,        ///< a rank that a command of ours started, which has made it
+  no_siblings  ///< a rank of srun, PALS or Flux: a job inside the job would hang or be refused
+};
+Stand stand_of(const Variables& variables);
+
+struct ProofsWanted {
+  std::optional<ProofsFile> file;  ///< where to look and to keep
+  std::vector<GpuPair> pairs;
+  std::vector<Memory> memories = {Memory::device, Memory::managed};
+  std::string program;             ///< path of a halocline
+  std::string launcher_hint = {};  ///< as find_launcher() takes it
+  std::chrono::milliseconds time_limit = std::chrono::seconds(60);
+  /// Called once before a sibling is started: it takes some seconds.
+  std::function<void()> on_start = {};
+};
+
+/// Reads the proofs there are, and lets the maker make and keep those that are missing. Neither
+/// MPI nor a GPU may have been used in this process. What cannot be made is told, not thrown;
+/// throws only communication if this process is told to stop meanwhile.
+ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables);
+
+}  // namespace halocline::proof

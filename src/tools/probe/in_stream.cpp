@@ -1,0 +1,189 @@
+#include "probe/in_stream.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "comm/collectives.hpp"
+#include "device/queue.hpp"
+#include "gpu/stream_work.hpp"
+#include "proof/pattern.hpp"
+
+namespace halocline::proof {
+namespace {
+
+using transport::Channel;
+using transport::Message;
+
+// Both slots are seen, and one of them twice.
+constexpr int exchanges = 3;
+// A host queues an exchange in some 20 us, and MPI carries 8 bytes in less: who does not wait for a
+// stream is early by far.
+constexpr std::chrono::milliseconds late(2);
+
+// What stands where something is sent from: what an exchange shall bring, or what was there before.
+std::uint64_t due(int from, int to, int exchange) { return seed_of(from, to, 2 * exchange); }
+std::uint64_t old(int from, int to, int exchange) { return seed_of(from, to, 2 * exchange + 1); }
+// And what stands where nothing has come yet.
+std::uint64_t empty(int rank) { return seed_of(rank, rank, 0); }
+
+std::vector<std::byte> pattern(std::uint64_t seed, std::int64_t bytes) {
+  std::vector<std::byte> made(static_cast<std::size_t>(bytes));
+  fill(made.data(), bytes, seed);
+  return made;
+}
+
+/// One message, with memory of the program's own where it is not in place.
+struct Talk {
+  int peer;
+  std::int64_t sent, received;                ///< bytes
+  std::shared_ptr<void> field;                ///< which is copied to the slot
+  std::vector<std::shared_ptr<void>> seen{};  ///< what came in each exchange
+};
+
+Talk talk_of(const Message& message, const StreamFields& fields) {
+  const auto allocate = [&](std::int64_t bytes) {
+    return device::allocate(fields.memory, bytes, fields.allocator);
+  };
+  Talk talk{.peer = message.peer,
+            .sent = transport::bytes_of(message.send),
+            .received = transport::bytes_of(message.receive),
+            .field = nullptr};
+  if (transport::in_place(message.send) == nullptr) talk.field = allocate(talk.sent);
+  for (int exchange = 0; exchange < exchanges; ++exchange)
+    talk.seen.push_back(allocate(talk.received));
+  return talk;
+}
+
+/// Adds what is wrong with what came in one exchange, unless more of that is known already: one
+/// fault brings others.
+void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
+  std::vector<std::byte> seen(static_cast<std::size_t>(talk.received));
+  device::copy(seen.data(), talk.seen[static_cast<std::size_t>(exchange)].get(), talk.received,
+               Stream::host());
+  const std::int64_t at =
+      first_difference(seen.data(), talk.received, due(talk.peer, me, exchange));
+  if (at == talk.received) return;
+  // The word around that byte, since kernels write words.
+  constexpr std::int64_t word_bytes = 8;
+  const std::int64_t begin = at / word_bytes * word_bytes;
+  const auto length = static_cast<std::size_t>(std::min(word_bytes, talk.received - begin));
+  const auto holds = [&](std::uint64_t seed) {
+    return std::memcmp(seen.data() + begin, pattern(seed, talk.received).data() + begin, length) ==
+           0;
+  };
+  // What a sender had in earlier exchanges it sent too early. Here that is gone: whoever has read
+  // something writes `empty` over it.
+  bool is_early = holds(old(talk.peer, me, exchange));
+  for (int before = 0; before < exchange; ++before)
+    is_early |= holds(due(talk.peer, me, before)) || holds(old(talk.peer, me, before));
+  const int next = exchange + 1;
+  const char* order = nullptr;
+  if (is_early)
+    order = "was sent before the work before it in the stream had written it";
+  else if (holds(old(talk.peer, me, next)) || holds(due(talk.peer, me, next)))
+    order = "was sent after the work behind it in the stream had overwritten it";
+  else if (holds(empty(me)))
+    order = "was not there when the work behind it in the stream read it";
+  std::string& fault = order != nullptr ? faults.order : faults.bytes;
+  if (fault.empty())
+    fault = fmt::format("byte {} of {} from rank {} to rank {} {}", at, talk.received, talk.peer,
+                        me, order != nullptr ? order : "did not arrive as sent");
+}
+
+class Rehearsal {
+ public:
+  Rehearsal(const Communicator& communicator, Channel& channel,
+            const std::vector<Message>& messages, const StreamFields& fields)
+      : communicator_(communicator), channel_(channel), messages_(messages) {
+    comm::together(communicator, [&] {
+      for (const Message& message : messages) talks_.push_back(talk_of(message, fields));
+      stream_.emplace();
+    });
+  }
+
+  StreamFaults run() {
+    for (std::size_t m = 0; m < talks_.size(); ++m) {
+      write(out(m), talks_[m].sent, old(me(), talks_[m].peer, 0));
+      // A slot is its sender's before the exchange.
+      if (void* field = transport::in_place(messages_[m].receive))
+        write(field, talks_[m].received, empty(me()));
+      // CUDA loads a kernel when it is first launched, and may wait for all of a GPU's work then.
+      gpu::copy_by_kernel(stream_->get(), talks_[m].seen.front().get(),
+                             talks_[m].seen.back().get(), talks_[m].received);
+    }
+    gpu::pass_time(stream_->get(), {});
+    device::synchronize(stream_->get());
+    for (int exchange = 0; exchange < exchanges; ++exchange) queue(exchange);
+    device::synchronize(stream_->get());
+    StreamFaults mine;
+    for (const Talk& talk : talks_)
+      for (int exchange = 0; exchange < exchanges; ++exchange) judge(talk, me(), exchange, mine);
+    return {.order = comm::first_text(communicator_, mine.order),
+            .bytes = comm::first_text(communicator_, mine.bytes)};
+  }
+
+ private:
+  int me() const { return communicator_.rank(); }
+
+  void write(void* to, std::int64_t bytes, std::uint64_t seed) const {
+    gpu::write_words(stream_->get(), to, bytes, {.first = seed, .step = word_step});
+  }
+
+  /// Where the next exchange sends from.
+  void* out(std::size_t m) const {
+    if (void* field = transport::in_place(messages_[m].send)) return field;
+    const transport::Slots slots = channel_.send_slots(m);
+    return (channel_.epoch() + 1) % 2 != 0 ? slots.odd : slots.even;
+  }
+  /// Where the last one has received.
+  void* in(std::size_t m) const {
+    if (void* field = transport::in_place(messages_[m].receive)) return field;
+    const transport::Slots slots = channel_.receive_slots(m);
+    return channel_.epoch() % 2 != 0 ? slots.odd : slots.even;
+  }
+
+  void queue(int exchange) {
+    // Neighbours take turns: where one writes late, the other reads late.
+    const bool writes_late = (me() + exchange) % 2 == 0;
+    const Stream stream = stream_->get();
+    for (std::size_t m = 0; m < talks_.size(); ++m)
+      write(out(m), talks_[m].sent, old(me(), talks_[m].peer, exchange));
+    if (writes_late) gpu::pass_time(stream, late);
+    for (std::size_t m = 0; m < talks_.size(); ++m) {
+      const Talk& talk = talks_[m];
+      void* const field = talk.field != nullptr ? talk.field.get() : out(m);
+      write(field, talk.sent, due(me(), talk.peer, exchange));
+      if (talk.field != nullptr) gpu::copy_by_kernel(stream, out(m), field, talk.sent);
+    }
+    channel_.start(stream);
+    channel_.finish(stream);
+    if (!writes_late) gpu::pass_time(stream, late);
+    for (std::size_t m = 0; m < talks_.size(); ++m) {
+      const Talk& talk = talks_[m];
+      gpu::copy_by_kernel(stream, talk.seen[static_cast<std::size_t>(exchange)].get(), in(m),
+                             talk.received);
+      write(in(m), talk.received, empty(me()));
+    }
+  }
+
+  const Communicator& communicator_;
+  Channel& channel_;
+  const std::vector<Message>& messages_;
+  std::vector<Talk> talks_;
+  std::optional<device::OwnedStream> stream_;
+};
+
+}  // namespace
+
+StreamFaults prove_in_stream(const Communicator& communicator, Channel& channel,
+                             const std::vector<Message>& messages, const StreamFields& fields) {
+  return Rehearsal(communicator, channel, messages, fields).run();
+}
+
+}  // namespace halocline::proof
