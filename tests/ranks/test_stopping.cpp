@@ -35,7 +35,7 @@ struct Course {
   std::int64_t begun() const { return std::min(counted() + 1, sweeps); }
   double norm_of(std::int64_t sweep) const { return sweep == meets_tolerance ? 0.5 : 2; }
   /// This rank's: the norm is another rank's after every sweep.
-  double field::share_of(std::int64_t sweep) const {
+  double share_of(std::int64_t sweep) const {
     if (sweep % ranks() != rank()) return 0;
     return norm == "l2" ? norm_of(sweep) * norm_of(sweep) : norm_of(sweep);
   }
