@@ -85,14 +85,17 @@ void add_speed(Report& report, const SolveResult& result) {
     seconds.add_json("first_sweep", result.first_sweep_seconds);
   seconds.add("loop", first_apart ? "other sweeps" : "sweeps", result.loop_seconds, Format::time());
   if (result.baseline) {
+    const std::string& schedule = result.baseline->schedule;
     Section& baseline = report.add_section("baseline", "");
     baseline.add("seconds", "one rank", result.baseline->seconds,
-                 fmt::format("{}; speed-up {:.2f} on {}, efficiency {:.0f} %",
+                 fmt::format("{}{}; speed-up {:.2f} on {}, efficiency {:.0f} %",
                              write_number(result.baseline->seconds, Format::time()),
+                             schedule == result.schedule ? "" : ", schedule " + schedule,
                              result.baseline->speedup, counted(result.ranks, "rank"),
                              100 * result.baseline->efficiency));
     baseline.add_json("speedup", result.baseline->speedup);
     baseline.add_json("efficiency", result.baseline->efficiency);
+    baseline.add_json("schedule", schedule);
   }
   report.add_line("");
 }
