@@ -51,7 +51,7 @@ struct SolveOptions {
 
   enum class Extra { no, yes };
   Extra verify = Extra::no;           ///< compare with a run on one rank
-  Extra baseline = Extra::no;         ///< time one rank alone as well
+  Extra baseline = Extra::no;         ///< time the same run on one rank as well
   std::optional<std::string> output;  ///< path of a .npy or .png file
   std::optional<std::string> trace;   ///< path of a Chrome trace (JSON)
 
@@ -107,6 +107,7 @@ struct SolveResult : RunResult {
 
   struct Baseline {
     double seconds, speedup, efficiency;
+    std::string schedule;  ///< of the one rank
   };
   std::optional<Baseline> baseline;
   struct Verification {

@@ -78,7 +78,7 @@ SCHEMA = record(
     notes=list_of(TEXT),
 )
 # Only where they were asked for.
-BASELINE = record(seconds=AMOUNT, speedup=AMOUNT, efficiency=AMOUNT)
+BASELINE = record(seconds=AMOUNT, speedup=AMOUNT, efficiency=AMOUNT, schedule={"enum": SCHEDULES})
 PROFILE = list_of(record(site=TEXT, phase=TEXT, calls=POSITIVE, bytes=COUNT, mean_seconds=AMOUNT,
                          max_seconds=AMOUNT, longest_seconds=AMOUNT))
 

@@ -138,6 +138,23 @@ TEST_P(EveryCopy, BringsRows) {
     }
 }
 
+TEST_P(EveryCopy, BringsARowWhoseNextWouldBeFar) {
+  // CUDA refuses rows that are 2 GiB apart, also where there is but one.
+  const auto of_gpu = gpu_stream();
+  for (const Stream stream : streams(of_gpu)) {
+    const Bytes content = random_bytes(100, 4);
+    const Block source(from(), content), target(to(), Bytes(100));
+    device::copy_rows(target.data(), source.data(),
+                      {.bytes = 100,
+                       .count = 1,
+                       .to_stride = std::int64_t{1} << 31,
+                       .from_stride = std::int64_t{1} << 32},
+                      stream);
+    device::synchronize(stream);
+    EXPECT_EQ(target.content(), content);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Device, EveryCopy,
                          testing::Combine(testing::ValuesIn(memories_here()),
                                           testing::ValuesIn(memories_here())),

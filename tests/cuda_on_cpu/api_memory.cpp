@@ -103,6 +103,8 @@ void add_staged(Runtime& runtime, Stream& stream, const Rows& rows) {
 
 enum class Caller { goes_on, waits };
 
+constexpr std::size_t most_pitch = 0x7fffffff;  // as devices.cpp says of memPitch
+
 // What the host waits for is what CUDA's manual promises ("API synchronization behavior"), no more.
 cudaError_t copy(cudaStream_t handle, const Rows& rows, cudaMemcpyKind kind, Caller caller) {
   const Use how = caller == Caller::waits ? Use::awaits : Use::adds;
@@ -112,6 +114,9 @@ cudaError_t copy(cudaStream_t handle, const Rows& rows, cudaMemcpyKind kind, Cal
     }
     if (rows.bytes == 0 || rows.count == 0) return cudaSuccess;
     if (rows.bytes > rows.to_pitch || rows.bytes > rows.from_pitch)
+      return cudaErrorInvalidPitchValue;
+    const bool is_line = rows.count == 1 && std::max(rows.to_pitch, rows.from_pitch) == rows.bytes;
+    if (!is_line && std::max(rows.to_pitch, rows.from_pitch) > most_pitch)
       return cudaErrorInvalidPitchValue;
     if (!rows.to || !rows.from) return cudaErrorInvalidValue;
     const End to = end_of(runtime, rows.to, (rows.count - 1) * rows.to_pitch + rows.bytes);

@@ -14,10 +14,11 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "scripts")]
+import sources  # noqa: E402
 from mutants import MUTANTS  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A mutant may hang: tests end themselves after a while. This is far behind, and catches nothing.
 SECONDS = 180
 # Each takes a processor most of the time, for one source is compiled, and 300 MB of disk.
@@ -40,13 +41,9 @@ def require(done, what):
 
 
 def copy_tree(tree):
-    """Copies what git knows, unchanged files with their times so that only changes are built."""
-    listed = run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"])
-    require(listed, "git ls-files")
-    for name in listed.stdout.split("\n"):
+    """Copies the tree, unchanged files with their times so that only changes are built."""
+    for name in sources.files():
         source, target = ROOT / name, tree / name
-        if not name or not source.is_file():
-            continue
         if target.is_file() and target.read_bytes() == source.read_bytes():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)

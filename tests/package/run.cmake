@@ -1,6 +1,9 @@
 # Installs BUILD into FOLDER/first, moves that to FOLDER/moved, and builds and runs the consumer
 # against it. The first folder is gone by then: whatever names it fails.
 
+include("${CMAKE_CURRENT_LIST_DIR}/paths.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/test_paths.cmake")
+
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed)
   if(failed)
@@ -16,12 +19,10 @@ file(RENAME "${FOLDER}/first" "${FOLDER}/moved")
 file(GLOB exported "${FOLDER}/moved/${LIBRARIES}/cmake/halocline/*.cmake")
 foreach(file IN LISTS exported)
   file(READ "${file}" text)
-  foreach(path "${FOLDER}/first" "${BUILD}/" "${SOURCE}/")
-    string(FIND "${text}" "${path}" at)
-    if(NOT at EQUAL -1)
-      message(FATAL_ERROR "${file} names ${path}")
-    endif()
-  endforeach()
+  find_named_path(named "${text}" "${FOLDER}/first" "${BUILD}/" "${SOURCE}/")
+  if(named)
+    message(FATAL_ERROR "${file} names ${named}")
+  endif()
 endforeach()
 
 run("${FOLDER}/moved/${PROGRAM}" --version)

@@ -1,6 +1,7 @@
 #pragma once
 // The same problem on one rank by a loop that shares nothing with the distributed one but the
-// sweep: no exchange, no decomposition, no late norms. What --verify and --baseline compare with.
+// sweep: no exchange, no decomposition, no late norms. What --verify compares with, and so not how
+// fast one rank is: see solver/baseline.hpp.
 
 #include <utility>
 #include <vector>
@@ -13,7 +14,6 @@ namespace halocline::solver {
 struct AloneResult {
   FieldStorage field;
   std::vector<std::pair<std::int64_t, double>> norm_history;
-  double first_sweep_seconds, loop_seconds;
 };
 
 struct AloneOptions {

@@ -16,6 +16,7 @@
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "solver/alone.hpp"
+#include "solver/baseline.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
 #include "solver/place.hpp"
@@ -80,7 +81,9 @@ class SolveRun {
   void note_crowding();
   void loop();
   void measure();
-  void verify_and_compare();
+  void verify();
+  void compare_with_one_rank();
+  void take_notes_of(const solver::Baseline& alone);
   void write();
   void say_what_ran();
   /// The result, as the host reads it.
@@ -215,45 +218,80 @@ void SolveRun::measure() {
       comm::sum_in_rank_order(communicator_, program::sum(answer(), sweep_options_.threads));
 }
 
-void SolveRun::verify_and_compare() {
-  if (options_.verify == SolveOptions::Extra::no && options_.baseline == SolveOptions::Extra::no)
-    return;
-  const bool verifies = options_.verify == SolveOptions::Extra::yes;
-  const bool by_reference = verifies && case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
-                                            most_updates_by_reference;
-  const bool by_backend =
-      options_.baseline == SolveOptions::Extra::yes || (verifies && !by_reference);
-  std::optional<solver::AloneResult> reference, alone;
+void SolveRun::verify() {
+  const bool by_reference =
+      case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <= most_updates_by_reference;
+  std::optional<solver::AloneResult> alone;
   comm::on_first_rank(communicator_, [&] {
     if (by_reference)
-      reference = solver::solve_alone(case_, result_.sweeps,
-                                      {.backend = stencil::find_backend("reference"),
-                                       .sweep = {.threads = 1, .simd = "auto"},
-                                       .memory = Memory::host,
-                                       .stream = Stream::host()});
-    if (by_backend)
+      alone = solver::solve_alone(case_, result_.sweeps,
+                                  {.backend = stencil::find_backend("reference"),
+                                   .sweep = {.threads = 1, .simd = "auto"},
+                                   .memory = Memory::host,
+                                   .stream = Stream::host()});
+    else
       alone = solver::solve_alone(case_, result_.sweeps,
                                   {.backend = *place_.backend,
                                    .sweep = sweep_options_,
                                    .memory = place_.memory,
                                    .stream = place_.stream()});
   });
-  if (verifies)
-    result_.verification = solver::compare(
-        {.communicator = communicator_,
-         .the_case = case_,
-         .grid = grid(),
-         .field = answer(),
-         .norm_history = result_.norm_history,
-         .alone = by_reference ? (reference ? &*reference : nullptr) : (alone ? &*alone : nullptr),
-         .against = by_reference
-                        ? "the reference backend on one rank"
-                        : fmt::format("the {} backend on one rank alone", place_.backend->name())});
-  if (options_.baseline == SolveOptions::Extra::yes) {
-    const double mine = alone ? alone->loop_seconds : 0;
-    const double seconds = comm::max_over_ranks(communicator_, mine);
-    const double speedup = result_.loop_seconds > 0 ? seconds / result_.loop_seconds : 0;
-    result_.baseline = {seconds, speedup, speedup / communicator_.size()};
+  result_.verification =
+      solver::compare({.communicator = communicator_,
+                       .the_case = case_,
+                       .grid = grid(),
+                       .field = answer(),
+                       .norm_history = result_.norm_history,
+                       .alone = alone ? &*alone : nullptr,
+                       .against = by_reference ? "the reference backend on one rank"
+                                               : fmt::format("the {} backend on one rank alone",
+                                                             place_.backend->name())});
+}
+
+void SolveRun::compare_with_one_rank() {
+  solver::Baseline alone;
+  comm::on_first_rank(communicator_, [&] {
+    try {
+      alone = solver::run_baseline({.communicator = communicator_,
+                                    .the_case = case_,
+                                    .options = options_,
+                                    .place = place_,
+                                    .sweep = sweep_options_,
+                                    .sweeps = result_.sweeps});
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("the baseline on one rank: {}", error.what()));
+    }
+  });
+  // The other ranks have zeros.
+  const solver::RunsCompared runs{
+      .ranks = communicator_.size(),
+      .one_seconds = comm::max_over_ranks(communicator_, alone.loop_seconds),
+      .all_seconds = result_.loop_seconds,
+      .one_bytes = 2 * comm::max_over_ranks(communicator_, alone.level_bytes),
+      .all_bytes = 2 * comm::max_over_ranks(communicator_, solver::bytes_of_level(case_, grid())),
+      .one_schedule = comm::broadcast(communicator_, alone.schedule, 0),
+      .all_schedule = result_.schedule};
+  result_.baseline = {.seconds = runs.one_seconds,
+                      .speedup = runs.speedup(),
+                      .efficiency = runs.speedup() / runs.ranks,
+                      .schedule = runs.one_schedule};
+  take_notes_of(alone);
+  if (const auto note = solver::note_on_speedup(runs)) notes_.add(*note);
+}
+
+void SolveRun::take_notes_of(const solver::Baseline& alone) {
+  const std::uint64_t checksum = comm::sum_over_ranks(communicator_, alone.checksum);
+  if (checksum != result_.checksum)
+    notes_.add(fmt::format("the baseline's result is another: its checksum is {:016x}", checksum));
+  const auto mine = static_cast<std::int64_t>(alone.notes.all().size());
+  const std::int64_t count = comm::max_over_ranks(communicator_, mine);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string note = comm::broadcast(
+        communicator_, i < mine ? alone.notes.all()[static_cast<std::size_t>(i)] : "", 0);
+    // What holds of the run was told before.
+    const std::vector<std::string>& told = notes_.all();
+    if (std::find(told.begin(), told.end(), note) == told.end())
+      notes_.add(fmt::format("of the baseline: {}", note));
   }
 }
 
@@ -296,7 +334,8 @@ SolveResult SolveRun::run() {
   if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
   loop();
   measure();
-  verify_and_compare();
+  if (options_.verify == SolveOptions::Extra::yes) verify();
+  if (options_.baseline == SolveOptions::Extra::yes) compare_with_one_rank();
   write();
   say_what_ran();
   return std::move(result_);

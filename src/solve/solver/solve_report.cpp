@@ -23,14 +23,17 @@ void add_verification(Report& report, const SolveResult& result) {
 
 void add_baseline(Report& report, const SolveResult& result) {
   if (!result.baseline) return;
+  const std::string& schedule = result.baseline->schedule;
   Section& baseline = report.add_section("baseline", "");
   baseline.add("seconds", "one rank", result.baseline->seconds,
-               fmt::format("{}; speed-up {:.2f} on {}, efficiency {:.0f} %",
+               fmt::format("{}{}; speed-up {:.2f} on {}, efficiency {:.0f} %",
                            write_number(result.baseline->seconds, Format::time()),
+                           schedule == result.schedule ? "" : ", schedule " + schedule,
                            result.baseline->speedup, counted(result.ranks, "rank"),
                            100 * result.baseline->efficiency));
   baseline.add_json("speedup", result.baseline->speedup);
   baseline.add_json("efficiency", result.baseline->efficiency);
+  baseline.add_json("schedule", schedule);
 }
 
 void add_schedule(Report& report, const SolveResult& result) {

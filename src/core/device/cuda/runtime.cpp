@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include <fmt/format.h>
@@ -390,6 +392,14 @@ void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }
 
 void copy_rows(void* to, const void* from, const Rows& rows, Stream stream) {
+  // Rows further apart are refused (cudaDeviceProp::memPitch, on every GPU).
+  constexpr std::int64_t furthest = std::numeric_limits<std::int32_t>::max();
+  if (std::max(rows.to_stride, rows.from_stride) > furthest) {
+    for (std::int64_t row = 0; row < rows.count; ++row)
+      copy(static_cast<std::byte*>(to) + row * rows.to_stride,
+           static_cast<const std::byte*>(from) + row * rows.from_stride, rows.bytes, stream);
+    return;
+  }
   const Stream queue = stream.is_host() ? Stream::cuda(cudaStreamPerThread) : stream;
   check(cudaMemcpy2DAsync(to, static_cast<std::size_t>(rows.to_stride), from,
                           static_cast<std::size_t>(rows.from_stride),

@@ -1,0 +1,118 @@
+#include "solver/baseline.hpp"
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/words.hpp"
+#include "report/format.hpp"
+#include "solver/levels.hpp"
+#include "solver/tuning.hpp"
+#include "program/shares.hpp"
+
+namespace halocline::solver {
+namespace {
+
+// Two runs of the same differ by a few percent.
+constexpr double most_speedup_per_rank = 1.05;
+
+/// Deep halos spare messages, and one rank sends none. Norms do not stop it: an L2 norm is added up
+/// in another order on one rank, and might do so a sweep earlier or later.
+Case case_of_one_rank(Case the_case, std::int64_t sweeps) {
+  the_case.sweeps = sweeps;
+  the_case.tolerance.reset();
+  the_case.halo_depth = 1;
+  the_case.grid.expected_halo = 1;
+  the_case.grid.process_grid = {};
+  return the_case;
+}
+
+SolveOptions options_of_one_rank(SolveOptions options) {
+  options.transport = "auto";
+  // No neighbour's halo can be hidden, or sent by the sweep.
+  if (options.schedule == "overlap" || options.schedule == "fused") options.schedule = "auto";
+  return options;
+}
+
+/// The others have nothing to do on its GPU meanwhile.
+Place place_of_one_rank(Place place, int rank) {
+  if (!place.gpu) return place;
+  machine::GpuBinding::Row mine = place.gpu->map[static_cast<std::size_t>(rank)];
+  mine.rank = mine.node = 0;
+  place.gpu->ranks_on_gpu = mine.ranks_on_gpu = 1;
+  place.gpu->map = {mine};
+  return place;
+}
+
+/// What was asked for by name and one rank cannot have, it does without. The options are the
+/// parts'.
+Chosen choose_way_of_one_rank(const TuningParts& parts, SolveOptions& options, Notes& notes) {
+  try {
+    return choose_way(parts, notes);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    notes.add(error.what());
+  }
+  options.schedule = options.graph = "auto";
+  return choose_way(parts, notes);
+}
+
+}  // namespace
+
+Baseline run_baseline(const BaselineParts& parts) {
+  const Communicator self = Communicator::self(parts.communicator.options());
+  const Case the_case = case_of_one_rank(parts.the_case, parts.sweeps);
+  SolveOptions options = options_of_one_rank(parts.options);
+  const Place place = place_of_one_rank(parts.place, parts.communicator.rank());
+  stencil::SweepOptions sweep_options = parts.sweep;
+  sweep_options.ranks_on_node = 1;
+  const auto sweep =
+      place.backend->make(*the_case.problem, the_case.setting, the_case.precision, sweep_options);
+  Baseline result;
+  const Chosen chosen = choose_way_of_one_rank({.communicator = self,
+                                                .the_case = the_case,
+                                                .options = options,
+                                                .place = place,
+                                                .sweep = *sweep,
+                                                .threads = sweep_options.threads},
+                                               options, result.notes);
+  Runner& runner = *chosen.runner;
+  for (const std::string& note : runner.notes().all()) result.notes.add(note);
+  runner.fill(sweep_options.threads);
+  const LoopResult done =
+      runner.run(the_case, chosen.way, [](std::int64_t, const Stopping&) {}).loop;
+  result.schedule = chosen.way.schedule->name();
+  result.level_bytes = bytes_of_level(the_case, runner.grid());
+  result.sweeps = done.sweeps;
+  result.sweeps_in_graphs = done.sweeps_in_graphs;
+  if (done.sweeps > 1) result.loop_seconds = done.loop_seconds;
+  result.checksum =
+      program::checksum(seen_by_host(runner.levels()[done.level], the_case, runner.grid()),
+                        runner.grid(), sweep_options.threads);
+  return result;
+}
+
+std::optional<std::string> note_on_speedup(const RunsCompared& runs) {
+  if (runs.speedup() <= most_speedup_per_rank * runs.ranks) return std::nullopt;
+  const auto time = [](double seconds) { return write_number(seconds, Format::time()); };
+  if (runs.ranks == 1)
+    return fmt::format(
+        "the same sweeps on one rank took {} as the run and {} as its baseline: times vary that "
+        "much "
+        "here, longer runs less",
+        time(runs.all_seconds), time(runs.one_seconds));
+  const auto bytes = [](double value) { return write_number(value, Format::bytes()); };
+  const bool same = runs.one_schedule == runs.all_schedule;
+  return fmt::format(
+      "the speed-up of {:.2f} on {} is more than linear: the same sweeps took {} on one rank{}, {} "
+      "on "
+      "{}{}. That usually comes from caches: two time levels take {} on one rank, {} on each of "
+      "{}, "
+      "and what fits is swept faster",
+      runs.speedup(), counted(runs.ranks, "rank"), time(runs.one_seconds),
+      same ? "" : fmt::format(" (schedule {})", runs.one_schedule), time(runs.all_seconds),
+      runs.ranks, same ? "" : fmt::format(" (schedule {})", runs.all_schedule),
+      bytes(runs.one_bytes), bytes(runs.all_bytes), runs.ranks);
+}
+
+}  // namespace halocline::solver

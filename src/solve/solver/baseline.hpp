@@ -1,0 +1,57 @@
+#pragma once
+// The run on one rank that --baseline compares with: what solve() does there, not a loop of its
+// own.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <halocline/solver.hpp>
+
+#include "base/notes.hpp"
+#include "solver/case.hpp"
+#include "solver/place.hpp"
+#include "stencil/sweep.hpp"
+
+namespace halocline::solver {
+
+/// The run that is compared, as this rank takes part in it.
+struct BaselineParts {
+  const Communicator& communicator;
+  const Case& the_case;
+  const SolveOptions& options;
+  const Place& place;
+  const stencil::SweepOptions& sweep;
+  std::int64_t sweeps;  ///< that it did
+};
+
+struct Baseline {
+  std::string schedule;
+  double level_bytes = 0;  ///< of one time level
+  std::int64_t sweeps = 0, sweeps_in_graphs = 0;
+  double loop_seconds = 0;  ///< without the first sweep
+  std::uint64_t checksum = 0;
+  Notes notes;
+};
+
+/// Does as many sweeps on this rank alone, as solve() does on one rank: on the same backend and
+/// GPU, in the same memory, with this rank's threads. Of the options it leaves out what is for
+/// several ranks: process grid, transport, halo depth, and the schedules overlap and fused. Takes
+/// two more levels of the whole grid while it runs. Not collective; throws what solve() throws.
+Baseline run_baseline(const BaselineParts& parts);
+
+/// Two runs of the same sweeps.
+struct RunsCompared {
+  int ranks;
+  double one_seconds, all_seconds;
+  double one_bytes, all_bytes;  ///< of the two levels of a rank
+  std::string one_schedule, all_schedule;
+
+  double speedup() const { return all_seconds > 0 ? one_seconds / all_seconds : 0; }
+};
+
+/// Says what to think of a speed-up that is more than 5 % above the number of ranks; nothing of
+/// others.
+std::optional<std::string> note_on_speedup(const RunsCompared& runs);
+
+}  // namespace halocline::solver
