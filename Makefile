@@ -1,5 +1,5 @@
 # Thin: everything happens in scripts/ and in the CMake presets.
-.PHONY: build demo test lint format install clean
+.PHONY: build demo test test-all lint format install clean
 
 PREFIX ?= $(CURDIR)/install
 
@@ -20,6 +20,10 @@ demo:
 test:
 	@scripts/setup --for test
 	@scripts/test
+
+test-all:
+	@scripts/setup --for test
+	@scripts/test all
 
 lint:
 	@scripts/lint --tidy-seconds 0

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 
 import pytest
 
@@ -12,6 +13,11 @@ from command import HALOCLINE, build_library, gpu_name, run, skip, skip_without_
 def pytest_sessionstart(session):
     if not os.access(HALOCLINE, os.X_OK):
         pytest.exit(f"there is no command {HALOCLINE}; HALOCLINE=PATH names it", returncode=2)
+    # Ignored signals are inherited, and nohup ignores one, as shells do for what runs behind them: then
+    # the command would not end by them, which tests look at.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from typing import NamedTuple
 
 import pytest
 
@@ -41,8 +42,14 @@ def collective(report, name, memory="device"):
     return path(report, name, memory, of="collectives")
 
 
-def test_smoke_a_machine_that_works():
-    report = doctor()
+@pytest.fixture(scope="module")
+def plain():
+    """The report of a run without options, once for all who only read it."""
+    return doctor()
+
+
+def test_smoke_a_machine_that_works(plain):
+    report = plain
     assert not [finding for finding in report["findings"] if finding["severity"] == "broken"]
     for transport in ("MPI_Send", "mpi", "shared"):
         assert path(report, transport)["outcome"] == "works"
@@ -70,18 +77,34 @@ def test_more_ranks(mpi):
     assert len(report["facts"]["cores_of_ranks"]) == 3
 
 
-def test_save_and_compare(tmp_path):
-    report = doctor("--save", "good.json", cwd=tmp_path)
-    assert json.loads((tmp_path / "good.json").read_text()) == report
-    changed = doctor("--compare", "good.json", env={"UCX_LOG_LEVEL": "warn"}, cwd=tmp_path)
+class Kept(NamedTuple):
+    """Two runs, of which the second has a setting more, with a batch script of either kind."""
+    saved: dict
+    read_back: dict
+    compared: dict
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    saved = doctor("--save", "good.json", "--batch", "slurm", cwd=folder)
+    read_back = json.loads((folder / "good.json").read_text())
+    return Kept(saved, read_back, doctor("--compare", "good.json", "--batch", "pbs",
+                                         env={"UCX_LOG_LEVEL": "warn"}, cwd=folder))
+
+
+def test_save_and_compare(kept):
+    assert kept.read_back == kept.saved
+    changed = kept.compared
     assert {"what": "settings.UCX_LOG_LEVEL", "before": "nothing",
             "now": "warn"} in changed["changes"]
     assert not [change for change in changed["changes"] if change["what"].startswith("mpi")]
 
 
-def test_batch_scripts():
-    for kind, mark in (("slurm", "#SBATCH --ntasks-per-node="), ("pbs", "#PBS -l select=1:ncpus=")):
-        script = doctor("--batch", kind)["batch"]
+def test_batch_scripts(kept):
+    for report, mark in ((kept.saved, "#SBATCH --ntasks-per-node="),
+                         (kept.compared, "#PBS -l select=1:ncpus=")):
+        script = report["batch"]
         assert script.startswith("#!/bin/bash\n") and mark in script
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
@@ -259,9 +282,9 @@ def test_libraries_of_python_packages(tmp_path):
                     found_library(report, "NVSHMEM"))
 
 
-def test_smoke_parts_for_cuda(mpi):
+def test_smoke_parts_for_cuda(mpi, plain):
     """Whose this MPI is, and whether it takes a GPU's memory."""
-    report = doctor()
+    report = plain
     for name in ("UCX", "libfabric"):
         words = found_library(report, name)
         assert "not found" in words or re.search(r"[\d.]+ with(out)? its CUDA part: /", words)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds each mutant in a copy of the tree and expects its tests to fail; a few at a time, each in a copy
 of its own.
-
-usage: run.py FOLDER PRESET LAUNCHER [NAME ...]     (LAUNCHER as one string; names choose mutants)
 """
 
+import argparse
 import concurrent.futures
+import hashlib
 import os
 import pathlib
 import shlex
@@ -23,7 +23,6 @@ from mutants import MUTANTS  # noqa: E402
 SECONDS = 180
 # Each takes a processor most of the time, for one source is compiled, and 300 MB of disk.
 MOST_COPIES = 4
-PROGRAMS = ["unit_tests", "conformance_tests", "ranks_tests", "c_door_tests"]
 
 
 def preset():
@@ -88,15 +87,25 @@ def end_of(command, order):
         return "NO END"
 
 
-def prepare(tree):
+def remove_what_is_gone(tree):
+    """Files that were copied once: a build would take them for sources of ours."""
+    for top in tree.iterdir() if tree.is_dir() else []:
+        for path in [top, *top.rglob("*")] if top.name != "build" else []:
+            if not path.is_dir() and not (ROOT / path.relative_to(tree)).is_file():
+                path.unlink()
+
+
+def prepare(tree, targets):
     """Copies and builds the tree without a mutant."""
+    remove_what_is_gone(tree)
     copy_tree(tree)
     # As scripts/test builds it, so that ccache knows every object but the mutant's own; but CUDA
     # runs on the CPU, so that GPU code has mutants too.
     require(run(["cmake", "--preset", preset(), "-DHALOCLINE_TESTS=ON", "-DHALOCLINE_WERROR=ON",
                  "-DHALOCLINE_CUDA=CPU",
                  "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON"], cwd=tree), "configure")
-    require(build(tree, PROGRAMS), "the build without a mutant")
+    if targets:
+        require(build(tree, targets), "the build without a mutant")
 
 
 def survives(mutant, tree, launcher):
@@ -121,16 +130,61 @@ def count_survivors(todo, tree, launcher):
     return sum(survives(mutant, tree, launcher) for mutant in todo)
 
 
+def whose_turn(count, commit):
+    """So many of them, from all over the list. Hashes are as good as dice: the turn of each comes."""
+    first = int(hashlib.sha256(commit.encode()).hexdigest(), 16)
+    count = min(count, len(MUTANTS))
+    places = {(first + each * len(MUTANTS) // count) % len(MUTANTS) for each in range(count)}
+    return [MUTANTS[place] for place in sorted(places)]
+
+
+def chosen_by(options):
+    """Says whose turn it is, for a change is not checked by all of them."""
+    if not options.turn:
+        return [m for m in MUTANTS if not options.names or m.name in options.names]
+    count, commit = options.turn
+    chosen = whose_turn(int(count), commit)
+    print(f"the turn of {len(chosen)} of {len(MUTANTS)} mutants, by {commit}:",
+          *(mutant.name for mutant in chosen), sep="\n  ", flush=True)
+    return chosen
+
+
+def copies_for(mutants):
+    """How many copies of the tree: another is compiled quickly only where ccache knows the first."""
+    knows = shutil.which("ccache") is not None and "CCACHE_DISABLE" not in os.environ
+    return min(MOST_COPIES, os.cpu_count(), len(mutants)) if knows else 1
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", help="of the copies")
+    parser.add_argument("preset")
+    parser.add_argument("launcher", help="in one string")
+    parser.add_argument("names", nargs="*", help="choose mutants (default: all)")
+    parser.add_argument("--turn", nargs=2, metavar=("COUNT", "HASH"),
+                        help="choose so many, whose turn it is by a commit's hash")
+    parser.add_argument("--prepare", action="store_true", help="only build what they need")
+    parser.add_argument("--build", metavar="TARGETS",
+                        help="only build these, joined by commas, in the first copy: for other tests")
+    return parser.parse_args()
+
+
 def main():
-    folder, launcher = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[3])
-    names = sys.argv[4:]
-    chosen = [m for m in MUTANTS if not names or m.name in names]
+    options = read_options()
+    folder, launcher = pathlib.Path(options.folder).resolve(), shlex.split(options.launcher)
+    if options.build:
+        prepare(folder / "0", options.build.split(","))
+        return
+    chosen = chosen_by(options)
     if not chosen:
-        sys.exit(f"there are no mutants {names}")
+        sys.exit(f"there are no mutants {options.names}")
+    programs = sorted({mutant.program for mutant in chosen} - {"port_threads"})
     # One after the other: where ccache is, only the first is compiled.
-    trees = [folder / str(copy) for copy in range(min(MOST_COPIES, os.cpu_count(), len(chosen)))]
+    trees = [folder / str(copy) for copy in range(copies_for(chosen))]
     for tree in trees:
-        prepare(tree)
+        prepare(tree, programs)
+    if options.prepare:
+        return
 
     todo = iter(chosen)  # shared by all threads
     with concurrent.futures.ThreadPoolExecutor(len(trees)) as pool:
