@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/record_file.hpp"
+#include "base/utc.hpp"
 #include "proof/records.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/record_file.hpp"
+#include "base/utc.hpp"
 #include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 #include "probe/ensure.hpp"

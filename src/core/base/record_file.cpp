@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -96,14 +94,6 @@ void change_records(const std::string& path, const RecordFormat& format, OtherFi
   if (there.is_other && other == OtherFile::keep)
     throw Error(ErrorKind::usage, fmt::format("'{}' is left as it is: {}", path, there.wrong));
   write_text_file(path, text_of(change(there), format));
-}
-
-std::string now_in_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 }  // namespace halocline

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utc.hpp"
+
 namespace halocline {
 
 using Json = nlohmann::ordered_json;
@@ -56,8 +58,5 @@ std::vector<Record> understood(RecordFile& file, const RecordFormat& format,
                  std::to_string(file.records.size()) + " " + format.list + " are not understood";
   return records;
 }
-
-/// Returns the time as "2026-01-31T12:00:00Z".
-std::string now_in_utc();
 
 }  // namespace halocline

@@ -1,6 +1,3 @@
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include "bench/copy_bench.hpp"
 #include "bench/copy_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -21,7 +18,7 @@ const char* footer =
 
 class BenchCopy final : public Benchmark {
  public:
-  explicit BenchCopy(CLI::App& bench);
+  explicit BenchCopy(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -29,17 +26,14 @@ class BenchCopy final : public Benchmark {
   LoopWords loop_;
 };
 
-BenchCopy::BenchCopy(CLI::App& bench)
+BenchCopy::BenchCopy(Syntax& bench)
     : Benchmark(bench, "copy", "time copies between memories", footer) {
-  CLI::App& copy = app();
-  const auto* how = "How";
-  copy.add_option("--sizes", sizes_, "bytes of a copy, such as 64Ki,1Mi (5 from 4Ki to 256Mi)")
-      ->type_name("LIST")
-      ->group(how);
+  const OptionGroup how = group("How");
+  how.option("--sizes", "LIST", sizes_, "bytes of a copy, such as 64Ki,1Mi (5 from 4Ki to 256Mi)");
   add_ranks(how);
-  add_loop(copy, how, loop_, "0.05");
+  add_loop(how, loop_, "0.05");
   add_wait_limit(how);
-  add_results("Results");
+  add_results(group("Results"));
 }
 
 BenchCommand BenchCopy::finish() const {
@@ -51,7 +45,7 @@ BenchCommand BenchCopy::finish() const {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_copy(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_copy(Syntax& bench) {
   return std::make_unique<BenchCopy>(bench);
 }
 

@@ -1,6 +1,3 @@
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include "bench/first_use_bench.hpp"
 #include "bench/first_use_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -21,7 +18,7 @@ const char* footer =
 
 class BenchFirstUse final : public Benchmark {
  public:
-  explicit BenchFirstUse(CLI::App& bench);
+  explicit BenchFirstUse(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -29,27 +26,19 @@ class BenchFirstUse final : public Benchmark {
   bench::FirstUseBenchOptions options_;  // what needs no reading
 };
 
-BenchFirstUse::BenchFirstUse(CLI::App& bench)
+BenchFirstUse::BenchFirstUse(Syntax& bench)
     : Benchmark(bench, "first-use", "time what first exchanges cost", footer) {
-  CLI::App& app = this->app();
-  const auto* how = "How";
-  app.add_option("--sizes", sizes_, "bytes for each neighbour, such as 64Ki,1Mi (4Ki,4Mi)")
-      ->type_name("LIST")
-      ->group(how);
-  app.add_option("--exchanges", options_.exchanges, "of each plan (50)")
-      ->type_name("N")
-      ->group(how);
-  app.add_option("--transport", transport_, "transports (all that can be used here and are proved)")
-      ->type_name("LIST")
-      ->group(how);
-  app.add_option("--memory", memory_,
-                 "where fields live: auto, device, managed, pinned, system, host (auto)")
-      ->type_name("LIST")
-      ->group(how);
+  const OptionGroup how = group("How");
+  how.option("--sizes", "LIST", sizes_, "bytes for each neighbour, such as 64Ki,1Mi (4Ki,4Mi)");
+  how.option("--exchanges", "N", options_.exchanges, "of each plan (50)");
+  how.option("--transport", "LIST", transport_,
+             "transports (all that can be used here and are proved)");
+  how.option("--memory", "LIST", memory_,
+             "where fields live: auto, device, managed, pinned, system, host (auto)");
   add_ranks(how, 2);
-  add_proofs(app, how, options_.proofs);
+  add_proofs(how, options_.proofs);
   add_wait_limit(how);
-  add_results("Results");
+  add_results(group("Results"));
 }
 
 BenchCommand BenchFirstUse::finish() const {
@@ -64,7 +53,7 @@ BenchCommand BenchFirstUse::finish() const {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_first_use(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_first_use(Syntax& bench) {
   return std::make_unique<BenchFirstUse>(bench);
 }
 

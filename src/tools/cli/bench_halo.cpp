@@ -1,8 +1,3 @@
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
 #include "bench/halo_bench.hpp"
 #include "bench/halo_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -25,7 +20,7 @@ const char* footer =
 
 class BenchHalo final : public Benchmark {
  public:
-  explicit BenchHalo(CLI::App& bench);
+  explicit BenchHalo(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -39,48 +34,33 @@ class BenchHalo final : public Benchmark {
   bool corners_ = false;
 };
 
-BenchHalo::BenchHalo(CLI::App& bench)
+BenchHalo::BenchHalo(Syntax& bench)
     : Benchmark(bench, "halo", "time the exchange of halos", footer) {
-  CLI::App& halo = app();
+  const OptionGroup what = group("What to exchange");
+  what.option("--cells-per-rank", "LIST", cells_per_rank_, "sizes, x first: 1024x1024,64x64x64");
+  what.option("--width", "LIST", width_, "halo widths in cells (1)");
+  what.option("--fields", "LIST", fields_, "numbers of fields exchanged together (1)");
+  what.flag("--corners", corners_, "edges and corners too, not faces only");
+  what.option("--precision", "P", precision_, "f32 or f64 (f64)");
+  what.option("--periodic", "AXES", periodic_, "axes that wrap around, such as xy (none)");
 
-  const auto* what = "What to exchange";
-  halo.add_option("--cells-per-rank", cells_per_rank_, "sizes, x first: 1024x1024,64x64x64")
-      ->type_name("LIST")
-      ->group(what);
-  halo.add_option("--width", width_, "halo widths in cells (1)")->type_name("LIST")->group(what);
-  halo.add_option("--fields", fields_, "numbers of fields exchanged together (1)")
-      ->type_name("LIST")
-      ->group(what);
-  halo.add_flag("--corners", corners_, "edges and corners too, not faces only")->group(what);
-  halo.add_option("--precision", precision_, "f32 or f64 (f64)")->type_name("P")->group(what);
-  halo.add_option("--periodic", periodic_, "axes that wrap around, such as xy (none)")
-      ->type_name("AXES")
-      ->group(what);
-
-  const auto* how = "How";
-  halo.add_option("--transport", transport_,
-                  "transports (all that can be used here and are proved), or one\n"
-                  "choice by kind of pair: same-node=shared,other-node=mpi")
-      ->type_name("LIST")
-      ->group(how);
-  halo.add_option("--memory", memory_,
-                  "where fields live: auto, device, managed, pinned, system, host (auto)")
-      ->type_name("LIST")
-      ->group(how);
-  halo.add_option("--graph", graph_,
-                  "off, or on: 100 exchanges in one CUDA graph, one launch a repetition,\n"
-                  "where the transports allow it (off)")
-      ->type_name("LIST")
-      ->group(how);
+  const OptionGroup how = group("How");
+  how.option("--transport", "LIST", transport_,
+             "transports (all that can be used here and are proved), or one\n"
+             "choice by kind of pair: same-node=shared,other-node=mpi");
+  how.option("--memory", "LIST", memory_,
+             "where fields live: auto, device, managed, pinned, system, host (auto)");
+  how.option("--graph", "LIST", graph_,
+             "off, or on: 100 exchanges in one CUDA graph, one launch a repetition,\n"
+             "where the transports allow it (off)");
   add_ranks(how, 2);
-  halo.add_option("--process-grid", process_grid_, "ranks along each axis (all along the last)")
-      ->type_name("PXxPY[xPZ]")
-      ->group(how);
-  add_loop(halo, how, loop_, "0.2");
-  add_proofs(halo, how, proofs_);
+  how.option("--process-grid", "PXxPY[xPZ]", process_grid_,
+             "ranks along each axis (all along the last)");
+  add_loop(how, loop_, "0.2");
+  add_proofs(how, proofs_);
   add_ab(how);
   add_wait_limit(how);
-  add_results("Results");
+  add_results(group("Results"));
 }
 
 bench::HaloBenchOptions BenchHalo::read() const {
@@ -114,7 +94,7 @@ BenchCommand BenchHalo::finish() const {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_halo(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_halo(Syntax& bench) {
   return std::make_unique<BenchHalo>(bench);
 }
 

@@ -1,8 +1,3 @@
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
 #include "bench/mesh_bench.hpp"
 #include "bench/mesh_report.hpp"
 #include "bench/mesh_timeline.hpp"
@@ -30,7 +25,7 @@ const char* footer =
 
 class BenchMesh final : public Benchmark {
  public:
-  explicit BenchMesh(CLI::App& bench);
+  explicit BenchMesh(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -41,30 +36,21 @@ class BenchMesh final : public Benchmark {
   LoopWords loop_;
 };
 
-BenchMesh::BenchMesh(CLI::App& bench)
+BenchMesh::BenchMesh(Syntax& bench)
     : Benchmark(bench, "mesh", "time orders of posting messages", footer) {
-  CLI::App& mesh = app();
+  const OptionGroup what = group("What to exchange");
+  what.option("--sizes", "LIST", sizes_, "bytes of each message, such as 8,64Ki (1Ki,64Ki,1Mi)");
+  what.option("--orders", "LIST", orders_, "send-first, ordered, irecv-send, irecv-isend (all)");
+  what.option("--periodic", "AXES", periodic_, "axes that wrap around, such as xy (none)");
 
-  const auto* what = "What to exchange";
-  mesh.add_option("--sizes", sizes_, "bytes of each message, such as 8,64Ki (1Ki,64Ki,1Mi)")
-      ->type_name("LIST")
-      ->group(what);
-  mesh.add_option("--orders", orders_, "send-first, ordered, irecv-send, irecv-isend (all)")
-      ->type_name("LIST")
-      ->group(what);
-  mesh.add_option("--periodic", periodic_, "axes that wrap around, such as xy (none)")
-      ->type_name("AXES")
-      ->group(what);
-
-  const auto* how = "How";
+  const OptionGroup how = group("How");
   add_ranks(how, 4);
-  mesh.add_option("--process-grid", process_grid_, "ranks along x and y (as square as can be)")
-      ->type_name("PXxPY")
-      ->group(how);
-  add_loop(mesh, how, loop_, "0.2");
+  how.option("--process-grid", "PXxPY", process_grid_, "ranks along x and y (as square as can be)");
+  add_loop(how, loop_, "0.2");
   add_wait_limit(how);
-  add_results("Results");
-  add_trace("Results");
+  const OptionGroup results = group("Results");
+  add_results(results);
+  add_trace(results);
 }
 
 bench::MeshBenchOptions BenchMesh::read() const {
@@ -85,7 +71,7 @@ BenchCommand BenchMesh::finish() const { return command(read(), bench::run_mesh_
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_mesh(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_mesh(Syntax& bench) {
   return std::make_unique<BenchMesh>(bench);
 }
 

@@ -1,6 +1,3 @@
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include "bench/overhead_bench.hpp"
 #include "bench/overhead_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -27,7 +24,7 @@ const char* footer =
 
 class BenchOverhead final : public Benchmark {
  public:
-  explicit BenchOverhead(CLI::App& bench);
+  explicit BenchOverhead(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -38,23 +35,17 @@ class BenchOverhead final : public Benchmark {
   LoopWords loop_;
 };
 
-BenchOverhead::BenchOverhead(CLI::App& bench)
+BenchOverhead::BenchOverhead(Syntax& bench)
     : Benchmark(bench, "overhead", "time what a GPU costs the host", footer) {
-  CLI::App& overhead = app();
+  const OptionGroup what = group("What to measure");
+  what.option("--sizes", "LIST", sizes_, "bytes of messages (8,64Ki,1Mi)");
+  what.option("--memory-sizes", "LIST", memory_sizes_, "bytes of memory to pin (4Ki,1Mi,64Mi)");
 
-  const auto* what = "What to measure";
-  overhead.add_option("--sizes", sizes_, "bytes of messages (8,64Ki,1Mi)")
-      ->type_name("LIST")
-      ->group(what);
-  overhead.add_option("--memory-sizes", memory_sizes_, "bytes of memory to pin (4Ki,1Mi,64Mi)")
-      ->type_name("LIST")
-      ->group(what);
-
-  const auto* how = "How";
+  const OptionGroup how = group("How");
   add_ranks(how, 2);
-  add_loop(overhead, how, loop_, "0.1");
+  add_loop(how, loop_, "0.1");
   add_wait_limit(how);
-  add_results("Results");
+  add_results(group("Results"));
 }
 
 bench::OverheadBenchOptions BenchOverhead::read() const {
@@ -69,7 +60,7 @@ BenchCommand BenchOverhead::finish() const { return command(read(), bench::run_o
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_overhead(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_overhead(Syntax& bench) {
   return std::make_unique<BenchOverhead>(bench);
 }
 

@@ -1,8 +1,3 @@
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
 #include "bench/p2p_bench.hpp"
 #include "bench/p2p_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -30,7 +25,7 @@ const char* footer =
 
 class BenchP2p final : public Benchmark {
  public:
-  explicit BenchP2p(CLI::App& bench);
+  explicit BenchP2p(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -42,38 +37,28 @@ class BenchP2p final : public Benchmark {
   bench::P2pBenchOptions options_;  // what needs no reading
 };
 
-BenchP2p::BenchP2p(CLI::App& bench)
+BenchP2p::BenchP2p(Syntax& bench)
     : Benchmark(bench, "p2p", "time messages between pairs of ranks", footer) {
-  CLI::App& p2p = app();
+  const OptionGroup what = group("What to send");
+  what.option("--pairs", "LIST", pairs_, "pairs of ranks, such as 0-1,0-3 (all)");
+  what.option("--sizes", "LIST", sizes_,
+              "bytes of a message, such as 8,64Ki,1Mi (9 from 1 to 4Mi)");
+  what.option("--window", "N", options_.window, "messages for a bandwidth (64)");
 
-  const auto* what = "What to send";
-  p2p.add_option("--pairs", pairs_, "pairs of ranks, such as 0-1,0-3 (all)")
-      ->type_name("LIST")
-      ->group(what);
-  p2p.add_option("--sizes", sizes_, "bytes of a message, such as 8,64Ki,1Mi (9 from 1 to 4Mi)")
-      ->type_name("LIST")
-      ->group(what);
-  p2p.add_option("--window", options_.window, "messages for a bandwidth (64)")
-      ->type_name("N")
-      ->group(what);
-
-  const auto* how = "How";
-  p2p.add_option("--transport", transport_,
-                 "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
-                 "are proved)")
-      ->type_name("LIST")
-      ->group(how);
-  p2p.add_option("--memory", memory_,
-                 "where messages lie: auto, device, managed, pinned, system, host (auto)")
-      ->type_name("LIST")
-      ->group(how);
+  const OptionGroup how = group("How");
+  how.option("--transport", "LIST", transport_,
+             "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
+             "are proved)");
+  how.option("--memory", "LIST", memory_,
+             "where messages lie: auto, device, managed, pinned, system, host (auto)");
   add_ranks(how, 2);
-  add_loop(p2p, how, loop_, "0.05");
-  add_proofs(p2p, how, options_.proofs);
+  add_loop(how, loop_, "0.05");
+  add_proofs(how, options_.proofs);
   add_ab(how);
   add_wait_limit(how);
-  add_results("Results");
-  add_trace("Results");
+  const OptionGroup results = group("Results");
+  add_results(results);
+  add_trace(results);
 }
 
 bench::P2pBenchOptions BenchP2p::read() const {
@@ -98,7 +83,7 @@ BenchCommand BenchP2p::finish() const {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_p2p(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_p2p(Syntax& bench) {
   return std::make_unique<BenchP2p>(bench);
 }
 

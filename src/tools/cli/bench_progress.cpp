@@ -1,8 +1,5 @@
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include "bench/progress_bench.hpp"
 #include "bench/progress_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -29,7 +26,7 @@ const char* footer =
 
 class BenchProgress final : public Benchmark {
  public:
-  explicit BenchProgress(CLI::App& bench);
+  explicit BenchProgress(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -41,39 +38,25 @@ class BenchProgress final : public Benchmark {
   bench::ProgressBenchOptions options_;  // what needs no reading
 };
 
-BenchProgress::BenchProgress(CLI::App& bench)
+BenchProgress::BenchProgress(Syntax& bench)
     : Benchmark(bench, "progress", "tell whether messages move while the host works", footer) {
   start_ranks_unless_launched(2);
-  CLI::App& progress = app();
+  const OptionGroup what = group("What to exchange");
+  what.option("--sizes", "LIST", sizes_, "bytes of each message (4Ki,64Ki,1Mi,16Mi)");
+  what.option("--memory", "LIST", memory_,
+              "where messages lie: auto, device, managed, pinned, system, host\n"
+              "(auto,host)");
 
-  const auto* what = "What to exchange";
-  progress.add_option("--sizes", sizes_, "bytes of each message (4Ki,64Ki,1Mi,16Mi)")
-      ->type_name("LIST")
-      ->group(what);
-  progress
-      .add_option("--memory", memory_,
-                  "where messages lie: auto, device, managed, pinned, system, host\n"
-                  "(auto,host)")
-      ->type_name("LIST")
-      ->group(what);
-
-  const auto* how = "How";
-  progress
-      .add_option("--transport", transport_,
-                  "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
-                  "are proved)")
-      ->type_name("LIST")
-      ->group(how);
-  progress.add_option("--modes", modes_, "busy, tests, thread (all)")
-      ->type_name("LIST")
-      ->group(how);
-  progress.add_option("--tests", options_.parts, "break work into N parts for mode tests (16)")
-      ->type_name("N")
-      ->group(how);
-  add_loop(progress, how, loop_, "0.1");
-  add_proofs(progress, how, options_.proofs);
+  const OptionGroup how = group("How");
+  how.option("--transport", "LIST", transport_,
+             "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
+             "are proved)");
+  how.option("--modes", "LIST", modes_, "busy, tests, thread (all)");
+  how.option("--tests", "N", options_.parts, "break work into N parts for mode tests (16)");
+  add_loop(how, loop_, "0.1");
+  add_proofs(how, options_.proofs);
   add_wait_limit(how);
-  add_results("Results");
+  add_results(group("Results"));
 }
 
 bench::ProgressBenchOptions BenchProgress::read() const {
@@ -102,7 +85,7 @@ BenchCommand BenchProgress::finish() const {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_progress(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_progress(Syntax& bench) {
   return std::make_unique<BenchProgress>(bench);
 }
 

@@ -1,10 +1,5 @@
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
 #include "base/checked.hpp"
 #include "bench/step_bench.hpp"
 #include "bench/step_report.hpp"
@@ -40,7 +35,7 @@ int most_ranks(const bench::StepBenchOptions& options) {
 
 class BenchStep final : public Benchmark {
  public:
-  explicit BenchStep(CLI::App& bench);
+  explicit BenchStep(Syntax& bench);
   BenchCommand finish() const override;
 
  private:
@@ -52,55 +47,38 @@ class BenchStep final : public Benchmark {
   bench::StepBenchOptions options_;  // what needs no reading
 };
 
-BenchStep::BenchStep(CLI::App& bench)
+BenchStep::BenchStep(Syntax& bench)
     : Benchmark(bench, "step", "time sweeps over numbers of ranks", footer) {
-  CLI::App& step = app();
   bench::StepBenchOptions& options = options_;
-  const auto add_list = [&](const char* name, std::optional<std::string>& word, const char* help,
-                            const char* group) {
-    step.add_option(name, word, help)->type_name("LIST")->group(group);
-  };
+  const OptionGroup what = group("What to solve");
+  what.option("--problem", "PROBLEM", options.problem, "name of a problem (laplace)");
+  what.option("--cells", "LIST", cells_, "sizes for all ranks together, x first: strong scaling");
+  what.option("--cells-per-rank", "LIST", cells_per_rank_, "sizes for each rank: weak scaling");
+  what.option("--precision", "LIST", precision_, "f32, f64 (the problem's own)");
+  what.option("--norm-every", "LIST", norm_every_, "take the norm every K sweeps (1)");
+  what.option("--sweeps", "N", options.sweeps, "of each solve (the problem's own)");
+  what.option("--repetitions", "N", options.repetitions, "solves of each case (5)");
 
-  const auto* what = "What to solve";
-  step.add_option("--problem", options.problem, "name of a problem (laplace)")
-      ->type_name("PROBLEM")
-      ->group(what);
-  add_list("--cells", cells_, "sizes for all ranks together, x first: strong scaling", what);
-  add_list("--cells-per-rank", cells_per_rank_, "sizes for each rank: weak scaling", what);
-  add_list("--precision", precision_, "f32, f64 (the problem's own)", what);
-  add_list("--norm-every", norm_every_, "take the norm every K sweeps (1)", what);
-  step.add_option("--sweeps", options.sweeps, "of each solve (the problem's own)")
-      ->type_name("N")
-      ->group(what);
-  step.add_option("--repetitions", options.repetitions, "solves of each case (5)")
-      ->type_name("N")
-      ->group(what);
-
-  const auto* how = "How";
-  add_list("--ranks", ranks_,
-           "numbers of ranks, the largest of which is started (1, 2, 4, ... and\n"
-           "all: one for each GPU or core, or those of mpirun or srun)",
-           how);
-  add_list("--process-grid", process_grid_,
-           "ranks along each axis, for the number of ranks that they make, or\n"
-           "auto: as solve chooses (auto)",
-           how);
-  add_list("--schedule", schedule_, "auto, sequential, overlap, fused, persistent (auto)", how);
-  add_list("--transport", transport_,
-           "as for solve, or one choice by kind of pair:\nsame-node=peer,other-node=staged (auto)",
-           how);
-  add_list("--graph", graph_, "auto, on, off: queue sweeps as CUDA graphs (auto)", how);
-  step.add_option("--backend", options.backend, "auto, cuda, cpu or reference (auto)")
-      ->type_name("NAME")
-      ->group(how);
-  step.add_option("--threads", options.threads,
-                  "of each rank, the same for all numbers of ranks (its share of\nthe cores where "
-                  "most ranks work)")
-      ->type_name("N")
-      ->group(how);
-  add_proofs(step, how, options.proofs);
+  const OptionGroup how = group("How");
+  how.option("--ranks", "LIST", ranks_,
+             "numbers of ranks, the largest of which is started (1, 2, 4, ... and\n"
+             "all: one for each GPU or core, or those of mpirun or srun)");
+  how.option("--process-grid", "LIST", process_grid_,
+             "ranks along each axis, for the number of ranks that they make, or\n"
+             "auto: as solve chooses (auto)");
+  how.option("--schedule", "LIST", schedule_,
+             "auto, sequential, overlap, fused, persistent (auto)");
+  how.option("--transport", "LIST", transport_,
+             "as for solve, or one choice by kind of pair:\n"
+             "same-node=peer,other-node=staged (auto)");
+  how.option("--graph", "LIST", graph_, "auto, on, off: queue sweeps as CUDA graphs (auto)");
+  how.option("--backend", "NAME", options.backend, "auto, cuda, cpu or reference (auto)");
+  how.option("--threads", "N", options.threads,
+             "of each rank, the same for all numbers of ranks (its share of\n"
+             "the cores where most ranks work)");
+  add_proofs(how, options.proofs);
   add_wait_limit(how);
-  add_results("Results");
+  add_results(group("Results"));
 }
 
 bench::StepBenchOptions BenchStep::read() const {
@@ -150,7 +128,7 @@ BenchCommand BenchStep::finish() const {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_bench_step(CLI::App& bench) {
+std::unique_ptr<Benchmark> make_bench_step(Syntax& bench) {
   return std::make_unique<BenchStep>(bench);
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/temporary_file.hpp"
@@ -14,43 +13,40 @@
 
 namespace halocline::cli {
 
-Benchmark::Benchmark(CLI::App& bench, const char* name, const char* summary, const char* footer)
-    : app_(*bench.add_subcommand(name, summary)) {
-  app_.footer(footer);
+Benchmark::Benchmark(Syntax& bench, const char* name, const char* summary, const char* footer)
+    : syntax_(bench.subcommand(name, summary)) {
+  syntax_.footer(footer);
 }
 
-std::string Benchmark::name() const { return app_.get_name(); }
+std::string Benchmark::name() const { return syntax_.command(); }
 
-bool Benchmark::parsed() const { return app_.parsed(); }
+bool Benchmark::parsed() const { return syntax_.parsed(); }
 
-void Benchmark::add_ranks(const char* group, std::optional<int> otherwise) {
-  cli::add_ranks(app_, group, common_.ranks, otherwise);
+void Benchmark::add_ranks(const OptionGroup& group, std::optional<int> otherwise) {
+  cli::add_ranks(group, common_.ranks, otherwise);
   ranks_otherwise_ = otherwise;
 }
 
 void Benchmark::start_ranks_unless_launched(int ranks) { ranks_otherwise_ = ranks; }
 
-void Benchmark::add_wait_limit(const char* group) {
-  cli::add_wait_limit(app_, group, common_.wait_limit_seconds);
+void Benchmark::add_wait_limit(const OptionGroup& group) {
+  cli::add_wait_limit(group, common_.wait_limit_seconds);
 }
 
-void Benchmark::add_results(const char* group) {
-  add_json(app_, group, common_.json);
-  add_quiet(app_, group, common_.quiet);
+void Benchmark::add_results(const OptionGroup& group) {
+  add_json(group, common_.json);
+  add_quiet(group, common_.quiet);
 }
 
-void Benchmark::add_trace(const char* group) {
-  app_.add_option("--trace", common_.trace, "write timelines for chrome://tracing or Perfetto")
-      ->type_name("FILE")
-      ->group(group);
+void Benchmark::add_trace(const OptionGroup& group) {
+  group.option("--trace", "FILE", common_.trace,
+               "write timelines for chrome://tracing or Perfetto");
 }
 
-void Benchmark::add_ab(const char* group) {
-  app_.add_option("--ab", common_.ab,
-                  "measure with and without a variable of the environment, in turn;\n"
-                  "NAME- takes away one that is set")
-      ->type_name("NAME=VALUE")
-      ->group(group);
+void Benchmark::add_ab(const OptionGroup& group) {
+  group.option("--ab", "NAME=VALUE", common_.ab,
+               "measure with and without a variable of the environment, in turn;\n"
+               "NAME- takes away one that is set");
 }
 
 RankJob Benchmark::job() const {

@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "cli/ranks.hpp"
 #include "comm/collectives.hpp"
 #include "report/report.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace halocline::cli {
 
@@ -49,20 +46,20 @@ class Benchmark {
 
  protected:
   /// Adds a subcommand without options to `bench`.
-  Benchmark(CLI::App& bench, const char* name, const char* summary, const char* footer);
+  Benchmark(Syntax& bench, const char* name, const char* summary, const char* footer);
 
-  CLI::App& app() { return app_; }
+  OptionGroup group(const char* title) { return syntax_.group(title); }
   /// Adds --ranks; without it `otherwise` are started, unless a launcher has started some.
-  void add_ranks(const char* group, std::optional<int> otherwise = {});
+  void add_ranks(const OptionGroup& group, std::optional<int> otherwise = {});
   /// The same without an option, for what takes no other number.
   void start_ranks_unless_launched(int ranks);
-  void add_wait_limit(const char* group);
-  void add_results(const char* group);
+  void add_wait_limit(const OptionGroup& group);
+  void add_results(const OptionGroup& group);
   /// Adds --trace, for benchmarks whose results a trace_of() can draw.
-  void add_trace(const char* group);
+  void add_trace(const OptionGroup& group);
   bool wants_trace() const { return common_.trace.has_value(); }
   /// Adds --ab, for benchmarks that compare() in bench/comparison.hpp knows.
-  void add_ab(const char* group);
+  void add_ab(const OptionGroup& group);
   /// What `measure` does on every rank, one thread each, and then told. The result's namespace has
   /// what is asked of both: check(options, ranks) or check(options), report_of(result),
   /// wrong_of(result) and, for --trace, trace_of(result).
@@ -73,7 +70,7 @@ class Benchmark {
  private:
   RankJob job() const;
 
-  CLI::App& app_;
+  Syntax& syntax_;
   CommonOptions common_;
   std::optional<int> ranks_otherwise_;
 };

@@ -1,6 +1,5 @@
 #include "cli/benchmarks.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
@@ -16,10 +15,9 @@ constexpr auto makers = {make_bench_halo,     make_bench_step,      make_bench_p
 
 }  // namespace
 
-Benchmarks::Benchmarks(CLI::App& app)
-    : bench_(*app.add_subcommand("bench", "time what Halocline does, and check it")) {
+Benchmarks::Benchmarks(Syntax& syntax)
+    : bench_(syntax.subcommand("bench", "time what Halocline does, and check it")) {
   for (const auto make : makers) benchmarks_.push_back(make(bench_));
-  bench_.require_subcommand(0, 1);
   bench_.footer("halocline bench NAME --help tells more of each.");
 }
 

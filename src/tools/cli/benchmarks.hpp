@@ -10,19 +10,19 @@
 namespace halocline::cli {
 
 /// Each adds itself to `bench`.
-std::unique_ptr<Benchmark> make_bench_halo(CLI::App& bench);
-std::unique_ptr<Benchmark> make_bench_step(CLI::App& bench);
-std::unique_ptr<Benchmark> make_bench_p2p(CLI::App& bench);
-std::unique_ptr<Benchmark> make_bench_copy(CLI::App& bench);
-std::unique_ptr<Benchmark> make_bench_first_use(CLI::App& bench);
-std::unique_ptr<Benchmark> make_bench_mesh(CLI::App& bench);
-std::unique_ptr<Benchmark> make_bench_progress(CLI::App& bench);
-std::unique_ptr<Benchmark> make_bench_overhead(CLI::App& bench);
+std::unique_ptr<Benchmark> make_bench_halo(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_step(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_p2p(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_copy(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_first_use(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_mesh(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_progress(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_overhead(Syntax& bench);
 
 /// Adds `bench` and all benchmarks to a command line, and reads them.
 class Benchmarks {
  public:
-  explicit Benchmarks(CLI::App& app);
+  explicit Benchmarks(Syntax& syntax);
 
   /// True once the command line has asked for one, or for `bench` and nothing more.
   bool parsed() const;
@@ -32,7 +32,7 @@ class Benchmarks {
   BenchCommand finish() const;
 
  private:
-  CLI::App& bench_;
+  Syntax& bench_;
   std::vector<std::unique_ptr<Benchmark>> benchmarks_;
   const Benchmark* chosen() const;
 };

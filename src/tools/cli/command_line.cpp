@@ -1,13 +1,11 @@
 #include "cli/command_line.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
-
-#include <halocline/error.hpp>
 
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/doctor_line.hpp"
+#include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "cli/ranks.hpp"
 #include "cli/version.hpp"
@@ -81,106 +79,68 @@ struct SolveWords {
   bool verify = false, baseline = false, profile = false, quiet = false;
 };
 
-void add_what(CLI::App& app, SolveWords& words, SolveOptions& options) {
-  const auto* group = "What to solve (what is left out is the problem's own)";
-  app.add_option("problem", words.problem, "name of a problem")->required()->type_name("PROBLEM");
-  app.add_option("--cells", words.cells, "unknowns along each axis, x first: 256x128")
-      ->type_name("NXxNY[xNZ]")
-      ->group(group);
-  app.add_option("--cells-per-rank", words.cells_per_rank,
-                 "the same of one rank, instead of --cells")
-      ->type_name("NXxNY[xNZ]")
-      ->group(group);
-  app.add_option("--sweeps", words.sweeps, "do at most N sweeps")->type_name("N")->group(group);
-  app.add_option("--tolerance", words.tolerance, "stop once the norm of an update is at most T")
-      ->type_name("T")
-      ->group(group);
-  app.add_option("--norm", words.norm, "max, l2 or none")->type_name("KIND")->group(group);
-  app.add_option("--norm-every", options.norm_every,
-                 "take the norm every K sweeps, and at the last (1)")
-      ->type_name("K")
-      ->group(group);
-  app.add_option("--precision", words.precision, "f32 or f64")->type_name("P")->group(group);
-  app.add_option("--set", words.settings, "set a parameter of the problem; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->group(group)
-      ->allow_extra_args(false);
-  app.add_option("--seed", options.seed, "of the noise that some problems start from (12345)")
-      ->check(CLI::NonNegativeNumber.description(""))  // help would show its name
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--initial", words.initial,
-                 "start from an array, .npy of shape ([NZ,] NY, NX); gives --cells")
-      ->type_name("FILE")
-      ->group(group);
+void add_what(Syntax& solve, SolveWords& words, SolveOptions& options) {
+  solve.word("problem", "PROBLEM", words.problem, "name of a problem");
+  const OptionGroup what = solve.group("What to solve (what is left out is the problem's own)");
+  what.option("--cells", "NXxNY[xNZ]", words.cells, "unknowns along each axis, x first: 256x128");
+  what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank,
+              "the same of one rank, instead of --cells");
+  what.option("--sweeps", "N", words.sweeps, "do at most N sweeps");
+  what.option("--tolerance", "T", words.tolerance, "stop once the norm of an update is at most T");
+  what.option("--norm", "KIND", words.norm, "max, l2 or none");
+  what.option("--norm-every", "K", options.norm_every,
+              "take the norm every K sweeps, and at the last (1)");
+  what.option("--precision", "P", words.precision, "f32 or f64");
+  what.option("--set", "NAME=VALUE", words.settings,
+              "set a parameter of the problem; may be repeated");
+  what.option("--seed", "N", options.seed, "of the noise that some problems start from (12345)")
+      .range = Option::Range::not_negative;
+  what.option("--initial", "FILE", words.initial,
+              "start from an array, .npy of shape ([NZ,] NY, NX); gives --cells");
 }
 
-void add_how(CLI::App& app, SolveWords& words, SolveCommand& command) {
-  const auto* group = "How";
+void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
+  const OptionGroup how = solve.group("How");
   SolveOptions& options = command.options;
-  add_ranks(app, group, command.ranks);
-  app.add_option("--process-grid", words.process_grid, "ranks along each axis (least traffic)")
-      ->type_name("PXxPY[xPZ]")
-      ->group(group);
-  app.add_option("--threads", options.threads, "threads of each rank (its share of the cores)")
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--backend", options.backend,
-                 "auto (cuda if every rank sees a GPU), cuda, cpu or reference")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_option("--memory", options.memory,
-                 "where fields live: auto, device, managed, pinned, system or host")
-      ->type_name("KIND")
-      ->group(group);
-  app.add_option(
-         "--simd", options.simd,
-         fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")))
-      ->type_name("LEVEL")
-      ->group(group);
-  app.add_option("--transport", options.transport,
-                 "auto, peer, gpu_aware, staged, shared or mpi; or by kind of\n"
-                 "pair: same-node=peer,other-node=staged")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_option("--schedule", options.schedule,
-                 "auto, sequential, overlap (sweep inside while halos move), fused,\n"
-                 "persistent (many sweeps in one kernel)")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_option("--graph", options.graph, "auto, on or off: queue sweeps as CUDA graphs")
-      ->type_name("WHEN")
-      ->group(group);
-  app.add_option("--tune", options.tuning_file,
-                 "remember here which process grid, schedule and graphs are fastest")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--tune-budget", options.tuning_seconds,
-                 "seconds to measure them; 0: choose by rule (2; without --tune\n"
-                 "also 2 % of the sweeps at most)")
-      ->type_name("S")
-      ->group(group);
-  app.add_option("--halo-depth", options.halo_depth, "exchange every K sweeps, K cells deep (1)")
-      ->type_name("K")
-      ->group(group);
-  add_proofs(app, group, command.options.proofs);
-  add_wait_limit(app, group, command.wait_limit_seconds);
+  add_ranks(how, command.ranks);
+  how.option("--process-grid", "PXxPY[xPZ]", words.process_grid,
+             "ranks along each axis (least traffic)");
+  how.option("--threads", "N", options.threads, "threads of each rank (its share of the cores)");
+  how.option("--backend", "NAME", options.backend,
+             "auto (cuda if every rank sees a GPU), cuda, cpu or reference");
+  how.option("--memory", "KIND", options.memory,
+             "where fields live: auto, device, managed, pinned, system or host");
+  how.option(
+      "--simd", "LEVEL", options.simd,
+      fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")));
+  how.option("--transport", "NAME", options.transport,
+             "auto, peer, gpu_aware, staged, shared or mpi; or by kind of\n"
+             "pair: same-node=peer,other-node=staged");
+  how.option("--schedule", "NAME", options.schedule,
+             "auto, sequential, overlap (sweep inside while halos move), fused,\n"
+             "persistent (many sweeps in one kernel)");
+  how.option("--graph", "WHEN", options.graph, "auto, on or off: queue sweeps as CUDA graphs");
+  how.option("--tune", "FILE", options.tuning_file,
+             "remember here which process grid, schedule and graphs are fastest");
+  how.option("--tune-budget", "S", options.tuning_seconds,
+             "seconds to measure them; 0: choose by rule (2; without --tune\n"
+             "also 2 % of the sweeps at most)");
+  how.option("--halo-depth", "K", options.halo_depth, "exchange every K sweeps, K cells deep (1)");
+  add_proofs(how, command.options.proofs);
+  add_wait_limit(how, command.wait_limit_seconds);
 }
 
-void add_results(CLI::App& app, SolveWords& words, SolveCommand& command) {
-  const auto* group = "Results";
-  app.add_flag("--verify", words.verify, "compare every cell with a run on one rank")->group(group);
-  app.add_flag("--baseline", words.baseline, "time one rank alone too: speed-up, efficiency")
-      ->group(group);
-  app.add_option("--output", words.output, "write the array (.npy) or a picture of it (.png)")
-      ->type_name("FILE")
-      ->group(group);
-  add_json(app, group, command.json);
-  app.add_flag("--profile", words.profile, "add a table of MPI calls and waits")->group(group);
-  app.add_option("--trace", words.trace, "write a time line for chrome://tracing or Perfetto")
-      ->type_name("FILE")
-      ->group(group);
-  add_quiet(app, group, words.quiet);
+void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
+  const OptionGroup results = solve.group("Results");
+  results.flag("--verify", words.verify, "compare every cell with a run on one rank");
+  results.flag("--baseline", words.baseline, "time one rank alone too: speed-up, efficiency");
+  results.option("--output", "FILE", words.output,
+                 "write the array (.npy) or a picture of it (.png)");
+  add_json(results, command.json);
+  results.flag("--profile", words.profile, "add a table of MPI calls and waits");
+  results.option("--trace", "FILE", words.trace,
+                 "write a time line for chrome://tracing or Perfetto");
+  add_quiet(results, words.quiet);
 }
 
 SolveCommand finish(const SolveWords& words, SolveCommand command) {
@@ -224,48 +184,34 @@ const ProblemInfo* named_problem(const std::vector<std::string>& words) {
 }  // namespace
 
 CommandLine read_command_line(const std::vector<std::string>& words) {
-  CLI::App app(about, "halocline");
-  app.set_help_flag("-h,--help", "print this");
-  app.require_subcommand(0, 1);
-  app.footer(problems_text() + "\n" + examples + other_examples + "\n" + exit_codes);
-  app.get_formatter()->column_width(32);
+  Syntax syntax("halocline", about);
+  syntax.offer_help();
+  syntax.footer(problems_text() + "\n" + examples + other_examples + "\n" + exit_codes);
   bool version = false, verbose = false;
-  CLI::Option* version_flag = app.add_flag("--version", version, "print the version");
-  app.add_flag("--verbose", verbose, "with --version: also what can be used here, and why not")
-      ->needs(version_flag);
+  const OptionGroup options = syntax.group("Options");
+  options.flag("--version", version, "print the version");
+  options.flag("--verbose", verbose, "with --version: also what can be used here, and why not")
+      .needs = "--version";
 
   SolveWords solve_words;
   SolveCommand command;
-  CLI::App& solve = *app.add_subcommand("solve", "solve a problem and check the result");
+  Syntax& solve = syntax.subcommand("solve", "solve a problem and check the result");
   add_what(solve, solve_words, command.options);
   add_how(solve, solve_words, command);
   add_results(solve, solve_words, command);
   const ProblemInfo* info = named_problem(words);
   solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
                exit_codes);
-  const Benchmarks bench(app);
-  const PlanLine plan(app);
-  const DoctorLine doctor(app);
+  const Benchmarks bench(syntax);
+  const PlanLine plan(syntax);
+  const DoctorLine doctor(syntax);
 
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(std::move(reversed));
-  } catch (const CLI::CallForHelp&) {
-    return {.text = app.help()};
-  } catch (const CLI::ParseError& error) {
-    // CLI11 asks for the problem before it tells of help.
-    throw Error(ErrorKind::usage, fmt::format("{}; see halocline {}--help", error.what(),
-                                              solve.parsed()    ? "solve "
-                                              : bench.parsed()  ? bench.name()
-                                              : plan.parsed()   ? "plan "
-                                              : doctor.parsed() ? "doctor "
-                                                                : ""));
-  }
+  if (const std::optional<std::string> help = syntax.parse(words)) return {.text = *help};
   if (version) return {.text = verbose ? verbose_version_text() : version_text()};
   if (bench.parsed()) return {.bench = bench.finish()};
   if (plan.parsed()) return {.plan = plan.finish()};
   if (doctor.parsed()) return {.doctor = doctor.finish()};
-  if (!solve.parsed()) return {.text = app.help()};
+  if (!solve.parsed()) return {.text = syntax.help()};
   return {.solve = finish(solve_words, std::move(command))};
 }
 

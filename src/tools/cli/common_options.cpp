@@ -1,52 +1,39 @@
 #include "cli/common_options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
 
 namespace halocline::cli {
 
-void add_ranks(CLI::App& app, const std::string& group, std::optional<int>& ranks,
-               std::optional<int> otherwise) {
-  app.add_option("--ranks", ranks,
-                 "start N ranks (one GPU each); leave out under mpirun or srun" +
-                     (otherwise ? fmt::format(" ({})", *otherwise) : ""))
-      ->type_name("N")
-      ->group(group);
+void add_ranks(const OptionGroup& group, std::optional<int>& ranks, std::optional<int> otherwise) {
+  group.option("--ranks", "N", ranks,
+               "start N ranks (one GPU each); leave out under mpirun or srun" +
+                   (otherwise ? fmt::format(" ({})", *otherwise) : ""));
 }
 
-void add_proofs(CLI::App& app, const std::string& group, std::optional<std::string>& file) {
-  app.add_option("--proofs", file, "remember here whether MPI takes a GPU's memory (user's cache)")
-      ->type_name("FILE")
-      ->group(group);
+void add_proofs(const OptionGroup& group, std::optional<std::string>& file) {
+  group.option("--proofs", "FILE", file,
+               "remember here whether MPI takes a GPU's memory (user's cache)");
 }
 
-void add_wait_limit(CLI::App& app, const std::string& group, double& seconds) {
-  app.add_option("--wait-limit", seconds,
-                 "give up a wait for another rank after S seconds; 0: never (120)")
-      ->type_name("S")
-      ->group(group);
+void add_wait_limit(const OptionGroup& group, double& seconds) {
+  group.option("--wait-limit", "S", seconds,
+               "give up a wait for another rank after S seconds; 0: never (120)");
 }
 
-void add_json(CLI::App& app, const std::string& group, std::optional<std::string>& file) {
-  app.add_option("--json", file, "write the report as JSON; - for standard output")
-      ->type_name("FILE")
-      ->group(group);
+void add_json(const OptionGroup& group, std::optional<std::string>& file) {
+  group.option("--json", "FILE", file, "write the report as JSON; - for standard output");
 }
 
-void add_quiet(CLI::App& app, const std::string& group, bool& quiet) {
-  app.add_flag("--quiet", quiet, "print nothing but errors")->group(group);
+void add_quiet(const OptionGroup& group, bool& quiet) {
+  group.flag("--quiet", quiet, "print nothing but errors");
 }
 
-void add_loop(CLI::App& app, const std::string& group, LoopWords& words, const char* seconds) {
-  app.add_option("--repetitions", words.repetitions, "time N repetitions of each measurement")
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--seconds", words.seconds,
-                 fmt::format("or as many as fit into S seconds ({})", seconds))
-      ->type_name("S")
-      ->group(group);
+void add_loop(const OptionGroup& group, LoopWords& words, const char* seconds) {
+  group.option("--repetitions", "N", words.repetitions, "time N repetitions of each measurement");
+  group.option("--seconds", "S", words.seconds,
+               fmt::format("or as many as fit into S seconds ({})", seconds));
 }
 
 void read_loop(const LoopWords& words, bench::LoopOptions& loop) {

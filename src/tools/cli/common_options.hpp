@@ -6,20 +6,17 @@
 #include <string>
 
 #include "bench/harness.hpp"
-
-namespace CLI {
-class App;
-}
+#include "cli/options.hpp"
 
 namespace halocline::cli {
 
 /// Each adds an option to a group of the help; of ranks, `otherwise` are started without it.
-void add_ranks(CLI::App& app, const std::string& group, std::optional<int>& ranks,
+void add_ranks(const OptionGroup& group, std::optional<int>& ranks,
                std::optional<int> otherwise = {});
-void add_proofs(CLI::App& app, const std::string& group, std::optional<std::string>& file);
-void add_wait_limit(CLI::App& app, const std::string& group, double& seconds);
-void add_json(CLI::App& app, const std::string& group, std::optional<std::string>& file);
-void add_quiet(CLI::App& app, const std::string& group, bool& quiet);
+void add_proofs(const OptionGroup& group, std::optional<std::string>& file);
+void add_wait_limit(const OptionGroup& group, double& seconds);
+void add_json(const OptionGroup& group, std::optional<std::string>& file);
+void add_quiet(const OptionGroup& group, bool& quiet);
 
 /// How often to repeat a measurement, as the user wrote it.
 struct LoopWords {
@@ -27,7 +24,7 @@ struct LoopWords {
   std::optional<double> seconds;
 };
 /// Adds --repetitions and --seconds; `seconds` is what is said of the latter's default.
-void add_loop(CLI::App& app, const std::string& group, LoopWords& words, const char* seconds);
+void add_loop(const OptionGroup& group, LoopWords& words, const char* seconds);
 /// Throws usage for both at once, and for repetitions that are none.
 void read_loop(const LoopWords& words, bench::LoopOptions& loop);
 

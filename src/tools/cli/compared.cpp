@@ -11,6 +11,7 @@
 #include <halocline/error.hpp>
 
 #include "base/temporary_file.hpp"
+#include "bench/comparison.hpp"
 #include "cli/exit_code.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"

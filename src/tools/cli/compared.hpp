@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/comparison.hpp"
 #include "cli/benchmark.hpp"
 
 namespace halocline::cli {

@@ -1,11 +1,11 @@
 #include "cli/doctor_line.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
 
 #include "cli/common_options.hpp"
+#include "cli/options.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -28,54 +28,40 @@ const char* footer =
 
 /// Words as the user wrote them, before they become options.
 struct DoctorLine::Words {
-  CLI::App* doctor = nullptr;
+  const Syntax* doctor = nullptr;
   std::optional<std::string> batch;
   double time_limit_seconds = 20;
   bool strict = false, verbose = false;
   DoctorCommand command;
 };
 
-DoctorLine::DoctorLine(CLI::App& app) : words_(std::make_unique<Words>()) {
+DoctorLine::DoctorLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Words& words = *words_;
   DoctorCommand& command = words.command;
-  words.doctor = app.add_subcommand("doctor", "tell what works here, how fast, and what to change");
-  CLI::App& doctor = *words.doctor;
+  Syntax& doctor =
+      syntax.subcommand("doctor", "tell what works here, how fast, and what to change");
+  words.doctor = &doctor;
   doctor.footer(footer);
 
-  const auto* how = "How";
-  doctor
-      .add_option("--launcher", command.launcher,
-                  "start ranks by this command, as it is; {ranks} stands\n"
-                  "for their number: \"srun -n {ranks}\" (found by itself)")
-      ->type_name("COMMAND")
-      ->group(how);
-  doctor
-      .add_option("--ranks", command.ranks,
-                  "try N ranks, wherever the launcher puts them (2 on\n"
-                  "each node of the allocation)")
-      ->type_name("N")
-      ->group(how);
-  doctor
-      .add_option("--time-limit", words.time_limit_seconds,
-                  "end a probe that says nothing for S seconds (20)")
-      ->type_name("S")
-      ->group(how);
-  add_proofs(doctor, how, command.proofs);
+  const OptionGroup how = doctor.group("How");
+  how.option("--launcher", "COMMAND", command.launcher,
+             "start ranks by this command, as it is; {ranks} stands\n"
+             "for their number: \"srun -n {ranks}\" (found by itself)");
+  how.option("--ranks", "N", command.ranks,
+             "try N ranks, wherever the launcher puts them (2 on\n"
+             "each node of the allocation)");
+  how.option("--time-limit", "S", words.time_limit_seconds,
+             "end a probe that says nothing for S seconds (20)");
+  add_proofs(how, command.proofs);
 
-  const auto* results = "Results";
-  doctor.add_flag("--verbose", words.verbose, "tell all facts, too")->group(results);
-  add_json(doctor, results, command.json);
-  doctor.add_option("--save", command.save, "keep the report, for --compare later")
-      ->type_name("FILE")
-      ->group(results);
-  doctor.add_option("--compare", command.compare, "tell what has changed since that report")
-      ->type_name("FILE")
-      ->group(results);
-  doctor.add_option("--batch", words.batch, "write a batch script for this machine: slurm or pbs")
-      ->type_name("KIND")
-      ->group(results);
-  doctor.add_flag("--strict", words.strict, "a path that is not available counts: exit code 3")
-      ->group(results);
+  const OptionGroup results = doctor.group("Results");
+  results.flag("--verbose", words.verbose, "tell all facts, too");
+  add_json(results, command.json);
+  results.option("--save", "FILE", command.save, "keep the report, for --compare later");
+  results.option("--compare", "FILE", command.compare, "tell what has changed since that report");
+  results.option("--batch", "KIND", words.batch,
+                 "write a batch script for this machine: slurm or pbs");
+  results.flag("--strict", words.strict, "a path that is not available counts: exit code 3");
 }
 
 DoctorLine::~DoctorLine() = default;

@@ -5,16 +5,14 @@
 
 #include "cli/command_line.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline::cli {
+
+class Syntax;
 
 /// Adds `doctor` and its options to a command line, and reads them.
 class DoctorLine {
  public:
-  explicit DoctorLine(CLI::App& app);
+  explicit DoctorLine(Syntax& syntax);
   ~DoctorLine();
 
   /// True once the command line has asked for it.

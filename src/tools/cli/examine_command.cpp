@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -10,6 +9,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/limited_runtime.hpp"
+#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "doctor/examine.hpp"
@@ -28,16 +28,16 @@ struct ExamineWords {
 
 ExamineWords read(const std::vector<std::string>& words) {
   ExamineWords result;
-  CLI::App app("examines what doctor asks for", "halocline examine-paths");
-  auto* facts = app.add_flag("--facts", result.facts);
-  app.add_option("--paths", result.paths)->delimiter(',')->excludes(facts);
-  app.add_option("--gpus", result.gpus)->check(CLI::IsMember({"in-turn", "first"}));
-  app.add_option("--wait-limit", result.wait_limit_seconds)->check(CLI::NonNegativeNumber);
-  try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
-  } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, error.what());
-  }
+  Syntax syntax("halocline examine-paths", "examines what doctor asks for");
+  const OptionGroup options = syntax.group("Options");
+  options.flag("--facts", result.facts);
+  Option& paths = options.option("--paths", "TEXT", result.paths);
+  paths.separator = ',';
+  paths.excludes = "--facts";
+  options.option("--gpus", "TEXT", result.gpus).choices = {"in-turn", "first"};
+  options.option("--wait-limit", "FLOAT", result.wait_limit_seconds).range =
+      Option::Range::not_negative;
+  syntax.parse({words.begin() + 1, words.end()});
   return result;
 }
 

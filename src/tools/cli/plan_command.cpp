@@ -1,6 +1,5 @@
 #include "cli/plan_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
@@ -8,6 +7,7 @@
 #include "base/temporary_file.hpp"
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "cli/print.hpp"
 #include "plan/plan_report.hpp"
@@ -29,45 +29,31 @@ const char* footer =
 
 /// Words as the user wrote them, before they become options.
 struct PlanLine::Words {
-  CLI::App* plan = nullptr;
+  const Syntax* plan = nullptr;
   std::string problem;
   std::optional<std::string> cells, cells_per_rank, process_grid, precision;
   PlanCommand command;
 };
 
-PlanLine::PlanLine(CLI::App& app) : words_(std::make_unique<Words>()) {
+PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Words& words = *words_;
-  words.plan = app.add_subcommand("plan", "count what a run would take, before it is made");
-  CLI::App& plan = *words.plan;
+  Syntax& plan = syntax.subcommand("plan", "count what a run would take, before it is made");
+  words.plan = &plan;
   plan.footer(footer);
-  const auto* what = "What to solve (what is left out is the problem's own)";
-  plan.add_option("problem", words.problem, "name of a problem")->required()->type_name("PROBLEM");
-  plan.add_option("--cells", words.cells, "unknowns along each axis, x first: 256x128")
-      ->type_name("NXxNY[xNZ]")
-      ->group(what);
-  plan.add_option("--cells-per-rank", words.cells_per_rank, "the same of one rank")
-      ->type_name("NXxNY[xNZ]")
-      ->group(what);
-  plan.add_option("--precision", words.precision, "f32 or f64")->type_name("P")->group(what);
-  const auto* how = "How";
-  plan.add_option("--ranks", words.command.ranks, "of the run that is planned (1)")
-      ->type_name("N")
-      ->group(how);
-  plan.add_option("--process-grid", words.process_grid, "this one only (all there are)")
-      ->type_name("PXxPY[xPZ]")
-      ->group(how);
-  plan.add_option("--halo-depth", words.command.options.halo_depth,
-                  "exchange every K sweeps, K cells deep (1)")
-      ->type_name("K")
-      ->group(how);
-  plan.add_option(
-          "--figures", words.command.figures,
-          "reports (JSON) of bench step, bench halo or solve to predict times\nfrom; may be "
-          "repeated")
-      ->type_name("FILE")
-      ->group(how)
-      ->allow_extra_args(false);
-  add_json(plan, "Results", words.command.json);
+  plan.word("problem", "PROBLEM", words.problem, "name of a problem");
+  const OptionGroup what = plan.group("What to solve (what is left out is the problem's own)");
+  what.option("--cells", "NXxNY[xNZ]", words.cells, "unknowns along each axis, x first: 256x128");
+  what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank, "the same of one rank");
+  what.option("--precision", "P", words.precision, "f32 or f64");
+  const OptionGroup how = plan.group("How");
+  how.option("--ranks", "N", words.command.ranks, "of the run that is planned (1)");
+  how.option("--process-grid", "PXxPY[xPZ]", words.process_grid, "this one only (all there are)");
+  how.option("--halo-depth", "K", words.command.options.halo_depth,
+             "exchange every K sweeps, K cells deep (1)");
+  how.option("--figures", "FILE", words.command.figures,
+             "reports (JSON) of bench step, bench halo or solve to predict times\n"
+             "from; may be repeated");
+  add_json(plan.group("Results"), words.command.json);
 }
 
 PlanLine::~PlanLine() = default;

@@ -8,11 +8,9 @@
 
 #include <halocline/solver.hpp>
 
-namespace CLI {
-class App;
-}
-
 namespace halocline::cli {
+
+class Syntax;
 
 struct PlanCommand {
   SolveOptions options;
@@ -24,7 +22,7 @@ struct PlanCommand {
 /// Adds `plan` to a command line, and reads it.
 class PlanLine {
  public:
-  explicit PlanLine(CLI::App& app);
+  explicit PlanLine(Syntax& syntax);
   ~PlanLine();
 
   /// True once the command line has asked for it.

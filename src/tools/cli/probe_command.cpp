@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -10,6 +9,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/limited_runtime.hpp"
+#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "probe/probe.hpp"
@@ -28,20 +28,20 @@ struct ProbeWords {
 
 ProbeWords read(const std::vector<std::string>& words) {
   ProbeWords result;
-  CLI::App app("shows whether a transport takes a GPU's memory", "halocline prove-gpu-aware");
-  app.add_option("--memory", result.memories)
-      ->delimiter(',')
-      ->check(CLI::IsMember({"host", "pinned", "device", "managed"}));
-  app.add_option("--bytes", result.bytes)->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--gpus", result.gpus)->check(CLI::IsMember({"in-turn", "first"}));
-  app.add_option("--pairs", result.pairs)->check(CLI::IsMember({"all", "of-a-node"}));
-  app.add_option("--transport", result.transport);
-  app.add_option("--wait-limit", result.wait_limit_seconds)->check(CLI::NonNegativeNumber);
-  try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
-  } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, error.what());
-  }
+  Syntax syntax("halocline prove-gpu-aware", "shows whether a transport takes a GPU's memory");
+  const OptionGroup options = syntax.group("Options");
+  Option& memory = options.option("--memory", "TEXT", result.memories);
+  memory.separator = ',';
+  memory.choices = {"host", "pinned", "device", "managed"};
+  Option& bytes = options.option("--bytes", "INT", result.bytes);
+  bytes.separator = ',';
+  bytes.range = Option::Range::positive;
+  options.option("--gpus", "TEXT", result.gpus).choices = {"in-turn", "first"};
+  options.option("--pairs", "TEXT", result.pairs).choices = {"all", "of-a-node"};
+  options.option("--transport", "TEXT", result.transport);
+  options.option("--wait-limit", "FLOAT", result.wait_limit_seconds).range =
+      Option::Range::not_negative;
+  syntax.parse({words.begin() + 1, words.end()});
   return result;
 }
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/record_file.hpp"
+#include "base/utc.hpp"
 #include "machine/cores.hpp"
 
 namespace halocline::doctor {

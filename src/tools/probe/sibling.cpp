@@ -7,7 +7,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/record_file.hpp"
+#include "base/utc.hpp"
 #include "launch/job.hpp"
 #include "probe/end_of_job.hpp"
 #include "probe/probe_report.hpp"
