@@ -14,7 +14,7 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/halocline")
 
-install(TARGETS halocline halocline_mpi halocline_c EXPORT halocline)
+install(TARGETS halocline halocline_solver halocline_mpi halocline_c EXPORT halocline)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${halocline_generated}/include/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT halocline NAMESPACE halocline:: FILE halocline-targets.cmake
@@ -33,7 +33,7 @@ endif()
 file(RELATIVE_PATH halocline_pc_to_prefix
   "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" halocline_pc_to_prefix "${halocline_pc_to_prefix}")
-set(pc_files halocline)
+set(pc_files halocline halocline-solver)
 if(halocline_fortran)
   list(APPEND pc_files halocline-fortran)
 endif()

@@ -9,31 +9,43 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Layer: the layers it stands on. It may include those, and what those may include; `base` is for
-# all. ONLY says that nothing is inherited: top headers only.
-LAYERS = {
-    "base": [],
-    "grid": [],
-    "device": [],
-    "comm": [],
-    "launch": [],
-    "report": [],
-    "problem": [],
-    "field": ["grid", "device"],
-    "machine": ["comm", "device"],
-    "pack": ["field"],
-    "transport": ["device", "comm"],
-    "proof": ["launch", "comm", "transport"],
-    "exchange": ["pack", "transport", "proof", "machine"],
-    "stencil": ["field", "problem"],
-    "files": ["field", "comm"],
-    "solver": ["exchange", "stencil", "files", "report"],
-    "plan": ["solver"],
-    "bench": ["solver"],
-    "doctor": ["proof", "machine", "exchange", "report", "bench"],
-    "cli": ["solver", "plan", "doctor", "bench", "report", "launch", "problem", "machine", "comm", "files",
-            "grid", "stencil", "device", "transport", "proof"],
+# Library: its layers, and of each the layers that it stands on. A layer may include those, and what
+# those may include; `base` is for all. That a library sees no later one, its include folders make sure
+# (src/CMakeLists.txt). ONLY says that nothing is inherited: top headers only.
+LIBRARIES = {
+    "core": {
+        "base": [],
+        "grid": [],
+        "device": [],
+        "comm": [],
+        "report": [],
+        "field": ["grid", "device"],
+        "machine": ["comm", "device"],
+        "pack": ["field"],
+        "transport": ["device", "comm"],
+        "proof": ["comm", "transport"],
+        "exchange": ["pack", "transport", "proof", "machine"],
+        "program": ["exchange", "report"],
+    },
+    "solve": {
+        "problem": ["program"],
+        "stencil": ["field", "problem"],
+        "files": ["field", "comm"],
+        "solver": ["exchange", "stencil", "files", "report"],
+    },
+    "tools": {
+        "launch": [],
+        "mpi": ["comm"],
+        "gpu": ["device"],
+        "probe": ["launch", "proof", "mpi", "gpu"],
+        "plan": ["solver"],
+        "bench": ["solver", "mpi", "gpu"],
+        "doctor": ["probe", "machine", "exchange", "report", "mpi", "bench"],
+        "cli": ["solver", "plan", "doctor", "bench", "report", "launch", "problem", "machine", "comm",
+                "files", "grid", "stencil", "device", "transport", "proof", "probe", "mpi", "program"],
+    },
 }
+LAYERS = {layer: lower for layers in LIBRARIES.values() for layer, lower in layers.items()}
 ONLY = {"cli"}
 
 # The layer that each public header belongs to; halocline.hpp is the umbrella over all.
@@ -52,21 +64,22 @@ PUBLIC = {
     "gpu.hpp": "machine",
     "exchange.hpp": "exchange",
     "solver.hpp": "solver",
-    "measure.hpp": "solver",
-    "program_report.hpp": "solver",
+    "run_result.hpp": "exchange",
+    "measure.hpp": "program",
+    "program_report.hpp": "program",
     "halocline.h": "doors",
 }
 UMBRELLA = "halocline.hpp"
 
 # Headers of others: (pattern of the name, where it may be included, that place in words).
 RESTRICTED = [
-    (r"mpi\.h", r"src/(comm|transport)/|include/halocline/mpi\.hpp|(tests|bench|examples)/",
-     "src/comm, src/transport, include/halocline/mpi.hpp, tests, bench and examples"),
-    (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
-     "src/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
-    (r"nccl\.h", r"src/transport/nccl/", "src/transport/nccl"),
+    (r"mpi\.h", r"src/core/(comm|transport)/|src/tools/mpi/|include/halocline/mpi\.hpp|(tests|bench|examples)/",
+     "core/comm, core/transport, tools/mpi, include/halocline/mpi.hpp, tests, bench and examples"),
+    (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/core/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
+     "core/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
+    (r"nccl\.h", r"src/core/transport/nccl/", "core/transport/nccl"),
 ]
-ENVIRONMENT = "src/base/environment.cpp"
+ENVIRONMENT = "src/core/base/environment.cpp"
 
 SUFFIXES = {".c", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -89,8 +102,8 @@ def reachable(layer):
 def layer_of(path):
     """Returns the layer of a path relative to the root; None for what is in no layer."""
     parts = path.split("/")
-    if parts[0] == "src" and len(parts) > 2:
-        return parts[1]
+    if parts[0] == "src" and len(parts) > 3:
+        return parts[2]
     if parts[:2] == ["include", "halocline"]:
         return PUBLIC.get(parts[2])
     return None
@@ -102,7 +115,8 @@ def resolve(root, path, quote, name):
         return "include/" + name
     if quote == "<":
         return None
-    for folder in [pathlib.PurePosixPath(path).parent, pathlib.PurePosixPath("src")]:
+    for folder in [pathlib.PurePosixPath(path).parent,
+                   *(pathlib.PurePosixPath("src", library) for library in LIBRARIES)]:
         target = (root / folder / name).resolve()
         if target.is_file() and target.is_relative_to(root):
             return target.relative_to(root).as_posix()
@@ -114,8 +128,9 @@ def check_file(root, path, text):
     layer = layer_of(path)
     public = path.startswith("include/")
     in_src = path.startswith("src/")
-    if in_src and path.count("/") > 1 and layer not in LAYERS:
-        yield 1, f"the folder src/{layer} is no layer known to scripts/check_includes.py"
+    library = path.split("/")[1] if in_src and path.count("/") > 1 else None
+    if library is not None and layer not in LIBRARIES.get(library, {}):
+        yield 1, f"the folder src/{library}/{layer} is no layer known to scripts/check_includes.py"
         return
     if public and layer is None and path != f"include/halocline/{UMBRELLA}":
         yield 1, "a public header that belongs to no layer: add it to scripts/check_includes.py"
@@ -204,40 +219,40 @@ def check(root):
 def self_test():
     """Checks one small tree per rule: (files, a part of the one message expected, or None)."""
     cases = [
-        ({"src/field/a.cpp": '#include "grid/g.hpp"\n#include <halocline/box.hpp>\n',
-          "src/grid/g.hpp": ""}, None),
-        ({"src/exchange/a.cpp": '#include "comm/c.hpp"\n', "src/comm/c.hpp": ""}, None),
-        ({"src/grid/a.cpp": '#include "field/f.hpp"\n', "src/field/f.hpp": ""},
-         "src/grid/a.cpp:1: grid may not include src/field/f.hpp"),
-        ({"src/pack/a.cpp": '\n#include "../transport/t.hpp"\n', "src/transport/t.hpp": ""},
-         "src/pack/a.cpp:2: pack may not include src/transport/t.hpp"),
-        ({"src/transport/a.cpp": '#include "pack/p.hpp"\n', "src/pack/p.hpp": ""},
-         "transport may not include src/pack/p.hpp"),
-        ({"src/grid/a.cpp": "#include <halocline/field.hpp>\n"}, "grid may not include"),
-        ({"src/cli/a.cpp": '#include "pack/p.hpp"\n', "src/pack/p.hpp": ""},
-         "cli may not include src/pack/p.hpp"),
+        ({"src/core/field/a.cpp": '#include "grid/g.hpp"\n#include <halocline/box.hpp>\n',
+          "src/core/grid/g.hpp": ""}, None),
+        ({"src/core/exchange/a.cpp": '#include "comm/c.hpp"\n', "src/core/comm/c.hpp": ""}, None),
+        ({"src/core/grid/a.cpp": '#include "field/f.hpp"\n', "src/core/field/f.hpp": ""},
+         "src/core/grid/a.cpp:1: grid may not include src/core/field/f.hpp"),
+        ({"src/core/pack/a.cpp": '\n#include "../transport/t.hpp"\n', "src/core/transport/t.hpp": ""},
+         "src/core/pack/a.cpp:2: pack may not include src/core/transport/t.hpp"),
+        ({"src/core/transport/a.cpp": '#include "pack/p.hpp"\n', "src/core/pack/p.hpp": ""},
+         "transport may not include src/core/pack/p.hpp"),
+        ({"src/core/grid/a.cpp": "#include <halocline/field.hpp>\n"}, "grid may not include"),
+        ({"src/tools/cli/a.cpp": '#include "pack/p.hpp"\n', "src/core/pack/p.hpp": ""},
+         "cli may not include src/core/pack/p.hpp"),
         ({"include/halocline/grid.hpp": "#include <halocline/field.hpp>\n"},
          "grid may not include include/halocline/field.hpp"),
-        ({"include/halocline/grid.hpp": '#include "base/b.hpp"\n', "src/base/b.hpp": ""},
+        ({"include/halocline/grid.hpp": '#include "base/b.hpp"\n', "src/core/base/b.hpp": ""},
          "which is not installed"),
         ({"include/halocline/new.hpp": ""}, "belongs to no layer"),
-        ({"src/solver/a.cpp": "#include <halocline/halocline.hpp>\n"}, "umbrella"),
-        ({"src/oddity/a.cpp": ""}, "no layer known"),
-        ({"doors/c/a.cpp": '#include "comm/c.hpp"\n', "src/comm/c.hpp": ""}, "public headers only"),
-        ({"examples/a/a.cpp": '#include "comm/c.hpp"\n', "src/comm/c.hpp": ""},
+        ({"src/solve/solver/a.cpp": "#include <halocline/halocline.hpp>\n"}, "umbrella"),
+        ({"src/core/oddity/a.cpp": ""}, "no layer known"),
+        ({"doors/c/a.cpp": '#include "comm/c.hpp"\n', "src/core/comm/c.hpp": ""}, "public headers only"),
+        ({"examples/a/a.cpp": '#include "comm/c.hpp"\n', "src/core/comm/c.hpp": ""},
          "examples use public headers only"),
         ({"examples/a/a.cpp": '#include <mpi.h>\n#include "../b.hpp"\n', "examples/b.hpp": ""},
          None),
-        ({"src/field/a.cpp": "#include <mpi.h>\n"}, "mpi.h may be included only in"),
-        ({"src/comm/a.cpp": "#include <mpi.h>\n", "tests/unit/a.cpp": "#include <mpi.h>\n",
+        ({"src/core/field/a.cpp": "#include <mpi.h>\n"}, "mpi.h may be included only in"),
+        ({"src/core/comm/a.cpp": "#include <mpi.h>\n", "tests/unit/a.cpp": "#include <mpi.h>\n",
           "include/halocline/mpi.hpp": "#include <mpi.h>\n"}, None),
-        ({"src/pack/a.cpp": "#include <cuda_runtime.h>\n"}, "cuda_runtime.h may be included only"),
-        ({"src/pack/cuda/a.cu": "#include <cuda_runtime.h>\n"}, None),
-        ({"src/transport/mpi/a.cpp": "#include <nccl.h>\n"}, "nccl.h may be included only in"),
-        ({"src/comm/a.cpp": "int x;\n/* a\n */ auto v = std::getenv(name);\n"},
-         "src/comm/a.cpp:3: the environment is read only in"),
-        ({"src/comm/a.cpp": '// getenv\nauto text = "getenv";\n',
-          "src/base/environment.cpp": "auto v = std::getenv(name);\n"}, None),
+        ({"src/core/pack/a.cpp": "#include <cuda_runtime.h>\n"}, "cuda_runtime.h may be included only"),
+        ({"src/core/pack/cuda/a.cu": "#include <cuda_runtime.h>\n"}, None),
+        ({"src/core/transport/mpi/a.cpp": "#include <nccl.h>\n"}, "nccl.h may be included only in"),
+        ({"src/core/comm/a.cpp": "int x;\n/* a\n */ auto v = std::getenv(name);\n"},
+         "src/core/comm/a.cpp:3: the environment is read only in"),
+        ({"src/core/comm/a.cpp": '// getenv\nauto text = "getenv";\n',
+          "src/core/base/environment.cpp": "auto v = std::getenv(name);\n"}, None),
     ]
     wrong = 0
     for files, expected in cases:

@@ -1,5 +1,6 @@
 #pragma once
-// Everything public, but for mpi.hpp, which needs mpi.h.
+// Everything of libhalocline that is public, but for mpi.hpp, which needs mpi.h. solver.hpp is of
+// libhalocline_solver.
 
 #include <halocline/array.hpp>
 #include <halocline/box.hpp>
@@ -13,5 +14,5 @@
 #include <halocline/memory.hpp>
 #include <halocline/mpi_fortran.hpp>
 #include <halocline/program_report.hpp>
-#include <halocline/solver.hpp>
+#include <halocline/run_result.hpp>
 #include <halocline/stream.hpp>

@@ -61,7 +61,7 @@ def door_names():
 def ctest_names():
     """`ctest: doors_stop`; ranks are left out where one entry is made for each number of them."""
     text = without_comments((TESTS / "CMakeLists.txt").read_text())
-    yield from (f"ctest: {name}" for name in re.findall(r"add_test\(NAME (\w+)\s", text))
+    yield from (f"ctest: {name}" for name in re.findall(r"(?:add_test\(NAME|add_cli_test\() ?(\w+)\s", text))
     yield from (f"ctest: {name}" for name in re.findall(r"add_rank_test\(\w+ (\w+) ", text))
     yield from (f"ctest: {'.'.join(names)}"
                 for names in re.findall(r"add_ordered_test\(\w+ (\w+) ([\w:]+) ", text))

@@ -32,6 +32,7 @@ run("${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${FOLDER}/build" -G Ninja
 run("${CMAKE_COMMAND}" --build "${FOLDER}/build")
 run("${FOLDER}/build/consumer")
 run("${FOLDER}/build/consumer_with_mpi")
+run("${FOLDER}/build/consumer_of_solver")
 
 # Runs one of examples/*_laplace, whose last word is the checksum that `halocline solve` prints too.
 function(solve program)

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "stencil/cpu/caches.hpp"
 #include "field/partition.hpp"
+#include "stencil/cpu/caches.hpp"
 
 namespace halocline::stencil {
 namespace {
@@ -44,7 +44,8 @@ TEST(ShareOf, SplitsBothWhereThatIsEvener) {
 TEST(ShareOf, SplitsASingleRowAtSegments) {
   const Box row = box_of(100000, 1, 1);
   for (int thread = 1; thread < 3; ++thread)
-    EXPECT_EQ((field::share_of(row, 3, thread).lower.x - row.lower.x) % field::segment_cells(row), 0);
+    EXPECT_EQ((field::share_of(row, 3, thread).lower.x - row.lower.x) % field::segment_cells(row),
+              0);
 }
 
 TEST(Exceeds, ComparesWithHalfOfTheCachesThatRanksReach) {

@@ -14,8 +14,8 @@
 
 #include "problem/catalogue.hpp"
 #include "program/noise.hpp"
-#include "stencil/fill.hpp"
 #include "program/shares.hpp"
+#include "stencil/fill.hpp"
 #include "stencil/sweep.hpp"
 #include "support/caught.hpp"
 

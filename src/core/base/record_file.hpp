@@ -8,8 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/utc.hpp"
-
 namespace halocline {
 
 using Json = nlohmann::ordered_json;

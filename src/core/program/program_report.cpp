@@ -12,10 +12,10 @@
 
 #include "base/host_name.hpp"
 #include "base/temporary_file.hpp"
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "machine/cores.hpp"
-#include "base/words.hpp"
 #include "program/run_report.hpp"
 #include "report/render.hpp"
 
@@ -76,7 +76,7 @@ void put_times(const Communicator& communicator, const ProgramFacts& facts, std:
 }
 
 RunResult result_of(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
-                      const ExchangeInfo& exchange, const ProgramFacts& facts) {
+                    const ExchangeInfo& exchange, const ProgramFacts& facts) {
   RunResult result;
   result.problem = facts.problem;
   result.cells = grid.cells();

@@ -70,7 +70,7 @@ std::uint64_t checksum(const FieldStorage& field, const Grid& grid, int threads)
       const Real* values = rows.first_value<Real>(row);
       for (std::int64_t i = 0; i < rows.cells(); ++i)
         total += mix(bits_of(values[i * rows.stride()]) ^
-                              mix(index + static_cast<std::uint64_t>(i) + 1));
+                     mix(index + static_cast<std::uint64_t>(i) + 1));
     }
     return total;
   });

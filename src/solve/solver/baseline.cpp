@@ -5,10 +5,10 @@
 #include <halocline/error.hpp>
 
 #include "base/words.hpp"
+#include "program/shares.hpp"
 #include "report/format.hpp"
 #include "solver/levels.hpp"
 #include "solver/tuning.hpp"
-#include "program/shares.hpp"
 
 namespace halocline::solver {
 namespace {

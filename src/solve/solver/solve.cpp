@@ -15,6 +15,7 @@
 #include "files/picture.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
+#include "program/shares.hpp"
 #include "solver/alone.hpp"
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
@@ -23,7 +24,6 @@
 #include "solver/trace.hpp"
 #include "solver/tuning.hpp"
 #include "solver/verify.hpp"
-#include "program/shares.hpp"
 
 namespace halocline {
 namespace {

@@ -67,8 +67,8 @@ void add_choice(Report& report, const SolveResult& result) {
                          {"taken", "taken"}},
              .audience = Audience::json};
   for (const SolveResult::Choice::WayTried& way : choice.ways)
-    ways.add({program::list_of(way.process_grid), way.schedule, way.in_graphs, way.seconds_per_sweep * 1e6,
-              is_taken(way)});
+    ways.add({program::list_of(way.process_grid), way.schedule, way.in_graphs,
+              way.seconds_per_sweep * 1e6, is_taken(way)});
   section.add_table(std::move(ways));
   Table transports{.key = "transports",
                    .title = "",
@@ -174,8 +174,8 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   std::vector<std::string> notes = result.notes;
   const std::size_t kept = program::thinned_norms(result).size();
   if (kept < result.norm_history.size())
-    notes.push_back(fmt::format("norm_history keeps {} of {} norms", kept,
-                                result.norm_history.size()));
+    notes.push_back(
+        fmt::format("norm_history keeps {} of {} norms", kept, result.norm_history.size()));
   if (!notes.empty()) report.add_line("");
   report.add_notes("notes", notes);
   return report;

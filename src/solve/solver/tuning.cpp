@@ -10,7 +10,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/record_file.hpp"
+#include "base/utc.hpp"
 #include "comm/collectives.hpp"
 #include "grid/decomposition.hpp"
 #include "grid/text.hpp"

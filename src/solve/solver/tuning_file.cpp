@@ -8,11 +8,11 @@
 #include <halocline/error.hpp>
 
 #include "base/record_file.hpp"
+#include "base/variables.hpp"
 #include "base/words.hpp"
 #include "build_info.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
-#include "base/variables.hpp"
 #include "machine/cores.hpp"
 #include "proof/surroundings.hpp"
 

@@ -1,9 +1,8 @@
 #include "stencil/fill.hpp"
 
-#include "field/cells.hpp"
-
 #include <limits>
 
+#include "field/cells.hpp"
 #include "field/elements.hpp"
 #include "program/fill.hpp"
 

@@ -12,11 +12,11 @@
 #include "base/notes.hpp"
 #include "base/recorder.hpp"
 #include "comm/collectives.hpp"
-#include "mpi/plain_messages.hpp"
 #include "device/buffer.hpp"
-#include "gpu/host_calls.hpp"
 #include "device/queue.hpp"
+#include "gpu/host_calls.hpp"
 #include "machine/cores.hpp"
+#include "mpi/plain_messages.hpp"
 #include "proof/pattern.hpp"
 #include "solver/place.hpp"
 
@@ -62,12 +62,11 @@ class RoundTrips {
       proof::fill(static_cast<std::byte*>(out_.get()), bytes, proof::seed_of(rank_, 1 - rank_, 0));
     });
     using Turn = mpi::PlainPair::Turn;
-    messages_.emplace(pair,
-                      mpi::PlainPair::Options{.peer = 1 - rank_,
-                                               .turn = rank_ == 0 ? Turn::first : Turn::second,
-                                               .out = out_.get(),
-                                               .in = in_.get(),
-                                               .bytes = bytes});
+    messages_.emplace(pair, mpi::PlainPair::Options{.peer = 1 - rank_,
+                                                    .turn = rank_ == 0 ? Turn::first : Turn::second,
+                                                    .out = out_.get(),
+                                                    .in = in_.get(),
+                                                    .bytes = bytes});
   }
 
   void run() { messages_->round_trips(round_trips_at_once); }

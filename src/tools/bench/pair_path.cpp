@@ -7,9 +7,9 @@
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
-#include "mpi/plain_messages.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "mpi/plain_messages.hpp"
 #include "proof/pattern.hpp"
 
 namespace halocline::bench {
@@ -24,12 +24,12 @@ class MpiPath final : public PairPath {
       : PairPath(options, turn),
         out_(device::allocate(options.memory, options.bytes)),
         in_(device::allocate(options.memory, options.bytes)),
-        messages_(
-            all, {.peer = peer(),
-                  .turn = is_first() ? mpi::PlainPair::Turn::first : mpi::PlainPair::Turn::second,
-                  .out = out_.get(),
-                  .in = in_.get(),
-                  .bytes = options.bytes}) {}
+        messages_(all,
+                  {.peer = peer(),
+                   .turn = is_first() ? mpi::PlainPair::Turn::first : mpi::PlainPair::Turn::second,
+                   .out = out_.get(),
+                   .in = in_.get(),
+                   .bytes = options.bytes}) {}
 
   void round_trips(std::int64_t count) override { messages_.round_trips(count); }
   void one_way(std::int64_t count) override { messages_.one_way(count); }

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "comm/collectives.hpp"
-#include "mpi/plain_collectives.hpp"
 #include "device/queue.hpp"
+#include "mpi/plain_collectives.hpp"
 #include "proof/pattern.hpp"
 
 namespace halocline::doctor {
@@ -32,8 +32,8 @@ Collective::Collective(const Communicator& communicator, const Path& path, std::
 void Collective::call() {
   if (name_ == allreduce)
     mpi::plain_allreduce(communicator_, static_cast<const double*>(mine_.get()),
-                          static_cast<double*>(result_.get()),
-                          bytes_ / std::int64_t{sizeof(double)});
+                         static_cast<double*>(result_.get()),
+                         bytes_ / std::int64_t{sizeof(double)});
   else if (name_ == broadcast)
     mpi::plain_broadcast(communicator_, result_.get(), bytes_, root_);
   else

@@ -14,8 +14,8 @@
 #include "doctor/probes.hpp"
 #include "doctor/ring.hpp"
 #include "launch/settings.hpp"
-#include "proof/remedy.hpp"
 #include "probe/sibling.hpp"
+#include "proof/remedy.hpp"
 #include "proof/surroundings.hpp"
 
 namespace halocline::doctor {

@@ -11,9 +11,7 @@
 
 #include "base/host_name.hpp"
 #include "bench/harness.hpp"
-#include "mpi/claims.hpp"
 #include "comm/collectives.hpp"
-#include "mpi/plain_messages.hpp"
 #include "device/gpu.hpp"
 #include "doctor/collectives.hpp"
 #include "doctor/direct_reads.hpp"
@@ -24,8 +22,10 @@
 #include "doctor/speeds.hpp"
 #include "exchange/race.hpp"
 #include "machine/cores.hpp"
-#include "proof/in_job.hpp"
+#include "mpi/claims.hpp"
+#include "mpi/plain_messages.hpp"
 #include "probe/in_stream.hpp"
+#include "proof/in_job.hpp"
 #include "proof/pattern.hpp"
 
 namespace halocline::doctor {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "launch/launcher.hpp"
 #include "base/variables.hpp"
+#include "launch/launcher.hpp"
 #include "machine/gpu_facts.hpp"
 #include "machine/pci_place.hpp"
 

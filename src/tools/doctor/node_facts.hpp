@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "doctor/facts.hpp"
 #include "base/variables.hpp"
+#include "doctor/facts.hpp"
 
 namespace halocline::doctor {
 

@@ -11,8 +11,8 @@
 
 #include <halocline/memory.hpp>
 
-#include "device/allocator.hpp"
 #include "base/variables.hpp"
+#include "device/allocator.hpp"
 #include "proof/records.hpp"
 
 namespace halocline::doctor {

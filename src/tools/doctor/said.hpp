@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "mpi/claims.hpp"
 #include "doctor/facts.hpp"
 #include "doctor/paths.hpp"
+#include "mpi/claims.hpp"
 
 namespace halocline::doctor {
 

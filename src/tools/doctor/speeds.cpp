@@ -7,11 +7,11 @@
 
 #include "base/recorder.hpp"
 #include "comm/collectives.hpp"
-#include "mpi/plain_messages.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "doctor/ring.hpp"
+#include "mpi/plain_messages.hpp"
 
 namespace halocline::doctor {
 namespace {

@@ -2,8 +2,8 @@
 // Variables that a launcher's own arguments set in its ranks, where the command that starts it does
 // not see them.
 
-#include "launch/launcher.hpp"
 #include "base/variables.hpp"
+#include "launch/launcher.hpp"
 
 namespace halocline {
 

@@ -15,16 +15,18 @@ void plain_allreduce(const Communicator& communicator, const double* mine, doubl
 
 void plain_broadcast(const Communicator& communicator, void* memory, std::int64_t bytes, int root) {
   comm::State& state = communicator.state();
-  comm::block(state, "MPI_Bcast",
-        [&] { return MPI_Bcast(memory, checked_cast<int>(bytes), MPI_BYTE, root, state.all()); });
+  comm::block(state, "MPI_Bcast", [&] {
+    return MPI_Bcast(memory, checked_cast<int>(bytes), MPI_BYTE, root, state.all());
+  });
 }
 
 void plain_allgather(const Communicator& communicator, const void* mine, void* all,
                      std::int64_t bytes) {
   comm::State& state = communicator.state();
   const int count = checked_cast<int>(bytes);
-  comm::block(state, "MPI_Allgather",
-        [&] { return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, state.all()); });
+  comm::block(state, "MPI_Allgather", [&] {
+    return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, state.all());
+  });
 }
 
 }  // namespace halocline::mpi

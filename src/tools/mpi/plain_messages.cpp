@@ -41,15 +41,17 @@ struct PlainPair::Inside {
   }
   void receive() const {
     comm::check(MPI_Recv(options.in, count, MPI_BYTE, options.peer, tag, all(), MPI_STATUS_IGNORE),
-          "MPI_Recv");
+                "MPI_Recv");
   }
   void post_receives(std::int64_t messages) {
     for (std::int64_t i = 0; i < messages; ++i)
-      comm::check(MPI_Irecv(options.in, count, MPI_BYTE, options.peer, tag, all(), next()), "MPI_Irecv");
+      comm::check(MPI_Irecv(options.in, count, MPI_BYTE, options.peer, tag, all(), next()),
+                  "MPI_Irecv");
   }
   void post_sends(std::int64_t messages) {
     for (std::int64_t i = 0; i < messages; ++i)
-      comm::check(MPI_Isend(options.out, count, MPI_BYTE, options.peer, tag, all(), next()), "MPI_Isend");
+      comm::check(MPI_Isend(options.out, count, MPI_BYTE, options.peer, tag, all(), next()),
+                  "MPI_Isend");
   }
   MPI_Request* next() { return &requests.emplace_back(MPI_REQUEST_NULL); }
   void wait() {
@@ -98,7 +100,8 @@ void PlainPair::one_way(std::int64_t count) {
   } else {
     p.post_receives(count);
     p.wait();
-    comm::check(MPI_Send(p.answer.data(), bytes, MPI_BYTE, p.options.peer, tag, p.all()), "MPI_Send");
+    comm::check(MPI_Send(p.answer.data(), bytes, MPI_BYTE, p.options.peer, tag, p.all()),
+                "MPI_Send");
   }
 }
 

@@ -29,24 +29,25 @@ Posts::Posts(const Communicator& communicator, int lanes, std::shared_ptr<const 
 
 Posts::~Posts() {
   const auto is_active = [](MPI_Request request) { return request != MPI_REQUEST_NULL; };
-  if (std::any_of(requests_->all.begin(), requests_->all.end(), is_active)) comm::keep_for_mpi(memory_);
+  if (std::any_of(requests_->all.begin(), requests_->all.end(), is_active))
+    comm::keep_for_mpi(memory_);
 }
 
 std::size_t Posts::send(int to, int lane, std::span<const std::byte> bytes) {
   const std::size_t message = requests_->add();
   comm::check(MPI_Isend(bytes.data(), checked_cast<int>(bytes.size()), MPI_BYTE, to,
-                  tags_[static_cast<std::size_t>(lane)], communicator_.state().all(),
-                  &requests_->all[message]),
-        "MPI_Isend");
+                        tags_[static_cast<std::size_t>(lane)], communicator_.state().all(),
+                        &requests_->all[message]),
+              "MPI_Isend");
   return message;
 }
 
 std::size_t Posts::receive(int from, int lane, std::span<std::byte> bytes) {
   const std::size_t message = requests_->add();
   comm::check(MPI_Irecv(bytes.data(), checked_cast<int>(bytes.size()), MPI_BYTE, from,
-                  tags_[static_cast<std::size_t>(lane)], communicator_.state().all(),
-                  &requests_->all[message]),
-        "MPI_Irecv");
+                        tags_[static_cast<std::size_t>(lane)], communicator_.state().all(),
+                        &requests_->all[message]),
+              "MPI_Irecv");
   return message;
 }
 
@@ -61,8 +62,8 @@ bool Posts::done(std::size_t message) {
 bool Posts::all_done() {
   int count = 0;
   comm::check(MPI_Testsome(static_cast<int>(requests_->all.size()), requests_->all.data(), &count,
-                     requests_->finished.data(), MPI_STATUSES_IGNORE),
-        "MPI_Testsome");
+                           requests_->finished.data(), MPI_STATUSES_IGNORE),
+              "MPI_Testsome");
   if (count == MPI_UNDEFINED) return true;
   const auto now = Clock::now();
   for (int i = 0; i < count; ++i)

@@ -55,9 +55,10 @@ RollCall::Verdict RollCall::look(const Standing& mine) {
   if (pending_->request == MPI_REQUEST_NULL) {
     if (!is_time_to_answer(mine)) return Verdict::open;
     answers.mine = mine;
-    comm::check(MPI_Iallgather(&answers.mine, sizeof mine, MPI_BYTE, answers.all.data(), sizeof mine,
-                         MPI_BYTE, pending_->communicator.state().all(), &pending_->request),
-          "MPI_Iallgather");
+    comm::check(
+        MPI_Iallgather(&answers.mine, sizeof mine, MPI_BYTE, answers.all.data(), sizeof mine,
+                       MPI_BYTE, pending_->communicator.state().all(), &pending_->request),
+        "MPI_Iallgather");
   }
   int done = 0;
   comm::check(MPI_Test(&pending_->request, &done, MPI_STATUS_IGNORE), "MPI_Iallgather");

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "launch/launcher.hpp"
-#include "proof/at_hand.hpp"
 #include "probe/sibling.hpp"
+#include "proof/at_hand.hpp"
 
 namespace halocline::proof {
 

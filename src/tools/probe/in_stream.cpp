@@ -114,8 +114,8 @@ class Rehearsal {
       if (void* field = transport::in_place(messages_[m].receive))
         write(field, talks_[m].received, empty(me()));
       // CUDA loads a kernel when it is first launched, and may wait for all of a GPU's work then.
-      gpu::copy_by_kernel(stream_->get(), talks_[m].seen.front().get(),
-                             talks_[m].seen.back().get(), talks_[m].received);
+      gpu::copy_by_kernel(stream_->get(), talks_[m].seen.front().get(), talks_[m].seen.back().get(),
+                          talks_[m].received);
     }
     gpu::pass_time(stream_->get(), {});
     device::synchronize(stream_->get());
@@ -167,7 +167,7 @@ class Rehearsal {
     for (std::size_t m = 0; m < talks_.size(); ++m) {
       const Talk& talk = talks_[m];
       gpu::copy_by_kernel(stream, talk.seen[static_cast<std::size_t>(exchange)].get(), in(m),
-                             talk.received);
+                          talk.received);
       write(in(m), talk.received, empty(me()));
     }
   }

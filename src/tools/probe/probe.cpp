@@ -16,8 +16,8 @@
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "proof/pattern.hpp"
 #include "probe/probe_report.hpp"
+#include "proof/pattern.hpp"
 
 namespace halocline::proof {
 namespace {

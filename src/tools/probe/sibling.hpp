@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "launch/launcher.hpp"
-#include "proof/environment_key.hpp"
 #include "probe/probe.hpp"
+#include "proof/environment_key.hpp"
 #include "proof/records.hpp"
 
 namespace halocline::proof {

@@ -1,7 +1,5 @@
 #include "stencil/cpu/backend.hpp"
 
-#include "field/cells.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -10,10 +8,11 @@
 
 #include <halocline/error.hpp>
 
+#include "field/cells.hpp"
+#include "field/partition.hpp"
 #include "stencil/check.hpp"
 #include "stencil/cpu/caches.hpp"
 #include "stencil/cpu/kernel.hpp"
-#include "field/partition.hpp"
 
 namespace halocline::stencil {
 namespace cpu {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "field/cells.hpp"
 #include "device/buffer.hpp"
 #include "device/cuda/launch.cuh"
+#include "field/cells.hpp"
 #include "stencil/check.hpp"
 #include "stencil/cuda/arguments.hpp"
 #include "stencil/cuda/march.cuh"

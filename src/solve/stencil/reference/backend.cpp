@@ -1,9 +1,8 @@
 #include "stencil/reference/backend.hpp"
 
-#include "field/cells.hpp"
-
 #include <cmath>
 
+#include "field/cells.hpp"
 #include "stencil/check.hpp"
 #include "stencil/formulas.hpp"
 #include "stencil/scalar_cells.hpp"

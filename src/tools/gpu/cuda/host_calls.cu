@@ -18,7 +18,8 @@ void count_up(void* calls) {
 void launch_nothing(Stream stream) { device::cuda::launch(do_nothing, 1, 1, stream); }
 
 void count_on_host(Stream stream, std::int64_t& calls) {
-  device::cuda::check(cudaLaunchHostFunc(device::cuda::native(stream), count_up, &calls), "cudaLaunchHostFunc");
+  device::cuda::check(cudaLaunchHostFunc(device::cuda::native(stream), count_up, &calls),
+                      "cudaLaunchHostFunc");
 }
 
 std::int64_t calls_so_far(const std::int64_t& calls) {
@@ -26,8 +27,9 @@ std::int64_t calls_so_far(const std::int64_t& calls) {
 }
 
 Registered::Registered(void* memory, std::int64_t bytes) : memory_(memory) {
-  device::cuda::check(cudaHostRegister(memory, static_cast<std::size_t>(bytes), cudaHostRegisterDefault),
-              "cudaHostRegister");
+  device::cuda::check(
+      cudaHostRegister(memory, static_cast<std::size_t>(bytes), cudaHostRegisterDefault),
+      "cudaHostRegister");
 }
 
 Registered::~Registered() { cudaHostUnregister(memory_); }

@@ -55,13 +55,13 @@ void pass_time(Stream stream, std::chrono::nanoseconds time) {
 }
 
 void write_words(Stream stream, void* to, std::int64_t bytes, Words words) {
-  device::cuda::launch(count_words, blocks_for(bytes), threads, stream, static_cast<Word*>(to), bytes,
-               words);
+  device::cuda::launch(count_words, blocks_for(bytes), threads, stream, static_cast<Word*>(to),
+                       bytes, words);
 }
 
 void copy_by_kernel(Stream stream, void* to, const void* from, std::int64_t bytes) {
   device::cuda::launch(copy_words, blocks_for(bytes), threads, stream, static_cast<Word*>(to),
-               static_cast<const Word*>(from), bytes);
+                       static_cast<const Word*>(from), bytes);
 }
 
 }  // namespace halocline::gpu

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Lists what our libraries export, or with --check compares that with exports.txt: a name that users can
+link is a promise, so one more or one less is to be seen in a review.
+
+usage: exports.py [--check] LIBRARY ...
+
+Left out are names of the version HALOCLINE_PRIVATE, by which libhalocline_solver finds what it is built on."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+KEPT = pathlib.Path(__file__).with_name("exports.txt")
+
+
+def exported(library):
+    """Returns the names of functions and data, without arguments, that a program may link."""
+    listed = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library],
+                            check=True, capture_output=True, text=True).stdout
+    symbols = [line.split()[-1] for line in listed.splitlines()]
+    public = [symbol.split("@")[0] for symbol in symbols if not symbol.endswith("HALOCLINE_PRIVATE")]
+    plain = subprocess.run(["c++filt"], check=True, input="\n".join(public), capture_output=True,
+                           text=True).stdout.split("\n")
+    # The versions themselves are symbols, too.
+    return {re.sub(r"\(.*|\[abi:.*", "", name) for name in plain
+            if name and not name.startswith("HALOCLINE_")}
+
+
+def main(arguments):
+    check = arguments[:1] == ["--check"]
+    lines = []
+    for library in arguments[check:]:
+        name = pathlib.Path(library).name.split(".")[0]
+        lines += [f"{name}: {symbol}" for symbol in sorted(exported(library))]
+    if not check:
+        print("\n".join(lines))
+        return 0
+    kept = KEPT.read_text().splitlines()
+    for symbol in sorted(set(lines) - set(kept)):
+        print(f"exported, but not in {KEPT.name}: {symbol}")
+    for symbol in sorted(set(kept) - set(lines)):
+        print(f"in {KEPT.name}, but not exported: {symbol}")
+    return 0 if lines == kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
