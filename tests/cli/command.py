@@ -62,7 +62,7 @@ class Job:
                     found[int(rank)] = pid
         return found
 
-    def finish(self, timeout=60):
+    def finish(self, timeout=240):
         """Waits for the end; it is a failure if it does not come or leaves processes behind."""
         try:
             out, err = self.child.communicate(timeout=timeout)
@@ -98,7 +98,7 @@ def started(*words, program=(HALOCLINE,), **options):
         job.child.wait()
 
 
-def run(*words, timeout=60, **options):
+def run(*words, timeout=240, **options):
     """Runs the command to its end."""
     with started(*words, **options) as job:
         return job.finish(timeout)

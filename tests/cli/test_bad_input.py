@@ -179,7 +179,7 @@ def name_of(case):
 
 def refuse(words, code, patterns, folder):
     before = sorted(os.listdir(folder))
-    end = run(*words, cwd=folder, timeout=30)
+    end = run(*words, cwd=folder, timeout=120)
     assert end.code == code, end
     assert end.out == ""
     assert re.fullmatch(r"halocline: [^\n]+\n", end.err), end.err

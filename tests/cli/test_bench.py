@@ -101,7 +101,7 @@ def test_process_grid():
 
 def test_usual_sizes_as_long_as_asked():
     report = bench_json("--ranks", "2", "--memory", "host", "--precision", "f32",
-                        "--transport", "shared", timeout=120)
+                        "--transport", "shared", timeout=300)
     assert {len(case["cells_per_rank"]) for case in report["cases"]} == {2, 3}
 
 
@@ -290,7 +290,7 @@ def test_smoke_first_exchanges(tmp_path):
 def test_smoke_with_and_without_a_setting(tmp_path, mpirun):
     words = ["--ranks", "2", "--memory", "host", "--transport", "mpi", "--ab"]
     end = run(*HALO, "--cells-per-rank", "8x8", *words, "SOME_VARIABLE=1", "--json", "r.json",
-              cwd=tmp_path, timeout=120)
+              cwd=tmp_path, timeout=300)
     assert end.code == 0 and end.err == "", end.err
     assert end.out.startswith("bench halo, A as it is, B SOME_VARIABLE=1\n")
     report = json.loads((tmp_path / "r.json").read_text())
@@ -307,7 +307,7 @@ def test_smoke_what_a_setting_breaks_is_named():
     skip_without_emulation()
     end = run(*P2P, "--ranks", "2", "--memory", "device", "--transport", "peer", "--sizes", "8",
               "--window", "2", "--ab", "CUDA_ON_CPU_DEVICES=0", env={"CUDA_ON_CPU_ORDER": "eager"},
-              timeout=120)
+              timeout=300)
     assert end.code == UNAVAILABLE and end.out == ""
     assert "this was B, CUDA_ON_CPU_DEVICES=0" in end.err
 

@@ -240,7 +240,7 @@ def test_shared_memory_that_is_too_small():
     program = unshare("-m")
     report = doctor(program=(program, "-m", "sh", "-c",
                              'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$@"', "sh",
-                             HALOCLINE), timeout=100)
+                             HALOCLINE), timeout=240)
     finding = next(finding for finding in report["findings"] if "--shm-size" in finding["do"])
     assert finding["severity"] in ("broken", "slow")
     assert "/dev/shm" in finding["what"] + finding["seen"]

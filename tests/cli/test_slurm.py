@@ -62,7 +62,7 @@ class Slurm:
 
     def ask(self, *words):
         return subprocess.run(words, env={**os.environ, **self.env}, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=200)
 
     def wait_until(self, words, what, seconds=30):
         end = time.monotonic() + seconds
