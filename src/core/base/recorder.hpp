@@ -17,6 +17,10 @@ std::string_view name_of(Phase phase);
 
 using Clock = std::chrono::steady_clock;
 
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 /// Time and bytes of one call site.
 struct SiteTotals {
   const char* site;

@@ -125,10 +125,9 @@ Report report_of(const RunResult& result) {
   halo.add_json("messages", result.halo_messages);
   halo.add_json("bytes", result.halo_bytes);
   if (!result.transports.empty())
-    report.add_text(
-        "halo",
-        fmt::format("{}, {} per rank and exchange", counted(result.halo_messages, "message"),
-                    write_number(static_cast<double>(result.halo_bytes), Format::bytes())));
+    report.add_text("halo", fmt::format("{}, {} per rank and exchange",
+                                        counted(result.halo_messages, "message"),
+                                        bytes_text(result.halo_bytes)));
   if (!result.notes.empty()) report.add_line("");
   report.add_notes("notes", result.notes);
   return report;

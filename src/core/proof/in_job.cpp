@@ -68,8 +68,7 @@ std::optional<std::string> prove(const Communicator& communicator, transport::Ch
                     bytes, fields)
               .first_difference(seed_of(messages[m].peer, me, round));
       if (at < bytes && !wrong)
-        wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at,
-                            bytes, messages[m].peer, me);
+        wrong = text_of(WrongByte{.at = at, .bytes = bytes, .from = messages[m].peer, .to = me});
     }
   }
   return wrong;

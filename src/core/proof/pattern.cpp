@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace halocline::proof {
 namespace {
 
@@ -37,6 +39,11 @@ std::int64_t first_difference(const std::byte* from, std::int64_t bytes, std::ui
     return at + (std::mismatch(expected, expected + count, from + at).first - expected);
   }
   return bytes;
+}
+
+std::string text_of(const WrongByte& wrong, const std::string& detail) {
+  return fmt::format("byte {} of {} from rank {} to rank {}{} did not arrive as sent", wrong.at,
+                     wrong.bytes, wrong.from, wrong.to, detail);
 }
 
 }  // namespace halocline::proof

@@ -50,4 +50,8 @@ std::string write_digits(double value, const Format& format, const Scale& scale)
 /// Writes a number with its unit: "12.30 GLUP/s", "1.50 MiB", "312 us".
 std::string write_number(double value, const Format& format);
 
+/// Writes a number of bytes: "64.0 KiB".
+inline std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
+inline std::string bytes_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+
 }  // namespace halocline

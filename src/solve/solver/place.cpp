@@ -16,8 +16,6 @@
 namespace halocline::solver {
 namespace {
 
-std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
-
 /// The memory that is asked for; nothing for auto.
 std::optional<Memory> wanted_memory(const std::string& name) {
   if (name == "auto") return std::nullopt;

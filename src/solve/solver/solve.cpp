@@ -33,10 +33,6 @@ using solver::Case;
 // Up to here --verify uses plain loops, some seconds on one core; above, the fast backend.
 constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 Spread spread_over_ranks(const Communicator& communicator, double mine) {
   const std::vector<double> all = comm::gather_all(communicator, mine);
   return {*std::min_element(all.begin(), all.end()),

@@ -103,18 +103,16 @@ void add_halo(Report& report, const SolveResult& result) {
   halo.add_json("us", triple(result.exchange_seconds, 1e6));
   if (result.transports.empty()) return;
   if (result.schedule == "fused") {
-    report.add_text(
-        "halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself",
-                            counted(result.halo_messages, "message"),
-                            write_number(static_cast<double>(result.halo_bytes), Format::bytes())));
+    report.add_text("halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself",
+                                        counted(result.halo_messages, "message"),
+                                        bytes_text(result.halo_bytes)));
     return;
   }
-  report.add_text("halo",
-                  fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
-                              counted(result.halo_messages, "message"),
-                              write_number(static_cast<double>(result.halo_bytes), Format::bytes()),
-                              write_number(result.exchange_seconds.mean, Format::time()),
-                              write_number(result.exchange_seconds.max, Format::time())));
+  report.add_text(
+      "halo", fmt::format("{}, {} per rank and exchange, {} (slowest rank {})",
+                          counted(result.halo_messages, "message"), bytes_text(result.halo_bytes),
+                          write_number(result.exchange_seconds.mean, Format::time()),
+                          write_number(result.exchange_seconds.max, Format::time())));
 }
 
 void add_phases(Report& report, const SolveResult& result) {

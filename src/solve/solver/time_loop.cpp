@@ -6,14 +6,6 @@
 #include "device/queue.hpp"
 
 namespace halocline::solver {
-namespace {
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
-
 /// Owned cells, and `reach` layers of the halo where another subdomain lies.
 Box TimeLoop::region(std::int64_t reach) const {
   const Grid& grid = parts_.grid;

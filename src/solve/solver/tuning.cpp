@@ -31,10 +31,6 @@ constexpr std::size_t most_process_grids = 4;
 // and after, do not matter. With 1 ms instead, sequential sweeps of 13 us were taken for 8.
 constexpr double seconds_of_trial = 0.01;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// Two runs whose difference is the time of whole units of sweeps: batches, where these are given
 /// to a GPU at once. Each is done twice, and the shorter time counts.
 struct Trial {

@@ -27,8 +27,6 @@ namespace {
 constexpr Phase phases_of_exchange[] = {Phase::pack, Phase::move, Phase::call, Phase::wait,
                                         Phase::unpack};
 
-std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
-
 /// A way in which one case is timed.
 struct Trial {
   const HaloCase& the_case;

@@ -18,10 +18,6 @@ namespace {
 constexpr std::int64_t most_repetitions = 100'000;
 constexpr std::int64_t most_asked_for = 10'000'000;  // one is a double on every rank
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// Seconds of one repetition, warm. The same on every rank.
 double warm_up(const Communicator& communicator, const LoopOptions& options,
                const std::function<void()>& work) {

@@ -76,8 +76,9 @@ std::optional<std::string> MeshExchange::first_wrong(int round) const {
     const std::int64_t at = proof::first_difference(
         incoming(lane), bytes_, proof::seed_of(from, communicator_.rank(), round_of(round, lane)));
     if (at < bytes_)
-      return fmt::format("byte {} of {} from rank {} to rank {}, {}, did not arrive as sent", at,
-                         bytes_, from, communicator_.rank(), name_of_lane(lane));
+      return text_of(
+          proof::WrongByte{.at = at, .bytes = bytes_, .from = from, .to = communicator_.rank()},
+          fmt::format(", {},", name_of_lane(lane)));
   }
   return std::nullopt;
 }

@@ -18,10 +18,6 @@ constexpr int bar_columns = 64;
 constexpr std::size_t most_bars = 16;  // more ranks are a page of them; JSON has all
 constexpr MeshOrder best = MeshOrder::irecv_isend;
 
-std::string bytes_text(std::int64_t bytes) {
-  return write_number(static_cast<double>(bytes), Format::bytes());
-}
-
 std::string time_text(double seconds) { return write_number(seconds, Format::time()); }
 
 bool is_timed(const MeshTiming& timing) { return !timing.deadlock && !timing.wrong; }

@@ -14,10 +14,6 @@ namespace {
 
 using Stand = MessageCost::Stand;
 
-std::string bytes_text(std::int64_t bytes) {
-  return write_number(static_cast<double>(bytes), Format::bytes());
-}
-
 void add_where(Report& report, const OverheadBenchResult& result) {
   report.add("ranks", "ranks", result.ranks,
              fmt::format("{} on {}", result.ranks,

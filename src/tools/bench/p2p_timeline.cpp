@@ -13,10 +13,6 @@
 namespace halocline::bench {
 namespace {
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 /// "send to rank 1".
 std::string words_for(const P2pSpan& span, const RankPair& ranks) {
   const bool is_first = span.rank == ranks.first;

@@ -126,8 +126,7 @@ std::optional<std::string> PairPath::after(int round, bool comes_here, const Sen
   const std::int64_t at =
       proof::first_difference(bytes.data(), count, proof::seed_of(peer(), me(), round));
   if (at == count) return std::nullopt;
-  return fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, count,
-                     peer(), me());
+  return text_of(proof::WrongByte{.at = at, .bytes = count, .from = peer(), .to = me()});
 }
 
 std::optional<std::string> PairPath::first_wrong(int round) {

@@ -54,8 +54,7 @@ class Row {
     const std::int64_t at =
         proof::first_difference(bytes.data(), bytes_, proof::seed_of(1 - rank_, rank_, round));
     if (at == bytes_) return std::nullopt;
-    return fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, bytes_,
-                       1 - rank_, rank_);
+    return text_of(proof::WrongByte{.at = at, .bytes = bytes_, .from = 1 - rank_, .to = rank_});
   }
 
  private:

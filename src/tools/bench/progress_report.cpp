@@ -17,10 +17,6 @@ constexpr auto overlap_text =
     "(alone + work - together) / alone, medians; work takes about as long "
     "as the transfer alone";
 
-std::string bytes_text(std::int64_t bytes) {
-  return write_number(static_cast<double>(bytes), Format::bytes());
-}
-
 void add_where(Report& report, const ProgressBenchResult& result) {
   report.add("ranks", "ranks", result.ranks,
              fmt::format("{} on {}, {} on this node", result.ranks,

@@ -74,8 +74,7 @@ std::string send_plainly(const Communicator& communicator, std::pair<int, int> p
     if (me == pair.second) mpi::plain_send(communicator, peer, out);
     const std::int64_t at = proof::first_difference(in.data(), bytes, proof::seed_of(peer, me, 0));
     if (at < bytes)
-      wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at, bytes,
-                          peer, me);
+      wrong = text_of(proof::WrongByte{.at = at, .bytes = bytes, .from = peer, .to = me});
   }
   return comm::first_text(communicator, wrong);
 }

@@ -72,9 +72,8 @@ Findings memory_that_is_slow(const Evidence& evidence) {
          fmt::format("{} is slow with memory {}{}", evidence.facts.node.mpi,
                      words_for_allocator(result.path),
                      result.path.distance == Distance::other_node ? " between nodes" : ""),
-         fmt::format("{}: {}, of cudaMalloc {}",
-                     write_number(static_cast<double>(largest.bytes), Format::bytes()),
-                     us_text(largest.us), us_text(*less)),
+         fmt::format("{}: {}, of cudaMalloc {}", bytes_text(largest.bytes), us_text(largest.us),
+                     us_text(*less)),
          give_it_other_memory});
   }
   return found;

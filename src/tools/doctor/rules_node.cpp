@@ -8,10 +8,6 @@
 namespace halocline::doctor::rules {
 namespace {
 
-std::string bytes_text(std::int64_t bytes) {
-  return write_number(static_cast<double>(bytes), Format::bytes());
-}
-
 /// Ranks that a run here would have on this node.
 int likely_ranks(const Evidence& evidence) {
   const int gpus = evidence.facts.ranks.machine.empty()

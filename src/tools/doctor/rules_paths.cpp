@@ -9,10 +9,6 @@
 namespace halocline::doctor::rules {
 namespace {
 
-std::string bytes_text(std::int64_t bytes) {
-  return write_number(static_cast<double>(bytes), Format::bytes());
-}
-
 std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
 
 bool uses_shared_memory(const Path& path) {

@@ -142,8 +142,7 @@ class Probe {
       for (Talk& talk : talks) {
         const std::int64_t at = talk.in.first_difference(seed_of(talk.peer, me, round));
         if (at < bytes && wrong.empty())
-          wrong = fmt::format("byte {} of {} from rank {} to rank {} did not arrive as sent", at,
-                              bytes, talk.peer, me);
+          wrong = text_of(WrongByte{.at = at, .bytes = bytes, .from = talk.peer, .to = me});
       }
     }
     std::string first;
