@@ -190,6 +190,7 @@ def test_documents_name_only_options_that_exist():
     for words in COMMANDS:
         known |= options_in(help_of(*words.split(), "--help"))
     for name, text in documents().items():
+        text = re.sub(r"(```\n\$ [^\n]*\n).*?(?=```)", r"\1", text, flags=re.DOTALL)  # what was printed
         for line in text.splitlines():
             if "halocline solve" in line or name == "docs/guide.md":
                 ours = line[max(0, line.find("halocline")):]  # in front: the launcher's own
