@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Thin: everything happens in scripts/ and in the CMake presets.
 .PHONY: build demo test test-all lint format install clean
 

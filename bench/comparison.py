@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the scripts share that compare ways of a halo: starting ranks, and the picture of a table."""
 
 import math

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures an exchange against the same bytes sent by bare MPI calls, in turn, in one run.
 // mpirun -n 2 bench_exchange
 #include <mpi.h>

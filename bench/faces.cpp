@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures what a cell of an x face costs next to one of a y or z face: what the choice of a
 // process grid assumes (src/grid/decomposition.cpp). mpirun -n 2 bench_faces
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures exchanges of fields in device memory against the same bytes sent by a bare MPI program
 // in the same run: staged by hand, or device pointers given to MPI.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the march kernel in other shapes than the one that sweeps use, to choose that one by.
 //
 //   bench_gpu_shapes [repetitions] [layers]      layers that a warp walks; 0: 8 to 64

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Which loops GCC maps well to a GPU: one sweep of laplace with its largest change, shape by shape, and
 ! what a launch costs before any work. One GPU, or the host.
 !   bench_loops_MODEL N

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how long it takes to make an exchange plan, and the first exchange after it.
 // mpirun -n 8 bench_plan
 #include <algorithm>

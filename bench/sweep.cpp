@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures sweeps of the cpu backend next to plain copies of as many bytes, in one process: a
 // sweep that reads and writes every cell once can be as fast as the faster copy, and no faster.
 //

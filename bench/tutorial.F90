@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! laplace as the tutorial's programs do it, for bench/directives: directives and bare MPI, the halo
 ! and the largest change in one of the ways that they compare. Corrected where those are wrong: the
 ! norm is read once it is known, one pass per sweep, the timer around the sweeps alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The halo as many first GPU codes move it, to compare with: the whole array comes to the host
 // before every exchange, and goes back after it.
 //

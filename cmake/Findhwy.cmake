@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds Highway as target hwy::hwy: by its own CMake package, which some distributions leave out,
 # else by pkg-config.
 find_package(hwy ${hwy_FIND_VERSION} CONFIG QUIET)

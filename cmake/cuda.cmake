@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # HALOCLINE_CUDA: ON, OFF, AUTO (where nvcc is), or CPU: the CUDA sources are compiled by the C++
 # compiler against tests/cuda_on_cpu, which runs them on the host. Sets halocline_cuda to TRUE where
 # CUDA sources are built, and halocline_cuda_libraries.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds what Halocline stands on. Sets halocline_core_libraries and halocline_solver_libraries (linked) and
 # halocline_headers (needed to compile only), and turns HALOCLINE_TESTS from AUTO into ON or OFF.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # OpenACC and OpenMP directives for GPUs: which of GCC's offloading compilers are here. Finds
 # halocline_offload, a list of nvptx-none and amdgcn-amdhsa. Where there is none, directives run on
 # the host.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Flags of everything that is built here. Options of the host compiler are tied to C and CXX, so
 # that another language of the build does not get them.
 

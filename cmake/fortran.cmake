@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # HALOCLINE_FORTRAN: ON, OFF, or AUTO (where a Fortran compiler is). Sets halocline_fortran to TRUE
 # where the module `halocline` is built, which needs no MPI, and halocline_fortran_examples where
 # MPI's Fortran module is there too, which examples and tests use.

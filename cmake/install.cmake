@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installs the program, the library, the headers and the CMake package. No installed file names the
 # folder it was installed to, so the whole may be moved.
 

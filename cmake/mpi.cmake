@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds MPI (its C interface only) and how programs of this MPI are started:
 #   halocline_mpi_launcher   full path of mpiexec or srun, empty if there is none
 #   halocline_mpi_is_open    whether it is Open MPI, whose launcher wants arguments of its own

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # HALOCLINE_PORTABLE: a build folder whose bin/ and lib/ run on another machine that has the same
 # family of MPI and a libc that is not older. All else is linked in or lies in lib/.
 set(BUILD_SHARED_LIBS OFF)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Generates halocline/version.hpp (public), build_info.hpp (ours) and the source with the commit.
 
 set(halocline_generated "${PROJECT_BINARY_DIR}/generated")

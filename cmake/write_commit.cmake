@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run as a script: writes OUTPUT, which defines the git commit of SOURCE.
 set(HALOCLINE_COMMIT "unknown")
 # A copy without .git must not report the commit of a repository around it.

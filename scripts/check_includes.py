@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks who includes whom: the layers under src/, the public headers, and the few places that may
 see MPI, CUDA, NCCL and the environment. --self-test checks the checker."""
 

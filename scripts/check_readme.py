@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that README tells the truth where that can be checked without running anything: its
 program is the example that the tests run, and the files it points at are there."""
 
@@ -6,6 +7,7 @@ import pathlib
 import re
 import sys
 
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -13,8 +15,9 @@ def main():
     text = (ROOT / "README.md").read_text()
     wrong = []
     program = re.search(r"```cpp\n(.*?)```", text, re.DOTALL)
-    if not program or program.group(1) != (ROOT / "examples/two_fields/two_fields.cpp").read_text():
-        wrong.append("its C++ program is not examples/two_fields/two_fields.cpp, letter by letter")
+    source = (ROOT / "examples/two_fields/two_fields.cpp").read_text()
+    if not program or program.group(1) != source.removeprefix(LICENCE):
+        wrong.append("its C++ program is not examples/two_fields/two_fields.cpp, letter by letter but for its licence")
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)", prose):
         if "://" not in target and not (ROOT / target).exists():

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Names the files of this tree, relative to its root: those that git knows or would add. In a copy
 without git, such as a release's archive, it is all files but those that .gitignore names.
 

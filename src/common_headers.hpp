@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled once for each library: headers of others that most sources include, and that take long.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // halocline: the command.
 
 #include <cstdio>

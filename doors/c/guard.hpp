@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The border between C and C++: no exception crosses it, and what C hands over is checked here.
 

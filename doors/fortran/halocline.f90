@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Halocline for Fortran: halos between the ranks of a structured-grid code. Fortran 2008, over the C
 ! interface of <halocline/halocline.h>, which says more about each call.
 !

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a launcher has put this process: its rank, cores and GPUs, on one line.
 #include <sched.h>
 #include <unistd.h>

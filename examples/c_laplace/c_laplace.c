@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laplace's equation in C: your own arrays and loops, the halo by Halocline.
 #include <mpi.h>
 #include <stdio.h>

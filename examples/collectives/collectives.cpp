@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives on the host: what each does, with results that anyone can check.
 #include <mpi.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives on a GPU's memory: as they are where this MPI can, through the host where it cannot.
 #include <mpi.h>
 #include <unistd.h>

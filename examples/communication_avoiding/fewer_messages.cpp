@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heat with deep halos: an exchange every DEPTH sweeps, the same bits, fewer messages.
 #include <mpi.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What both programs of this folder share: the lab's problem, its kernels, and how a run is told.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The solver of jacobi_before.cu with Halocline's exchange. The rest is as it was.
 #include <halocline/halocline.hpp>
 #include <halocline/mpi.hpp>

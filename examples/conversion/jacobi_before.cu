@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Jacobi solver on GPUs as many are: MPI and CUDA, the halo through the host by hand.
 #include "jacobi.cuh"
 

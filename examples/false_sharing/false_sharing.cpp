@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // False sharing: threads that write to one cache line, though not to the same bytes; and its cures.
 #include <omp.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Laplace's equation in Fortran: your own arrays and loops, the halo by Halocline.
 program fortran_laplace
   use mpi

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heat on GPUs: fields in device memory, your own kernel, the halo on its way meanwhile.
 #include <cuda_runtime.h>
 

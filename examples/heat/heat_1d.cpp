@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heat along a rod, by ranks with threads in them: u' = u + r ((left - 2 u) + right).
 #include <mpi.h>
 #include <omp.h>

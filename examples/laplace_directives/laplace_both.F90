@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Laplace's equation with OpenACC or OpenMP from one source, a GPU per rank. Loops carry the directives
 ! of both, of which a compiler reads those it was asked for (-fopenacc, -fopenmp); the preprocessor
 ! chooses only between calls of their runtime libraries. OpenACC's loops are on a queue, which is the

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Laplace's equation with OpenMP's target directives, a GPU per rank: your own arrays and loops, the
 ! halo by Halocline. Where there is no GPU, the directives run on the host.
 program laplace_offload

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Laplace's equation with OpenACC, a GPU per rank: your own arrays and loops, the halo by Halocline.
 ! Where there is no GPU, the directives run on the host. The host reads the norm of each sweep, so a
 ! queue would save nothing, and GCC 12 takes 0.2 ms for a launch on one; laplace_both.F90 has one.

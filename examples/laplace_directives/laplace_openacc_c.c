@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laplace's equation with OpenACC in C, a GPU per rank: your own arrays and loops, the halo by
 // Halocline, on the queue of the loops. Where there is no GPU, the directives run on the host.
 #include <math.h>

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! What the Fortran programs of this folder share: their options, a clock, the end after an error.
 module laplace_options
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, output_unit, real64

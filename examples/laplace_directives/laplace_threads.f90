@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Laplace's equation with MPI and OpenMP's threads: your own arrays and loops, the halo by Halocline.
 program laplace_threads
   use, intrinsic :: iso_fortran_env, only: real64

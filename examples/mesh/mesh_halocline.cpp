@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The halo of a mesh on any 2-D process grid: mesh.cpp with Halocline, corners too.
 #include <unistd.h>
 

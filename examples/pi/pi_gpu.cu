@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pi by GPUs: as pi_mpi, with each rank's share added up on a GPU, or on the host without one.
 #include <mpi.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pi by threads: the midpoint rule for the integral of 4 / (1 + x^2) from 0 to 1.
 #include <omp.h>
 #include <unistd.h>

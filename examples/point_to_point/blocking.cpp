@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A blocking send and its receive: when each returns, its buffer may be used again.
 #include <mpi.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synchronous sends that face each other: the deadlock is seen and told, then cured twice.
 #include <mpi.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Non-blocking messages around a ring: all are posted, work is done, then all are waited for.
 #include <mpi.h>
 #include <unistd.h>

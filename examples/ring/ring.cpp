@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A block of bytes from every rank, passed on around a ring until each is home again.
 #include <mpi.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // saxpy on one rank's GPU, its result sent to another: rightly, and before the GPU has made it.
 #include <mpi.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gray-Scott reaction and diffusion: two fields, their halos exchanged together, your own loop.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Integer points and boxes of cells. x is the fastest axis, then y, then z.
 

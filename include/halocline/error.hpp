@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Errors: what went wrong, in words a user can act on, and which of six kinds it is.
 

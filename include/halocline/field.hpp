@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fields: values on the cells that a rank owns, and on the halo around them.
 

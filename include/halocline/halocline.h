@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HALOCLINE_HALOCLINE_H
 #define HALOCLINE_HALOCLINE_H
 /* Halocline for C: halos between the ranks of a structured-grid code. Include it as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Everything of libhalocline that is public, but for mpi.hpp, which needs mpi.h. solver.hpp is of
 // libhalocline_solver.

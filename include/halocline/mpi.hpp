@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The one public header that needs mpi.h: for programs that already have a communicator.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A communicator from its Fortran handle: for doors to languages that share no mpi.h with C++.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The report of a program with sweeps of its own, as `halocline solve` writes it.
 

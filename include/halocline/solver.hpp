@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Solving the built-in problems: what `halocline solve` does, as a function.
 

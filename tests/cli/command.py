@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the command, reads what it says, and sees to it that nothing of it is left running."""
 
 import contextlib

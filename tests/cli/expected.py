@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The built-in problems in NumPy: what the command's results are compared with. Shapes are x
 first, as on the command line; arrays are (z,) y, x."""
 

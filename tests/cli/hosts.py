@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several hosts made of one: network namespaces with names and addresses of their own, joined by a bridge.
 
 For tests of what happens between nodes. They share files and processors, but MPI takes them for nodes and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The form of the JSON report, and what must hold in it."""
 
 import jsonschema

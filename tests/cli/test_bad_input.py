@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is wrong with the input is said in one line, with values and what to do, and nothing is
 left behind. Where ranks are started, nothing of their launcher is seen."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`halocline bench`, from outside."""
 
 import json

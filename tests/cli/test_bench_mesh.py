@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`halocline bench mesh`, from outside."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`halocline bench progress` and `halocline bench overhead`, from outside."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What works here, how fast, and what to change; also in environments that are broken on purpose."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files written and read: arrays, pictures, time lines; and what is left when a disk is full."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Solving on GPUs. CUDA's sources run on the CPU here (tests/cuda_on_cpu), so that each test may
 choose GPUs, driver, memory and MPI; in other builds these tests are skipped."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rank that is stopped or killed ends the run, with a text that names it; nothing stays."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several nodes, made of network namespaces."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks started by the command, or by somebody else's launcher."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """halocline plan: what a run would take, against what a run then says of itself."""
 
 import json

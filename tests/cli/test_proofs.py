@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What MPI does with a GPU's memory is shown in a job of its own, once."""
 
 import json

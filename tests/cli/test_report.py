@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report as text and as JSON, help, and the examples in help and documents."""
 
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What doctor recommends for Slurm, tried under a Slurm of our own: one node, daemons in a folder."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Choosing how a case is run: options, report, and the file that keeps it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results: the documented figures, and the same bits for every way to compute them."""
 
 import itertools

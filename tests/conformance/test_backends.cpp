@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every backend against the reference backend, bit by bit: all problems, numbers of axes,
 // precisions, norms, vector widths, numbers of threads and kinds of stores, on odd sizes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory, streams, events and copies of device/, over every kind of memory.
 
 #include <chrono>

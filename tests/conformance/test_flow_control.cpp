@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flags and windows between ranks of different speed, over the transport whose memory the host can
 // reach: as kernels use them, and through start and finish.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend of a GPU: what is special about its strips, pieces, memory, streams and stop word.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The proof of order in a stream, shown to channels that do and do not keep it.
 
 #include <functional>

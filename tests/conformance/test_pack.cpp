@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packing by a GPU against packing by the host, byte by byte: random runs of every size, distance
 // and alignment, in every memory that a GPU reads.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many sweeps in one launch against as many of the reference backend, bit by bit.
 
 #include <array>

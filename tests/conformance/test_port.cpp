@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device port as a kernel uses it: stores into the neighbour's window, raises its flag, waits
 // for its own. Over the transport whose memory the host can reach.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The probe, over transports that do and do not work; host memory stands for a GPU's.
 
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The proof of a channel, shown to channels that do and do not work.
 
 #include <functional>

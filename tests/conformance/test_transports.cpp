@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every transport promises, tested with no grid at all: one suite over all of transports().
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls about streams, events and kernels.
 
 #include <algorithm>

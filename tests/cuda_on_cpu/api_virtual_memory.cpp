@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's calls about virtual memory, and how they are found.
 
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread runs on a fiber until it must wait for others; only then another goes on. A fiber whose
 // thread has ended starts the next one, so that kernels without meetings never change stacks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Stacks that hand the processor to each other: the threads of a block run on them.
 

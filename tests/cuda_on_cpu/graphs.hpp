@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graphs: work that was captured instead of queued, to be queued again and again.
 

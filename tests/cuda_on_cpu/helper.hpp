@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A thread that goes on only while the one that hired it waits for it: threads have thread_local
 // variables of their own, fibers have not.

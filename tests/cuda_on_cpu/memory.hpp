@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The memory that CUDA hands out or knows of, each piece mapped for itself.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work that was queued on streams and is done later, in an order that its dependencies allow.
 

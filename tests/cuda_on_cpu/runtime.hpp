@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The state behind the runtime's calls, and the frame of each of them.
 

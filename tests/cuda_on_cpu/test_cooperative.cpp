@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose blocks wait for each other, and shared memory whose size the launch says.
 
 #include <cuda_runtime.h>

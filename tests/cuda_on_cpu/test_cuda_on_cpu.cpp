@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of the test double: what it promises in README.md. And the orders that all tests run in.
 
 #include <cuda_runtime.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs of the test double: captures, what they refuse, and replays.
 
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of the test double, and the devices it lies on.
 
 #include <cuda_runtime.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of work in streams: what waits for what, and what is done when.
 
 #include <cuda_runtime.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's virtual memory: physical memory, addresses, and descriptors for other processes.
 
 #include <cuda.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Physical memory apart from the addresses where it is mapped, as CUDA's driver has it: each piece
 // is a file of its own, so that a descriptor of it is all that another process needs.

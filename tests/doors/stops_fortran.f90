@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Without stat an error stops the program with its text. "copy" tries to copy a grid, anything else
 ! to make one of no communicator.
 program stops_fortran

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C door from a C program: halos by formula from the global index, the caller's memory as it
 // is, measures and reports, and wrong arguments, which give errors and no crash.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C door with memory of GPUs: binding, wrapped device pointers, exchanges on a stream and on
 // none.
 #include <cuda_runtime.h>

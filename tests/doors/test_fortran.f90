@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! The Fortran door: halos by formula, arrays as they are, optional stat and errmsg, both kinds of
 ! communicator.
 module door_test

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C header is read by C++ as well, initialisers included.
 #include <halocline/halocline.h>
 

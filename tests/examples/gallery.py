@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the programs of examples/ as their READMEs say, each within a time limit."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The affinity print-out, with the variables of launchers made up."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The programs with directives, and the conversion."""
 
 import json

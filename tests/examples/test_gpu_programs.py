@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Examples in CUDA: on a GPU, on one run on the CPU, and on the host where there is none."""
 
 import pytest

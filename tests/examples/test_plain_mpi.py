@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Examples that need nothing but MPI and threads."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the READMEs of examples/ say: the index is complete, and commands print what is shown."""
 
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the command in many ways and keeps what comes out in runs.json, for test_golden.py.
 
 usage: record.py BINARY

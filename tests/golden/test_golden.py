@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of the command as they were recorded by record.py: the same exit codes, the same values bit by
 bit, the same keys in reports. A test's name is its run; what it says of itself may change."""
 

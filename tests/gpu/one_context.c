@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows that directives use the CUDA context that halocline_bind_device makes current, for memory
 // and for queues: with a second one, Halocline's memory and streams would mean nothing to them.
 // Exits with 0 if so, 1 if not, 3 where there is no GPU or no compiler of directives for it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What only a real GPU can show: memory from CUDA's other allocators, and sizes beyond 32 bits.
 // tests/gpu/run runs it, with everything else that wants a GPU.
 

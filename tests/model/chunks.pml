@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exchanges between GPUs with a flag for each chunk, src/core/device/port.hpp, for Spin; run.py runs it.
  *
  * One kernel an epoch packs, tells, waits and unpacks (pack/cuda/copies.cu): each of its blocks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Edges as words that carry their epoch, src/core/device/edge_port.hpp, for Spin; run.py runs it.
  *
  * Two threads of neighbouring tiles. In each sweep a thread stores the words of its edge, which land

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The meeting of norms on GPUs, src/core/device/meeting.hpp, for Spin; run.py runs it.
  *
  * A rank sends its number of meeting n, waits for all others' and reads them; only then it sends that

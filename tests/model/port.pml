@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The flow control of src/core/device/port.hpp, and the stop of a run, for Spin; run.py runs it.
  *
  * Every rank and every pair's memory move at any speed, so all skews are looked at. A store lands

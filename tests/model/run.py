@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lets Spin look at every way the models can go, and at models that are broken on purpose.
 
 usage: run.py [--keep FOLDER]     (FOLDER: what Spin makes stays there, trails of errors among it)

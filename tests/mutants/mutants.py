@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The seeded faults: each must be caught by the tests named with it, or the tests are too weak.
 
 A mutant is one replacement in one source. Its text must be found exactly once, so a mutant that no

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Builds each mutant in a copy of the tree and expects its tests to fail; a few at a time, each in a copy
 of its own.
 """

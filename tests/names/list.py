@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the names of all tests, found in the sources, so that none gets lost when much is rewritten.
 
 usage: list.py [--check]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sweep kernels also compile at run time, with a formula that this program did not know when
 // it was built. Needs the toolkit's NVRTC, but no GPU.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses an installed Halocline from another project.
 
 #include <cstdio>

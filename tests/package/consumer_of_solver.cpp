@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses the solver of an installed Halocline, which is a library of its own.
 
 #include <halocline/communicator.hpp>

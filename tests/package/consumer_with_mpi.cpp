@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses an installed Halocline in a program that has a communicator already.
 
 #include <halocline/mpi.hpp>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lists what our libraries export, or with --check compares that with exports.txt: a name that users can
 link is a promise, so one more or one less is to be seen in a review.
 

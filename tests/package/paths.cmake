@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Looks for paths of the build in text that others will read.
 
 # Sets `result` to the first of the absolute paths that `text` names, or to nothing. A path stands

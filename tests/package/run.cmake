@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installs BUILD into FOLDER/first, moves that to FOLDER/moved, and builds and runs the consumer
 # against it. The first folder is gone by then: whatever names it fails.
 

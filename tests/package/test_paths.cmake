@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Shows that find_named_path() tells a path from text that only contains it. run.cmake begins with it;
 # by itself: cmake -P tests/package/test_paths.cmake
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What --baseline times: the run that solve() makes on one rank, to the same bits.
 
 #include <string>

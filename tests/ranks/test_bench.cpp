@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench` on some ranks: what it finds is sane, and a wrong byte is found.
 
 #include <cstring>

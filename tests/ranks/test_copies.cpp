@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench copy` and `first-use` on some ranks.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exchange, on any number of ranks: every byte of every field against a formula.
 
 #include <algorithm>

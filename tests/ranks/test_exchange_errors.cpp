@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchanges that cannot be as they were asked for: what is done instead, or what is said.
 
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binding ranks to the GPUs of this machine, or failing alike where there are none.
 
 #include <algorithm>

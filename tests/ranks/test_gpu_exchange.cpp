@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchanges of fields that a GPU reads, on a stream of it: the cases of test_exchange.cpp that
 // have to do with memory, transports and order.
 

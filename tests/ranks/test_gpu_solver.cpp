@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The solver on GPUs: it stops where it does on the host, and gets the same bits, whatever does
 // without the host.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench mesh` on some ranks: deadlocks are recognised and left, bytes are compared.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchanges between GPUs of one node whose kernels store into each other's memory: ranks of
 // different speed, several plans at once, graphs; and GPUs that wait in vain.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench progress` on two ranks: what it finds is sane.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A proof that a shell or a first rank made before MPI_Init must be found by every rank after it.
 
 #include <fstream>

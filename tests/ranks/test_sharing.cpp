@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPUs' memory shared between ranks, by CUDA's handles or by file descriptors.
 
 #include <cstdint>

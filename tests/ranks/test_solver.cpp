@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole solves on some ranks: reference values, the same bits whatever the choices, and checks that
 // find what is wrong.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench step` on some ranks: the first of them work while the others wait.
 
 #include <algorithm>

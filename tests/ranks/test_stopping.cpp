@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The late norm, without sweeps: whatever the delays, all ranks stop after the same sweep, and
 // have begun one too many at most.
 

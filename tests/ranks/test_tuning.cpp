@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choosing how a case is run by measuring: whatever is chosen, the result is the same bits.
 
 #include <algorithm>

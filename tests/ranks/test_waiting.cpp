@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank that does not come: the others say within the wait limit whom they wait for, and all end
 // in good order.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Backends against the reference backend, bit by bit: the ways to ask one, and a suite for each
 // problem, number of axes and precision.

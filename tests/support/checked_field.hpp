@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A field whose every byte is known: owned cells hold what a formula says of their place, all
 // else is poison. After an exchange a wrong byte tells where it comes from.

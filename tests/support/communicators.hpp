@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Communicators that tests share: making one costs a dozen collective calls, which take their
 // time where ranks outnumber cores.

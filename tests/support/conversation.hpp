@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One channel and its messages, driven as an exchange would drive it, with payloads that name
 // themselves. No grid, no field.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What an exchange shall do, cell by cell, from its definition: written without the code that
 // does it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // main() of the tests that run on several ranks. Rank 0 prints; the others print what fails. All
 // ranks end with the same exit code, and none outlives a hang.
 

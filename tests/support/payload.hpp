@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Bytes that name where they come from and go to, so that a wrong one can be told from a right
 // one, and often from which other place it is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Random cases that can be had again: the same seed gives the same cases on every rank.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What tests on several ranks share. These go to MPI directly: they shall hold when what is
 // tested does not.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fields of which every byte is known: what a sweep may read, and poison around it.
 

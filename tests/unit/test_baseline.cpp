@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is said of a speed-up.
 
 #include <gmock/gmock.h>

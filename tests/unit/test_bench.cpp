@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The harness of `halocline bench`, and from options to cases.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From options to a case: defaults, and what is refused, with which words.
 
 #include <limits>

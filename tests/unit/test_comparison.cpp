@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmarks with and without a setting, and what is steady: no ranks.
 
 #include <gmock/gmock.h>

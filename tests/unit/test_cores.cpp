@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many threads a rank runs.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File descriptors that one process hands to another, and processes that do not.
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How doctor would start a run.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What doctor reads of a node, from folders laid out like its own.
 
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What doctor makes of facts and of what became of paths; all of them made up.
 
 #include <gmock/gmock.h>

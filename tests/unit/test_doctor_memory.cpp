@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What doctor makes of memory of other allocators, of streams and of collectives; all made up.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What doctor says of several nodes: who differs, who is slow, and who talks to whom in probes.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What doctor prints, and what has changed since another report.
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of ranks are read as they were said, however the job ended.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the values of a field lie, and what the runs of a box list, compared with enumeration.
 
 #include <array>

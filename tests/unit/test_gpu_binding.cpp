@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rank uses which GPU, from made-up facts.
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How cells are split over ranks, who is whose neighbour, and which cells they swap.
 
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places shared out evenly and cheaply, against trying everything.
 
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench mesh` without MPI: orders, circles of waits, options, and what is told.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one rank lists as sent to another is, byte for byte, what the other lists as received.
 
 #include <map>

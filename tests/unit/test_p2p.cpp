@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench p2p` without ranks: which pairs and sizes, what stands out, and what is told.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a sweep is shared among threads, and when it writes past the caches.
 
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How near devices are, from folders laid out like the system's.
 
 #include <gtest/gtest.h>

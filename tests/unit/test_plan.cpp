@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run would be: counted by hand for small grids.
 
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The protocol of device/port.hpp between threads, on plain memory: the order of its stores is
 // right or a thread sanitizer says what is not.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The built-in problems on one rank, against values from outside this code: closed forms, and
 // reference values that were computed by other programs.
 

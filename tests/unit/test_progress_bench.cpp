@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench progress` and `bench overhead` without MPI.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Siblings made of shell scripts: one stands for a launcher, one for a halocline.
 
 #include <chrono>

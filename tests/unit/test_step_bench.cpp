@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `halocline bench step` without ranks: from options to cases, and from times to figures.
 
 #include <gmock/gmock.h>

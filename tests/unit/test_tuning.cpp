@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What measuring the ways to run a case may cost.
 
 #include <limits>

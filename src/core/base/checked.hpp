@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Integer arithmetic that refuses to wrap: sizes come from users, and 46341 squared is past int.
 

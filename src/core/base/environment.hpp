@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The only way to read the environment: the rest of the code is a function of its arguments.
 

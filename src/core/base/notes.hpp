@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Things a user should know but did not ask: a fallback, a default that matters, a clamped option.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/record_file.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A JSON file with a list of records that several programs read, and add to, at the same time.
 

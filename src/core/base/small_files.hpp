@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the system tells in folders of small files, such as /proc and /sys.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Writing a file so that readers see the old content or the whole new one, never a part.
 

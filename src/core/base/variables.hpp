@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Environment variables as a value, so that what depends on them is a function of its arguments.
 

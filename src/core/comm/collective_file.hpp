@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One file, read or written by all ranks: each touches only a part of it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What all ranks do together. Nothing here blocks without a limit, and nothing shows mpi.h.
 

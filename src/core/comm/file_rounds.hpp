@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which rank reads or writes which part of a file, and when: pure functions on boxes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Cells of an array on their way between the ranks that hold them in memory and the ranks that
 // read or write their part of the file. For comm only: it shows mpi.h.

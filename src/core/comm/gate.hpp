@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The one gate for MPI calls: checks the code, records time and bytes by call site, and names
 // what a wait is for. For comm and transport only: it shows mpi.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <halocline/error.hpp>
 #include <halocline/mpi.hpp>
 #include <halocline/mpi_fortran.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a Communicator is made of. For comm and transport only: it shows mpi.h.
 

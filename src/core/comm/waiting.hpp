@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Waiting for others without hanging: one loop for MPI requests and for flags in memory.
 

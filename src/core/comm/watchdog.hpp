@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Waits that have no end of their own. MPI calls that block cannot be polled; a thread watches
 // them and says by name what is stuck.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Device memory by others of CUDA's functions than cudaMalloc: what programs bring along.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Edges of a rank's cells that a kernel of many sweeps sends to the neighbours' kernels.
 //

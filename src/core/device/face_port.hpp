@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Halo layers that sweeps store into the neighbours' memory themselves.
 //

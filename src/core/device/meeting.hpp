@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A number of every rank that all ranks get to know, by stores of kernels into each other's memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The device port: what a kernel needs to store into a neighbour's memory and to tell it so.
 // Plain data, the same for a GPU's memory and for a node's shared memory; and, in one place, the

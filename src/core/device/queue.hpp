@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Streams, events and copies: one set of words for the host, where work is done at once, and for
 // GPUs, where it is queued.

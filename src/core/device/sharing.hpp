@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Memory of one process's GPU that kernels of another process on the node load from and store to.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What ends a kernel's wait for a neighbour that does not come.
 //

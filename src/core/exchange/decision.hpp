@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The choice of transports that all ranks of a plan make together: what was asked for, what is
 // proved, and what is faster.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Links over which kernels of many sweeps send the edges of a rank's cells to the neighbours'.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Links over which sweeps store their outermost layers into the neighbours' halos themselves.
 

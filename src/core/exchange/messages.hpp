@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What an exchange sends to whom: a pure function of grid, rank and field shapes.
 

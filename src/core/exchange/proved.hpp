@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the proofs at hand say of gpu_aware between the ranks of a plan.
 

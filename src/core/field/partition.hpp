@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which thread of a rank updates which cells: the same for the first touch of a field and for
 // every sweep over it, so that a thread finds its cells in the memory next to it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The layout of ordinary arrays: one stride per axis and one between components.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Splitting cells over ranks: how many parts along each axis, and which cells each part gets.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What decides which rank uses which GPU, and how it is gathered.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where devices are on a node's PCIe buses, and how near that makes them.
 

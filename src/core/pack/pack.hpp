@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs of bytes in fields <-> contiguous bytes in slots. Everything for an exchange in one call,
 // so that a GPU needs one launch.

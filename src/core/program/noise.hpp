@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Noise that is the same for every split of a grid, and the mixing that checksums share with it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "program/run_report.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the reports of all runs have in common, those of `halocline solve` and of programs with
 // sweeps of their own: the same keys and words.

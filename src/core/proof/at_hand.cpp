@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "proof/at_hand.hpp"
 
 #include "proof/surroundings.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "proof/crash_words.hpp"
 
 #include <signal.h>

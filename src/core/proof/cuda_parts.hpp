@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Whether what lies below MPI comes with its part for CUDA: most distributions' does not.
 

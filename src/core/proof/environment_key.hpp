@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a proof depends on: the MPI, the driver, the GPUs, and the variables that change what they
 // do. A proof holds for the key it was made under.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Showing that a path works before it is used, inside the job: for paths that cannot crash.
 

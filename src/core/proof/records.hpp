@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Proofs: what was shown to work between which ranks, or to fail, with which MPI and settings.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What can be found out of this machine without waking MPI or a GPU: both must not be touched
 // before a job is started from here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One tree of what a command found out; text and JSON are two renderings of it (render.hpp).
 

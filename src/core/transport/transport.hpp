@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Transports: bytes between ranks. They know no grid, no field and no packing.
 

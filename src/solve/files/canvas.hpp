@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Pixels to draw on: filled boxes and short texts. (0, 0) is the upper left corner.
 

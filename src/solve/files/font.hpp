@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A bitmap font for labels in pictures: printable ASCII, drawn for this project.
 

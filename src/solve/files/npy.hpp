@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fields to and from NumPy's .npy files, by all ranks at once.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The header of NumPy's .npy format, versions 1.0 to 3.0, as pure functions on bytes.
 // Source: NEP 1, "A simple file format for NumPy arrays", and numpy.lib.format.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "files/scalar_field.hpp"
 
 #include <fmt/format.h>

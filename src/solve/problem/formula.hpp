@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the formula of a stencil may use. A formula is written once and compiled for plain loops,
 // for vectors of lanes, and for GPUs by nvcc and NVRTC; so this header and the formulas include

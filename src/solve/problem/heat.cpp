@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What needs words: nvcc reads heat.hpp, and fails on fmt.
 
 #include "problem/heat.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Explicit diffusion from a product of sines, with a known exact discrete solution.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The Jacobi lab's problem: a sine on the left and right edges, periodic along y, start zero.
 

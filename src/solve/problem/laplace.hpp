@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Laplace's equation by Jacobi sweeps, from noise down to zero.
 

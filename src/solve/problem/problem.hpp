@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is solved: formula, start, boundary, parameters. A problem knows no grid split, no memory
 // and no machine; a new one is a file in this folder and a row in catalogue.hpp.

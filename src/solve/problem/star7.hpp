@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A weighted 7-point average on a triply periodic box (bricklib's d3pt7).
 

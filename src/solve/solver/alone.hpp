@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The same problem on one rank by a loop that shares nothing with the distributed one but the
 // sweep: no exchange, no decomposition, no late norms. What --verify compares with, and so not how

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The run on one rank that --baseline compares with: what solve() does there, not a loop of its
 // own.

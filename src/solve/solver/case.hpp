@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A problem with every choice made that needs no machine: pure, so it can be checked before any
 // rank is started.

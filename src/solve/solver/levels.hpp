@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The time levels of a solve, in whatever memory, and the host's view of them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "solver/norm_slot.hpp"
 
 #include "device/buffer.hpp"

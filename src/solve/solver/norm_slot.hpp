@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The place where a sweep leaves its norm, and the way from there to the host.
 

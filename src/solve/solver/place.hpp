@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where a solve runs: which backend sweeps, on which processor or GPU, over which memory.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A case on one process grid: fields, exchanges and links, made once and run in several ways.
 

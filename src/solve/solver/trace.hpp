@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A time line of every rank, for Chrome's and Perfetto's trace viewers.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Choosing how a case is run: by rule, or, where the run is long enough, by short measurements.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Comparing a distributed result with one that was computed alone, cell by cell.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From a problem, known at run time, to its formula, whose type is known when compiling.
 

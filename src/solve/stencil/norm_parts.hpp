@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The parts of a norm that the blocks of sweeps leave in a GPU's memory.
 //

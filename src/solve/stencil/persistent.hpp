@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Many sweeps of a rank in one launch on a GPU, to the same bits as one after the other.
 

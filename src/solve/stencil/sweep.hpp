@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One sweep over a region: what every backend computes, each in its way, to the same bits.
 

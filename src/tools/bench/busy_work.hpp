@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work of a known length that touches no memory and calls nobody: what a host computes while
 // messages should move.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What copies between memories of a rank and its GPU reach: what bounds everything else.
 

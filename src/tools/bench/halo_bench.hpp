@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long an exchange takes: every combination of sizes, widths, fields, memories and transports.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What copies between GPUs of one node reach: the ceiling of an exchange between them.
 

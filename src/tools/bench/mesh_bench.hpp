@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The exchange with up to four neighbours of a mesh, in every order in which its messages can be
 // posted: one that deadlocks, one that runs one rank after another, and two that do not.

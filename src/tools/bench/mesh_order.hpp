@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Orders in which the messages of a mesh exchange can be posted, step by step. Pure.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Timelines of mesh exchanges, for terminals and for trace viewers.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What using a GPU costs a host, apart from the work: its messages, pinned memory, and waiting.
 

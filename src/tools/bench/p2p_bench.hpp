@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What messages between two ranks cost: latency and bandwidth of every pair, by every transport.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From options to pairs and sizes, and what stands out: without MPI.
 
 #include <algorithm>

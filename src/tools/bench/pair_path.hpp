@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How bytes get from one rank's memory to another's, and back: what is timed between two ranks.
 

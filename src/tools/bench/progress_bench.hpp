@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How much of a transfer is hidden behind work: whether messages move while nobody waits for them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What `halocline bench progress` tells: one tree for text and JSON.
 

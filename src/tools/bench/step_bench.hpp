@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long a sweep takes, over numbers of ranks: strong and weak scaling of the solver's own loop.
 

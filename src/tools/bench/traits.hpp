@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What tells the cases of a benchmark apart, and what reports of several benchmarks share.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Memories, and the transports that can be timed with them between these ranks.
 

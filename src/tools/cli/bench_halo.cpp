@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/halo_bench.hpp"
 #include "bench/halo_report.hpp"
 #include "cli/benchmarks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A benchmark as the command line knows it: its options, and what it does on ranks.
 

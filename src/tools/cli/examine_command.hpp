@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `halocline examine-paths`: what the probes of doctor run. For other programs, not for people, and
 // not in --help.

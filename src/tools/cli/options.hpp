@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What may be written on a command line: commands, and options that set variables.
 

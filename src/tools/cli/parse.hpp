@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Words of the command line to values. Every function throws usage with the word and what it
 // should look like.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Proofs that a command makes before it starts ranks, or as their first one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work that several ranks do together: started here, or by somebody's launcher.
 

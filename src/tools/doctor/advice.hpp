@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How to start a run here: launch lines and batch scripts, pure functions of what was found.
 

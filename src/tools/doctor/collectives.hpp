@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Collectives of MPI, also on a GPU's memory: an MPI may take it in messages, and not here.
 

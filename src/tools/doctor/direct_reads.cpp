@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doctor/direct_reads.hpp"
 
 #include <unistd.h>

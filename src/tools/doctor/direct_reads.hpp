@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Whether one process may read another's memory (cross-memory attach), by which MPI saves a copy
 // between ranks of a node.

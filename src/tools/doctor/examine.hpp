@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the ranks of a probe do. Any of it may crash or hang, which is why it runs in a job of its
 // own: see probes.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What doctor knows of this node: what can be read without MPI, and what the ranks of a probe say
 // of themselves. Plain data: findings are made of it, also of facts made up for a test.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From facts and what became of paths to sentences: pure functions.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Libraries of others that carry bytes between GPUs and nodes, as programs here would find them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Facts read without MPI and without waking a GPU: jobs are started from here later. Each source is
 // one function; `root` stands before /proc, /sys and /dev.

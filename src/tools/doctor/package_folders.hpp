@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where libraries lie that the loader does not look for: in packages of Python, environments of
 // conda, NVIDIA's HPC SDK.

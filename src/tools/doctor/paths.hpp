@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Paths: a transport with fields in some memory, between a kind of pair; and collectives of MPI.
 // What became of each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Jobs of doctor's own: ranks that examine what may crash or hang, with a limit in time.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The report of doctor: what a colleague would say, and for programs all that was gathered.
 

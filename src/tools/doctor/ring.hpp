@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Who talks to whom in a probe: pure functions of where ranks are.
 

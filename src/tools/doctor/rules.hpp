@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What doctor knows: each rule looks at the evidence for one kind of trouble. A new one is a
 // function in one of the rules_*.cpp and a row here.

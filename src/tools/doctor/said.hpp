@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the ranks of a probe say, line by line: the lines that came are all that is left of one that
 // crashed.

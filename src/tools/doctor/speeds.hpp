@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How fast a node's own parts are, to be compared with those of other nodes.
 

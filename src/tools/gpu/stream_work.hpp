@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work for a GPU's stream by which it shows what keeps its place there. All of it throws device.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Descriptors, pipes and a child process that leads a process group.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs a command to its end, whatever that end is, and leaves nothing of it behind.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/process_tree.hpp"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Variables that a launcher's own arguments set in its ranks, where the command that starts it does
 // not see them.

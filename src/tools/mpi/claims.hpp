@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the MPI library says of itself: for people, since what it says need not be so.
 

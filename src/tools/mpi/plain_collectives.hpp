@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Collectives as ordinary programs call them, on whatever memory they have: to show that they work.
 // What is agreed in earnest goes through collectives.hpp. All block inside MPI; only a stall

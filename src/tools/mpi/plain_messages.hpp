@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // MPI_Send and MPI_Recv as ordinary programs call them: to show that they work. Whatever is sent
 // in earnest goes through collectives.hpp or a transport.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Messages posted one by one and asked about later, as ordinary programs do by MPI_Isend,
 // MPI_Irecv and MPI_Test: to show what becomes of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Ranks that tell each other what they are doing while they are stuck, so that all of them know
 // when they will never go on.

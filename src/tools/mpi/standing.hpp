@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What ranks wait for in calls that block, and whether they wait in a circle.
 

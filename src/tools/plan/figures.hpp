@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Figures of this machine that `halocline bench` has written, and what they say of a run.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a run would be before it is made: the ways to split its cells, and what each costs. No MPI,
 // no memory, no ranks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "probe/end_of_job.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a job ended, in words: what can be made of exit codes and of what launchers say.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Proofs for a command: those at hand, and those it can still make before it touches MPI or a GPU.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Showing that exchanges keep their place in a GPU's stream: after the work before them, and before
 // the work after them.

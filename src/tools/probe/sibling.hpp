@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Proving in a sibling: a job of its own, with a limit in time, that may crash or hang in the
 // place of ours.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The part of CUDA's driver interface that this test double offers: virtual memory that processes
 // share by file descriptors. Found by cudaGetDriverEntryPointByVersion, as of a driver that is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // CUDA's runtime and language for a C++ compiler: kernels run on the CPU, each thread a fiber.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The part of CUDA 13's runtime interface that this test double offers: same names, types, values
 // and defaults. What each call does differently is told in tests/cuda_on_cpu/README.md.

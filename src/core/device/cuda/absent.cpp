@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For builds without CUDA: there is no GPU, and here is why.
 
 #include <halocline/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Words that carry a value and its epoch, in kernels: see device/edge_port.hpp.
 //

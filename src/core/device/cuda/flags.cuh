@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Flags between GPUs, in kernels: release and acquire at system scope, and waits that end.
 //

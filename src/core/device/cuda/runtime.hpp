@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What device/ asks of CUDA: implemented in runtime.cpp, and in absent.cpp for builds without it.
 // Streams and events are the driver's handles.

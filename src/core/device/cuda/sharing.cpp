@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that processes share: handles of CUDA's runtime, and the driver's virtual memory
 // functions, which are found at run time as the driver is.
 

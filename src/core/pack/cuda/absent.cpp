@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For builds without CUDA. No field can be in memory that a GPU reads, so nobody comes here.
 
 #include <halocline/error.hpp>

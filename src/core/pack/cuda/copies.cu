@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All copies of a plan in one launch. The host cuts every slot into chunks, one for each block, and
 // lists the segments of runs that fall into each, so that long rows and lone corners keep the GPU
 // equally busy.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/gpu_aware/gpu_aware.hpp"
 
 #include "device/gpu.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Device and managed pointers given to an MPI that was shown to take them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Messages by persistent MPI requests, posted by the host as soon as the stream has come so far.
 

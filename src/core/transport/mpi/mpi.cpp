@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/mpi/mpi.hpp"
 
 #include "transport/mpi/channel.hpp"

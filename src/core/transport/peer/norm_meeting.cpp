@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/peer/norm_meeting.hpp"
 
 #include <fmt/format.h>

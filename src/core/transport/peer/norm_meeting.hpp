@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Numbers of all ranks of a node, reduced by their GPUs without the host.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Stores of kernels into the memory of neighbours' GPUs on the node, mapped once, then flags.
 // Packing is the push: see device/port.hpp for the protocol and pack/cuda for the kernel. Slots are

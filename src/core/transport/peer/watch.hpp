@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels' waits for neighbours: their limit, and the error of one that took too long.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Memory of each rank's GPU that kernels of other ranks of the node store to.
 

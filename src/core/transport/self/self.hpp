@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Copies inside a rank: a periodic axis owned whole. The send slot is the receive slot.
 

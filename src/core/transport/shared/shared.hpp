@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Stores into the neighbour's MPI shared window on the node, then a flag: the host twin of peer
 // memory between GPUs. See device/port.hpp for the protocol.

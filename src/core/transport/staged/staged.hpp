@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // GPU -> pinned host memory -> MPI -> GPU: works with every MPI.
 

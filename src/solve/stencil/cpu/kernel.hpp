@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The innermost work of a sweep: one block of cells in one thread.
 

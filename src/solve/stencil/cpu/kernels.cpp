@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector kernels: this file is compiled once for each kind of vectors that it lists at its
 // end, each time in a namespace of its own.
 

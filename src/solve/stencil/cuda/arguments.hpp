@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What kernels that load vectors ask of a field, and norms as they see them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Norms of the update, taken inside the sweep: one value per thread, then one per block, which is
 // left for a later launch to settle. So nothing waits at the end of a sweep: there the last block

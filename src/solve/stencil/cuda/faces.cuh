@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The outermost layers of a sweep: a warp waits for the halo beside its cells and stores them into
 // the neighbour's: see device/face_port.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A warp's strip of cells, and a lane's part of it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The fast sweep on a GPU. A warp updates a strip as wide as 32 vectors of 16 bytes and walks along
 // the last axis, so that every cell is loaded once: the cells behind, here and ahead stay in

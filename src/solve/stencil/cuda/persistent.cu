@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the tiles of a persistent sweep, and starts it.
 
 #include <algorithm>

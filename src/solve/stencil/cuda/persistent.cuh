@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Many sweeps in one launch. All blocks are resident at once; each keeps its cells in registers,
 // and waits for nobody but its neighbours' edges. One block more settles norms while the others

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A warp's tile of cells that stay in registers from sweep to sweep, and its edges: to warps of the
 // same block through shared memory, to other blocks and GPUs as words: see device/edge_port.hpp.

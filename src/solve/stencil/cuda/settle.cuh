@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The end of a norm: the parts of all blocks, then those of all ranks.
 //

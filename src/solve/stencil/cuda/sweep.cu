@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses a kernel for the fields and the region at hand, and starts it.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From backend.cpp, which the C++ compiler reads, to sweep.cu, which nvcc reads.
 

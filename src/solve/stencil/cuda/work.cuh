@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One sweep over a region, as kernels see it, and what a formula sees.
 //

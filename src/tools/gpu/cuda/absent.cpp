@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For builds without CUDA, where no stream is a GPU's: nobody calls these.
 
 #include <halocline/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/flags.cuh"
 #include "device/cuda/launch.cuh"
 #include "gpu/stream_work.hpp"

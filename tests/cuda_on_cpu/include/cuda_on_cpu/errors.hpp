@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The error codes that this runtime can return, with CUDA's numbers and texts.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What device code needs of the library: where threads of a block meet, and the end of a program
 // that real hardware would hang or corrupt.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For builds without CUDA, where no channel of `peer` is opened.
 
 #include "transport/peer/cuda/signals.hpp"
