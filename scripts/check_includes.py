@@ -61,6 +61,7 @@ PUBLIC = {
     "mpi.hpp": "comm",
     "mpi_fortran.hpp": "comm",
     "field.hpp": "field",
+    "field_view.hpp": "field",
     "array.hpp": "field",
     "gpu.hpp": "machine",
     "exchange.hpp": "exchange",

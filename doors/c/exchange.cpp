@@ -72,7 +72,7 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
     const halocline_exchange_options defaults = HALOCLINE_EXCHANGE_OPTIONS;
     const ExchangeOptions wanted = options_from(
         options == nullptr ? defaults : checked(options, "halocline_exchange_options"));
-    std::vector<door::AnyField> kept;
+    std::vector<FieldStorage> kept;
     for (int i = 0; i < count; ++i)
       kept.push_back(required(fields[i], "a field of the exchange").storage);
     Exchange plan(on.communicator, on.grid, {kept.begin(), kept.end()}, wanted);

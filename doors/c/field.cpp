@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
-
 #include <halocline/array.hpp>
 #include <halocline/measure.hpp>
 
@@ -21,9 +19,6 @@ static_assert(sizeof(halocline_field_info) == 104);
 namespace {
 
 FieldOptions options_from(const halocline_field_options& given) {
-  if (given.element_bytes < 1)
-    throw Error(ErrorKind::usage, "elements have " + std::to_string(given.element_bytes) +
-                                      " bytes; at least 1 is needed");
   return {.name = door::text(given.name, "the name of the field"),
           .halo = door::widths(given.halo),
           .components = given.components,
@@ -41,7 +36,7 @@ halocline_status halocline_field_create(const halocline_grid* grid,
     const halocline_grid& on = required(grid, "the grid");
     const halocline_field_options& given = checked(options, "halocline_field_options");
     result =
-        new halocline_field{on, door::AnyField(on.grid, options_from(given), given.element_bytes)};
+        new halocline_field{on, FieldStorage(on.grid, given.element_bytes, options_from(given))};
   });
 }
 
@@ -58,9 +53,9 @@ halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
     const ArrayPlace place = place_in_array(
         on.grid, wanted,
         {door::int3(given.extents), door::int3(given.strides), given.component_stride});
-    result = new halocline_field{
-        on, door::AnyField(on.grid, wanted, given.element_bytes,
-                           &cells + place.first_owned * given.element_bytes, place.strides)};
+    const RawCells raw{&cells + place.first_owned * given.element_bytes, place.strides,
+                       given.element_bytes};
+    result = new halocline_field{on, FieldStorage(on.grid, raw, wanted)};
   });
 }
 

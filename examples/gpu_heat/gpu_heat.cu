@@ -8,14 +8,16 @@
 
 #include "../whole_number.hpp"
 
-// One explicit step on the cells [x0, x1) x [y0, y1) of a field whose first owned cell is `u`.
-__global__ void step(const double* u, double* next, long long row, halocline::Box box,
-                     halocline::Int3 origin) {
+// One explicit step on the cells [x0, x1) x [y0, y1), in global coordinates.
+__global__ void step(halocline::FieldView<const double> u, halocline::FieldView<double> next,
+                     halocline::Box box) {
   const long long x = box.lower.x + blockIdx.x * blockDim.x + threadIdx.x;
   const long long y = box.lower.y + blockIdx.y;
   if (x >= box.upper.x) return;
-  const long long i = (y - origin.y) * row + (x - origin.x);
-  next[i] = u[i] + 0.2 * (((u[i - 1] + u[i + 1]) + (u[i - row] + u[i + row])) - 4 * u[i]);
+  const double *south = u.row(y - 1), *here = u.row(y), *north = u.row(y + 1);
+  const long long i = x - u.origin().x;
+  next.row(y)[i] =
+      here[i] + 0.2 * (((here[i - 1] + here[i + 1]) + (south[i] + north[i])) - 4 * here[i]);
 }
 
 int main(int argc, char** argv) {
@@ -51,7 +53,7 @@ int main(int argc, char** argv) {
                            static_cast<unsigned>(box.extent().y));
       shape.blockDim = dim3(256);
       shape.stream = native;
-      cudaLaunchKernelEx(&shape, step, u.first(), next.first(), u.strides().y, box, owned.lower);
+      cudaLaunchKernelEx(&shape, step, u.view(), next.view(), box);
     };
     Exchange exchanges[2] = {Exchange(world, grid, {levels[0]}),
                              Exchange(world, grid, {levels[1]})};

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <halocline/field_view.hpp>
 #include <halocline/grid.hpp>
 #include <halocline/memory.hpp>
 
@@ -42,12 +43,9 @@ class Layout {
   virtual std::vector<Run> runs(const Box& box) const = 0;
   /// Names the order in which cells and components follow each other, such as "cxyz".
   virtual std::string order() const = 0;
-};
-
-/// Distances in elements between neighbours along each axis and between components.
-struct Strides {
-  std::int64_t x = 1, y = 0, z = 0;
-  std::int64_t component = 0;
+  /// The strides in elements, if every cell is its coordinates times them away from the first
+  /// owned one. Nothing where a layout has no such strides, as with blocks of cells or a curve.
+  virtual std::optional<Strides> as_strided() const { return std::nullopt; }
 };
 
 struct FieldOptions {
@@ -57,9 +55,24 @@ struct FieldOptions {
   Memory memory = Memory::host;
 };
 
-/// A field with its element type forgotten: what an Exchange needs.
+/// Memory that the caller has for a field whose elements are so many bytes, whatever they mean.
+struct RawCells {
+  void* first_owned = nullptr;  ///< the first owned cell; the halo around it must be there too
+  Strides strides;              ///< positive, in elements; any axis may be the fastest
+  std::int64_t element_bytes = 0;
+};
+
+/// A field with its element type forgotten, or never known: what an Exchange needs. Copies share
+/// the values.
 class FieldStorage {
  public:
+  /// Allocates as Field does, for elements of `element_bytes` bytes. Throws usage if that is less
+  /// than 1, or for options that are wrong.
+  FieldStorage(const Grid& grid, std::int64_t element_bytes, const FieldOptions& options = {});
+  /// Uses the caller's memory, which must outlive the field. Throws usage for a null pointer, for
+  /// strides and elements that are not positive, and for options that are wrong.
+  FieldStorage(const Grid& grid, const RawCells& cells, const FieldOptions& options = {});
+
   const std::string& name() const { return name_; }
   const FieldShape& shape() const { return shape_; }
   const Layout& layout() const { return *layout_; }
@@ -67,20 +80,33 @@ class FieldStorage {
   std::byte* bytes() const { return bytes_; }
   /// The first owned cell's first byte.
   std::byte* first_owned() const { return first_owned_; }
-  /// In elements.
-  const Strides& strides() const { return strides_; }
+  /// In elements; nothing if the layout of the field has none.
+  const std::optional<Strides>& as_strided() const { return strides_; }
+  /// The same for fields that are strided, as all are that Field makes. Throws usage for others.
+  const Strides& strides() const {
+    if (!strides_) refuse_strides();
+    return *strides_;
+  }
   /// What one allocation for this field takes; 0 if the memory is the user's.
   std::int64_t allocated_bytes() const { return allocated_bytes_; }
 
  protected:
-  FieldStorage(const Grid& grid, const FieldOptions& options, std::int64_t element_bytes);
-  FieldStorage(const Grid& grid, const FieldOptions& options, std::int64_t element_bytes,
-               void* first_owned, const Strides& strides);
+  /// The caller's memory in a layout of the caller's; offsets of runs count from `bytes`.
+  struct LaidOut {
+    std::byte* bytes = nullptr;
+    std::shared_ptr<const Layout> layout;
+    std::int64_t element_bytes = 0;
+  };
+  FieldStorage(const Grid& grid, const LaidOut& cells, const FieldOptions& options);
 
  private:
+  template <class T>
+  friend class Field;
+  [[noreturn]] void refuse_strides() const;
+
   std::string name_;
   FieldShape shape_;
-  Strides strides_;
+  std::optional<Strides> strides_;  // the layout's
   std::byte* first_owned_ = nullptr;
   std::shared_ptr<void> memory_;
   std::shared_ptr<const Layout> layout_;
@@ -97,19 +123,23 @@ class Field : public FieldStorage {
  public:
   /// Allocates, all bytes zero, the first owned cell of every row on a 64-byte boundary.
   explicit Field(const Grid& grid, const FieldOptions& options = {})
-      : FieldStorage(grid, options, sizeof(T)) {}
+      : FieldStorage(grid, sizeof(T), options) {}
 
   /// Uses the caller's memory, which must outlive the field: `first_owned` is the first owned
   /// cell, and the halo around it must be there too. Strides are positive; any axis may be the
   /// fastest.
   Field(const Grid& grid, T* first_owned, const Strides& strides, const FieldOptions& options = {})
-      : FieldStorage(grid, options, sizeof(T), first_owned, strides) {}
+      : FieldStorage(grid, RawCells{first_owned, strides, sizeof(T)}, options) {}
 
+  /// What a kernel or a loop is given: it addresses cells as this field does, owns nothing, and is
+  /// valid as long as the memory, that is as a copy of this field or the user's memory. With
+  /// Memory::device its values are for kernels alone. Throws usage if the field is not strided.
+  FieldView<T> view() const { return {first(), shape().owned.lower, strides()}; }
   /// The value at a held cell, in global coordinates. Not checked.
   T& operator()(std::int64_t x, std::int64_t y = 0, std::int64_t z = 0,
                 std::int64_t component = 0) const {
     const Int3 at = Int3{x, y, z} - shape().owned.lower;
-    const Strides& step = strides();
+    const Strides& step = *strides_;  // the constructors see to it that there are some
     return first()[at.x * step.x + at.y * step.y + at.z * step.z + component * step.component];
   }
   /// The first owned cell.

@@ -22,6 +22,10 @@ FieldShape shape_of(const Grid& grid, const FieldOptions& options, std::int64_t 
   if (options.components < 1)
     throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components; at least 1 is needed",
                                               options.name, options.components));
+  if (element_bytes < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("field '{}' has elements of {} bytes; at least 1 is needed",
+                            options.name, element_bytes));
   for (int axis = 0; axis < 3; ++axis) {
     if (axis >= grid.axes()) shape.halo.lower[axis] = shape.halo.upper[axis] = 0;
     if (shape.halo.lower[axis] < 0 || shape.halo.upper[axis] < 0)
@@ -47,20 +51,25 @@ std::int64_t lead_in(const FieldShape& shape, const Strides& strides) {
   return halo.x * strides.x + halo.y * strides.y + halo.z * strides.z;
 }
 
+void refuse_null(const std::string& name, const void* memory) {
+  if (memory == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("field '{}' was given a null pointer", name));
+}
+
 }  // namespace
 
-FieldStorage::FieldStorage(const Grid& grid, const FieldOptions& options,
-                           std::int64_t element_bytes)
+FieldStorage::FieldStorage(const Grid& grid, std::int64_t element_bytes,
+                           const FieldOptions& options)
     : name_(options.name), shape_(shape_of(grid, options, element_bytes)) {
-  strides_ = field::padded_strides(shape_, grid.axes());
+  const Strides strides = field::padded_strides(shape_, grid.axes());
   const Int3 held = shape_.held().extent();
-  const std::int64_t lead = lead_in(shape_, strides_) * element_bytes;
+  const std::int64_t lead = lead_in(shape_, strides) * element_bytes;
   // Room before the first held cell, so that the first owned one starts a line.
   const std::int64_t front = (line_bytes - lead % line_bytes) % line_bytes;
   const std::int64_t outer = grid.axes() > 2 ? held.z : grid.axes() > 1 ? held.y : held.x;
-  const std::int64_t outer_stride = grid.axes() > 2   ? strides_.z
-                                    : grid.axes() > 1 ? strides_.y
-                                                      : strides_.x;
+  const std::int64_t outer_stride = grid.axes() > 2   ? strides.z
+                                    : grid.axes() > 1 ? strides.y
+                                                      : strides.x;
   const std::int64_t cells_bytes = checked_multiply(
       checked_multiply(outer, outer_stride, "bytes of a field"), element_bytes, "bytes of a field");
   // Vector loads may read the rest of the last line.
@@ -68,14 +77,14 @@ FieldStorage::FieldStorage(const Grid& grid, const FieldOptions& options,
   memory_ = device::allocate_to_share(shape_.memory, allocated_bytes_);
   bytes_ = static_cast<std::byte*>(memory_.get());
   first_owned_ = bytes_ + front + lead;
-  layout_ = layout_of(shape_, grid.axes(), strides_, front + lead);
+  layout_ = layout_of(shape_, grid.axes(), strides, front + lead);
+  strides_ = layout_->as_strided();
 }
 
-FieldStorage::FieldStorage(const Grid& grid, const FieldOptions& options,
-                           std::int64_t element_bytes, void* first_owned, const Strides& strides)
-    : name_(options.name), shape_(shape_of(grid, options, element_bytes)), strides_(strides) {
-  if (first_owned == nullptr)
-    throw Error(ErrorKind::usage, fmt::format("field '{}' was given a null pointer", name_));
+FieldStorage::FieldStorage(const Grid& grid, const RawCells& cells, const FieldOptions& options)
+    : name_(options.name), shape_(shape_of(grid, options, cells.element_bytes)) {
+  const Strides& strides = cells.strides;
+  refuse_null(name_, cells.first_owned);
   const std::array<std::int64_t, 3> along{strides.x, strides.y, strides.z};
   for (int axis = 0; axis < grid.axes(); ++axis)
     if (along[static_cast<std::size_t>(axis)] < 1)
@@ -88,10 +97,29 @@ FieldStorage::FieldStorage(const Grid& grid, const FieldOptions& options,
                 fmt::format("field '{}' has {} components and stride {} between them; strides are "
                             "in elements and positive",
                             name_, options.components, strides.component));
-  first_owned_ = static_cast<std::byte*>(first_owned);
-  const std::int64_t lead = lead_in(shape_, strides_) * element_bytes;
+  first_owned_ = static_cast<std::byte*>(cells.first_owned);
+  const std::int64_t lead = lead_in(shape_, strides) * cells.element_bytes;
   bytes_ = first_owned_ - lead;
-  layout_ = layout_of(shape_, grid.axes(), strides_, lead);
+  layout_ = layout_of(shape_, grid.axes(), strides, lead);
+  strides_ = layout_->as_strided();
+}
+
+FieldStorage::FieldStorage(const Grid& grid, const LaidOut& cells, const FieldOptions& options)
+    : name_(options.name),
+      shape_(shape_of(grid, options, cells.element_bytes)),
+      layout_(cells.layout),
+      bytes_(cells.bytes) {
+  refuse_null(name_, bytes_);
+  const Int3& first = shape_.owned.lower;
+  first_owned_ = bytes_ + layout_->runs({first, first + Int3{1, 1, 1}}).front().offset;
+  strides_ = layout_->as_strided();
+}
+
+void FieldStorage::refuse_strides() const {
+  throw Error(ErrorKind::usage,
+              fmt::format("field '{}' has no strides: its cells are in the order '{}'; ask "
+                          "as_strided() first, or take the runs of its layout",
+                          name_, layout_->order()));
 }
 
 }  // namespace halocline

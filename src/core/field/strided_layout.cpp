@@ -39,6 +39,12 @@ std::string StridedLayout::order() const {
   return names;
 }
 
+std::optional<Strides> StridedLayout::as_strided() const {
+  const auto [x, y, z, component] = stride_bytes_;
+  return Strides{x / element_bytes_, y / element_bytes_, z / element_bytes_,
+                 component / element_bytes_};
+}
+
 std::vector<Run> StridedLayout::runs(const Box& box) const {
   if (box.empty()) return {};
   const Int3 extent = box.extent();

@@ -16,6 +16,7 @@ class StridedLayout final : public Layout {
 
   std::vector<Run> runs(const Box& box) const override;
   std::string order() const override;
+  std::optional<Strides> as_strided() const override;
 
  private:
   Int3 origin_;
