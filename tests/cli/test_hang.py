@@ -48,9 +48,9 @@ def stop_a_rank(job, rank):
     return job.finish(timeout=WAIT_LIMIT + 120)
 
 
-def assert_named(err, stopped):
-    """A neighbour says that it waits for the stopped rank; farther ranks wait for their neighbours
-    in turn. The stopped rank, which the launcher wakes up to end it, has waited for nobody."""
+def ranks_named(err, stopped):
+    """Returns the ranks that others say they wait for. Each waits for the neighbour towards the stopped
+    rank; that one, which the launcher wakes up to end it, has waited for nobody."""
     claims = set()
     for line in re.findall("^halocline: (rank .*)", err, re.MULTILINE):
         match = re.match(r"rank (\d) has waited 2 s in .* for (?:rank (\d) \(field 'u', direction "
@@ -60,24 +60,31 @@ def assert_named(err, stopped):
         assert int(rank) != stopped, line
         if peer:
             assert int(peer) - int(rank) == int(direction + "1"), line
+            assert (stopped - int(rank)) * int(direction + "1") > 0, line
             claims.add(int(peer))
-    assert stopped in claims, err
+    assert claims, err
+    return claims
 
 
 @pytest.mark.parametrize("transport, cells, rank", [("mpi", SMALL, 1), ("mpi", LARGE, 0),
                                                     ("shared", SMALL, 1), ("shared", LARGE, 2)])
 def test_a_stopped_rank_is_named(transport, cells, rank):
-    with started(*endless(cells, transport), "--ranks", "3") as job:
-        end = stop_a_rank(job, rank)
-    assert end.code == 4 and "checksum" not in end.out
-    assert_named(end.err, rank)
+    # The waits of its neighbour and of the rank behind that begin within a sweep. The launcher ends all
+    # when the first of the two has spoken, and which one that is the processors' other work decides.
+    for _ in range(4):
+        with started(*endless(cells, transport), "--ranks", "3") as job:
+            end = stop_a_rank(job, rank)
+        assert end.code == 4 and "checksum" not in end.out
+        if rank in ranks_named(end.err, rank):
+            return
+    pytest.fail(f"only ranks farther away spoke: {end.err}")
 
 
 def test_a_stopped_rank_is_named_under_a_launcher(mpirun):
     with started(*endless(SMALL, "shared"), **mpirun(ranks=3)) as job:
         end = stop_a_rank(job, rank=1)
     assert end.code == 4
-    assert_named(end.err, stopped=1)
+    assert 1 in ranks_named(end.err, stopped=1)
 
 
 def test_smoke_an_mpi_that_hangs_at_its_end_is_named(preload):
