@@ -29,7 +29,7 @@ using testing::HasSubstr;
 const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
 
 // Not spent: a busy machine may take its time for each way.
-constexpr double plenty = 60;
+constexpr double plenty = 1000;
 
 SolveOptions small(const Extents& cells, std::int64_t sweeps) {
   SolveOptions options;
