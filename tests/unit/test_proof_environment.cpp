@@ -294,7 +294,7 @@ TEST(ThisEnvironment, TellsWhetherLibfabricKnowsCuda) {
   root.put("fabric/libfabric.so.1", std::string("ELF\0FI_HMEM_CUDA\0cuda", 21));
   EXPECT_THAT(there(), AllOf(Contains(HasSubstr("/fabric/libfabric.so.1 (21 bytes)")),
                              Contains("no CUDA in " + root / "fabric/libfabric.so.1")));
-  root.put("fabric/libfabric.so.1", std::string("ELF\0libcudart.so.12\0", 21));
+  root.put("fabric/libfabric.so.1", std::string("ELF\0libcudart.so.12.4", 21));
   EXPECT_THAT(there(), AllOf(Contains(HasSubstr("/fabric/libfabric.so.1 (21 bytes)")),
                              Not(Contains(HasSubstr("no CUDA in ")))));
 }
