@@ -44,6 +44,7 @@ class Tampered final : public Channel {
   }
   std::uint64_t epoch() const override { return channel_->epoch(); }
   const device::DevicePort* port() const override { return channel_->port(); }
+  bool kernels_signal() const override { return channel_->kernels_signal(); }
 
  private:
   std::unique_ptr<Channel> channel_;

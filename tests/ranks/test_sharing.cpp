@@ -22,7 +22,7 @@
 #include "support/exchange_cases.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
-#include "transport/peer/window.hpp"
+#include "link/window.hpp"
 
 namespace halocline::test {
 namespace {
@@ -31,7 +31,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-using transport::PeerWindow;
+using link::Window;
 
 /// How memory is shared in a test; afterwards as before.
 class Sharing : public testing::TestWithParam<const char*> {
@@ -67,7 +67,7 @@ std::vector<int> numbers(int from, int to) {
 }
 
 /// Every rank stores into every other's window, and finds there what all others stored.
-void expect_reach(PeerWindow& window, const std::vector<int>& peers) {
+void expect_reach(Window& window, const std::vector<int>& peers) {
   constexpr auto bytes = static_cast<std::int64_t>(100 * sizeof(int));
   for (std::size_t p = 0; p < peers.size(); ++p)
     device::copy(window.of(p) + window.places_of(p)[0], numbers(rank(), peers[p]).data(), bytes,
@@ -81,8 +81,8 @@ void expect_reach(PeerWindow& window, const std::vector<int>& peers) {
   }
 }
 
-std::vector<PeerWindow::Places> places_for(std::size_t peers) {
-  std::vector<PeerWindow::Places> places;
+std::vector<Window::Places> places_for(std::size_t peers) {
+  std::vector<Window::Places> places;
   for (std::size_t p = 0; p < peers; ++p)
     places.push_back({static_cast<std::int64_t>(p * 100 * sizeof(int)), 0, 0});
   return places;
@@ -91,7 +91,7 @@ std::vector<PeerWindow::Places> places_for(std::size_t peers) {
 TEST_P(Sharing, LetsEveryRankStoreIntoEveryOthersWindow) {
   const std::vector<int> peers = others();
   for (int time = 0; time < 3; ++time) {
-    PeerWindow window(communicator_with(),
+    Window window(communicator_with(),
                       static_cast<std::int64_t>((peers.size() + 1) * 100 * sizeof(int)), peers,
                       places_for(peers.size()));
     expect_reach(window, peers);
@@ -103,24 +103,24 @@ TEST_P(Sharing, TakesMemoryThatIsThere) {
   const std::vector<int> peers = others();
   const auto memory = device::allocate_to_share(
       Memory::device, static_cast<std::int64_t>((peers.size() + 1) * 100 * sizeof(int)));
-  PeerWindow window(communicator_with(), memory.get(), peers, places_for(peers.size()));
+  Window window(communicator_with(), memory.get(), peers, places_for(peers.size()));
   expect_reach(window, peers);
   EXPECT_TRUE(all_well());
 }
 
 TEST_P(Sharing, IsSettledBeforeMemoryIsMade) {
-  transport::settle_sharing(communicator_with());
+  link::settle_sharing(communicator_with());
   EXPECT_EQ(device::descriptors_because().empty(), !by_descriptors());
 }
 
 TEST_P(Sharing, TellsARankWithoutMemoryToAll) {
   const std::int64_t bytes = std::int64_t{1} << (rank() == ranks() - 1 ? 50 : 10);
   const Caught error = caught(
-      [&] { PeerWindow(communicator_with(), bytes, others(), places_for(others().size())); });
+      [&] { Window(communicator_with(), bytes, others(), places_for(others().size())); });
   EXPECT_EQ(error.kind, ErrorKind::resource) << error.text;
   EXPECT_THAT(error.text, HasSubstr("of device memory could not be had"));
   // And all go on.
-  PeerWindow window(communicator_with(), std::int64_t{4096}, others(), places_for(others().size()));
+  Window window(communicator_with(), std::int64_t{4096}, others(), places_for(others().size()));
   EXPECT_EQ(device::descriptors_because().empty(), !by_descriptors());
 }
 
@@ -128,7 +128,7 @@ TEST_P(Sharing, TellsMemoryThatCannotBeSharedToAll) {
   if (ranks() == 1) GTEST_SKIP() << "nobody to share with";
   const auto memory = device::allocate(rank() == 1 ? Memory::pinned : Memory::device, 4096);
   const Caught error = caught([&] {
-    PeerWindow(communicator_with(), memory.get(), others(), places_for(others().size()));
+    Window(communicator_with(), memory.get(), others(), places_for(others().size()));
   });
   EXPECT_EQ(error.kind, ErrorKind::unavailable);
   EXPECT_THAT(error.text, AllOf(HasSubstr("rank 1 cannot share its GPU's memory"),

@@ -2,6 +2,7 @@
 #include "exchange/decision.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -56,14 +57,22 @@ std::int64_t largest_message(const Communicator& communicator,
   return comm::max_over_ranks(communicator, bytes);
 }
 
+/// Of those that auto may take, which are to be raced: where an exchange can be work on a stream,
+/// no other is. On four H200 an exchange of 64 KiB faces took 4.3 us by peer in a graph and 60 us
+/// by staged (bench/results/h200x4), which keeps the host in every sweep.
+std::vector<const Transport*> in_the_race(std::vector<const Transport*> all) {
+  const auto stays = [](const Transport* transport) {
+    return transport->capabilities().stays_on_stream();
+  };
+  if (!all.empty() && stays(all.front())) std::erase_if(all, std::not_fn(stays));
+  return all;
+}
+
 /// Whether the order of the table may be wrong for these messages.
 bool is_open(const Communicator& communicator, const Transport& first,
              const std::vector<transport::Message>& messages) {
   const transport::Capabilities can = first.capabilities();
-  // Kernels that store into neighbours need no host between two sweeps: on four H200 an exchange of
-  // 64 KiB faces took 4.3 us in a graph, by staged 60 us (bench/results/h200x4). A race in which
-  // the host waits for each exchange would not show it.
-  if (can.in_graph) return false;
+  if (can.stays_on_stream()) return true;
   // MPI that takes a GPU's memory is slower than staging below some size, and faster above.
   if (can.needs_proof) return true;
   // On the host it is a matter of large messages only: with 2 and 8 KiB shared memory took 0.7 of
@@ -79,7 +88,7 @@ void keep_the_fastest(const Communicator& communicator, const DecisionInputs& in
                       Decision& decision) {
   const Transport*& chosen = decision.choice[index_of(pair)];
   if (chosen == nullptr || !is_left_to_auto(inputs.wanted, pair)) return;
-  const std::vector<const Transport*> all = candidates(decision.facts, pair);
+  const std::vector<const Transport*> all = in_the_race(candidates(decision.facts, pair));
   const auto& messages = inputs.messages[index_of(pair)];
   if (all.size() < 2 || !is_open(communicator, *chosen, messages)) return;
   double least = 0;

@@ -2,19 +2,15 @@
 #include "exchange/edge_links.hpp"
 
 #include <cstddef>
+#include <vector>
 
 #include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
-#include "comm/collectives.hpp"
-#include "device/queue.hpp"
 
 namespace halocline::exchange {
 namespace {
 
 using device::EdgeWords;
-using transport::PeerWindow;
+using link::Window;
 
 constexpr std::int64_t vector_bytes = 16;
 
@@ -33,80 +29,30 @@ std::optional<std::string> EdgeLinks::unavailable(const Communicator& communicat
   return std::nullopt;
 }
 
-EdgeLinks::Ends EdgeLinks::ends_of(const Grid& grid) {
-  Direction down, up;
-  down[1] = -1;
-  up[1] = 1;
-  return {grid.neighbour(grid.rank(), down), grid.neighbour(grid.rank(), up)};
-}
-
-std::vector<int> EdgeLinks::peers() const {
-  std::vector<int> ranks;
-  for (const int rank : {ends_.lower, ends_.upper})
-    if (rank >= 0) ranks.push_back(rank);
-  return ranks;
-}
-
 EdgeLinks::EdgeLinks(const Communicator& communicator, const Grid& grid, std::int64_t row_bytes)
-    : communicator_(communicator),
-      ends_(ends_of(grid)),
+    : neighbours_(grid),
       edge_bytes_(bytes_of_edge(row_bytes)),
       watch_(communicator,
-             [ends = ends_](int side) {
-               return fmt::format("rank {} (edge {}y)", side == 0 ? ends.lower : ends.upper,
-                                  side == 0 ? '-' : '+');
+             [neighbours = neighbours_](int end) {
+               return neighbours.name_of(static_cast<End>(end), "edge");
              }),
-      edges_(communicator, 2 * edge_bytes_, peers(),
-             std::vector<PeerWindow::Places>(peers().size())) {
-  link();
-  show_to_work();
+      edges_(communicator, 2 * edge_bytes_, neighbours_.peers(),
+             std::vector<Window::Places>(neighbours_.peers().size())),
+      port_{.lower = side(at_lower), .upper = side(at_upper), .watch = watch_.on_gpu()} {
+  // A side's addresses are constant for those who only read, which this does not.
+  std::array<EndMemory, 2> memory;
+  for (const End end : ends)
+    memory[end] = {.to = (end == at_lower ? port_.lower : port_.upper).to,
+                   .from = edges_.mine() + end * edge_bytes_};
+  show_ends_to_work(communicator, neighbours_, memory, edge_bytes_);
 }
 
-void EdgeLinks::link() {
-  std::byte* const mine = edges_.mine();
-  // What a rank sends upwards comes from below, and the other way round.
-  const auto from_below = [&](std::byte* window) { return reinterpret_cast<EdgeWords*>(window); };
-  const auto from_above = [&](std::byte* window) {
-    return reinterpret_cast<EdgeWords*>(window + edge_bytes_);
-  };
-  std::size_t p = 0;
-  if (ends_.lower >= 0) port_.lower = {from_above(edges_.of(p++)), from_below(mine)};
-  if (ends_.upper >= 0) port_.upper = {from_below(edges_.of(p++)), from_above(mine)};
-  port_.watch = watch_.on_gpu();
-}
-
-/// Stores a pattern into the neighbours' memory and looks at what came here; leaves zeros.
-void EdgeLinks::show_to_work() const {
-  const auto pattern = [&](int rank, int end) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(edge_bytes_));
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = static_cast<std::byte>(i * 7 + static_cast<std::size_t>(rank) * 31 +
-                                        static_cast<std::size_t>(end) * 101);
-    return bytes;
-  };
-  enum { at_lower, at_upper };
-  comm::together(communicator_, [&] {
-    const int me = communicator_.rank();
-    if (port_.lower.to != nullptr)
-      device::copy(port_.lower.to, pattern(me, at_lower).data(), edge_bytes_, Stream::host());
-    if (port_.upper.to != nullptr)
-      device::copy(port_.upper.to, pattern(me, at_upper).data(), edge_bytes_, Stream::host());
-  });
-  comm::together(communicator_, [&] {
-    for (const int end : {at_lower, at_upper}) {
-      const int from = end == at_lower ? ends_.lower : ends_.upper;
-      if (from < 0) continue;
-      std::byte* const place = edges_.mine() + (end == at_lower ? 0 : edge_bytes_);
-      std::vector<std::byte> came(static_cast<std::size_t>(edge_bytes_));
-      device::copy(came.data(), place, edge_bytes_, Stream::host());
-      if (came != pattern(from, end == at_lower ? at_upper : at_lower))
-        throw Error(ErrorKind::communication,
-                    fmt::format("the edge that rank {} stored into rank {}'s memory did not "
-                                "arrive as sent",
-                                from, communicator_.rank()));
-      device::clear(place, edge_bytes_, Stream::host());
-    }
-  });
+/// What a rank sends upwards comes from below, and the other way round.
+device::EdgeSide EdgeLinks::side(End end) const {
+  if (!neighbours_.has(end)) return {};
+  std::byte* const theirs = edges_.of(neighbours_.peer_of(end));
+  return {.to = reinterpret_cast<EdgeWords*>(theirs + opposite(end) * edge_bytes_),
+          .from = reinterpret_cast<const EdgeWords*>(edges_.mine() + end * edge_bytes_)};
 }
 
 }  // namespace halocline::exchange

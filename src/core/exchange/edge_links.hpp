@@ -4,14 +4,14 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <halocline/communicator.hpp>
 #include <halocline/grid.hpp>
 
 #include "device/edge_port.hpp"
-#include "transport/peer/watch.hpp"
-#include "transport/peer/window.hpp"
+#include "exchange/ends.hpp"
+#include "link/kernel_watch.hpp"
+#include "link/window.hpp"
 
 namespace halocline::exchange {
 
@@ -31,20 +31,13 @@ class EdgeLinks {
   void check() { watch_.check(); }
 
  private:
-  struct Ends {
-    int lower, upper;  // ranks, -1 where there is none
-  };
-  static Ends ends_of(const Grid& grid);
-  std::vector<int> peers() const;
-  void link();
-  void show_to_work() const;
+  device::EdgeSide side(End end) const;
 
-  Communicator communicator_;
-  Ends ends_;
+  EndNeighbours neighbours_;
   std::int64_t edge_bytes_;
-  transport::PeerWatch watch_;
-  transport::PeerWindow edges_;  // what comes from below, then what comes from above
-  device::EdgePort port_{};
+  link::KernelWatch watch_;
+  link::Window edges_;  // what comes from below, then what comes from above
+  device::EdgePort port_;
 };
 
 }  // namespace halocline::exchange

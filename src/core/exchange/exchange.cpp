@@ -112,11 +112,6 @@ Memory common_memory(const FieldList& fields) {
   return strictest->shape().memory;
 }
 
-/// Whether packing and unpacking on a GPU do all that a channel does.
-bool packs_on_gpu(const Channel& channel) {
-  return channel.port() != nullptr && channel.port()->epoch == nullptr;
-}
-
 /// Which kinds of pair occur on any rank.
 exchange::PairsThere pairs_there(const Communicator& communicator,
                                  const std::vector<PeerMessage>& messages) {
@@ -179,7 +174,7 @@ class Exchange::Plan {
   Communicator communicator_;
   FieldList fields_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<Channel*> started_;  // those that packing does not serve: see Channel::port
+  std::vector<Channel*> started_;  // those whose kernels do not signal
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
   /// For the host's stream, where a GPU packs.
@@ -325,11 +320,11 @@ void Exchange::Plan::open(const exchange::Choice& choice,
     });
     if (can.prove_in_job && !shown_apart) show_to_work(*channel, carried.messages);
     add_bundles(*channel, carried, packing, unpacking);
-    if (!packs_on_gpu(*channel)) started_.push_back(channel.get());
+    if (!channel->kernels_signal()) started_.push_back(channel.get());
     channels_.push_back(std::move(channel));
   }
   const bool gpu_packs = std::any_of(channels_.begin(), channels_.end(),
-                                     [](const auto& channel) { return packs_on_gpu(*channel); });
+                                     [](const auto& channel) { return channel->kernels_signal(); });
   comm::together(communicator_, [&] {
     packing_ = {std::move(packing), pack::Direction::pack, memory_};
     unpacking_ = {std::move(unpacking), pack::Direction::unpack, memory_};
@@ -373,7 +368,7 @@ void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried,
                  in = bundle_for(content.receive, channel.receive_slots(m));
     if (port != nullptr) {
       out.epoch = in.epoch = port->epoch;
-      if (packs_on_gpu(channel)) {
+      if (channel.kernels_signal()) {
         out.flags = {port->peers[m].raise, channel.epoch(), port->watch, static_cast<int>(m)};
         in.flags = {port->peers[m].raised, channel.epoch(), port->watch, static_cast<int>(m)};
       }

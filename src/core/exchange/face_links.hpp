@@ -12,8 +12,9 @@
 #include <halocline/grid.hpp>
 
 #include "device/face_port.hpp"
-#include "transport/peer/watch.hpp"
-#include "transport/peer/window.hpp"
+#include "exchange/ends.hpp"
+#include "link/kernel_watch.hpp"
+#include "link/window.hpp"
 
 namespace halocline::exchange {
 
@@ -36,22 +37,17 @@ class FaceLinks {
   void check() { watch_.check(); }
 
  private:
-  struct Ends {
-    int lower, upper;  // ranks, -1 where there is none
-  };
-  static Ends ends_of(const Grid& grid);
-  std::vector<int> peers() const;
   void link(std::size_t level, const FieldStorage& field);
-  void show_to_work(const FieldStorage& field, const device::FacePort& port) const;
+  device::FaceSide side(std::size_t level, End end) const;
 
   Communicator communicator_;
-  Ends ends_;
+  EndNeighbours neighbours_;
   int axis_;
   std::int64_t warps_;  // of a layer, at most
-  transport::PeerWatch watch_;
+  link::KernelWatch watch_;
   std::shared_ptr<void> swept_;
-  transport::PeerWindow flags_;
-  std::array<std::unique_ptr<transport::PeerWindow>, 2> levels_;
+  link::Window flags_;
+  std::array<std::unique_ptr<link::Window>, 2> levels_;
   std::array<device::FacePort, 2> ports_{};
 };
 

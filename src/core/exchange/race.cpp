@@ -54,8 +54,8 @@ void Trial::place_fields(const TrialFields& fields) {
 
 // With the copies between fields and slots: these may be what takes long, where a GPU's fields meet
 // slots in the host's memory.
-void Trial::run() {
-  const Stream stream = own_ ? own_->get() : Stream::host();
+void Trial::queue() {
+  const Stream stream = this->stream();
   for (std::size_t m = 0; m < messages_.size(); ++m)
     if (!is_in_place(messages_[m]))
       device::copy(channel_->send_slots(m).even, fields_.front().get(),
@@ -66,24 +66,31 @@ void Trial::run() {
     if (!is_in_place(messages_[m]))
       device::copy(fields_.front().get(), channel_->receive_slots(m).even,
                    transport::bytes_of(messages_[m].receive), stream);
-  device::synchronize(stream);
+}
+
+void Trial::run() { run_queued(1); }
+
+void Trial::run_queued(int count) {
+  for (int i = 0; i < count; ++i) queue();
+  device::synchronize(stream());
 }
 
 double microseconds_of(const Communicator& communicator, const transport::Transport& transport,
                        std::vector<Message> messages, Memory fields) {
   // The first messages map memory and connect: up to 0.2 s.
   constexpr int warm_up = 3, timed = 5;
+  const int at_once = gpu_reads(fields) && transport.capabilities().stays_on_stream() ? 32 : 1;
   Trial trial(communicator, transport, std::move(messages), {.memory = fields});
   double best = std::numeric_limits<double>::max();
   for (int i = 0; i < warm_up + timed; ++i) {
     comm::barrier(communicator);
     const auto start = Clock::now();
-    trial.run();
+    trial.run_queued(at_once);
     const double seconds = comm::max_over_ranks(
         communicator, std::chrono::duration<double>(Clock::now() - start).count());
     if (i >= warm_up) best = std::min(best, seconds);
   }
-  return best * 1e6;
+  return best / at_once * 1e6;
 }
 
 }  // namespace halocline::exchange

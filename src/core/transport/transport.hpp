@@ -60,9 +60,11 @@ class Channel {
   virtual std::uint64_t epoch() const { return 0; }
   /// What a user should know of how it works here; mostly nothing.
   virtual std::string note() const { return {}; }
-  /// Null unless peers can be stored to by whoever packs or computes. On a GPU that does all: then
-  /// start() and finish(), which signal for those who copy bytes themselves, are not called.
+  /// Null unless those who pack or compute can store to peers themselves.
   virtual const device::DevicePort* port() const { return nullptr; }
+  /// Whether kernels that pack and unpack signal through port() too. Then they do all of an
+  /// exchange; start() and finish() are for those who copy the bytes in another way.
+  virtual bool kernels_signal() const { return false; }
 };
 
 /// How two ranks lie to each other.
@@ -76,15 +78,26 @@ Pair pair_of(const Communicator& communicator, int peer);
 /// may be its memory all the same.
 Memory slot_memory(Memory fields);
 
+/// What carries the bytes of a channel, and so where its exchanges can be done.
+enum class Carrier {
+  kernels,  ///< kernels store into the peers' memory: those that pack, and sweeps too
+  stream,   ///< calls that are enqueued on a stream, in the order of its kernels
+  host      ///< the host, in every exchange
+};
+
 struct Capabilities {
-  bool host_driven;  ///< the host must move messages on: progress() helps to overlap
-  bool in_place;     ///< bytes may be sent from and received into the caller's memory
+  Carrier carrier;
+  /// The host must move messages on between start() and finish(): progress() helps to overlap.
+  bool needs_progress = false;
+  bool in_place = false;  ///< bytes may be sent from and received into the caller's memory
   /// Cannot crash, and is no standard's promise: shown to work whenever a plan is made.
-  bool prove_in_job;
+  bool prove_in_job = false;
   /// Might crash: auto uses it only where a proof is at hand (proof/records.hpp).
   bool needs_proof = false;
-  /// A CUDA graph can hold its exchanges.
-  bool in_graph = false;
+
+  /// Whether work on a GPU's stream does all of an exchange, so that a CUDA graph can hold it and
+  /// sweeps can be queued far ahead.
+  bool stays_on_stream() const { return carrier != Carrier::host; }
 };
 
 class Transport {
@@ -108,6 +121,10 @@ class Transport {
 /// The transports of this build, in order of preference where several reach a peer. A new one
 /// is a folder and a row in transports.cpp.
 std::span<const Transport* const> transports();
+
+/// Appends a transport of another library's, which must live as long as the program. Not while
+/// exchanges are planned. The same on every rank.
+void add_transport(const Transport& transport);
 
 /// Throws usage, naming the transports there are.
 const Transport& find_transport(std::string_view name);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <string>
 
 #include <fmt/format.h>
@@ -16,17 +15,24 @@
 
 namespace halocline::transport {
 
-std::span<const Transport* const> transports() {
+namespace {
+
+std::vector<const Transport*>& table() {
   static const SelfTransport self;
   static const SharedTransport shared;
   static const PeerTransport peer;
   static const GpuAwareTransport gpu_aware;
   static const StagedTransport staged;
   static const MpiTransport mpi;
-  static const std::array<const Transport*, 6> all{&self,      &shared, &peer,
-                                                   &gpu_aware, &staged, &mpi};
+  static std::vector<const Transport*> all{&self, &shared, &peer, &gpu_aware, &staged, &mpi};
   return all;
 }
+
+}  // namespace
+
+std::span<const Transport* const> transports() { return table(); }
+
+void add_transport(const Transport& transport) { table().push_back(&transport); }
 
 const Transport& find_transport(std::string_view name) {
   std::string names;

@@ -30,8 +30,8 @@ Case case_of_one_rank(Case the_case, std::int64_t sweeps) {
 
 SolveOptions options_of_one_rank(SolveOptions options) {
   options.transport = "auto";
-  // No neighbour's halo can be hidden, or sent by the sweep.
-  if (options.schedule == "overlap" || options.schedule == "fused") options.schedule = "auto";
+  if (options.schedule != "auto" && find_schedule(options.schedule).is_about_halos())
+    options.schedule = "auto";
   return options;
 }
 

@@ -25,10 +25,11 @@ constexpr std::int64_t lag = 1;
 
 class DeviceStopping final : public Stopping {
  public:
-  DeviceStopping(const DeviceStoppingParts& parts)
-      : Stopping(parts.the_case),
+  DeviceStopping(const DeviceStoppingParts& parts, const RunState& start)
+      : Stopping(parts.the_case, start),
         parts_(parts),
         batch_sweeps_(sweeps_of_batch(parts.the_case)),
+        sent_(first() / batch_sweeps_),
         words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
     for (auto& of_sweep : norm_parts_)
       of_sweep = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
@@ -60,7 +61,7 @@ class DeviceStopping final : public Stopping {
   }
 
   bool stops_before(std::int64_t sweep) override {
-    if (sweep % batch_sweeps_ == 0 && sweep > 0) {
+    if (sweep % batch_sweeps_ == 0 && sweep > first()) {
       send(sweep / batch_sweeps_ - 1);
       // Before a batch is written over, its norms of the time before are looked at.
       look_at(sweep / batch_sweeps_ - 2, sweep);
@@ -95,7 +96,6 @@ class DeviceStopping final : public Stopping {
   static std::size_t index_of(std::int64_t batch) { return static_cast<std::size_t>(batch % 2); }
   // An address only: the memory is the GPU's.
   Words& words() const { return *static_cast<Words*>(words_.get()); }
-  bool has_norm(std::int64_t sweep) const { return sweep >= 0 && the_case().wants_norm(sweep); }
 
   stencil::NormParts* norm_parts_of(std::int64_t sweep) const {
     return static_cast<stencil::NormParts*>(norm_parts_[static_cast<std::size_t>(sweep % 2)].get());
@@ -139,10 +139,10 @@ class DeviceStopping final : public Stopping {
 
   DeviceStoppingParts parts_;
   std::int64_t batch_sweeps_;
+  std::int64_t sent_;  // batches, those before the run among them
   std::shared_ptr<void> words_;
   std::array<std::shared_ptr<void>, 2> norm_parts_;  // of even and of odd sweeps
   std::array<Batch, 2> batches_;
-  std::int64_t sent_ = 0;  // batches
   std::optional<std::int64_t> stopping_sweep_;
 };
 
@@ -156,8 +156,9 @@ std::int64_t sweeps_of_batch(const Case& the_case) {
   return (fewest_in_batch + unit - 1) / unit * unit;
 }
 
-std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts) {
-  return std::make_unique<DeviceStopping>(parts);
+std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts,
+                                               const RunState& start) {
+  return std::make_unique<DeviceStopping>(parts, start);
 }
 
 }  // namespace halocline::solver

@@ -9,10 +9,10 @@
 
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
+#include "link/window.hpp"
 #include "machine/cores.hpp"
 #include "report/format.hpp"
 #include "solver/levels.hpp"
-#include "transport/peer/window.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -117,8 +117,7 @@ Place choose_place(const Communicator& communicator, const SolveOptions& options
   for (const std::string& note : place.gpu->notes) notes.add(note);
   comm::together(communicator, [&] { place.own_stream.emplace(); });
   // Before time levels are made: neighbours may store into them (exchange/face_links.hpp).
-  if (place.memory == Memory::device && communicator.size() > 1)
-    transport::settle_sharing(communicator);
+  if (place.memory == Memory::device && communicator.size() > 1) link::settle_sharing(communicator);
   return place;
 }
 

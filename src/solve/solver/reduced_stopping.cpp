@@ -14,19 +14,20 @@ using problem::NormKind;
 
 class ReducedStopping final : public Stopping {
  public:
-  ReducedStopping(const Communicator& communicator, const Case& the_case, Stream stream)
-      : Stopping(the_case),
+  ReducedStopping(const Communicator& communicator, const Case& the_case, const RunState& start,
+                  Stream stream)
+      : Stopping(the_case, start),
         reductions_{comm::NormReduction(communicator), comm::NormReduction(communicator)},
         slots_{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())} {}
 
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
-    if (the_case().wants_norm(sweep)) arguments.norm_sum = slot_of(sweep).begin(stream);
+    if (has_norm(sweep)) arguments.norm_sum = slot_of(sweep).begin(stream);
   }
 
   void end(std::int64_t sweep, Stream stream) override {
     // By now the sweep before this one is done on a GPU, too, if its halos were exchanged.
     offer_pending();
-    if (!the_case().wants_norm(sweep)) return;
+    if (!has_norm(sweep)) return;
     slot_of(sweep).end(stream);
     pending_ = sweep;
     // On the host at once, so that the next sweep hides the reduction.
@@ -83,8 +84,9 @@ class ReducedStopping final : public Stopping {
 }  // namespace
 
 std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
-                                                const Case& the_case, Stream stream) {
-  return std::make_unique<ReducedStopping>(communicator, the_case, stream);
+                                                const Case& the_case, const RunState& start,
+                                                Stream stream) {
+  return std::make_unique<ReducedStopping>(communicator, the_case, start, stream);
 }
 
 }  // namespace halocline::solver

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A case on one process grid: fields, exchanges and links, made once and run in several ways.
+// A case on one process grid: fields and exchanges, made once and run in several ways.
 
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,16 +13,14 @@
 #include <halocline/grid.hpp>
 
 #include "base/notes.hpp"
-#include "exchange/edge_links.hpp"
-#include "exchange/face_links.hpp"
+#include "link/norm_meeting.hpp"
 #include "solver/case.hpp"
+#include "solver/graph_stepper.hpp"
 #include "solver/levels.hpp"
 #include "solver/place.hpp"
 #include "solver/schedule.hpp"
 #include "solver/stopping.hpp"
 #include "solver/time_loop.hpp"
-#include "stencil/persistent.hpp"
-#include "transport/peer/norm_meeting.hpp"
 
 namespace halocline::solver {
 
@@ -47,9 +47,15 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
+  const Communicator& communicator() const { return parts_.communicator; }
+  const Case& the_case() const { return case_; }
+  const Place& place() const { return parts_.place; }
+  stencil::Sweep& sweep() const { return parts_.sweep; }
   const Grid& grid() const { return grid_; }
-  const ExchangeInfo& exchange() const { return exchanges_[0].info(); }
   const Levels& levels() const { return levels_; }
+  /// That fills the halos of a level.
+  Exchange& exchange(std::size_t level) { return exchanges_[level]; }
+  const ExchangeInfo& exchange_info() const { return exchanges_[0].info(); }
   /// What was left out that would have been used, and why.
   const Notes& notes() const { return notes_; }
 
@@ -58,8 +64,12 @@ class Runner {
   std::optional<std::string> unavailable(const Schedule& schedule);
   /// Why sweeps cannot be recorded in graphs, or nothing.
   std::optional<std::string> no_graphs_because() const;
-  /// Whether the host has to move halos on.
-  bool is_host_driven() const;
+  /// Why kernels cannot store into the memory of every neighbour, or nothing.
+  std::optional<std::string> kernels_cannot_reach_because() const;
+  /// Whether the host has to move halos on while they are exchanged.
+  bool needs_progress() const;
+  /// Whether norms are reduced without the host.
+  bool norms_stay_on_gpus() const { return norms_stay_; }
   /// Sweeps that are given to a GPU at once, and from one look at norms to the next; 1 where the
   /// host looks at every one.
   std::int64_t sweeps_at_once() const;
@@ -69,9 +79,10 @@ class Runner {
     std::unique_ptr<Stopping> stopping;
   };
   using AfterSweep = std::function<void(std::int64_t sweep, const Stopping& stopping)>;
-  /// Starts from level 0. `the_case` may differ from the runner's own in sweeps and tolerance, and
-  /// must outlive the result. Collective.
-  Result run(const Case& the_case, const Way& way, const AfterSweep& after_sweep);
+  /// Begins where `start` says, with the levels as they are then. `the_case` may differ from the
+  /// runner's own in sweeps and tolerance, and must outlive the result. Collective.
+  Result run(const Case& the_case, const Way& way, const AfterSweep& after_sweep,
+             const RunState& start = {});
 
   /// Start and boundary. Collective if there is a file to start from.
   void fill(int threads);
@@ -79,31 +90,18 @@ class Runner {
   void fill_for_trial(int threads);
 
  private:
-  std::optional<std::string> no_links_because() const;
-  std::optional<std::string> no_persistence_because() const;
-  void make_links();
-  void make_persistent();
+  const MadeStepper& stepper_of(const Schedule& schedule);
   void make_meeting();
-  std::unique_ptr<Stopping> stopping_for(const Case& the_case) const;
+  std::unique_ptr<Stopping> stopping_for(const Case& the_case, const RunState& start) const;
 
   RunnerParts parts_;
   Case case_;
   Grid grid_;
   Levels levels_;
   std::array<Exchange, 2> exchanges_;
-  bool norms_stay_ = false;  // on the GPUs
-  std::optional<transport::NormMeeting> meeting_;
-  struct Links {
-    std::optional<exchange::FaceLinks> made;
-    std::optional<std::string> why_not;
-  };
-  std::optional<Links> links_;  // none before they are asked for
-  struct Persistence {
-    std::optional<exchange::EdgeLinks> edges;
-    std::unique_ptr<stencil::PersistentSweep> sweep;
-    std::optional<std::string> why_not;
-  };
-  std::optional<Persistence> persistence_;  // likewise
+  bool norms_stay_ = false;
+  std::optional<link::NormMeeting> meeting_;
+  std::map<const Schedule*, MadeStepper> steppers_;  // those that were asked for
   Notes notes_;
 };
 

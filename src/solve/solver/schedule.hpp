@@ -1,58 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// In which order a sweep and the exchange before it are done.
+// Schedules: in which order sweeps and the exchanges before them are done, and by whom.
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include <halocline/exchange.hpp>
-
-#include "device/queue.hpp"
-#include "device/stream_clock.hpp"
-#include "stencil/sweep.hpp"
+#include "solver/stepper.hpp"
 
 namespace halocline::solver {
 
-/// A sweep that needs fresh halos, and the exchange that brings them.
-struct Step {
-  Exchange& exchange;
-  stencil::Sweep& sweep;
-  const Grid& grid;
-  stencil::SweepArguments arguments;  ///< of the whole region
-  device::StreamClock& clock;         ///< of sweeps
-  /// For a sweep that sends its halo itself, or null; the first one has none yet to wait for.
-  const device::FacePort* faces;
-  bool is_first;
-  device::Branch* branch;  ///< on a GPU; else null
+class Runner;
+
+/// A stepper, or why there is none.
+struct MadeStepper {
+  std::unique_ptr<Stepper> stepper;
+  std::string why_not = {};
+  /// Whether it should have worked: whoever leaves the choice to auto is told then, too.
+  enum class Reason { expected, failed } reason = Reason::expected;
 };
 
-/// Enqueues the exchange of a step's input and its sweep, in some order that is right.
 class Schedule {
  public:
   virtual ~Schedule() = default;
   virtual std::string_view name() const = 0;
-  virtual void run(const Step& step, Stream stream) const = 0;
-  /// Whether its sweeps send their halos themselves, over links that have to be made.
-  virtual bool needs_links() const { return false; }
-  /// What else it needs, for the text of an error.
+  /// Makes all that its sweeps need beside the runner's levels and exchanges; what the halos held
+  /// is lost. The runner must outlive the stepper. Collective, the same result on every rank.
+  virtual MadeStepper make(Runner& runner) const = 0;
+  /// What it needs, for the text of an error.
   virtual std::string_view needs() const { return "nothing else"; }
-  /// Whether whole batches of sweeps are one launch, which leaves only the others to run().
-  virtual bool takes_batches() const { return false; }
+  /// Whether auto takes it, where it can be made, before those above it in the table, without
+  /// measuring.
+  virtual bool is_preferred(const Runner& runner) const = 0;
+  /// Whether it differs from others only in how the halos of other subdomains come: where there
+  /// are none, it is not worth trying.
+  virtual bool is_about_halos() const { return false; }
+  /// Why its sweeps cannot be recorded in graphs, or nothing.
+  virtual std::optional<std::string> no_graphs_because() const { return std::nullopt; }
 };
 
+/// From the plainest on. A new one is a file in solver/schedules and a row in schedule.cpp.
 std::span<const Schedule* const> schedules();
+
+/// Appends a schedule of another library's, which must live as long as the program. Not while a
+/// solve runs.
+void add_schedule(const Schedule& schedule);
 
 /// Throws usage, naming the schedules there are.
 const Schedule& find_schedule(std::string_view name);
-
-/// Whether a region is the first one of its sweep: then it begins the norm, and settles the one
-/// before.
-enum class Part { first, more };
-
-/// Sweeps a region and books the time as compute.
-void sweep_timed(const Step& step, const Box& region, Part part, Stream stream);
 
 }  // namespace halocline::solver

@@ -87,7 +87,7 @@ class SolveRun {
   const FieldStorage& answer() const { return *answer_; }
   double glups_of(double sweeps, double seconds) const;
   const Grid& grid() const { return chosen_.runner->grid(); }
-  const ExchangeInfo& exchange() const { return chosen_.runner->exchange(); }
+  const ExchangeInfo& exchange() const { return chosen_.runner->exchange_info(); }
 
   Communicator communicator_;
   const SolveOptions& options_;

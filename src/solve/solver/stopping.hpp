@@ -10,6 +10,7 @@
 #include <halocline/stream.hpp>
 
 #include "solver/case.hpp"
+#include "solver/stepper.hpp"
 #include "stencil/persistent.hpp"
 
 namespace halocline::solver {
@@ -19,7 +20,9 @@ namespace halocline::solver {
 /// written over.
 class Stopping {
  public:
-  explicit Stopping(const Case& the_case) : case_(the_case) {}
+  /// Of a run that begins at `start`.
+  Stopping(const Case& the_case, const RunState& start)
+      : case_(the_case), first_(start.sweep), history_(start.norms) {}
   virtual ~Stopping() = default;
   Stopping(const Stopping&) = delete;
   Stopping& operator=(const Stopping&) = delete;
@@ -52,9 +55,13 @@ class Stopping {
   /// Enters a norm into the history; true if the run stops with that sweep.
   bool enter(std::int64_t sweep, double norm);
   const Case& the_case() const { return case_; }
+  /// Whether a sweep of this run has a norm.
+  bool has_norm(std::int64_t sweep) const { return sweep >= first_ && case_.wants_norm(sweep); }
+  std::int64_t first() const { return first_; }  ///< sweep of the run
 
  private:
   const Case& case_;
+  std::int64_t first_;
   std::vector<std::pair<std::int64_t, double>> history_;
   bool converged_ = false, diverged_ = false, was_close_ = false;
 };
@@ -63,7 +70,8 @@ class Stopping {
 /// sweep k+1 runs and looked at before sweep k+2 begins, always then and never earlier, so that
 /// every rank decides at the same place.
 std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
-                                                const Case& the_case, Stream stream);
+                                                const Case& the_case, const RunState& start,
+                                                Stream stream);
 
 /// Sweeps of a batch where norms stay on the GPUs: so many that levels, deep halos and, if it can
 /// be, norms are at its end as at its beginning. Then one graph does for all batches.
@@ -81,6 +89,7 @@ struct DeviceStoppingParts {
 /// By norms that never leave the GPUs. Sweeps are queued far ahead; those after the one that stops
 /// the run do nothing. The norm of one rank is settled by its own sweep; that of several by the
 /// sweep after it, so that nobody waits for it.
-std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts);
+std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts,
+                                               const RunState& start);
 
 }  // namespace halocline::solver

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,7 @@ class Chooser {
   Way way_of(const Runner& runner, const Schedule& schedule) const;
   /// Not if graphs are asked for, and it has none.
   bool may_be_tried(const Schedule& schedule) const {
-    return wanted_.graph != "on" || !schedule.takes_batches();
+    return wanted_.graph != "on" || !schedule.no_graphs_because();
   }
   std::vector<Extents> other_process_grids() const;
 
@@ -131,21 +132,17 @@ const Schedule& Chooser::schedule_by_rule(Runner& runner) const {
                                                       wanted, *why_not, schedule.needs()));
     return schedule;
   }
-  for (const char* name : {"persistent", "fused"}) {
-    const Schedule& schedule = find_schedule(name);
-    if (may_be_tried(schedule) && !runner.unavailable(schedule)) return schedule;
-  }
-  // Overlap pays where the host has to wait for others to send. Copies on the node use the same
-  // memory as the sweep: nothing is gained by doing both at once.
-  return find_schedule(runner.is_host_driven() ? "overlap" : "sequential");
+  for (const Schedule* schedule : std::views::reverse(schedules()))
+    if (schedule->is_preferred(runner) && may_be_tried(*schedule) && !runner.unavailable(*schedule))
+      return *schedule;
+  return *schedules().front();
 }
 
 /// Throws unavailable if graphs are asked for and cannot be.
 Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const {
   if (wanted_.graph == "off") return Graphs::none;
   std::optional<std::string> why_not = runner.no_graphs_because();
-  if (!why_not && schedule.takes_batches())
-    why_not = fmt::format("with schedule {} a batch of them is one launch", schedule.name());
+  if (!why_not) why_not = schedule.no_graphs_because();
   const bool is_wanted = wanted_.graph == "on";
   if (!why_not) return is_wanted ? Graphs::wherever_possible : Graphs::where_they_pay;
   if (is_wanted)
@@ -231,8 +228,7 @@ void Chooser::try_schedules() {
   for (const Schedule* schedule : schedules()) {
     if (schedule == by_rule || !may_be_tried(*schedule) || runner_->unavailable(*schedule))
       continue;
-    // Where no halo moves, there is nothing to overlap.
-    if (runner_->exchange().transports.empty() && schedule->name() == "overlap") continue;
+    if (runner_->exchange_info().transports.empty() && schedule->is_about_halos()) continue;
     if (can_try(0)) consider(way_of(*runner_, *schedule));
   }
 }
@@ -287,8 +283,10 @@ void Chooser::try_process_grids() {
 
 /// Whether there is anything that measuring could change, and sweeps to measure with.
 bool Chooser::has_a_choice() const {
-  const bool of_schedule = is_open(wanted_.schedule) && (!runner_->exchange().transports.empty() ||
-                                                         best_.schedule->takes_batches());
+  // Where no halo moves, the plainest schedule is the rule's unless another is better in all.
+  const bool of_schedule =
+      is_open(wanted_.schedule) &&
+      (!runner_->exchange_info().transports.empty() || best_.schedule != schedules().front());
   const bool of_graphs = is_open(wanted_.graph) && best_.graphs != Graphs::none;
   const Trial trial = trial_of(parts_.the_case, runner_->sweeps_at_once());
   return (of_schedule || of_graphs || !other_process_grids().empty()) &&
@@ -340,7 +338,7 @@ TunedWay record_of(const Chosen& chosen, proof::EnvironmentKey key) {
   return {.key = std::move(key),
           .when = now_in_utc(),
           .process_grid = chosen.runner->grid().process_grid(),
-          .transport = chosen.runner->exchange().transport(),
+          .transport = chosen.runner->exchange_info().transport(),
           .schedule = std::string(chosen.way.schedule->name()),
           .in_graphs = chosen.way.graphs != Graphs::none,
           .seconds_per_sweep = chosen.report.seconds_per_sweep};

@@ -15,19 +15,19 @@
 #include "machine/cores.hpp"
 #include "proof/pattern.hpp"
 #include "solver/place.hpp"
-#include "transport/peer/window.hpp"
+#include "link/window.hpp"
 
 namespace halocline::bench {
 namespace {
 
-using transport::PeerWindow;
+using link::Window;
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 34;
 
 /// Memory of this rank, and memory that it copies to.
 struct Ends {
   std::shared_ptr<void> from, to;
-  std::unique_ptr<PeerWindow> window;  // where the target is another rank's
+  std::unique_ptr<Window> window;  // where the target is another rank's
   std::byte* target = nullptr;
   std::byte* received = nullptr;  // where this rank sees what was copied to it
   int sender = 0;                 // who copies to there
@@ -81,8 +81,8 @@ Ends CopyBench::make_ends(const std::string& from, const std::string& to,
   const int next = (me + 1) % ranks, previous = (me + ranks - 1) % ranks;
   std::vector<int> peers{next};
   if (previous != next) peers.push_back(previous);
-  const std::vector<PeerWindow::Places> places(peers.size(), PeerWindow::Places{});
-  ends.window = std::make_unique<PeerWindow>(communicator_, bytes, peers, places);
+  const std::vector<Window::Places> places(peers.size(), Window::Places{});
+  ends.window = std::make_unique<Window>(communicator_, bytes, peers, places);
   ends.target = ends.window->of(0);
   ends.received = ends.window->mine();
   ends.sender = previous;

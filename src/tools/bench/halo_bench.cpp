@@ -42,7 +42,7 @@ std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::
     return fmt::format("exchanges of fields in {} memory are not recorded in CUDA graphs",
                        name_of(place.memory));
   for (const auto& use : info.transports)
-    if (!transport::find_transport(use.second).capabilities().in_graph)
+    if (!transport::find_transport(use.second).capabilities().stays_on_stream())
       return fmt::format("exchanges by {} are not recorded in CUDA graphs: they need the host",
                          use.second);
   return std::nullopt;

@@ -12,12 +12,12 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "grid/halo_regions.hpp"
-#include "transport/peer/window.hpp"
+#include "link/window.hpp"
 
 namespace halocline::bench {
 namespace {
 
-using transport::PeerWindow;
+using link::Window;
 
 constexpr std::int64_t sent_bytes = std::int64_t{64} << 20;
 constexpr double seconds_to_spend = 0.05;
@@ -39,11 +39,11 @@ double link_gigabytes_per_second(const Communicator& communicator, const Grid& g
   const auto count = static_cast<std::int64_t>(peers.size());
   const std::int64_t most = comm::max_over_ranks(communicator, count);
   const std::int64_t each = sent_bytes / most;
-  std::vector<PeerWindow::Places> places;  // where each of them writes
+  std::vector<Window::Places> places;  // where each of them writes
   for (std::int64_t p = 0; p < count; ++p) places.push_back({p * each, 0, 0});
 
   std::shared_ptr<void> from;
-  std::optional<PeerWindow> window;
+  std::optional<Window> window;
   comm::together(communicator, [&] { from = device::allocate(Memory::device, each); });
   comm::together(communicator, [&] { window.emplace(communicator, count * each, peers, places); });
   const std::vector<device::OwnedStream> streams(peers.size());

@@ -11,7 +11,7 @@ class MpiTransport final : public Transport {
   std::string_view name() const override { return "mpi"; }
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
-    return {.host_driven = true, .in_place = true, .prove_in_job = false};
+    return {.carrier = Carrier::host, .needs_progress = true, .in_place = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;

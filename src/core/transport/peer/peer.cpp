@@ -13,13 +13,15 @@
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "transport/peer/cuda/signals.hpp"
-#include "transport/peer/watch.hpp"
-#include "transport/peer/window.hpp"
+#include "link/kernel_watch.hpp"
+#include "link/window.hpp"
 
 namespace halocline::transport {
 namespace {
 
 using cuda::FlagRow;
+using link::KernelWatch;
+using link::Window;
 
 // Flags of different messages are stored to by different GPUs: none shares a line of the cache.
 constexpr std::int64_t line_bytes = 128;
@@ -31,7 +33,7 @@ std::int64_t round_up(std::int64_t bytes) {
 /// Where, in a rank's window, one peer's flags and slots are.
 struct Layout {
   enum { flags, even, odd };
-  std::vector<PeerWindow::Places> places;
+  std::vector<Window::Places> places;
   std::int64_t bytes = 0;
 
   explicit Layout(const std::vector<Message>& messages) {
@@ -65,7 +67,7 @@ class PeerChannel final : public Channel {
     cuda::load_signals();
     std::vector<FlagRow> raised, awaited;
     for (std::size_t m = 0; m < messages_.size(); ++m) {
-      const PeerWindow::Places& theirs = window_.places_of(m);
+      const Window::Places& theirs = window_.places_of(m);
       std::byte* const base = window_.of(m);
       peers_.push_back({{base + theirs[Layout::even], base + theirs[Layout::odd]},
                         reinterpret_cast<std::uint64_t*>(base + theirs[Layout::flags]),
@@ -108,7 +110,8 @@ class PeerChannel final : public Channel {
 
   std::uint64_t epoch() const override { return epoch_; }
   const device::DevicePort* port() const override { return &port_; }
-  std::string note() const override { return note_on_sharing(); }
+  bool kernels_signal() const override { return true; }
+  std::string note() const override { return link::note_on_sharing(); }
 
  private:
   std::byte* mine(std::size_t message, int what) const {
@@ -131,8 +134,8 @@ class PeerChannel final : public Channel {
 
   std::vector<Message> messages_;
   Layout layout_;
-  PeerWatch watch_;
-  PeerWindow window_;
+  KernelWatch watch_;
+  Window window_;
   std::vector<device::PortPeer> peers_;
   device::DevicePort port_{};
   std::shared_ptr<void> raised_, awaited_;  // lists of FlagRow

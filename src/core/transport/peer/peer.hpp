@@ -19,7 +19,7 @@ class PeerTransport final : public Transport {
     return fields == Memory::device || fields == Memory::managed;
   }
   Capabilities capabilities() const override {
-    return {.host_driven = false, .in_place = false, .prove_in_job = true, .in_graph = true};
+    return {.carrier = Carrier::kernels, .prove_in_job = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;

@@ -35,6 +35,7 @@ class SelfChannel final : public Channel {
   bool progress() override { return true; }
   void finish(Stream) override {}
   const device::DevicePort* port() const override { return on_gpu_ ? &port_ : nullptr; }
+  bool kernels_signal() const override { return on_gpu_; }
 
  private:
   /// With flags of its own a GPU packs and unpacks in one launch.

@@ -10,9 +10,7 @@ class SelfTransport final : public Transport {
  public:
   std::string_view name() const override { return "self"; }
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
-  Capabilities capabilities() const override {
-    return {.host_driven = false, .in_place = false, .prove_in_job = false, .in_graph = true};
-  }
+  Capabilities capabilities() const override { return {.carrier = Carrier::kernels}; }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;
 };

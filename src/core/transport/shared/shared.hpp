@@ -12,7 +12,7 @@ class SharedTransport final : public Transport {
   std::string_view name() const override { return "shared"; }
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
-    return {.host_driven = false, .in_place = false, .prove_in_job = true};
+    return {.carrier = Carrier::host, .prove_in_job = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;

@@ -12,7 +12,8 @@ class StagedTransport final : public Transport {
   std::optional<std::string> missing_here() const override;
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
-    return {.host_driven = true, .in_place = true, .prove_in_job = true};
+    return {
+        .carrier = Carrier::host, .needs_progress = true, .in_place = true, .prove_in_job = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;

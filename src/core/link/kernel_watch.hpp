@@ -11,13 +11,13 @@
 #include "comm/waiting.hpp"
 #include "device/watch.hpp"
 
-namespace halocline::transport {
+namespace halocline::link {
 
 /// While it lives, every wait of this process looks whether a kernel has given one up.
-class PeerWatch final : private comm::InFlight {
+class KernelWatch final : private comm::InFlight {
  public:
   /// `name` tells what a message brings: "rank 1 (field 'u', +x)".
-  PeerWatch(const Communicator& communicator, std::function<std::string(int message)> name);
+  KernelWatch(const Communicator& communicator, std::function<std::string(int message)> name);
 
   const device::Watch* on_gpu() const { return static_cast<const device::Watch*>(watch_.get()); }
   /// Throws communication if a kernel waited too long. Costs a load.
@@ -31,4 +31,4 @@ class PeerWatch final : private comm::InFlight {
   std::shared_ptr<void> overdue_, gave_up_, watch_;
 };
 
-}  // namespace halocline::transport
+}  // namespace halocline::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/peer/norm_meeting.hpp"
+#include "link/norm_meeting.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 
-namespace halocline::transport {
+namespace halocline::link {
 namespace {
 
 constexpr std::int64_t number_bytes = 2 * sizeof(double), flag_bytes = sizeof(device::Epoch);
@@ -31,7 +31,7 @@ NormMeeting::NormMeeting(const Communicator& communicator)
     : watch_(communicator, [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
       window_(communicator, communicator.size() * (number_bytes + flag_bytes),
               all_ranks(communicator),
-              std::vector<PeerWindow::Places>(static_cast<std::size_t>(communicator.size()))),
+              std::vector<Window::Places>(static_cast<std::size_t>(communicator.size()))),
       count_(device::allocate(Memory::device, sizeof(device::Epoch))) {
   const std::int64_t ranks = communicator.size(), me = communicator.rank();
   std::vector<void*> to, raise;
@@ -60,4 +60,4 @@ std::shared_ptr<void> NormMeeting::list(const std::vector<void*>& addresses) con
   return memory;
 }
 
-}  // namespace halocline::transport
+}  // namespace halocline::link

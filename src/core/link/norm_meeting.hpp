@@ -8,10 +8,10 @@
 #include <halocline/communicator.hpp>
 
 #include "device/meeting.hpp"
-#include "transport/peer/watch.hpp"
-#include "transport/peer/window.hpp"
+#include "link/kernel_watch.hpp"
+#include "link/window.hpp"
 
-namespace halocline::transport {
+namespace halocline::link {
 
 class NormMeeting {
  public:
@@ -24,10 +24,10 @@ class NormMeeting {
  private:
   std::shared_ptr<void> list(const std::vector<void*>& addresses) const;
 
-  PeerWatch watch_;
-  PeerWindow window_;
+  KernelWatch watch_;
+  Window window_;
   std::shared_ptr<void> to_, raise_, count_;
   device::Meeting meeting_{};
 };
 
-}  // namespace halocline::transport
+}  // namespace halocline::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/peer/watch.hpp"
+#include "link/kernel_watch.hpp"
 
 #include <atomic>
 #include <utility>
@@ -12,7 +12,7 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 
-namespace halocline::transport {
+namespace halocline::link {
 namespace {
 
 using device::Overdue;
@@ -24,7 +24,7 @@ constexpr double share_of_limit = 0.9;
 
 }  // namespace
 
-PeerWatch::PeerWatch(const Communicator& communicator, std::function<std::string(int)> name)
+KernelWatch::KernelWatch(const Communicator& communicator, std::function<std::string(int)> name)
     : communicator_(communicator),
       name_(std::move(name)),
       overdue_(device::allocate(Memory::pinned, sizeof(Overdue))),
@@ -38,7 +38,7 @@ PeerWatch::PeerWatch(const Communicator& communicator, std::function<std::string
   enter();
 }
 
-void PeerWatch::check() {
+void KernelWatch::check() {
   auto* const overdue = static_cast<Overdue*>(overdue_.get());
   if (std::atomic_ref(overdue->is_set).load(std::memory_order_acquire) == 0) return;
   communicator_.state().give_up();
@@ -51,4 +51,4 @@ void PeerWatch::check() {
                   overdue->epoch, name_(overdue->message)));
 }
 
-}  // namespace halocline::transport
+}  // namespace halocline::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/peer/window.hpp"
+#include "link/window.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "device/queue.hpp"
 #include "device/sharing.hpp"
 
-namespace halocline::transport {
+namespace halocline::link {
 namespace {
 
 // The error of a kernel's, or another rank's, wait shall be heard before one's own time is up.
@@ -40,13 +40,13 @@ bool handles_are_in_use(const Communicator& communicator) {
 /// What one rank tells another.
 struct Offer {
   device::MemoryHandle handle;
-  PeerWindow::Places places;
+  Window::Places places;
 };
 
 }  // namespace
 
-PeerWindow::PeerWindow(const Communicator& communicator, std::int64_t bytes,
-                       const std::vector<int>& peers, const std::vector<Places>& places)
+Window::Window(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
+               const std::vector<Places>& places)
     : communicator_(communicator) {
   const auto make = [bytes] { return device::allocate_to_share(Memory::device, bytes); };
   std::string first;
@@ -69,8 +69,8 @@ PeerWindow::PeerWindow(const Communicator& communicator, std::int64_t bytes,
   }
 }
 
-PeerWindow::PeerWindow(const Communicator& communicator, void* memory,
-                       const std::vector<int>& peers, const std::vector<Places>& places)
+Window::Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
+               const std::vector<Places>& places)
     : communicator_(communicator) {
   try {
     open([memory] { return std::shared_ptr<void>(memory, [](void*) {}); }, peers, places);
@@ -81,8 +81,8 @@ PeerWindow::PeerWindow(const Communicator& communicator, void* memory,
 }
 
 /// Throws on every rank or on none, and then leaves nothing mapped.
-void PeerWindow::open(const MakeMemory& make, const std::vector<int>& peers,
-                      const std::vector<Places>& places) {
+void Window::open(const MakeMemory& make, const std::vector<int>& peers,
+                  const std::vector<Places>& places) {
   comm::State& state = communicator_.state();
   // Taken before anything can fail on some ranks only: all ranks count tags alike.
   const int tag = state.next_tag();
@@ -107,7 +107,7 @@ void PeerWindow::open(const MakeMemory& make, const std::vector<int>& peers,
   }
 }
 
-device::MemoryHandle PeerWindow::handle_of_mine() const {
+device::MemoryHandle Window::handle_of_mine() const {
   try {
     return device::handle_of(mine_.get());
   } catch (const Error& error) {
@@ -117,8 +117,8 @@ device::MemoryHandle PeerWindow::handle_of_mine() const {
   }
 }
 
-std::shared_ptr<void> PeerWindow::map(const std::vector<int>& peers, std::size_t p,
-                                      const device::MemoryHandle& handle) const {
+std::shared_ptr<void> Window::map(const std::vector<int>& peers, std::size_t p,
+                                  const device::MemoryHandle& handle) const {
   // A process cannot map its own memory again, nor another's twice, and need not.
   if (peers[p] == communicator_.rank()) return mine_;
   for (std::size_t before = 0; before < p; ++before)
@@ -132,13 +132,13 @@ std::shared_ptr<void> PeerWindow::map(const std::vector<int>& peers, std::size_t
   }
 }
 
-void PeerWindow::keep() {
+void Window::keep() {
   for (auto& memory : theirs_) comm::keep_for_mpi(std::move(memory));
   comm::keep_for_mpi(std::move(mine_));
   theirs_.clear();
 }
 
-void PeerWindow::close() {
+void Window::close() {
   if (communicator_.state().others_may_be_gone()) return keep();
   try {
     device::finish_all();
@@ -152,10 +152,10 @@ void PeerWindow::close() {
   }
 }
 
-PeerWindow::~PeerWindow() { close(); }
+Window::~Window() { close(); }
 
 /// Waits for the other ranks of the node, within the wait limit.
-void PeerWindow::meet(const char* site) const {
+void Window::meet(const char* site) const {
   comm::State& state = communicator_.state();
   MPI_Request request = MPI_REQUEST_NULL;
   comm::check(MPI_Ibarrier(state.node(), &request), "MPI_Ibarrier");
@@ -174,8 +174,8 @@ void settle_sharing(const Communicator& communicator) {
   if (count > 1) beside.push_back(on_node[(me + 1) % count]);
   if (count > 2) beside.push_back(on_node[(me + count - 1) % count]);
   try {
-    const PeerWindow trial(communicator, std::int64_t{1}, beside,
-                           std::vector<PeerWindow::Places>(beside.size()));
+    const Window trial(communicator, std::int64_t{1}, beside,
+                       std::vector<Window::Places>(beside.size()));
   } catch (const Error& error) {
     // Whoever has to share memory will be told.
     if (error.kind() != ErrorKind::unavailable) throw;
@@ -189,4 +189,4 @@ std::string note_on_sharing() {
              : "the GPUs' memory is shared by file descriptors, not by CUDA's handles: " + because;
 }
 
-}  // namespace halocline::transport
+}  // namespace halocline::link

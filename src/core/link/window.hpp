@@ -14,10 +14,10 @@
 
 #include "device/sharing.hpp"
 
-namespace halocline::transport {
+namespace halocline::link {
 
 /// This rank's memory, shown to some ranks of the node, and theirs mapped here.
-class PeerWindow {
+class Window {
  public:
   /// What a peer has to know of this rank's window beside where it is.
   using Places = std::array<std::int64_t, 3>;
@@ -27,18 +27,18 @@ class PeerWindow {
   /// without peers too. Throws, on every rank, resource, or unavailable where GPUs or processes
   /// cannot share memory: neither by CUDA's handles nor, which is tried then on all ranks and kept
   /// to, by file descriptors.
-  PeerWindow(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
-             const std::vector<Places>& places);
+  Window(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
+         const std::vector<Places>& places);
   /// The same with memory that is there: `memory` was allocated by
   /// device::allocate_to_share(Memory::device, ...) and must outlive the window. It is shared in
   /// the way it was made for.
-  PeerWindow(const Communicator& communicator, void* memory, const std::vector<int>& peers,
-             const std::vector<Places>& places);
+  Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
+         const std::vector<Places>& places);
   /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
   /// have unmapped. Where others may be gone, everything stays to the end of the program.
-  ~PeerWindow();
-  PeerWindow(const PeerWindow&) = delete;
-  PeerWindow& operator=(const PeerWindow&) = delete;
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
 
   std::byte* mine() const { return static_cast<std::byte*>(mine_.get()); }
   /// Where the window of `peers[p]` begins in this process; an address for kernels.
@@ -70,4 +70,4 @@ void settle_sharing(const Communicator& communicator);
 /// How this process's memory is shared, where that is not the usual way, in words; else empty.
 std::string note_on_sharing();
 
-}  // namespace halocline::transport
+}  // namespace halocline::link

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/ends.hpp"
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/collectives.hpp"
+#include "device/queue.hpp"
+#include "proof/pattern.hpp"
+
+namespace halocline::exchange {
+namespace {
+
+/// The rank beyond the lower or upper end of this rank's cells.
+int neighbour_at(const Grid& grid, End end) {
+  Direction direction;
+  direction[grid.axes() - 1] = end == at_lower ? -1 : 1;
+  return grid.neighbour(grid.rank(), direction);
+}
+
+}  // namespace
+
+EndNeighbours::EndNeighbours(const Grid& grid)
+    : ranks_{neighbour_at(grid, at_lower), neighbour_at(grid, at_upper)},
+      axis_("xyz"[grid.axes() - 1]) {}
+
+std::vector<int> EndNeighbours::peers() const {
+  std::vector<int> peers;
+  for (const int rank : ranks_)
+    if (rank >= 0) peers.push_back(rank);
+  return peers;
+}
+
+std::string EndNeighbours::name_of(End end, const std::string& what) const {
+  return fmt::format("rank {} ({} {}{})", (*this)[end], what, end == at_lower ? '-' : '+', axis_);
+}
+
+void show_ends_to_work(const Communicator& communicator, const EndNeighbours& neighbours,
+                       const std::array<EndMemory, 2>& memory, std::int64_t bytes) {
+  const int me = communicator.rank();
+  std::vector<std::byte> pattern(static_cast<std::size_t>(bytes));
+  // The same two ranks may meet at both ends: the round tells them apart.
+  comm::together(communicator, [&] {
+    for (const End end : ends) {
+      if (!neighbours.has(end)) continue;
+      proof::fill(pattern.data(), bytes, proof::seed_of(me, neighbours[end], opposite(end)));
+      device::copy(memory[end].to, pattern.data(), bytes, Stream::host());
+    }
+  });
+  comm::together(communicator, [&] {
+    for (const End end : ends) {
+      if (!neighbours.has(end)) continue;
+      const int from = neighbours[end];
+      device::copy(pattern.data(), memory[end].from, bytes, Stream::host());
+      const std::int64_t at =
+          proof::first_difference(pattern.data(), bytes, proof::seed_of(from, me, end));
+      if (at < bytes)
+        throw Error(ErrorKind::communication,
+                    proof::text_of({.at = at, .bytes = bytes, .from = from, .to = me},
+                                   " stored by its GPU"));
+      device::clear(memory[end].from, bytes, Stream::host());
+    }
+  });
+}
+
+}  // namespace halocline::exchange

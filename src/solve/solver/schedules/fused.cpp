@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+#include <halocline/exchange.hpp>
+
+#include "comm/collectives.hpp"
+#include "exchange/face_links.hpp"
+#include "solver/runner.hpp"
+#include "solver/schedules/schedules.hpp"
+#include "solver/schedules/single_sweeps.hpp"
+
+namespace halocline::solver {
+namespace {
+
+class FusedStepper final : public SingleSweeps {
+ public:
+  explicit FusedStepper(Runner& runner)
+      : SingleSweeps(runner),
+        links_(runner.communicator(), runner.grid(),
+               {std::cref(runner.levels()[0]), std::cref(runner.levels()[1])}) {}
+
+  void advance(Run& run, std::int64_t most) override {
+    // The first sweep of a run finds no halo that an earlier one has sent.
+    is_sent_ = run.at.fresh_layers > 0;
+    run.at.fresh_layers = 0;
+    SingleSweeps::advance(run, most);
+    // The next sweep waits for it.
+    run.at.fresh_layers = 1;
+  }
+
+  void check() override { links_.check(); }
+
+ private:
+  void exchange_and_sweep(const Step& step, Stream stream) override {
+    if (!is_sent_) step.exchange.run(stream);
+    stencil::SweepArguments pushing = step.arguments;
+    pushing.faces = &links_.port(1 - step.level);
+    sweep(pushing, pushing.region, Part::first, stream);
+  }
+
+  exchange::FaceLinks links_;
+  bool is_sent_ = false;  // the halo of the next sweep, by the neighbours' sweeps
+};
+
+/// Why sweeps cannot send their halos themselves; nothing if they can, on every rank.
+std::optional<std::string> no_links_because(const Runner& runner) {
+  const Place& place = runner.place();
+  if (!place.gpu) return fmt::format("backend {} cannot", place.backend->name());
+  if (runner.the_case().halo_depth > 1) return "halos are deep";
+  const Levels& levels = runner.levels();
+  if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.grid(), levels[0]))
+    return why;
+  if (auto why = runner.kernels_cannot_reach_because()) return why;
+  const bool able = place.gpu->ranks_on_gpu == 1 && runner.sweep().can_push(levels[0], levels[1]);
+  if (comm::max_over_ranks(runner.communicator(), std::int64_t{able ? 0 : 1}) > 0)
+    return "ranks share a GPU, or rows do not begin on 16 bytes";
+  return std::nullopt;
+}
+
+class Fused final : public Schedule {
+ public:
+  std::string_view name() const override { return "fused"; }
+  std::string_view needs() const override {
+    return "transport peer, one GPU for each rank and a process grid that splits the last axis "
+           "only";
+  }
+  MadeStepper make(Runner& runner) const override {
+    if (auto why_not = no_links_because(runner)) return {.stepper = {}, .why_not = *why_not};
+    MadeStepper made;
+    try {
+      comm::together(runner.communicator(),
+                     [&] { made.stepper = std::make_unique<FusedStepper>(runner); });
+    } catch (const Error& error) {
+      made = {.stepper = {}, .why_not = error.what(), .reason = MadeStepper::Reason::failed};
+    }
+    return made;
+  }
+  bool is_preferred(const Runner&) const override { return true; }
+  bool is_about_halos() const override { return true; }
+};
+
+}  // namespace
+
+const Schedule& fused_schedule() {
+  static const Fused schedule;
+  return schedule;
+}
+
+}  // namespace halocline::solver

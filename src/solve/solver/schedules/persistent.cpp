@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stencil/persistent.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/collectives.hpp"
+#include "device/stream_clock.hpp"
+#include "exchange/edge_links.hpp"
+#include "solver/runner.hpp"
+#include "solver/schedules/schedules.hpp"
+#include "solver/stopping.hpp"
+
+namespace halocline::solver {
+namespace {
+
+using Links = std::unique_ptr<exchange::EdgeLinks>;
+using ManySweeps = std::unique_ptr<stencil::PersistentSweep>;
+
+class PersistentStepper final : public Stepper {
+ public:
+  PersistentStepper(Runner& runner, Links links, ManySweeps sweeps)
+      : runner_(runner),
+        links_(std::move(links)),
+        sweeps_(std::move(sweeps)),
+        single_(sequential_schedule().make(runner).stepper),
+        clock_(comm::recorder(runner.communicator()), Phase::compute, "sweeps in one launch") {}
+
+  void advance(Run& run, std::int64_t most) override {
+    RunState& at = run.at;
+    // The first and the last sweep of a run go by themselves.
+    const std::int64_t count = std::min(most, run.the_case.sweeps - 1 - at.sweep);
+    if (at.sweep == run.first || count < 1) return single_->advance(run, 1);
+    stencil::SweepBatch batch{.level = at.level, .count = count};
+    run.stopping.begin_batch(at.sweep, batch);
+    const Stream stream = runner_.place().stream();
+    clock_.time(stream, 0, [&] { sweeps_->run(batch, stream); });
+    at.sweep += count;
+    at.level = (at.level + static_cast<std::size_t>(count)) % 2;
+  }
+
+  void check() override { links_->check(); }
+
+ private:
+  Runner& runner_;
+  Links links_;
+  ManySweeps sweeps_;
+  std::unique_ptr<Stepper> single_;
+  device::StreamClock clock_;
+};
+
+/// Why many sweeps cannot be one launch; nothing if they can, as far as is known without trying.
+std::optional<std::string> no_persistence_because(const Runner& runner) {
+  const Place& place = runner.place();
+  if (!place.gpu) return fmt::format("backend {} cannot", place.backend->name());
+  if (runner.the_case().halo_depth > 1) return "halos are deep";
+  if (place.memory != Memory::device) return "the fields are not in device memory";
+  if (auto why = exchange::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;
+  if (auto why = runner.kernels_cannot_reach_because()) return why;
+  if (!runner.norms_stay_on_gpus()) return "norms are reduced by MPI";
+  if (comm::max_over_ranks(runner.communicator(), std::int64_t{place.gpu->ranks_on_gpu}) > 1)
+    return "ranks share a GPU";
+  return std::nullopt;
+}
+
+Links make_links(const Runner& runner) {
+  const std::int64_t row_bytes =
+      runner.grid().owned().extent().x * runner.the_case().element_bytes();
+  return std::make_unique<exchange::EdgeLinks>(runner.communicator(), runner.grid(), row_bytes);
+}
+
+ManySweeps make_sweeps(const Runner& runner, const exchange::EdgeLinks& links) {
+  const Case& the_case = runner.the_case();
+  return runner.place().backend->make_persistent(
+      {.problem = *the_case.problem,
+       .setting = the_case.setting,
+       .precision = the_case.precision,
+       .levels = {runner.levels()[0], runner.levels()[1]},
+       .wraps_along_x = runner.grid().periodic(0),
+       .port = links.port()});
+}
+
+class Persistent final : public Schedule {
+ public:
+  std::string_view name() const override { return "persistent"; }
+  std::string_view needs() const override {
+    return "a grid of two axes whose cells find room in the GPUs' registers, transport peer, one "
+           "GPU for each rank and a process grid that splits the last axis only";
+  }
+  MadeStepper make(Runner& runner) const override {
+    using Reason = MadeStepper::Reason;
+    if (auto why_not = no_persistence_because(runner)) return {.stepper = {}, .why_not = *why_not};
+    // Cells too many for the registers, most likely, are no failure.
+    Reason reason = Reason::failed;
+    try {
+      Links links;
+      ManySweeps sweeps;
+      comm::together(runner.communicator(), [&] { links = make_links(runner); });
+      reason = Reason::expected;
+      comm::together(runner.communicator(), [&] { sweeps = make_sweeps(runner, *links); });
+      return {.stepper =
+                  std::make_unique<PersistentStepper>(runner, std::move(links), std::move(sweeps))};
+    } catch (const Error& error) {
+      return {.stepper = {}, .why_not = error.what(), .reason = reason};
+    }
+  }
+  bool is_preferred(const Runner&) const override { return true; }
+  std::optional<std::string> no_graphs_because() const override {
+    return "with schedule persistent a batch of them is one launch";
+  }
+};
+
+}  // namespace
+
+const Schedule& persistent_schedule() {
+  static const Persistent schedule;
+  return schedule;
+}
+
+}  // namespace halocline::solver

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <halocline/exchange.hpp>
+
+#include "solver/runner.hpp"
+#include "solver/schedules/schedules.hpp"
+#include "solver/schedules/single_sweeps.hpp"
+
+namespace halocline::solver {
+namespace {
+
+class SequentialStepper final : public SingleSweeps {
+ public:
+  using SingleSweeps::SingleSweeps;
+
+ private:
+  void exchange_and_sweep(const Step& step, Stream stream) override {
+    step.exchange.run(stream);
+    sweep(step.arguments, step.arguments.region, Part::first, stream);
+  }
+};
+
+class Sequential final : public Schedule {
+ public:
+  std::string_view name() const override { return "sequential"; }
+  MadeStepper make(Runner& runner) const override {
+    return {.stepper = std::make_unique<SequentialStepper>(runner)};
+  }
+  bool is_preferred(const Runner&) const override { return true; }
+};
+
+}  // namespace
+
+const Schedule& sequential_schedule() {
+  static const Sequential schedule;
+  return schedule;
+}
+
+}  // namespace halocline::solver
