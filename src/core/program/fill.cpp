@@ -17,13 +17,14 @@ constexpr std::int64_t piece_cells = 2048;
 template <class Real>
 void fill_share(const FieldStorage& field, const RowValues& values_of, const Box& share) {
   std::vector<double> values(static_cast<std::size_t>(piece_cells));
-  const std::int64_t step = field.strides().x;
+  const FieldView<Real> view = field::view_of<Real>(field);
+  const std::int64_t step = view.strides().x;
   for (std::int64_t z = share.lower.z; z < share.upper.z; ++z)
     for (std::int64_t y = share.lower.y; y < share.upper.y; ++y)
       for (std::int64_t x = share.lower.x; x < share.upper.x; x += piece_cells) {
         const std::int64_t count = std::min(piece_cells, share.upper.x - x);
         values_of({x, y, z}, count, values.data());
-        Real* to = reinterpret_cast<Real*>(field::address_of(field, {x, y, z}));
+        Real* to = &view(x, y, z);
         for (std::int64_t i = 0; i < count; ++i)
           to[i * step] = static_cast<Real>(values[static_cast<std::size_t>(i)]);
       }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "field/cells.hpp"
 #include "field/elements.hpp"
 #include "program/noise.hpp"
 
@@ -25,8 +26,8 @@ class Rows {
   }
   template <class Real>
   const Real* first_value(std::int64_t row) const {
-    return reinterpret_cast<const Real*>(field_.first_owned()) +
-           row % extent_.y * field_.strides().y + row / extent_.y * field_.strides().z;
+    const Int3 first = first_cell(row);
+    return field::view_of<const Real>(field_).row(first.y, first.z);
   }
   std::int64_t stride() const { return field_.strides().x; }
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "comm/collectives.hpp"
+#include "field/cells.hpp"
 #include "files/png.hpp"
 #include "files/scalar_field.hpp"
 
@@ -73,19 +73,9 @@ class SampledPlane {
 };
 
 double value_at(const FieldStorage& field, const Int3& cell) {
-  const Int3 at = cell - field.shape().owned.lower;
-  const Strides& stride = field.strides();
-  const std::byte* bytes =
-      field.first_owned() +
-      (at.x * stride.x + at.y * stride.y + at.z * stride.z) * field.shape().element_bytes;
-  if (field.shape().element_bytes == sizeof(float)) {
-    float value = 0;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-  }
-  double value = 0;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
+  if (field.shape().element_bytes == sizeof(float))
+    return static_cast<double>(field::view_of<const float>(field)(cell.x, cell.y, cell.z));
+  return field::view_of<const double>(field)(cell.x, cell.y, cell.z);
 }
 
 std::vector<double> sample(const FieldStorage& field, const SampledPlane& plane) {

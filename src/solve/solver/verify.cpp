@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "comm/collectives.hpp"
+#include "field/cells.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -17,13 +18,6 @@ struct Difference {
   Int3 first;
   double ours = 0, theirs = 0;
 };
-
-const std::byte* address(const FieldStorage& field, Int3 cell) {
-  const Int3 d = cell - field.shape().owned.lower;
-  const Strides& step = field.strides();
-  return field.first_owned() +
-         (d.x * step.x + d.y * step.y + d.z * step.z) * field.shape().element_bytes;
-}
 
 double value_at(const std::byte* bytes, problem::Precision precision) {
   if (precision == problem::Precision::f32) {
@@ -61,7 +55,7 @@ void send_rows(const Comparison& c) {
   const auto bytes = static_cast<std::size_t>(owned.extent().x * c.the_case.element_bytes());
   for (auto z = owned.lower.z; z < owned.upper.z; ++z)
     for (auto y = owned.lower.y; y < owned.upper.y; ++y)
-      comm::send(c.communicator, 0, {address(c.field, {owned.lower.x, y, z}), bytes});
+      comm::send(c.communicator, 0, {field::address_of(c.field, {owned.lower.x, y, z}), bytes});
 }
 
 Difference compare_all(const Comparison& c) {
@@ -75,8 +69,9 @@ Difference compare_all(const Comparison& c) {
       for (auto y = owned.lower.y; y < owned.upper.y; ++y) {
         const Int3 first{owned.lower.x, y, z};
         if (rank > 0) comm::receive(c.communicator, rank, row);
-        compare_row(c.the_case, first, count, rank > 0 ? row.data() : address(c.field, first),
-                    address(c.alone->field, first), difference);
+        compare_row(c.the_case, first, count,
+                    rank > 0 ? row.data() : field::address_of(c.field, first),
+                    field::address_of(c.alone->field, first), difference);
       }
   }
   return difference;

@@ -52,14 +52,14 @@ class ReferenceSweep final : public Sweep {
 
  private:
   void update_row(const SweepArguments& arguments, std::int64_t y, std::int64_t z) const {
+    const FieldView<const Real> in = field::view_of<const Real>(arguments.in);
+    const FieldView<Real> out = field::view_of<Real>(arguments.out);
     RowNorm norm(arguments.norm);
     for (std::int64_t x = arguments.region.lower.x; x < arguments.region.upper.x; ++x) {
-      const Int3 at{x, y, z};
-      const ScalarCells<Real> u{reinterpret_cast<const Real*>(field::address_of(arguments.in, at)),
-                                field::steps_of(arguments.in)};
+      const ScalarCells<Real> u{&in(x, y, z), field::steps_of(arguments.in)};
       const Real updated = formula_(u);
-      *reinterpret_cast<Real*>(field::address_of(arguments.out, at)) = updated;
-      if (arguments.out.shape().owned.contains(at)) norm.add(updated, u.c());
+      out(x, y, z) = updated;
+      if (arguments.out.shape().owned.contains(Int3{x, y, z})) norm.add(updated, u.c());
     }
     if (arguments.norm != problem::NormKind::none) norm.add_to(*arguments.norm_sum);
   }
