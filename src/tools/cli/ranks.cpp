@@ -108,9 +108,8 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
   wanted.check(*wanted.ranks);  // usage errors cost no start of a job
   make_proofs(wanted.proofs);
   const Variables variables = current_variables();
-  const Launcher launcher = find_launcher(
-      comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich,
-      std::string(build_info::mpi_launcher), variables);
+  const Launcher launcher =
+      find_launcher(comm::family(), std::string(build_info::mpi_launcher), variables);
   const JobSpec job{.ranks = *wanted.ranks,
                     .program = std::filesystem::read_symlink("/proc/self/exe"),
                     .arguments = words,
