@@ -9,7 +9,8 @@
 
 namespace halocline::cli {
 
-/// Prints as it is, and flushes. Throws resource if nobody takes it: a full disk behind a redirection.
+/// Prints as it is, and flushes. Throws resource if nobody takes it: a full disk behind a
+/// redirection.
 void print(const std::string& text);
 
 /// Prints what went wrong on standard error, behind the name of the command.
