@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // halocline: the command.
 
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
@@ -31,10 +30,10 @@ int main(int argc, char** argv) {
     cli::print(line.text);
     return cli::exit_ok;
   } catch (const Error& error) {
-    std::fprintf(stderr, "halocline: %s\n", error.what());
+    cli::complain(error.what());
     return cli::exit_code(error.kind());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "halocline: %s\n", error.what());
+    cli::complain(error.what());
     return cli::exit_failure;
   }
 }

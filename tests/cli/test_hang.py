@@ -56,6 +56,7 @@ def ranks_named(err, stopped):
         match = re.match(r"rank (\d) has waited 2 s in .* for (?:rank (\d) \(field 'u', direction "
                          r"([+-])y\)|every rank's norm|the other ranks)", line)
         assert match, line
+        assert line.endswith("(--wait-limit sets how long to wait)"), line
         rank, peer, direction = match.groups()
         assert int(rank) != stopped, line
         if peer:

@@ -371,7 +371,7 @@ TEST(BindRanks, NamesTheRankThatSeesNoGpu) {
               AllOf(HasSubstr("rank 1 on node 4 (c012) sees no GPU it can use (the reason)"),
                     HasSubstr("CUDA_VISIBLE_DEVICES is '' on rank 1 and '3' on rank 0"),
                     HasSubstr("srun --gpus-per-task"), HasSubstr("--gpu-bind=none"),
-                    HasSubstr("--backend cpu")));
+                    HasSubstr("option 'backend' set to 'cpu'")));
   all[0] = all[1];
   all[1].visible_devices.reset();
   EXPECT_THAT(error_of(numbered(all)),
@@ -381,7 +381,7 @@ TEST(BindRanks, NamesTheRankThatSeesNoGpu) {
 
 TEST(BindRanks, PassesOnWhyNobodySeesAGpu) {
   Facts all = alike(2, {});
-  EXPECT_THAT(error_of(all), HasSubstr("--backend cpu"));
+  EXPECT_THAT(error_of(all), HasSubstr("option 'backend' set to 'cpu'"));
   for (RankFacts& facts : all) facts.none_because = "no driver; install one";
   EXPECT_EQ(error_of(all), "no rank sees a GPU it can use: no driver; install one");
 }

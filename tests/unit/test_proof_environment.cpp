@@ -202,8 +202,9 @@ TEST(LauncherInternals, AreTakenOutAndTheUsersSettingsStay) {
   for (const Variables* internals : {&set_by_open_mpi_4, &set_by_open_mpi_5, &set_by_hydra}) {
     Variables all = of_the_user;
     all.insert(internals->begin(), internals->end());
-    EXPECT_EQ(proof::without_launcher_internals(all), of_the_user);
     EXPECT_EQ(proof::launcher_internals(all).size(), internals->size());
+    for (const std::string& name : proof::launcher_internals(all)) all.erase(name);
+    EXPECT_EQ(all, of_the_user);
   }
 }
 

@@ -432,7 +432,7 @@ TEST_F(EnsureProofs, SaysWhatIsMissingAndWhy) {
 
 TEST_F(EnsureProofs, CountsInWhatTheLaunchersArgumentsSet) {
   program("");
-  const bool is_open_mpi = comm::family() == comm::Family::open_mpi;
+  const bool is_open_mpi = comm::family() == MpiFamily::open_mpi;
   const std::string launcher =
       folder_.put_script(is_open_mpi ? "mpirun.openmpi" : "mpiexec.hydra",
                          "while [ \"${1##*/}\" != halocline ]; do shift; done; exec \"$@\"\n");

@@ -129,17 +129,6 @@ void wait_for_disks(const Communicator& communicator) {
 
 }  // namespace
 
-CollectiveFile::Descriptor::~Descriptor() { close(); }
-
-void CollectiveFile::Descriptor::open(const std::string& path, int flags) {
-  value_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-}
-
-int CollectiveFile::Descriptor::close() {
-  if (value_ < 0) return 0;
-  return ::close(std::exchange(value_, -1)) != 0 && errno != EINTR ? errno : 0;
-}
-
 CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpen& file)
     : communicator_(communicator), file_(file) {
   if (file_.name_in_errors.empty()) file_.name_in_errors = file_.path;
@@ -158,11 +147,10 @@ void CollectiveFile::open() {
   const bool reads = file_.access == FileToOpen::Access::read;
   const bool is_first = communicator_.rank() == 0;
   // Without O_NONBLOCK a pipe would be waited for until somebody writes to it.
-  descriptor_.open(file_.path, reads      ? O_RDONLY | O_NONBLOCK
-                               : is_first ? O_WRONLY | O_CREAT
-                                          : O_WRONLY);
+  const int flags = reads ? O_RDONLY | O_NONBLOCK : is_first ? O_WRONLY | O_CREAT : O_WRONLY;
+  descriptor_ = Descriptor(::open(file_.path.c_str(), flags | O_CLOEXEC, 0666));
   const int error = errno;
-  if (descriptor_.value() >= 0) return look_at_type();
+  if (descriptor_.is_open()) return look_at_type();
   if (error != ENOENT) fail(error);
   if (!is_first) fail(ErrorKind::usage, "it is not there; all nodes must share its folder");
   if (reads) fail(ErrorKind::usage, "there is no such file");
@@ -172,7 +160,7 @@ void CollectiveFile::open() {
 
 void CollectiveFile::look_at_type() {
   struct stat status {};
-  if (::fstat(descriptor_.value(), &status) != 0) fail(errno);
+  if (::fstat(descriptor_.get(), &status) != 0) fail(errno);
   is_regular_ = S_ISREG(status.st_mode);
   if (communicator_.rank() == 0) bytes_ = status.st_size;
   if (file_.access == FileToOpen::Access::write || is_regular_) return;
@@ -185,7 +173,7 @@ std::string CollectiveFile::read_start(std::int64_t most_bytes) {
   on_first_rank(communicator_, [&] {
     text.resize(static_cast<std::size_t>(std::min(most_bytes, bytes_)));
     const ReadResult result =
-        read_at(descriptor_.value(), std::as_writable_bytes(std::span(text)), 0);
+        read_at(descriptor_.get(), std::as_writable_bytes(std::span(text)), 0);
     if (result.error != 0) fail(result.error);
     text.resize(result.bytes);
   });
@@ -194,7 +182,7 @@ std::string CollectiveFile::read_start(std::int64_t most_bytes) {
 
 void CollectiveFile::write_start(std::string_view text) {
   on_first_rank(communicator_, [&] {
-    const int error = write_at(descriptor_.value(), std::as_bytes(std::span(text)), 0);
+    const int error = write_at(descriptor_.get(), std::as_bytes(std::span(text)), 0);
     if (error != 0) fail(error);
     written_to_ = std::max(written_to_, static_cast<std::int64_t>(text.size()));
   });
@@ -211,7 +199,7 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
     const std::span<const std::byte> chunk = transfer.chunk(round);
     const Span span(recorder(communicator_), Phase::other, "file, write",
                     static_cast<std::int64_t>(chunk.size()));
-    if (error == 0) error = write_at(descriptor_.value(), chunk, transfer.offset_bytes(round));
+    if (error == 0) error = write_at(descriptor_.get(), chunk, transfer.offset_bytes(round));
     if (ends_leg(round, transfer.rounds())) finish_leg(error);
   }
   written_to_ = std::max(written_to_, array.end_bytes());
@@ -223,7 +211,7 @@ void CollectiveFile::reserve(const ArrayInFile& array) {
   if (!is_regular_) return;
   int result = 0;
   do {
-    result = ::fallocate(descriptor_.value(), 0, array.offset_bytes, array.bytes());
+    result = ::fallocate(descriptor_.get(), 0, array.offset_bytes, array.bytes());
   } while (result != 0 && errno == EINTR);
   if (result != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) fail(errno);
 }
@@ -236,7 +224,7 @@ void CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {
     if (error == 0) {
       const Span span(recorder(communicator_), Phase::other, "file, read",
                       static_cast<std::int64_t>(chunk.size()));
-      const ReadResult result = read_at(descriptor_.value(), chunk, transfer.offset_bytes(round));
+      const ReadResult result = read_at(descriptor_.get(), chunk, transfer.offset_bytes(round));
       error = result.bytes < chunk.size() && result.error == 0 ? ended_early : result.error;
     }
     transfer.distribute(round);
@@ -265,13 +253,13 @@ void CollectiveFile::close() {
 }
 
 int CollectiveFile::sync() const {
-  if (::fsync(descriptor_.value()) == 0) return 0;
+  if (::fsync(descriptor_.get()) == 0) return 0;
   return is_regular_ ? errno : 0;  // pipes and some devices have no disk
 }
 
 void CollectiveFile::check_length() const {
   struct stat status {};
-  if (::fstat(descriptor_.value(), &status) != 0) fail(errno);
+  if (::fstat(descriptor_.get(), &status) != 0) fail(errno);
   if (is_regular_ && status.st_size < written_to_)
     fail(ErrorKind::resource,
          fmt::format("{} bytes were written, but the file has {}", written_to_, status.st_size));

@@ -9,6 +9,7 @@
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 
+#include "base/descriptor.hpp"
 #include "comm/file_rounds.hpp"
 
 namespace halocline::comm {
@@ -49,22 +50,6 @@ class CollectiveFile {
   void close();
 
  private:
-  /// Closes at its end.
-  class Descriptor {
-   public:
-    explicit Descriptor(int value = -1) : value_(value) {}
-    ~Descriptor();
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    void open(const std::string& path, int flags);
-    int close();
-    int value() const { return value_; }
-
-   private:
-    int value_;
-  };
-
   void open();
   void look_at_type();
   void reserve(const ArrayInFile& array);

@@ -117,11 +117,11 @@ std::optional<Communicator> part_of(const Communicator& communicator, int place,
 
 Recorder& recorder(const Communicator& communicator) { return communicator.state().recorder(); }
 
-Family family() {
+MpiFamily family() {
 #ifdef OPEN_MPI
-  return Family::open_mpi;
+  return MpiFamily::open_mpi;
 #else
-  return Family::mpich;
+  return MpiFamily::mpich;
 #endif
 }
 
@@ -226,19 +226,6 @@ std::string first_text(const Communicator& communicator, const std::string& text
   for (const std::string& one : gather_texts(communicator, text))
     if (first.empty()) first = one;
   return broadcast(communicator, first, 0);
-}
-
-void sum_to_first(const Communicator& communicator, std::span<double> values) {
-  struct Values {
-    std::vector<double> mine, result;
-  };
-  const auto sums = std::make_shared<Values>(
-      Values{{values.begin(), values.end()}, std::vector<double>(values.size())});
-  collective(communicator, "MPI_Ireduce", sums, [&](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Ireduce(sums->mine.data(), sums->result.data(), checked_cast<int>(values.size()),
-                       MPI_DOUBLE, MPI_SUM, 0, comm, request);
-  });
-  if (communicator.rank() == 0) std::copy(sums->result.begin(), sums->result.end(), values.begin());
 }
 
 void send(const Communicator& communicator, int to, std::span<const std::byte> bytes) {

@@ -13,14 +13,14 @@
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 
+#include "base/mpi_family.hpp"
 #include "base/recorder.hpp"
 
 namespace halocline::comm {
 
 Recorder& recorder(const Communicator& communicator);
-enum class Family { open_mpi, mpich };
-/// The MPI that this library was built with; MPICH stands for its kin as well.
-Family family();
+/// The MPI that this library was built with.
+MpiFamily family();
 /// "Open MPI 4.1.4", as far as the library tells.
 std::string library_version();
 
@@ -45,8 +45,6 @@ std::string broadcast(const Communicator& communicator, std::string text, int ro
 std::vector<std::string> gather_texts(const Communicator& communicator, const std::string& text);
 /// The text of the lowest rank whose text is not empty, on every rank; empty if there is none.
 std::string first_text(const Communicator& communicator, const std::string& text);
-/// Adds up arrays element by element on rank 0; what the others get back is unspecified.
-void sum_to_first(const Communicator& communicator, std::span<double> values);
 
 /// Blocks until sent; above 2 GiB in pieces. Not limited in time: the receiver may be computing.
 void send(const Communicator& communicator, int to, std::span<const std::byte> bytes);

@@ -68,7 +68,7 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
     state.give_up();
     throw Error(ErrorKind::communication,
                 fmt::format("rank {} has waited {:g} s in {} for {}; that rank is stopped, lost or "
-                            "doing something else (--wait-limit sets how long to wait)",
+                            "doing something else (option 'wait_limit' sets how long to wait)",
                             state.rank(), limit, wait.site,
                             wait.missing ? wait.missing() : "the other ranks"));
   }

@@ -24,6 +24,8 @@
 
 #include <halocline/error.hpp>
 
+#include "base/descriptor.hpp"
+
 namespace halocline::device {
 namespace {
 
@@ -37,22 +39,6 @@ constexpr int connections_waiting = 128;
   throw Error(ErrorKind::device,
               fmt::format("{}: {}", what, std::generic_category().message(error)));
 }
-
-/// A descriptor of ours alone, closed in the end.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 Descriptor make_socket() {
   const int number = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -45,10 +45,11 @@ void KernelWatch::check() {
   leave();
   throw Error(
       ErrorKind::communication,
-      fmt::format("the GPU of rank {} has waited {:g} s in exchange {} (peer) for {}; that rank "
-                  "is stopped, lost or doing something else (--wait-limit sets how long to wait)",
-                  communicator_.rank(), communicator_.options().wait_limit.count() * share_of_limit,
-                  overdue->epoch, name_(overdue->message)));
+      fmt::format(
+          "the GPU of rank {} has waited {:g} s in exchange {} (peer) for {}; that rank "
+          "is stopped, lost or doing something else (option 'wait_limit' sets how long to wait)",
+          communicator_.rank(), communicator_.options().wait_limit.count() * share_of_limit,
+          overdue->epoch, name_(overdue->message)));
 }
 
 }  // namespace halocline::link

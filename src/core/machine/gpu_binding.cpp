@@ -179,7 +179,7 @@ void require_gpus(const Facts& all) {
       facts.visible.empty() ? facts.none_because : prohibition_of(facts.visible.front().gpu.uuid);
   if (!seeing)
     throw Error(ErrorKind::unavailable,
-                why.empty() ? "no rank sees a GPU; use --backend cpu"
+                why.empty() ? "no rank sees a GPU; run on the host (option 'backend' set to 'cpu')"
                             : fmt::format("no rank sees a GPU it can use: {}", why));
 
   const auto value = [](const RankFacts& of) {
@@ -191,7 +191,7 @@ void require_gpus(const Facts& all) {
       fmt::format("rank {} on {} sees no GPU it can use{}{}, while rank {} on {} does; "
                   "CUDA_VISIBLE_DEVICES is {} on rank {} and {} on rank {}; show every rank a GPU "
                   "(srun --gpus-per-task=1) or all those of its node (srun --gpu-bind=none), or "
-                  "use --backend cpu",
+                  "run on the host (option 'backend' set to 'cpu')",
                   facts.rank, node_text(facts),
                   others.empty() ? ""
                                  : fmt::format(" (nor {} {})", others.size() == 1 ? "does" : "do",

@@ -78,6 +78,17 @@ std::string ranks_text(const std::vector<int>& ranks) {
 /// Which rank has which GPU; a few in the text, all in JSON.
 void add_devices(Report& report, const RunResult& result) {
   constexpr std::size_t most_shown = 8;
+  for (const RunDevice& device : result.devices)
+    if (device.kind == "gpu" && result.devices.size() <= most_shown)
+      report.add_text("GPU",
+                      fmt::format("{} on {}: rank{} {}", device.uuid, device.host,
+                                  device.ranks.size() > 1 ? "s" : "", ranks_text(device.ranks)));
+  report.add_table(devices_table(result.devices));
+}
+
+}  // namespace
+
+Table devices_table(const std::vector<RunDevice>& devices) {
   Table table{.key = "devices",
               .title = "",
               .columns = {{"kind", "kind"},
@@ -86,19 +97,13 @@ void add_devices(Report& report, const RunResult& result) {
                           {"host", "host"},
                           {"ranks", "ranks"}},
               .audience = Audience::json};
-  for (const RunDevice& device : result.devices) {
+  for (const RunDevice& device : devices) {
     const bool is_gpu = device.kind == "gpu";
     const auto of_gpu = [&](const std::string& text) { return is_gpu ? Value(text) : Value(); };
     table.add({device.kind, device.name, of_gpu(device.uuid), of_gpu(device.host), device.ranks});
-    if (is_gpu && result.devices.size() <= most_shown)
-      report.add_text("GPU",
-                      fmt::format("{} on {}: rank{} {}", device.uuid, device.host,
-                                  device.ranks.size() > 1 ? "s" : "", ranks_text(device.ranks)));
   }
-  report.add_table(std::move(table));
+  return table;
 }
-
-}  // namespace
 
 std::vector<std::int64_t> list_of(const Extents& extents) {
   std::vector<std::int64_t> list;

@@ -23,6 +23,9 @@ void add_rate(Report& report, const RunResult& result);
 /// Adds ranks, backend, GPUs, MPI and transports.
 void add_machine(Report& report, const RunResult& result);
 
+/// Which rank has which GPU or processor, for JSON.
+Table devices_table(const std::vector<RunDevice>& devices);
+
 /// The history of norms that a report keeps: a norm per sweep of a long run is more than anybody
 /// plots. At most 10000, the last one among them.
 std::vector<std::pair<std::int64_t, double>> thinned_norms(const RunResult& result);

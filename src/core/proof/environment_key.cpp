@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -149,13 +148,6 @@ std::vector<std::string> launcher_internals(const Variables& variables) {
   for (const auto& [name, value] : variables)
     if (is_launcher_internal(name)) names.push_back(name);
   return names;
-}
-
-Variables without_launcher_internals(const Variables& variables) {
-  Variables rest;
-  std::copy_if(variables.begin(), variables.end(), std::inserter(rest, rest.end()),
-               [](const auto& entry) { return !is_launcher_internal(entry.first); });
-  return rest;
 }
 
 EnvironmentKey key_of(std::vector<std::string> lines) {

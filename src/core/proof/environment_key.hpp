@@ -40,7 +40,4 @@ bool is_launcher_internal(std::string_view name);
 /// Names those of them that are there.
 std::vector<std::string> launcher_internals(const Variables& variables);
 
-/// Leaves them out.
-Variables without_launcher_internals(const Variables& variables);
-
 }  // namespace halocline::proof

@@ -149,8 +149,8 @@ void keep_proofs(const ProofsFile& file, const std::vector<Proof>& proofs, Notes
                    });
   } catch (const std::exception& error) {  // of Error, of the file system
     notes.add(
-        fmt::format("what was shown of gpu_aware is not kept: {} (--proofs FILE names a "
-                    "place for it)",
+        fmt::format("what was shown of gpu_aware is not kept: {} (option 'proofs' names "
+                    "a file for it)",
                     error.what()));
   }
 }

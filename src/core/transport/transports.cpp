@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
-
-#include <fmt/format.h>
+#include <vector>
 
 #include <halocline/error.hpp>
 
+#include "base/find_named.hpp"
 #include "transport/gpu_aware/gpu_aware.hpp"
 #include "transport/mpi/mpi.hpp"
 #include "transport/peer/peer.hpp"
@@ -35,13 +34,7 @@ std::span<const Transport* const> transports() { return table(); }
 void add_transport(const Transport& transport) { table().push_back(&transport); }
 
 const Transport& find_transport(std::string_view name) {
-  std::string names;
-  for (const Transport* transport : transports()) {
-    if (transport->name() == name) return *transport;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", transport->name());
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no transport '{}'; there are: auto, {}", name, names));
+  return find_named("transport", name, transports(), &Transport::name, "auto");
 }
 
 std::string_view name_of(Pair pair) {

@@ -2,12 +2,9 @@
 #include "problem/catalogue.hpp"
 
 #include <array>
-#include <string>
 #include <tuple>
 
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
+#include "base/find_named.hpp"
 
 namespace halocline::problem {
 namespace {
@@ -26,13 +23,8 @@ std::span<const Problem* const> one_of_each(List<Problems...>) {
 std::span<const Problem* const> problems() { return one_of_each(Catalogue{}); }
 
 const Problem& find_problem(std::string_view name) {
-  std::string names;
-  for (const Problem* problem : problems()) {
-    if (problem->info().name == name) return *problem;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", problem->info().name);
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no problem '{}'; there are: {}", name, names));
+  return find_named("problem", name, problems(),
+                    [](const Problem& problem) { return problem.info().name; });
 }
 
 }  // namespace halocline::problem

@@ -32,10 +32,10 @@ void require_reachable(const stencil::Backend& backend, Memory memory) {
   if (backend.on_gpu() ? gpu_reads(memory) : host_reads(memory)) return;
   throw Error(ErrorKind::usage,
               backend.on_gpu()
-                  ? "the cuda backend cannot sweep over host memory; use --memory system, where "
-                    "the driver supports it, or pinned, managed or device"
-                  : fmt::format("the {} backend cannot sweep over device memory; use --memory "
-                                "host, pinned, managed or system",
+                  ? "the cuda backend cannot sweep over host memory; set option 'memory' to "
+                    "'system', where the driver supports it, or pinned, managed or device"
+                  : fmt::format("the {} backend cannot sweep over device memory; set option "
+                                "'memory' to 'host', pinned, managed or system",
                                 backend.name()));
 }
 
@@ -56,8 +56,8 @@ const stencil::Backend& best_backend(const Communicator& communicator,
   if (able == static_cast<std::uint64_t>(communicator.size())) return cuda;
   if (able > 0)
     notes.add(
-        "some ranks see a GPU and some do not, so all use the cpu backend; --backend cuda says "
-        "which");
+        "some ranks see a GPU and some do not, so all use the cpu backend; option 'backend' set "
+        "to 'cuda' says which");
   else if (!device::gpus().driver.empty())
     notes.add(fmt::format("no GPU is used: {}", *cuda.unavailable()));
   return cpu;
@@ -68,12 +68,12 @@ void require_a_gpu(const Communicator& communicator, const SolveOptions& options
                    const stencil::Backend& backend) {
   if (ranks_able(communicator, backend) > 0) return;
   const std::optional<std::string> why_not = backend.unavailable();
-  throw Error(
-      ErrorKind::unavailable,
-      options.backend == "auto"
-          ? fmt::format("{} memory needs a GPU: {}; leave --memory out", options.memory, *why_not)
-          : fmt::format("backend {} cannot be used: {}; use --backend cpu", backend.name(),
-                        *why_not));
+  throw Error(ErrorKind::unavailable,
+              options.backend == "auto"
+                  ? fmt::format("{} memory needs a GPU: {}; leave option 'memory' out",
+                                options.memory, *why_not)
+                  : fmt::format("backend {} cannot be used: {}; set option 'backend' to 'cpu'",
+                                backend.name(), *why_not));
 }
 
 void require_memory(const Case& the_case, const Grid& grid, double wanted, double free,
@@ -105,8 +105,9 @@ Place choose_place(const Communicator& communicator, const SolveOptions& options
   place.backend = options.backend == "auto" ? &best_backend(communicator, memory, notes)
                                             : &stencil::find_backend(options.backend);
   if (options.simd != "auto" && place.backend->name() != "cpu")
-    notes.add(fmt::format("--simd {} changes nothing: only the cpu backend has vectors to choose",
-                          options.simd));
+    notes.add(fmt::format(
+        "option 'simd' set to '{}' changes nothing: only the cpu backend has vectors to choose",
+        options.simd));
   const bool on_gpu = place.backend->on_gpu();
   place.memory = memory.value_or(on_gpu ? Memory::device : Memory::host);
   require_reachable(*place.backend, place.memory);

@@ -3,10 +3,7 @@
 
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
+#include "base/find_named.hpp"
 #include "solver/schedules/schedules.hpp"
 
 namespace halocline::solver {
@@ -25,13 +22,7 @@ std::span<const Schedule* const> schedules() { return table(); }
 void add_schedule(const Schedule& schedule) { table().push_back(&schedule); }
 
 const Schedule& find_schedule(std::string_view name) {
-  std::string names = "auto";
-  for (const Schedule* schedule : schedules()) {
-    if (schedule->name() == name) return *schedule;
-    names += fmt::format(", {}", schedule->name());
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no schedule '{}'; there are: {}", name, names));
+  return find_named("schedule", name, schedules(), &Schedule::name, "auto");
 }
 
 }  // namespace halocline::solver

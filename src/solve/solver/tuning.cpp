@@ -147,8 +147,8 @@ Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const
   if (!why_not) return is_wanted ? Graphs::wherever_possible : Graphs::where_they_pay;
   if (is_wanted)
     throw Error(ErrorKind::unavailable,
-                fmt::format("sweeps cannot be recorded in CUDA graphs: {}; use "
-                            "--graph auto, or transport peer",
+                fmt::format("sweeps cannot be recorded in CUDA graphs: {}; set "
+                            "option 'graph' to 'auto', or use transport peer",
                             *why_not));
   return Graphs::none;
 }

@@ -5,6 +5,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/find_named.hpp"
 #include "stencil/cpu/backend.hpp"
 #include "stencil/cuda/backend.hpp"
 #include "stencil/persistent.hpp"
@@ -36,13 +37,7 @@ std::span<const Backend* const> backends() {
 }
 
 const Backend& find_backend(std::string_view name) {
-  std::string names;
-  for (const Backend* backend : backends()) {
-    if (backend->name() == name) return *backend;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", backend->name());
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no backend '{}'; there are: {}", name, names));
+  return find_named("backend", name, backends(), &Backend::name);
 }
 
 }  // namespace halocline::stencil

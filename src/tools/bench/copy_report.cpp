@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/copy_report.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
-#include "base/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 
@@ -61,18 +62,13 @@ Report report_of(const CopyBenchResult& result) {
   Report report("", result.ranks > 1 ? "copies between memories, on all ranks at once"
                                      : "copies between memories");
   report.add_json("bench", "copy");
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}", result.ranks, counted(result.nodes, "node")));
-  report.add_json("nodes", result.nodes);
+  add_ranks(report, result.ranks, result.nodes);
   add_devices(report, result.devices);
   report.add_json("mpi", result.mpi);
   report.add_json("rate", rate_text);
   add_json_cases(report, result);
   add_times(report, result);
-  std::vector<std::string> notes = result.notes;
-  add_wrong(notes, result.timings);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, result.notes, result.timings);
   return report;
 }
 

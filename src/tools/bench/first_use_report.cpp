@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 
@@ -78,9 +77,7 @@ std::string name_of(const FirstUseTiming& timing) {
 Report report_of(const FirstUseBenchResult& result) {
   Report report("", "first exchanges of plans, ranks in a row");
   report.add_json("bench", "first-use");
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}", result.ranks, counted(result.nodes, "node")));
-  report.add_json("nodes", result.nodes);
+  add_ranks(report, result.ranks, result.nodes);
   add_shared_traits(report, traits(), result.timings);
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
@@ -91,10 +88,7 @@ Report report_of(const FirstUseBenchResult& result) {
   report.add_json("steady", steady_text);
   add_json_cases(report, result);
   add_times(report, result);
-  std::vector<std::string> notes = result.notes;
-  add_wrong(notes, result.timings);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, result.notes, result.timings);
   return report;
 }
 

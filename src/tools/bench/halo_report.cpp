@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 #include "grid/text.hpp"
@@ -95,11 +94,9 @@ std::string periodic_text(const HaloBenchResult& result) {
 
 void add_where(Report& report, const HaloBenchResult& result) {
   const std::string periodic = periodic_text(result);
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}, process grid {}{}", result.ranks, counted(result.nodes, "node"),
-                         process_grids_text(result),
-                         periodic.empty() ? "" : fmt::format(", periodic along {}", periodic)));
-  report.add_json("nodes", result.nodes);
+  add_ranks(report, result.ranks, result.nodes,
+            fmt::format(", process grid {}{}", process_grids_text(result),
+                        periodic.empty() ? "" : fmt::format(", periodic along {}", periodic)));
   report.add_json("periodic", std::vector<bool>(result.periodic.begin(), result.periodic.end()));
   add_shared_traits(report, traits(), result.timings);
   add_devices(report, result.devices);
@@ -240,10 +237,7 @@ Report report_of(const HaloBenchResult& result) {
   add_json_cases(report, result);
   add_times(report, result);
   add_phases(report, result);
-  std::vector<std::string> notes = result.notes;
-  add_wrong(notes, result.timings);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, result.notes, result.timings);
   return report;
 }
 

@@ -35,12 +35,9 @@ std::optional<double> relative(const MeshBenchResult& result, const MeshTiming& 
 void add_where(Report& report, const MeshBenchResult& result) {
   const std::string periodic =
       fmt::format("{}{}", result.periodic[0] ? "x" : "", result.periodic[1] ? "y" : "");
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}, process grid {}, {}", result.ranks,
-                         result.nodes == 1 ? "one node" : counted(result.nodes, "node"),
-                         grid::text_of(result.process_grid),
-                         periodic.empty() ? "not periodic" : "periodic along " + periodic));
-  report.add_json("nodes", result.nodes);
+  add_ranks(report, result.ranks, result.nodes,
+            fmt::format(", process grid {}, {}", grid::text_of(result.process_grid),
+                        periodic.empty() ? "not periodic" : "periodic along " + periodic));
   report.add_json("process_grid", list_of(result.process_grid));
   report.add_json("periodic", std::vector<bool>{result.periodic[0], result.periodic[1]});
   report.add("mpi", "MPI", result.mpi);
@@ -186,10 +183,7 @@ Report report_of(const MeshBenchResult& result) {
   add_times(report, result);
   add_deadlocks(report, result);
   add_bars(report, result);
-  std::vector<std::string> notes = result.notes;
-  add_wrong(notes, result.timings);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, result.notes, result.timings);
   return report;
 }
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 #include "report/format.hpp"
@@ -16,10 +15,7 @@ namespace {
 using Stand = MessageCost::Stand;
 
 void add_where(Report& report, const OverheadBenchResult& result) {
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}", result.ranks,
-                         result.nodes == 1 ? "one node" : counted(result.nodes, "node")));
-  report.add_json("nodes", result.nodes);
+  add_ranks(report, result.ranks, result.nodes);
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
 }
@@ -121,10 +117,7 @@ Report report_of(const OverheadBenchResult& result) {
   add_messages(report, result);
   add_calls(report, "pinning", "pinning memory: rank 0's us", result.pinning);
   add_calls(report, "waiting", "work on a stream, and waiting for it: rank 0's us", result.waiting);
-  std::vector<std::string> notes = result.notes;
-  add_wrong(notes, result.messages);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, result.notes, result.messages);
   return report;
 }
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 
@@ -247,9 +246,7 @@ std::string name_of(const P2pTiming& timing) {
 Report report_of(const P2pBenchResult& result) {
   Report report("", "messages between two ranks, each pair alone");
   report.add_json("bench", "p2p");
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}", result.ranks, counted(result.nodes, "node")));
-  report.add_json("nodes", result.nodes);
+  add_ranks(report, result.ranks, result.nodes);
   const std::vector<Point> points = points_of(result);
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
@@ -267,9 +264,7 @@ Report report_of(const P2pBenchResult& result) {
   std::vector<std::string> notes;
   for (const P2pOutlier& outlier : outliers) notes.push_back(words_for(outlier, result));
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
-  add_wrong(notes, result.timings);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, std::move(notes), result.timings);
   return report;
 }
 

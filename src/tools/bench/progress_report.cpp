@@ -19,11 +19,8 @@ constexpr auto overlap_text =
     "as the transfer alone";
 
 void add_where(Report& report, const ProgressBenchResult& result) {
-  report.add("ranks", "ranks", result.ranks,
-             fmt::format("{} on {}, {} on this node", result.ranks,
-                         result.nodes == 1 ? "one node" : counted(result.nodes, "node"),
-                         counted(result.cores, "core")));
-  report.add_json("nodes", result.nodes);
+  add_ranks(report, result.ranks, result.nodes,
+            fmt::format(", {} on this node", counted(result.cores, "core")));
   report.add_json("cores", result.cores);
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
@@ -118,10 +115,7 @@ Report report_of(const ProgressBenchResult& result) {
   add_where(report, result);
   add_json_cases(report, result);
   add_overlaps(report, result);
-  std::vector<std::string> notes = result.notes;
-  add_wrong(notes, result.timings);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, result.notes, result.timings);
   return report;
 }
 

@@ -151,10 +151,7 @@ Report report_of(const StepBenchResult& result) {
   add_where(report, result);
   add_json_cases(report, result);
   add_times(report, result);
-  std::vector<std::string> notes = result.notes;
-  add_wrong(notes, result.timings);
-  if (!notes.empty()) report.add_line("");
-  report.add_notes("notes", notes);
+  add_notes(report, result.notes, result.timings);
   return report;
 }
 

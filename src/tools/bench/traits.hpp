@@ -11,6 +11,7 @@
 
 #include <halocline/solver.hpp>
 
+#include "program/run_report.hpp"
 #include "report/report.hpp"
 
 namespace halocline::bench {
@@ -46,12 +47,14 @@ void add_shared_traits(Report& report, const std::vector<Trait<Timing>>& traits,
 }
 
 Value or_unknown(const std::optional<double>& value);
-std::vector<std::int64_t> list_of(const Extents& extents);
+using program::list_of;
 
 /// "shared", or "same-node shared, other-node mpi" where pairs differ; copies inside a rank count
 /// only if there is nothing else. Empty for none.
 std::string text_of(const std::vector<std::pair<std::string, std::string>>& transports);
 
+/// Adds "2 on 1 node", with `more` behind it.
+void add_ranks(Report& report, int ranks, int nodes, const std::string& more = "");
 void add_devices(Report& report, const std::vector<RunDevice>& devices);
 
 }  // namespace halocline::bench

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "report/report.hpp"
+
 namespace halocline::bench {
 
 /// The first that is wrong, by its name_of(); nothing if none is.
@@ -18,11 +20,14 @@ std::optional<std::string> first_wrong(const std::vector<Measurement>& measureme
   return std::nullopt;
 }
 
-/// Adds a note for each that is wrong.
+/// Ends a report with notes, and one more for each measurement that is wrong.
 template <class Measurement>
-void add_wrong(std::vector<std::string>& notes, const std::vector<Measurement>& measurements) {
+void add_notes(Report& report, std::vector<std::string> notes,
+               const std::vector<Measurement>& measurements) {
   for (const Measurement& one : measurements)
     if (one.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(one), *one.wrong));
+  if (!notes.empty()) report.add_line("");
+  report.add_notes("notes", notes);
 }
 
 }  // namespace halocline::bench

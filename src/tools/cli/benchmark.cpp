@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/benchmark.hpp"
 
-#include <cstdio>
-
-#include <fmt/format.h>
-
 #include "base/temporary_file.hpp"
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "launch/launched.hpp"
-#include "report/render.hpp"
 
 namespace halocline::cli {
 
@@ -75,10 +70,7 @@ void check_trace(const CommonOptions& options, const Communicator& world) {
 }
 
 void write_results(const CommonOptions& options, const Report& report) {
-  const bool json_to_stdout = options.json == "-";
-  if (!options.quiet && !json_to_stdout) print(render_text(report));
-  if (json_to_stdout) print(render_json(report));
-  if (options.json && !json_to_stdout) write_text_file(*options.json, render_json(report));
+  write_report(report, options.json, options.quiet ? Text::quiet : Text::shown);
 }
 
 void write_trace(const CommonOptions& options, const std::string& trace) {
@@ -88,7 +80,7 @@ void write_trace(const CommonOptions& options, const std::string& trace) {
 int tell_wrong(const Communicator& world, const std::optional<std::string>& wrong) {
   const std::string first = comm::first_text(world, wrong.value_or(""));
   if (first.empty()) return exit_ok;
-  if (world.rank() == 0) fmt::print(stderr, "halocline: wrong result: {}\n", first);
+  if (world.rank() == 0) complain("wrong result: " + first);
   return exit_wrong_result;
 }
 

@@ -14,6 +14,7 @@
 #include "base/temporary_file.hpp"
 #include "bench/comparison.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/print.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 
@@ -92,7 +93,7 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
     const int code =
         sets ? add(runs.b, {{setting.name, setting.value}}, {}) : add(runs.b, {}, {setting.name});
     if (code == exit_ok) continue;
-    fmt::print(stderr, "halocline: this was B, {}\n", bench::words_for(setting));
+    complain("this was B, " + bench::words_for(setting));
     return code;
   }
   write_results(options, bench::compare(setting, runs));

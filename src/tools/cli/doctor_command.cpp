@@ -14,6 +14,7 @@
 #include "base/temporary_file.hpp"
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/flags.hpp"
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
 #include "launch/launched.hpp"
@@ -76,15 +77,12 @@ int run_doctor(const DoctorCommand& command) {
   doctor::ReportOptions options = command.report;
   if (before) {
     options.compared_with = command.compare;
-    options.changes =
-        doctor::changes(*before, render_json(doctor::report_of(diagnosis, {})), *command.compare);
+    options.changes = doctor::changes(
+        *before, with_flags(render_json(doctor::report_of(diagnosis, {}))), *command.compare);
   }
   const Report report = doctor::report_of(diagnosis, options);
-  const std::string json = render_json(report);
-  const bool json_to_stdout = command.json == "-";
-  print(json_to_stdout ? json : render_text(report));
-  if (command.json && !json_to_stdout) write_text_file(*command.json, json);
-  if (command.save) write_text_file(*command.save, json);
+  write_report(report, command.json, Text::shown);
+  if (command.save) write_text_file(*command.save, with_flags(render_json(report)));
   return exit_code_of(doctor::verdict(diagnosis.evidence, diagnosis.found, command.strictness));
 }
 

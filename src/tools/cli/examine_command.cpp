@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/examine_command.hpp"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -56,8 +54,7 @@ doctor::PathsToExamine wanted_by(const ExamineWords& words) {
 void say(const std::string& line) { print(line + "\n"); }
 
 [[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
-  fmt::print(stderr, "halocline: rank {}: {}\n", world.rank(), text);
-  std::fflush(stderr);
+  complain(fmt::format("rank {}: {}", world.rank(), text));
   comm::abort(world, code);
 }
 

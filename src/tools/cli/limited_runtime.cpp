@@ -2,13 +2,13 @@
 #include "cli/limited_runtime.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "cli/exit_code.hpp"
+#include "cli/print.hpp"
 #include "comm/watchdog.hpp"
 #include "launch/launched.hpp"
 
@@ -24,10 +24,9 @@ LimitedRuntime::~LimitedRuntime() {
   watchdog.set_handler(
       [](const std::string& text) {
         const std::optional<Launched> launched = launched_by(current_variables());
-        fmt::print(stderr, "halocline: {}{}; this rank had come to its end\n",
-                   launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "",
-                   text);
-        std::fflush(stderr);
+        complain(fmt::format(
+            "{}{}; this rank had come to its end",
+            launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "", text));
         std::_Exit(exit_failure);
       },
       std::chrono::duration<double>(limit_seconds_));

@@ -5,14 +5,12 @@
 
 #include <halocline/error.hpp>
 
-#include "base/temporary_file.hpp"
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "cli/print.hpp"
 #include "plan/plan_report.hpp"
-#include "report/render.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -80,10 +78,8 @@ PlanCommand PlanLine::finish() const {
 int run_plan(const PlanCommand& command) {
   plan::Figures figures;
   for (const std::string& file : command.figures) plan::add_figures(figures, file);
-  const Report report = plan::report_of(plan::make_plan(command.options, command.ranks, figures));
-  const bool json_to_stdout = command.json == "-";
-  print(json_to_stdout ? render_json(report) : render_text(report));
-  if (command.json && !json_to_stdout) write_text_file(*command.json, render_json(report));
+  write_report(plan::report_of(plan::make_plan(command.options, command.ranks, figures)),
+               command.json, Text::shown);
   return exit_ok;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/probe_command.hpp"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -79,8 +77,7 @@ int run_probe(const std::vector<std::string>& words) {
     return exit_code_of(proof::probe(world, options));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::usage) throw;
-    fmt::print(stderr, "halocline: rank {}: {}\n", world.rank(), error.what());
-    std::fflush(stderr);
+    complain(fmt::format("rank {}: {}", world.rank(), error.what()));
     comm::abort(world, exit_code(error.kind()));
   }
 }

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "build_info.hpp"
+#include "cli/print.hpp"
 #include "launch/launched.hpp"
 #include "probe/ensure.hpp"
 #include "proof/surroundings.hpp"
@@ -31,9 +31,7 @@ int ranks_on_this_node(const ProofWish& wish, const Variables& variables) {
 }
 
 void say(const ProofWish& wish, const std::string& text) {
-  if (wish.says == ProofWish::Says::nothing) return;
-  fmt::print(stderr, "note: {}\n", text);
-  std::fflush(stderr);
+  if (wish.says == ProofWish::Says::what_it_does) remark(text);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "base/temporary_file.hpp"
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
@@ -42,8 +43,7 @@ int work_together(const RankJob& job, const Communicator& world) {
 
 /// Ends all ranks from whatever thread finds out that the others will not come.
 [[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
-  fmt::print(stderr, "halocline: {}\n", text);
-  std::fflush(stderr);
+  complain(text);
   comm::abort(world, code);
 }
 
@@ -88,7 +88,7 @@ int work_as_rank(const RankJob& job) {
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::communication || !all_failed_alike(brief))
       give_up(world, error.what(), exit_code(error.kind()));
-    if (world.rank() == 0) fmt::print(stderr, "halocline: {}\n", error.what());
+    if (world.rank() == 0) complain(error.what());
     return exit_code(error.kind());
   } catch (const std::exception& error) {
     give_up(world, fmt::format("rank {}: {}", world.rank(), error.what()), exit_failure);
@@ -108,9 +108,8 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
   wanted.check(*wanted.ranks);  // usage errors cost no start of a job
   make_proofs(wanted.proofs);
   const Variables variables = current_variables();
-  const Launcher launcher = find_launcher(
-      comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich,
-      std::string(build_info::mpi_launcher), variables);
+  const Launcher launcher =
+      find_launcher(comm::family(), std::string(build_info::mpi_launcher), variables);
   const JobSpec job{.ranks = *wanted.ranks,
                     .program = std::filesystem::read_symlink("/proc/self/exe"),
                     .arguments = words,

@@ -5,12 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/temporary_file.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
 #include "comm/collectives.hpp"
-#include "report/render.hpp"
 #include "solver/solve_report.hpp"
 
 namespace halocline::cli {
@@ -49,10 +47,7 @@ class ProgressLine {
 void write_results(const SolveCommand& command, const SolveResult& result) {
   const Report report = solver::report_of(
       result, command.profile == Flag::yes ? solver::ProfileTable::yes : solver::ProfileTable::no);
-  const bool json_to_stdout = command.json == "-";
-  if (command.quiet == Flag::no && !json_to_stdout) print(render_text(report));
-  if (json_to_stdout) print(render_json(report));
-  if (command.json && !json_to_stdout) write_text_file(*command.json, render_json(report));
+  write_report(report, command.json, command.quiet == Flag::yes ? Text::quiet : Text::shown);
 }
 
 std::optional<std::string> what_is_wrong(const SolveResult& result) {
@@ -72,7 +67,7 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   line.clear();
   comm::on_first_rank(world, [&] { write_results(command, result); });
   const std::optional<std::string> wrong = what_is_wrong(result);
-  if (wrong && world.rank() == 0) fmt::print(stderr, "halocline: wrong result: {}\n", *wrong);
+  if (wrong && world.rank() == 0) complain("wrong result: " + *wrong);
   return wrong ? exit_wrong_result : exit_ok;
 }
 

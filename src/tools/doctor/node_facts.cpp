@@ -158,7 +158,7 @@ NodeFacts read_node(const Variables& variables) {
   facts.allowed_cores = machine::ranges_of(machine::allowed_cores());
   facts.numa_nodes = count_numa_nodes();
   facts.mpi = environment.mpi;
-  facts.family = comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich;
+  facts.family = comm::family();
   facts.libraries = environment.libraries;
   facts.built_with_cuda = device::gpus_are_supported();
   Variables all = variables;

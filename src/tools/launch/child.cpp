@@ -86,19 +86,6 @@ void reap(pid_t child) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    value_ = std::exchange(other.value_, -1);
-  }
-  return *this;
-}
-
-void Descriptor::reset() {
-  if (value_ >= 0) ::close(value_);
-  value_ = -1;
-}
-
 Pipe make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail_pipe(errno);
@@ -125,7 +112,7 @@ std::pair<pid_t, int> start(const Program& program) {
   if (child < 0) return {child, fork_error};
 
   ::setpgid(child, child);  // whoever of the two comes first
-  failure.write.reset();
+  failure.write.close();
   const int exec_error = read_failure(failure.read.get());
   if (exec_error != 0) reap(child);
   return {child, exec_error};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Descriptors, pipes and a child process that leads a process group.
+// Pipes and a child process that leads a process group.
 
 #include <signal.h>
 
@@ -10,23 +10,9 @@
 
 #include <sys/types.h>
 
+#include "base/descriptor.hpp"
+
 namespace halocline {
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) : value_(value) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-
-  int get() const { return value_; }
-  bool is_open() const { return value_ >= 0; }
-  void reset();
-
- private:
-  int value_;
-};
 
 struct Pipe {
   Descriptor read;

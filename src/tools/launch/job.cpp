@@ -92,7 +92,7 @@ struct Stream {
     const ssize_t got = ::read(source.get(), buffer.data(), buffer.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (got <= 0) {
-      source.reset();
+      source.close();
       return;
     }
     const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
@@ -347,7 +347,7 @@ JobEnd run(Program program, const JobOptions& options) {
   program.default_signals = signals.watched();
   const auto [child, error] = start(program);
   if (error != 0) return not_started(error);
-  for (Descriptor& sink : sinks) sink.reset();
+  for (Descriptor& sink : sinks) sink.close();
   return Job(child, events, streams, options).watch();
 }
 

@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/mpi_family.hpp"
 #include "base/variables.hpp"
 
 namespace halocline {
-
-/// Ranks started by the launcher of the other family find each other not: each runs alone.
-enum class MpiFamily { open_mpi, mpich };
 
 enum class LauncherKind {
   open_mpi,  ///< mpirun of Open MPI

@@ -7,6 +7,7 @@
 
 #include "base/words.hpp"
 #include "grid/text.hpp"
+#include "program/run_report.hpp"
 
 namespace halocline::plan {
 namespace {
@@ -14,11 +15,7 @@ namespace {
 // More rows than a reader compares; JSON has all.
 constexpr std::size_t most_shown = 8;
 
-std::vector<std::int64_t> list_of(const Extents& extents) {
-  std::vector<std::int64_t> list;
-  for (int axis = 0; axis < extents.axes(); ++axis) list.push_back(extents[axis]);
-  return list;
-}
+using program::list_of;
 
 bool is_predicted(const Plan& plan) {
   return !plan.prospects.empty() && plan.prospects.front().times.has_value();

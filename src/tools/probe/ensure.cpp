@@ -57,11 +57,9 @@ std::string launcher_above() {
 }
 
 Launcher launcher_for(const ProofsWanted& wanted, const Variables& variables) {
-  const MpiFamily family =
-      comm::family() == comm::Family::open_mpi ? MpiFamily::open_mpi : MpiFamily::mpich;
   const std::string above = launcher_above();
   Launcher launcher =
-      find_launcher(family, above.empty() ? wanted.launcher_hint : above, variables);
+      find_launcher(comm::family(), above.empty() ? wanted.launcher_hint : above, variables);
   // A rank has its variables already, and its siblings shall have the same.
   return launched_by(variables) ? without_settings(launcher) : launcher;
 }

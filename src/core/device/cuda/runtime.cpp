@@ -216,7 +216,8 @@ void use(const Gpu& gpu) {
   if (gpu.mode == ComputeMode::prohibited)
     throw Error(ErrorKind::unavailable,
                 fmt::format("{} is in compute mode 'prohibited'; the administrator can change it "
-                            "with nvidia-smi -c 0, or use --backend cpu",
+                            "with nvidia-smi -c 0, or run on the host (option 'backend' "
+                            "set to 'cpu')",
                             what));
   cudaError_t error = cudaSetDevice(gpu.ordinal);
   if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context
