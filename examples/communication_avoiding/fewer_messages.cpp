@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     if (!depth)
       throw Error(ErrorKind::usage, "usage: fewer_messages [DEPTH], sweeps per exchange, 1 to 64");
     constexpr std::int64_t sweeps = 48;
-    const Grid grid(world.rank(), world.size(), {.cells = {200, 160}, .expected_halo = *depth});
+    const Grid grid(world, {.cells = {200, 160}, .expected_halo = *depth});
     const Result often = solve_with(1, world, grid, sweeps);
     const Result seldom = solve_with(*depth, world, grid, sweeps);
     const long long differ = different(often.u, seldom.u, grid.owned());

@@ -16,7 +16,7 @@ static void solve(const Options& options) {
   const Communicator world = from_mpi(MPI_COMM_WORLD);
   bind_gpu(world);
   const Grid grid(
-      rank, ranks,
+      world,
       {.cells = {nx - 2, options.ny - 2}, .periodic = {false, true}, .process_grid = {1, ranks}});
   const int rows = static_cast<int>(grid.owned().extent().y);
   const int first = 1 + static_cast<int>(grid.owned().lower.y);

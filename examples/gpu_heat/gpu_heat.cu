@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     cudaStreamCreate(&native);
     const Stream stream = Stream::cuda(native);
 
-    const Grid grid(world.rank(), world.size(), {.cells = {512, 512}, .periodic = {true, true}});
+    const Grid grid(world, {.cells = {512, 512}, .periodic = {true, true}});
     const FieldOptions options{.name = "u", .memory = Memory::device};  // zeroed
     const Field<double> levels[2] = {Field<double>(grid, options), Field<double>(grid, options)};
     const Box owned = grid.owned();
