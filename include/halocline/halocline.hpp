@@ -15,6 +15,8 @@
 #include <halocline/measure.hpp>
 #include <halocline/memory.hpp>
 #include <halocline/mpi_fortran.hpp>
+#include <halocline/norm.hpp>
+#include <halocline/precision.hpp>
 #include <halocline/program_report.hpp>
 #include <halocline/run_result.hpp>
 #include <halocline/stream.hpp>

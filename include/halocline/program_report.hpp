@@ -10,6 +10,7 @@
 #include <halocline/exchange.hpp>
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/norm.hpp>
 
 namespace halocline {
 
@@ -20,8 +21,8 @@ struct ProgramFacts {
   std::string schedule = "sequential";  ///< or "overlap", or a word of your own
   int threads = 1;                      ///< of each rank
   std::int64_t sweeps = 0;
-  std::string norm = "none";  ///< "max", "l2"
-  double norm_value = 0;      ///< of the last sweep
+  Norm norm = Norm::none;
+  double norm_value = 0;  ///< of the last sweep
   std::optional<double> tolerance = {};
   double setup_seconds = 0, first_sweep_seconds = 0;
   /// Of the sweeps after the first; of all if first_sweep_seconds is 0.
