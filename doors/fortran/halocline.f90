@@ -26,6 +26,10 @@ module halocline
   integer, parameter, public :: HALOCLINE_DEVICE = 5         ! a GPU or its driver failed
   integer, parameter, public :: HALOCLINE_INTERNAL = 6       ! a fault of Halocline itself
 
+  ! A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
+  ! default stream is cudaStreamLegacy or cudaStreamPerThread.
+  type(c_ptr), parameter, public :: HALOCLINE_HOST_STREAM = c_null_ptr
+
   ! The cells from lower to upper, both included; empty if a lower one is above its upper one.
   type :: halocline_box
     integer(int64) :: lower(3) = 1, upper(3) = 0
@@ -109,9 +113,10 @@ module halocline
     ! array variable of them. Collective.
     generic :: create => exchange_create_one, exchange_create_all
     ! Between start and finish the owned cells within a halo's width of the boundary may be read but
-    ! not written, and the halo neither. Without stream all work on the fields must have been done
-    ! before start, on a GPU too, and the halos are there when finish returns. With one (a
-    ! cudaStream_t, acc_get_cuda_stream(queue)) all is ordered with the work of that stream.
+    ! not written, and the halo neither. With a stream (a cudaStream_t, acc_get_cuda_stream(queue))
+    ! both are ordered with the stream's own work. Without one, or with HALOCLINE_HOST_STREAM, all
+    ! earlier work on the fields must be done before start, on a GPU too, and the halos are there
+    ! when finish returns.
     procedure :: start => exchange_start
     ! Moves on what needs the host's help; true once finish would not wait.
     procedure :: progress => exchange_progress

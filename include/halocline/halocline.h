@@ -197,15 +197,20 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
  * null one. */
 halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
 
+/* A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
+ * default stream is cudaStreamLegacy or cudaStreamPerThread. */
+#define HALOCLINE_HOST_STREAM ((void*)0)
+/* cudaStreamLegacy, for programs without CUDA's headers. */
+#define HALOCLINE_CUDA_DEFAULT_STREAM ((void*)1)
+
 /* start sends what was written before it, and finish makes the halos visible to what comes after
  * it. Between them the owned cells within a halo's width of the boundary may be read but not
  * written, and the halo neither. Give both the same `stream`:
  * - a cudaStream_t, for memory that a GPU reads: both are ordered with the stream's own work, and
- *   the host goes on (finish waits where a transport needs the host). CUDA's default stream is
- *   cudaStreamLegacy or cudaStreamPerThread here.
- * - null: all work on the fields must have been done before start, on a GPU too, and the halos are
- *   there when finish returns. For directives without a stream: wait for the kernels, start, do
- *   what needs no halo, finish.
+ *   the host goes on (finish waits where a transport needs the host).
+ * - HALOCLINE_HOST_STREAM: all earlier work on the fields must be done before start, on a GPU too,
+ *   and the halos are there when finish returns. For directives without a stream: wait for the
+ *   kernels, start, do what needs no halo, finish.
  * OpenACC's queue q is the stream acc_get_cuda_stream(q). GCC 12's OpenMP has no stream to give. */
 halocline_status halocline_exchange_start(halocline_exchange* exchange, void* stream);
 /* Moves on what needs the host's help; `done` (may be null) gets 1 once finish would not wait. */

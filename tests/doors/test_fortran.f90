@@ -133,7 +133,7 @@ contains
     u(1:nx) = [(real(here%lower(1) + i, real64), i=0, int(nx) - 1)]
     call field%wrap(grid, c_loc(u), 8, name='u')
     call exchange%create(grid, field)
-    call exchange%run(stream=c_null_ptr)
+    call exchange%run(stream=HALOCLINE_HOST_STREAM)
     call check(u(0) == merge(40_int64, here%lower(1) - 1, here%lower(1) == 1), 'the lower halo')
     call check(u(nx + 1) == merge(1_int64, here%upper(1) + 1, here%upper(1) == 40), 'the upper halo')
 
