@@ -9,7 +9,15 @@
  * _wrap, ended by _destroy, and may be ended in any order, the same on all ranks, but before MPI is
  * finalised: each keeps what it needs. Calls marked collective are made by all ranks of the grid in
  * the same order. Cells have global coordinates from 0 up, x first; what a grid of fewer axes does
- * not have is 0 in coordinates and 1 in extents. */
+ * not have is 0 in coordinates and 1 in extents.
+ *
+ * Threads. One thread at a time may be inside Halocline, whichever handles it uses: nothing is
+ * locked. What communicates (all calls but those of status, _get_info, _neighbour, _interior and
+ * _boundary) must also be called from a thread that MPI allows: with MPI_THREAD_FUNNELED the one
+ * that initialised MPI, with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that uses
+ * fields in a GPU's memory must have that GPU current; halocline_bind_device makes it so for the
+ * thread that calls it. Any thread may read and write the values of fields at any time; the program
+ * orders accesses to the same cells. halocline_last_error is for the calling thread. */
 
 #include <stddef.h>
 #include <stdint.h>
