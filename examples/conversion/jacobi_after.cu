@@ -27,7 +27,7 @@ static void solve(const Options& options) {
   const FieldOptions on_gpu{.memory = Memory::device};
   const Field<float> u(grid, level[0] + nx + 1, {1, nx}, on_gpu),
       v(grid, level[1] + nx + 1, {1, nx}, on_gpu);
-  Exchange halo[2] = {Exchange(world, grid, {u}), Exchange(world, grid, {v})};
+  LevelExchange halos(world, grid, {{u}, {v}});
   // end: exchange
   cudaStream_t stream;
   CUDA(cudaStreamCreate(&stream));
@@ -43,7 +43,7 @@ static void solve(const Options& options) {
     CUDA(cudaMemcpyAsync(change_here, change, sizeof(float), cudaMemcpyDeviceToHost, stream));
 
     // begin: exchange
-    halo[to].run(Stream::cuda(stream));
+    halos.run(to, Stream::cuda(stream));
     // end: exchange
 
     CUDA(cudaStreamSynchronize(stream));

@@ -55,12 +55,11 @@ int main(int argc, char** argv) {
       shape.stream = native;
       cudaLaunchKernelEx(&shape, step, u.view(), next.view(), box);
     };
-    Exchange exchanges[2] = {Exchange(world, grid, {levels[0]}),
-                             Exchange(world, grid, {levels[1]})};
+    LevelExchange halos(world, grid, {{levels[0]}, {levels[1]}});
     for (long long s = 0; s < *sweeps; ++s) {
-      exchanges[s % 2].start(stream);                            // after what is in the stream
+      halos.start(s % 2, stream);                                // after what is in the stream
       sweep(levels[s % 2], levels[1 - s % 2], grid.interior());  // needs no halo
-      exchanges[s % 2].finish(stream);
+      halos.finish(s % 2, stream);
       for (const Box& box : grid.boundary()) sweep(levels[s % 2], levels[1 - s % 2], box);
     }
     double value = 0;
