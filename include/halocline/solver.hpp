@@ -132,6 +132,12 @@ struct SolveResult : RunResult {
 /// exception but told in the result.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 
+/// Returns what `halocline solve` prints of a result, several lines with a newline at the end.
+/// Not collective; of all ranks rank 0 has the whole result.
+std::string text_of(const SolveResult& result);
+/// The same as JSON, as `halocline solve --json` writes it; the keys are in docs/guide.md.
+std::string json_of(const SolveResult& result);
+
 /// Throws what solve() would throw of usage errors for this number of ranks, without MPI.
 void check(const SolveOptions& options, int ranks);
 

@@ -14,6 +14,7 @@
 
 #include <halocline/solver.hpp>
 
+#include "base/record_file.hpp"
 #include "comm/collectives.hpp"
 #include "solver/alone.hpp"
 #include "solver/levels.hpp"
@@ -137,6 +138,22 @@ TEST(Solver, FollowsTheLabsNorms) {
 }
 
 /// The checksum of a run with everything else left to the defaults.
+TEST(SolveResult, IsWrittenAsTheCommandPrintsIt) {
+  SolveOptions options = small("laplace", {64, 32}, 5);
+  options.backend = "cpu";
+  options.norm = Norm::l2;
+  const SolveResult result = solve(world(), options);
+  if (rank() != 0) return;
+  const std::string text = text_of(result), json = json_of(result);
+  EXPECT_THAT(text, testing::StartsWith("laplace 64x32, f64"));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("5 sweeps"), HasSubstr("l2 norm")));
+  EXPECT_EQ(text.back(), '\n');
+  const Json parsed = Json::parse(json);
+  EXPECT_EQ(parsed.at("sweeps"), 5);
+  EXPECT_EQ(parsed.at("norm"), "l2");
+  EXPECT_EQ(parsed.at("ranks"), ranks());
+}
+
 struct Choices {
   std::string transport = "auto", schedule = "auto", simd = "auto";
   std::int64_t halo_depth = 1;
