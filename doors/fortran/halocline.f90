@@ -17,14 +17,14 @@ module halocline
   public :: halocline_grid, halocline_field, halocline_exchange, halocline_box, halocline_gpu
   public :: halocline_bind_device, halocline_norm, halocline_report, halocline_version
 
-  ! What stat becomes.
-  integer, parameter, public :: HALOCLINE_OK = 0             ! all went well
-  integer, parameter, public :: HALOCLINE_USAGE = 1          ! what was asked for cannot be
-  integer, parameter, public :: HALOCLINE_UNAVAILABLE = 2    ! not on this machine or in this build
+  ! Values of stat.
+  integer, parameter, public :: HALOCLINE_OK = 0             ! no error
+  integer, parameter, public :: HALOCLINE_USAGE = 1          ! the request is invalid
+  integer, parameter, public :: HALOCLINE_UNAVAILABLE = 2    ! valid, but not available here
   integer, parameter, public :: HALOCLINE_RESOURCE = 3       ! memory, disk or files ran out
   integer, parameter, public :: HALOCLINE_COMMUNICATION = 4  ! MPI failed, or a peer did not answer
   integer, parameter, public :: HALOCLINE_DEVICE = 5         ! a GPU or its driver failed
-  integer, parameter, public :: HALOCLINE_INTERNAL = 6       ! a fault of Halocline itself
+  integer, parameter, public :: HALOCLINE_INTERNAL = 6       ! a bug in Halocline
 
   ! A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
   ! default stream is cudaStreamLegacy or cudaStreamPerThread.
@@ -369,7 +369,7 @@ contains
 
   ! ---- errors and texts ----
 
-  ! Gives the outcome of a call to whoever asks for it; stops the program otherwise.
+  ! Passes the outcome of a call to stat and errmsg; without stat an error stops the program.
   subroutine settle(status, stat, errmsg)
     integer(c_int), intent(in) :: status
     integer, intent(out), optional :: stat

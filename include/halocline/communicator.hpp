@@ -30,7 +30,7 @@ struct CommunicatorOptions {
   std::chrono::duration<double> wait_limit = std::chrono::seconds(120);
 };
 
-/// A group of ranks, with who shares a node with whom. Copies share one state; the last copy
+/// A group of ranks, and which of them share a node. Copies share one state; the last copy
 /// frees the MPI communicator, so it must go before MPI is finalised.
 class Communicator {
  public:

@@ -17,7 +17,7 @@
 
 namespace halocline {
 
-/// Whose cells are wanted: those beyond a face only, or beyond edges and corners too.
+/// Which halo cells are filled: those across faces only, or across edges and corners too.
 enum class Neighbours { faces, all };
 
 struct ExchangeOptions {

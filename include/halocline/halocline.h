@@ -3,7 +3,7 @@
 #define HALOCLINE_HALOCLINE_H
 /* Halocline for C: halos between the ranks of a structured-grid code. Include it as
  * <halocline/halocline.h>; it needs no mpi.h and no CUDA header. The Fortran module `halocline`
- * says the same in Fortran's words.
+ * offers the same in Fortran.
  *
  * Every call returns a status, and none prints, exits or aborts. Handles are made by _create or
  * _wrap, ended by _destroy, and may be ended in any order, the same on all ranks, but before MPI is
@@ -30,12 +30,12 @@ extern "C" {
 
 typedef enum halocline_status {
   HALOCLINE_OK = 0,
-  HALOCLINE_USAGE = 1,         /* the caller asked for something that cannot be */
-  HALOCLINE_UNAVAILABLE = 2,   /* possible, but not on this machine or in this build */
+  HALOCLINE_USAGE = 1,         /* the request is invalid */
+  HALOCLINE_UNAVAILABLE = 2,   /* valid, but not available on this machine or in this build */
   HALOCLINE_RESOURCE = 3,      /* memory, disk or files ran out */
   HALOCLINE_COMMUNICATION = 4, /* MPI failed, or a peer did not answer within the wait limit */
   HALOCLINE_DEVICE = 5,        /* a GPU or its driver failed */
-  HALOCLINE_INTERNAL = 6       /* a fault of Halocline itself */
+  HALOCLINE_INTERNAL = 6       /* a bug in Halocline */
 } halocline_status;
 
 /* Returns what went wrong in the calling thread's last call that failed: what, with values, and
@@ -86,7 +86,7 @@ typedef struct halocline_grid_options {
  * (MPI_Comm_c2f), which is duplicated and stays the caller's. MPI must be running. Collective. */
 halocline_status halocline_grid_create(int communicator, const halocline_grid_options* options,
                                        halocline_grid** grid);
-/* Ends a grid and sets the handle to null; nothing happens to a null one. */
+/* Ends a grid and sets the handle to null. Does nothing for a null handle. */
 halocline_status halocline_grid_destroy(halocline_grid** grid);
 
 typedef struct halocline_grid_info {
@@ -156,8 +156,8 @@ halocline_status halocline_field_create(const halocline_grid* grid,
 halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
                                       const halocline_field_options* options,
                                       halocline_field** field);
-/* Ends a field and sets the handle to null; nothing happens to a null one. Its own memory goes with
- * the last exchange of it. */
+/* Ends a field and sets the handle to null. Does nothing for a null handle. Its own memory goes
+ * with the last exchange of it. */
 halocline_status halocline_field_destroy(halocline_field** field);
 
 typedef struct halocline_field_info {
@@ -201,8 +201,8 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
                                            halocline_field* const* fields, int count,
                                            const halocline_exchange_options* options,
                                            halocline_exchange** exchange);
-/* Waits for an exchange in flight, ends the plan and sets the handle to null; nothing happens to a
- * null one. */
+/* Waits for an exchange in flight, ends the plan and sets the handle to null. Does nothing for a
+ * null handle. */
 halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
 
 /* A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's

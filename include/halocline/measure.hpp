@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers that tell fields apart, and the noise that `halocline solve` starts from: for programs
+// Checksum, sum and norm of fields, and the noise that `halocline solve` starts from: for programs
 // with sweeps of their own. All take fields of one component of float or double, in any memory,
 // and throw usage for others; work on the field must be done.
 

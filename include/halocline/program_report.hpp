@@ -37,7 +37,7 @@ struct ReportFiles {
 /// Writes, on rank 0, what a program has done and what its result is: checksum and sum of `result`
 /// (a field that measure.hpp measures), rate and times of the slowest rank, ranks, transports, halo
 /// per exchange. Keys and words are those of `halocline solve`. Collective. Throws usage, on every
-/// rank, for facts that make no sense or a path that cannot be, resource where writing fails.
+/// rank, for invalid facts or an invalid path, resource where writing fails.
 void write_report(const Communicator& communicator, const Grid& grid, const FieldStorage& result,
                   const ExchangeInfo& exchange, const ProgramFacts& facts,
                   const ReportFiles& files);

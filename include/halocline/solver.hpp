@@ -128,8 +128,8 @@ struct SolveResult : RunResult {
 };
 
 /// Solves a problem. Collective. Throws usage, unavailable, resource or communication, the same
-/// on every rank; a result that --verify found wrong, or a norm that is not finite, is no
-/// exception but told in the result.
+/// on every rank; a result that verification found wrong, or a norm that is not finite, is
+/// reported in the result, not thrown.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 
 /// Returns what `halocline solve` prints of a result, several lines with a newline at the end.
@@ -138,7 +138,7 @@ std::string text_of(const SolveResult& result);
 /// The same as JSON, as `halocline solve --json` writes it; the keys are in docs/guide.md.
 std::string json_of(const SolveResult& result);
 
-/// Throws what solve() would throw of usage errors for this number of ranks, without MPI.
+/// Throws the usage errors that solve() would throw for this number of ranks, without MPI.
 void check(const SolveOptions& options, int ranks);
 
 }  // namespace halocline
