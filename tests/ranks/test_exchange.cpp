@@ -278,7 +278,7 @@ class LevelExchanges : public testing::Test {
 };
 
 TEST_F(LevelExchanges, FillTheHalosOfOneLevelAndLeaveTheOthersAlone) {
-  case_.fields = {{}, {.halo = 2, .element = Element::f32}};
+  case_.fields = {{}, {.element = Element::f32, .halo = 2}};
   LevelExchange halos(communicator_, grid_, make_levels(3));
   EXPECT_EQ(halos.levels(), 3);
   for (int step = 0; step < 9; ++step) {
