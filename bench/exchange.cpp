@@ -70,8 +70,7 @@ void measure(const Communicator& world, int axis, std::int64_t face_cells) {
   Int3 cells{16, 16, 1}, parts{1, 1, 1};
   cells[1 - axis] = face_cells;
   parts[axis] = 2;
-  const Grid grid(world.rank(), world.size(),
-                  {.cells = Extents(cells, 2), .process_grid = Extents(parts, 2)});
+  const Grid grid(world, {.cells = Extents(cells, 2), .process_grid = Extents(parts, 2)});
   const Field<double> field(grid, {.name = "u"});
   const auto exchange = [&](const char* transport) {
     return Exchange(world, grid, {field},

@@ -28,8 +28,7 @@ Exchange make_exchange(const Communicator& world, const Field<double>& field, co
 double measure(const Communicator& world, int axis, std::int64_t n, const char* transport) {
   Int3 parts{1, 1, 1};
   parts[axis] = 2;
-  const Grid grid(world.rank(), world.size(),
-                  {.cells = {n, n, n}, .process_grid = Extents(parts, 3)});
+  const Grid grid(world, {.cells = {n, n, n}, .process_grid = Extents(parts, 3)});
   const Field<double> field(grid);
   Exchange exchange = make_exchange(world, field, grid, transport);
   std::vector<double> us;

@@ -83,7 +83,7 @@ class BareExchange {
 
 void measure(const Communicator& world, BareExchange::Path path, std::int64_t face_cells) {
   const bool staged = path == BareExchange::Path::staged;
-  const Grid grid(world.rank(), world.size(), {.cells = {face_cells, 16}, .process_grid = {1, 2}});
+  const Grid grid(world, {.cells = {face_cells, 16}, .process_grid = {1, 2}});
   const Field<double> field(grid, {.name = "u", .memory = Memory::device});
   const device::OwnedStream stream;
   Exchange ours(world, grid, {field},

@@ -21,8 +21,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 void measure(const Communicator& world, const std::string& transport) {
-  const Grid grid(world.rank(), world.size(),
-                  {.cells = {256, 256, 256}, .periodic = {true, true, true}});
+  const Grid grid(world, {.cells = {256, 256, 256}, .periodic = {true, true, true}});
   const Field<double> u(grid, {.name = "u"}), v(grid, {.name = "v"}), w(grid, {.name = "w"});
   std::vector<double> plan_ms, first_ms, next_ms;
   for (int repetition = 0; repetition < 7; ++repetition) {

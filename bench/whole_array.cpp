@@ -34,7 +34,7 @@ void copy_all(const FieldStorage& to, const FieldStorage& from, Stream stream) {
 
 void run(const Communicator& world, const Extents& cells, int sweeps) {
   const machine::GpuBinding binding = machine::bind_gpu(world);
-  const Grid grid(world.rank(), world.size(), {.cells = cells, .process_grid = {1, world.size()}});
+  const Grid grid(world, {.cells = cells, .process_grid = {1, world.size()}});
   const Field<double> host(grid, {.name = "u", .memory = Memory::pinned});
   const FieldOptions on_gpu{.name = "u", .memory = Memory::device};
   const Field<double> levels[2] = {Field<double>(grid, on_gpu), Field<double>(grid, on_gpu)};

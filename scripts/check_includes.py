@@ -56,6 +56,8 @@ PUBLIC = {
     "box.hpp": "base",
     "version.hpp": "base",
     "grid.hpp": "grid",
+    "precision.hpp": "base",
+    "norm.hpp": "base",
     "memory.hpp": "device",
     "stream.hpp": "device",
     "communicator.hpp": "comm",

@@ -12,8 +12,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 LITERAL = re.compile(r'//[^\n]*|/\*.*?\*/|\'(?:\\.|[^\'\\\n])\'|"((?:\\.|[^"\\\n])*)"', re.DOTALL)
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-# Files that are yet to be changed.
-EXEMPT = {"src/core/transport/peer/watch.cpp", "src/solve/solver/tuning.cpp"}
 
 
 def texts(source):
@@ -53,10 +51,7 @@ def check():
             if path.suffix not in (".cpp", ".hpp", ".cu", ".cuh"):
                 continue
             found = list(faults_of(path.read_text(), flags, table))
-            if name in EXEMPT and not found:
-                faults.append(f"{name}: nothing is wrong; take it off EXEMPT in scripts/check_option_names.py")
-            elif name not in EXEMPT:
-                faults += [f"{name}:{line}: {fault}" for line, fault in found]
+            faults += [f"{name}:{line}: {fault}" for line, fault in found]
     return faults
 
 

@@ -46,9 +46,9 @@ std::string reasons_of(const ExchangeInfo& info) {
   return text;
 }
 
-/// Null stands for the host's own order.
+/// A null stream is the host's.
 Stream stream_from(void* stream) {
-  return stream == nullptr ? Stream::host() : Stream::cuda(stream);
+  return stream == HALOCLINE_HOST_STREAM ? Stream::host() : Stream::cuda(stream);
 }
 
 Exchange& required_exchange(halocline_exchange* exchange) {

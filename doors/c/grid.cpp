@@ -46,7 +46,7 @@ halocline_status halocline_grid_create(int communicator, const halocline_grid_op
     const GridOptions wanted = options_from(given);
     const Communicator all = from_mpi_fortran(
         communicator, {.wait_limit = std::chrono::duration<double>(given.wait_limit)});
-    result = new halocline_grid{all, Grid(all.rank(), all.size(), wanted)};
+    result = new halocline_grid{all, Grid(all, wanted)};
   });
 }
 

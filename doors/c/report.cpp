@@ -14,13 +14,19 @@ static_assert(sizeof(halocline_report_options) == 112);
 
 namespace {
 
+/// Throws usage, with those `there_are`, for an unknown name.
+Norm norm_named_by(const std::string& name, const char* there_are) {
+  if (const std::optional<Norm> found = norm_named(name)) return *found;
+  throw Error(ErrorKind::usage, "there is no norm '" + name + "'; there are: " + there_are);
+}
+
 ProgramFacts facts_from(const halocline_report_options& given) {
   return {.problem = door::text(given.problem, "the problem"),
           .backend = door::text(given.backend, "the backend"),
           .schedule = door::text(given.schedule, "the schedule"),
           .threads = given.threads,
           .sweeps = given.sweeps,
-          .norm = door::text(given.norm, "the norm"),
+          .norm = norm_named_by(door::text(given.norm, "the norm"), "max, l2, none"),
           .norm_value = given.norm_value,
           .tolerance = given.tolerance < 0 ? std::nullopt : std::optional(given.tolerance),
           .setup_seconds = given.setup_seconds,
@@ -42,7 +48,8 @@ halocline_status halocline_norm(const halocline_grid* grid, const char* kind, do
   return door::guarded([&] {
     const Communicator& all = required(grid, "the grid").communicator;
     double& result = required(norm, "the place for the norm");
-    result = halocline::norm(all, door::text(kind, "the kind of norm"), share);
+    const Norm wanted = norm_named_by(door::text(kind, "the kind of norm"), "max, l2");
+    result = halocline::norm(all, wanted, share);
   });
 }
 

@@ -15,20 +15,31 @@ module halocline
   private
 
   public :: halocline_grid, halocline_field, halocline_exchange, halocline_box, halocline_gpu
+  public :: halocline_widths
   public :: halocline_bind_device, halocline_norm, halocline_report, halocline_version
 
-  ! What stat becomes.
-  integer, parameter, public :: HALOCLINE_OK = 0             ! all went well
-  integer, parameter, public :: HALOCLINE_USAGE = 1          ! what was asked for cannot be
-  integer, parameter, public :: HALOCLINE_UNAVAILABLE = 2    ! not on this machine or in this build
+  ! Values of stat.
+  integer, parameter, public :: HALOCLINE_OK = 0             ! no error
+  integer, parameter, public :: HALOCLINE_USAGE = 1          ! the request is invalid
+  integer, parameter, public :: HALOCLINE_UNAVAILABLE = 2    ! valid, but not available here
   integer, parameter, public :: HALOCLINE_RESOURCE = 3       ! memory, disk or files ran out
   integer, parameter, public :: HALOCLINE_COMMUNICATION = 4  ! MPI failed, or a peer did not answer
   integer, parameter, public :: HALOCLINE_DEVICE = 5         ! a GPU or its driver failed
-  integer, parameter, public :: HALOCLINE_INTERNAL = 6       ! a fault of Halocline itself
+  integer, parameter, public :: HALOCLINE_INTERNAL = 6       ! a bug in Halocline
+
+  ! A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
+  ! default stream is cudaStreamLegacy or cudaStreamPerThread.
+  type(c_ptr), parameter, public :: HALOCLINE_HOST_STREAM = c_null_ptr
 
   ! The cells from lower to upper, both included; empty if a lower one is above its upper one.
   type :: halocline_box
     integer(int64) :: lower(3) = 1, upper(3) = 0
+  end type
+
+  ! Widths in cells on the lower and the upper side along x, y, z, where they are not the same on
+  ! all sides: halocline_widths(lower=[1, 2, 0], upper=[1, 0, 0]).
+  type :: halocline_widths
+    integer :: lower(3) = 0, upper(3) = 0
   end type
 
   ! The GPU of a rank: its number as CUDA, OpenACC and OpenMP count those that the process sees.
@@ -54,8 +65,9 @@ module halocline
     procedure :: process_grid => grid_process_grid
     ! The cells this rank updates.
     procedure :: owned => grid_owned
-    ! The owned cells that can be updated before the halo arrives, for sweeps that read `reach`
-    ! cells far; and the others, as disjoint boxes.
+    ! interior([reach, sides]) gives the owned cells that can be updated before the halo arrives,
+    ! for sweeps that read `reach` cells far (1), or as far as `sides` says for each side;
+    ! boundary([reach, sides]) the others, as disjoint boxes.
     procedure :: interior => grid_interior
     procedure :: boundary => grid_boundary
     ! The rank in a direction, each component -1, 0 or 1; -1 at the edge of the domain.
@@ -72,15 +84,17 @@ module halocline
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
-    ! wrap(grid, array [, halo, name]) takes a real array of 1, 2 or 3 axes on the host as it is:
-    ! owned cells and halo, whatever its lower bounds and strides. The array must be a target and
+    ! wrap(grid, array [, halo, name, sides]) takes a real array of 1, 2 or 3 axes on the host as it
+    ! is: owned cells and halo, with any lower bounds and strides. The array must be a target and
     ! outlive the field.
+    ! The halo is `halo` cells wide on all sides (1), or as wide as `sides` says for each side.
     ! wrap(grid, address, element_bytes [, halo, components, memory, extents, strides,
-    ! component_stride, name]) takes what c_loc gives, of the array's first cell, halo included;
+    ! component_stride, name, sides]) takes what c_loc gives of the first cell, halo included;
     ! with memory='device' inside host_data use_device or use_device_ptr.
     generic :: wrap => wrap_address, wrap_real32_1, wrap_real32_2, wrap_real32_3, &
                        wrap_real64_1, wrap_real64_2, wrap_real64_3
-    ! Allocates one, all bytes zero.
+    ! create(grid, element_bytes [, halo, components, memory, name, sides]) allocates one, all bytes
+    ! zero.
     procedure :: create => field_create
     ! The address of the first cell, halo included: for c_f_pointer. Rows of a created field are
     ! padded: strides() are in elements.
@@ -105,13 +119,15 @@ module halocline
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
-    ! create(grid, field or fields [, neighbours, widths, transport, proofs]): several fields are an
-    ! array variable of them. Collective.
+    ! create(grid, field or fields [, neighbours, widths, transport, proofs, sides]): several fields
+    ! are an array variable of them. Filled are `widths` cells on all sides, or those that `sides`
+    ! says for each side; without both, each field's own halo. Collective.
     generic :: create => exchange_create_one, exchange_create_all
     ! Between start and finish the owned cells within a halo's width of the boundary may be read but
-    ! not written, and the halo neither. Without stream all work on the fields must have been done
-    ! before start, on a GPU too, and the halos are there when finish returns. With one (a
-    ! cudaStream_t, acc_get_cuda_stream(queue)) all is ordered with the work of that stream.
+    ! not written, and the halo neither. With a stream (a cudaStream_t, acc_get_cuda_stream(queue))
+    ! both are ordered with the stream's own work. Without one, or with HALOCLINE_HOST_STREAM, all
+    ! earlier work on the fields must be done before start, on a GPU too, and the halos are there
+    ! when finish returns.
     procedure :: start => exchange_start
     ! Moves on what needs the host's help; true once finish would not wait.
     procedure :: progress => exchange_progress
@@ -364,7 +380,7 @@ contains
 
   ! ---- errors and texts ----
 
-  ! Gives the outcome of a call to whoever asks for it; stops the program otherwise.
+  ! Passes the outcome of a call to stat and errmsg; without stat an error stops the program.
   subroutine settle(status, stat, errmsg)
     integer(c_int), intent(in) :: status
     integer, intent(out), optional :: stat
@@ -519,30 +535,35 @@ contains
     box = box_of(info%owned)
   end function
 
-  pure function reach_of(reach) result(widths)
-    integer, intent(in), optional :: reach
+  ! The same on all sides, or each side's own; 1 if neither is given.
+  pure function widths_of(everywhere, sides) result(widths)
+    integer, intent(in), optional :: everywhere
+    type(halocline_widths), intent(in), optional :: sides
     type(c_box) :: widths
     widths = c_box(1, 1)
-    if (present(reach)) widths = c_box(reach, reach)
+    if (present(everywhere)) widths = c_box(everywhere, everywhere)
+    if (present(sides)) widths = c_box(sides%lower, sides%upper)
   end function
 
-  function grid_interior(this, reach) result(box)
+  function grid_interior(this, reach, sides) result(box)
     class(halocline_grid), intent(in) :: this
     integer, intent(in), optional :: reach
+    type(halocline_widths), intent(in), optional :: sides
     type(halocline_box) :: box
     type(c_box) :: interior
-    call settle(c_grid_interior(this%handle, reach_of(reach), interior))
+    call settle(c_grid_interior(this%handle, widths_of(reach, sides), interior))
     box = box_of(interior)
   end function
 
-  function grid_boundary(this, reach) result(boxes)
+  function grid_boundary(this, reach, sides) result(boxes)
     class(halocline_grid), intent(in) :: this
     integer, intent(in), optional :: reach
+    type(halocline_widths), intent(in), optional :: sides
     type(halocline_box), allocatable :: boxes(:)
     type(c_box) :: all_boxes(6)
     integer(c_int) :: count
     integer :: i
-    call settle(c_grid_boundary(this%handle, reach_of(reach), all_boxes, count))
+    call settle(c_grid_boundary(this%handle, widths_of(reach, sides), all_boxes, count))
     allocate (boxes(count))
     do i = 1, count
       boxes(i) = box_of(all_boxes(i))
@@ -587,21 +608,23 @@ contains
 
   ! ---- field ----
 
-  subroutine field_create(this, grid, element_bytes, halo, components, memory, name, stat, errmsg)
+  subroutine field_create(this, grid, element_bytes, halo, components, memory, name, sides, stat, &
+                          errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     integer, intent(in) :: element_bytes
     integer, intent(in), optional :: halo
     integer, intent(in), optional :: components
     character(*), intent(in), optional :: memory, name
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call make_field(this, grid, c_null_ptr, element_bytes, halo, components, memory=memory, &
-                    name=name, stat=stat, errmsg=errmsg)
+                    name=name, sides=sides, stat=stat, errmsg=errmsg)
   end subroutine
 
   subroutine wrap_address(this, grid, address, element_bytes, halo, components, memory, extents, &
-                          strides, component_stride, name, stat, errmsg)
+                          strides, component_stride, name, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(c_ptr), intent(in) :: address
@@ -611,14 +634,15 @@ contains
     character(*), intent(in), optional :: memory, name
     integer(int64), intent(in), optional :: extents(:), strides(:)
     integer(int64), intent(in), optional :: component_stride
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call make_field(this, grid, address, element_bytes, halo, components, extents, strides, &
-                    component_stride, memory, name, .true., stat, errmsg)
+                    component_stride, memory, name, .true., sides, stat, errmsg)
   end subroutine
 
   subroutine make_field(this, grid, address, element_bytes, halo, components, extents, strides, &
-                        component_stride, memory, name, wraps, stat, errmsg)
+                        component_stride, memory, name, wraps, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(c_ptr), intent(in) :: address
@@ -628,6 +652,7 @@ contains
     integer(int64), intent(in), optional :: component_stride
     character(*), intent(in), optional :: memory, name
     logical, intent(in), optional :: wraps
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     character(kind=c_char), allocatable, target :: memory_c(:), name_c(:)
@@ -647,7 +672,7 @@ contains
     options%name = c_loc(name_c)
     options%memory = c_loc(memory_c)
     options%element_bytes = element_bytes
-    if (present(halo)) options%halo = c_box(halo, halo)
+    options%halo = widths_of(halo, sides)
     if (present(components)) options%components = components
     if (present(extents)) options%extents(:size(extents)) = extents
     if (present(strides)) options%strides(:size(strides)) = strides
@@ -665,12 +690,13 @@ contains
     distance = transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)
   end function
 
-  subroutine wrap_real64_1(this, grid, array, halo, name, stat, errmsg)
+  subroutine wrap_real64_1(this, grid, array, halo, name, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real64), intent(in), target :: array(:)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -680,15 +706,16 @@ contains
     strides = 0
     if (size(array) > 1) strides(1) = distance(first, c_loc(array(2)))/8
     call make_field(this, grid, first, 8, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., stat=stat, errmsg=errmsg)
+                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
   end subroutine
 
-  subroutine wrap_real64_2(this, grid, array, halo, name, stat, errmsg)
+  subroutine wrap_real64_2(this, grid, array, halo, name, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real64), intent(in), target :: array(:, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -699,15 +726,16 @@ contains
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/8
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/8
     call make_field(this, grid, first, 8, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., stat=stat, errmsg=errmsg)
+                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
   end subroutine
 
-  subroutine wrap_real64_3(this, grid, array, halo, name, stat, errmsg)
+  subroutine wrap_real64_3(this, grid, array, halo, name, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real64), intent(in), target :: array(:, :, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -719,15 +747,16 @@ contains
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/8
     if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2)))/8
     call make_field(this, grid, first, 8, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., stat=stat, errmsg=errmsg)
+                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
   end subroutine
 
-  subroutine wrap_real32_1(this, grid, array, halo, name, stat, errmsg)
+  subroutine wrap_real32_1(this, grid, array, halo, name, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real32), intent(in), target :: array(:)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -737,15 +766,16 @@ contains
     strides = 0
     if (size(array) > 1) strides(1) = distance(first, c_loc(array(2)))/4
     call make_field(this, grid, first, 4, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., stat=stat, errmsg=errmsg)
+                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
   end subroutine
 
-  subroutine wrap_real32_2(this, grid, array, halo, name, stat, errmsg)
+  subroutine wrap_real32_2(this, grid, array, halo, name, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real32), intent(in), target :: array(:, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -756,15 +786,16 @@ contains
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/4
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/4
     call make_field(this, grid, first, 4, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., stat=stat, errmsg=errmsg)
+                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
   end subroutine
 
-  subroutine wrap_real32_3(this, grid, array, halo, name, stat, errmsg)
+  subroutine wrap_real32_3(this, grid, array, halo, name, sides, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real32), intent(in), target :: array(:, :, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -776,7 +807,7 @@ contains
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/4
     if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2)))/4
     call make_field(this, grid, first, 4, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., stat=stat, errmsg=errmsg)
+                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
   end subroutine
 
   function field_address(this) result(address)
@@ -844,28 +875,30 @@ contains
 
   ! ---- exchange ----
 
-  subroutine exchange_create_one(this, grid, field, neighbours, widths, transport, proofs, stat, &
-                                 errmsg)
+  subroutine exchange_create_one(this, grid, field, neighbours, widths, transport, proofs, sides, &
+                                 stat, errmsg)
     class(halocline_exchange), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(halocline_field), intent(in) :: field
     character(*), intent(in), optional :: neighbours
     integer, intent(in), optional :: widths
     character(*), intent(in), optional :: transport, proofs
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call make_exchange(this, grid, [field%handle], neighbours, widths, transport, proofs, stat, &
-                       errmsg)
+    call make_exchange(this, grid, [field%handle], neighbours, widths, transport, proofs, sides, &
+                       stat, errmsg)
   end subroutine
 
-  subroutine exchange_create_all(this, grid, fields, neighbours, widths, transport, proofs, stat, &
-                                 errmsg)
+  subroutine exchange_create_all(this, grid, fields, neighbours, widths, transport, proofs, sides, &
+                                 stat, errmsg)
     class(halocline_exchange), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(halocline_field), intent(in) :: fields(:)
     character(*), intent(in), optional :: neighbours
     integer, intent(in), optional :: widths
     character(*), intent(in), optional :: transport, proofs
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handles(size(fields))
@@ -873,16 +906,19 @@ contains
     do i = 1, size(fields)
       handles(i) = fields(i)%handle
     end do
-    call make_exchange(this, grid, handles, neighbours, widths, transport, proofs, stat, errmsg)
+    call make_exchange(this, grid, handles, neighbours, widths, transport, proofs, sides, stat, &
+                       errmsg)
   end subroutine
 
-  subroutine make_exchange(this, grid, fields, neighbours, widths, transport, proofs, stat, errmsg)
+  subroutine make_exchange(this, grid, fields, neighbours, widths, transport, proofs, sides, stat, &
+                           errmsg)
     class(halocline_exchange), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(c_ptr), intent(in) :: fields(:)
     character(*), intent(in), optional :: neighbours
     integer, intent(in), optional :: widths
     character(*), intent(in), optional :: transport, proofs
+    type(halocline_widths), intent(in), optional :: sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     character(kind=c_char), allocatable, target :: neighbours_c(:), transport_c(:), proofs_c(:)
@@ -896,8 +932,8 @@ contains
     options%struct_size = c_sizeof(options)
     options%neighbours = c_loc(neighbours_c)
     options%transport = c_loc(transport_c)
-    if (present(widths)) then
-      widths_c = c_box(widths, widths)
+    if (present(widths) .or. present(sides)) then
+      widths_c = widths_of(widths, sides)
       options%widths = c_loc(widths_c)
     end if
     if (present(proofs)) then

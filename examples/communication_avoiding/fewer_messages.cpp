@@ -36,7 +36,7 @@ Result solve_with(std::int64_t depth, const Communicator& world, const Grid& gri
                   std::int64_t sweeps) {
   const FieldOptions options{.name = "u", .halo = depth};
   Field<double> levels[2] = {Field<double>(grid, options), Field<double>(grid, options)};
-  Exchange exchanges[2] = {Exchange(world, grid, {levels[0]}), Exchange(world, grid, {levels[1]})};
+  LevelExchange halos(world, grid, {{levels[0]}, {levels[1]}});
   const Box domain{{0, 0, 0}, grid.cells().values()}, own = grid.owned();
   for (auto y = own.lower.y; y < own.upper.y; ++y)
     for (auto x = own.lower.x; x < own.upper.x; ++x) levels[0](x, y) = noise(x, y);
@@ -44,8 +44,8 @@ Result solve_with(std::int64_t depth, const Communicator& world, const Grid& gri
   long long counts[2] = {0, 0};  // messages, updates
   for (std::int64_t s = 0; s < sweeps; ++s) {
     if (s % depth == 0) {
-      exchanges[s % 2].run();
-      counts[0] += exchanges[s % 2].info().messages;
+      halos.run(s % 2);
+      counts[0] += halos.info().messages;
     }
     // Later sweeps before the next exchange need their neighbours' cells at this time too: this
     // rank updates them itself, a ring less each sweep. That is the price.
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     if (!depth)
       throw Error(ErrorKind::usage, "usage: fewer_messages [DEPTH], sweeps per exchange, 1 to 64");
     constexpr std::int64_t sweeps = 48;
-    const Grid grid(world.rank(), world.size(), {.cells = {200, 160}, .expected_halo = *depth});
+    const Grid grid(world, {.cells = {200, 160}, .expected_halo = *depth});
     const Result often = solve_with(1, world, grid, sweeps);
     const Result seldom = solve_with(*depth, world, grid, sweeps);
     const long long differ = different(often.u, seldom.u, grid.owned());

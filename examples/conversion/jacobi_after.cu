@@ -16,7 +16,7 @@ static void solve(const Options& options) {
   const Communicator world = from_mpi(MPI_COMM_WORLD);
   bind_gpu(world);
   const Grid grid(
-      rank, ranks,
+      world,
       {.cells = {nx - 2, options.ny - 2}, .periodic = {false, true}, .process_grid = {1, ranks}});
   const int rows = static_cast<int>(grid.owned().extent().y);
   const int first = 1 + static_cast<int>(grid.owned().lower.y);
@@ -27,7 +27,7 @@ static void solve(const Options& options) {
   const FieldOptions on_gpu{.memory = Memory::device};
   const Field<float> u(grid, level[0] + nx + 1, {1, nx}, on_gpu),
       v(grid, level[1] + nx + 1, {1, nx}, on_gpu);
-  Exchange halo[2] = {Exchange(world, grid, {u}), Exchange(world, grid, {v})};
+  LevelExchange halos(world, grid, {{u}, {v}});
   // end: exchange
   cudaStream_t stream;
   CUDA(cudaStreamCreate(&stream));
@@ -43,7 +43,7 @@ static void solve(const Options& options) {
     CUDA(cudaMemcpyAsync(change_here, change, sizeof(float), cudaMemcpyDeviceToHost, stream));
 
     // begin: exchange
-    halo[to].run(Stream::cuda(stream));
+    halos.run(to, Stream::cuda(stream));
     // end: exchange
 
     CUDA(cudaStreamSynchronize(stream));

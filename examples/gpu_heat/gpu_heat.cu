@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     cudaStreamCreate(&native);
     const Stream stream = Stream::cuda(native);
 
-    const Grid grid(world.rank(), world.size(), {.cells = {512, 512}, .periodic = {true, true}});
+    const Grid grid(world, {.cells = {512, 512}, .periodic = {true, true}});
     const FieldOptions options{.name = "u", .memory = Memory::device};  // zeroed
     const Field<double> levels[2] = {Field<double>(grid, options), Field<double>(grid, options)};
     const Box owned = grid.owned();
@@ -55,12 +55,11 @@ int main(int argc, char** argv) {
       shape.stream = native;
       cudaLaunchKernelEx(&shape, step, u.view(), next.view(), box);
     };
-    Exchange exchanges[2] = {Exchange(world, grid, {levels[0]}),
-                             Exchange(world, grid, {levels[1]})};
+    LevelExchange halos(world, grid, {{levels[0]}, {levels[1]}});
     for (long long s = 0; s < *sweeps; ++s) {
-      exchanges[s % 2].start(stream);                            // after what is in the stream
+      halos.start(s % 2, stream);                                // after what is in the stream
       sweep(levels[s % 2], levels[1 - s % 2], grid.interior());  // needs no halo
-      exchanges[s % 2].finish(stream);
+      halos.finish(s % 2, stream);
       for (const Box& box : grid.boundary()) sweep(levels[s % 2], levels[1 - s % 2], box);
     }
     double value = 0;

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
       process_grid = {*x, *y};
     }
     const Extents cells = {120, 80};
-    const Grid grid(world.rank(), world.size(), {.cells = cells, .process_grid = process_grid});
+    const Grid grid(world, {.cells = cells, .process_grid = process_grid});
     const Field<double> u(grid, {.name = "u"});
 
     // The value of a cell says where it is. Outside the mesh it is the -1 that was there before.

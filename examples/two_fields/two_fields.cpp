@@ -8,7 +8,7 @@ int main() {
   using namespace halocline;
   Runtime runtime;  // starts MPI
   const Communicator world = Communicator::world();
-  const Grid grid(world.rank(), world.size(), {.cells = {256, 128}, .periodic = {true, true}});
+  const Grid grid(world, {.cells = {256, 128}, .periodic = {true, true}});
   const Field<double> u(grid, {.name = "u"}), v(grid, {.name = "v"}), du(grid), dv(grid);
 
   const auto for_each = [](const Box& box, auto&& cell) {

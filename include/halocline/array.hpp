@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// An array whose first cell is the first cell of the halo; what is 0 is as it is without gaps.
+/// An array whose first cell is the first cell of the halo. 0: as in an array without gaps.
 struct ArrayShape {
   Int3 extents;  ///< cells along each axis; 0: owned cells and halo
   Int3 strides;  ///< in elements; 0: x is fastest, then y, then z, without gaps

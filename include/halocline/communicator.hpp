@@ -3,8 +3,8 @@
 // The ranks that work together.
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace halocline {
 
@@ -26,17 +26,11 @@ class Runtime {
 };
 
 struct CommunicatorOptions {
-  /// A wait for a peer that lasts longer ends in an Error naming the peer; 0 waits for ever.
+  /// A wait for a peer that lasts longer ends in an Error that names the peer; 0: no limit.
   std::chrono::duration<double> wait_limit = std::chrono::seconds(120);
-  /// Messages above this are cut into pieces (MPI counts are 32-bit). Smaller values are for
-  /// tests.
-  std::int64_t piece_bytes = std::int64_t{1} << 30;
-  /// Takes this many consecutive ranks for a node, for tests of several nodes on one; 0 asks MPI
-  /// which ranks share memory.
-  int ranks_per_node = 0;
 };
 
-/// A group of ranks, with who shares a node with whom. Copies share one state; the last copy
+/// A group of ranks, and which of them share a node. Copies share one state; the last copy
 /// frees the MPI communicator, so it must go before MPI is finalised.
 class Communicator {
  public:
@@ -53,7 +47,7 @@ class Communicator {
   int node_count() const;
   /// Ranks on this rank's node.
   int node_size() const;
-  const CommunicatorOptions& options() const;
+  CommunicatorOptions options() const;
 
   comm::State& state() const { return *state_; }
 

@@ -7,18 +7,18 @@
 
 namespace halocline {
 
-/// Says who can put it right; every door (C++, command line, later C, Fortran, Python) uses the
-/// same six. The command line's exit codes follow from them: usage 2, unavailable 3, others 4.
+/// Says who can fix it. C++, C, Fortran and the command line use the same six kinds; the command
+/// line's exit codes follow from them: usage 2, unavailable 3, others 4.
 enum class ErrorKind {
-  usage,          ///< the caller asked for something that cannot be
-  unavailable,    ///< possible, but not on this machine or in this build
+  usage,          ///< the request is invalid
+  unavailable,    ///< valid, but not available on this machine or in this build
   resource,       ///< memory, disk or files ran out
   communication,  ///< MPI failed, or a peer did not answer within the wait limit
   device,         ///< a GPU or its driver failed
-  internal        ///< a fault of Halocline itself
+  internal        ///< a bug in Halocline
 };
 
-/// The only exception type that the library throws on its own account.
+/// The only exception type that the library itself throws.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

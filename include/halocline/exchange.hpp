@@ -17,7 +17,7 @@
 
 namespace halocline {
 
-/// Whose cells are wanted: those beyond a face only, or beyond edges and corners too.
+/// Which halo cells are filled: those across faces only, or across edges and corners too.
 enum class Neighbours { faces, all };
 
 struct ExchangeOptions {
@@ -84,6 +84,42 @@ class Exchange {
  private:
   class Plan;
   std::unique_ptr<Plan> plan_;
+};
+
+/// The exchanges of a program with time levels: fields of the same shapes that take turns.
+///
+///     LevelExchange halos(world, grid, {{u[0], v[0]}, {u[1], v[1]}});
+///     halos.run(step % 2);
+///
+/// It holds an Exchange for each level, so what holds for Exchange holds for the fields of a
+/// level. Transports are chosen once and serve all levels.
+class LevelExchange {
+ public:
+  /// Plans an exchange for each level: levels[k] lists the fields of level k, in the same order
+  /// for every level. Collective. Throws, on every rank, what making an Exchange throws, and usage
+  /// for no levels or for levels that differ in the number of fields or in their memory, bytes per
+  /// cell or halo. Takes the memory and connections of as many exchanges; transports are timed for
+  /// the first level only. The fields' memory must outlive it.
+  LevelExchange(const Communicator& communicator, const Grid& grid,
+                const std::vector<FieldList>& levels, const ExchangeOptions& options = {});
+
+  /// Exchange::start, progress, finish and run of the fields of one level, counted from 0; each
+  /// throws usage for a level that is not there. Levels may be in flight at the same time; each is
+  /// finished before it starts again.
+  void start(std::int64_t level, Stream stream = Stream::host());
+  bool progress(std::int64_t level);
+  void finish(std::int64_t level, Stream stream = Stream::host());
+  void run(std::int64_t level, Stream stream = Stream::host());
+
+  std::int64_t levels() const { return static_cast<std::int64_t>(plans_.size()); }
+  /// What one exchange of one level is made of: the same for every level.
+  const ExchangeInfo& info() const { return info_; }
+
+ private:
+  Exchange& plan_of(std::int64_t level);
+
+  std::vector<Exchange> plans_;  // one for each level
+  ExchangeInfo info_;
 };
 
 }  // namespace halocline

@@ -55,14 +55,14 @@ struct FieldOptions {
   Memory memory = Memory::host;
 };
 
-/// Memory that the caller has for a field whose elements are so many bytes, whatever they mean.
+/// The caller's memory for a field whose elements have a size but no known type.
 struct RawCells {
   void* first_owned = nullptr;  ///< the first owned cell; the halo around it must be there too
   Strides strides;              ///< positive, in elements; any axis may be the fastest
   std::int64_t element_bytes = 0;
 };
 
-/// A field with its element type forgotten, or never known: what an Exchange needs. Copies share
+/// A field without its element type, which is all that an Exchange needs. Copies share
 /// the values.
 class FieldStorage {
  public:

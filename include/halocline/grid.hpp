@@ -10,6 +10,8 @@
 
 namespace halocline {
 
+class Communicator;
+
 /// Cells or parts per axis for 1, 2 or 3 axes, x first: {256, 128}.
 class Extents {
  public:
@@ -58,8 +60,12 @@ using Direction = Int3;
 /// fastest along x. Uneven splits give the first parts one cell more.
 class Grid {
  public:
-  /// Throws usage if a part would be empty or the process grid does not match. Not collective,
-  /// but every rank must give the same options (an Exchange checks that).
+  /// Splits the cells over the ranks of `communicator`. Throws usage if a part would be empty or
+  /// the process grid does not match. Not collective, but every rank must give the same options
+  /// (an Exchange checks that). Keeps no reference to the communicator.
+  Grid(const Communicator& communicator, const GridOptions& options);
+  /// The same without a communicator, as rank `rank` of `ranks`: to plan or test a split without
+  /// MPI.
   Grid(int rank, int ranks, const GridOptions& options);
 
   int rank() const { return rank_; }

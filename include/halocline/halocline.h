@@ -3,13 +3,21 @@
 #define HALOCLINE_HALOCLINE_H
 /* Halocline for C: halos between the ranks of a structured-grid code. Include it as
  * <halocline/halocline.h>; it needs no mpi.h and no CUDA header. The Fortran module `halocline`
- * says the same in Fortran's words.
+ * offers the same in Fortran.
  *
  * Every call returns a status, and none prints, exits or aborts. Handles are made by _create or
  * _wrap, ended by _destroy, and may be ended in any order, the same on all ranks, but before MPI is
  * finalised: each keeps what it needs. Calls marked collective are made by all ranks of the grid in
  * the same order. Cells have global coordinates from 0 up, x first; what a grid of fewer axes does
- * not have is 0 in coordinates and 1 in extents. */
+ * not have is 0 in coordinates and 1 in extents.
+ *
+ * Threads. One thread at a time may be inside Halocline, whichever handles it uses: nothing is
+ * locked. What communicates (all calls but those of status, _get_info, _neighbour, _interior and
+ * _boundary) must also be called from a thread that MPI allows: with MPI_THREAD_FUNNELED the one
+ * that initialised MPI, with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that uses
+ * fields in a GPU's memory must have that GPU current; halocline_bind_device makes it so for the
+ * thread that calls it. Any thread may read and write the values of fields at any time; the program
+ * orders accesses to the same cells. halocline_last_error is for the calling thread. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,12 +30,12 @@ extern "C" {
 
 typedef enum halocline_status {
   HALOCLINE_OK = 0,
-  HALOCLINE_USAGE = 1,         /* the caller asked for something that cannot be */
-  HALOCLINE_UNAVAILABLE = 2,   /* possible, but not on this machine or in this build */
+  HALOCLINE_USAGE = 1,         /* the request is invalid */
+  HALOCLINE_UNAVAILABLE = 2,   /* valid, but not available on this machine or in this build */
   HALOCLINE_RESOURCE = 3,      /* memory, disk or files ran out */
   HALOCLINE_COMMUNICATION = 4, /* MPI failed, or a peer did not answer within the wait limit */
   HALOCLINE_DEVICE = 5,        /* a GPU or its driver failed */
-  HALOCLINE_INTERNAL = 6       /* a fault of Halocline itself */
+  HALOCLINE_INTERNAL = 6       /* a bug in Halocline */
 } halocline_status;
 
 /* Returns what went wrong in the calling thread's last call that failed: what, with values, and
@@ -78,7 +86,7 @@ typedef struct halocline_grid_options {
  * (MPI_Comm_c2f), which is duplicated and stays the caller's. MPI must be running. Collective. */
 halocline_status halocline_grid_create(int communicator, const halocline_grid_options* options,
                                        halocline_grid** grid);
-/* Ends a grid and sets the handle to null; nothing happens to a null one. */
+/* Ends a grid and sets the handle to null. Does nothing for a null handle. */
 halocline_status halocline_grid_destroy(halocline_grid** grid);
 
 typedef struct halocline_grid_info {
@@ -148,8 +156,8 @@ halocline_status halocline_field_create(const halocline_grid* grid,
 halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
                                       const halocline_field_options* options,
                                       halocline_field** field);
-/* Ends a field and sets the handle to null; nothing happens to a null one. Its own memory goes with
- * the last exchange of it. */
+/* Ends a field and sets the handle to null. Does nothing for a null handle. Its own memory goes
+ * with the last exchange of it. */
 halocline_status halocline_field_destroy(halocline_field** field);
 
 typedef struct halocline_field_info {
@@ -193,19 +201,24 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
                                            halocline_field* const* fields, int count,
                                            const halocline_exchange_options* options,
                                            halocline_exchange** exchange);
-/* Waits for an exchange in flight, ends the plan and sets the handle to null; nothing happens to a
- * null one. */
+/* Waits for an exchange in flight, ends the plan and sets the handle to null. Does nothing for a
+ * null handle. */
 halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
+
+/* A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
+ * default stream is cudaStreamLegacy or cudaStreamPerThread. */
+#define HALOCLINE_HOST_STREAM ((void*)0)
+/* cudaStreamLegacy, for programs without CUDA's headers. */
+#define HALOCLINE_CUDA_DEFAULT_STREAM ((void*)1)
 
 /* start sends what was written before it, and finish makes the halos visible to what comes after
  * it. Between them the owned cells within a halo's width of the boundary may be read but not
  * written, and the halo neither. Give both the same `stream`:
  * - a cudaStream_t, for memory that a GPU reads: both are ordered with the stream's own work, and
- *   the host goes on (finish waits where a transport needs the host). CUDA's default stream is
- *   cudaStreamLegacy or cudaStreamPerThread here.
- * - null: all work on the fields must have been done before start, on a GPU too, and the halos are
- *   there when finish returns. For directives without a stream: wait for the kernels, start, do
- *   what needs no halo, finish.
+ *   the host goes on (finish waits where a transport needs the host).
+ * - HALOCLINE_HOST_STREAM: all earlier work on the fields must be done before start, on a GPU too,
+ *   and the halos are there when finish returns. For directives without a stream: wait for the
+ *   kernels, start, do what needs no halo, finish.
  * OpenACC's queue q is the stream acc_get_cuda_stream(q). GCC 12's OpenMP has no stream to give. */
 halocline_status halocline_exchange_start(halocline_exchange* exchange, void* stream);
 /* Moves on what needs the host's help; `done` (may be null) gets 1 once finish would not wait. */

@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything of libhalocline that is public, but for mpi.hpp, which needs mpi.h. solver.hpp is of
+// All public headers of libhalocline except mpi.hpp, which needs mpi.h. solver.hpp belongs to
 // libhalocline_solver.
+//
+// Threads. One thread at a time may be inside Halocline, whichever objects it uses: nothing is
+// locked, and a wait of one exchange moves the exchanges of all communicators on.
+// - What communicates must also be called from a thread that MPI allows: with MPI_THREAD_FUNNELED,
+//   which Runtime asks for, the thread that initialised MPI; with MPI_THREAD_SERIALIZED or
+//   MPI_THREAD_MULTIPLE any thread. This holds for every call that takes a Communicator, and for
+//   the calls and the end of a Communicator, an Exchange or a LevelExchange.
+// - A thread that uses fields in a GPU's memory must have that GPU current (cudaSetDevice);
+//   bind_gpu makes it so for the thread that calls it.
+// - Any thread may read a Grid, a Box or an ExchangeInfo at any time, and read and write values
+//   through Field and FieldView; the program orders accesses to the same cells. In a parallel
+//   region that leaves the calls to one thread, all threads may so update cells.
+// Threads that Halocline starts itself (OpenMP's for sweeps, one that hands out shared memory) do
+// not call MPI.
 
 #include <halocline/array.hpp>
 #include <halocline/box.hpp>
@@ -15,6 +29,8 @@
 #include <halocline/measure.hpp>
 #include <halocline/memory.hpp>
 #include <halocline/mpi_fortran.hpp>
+#include <halocline/norm.hpp>
+#include <halocline/precision.hpp>
 #include <halocline/program_report.hpp>
 #include <halocline/run_result.hpp>
 #include <halocline/stream.hpp>

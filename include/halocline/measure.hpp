@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers that tell fields apart, and the noise that `halocline solve` starts from: for programs
+// Checksum, sum and norm of fields, and the noise that `halocline solve` starts from: for programs
 // with sweeps of their own. All take fields of one component of float or double, in any memory,
 // and throw usage for others; work on the field must be done.
 
 #include <cstdint>
-#include <string_view>
 
 #include <halocline/communicator.hpp>
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/norm.hpp>
 
 namespace halocline {
 
@@ -27,8 +27,9 @@ std::uint64_t checksum(const Communicator& communicator, const Grid& grid,
 /// last digits. Collective.
 double sum(const Communicator& communicator, const Grid& grid, const FieldStorage& field);
 
-/// The norm of all ranks from this rank's share: "max", the largest share; "l2", the root of the
-/// sum of shares, which are sums of squares. Collective. Throws usage for another kind.
-double norm(const Communicator& communicator, std::string_view kind, double share);
+/// The norm of all ranks from this rank's share: of `max` the largest share; of `l2` the root of
+/// the sum of shares, which are sums of squares. The same on every rank and in every run.
+/// Collective. Throws usage for `none`.
+double norm(const Communicator& communicator, Norm kind, double share);
 
 }  // namespace halocline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A communicator from its Fortran handle: for doors to languages that share no mpi.h with C++.
+// A communicator from its Fortran handle: for bindings to languages that share no mpi.h with C++.
 
 #include <halocline/communicator.hpp>
 

@@ -10,6 +10,7 @@
 #include <halocline/exchange.hpp>
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/norm.hpp>
 
 namespace halocline {
 
@@ -20,8 +21,8 @@ struct ProgramFacts {
   std::string schedule = "sequential";  ///< or "overlap", or a word of your own
   int threads = 1;                      ///< of each rank
   std::int64_t sweeps = 0;
-  std::string norm = "none";  ///< "max", "l2"
-  double norm_value = 0;      ///< of the last sweep
+  Norm norm = Norm::none;
+  double norm_value = 0;  ///< of the last sweep
   std::optional<double> tolerance = {};
   double setup_seconds = 0, first_sweep_seconds = 0;
   /// Of the sweeps after the first; of all if first_sweep_seconds is 0.
@@ -36,7 +37,7 @@ struct ReportFiles {
 /// Writes, on rank 0, what a program has done and what its result is: checksum and sum of `result`
 /// (a field that measure.hpp measures), rate and times of the slowest rank, ranks, transports, halo
 /// per exchange. Keys and words are those of `halocline solve`. Collective. Throws usage, on every
-/// rank, for facts that make no sense or a path that cannot be, resource where writing fails.
+/// rank, for invalid facts or an invalid path, resource where writing fails.
 void write_report(const Communicator& communicator, const Grid& grid, const FieldStorage& result,
                   const ExchangeInfo& exchange, const ProgramFacts& facts,
                   const ReportFiles& files);

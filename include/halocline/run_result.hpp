@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a run went: what every program that sweeps can say of itself.
+// The result of a run, for every program that sweeps.
 
 #include <cstdint>
 #include <optional>

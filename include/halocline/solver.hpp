@@ -13,36 +13,45 @@
 #include <halocline/communicator.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/memory.hpp>
+#include <halocline/norm.hpp>
+#include <halocline/precision.hpp>
 #include <halocline/run_result.hpp>
 
 namespace halocline {
 
 /// What to solve and how. Everything left out is the problem's own default, or chosen.
+///
+/// What the library fixes is an enum. Problems, backends, transports, schedules and vector levels
+/// are names: each is an entry of a registry (a folder and a row of a table), and a later version
+/// has more of them without a change here. Names that are unknown are usage errors that list
+/// those there are.
 struct SolveOptions {
   std::string problem;
   Extents cells;           ///< the unknowns; boundary values lie outside
   Extents cells_per_rank;  ///< instead of `cells`: times the process grid
   std::optional<std::int64_t> sweeps;
-  std::optional<double> tolerance;       ///< stop when the norm is not above it
-  std::optional<std::string> norm;       ///< "max", "l2", "none"
-  std::int64_t norm_every = 1;           ///< sweeps from one norm to the next
-  std::optional<std::string> precision;  ///< "f32", "f64"
+  std::optional<double> tolerance;  ///< stop when the norm is not above it
+  std::optional<Norm> norm;
+  std::int64_t norm_every = 1;  ///< sweeps from one norm to the next
+  std::optional<Precision> precision;
   std::vector<std::pair<std::string, double>> parameters;
   std::uint64_t seed = 12345;
   std::optional<std::string> initial;  ///< path of a .npy file to start from
 
   Extents process_grid;
-  std::string backend = "auto";    ///< "auto": "cuda" where every rank has a GPU, else "cpu";
-                                   ///< "reference"
-  std::string memory = "auto";     ///< of the fields: "auto": "device" or "host", as the backend;
-                                   ///< "pinned", "managed", "system"
-  std::string transport = "auto";  ///< as ExchangeOptions::transport
+  std::string backend = "auto";       ///< "auto": "cuda" where every rank has a GPU, else "cpu";
+                                      ///< "reference"
+  std::optional<Memory> memory;       ///< of the fields; left out: device or host, as the backend
+  std::string transport = "auto";     ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
   std::string schedule = "auto";      ///< "auto", "sequential", "overlap", "fused", "persistent"
-  std::string graph = "auto";         ///< "on", "off": whether sweeps are recorded in CUDA graphs
-  std::int64_t halo_depth = 1;        ///< sweeps per exchange
-  int threads = 0;                    ///< of each rank; 0: its share of the node's cores
-  std::string simd = "auto";          ///< vector level of the cpu backend
+  /// Whether sweeps are recorded in CUDA graphs; automatic: where that is possible and pays.
+  enum class Graphs { automatic, on, off };
+  Graphs graph = Graphs::automatic;
+  std::int64_t halo_depth = 1;  ///< sweeps per exchange
+  int threads = 0;              ///< of each rank; 0: its share of the node's cores
+  std::string simd = "auto";    ///< vector level of the cpu backend
   /// Seconds that may be spent on measuring what is left open of process grid, schedule and graph;
   /// 0: choose by rule. Left out: 2 % of the sweeps, and 2 s at most.
   std::optional<double> tuning_seconds;
@@ -119,11 +128,17 @@ struct SolveResult : RunResult {
 };
 
 /// Solves a problem. Collective. Throws usage, unavailable, resource or communication, the same
-/// on every rank; a result that --verify found wrong, or a norm that is not finite, is no
-/// exception but told in the result.
+/// on every rank; a result that verification found wrong, or a norm that is not finite, is
+/// reported in the result, not thrown.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 
-/// Throws what solve() would throw of usage errors for this number of ranks, without MPI.
+/// Returns what `halocline solve` prints of a result, several lines with a newline at the end.
+/// Not collective; of all ranks rank 0 has the whole result.
+std::string text_of(const SolveResult& result);
+/// The same as JSON, as `halocline solve --json` writes it; the keys are in docs/guide.md.
+std::string json_of(const SolveResult& result);
+
+/// Throws the usage errors that solve() would throw for this number of ranks, without MPI.
 void check(const SolveOptions& options, int ranks);
 
 }  // namespace halocline

@@ -303,7 +303,7 @@ static void allocates_fields(void) {
   OK(halocline_exchange_create(grid, &field, 1, NULL, &exchange));
   formula by = {periodic, 0, 0};
   for_each_held(&a, fill_one, &by);
-  OK(halocline_exchange_run(exchange, NULL));
+  OK(halocline_exchange_run(exchange, HALOCLINE_HOST_STREAM));
   const int64_t corner[3] = {a.grid.owned.lower[0] - 1, a.grid.owned.lower[1],
                              a.grid.owned.lower[2] - 1};
   CHECK(*at(&a, corner, 0) == value_of(&a.grid, periodic, corner, 0));

@@ -133,7 +133,7 @@ contains
     u(1:nx) = [(real(here%lower(1) + i, real64), i=0, int(nx) - 1)]
     call field%wrap(grid, c_loc(u), 8, name='u')
     call exchange%create(grid, field)
-    call exchange%run(stream=c_null_ptr)
+    call exchange%run(stream=HALOCLINE_HOST_STREAM)
     call check(u(0) == merge(40_int64, here%lower(1) - 1, here%lower(1) == 1), 'the lower halo')
     call check(u(nx + 1) == merge(1_int64, here%upper(1) + 1, here%upper(1) == 40), 'the upper halo')
 
@@ -154,6 +154,61 @@ contains
     call check(own%sum() == field%sum(), 'sums are equal')
     call check(halocline_norm(grid, 'max', real(my_rank, real64)) == all_ranks - 1, 'a max norm')
   end subroutine
+
+  ! Halo, exchange and reach with widths of their own on each side.
+  subroutine takes_widths_of_each_side()
+    type(halocline_grid) :: grid
+    type(halocline_field) :: field, own
+    type(halocline_exchange) :: exchange
+    type(halocline_box) :: here, inner
+    type(halocline_box), allocatable :: rest(:)
+    type(halocline_widths), parameter :: halo = halocline_widths(lower=[2, 1, 0], upper=[0, 3, 0])
+    type(halocline_widths), parameter :: filled = halocline_widths(lower=[1, 1, 0], upper=[0, 2, 0])
+    integer, parameter :: cells(3) = [12, 24, 1]
+    real(real64), allocatable, target :: u(:, :)
+    real(real64) :: expected
+    integer(int64) :: x, y, covered
+    integer :: i, wrong
+    logical :: inside
+    call grid%create(MPI_COMM_WORLD, cells(:2), periodic=[.true., .true.])
+    here = grid%owned()
+    allocate (u(here%lower(1)-2:here%upper(1), here%lower(2)-1:here%upper(2)+3), source=poison)
+    call field%wrap(grid, u, name='u', sides=halo)
+    call exchange%create(grid, field, sides=filled)
+    do y = here%lower(2), here%upper(2)
+      do x = here%lower(1), here%upper(1)
+        u(x, y) = value_at(cells, x, y, 1_int64)
+      end do
+    end do
+    call exchange%run()
+    wrong = 0
+    do y = lbound(u, 2), ubound(u, 2)
+      do x = lbound(u, 1), ubound(u, 1)
+        inside = x >= here%lower(1) - 1 .and. y <= here%upper(2) + 2
+        expected = merge(value_at(cells, x, y, 1_int64), poison, inside)
+        if (u(x, y) /= expected) wrong = wrong + 1
+      end do
+    end do
+    call check(wrong == 0, 'as many halo cells are filled as each side says')
+    call own%create(grid, 8, sides=halo)
+    call check(all(own%strides() >= [1_int64, 1_int64, 0_int64]), 'a field with sides is created')
+
+    inner = grid%interior(sides=filled)
+    rest = grid%boundary(sides=filled)
+    covered = cells_of(inner)
+    do i = 1, size(rest)
+      covered = covered + cells_of(rest(i))
+    end do
+    call check(covered == cells_of(here), 'interior and boundary are the owned cells, with sides too')
+    call check(inner%upper(1) == here%upper(1), 'no reach, no boundary')
+    if (all_ranks > 1) call check(inner%lower(2) > here%lower(2) .or. inner%lower(1) > here%lower(1), &
+                                  'a reach, a boundary')
+  end subroutine
+
+  pure integer(int64) function cells_of(box)
+    type(halocline_box), intent(in) :: box
+    cells_of = product(max(0_int64, box%upper - box%lower + 1))
+  end function
 
   subroutine tells_errors()
     type(halocline_grid) :: grid
@@ -234,6 +289,7 @@ program test_fortran
   call fills_an_array_with_its_own_bounds()
   call fills_sections_of_two_kinds()
   call takes_addresses()
+  call takes_widths_of_each_side()
   call tells_errors()
   call takes_a_communicator_of_mpi_f08(stat, rank_there)
   call check(stat == HALOCLINE_OK .and. rank_there == (all_ranks - 1 - my_rank)/2, 'mpi_f08')

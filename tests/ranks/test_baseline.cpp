@@ -29,7 +29,7 @@ SolveOptions on_cpu(const std::string& problem, const Extents& cells) {
   options.backend = "cpu";
   options.tuning_seconds = 0;
   options.tolerance = 0;
-  options.norm = "max";
+  options.norm = Norm::max;
   return options;
 }
 
@@ -68,8 +68,8 @@ TEST(Baseline, IsTheRunOfOneRank) {
   expect_run_of_one_rank(on_cpu("star7", {21, 22, 24}));
   SolveOptions options = on_cpu("star7", {21, 22, 24});
   options.schedule = "sequential";
-  options.precision = "f32";
-  options.norm = "none";
+  options.precision = Precision::f32;
+  options.norm = Norm::none;
   options.tolerance.reset();
   expect_run_of_one_rank(options);
 }
@@ -83,7 +83,7 @@ TEST(Baseline, IsTheRunOfOneRankOnGpus) {
     options.backend = "cuda";
     options.sweeps = 300;
     for (const Memory memory : {Memory::device, Memory::managed}) {
-      options.memory = name_of(memory);
+      options.memory = memory;
       expect_run_of_one_rank(options);
     }
   }
@@ -106,7 +106,7 @@ TEST(Baseline, LeavesOutWhatIsForSeveralRanks) {
 TEST(Baseline, DoesAsManySweepsAsARunThatStopped) {
   SolveOptions options = on_cpu("laplace", {64, 32});
   options.sweeps = 500;
-  for (const char* norm : {"max", "l2"}) {
+  for (const Norm norm : {Norm::max, Norm::l2}) {
     options.norm = norm;
     options.tolerance = 0.2;
     const SolveResult all = solve(world(), options);

@@ -257,6 +257,87 @@ TEST(Exchange, MayBeInFlightWithOthersAndFinishInAnyOrder) {
   }
 }
 
+class LevelExchanges : public testing::Test {
+ protected:
+  const Communicator& communicator_ = communicator_with();
+  ExchangeCase case_ = case_along_last_axis(3);
+  Grid grid_{communicator_, case_.grid};
+  std::vector<std::vector<CheckedField>> levels_;
+
+  std::vector<FieldList> make_levels(std::size_t count) {
+    std::vector<FieldList> lists;
+    for (std::size_t level = 0; level < count; ++level) {
+      levels_.push_back(make_fields(grid_, case_));
+      lists.push_back(list_of(levels_.back()));
+    }
+    return lists;
+  }
+  Caught refusal(const std::vector<FieldList>& levels) {
+    return caught([&] { LevelExchange(communicator_, grid_, levels); });
+  }
+};
+
+TEST_F(LevelExchanges, FillTheHalosOfOneLevelAndLeaveTheOthersAlone) {
+  case_.fields = {{}, {.element = Element::f32, .halo = 2}};
+  LevelExchange halos(communicator_, grid_, make_levels(3));
+  EXPECT_EQ(halos.levels(), 3);
+  for (int step = 0; step < 9; ++step) {
+    for (std::vector<CheckedField>& level : levels_)
+      for (CheckedField& field : level) field.fill(step);
+    halos.run(step % 3);
+    for (int level = 0; level < 3; ++level)
+      for (const CheckedField& field : levels_[static_cast<std::size_t>(level)])
+        EXPECT_TRUE(level == step % 3 ? field.is_exchanged({}) : field.is_filled());
+    if (!all_well()) return;
+  }
+}
+
+TEST_F(LevelExchanges, MayBeInFlightTogether) {
+  LevelExchange halos(communicator_, grid_, make_levels(2));
+  for (int step = 0; step < 4; ++step) {
+    for (std::vector<CheckedField>& level : levels_) level[0].fill(step);
+    const int first = (step + rank()) % 2;
+    halos.start(first);
+    halos.start(1 - first);
+    halos.progress(0);
+    halos.finish(step % 2);
+    halos.finish(1 - step % 2);
+    for (const std::vector<CheckedField>& level : levels_) EXPECT_TRUE(level[0].is_exchanged({}));
+    if (!all_well()) return;
+  }
+}
+
+TEST_F(LevelExchanges, SendByTheSameTransportsWhatOneExchangeSends) {
+  const std::vector<FieldList> lists = make_levels(2);
+  const LevelExchange halos(communicator_, grid_, lists);
+  const Exchange one(communicator_, grid_, lists[1], {.transport = halos.info().transport()});
+  EXPECT_EQ(halos.info().messages, one.info().messages);
+  EXPECT_EQ(halos.info().bytes, one.info().bytes);
+  EXPECT_EQ(halos.info().transports, one.info().transports);
+}
+
+TEST_F(LevelExchanges, NeedLevelsOfTheSameShapes) {
+  EXPECT_THAT(refusal({}).text, HasSubstr("at least one level"));
+  std::vector<FieldList> lists = make_levels(2);
+  lists[1].push_back(lists[0][0]);
+  EXPECT_THAT(refusal(lists).text, HasSubstr("level 1 has 2 fields, level 0 has 1 field; the"));
+  const Field<double> wide(grid_, {.name = "wide", .halo = 3});
+  EXPECT_THAT(refusal({lists[0], {wide}}).text, HasSubstr("field 'wide' of level 1"));
+  EXPECT_THAT(refusal({lists[0], {wide}}).text, HasSubstr("differ in halo"));
+  const Field<char> narrow(grid_, {.name = "narrow"});
+  EXPECT_EQ(refusal({lists[0], {narrow}}).kind, ErrorKind::usage);
+  EXPECT_THAT(refusal({lists[0], {narrow}}).text, HasSubstr("differ in the bytes of a cell"));
+}
+
+TEST_F(LevelExchanges, RefuseALevelThatIsNotThere) {
+  LevelExchange halos(communicator_, grid_, make_levels(2));
+  for (const std::int64_t level : {-1, 2}) {
+    const Caught error = caught([&] { halos.run(level); });
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    EXPECT_THAT(error.text, HasSubstr("there are 0 to 1"));
+  }
+}
+
 TEST(Exchange, GetsDoneByProgressAlone) {
   const Communicator& communicator = communicator_with();
   for (const char* transport : {"auto", "mpi"}) {

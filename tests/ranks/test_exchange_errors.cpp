@@ -11,6 +11,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
+#include "comm/settings.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
@@ -30,7 +31,7 @@ using testing::IsEmpty;
 
 using Notes = std::vector<std::string>;
 
-Notes notes_of_an_exchange_that_works(const CommunicatorOptions& options) {
+Notes notes_of_an_exchange_that_works(const comm::Settings& options) {
   const Communicator& communicator = communicator_with(options);
   const ExchangeCase c = case_along_last_axis(2);
   const Grid grid(rank(), ranks(), c.grid);
@@ -232,7 +233,7 @@ TEST(ExchangeErrors, WantAField) {
 
 TEST(ExchangeErrors, RefusePiecesThatMpiCannotCount) {
   for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31})
-    EXPECT_EQ(caught([&] { Communicator::world({.piece_bytes = bytes}); }).kind, ErrorKind::usage);
+    EXPECT_EQ(caught([&] { comm::world({.piece_bytes = bytes}); }).kind, ErrorKind::usage);
 }
 
 }  // namespace

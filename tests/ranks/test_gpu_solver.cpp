@@ -14,6 +14,7 @@
 
 #include "base/environment.hpp"
 #include "device/gpu.hpp"
+#include "solver/option_words.hpp"
 #include "support/caught.hpp"
 #include "support/exchange_cases.hpp"
 #include "support/memories.hpp"
@@ -53,7 +54,7 @@ SolveOptions on_gpus(std::int64_t number, const Extents& cells, std::int64_t swe
   options.backend = "cuda";
   options.transport = ranks() > 1 ? "peer" : "auto";
   options.schedule = number % 3 == 0 ? "overlap" : "sequential";
-  options.graph = number % 2 == 0 ? "on" : "off";
+  options.graph = number % 2 == 0 ? SolveOptions::Graphs::on : SolveOptions::Graphs::off;
   options.halo_depth = 1 + number / 2 % 2;
   return options;
 }
@@ -75,7 +76,7 @@ TEST(Solver, HasTheSameBitsInGraphs) {
       options.process_grid = parts;
       options.tolerance = 0;
       options.norm_every = number % 2 == 0 ? 1 : 4;
-      options.graph = "on";
+      options.graph = SolveOptions::Graphs::on;
       ++number;
       const Int3 most = cells.values();
       if (most.x / parts.values().x < options.halo_depth ||
@@ -104,8 +105,8 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
   for (const auto& [problem, cells] :
        {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 4 * n}},
         std::pair{"jacobi", Extents{67, n}}, std::pair{"laplace", Extents{9, 5, n}}})
-    for (const char* precision : {"f32", "f64"})
-      for (const std::string norm : {"max", "none"}) {
+    for (const Precision precision : {Precision::f32, Precision::f64})
+      for (const Norm norm : {Norm::max, Norm::none}) {
         SolveOptions options = small(problem, cells, 90);
         options.tolerance.reset();
         options.norm = norm;
@@ -120,7 +121,8 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
         options.schedule = "fused";
         const SolveResult result = solve(world(), options);
         EXPECT_EQ(result.schedule, "fused");
-        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << precision << ' ' << norm;
+        EXPECT_EQ(result.checksum, expected.checksum)
+            << problem << ' ' << name_of(precision) << ' ' << name_of(norm);
         EXPECT_EQ(result.sweeps, expected.sweeps);
       }
 }
@@ -149,11 +151,11 @@ TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
   for (const auto& [problem, cells] :
        {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 17 * n}},
         std::pair{"jacobi", Extents{67, n}}, std::pair{"heat", Extents{300, 5 * n}}})
-    for (const char* precision : {"f32", "f64"})
+    for (const Precision precision : {Precision::f32, Precision::f64})
       for (const std::int64_t every : {1, 7}) {
         SolveOptions options = small(problem, cells, 200);
         options.tolerance = 0;
-        options.norm = "max";
+        options.norm = Norm::max;
         options.norm_every = every;
         options.precision = precision;
         options.backend = "cpu";
@@ -164,8 +166,9 @@ TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
         options.schedule = "persistent";
         const SolveResult result = solve(world(), options);
         EXPECT_EQ(result.schedule, "persistent");
-        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << precision;
-        EXPECT_EQ(result.norm_history, expected.norm_history) << problem << ' ' << precision;
+        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << name_of(precision);
+        EXPECT_EQ(result.norm_history, expected.norm_history)
+            << problem << ' ' << name_of(precision);
       }
 }
 
@@ -208,9 +211,9 @@ TEST(Solver, SaysWhyCellsCannotStayInRegisters) {
   options.halo_depth = 2;
   EXPECT_THAT(why("cuda"), HasSubstr("halos are deep"));
   options.halo_depth = 1;
-  options.memory = "managed";
+  options.memory = Memory::managed;
   EXPECT_THAT(why("cuda"), HasSubstr("the fields are not in device memory"));
-  options.memory = "auto";
+  options.memory.reset();
   options.cells = {8, 8, 8};
   EXPECT_THAT(why("cuda"), HasSubstr("the grid has 3 axes, not 2"));
   if (ranks() > 1) {
@@ -238,7 +241,7 @@ TEST(Solver, StopsOnGpusAfterAnySweep) {
   options.backend = "cpu";
   options.tolerance = 0;
   const auto history = solve(world(), options).norm_history;
-  options.norm = "l2";
+  options.norm = Norm::l2;
   const auto l2_history = solve(world(), options).norm_history;
   // HALOCLINE_ALL_STOPS=1: every one; else those around the ends of batches, and some at random.
   std::vector<std::int64_t> stops{0, 1, 2, 62, 63, 64, 65, 127, 128, 191, 192, 199};
@@ -257,11 +260,11 @@ TEST(Solver, StopsOnGpusAfterAnySweep) {
     if (ranks() > 1 && !environment("HALOCLINE_ALL_STOPS") && is_others(stops[i])) continue;
     const std::int64_t every = intervals[i % 5], number = static_cast<std::int64_t>(i);
     options = on_gpus(number + number / 5, cells, sweeps);
-    options.norm = i % 4 == 3 ? "l2" : "max";
+    options.norm = i % 4 == 3 ? Norm::l2 : Norm::max;
     const auto& norms = i % 4 == 3 ? l2_history : history;
     // Between two norms, so that an L2 norm need not be the same to the last bit.
     const double now = norms[static_cast<std::size_t>(stops[i])].second;
-    options.tolerance = options.norm == "l2" ? now * (1 + 1e-9) : now;
+    options.tolerance = options.norm == Norm::l2 ? now * (1 + 1e-9) : now;
     options.norm_every = every;
     options.verify = SolveOptions::Extra::yes;
     const SolveResult result = solve(world(), options);
@@ -269,7 +272,7 @@ TEST(Solver, StopsOnGpusAfterAnySweep) {
     EXPECT_TRUE(result.converged);
     EXPECT_TRUE(result.verification->passed)
         << "stopped by sweep " << stops[i] << ", norm every " << every << ", graph "
-        << options.graph << ": " << result.verification->text;
+        << solver::word_for(options.graph) << ": " << result.verification->text;
     if (!all_well()) return;
   }
 }

@@ -14,6 +14,7 @@
 
 #include <halocline/solver.hpp>
 
+#include "base/record_file.hpp"
 #include "comm/collectives.hpp"
 #include "solver/alone.hpp"
 #include "solver/levels.hpp"
@@ -137,6 +138,22 @@ TEST(Solver, FollowsTheLabsNorms) {
 }
 
 /// The checksum of a run with everything else left to the defaults.
+TEST(SolveResult, IsWrittenAsTheCommandPrintsIt) {
+  SolveOptions options = small("laplace", {64, 32}, 5);
+  options.backend = "cpu";
+  options.norm = Norm::l2;
+  const SolveResult result = solve(world(), options);
+  if (rank() != 0) return;
+  const std::string text = text_of(result), json = json_of(result);
+  EXPECT_THAT(text, testing::StartsWith("laplace 64x32, f64"));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("5 sweeps"), HasSubstr("l2 norm")));
+  EXPECT_EQ(text.back(), '\n');
+  const Json parsed = Json::parse(json);
+  EXPECT_EQ(parsed.at("sweeps"), 5);
+  EXPECT_EQ(parsed.at("norm"), "l2");
+  EXPECT_EQ(parsed.at("ranks"), ranks());
+}
+
 struct Choices {
   std::string transport = "auto", schedule = "auto", simd = "auto";
   std::int64_t halo_depth = 1;
@@ -150,7 +167,7 @@ std::uint64_t checksum_with(SolveOptions options, const Choices& choices) {
   options.halo_depth = choices.halo_depth;
   options.threads = choices.threads;
   options.tolerance = 0;
-  options.norm = "max";
+  options.norm = Norm::max;
   return solve(world(), options).checksum;
 }
 
@@ -161,12 +178,12 @@ TEST_P(SameBits, WhateverTheChoices) {
   SolveOptions options = small(problem, {37, 29}, 17);
   if (problem == std::string("heat")) options.cells = {43, 19, 18};
   if (problem == std::string("star7")) options.cells = {21, 22, 24};
-  options.precision = precision;
+  options.precision = precision_named(precision);
   options.backend = "cpu";
   const std::uint64_t expected = checksum_with(options, {});
   SolveOptions checked = options;
   checked.tolerance = 0;
-  checked.norm = "max";
+  checked.norm = Norm::max;
   checked.verify = SolveOptions::Extra::yes;
   const SolveResult result = solve(world(), checked);
   EXPECT_TRUE(result.verification->passed) << result.verification->text;
@@ -196,14 +213,14 @@ TEST_P(SameBits, OnGpusToo) {
   SolveOptions options = small(problem, {37, 29}, 17);
   if (problem == std::string("heat")) options.cells = {43, 19, 18};
   if (problem == std::string("star7")) options.cells = {21, 22, 24};
-  options.precision = precision;
+  options.precision = precision_named(precision);
   options.backend = "cpu";
   const std::uint64_t expected = checksum_with(options, {});
   options.backend = "cuda";
   SolveOptions checked = options;
   checked.tolerance = 0;
   checked.verify = checked.baseline = SolveOptions::Extra::yes;
-  for (const char* norm : {"max", "l2"}) {
+  for (const Norm norm : {Norm::max, Norm::l2}) {
     checked.norm = norm;
     const SolveResult result = solve(world(), checked);
     EXPECT_TRUE(result.verification->passed) << result.verification->text;
@@ -221,10 +238,10 @@ TEST_P(SameBits, OnGpusToo) {
   }
   for (const Memory memory : {Memory::managed, Memory::pinned, Memory::system}) {
     if (no_memory(memory)) continue;  // not every driver has system memory
-    options.memory = name_of(memory);
-    EXPECT_EQ(checksum_with(options, {.halo_depth = 2}), expected) << options.memory;
+    options.memory = memory;
+    EXPECT_EQ(checksum_with(options, {.halo_depth = 2}), expected) << name_of(memory);
     if (ranks() == 1) continue;
-    EXPECT_EQ(checksum_with(options, {.transport = "peer"}), expected) << options.memory;
+    EXPECT_EQ(checksum_with(options, {.transport = "peer"}), expected) << name_of(memory);
   }
 }
 
@@ -239,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(Problems, SameBits,
 TEST(Solver, TellsARunThatDiverged) {
   SolveOptions options = small("star7", {12, 12, 12}, 3000);
   options.parameters = {{"side", 10.0}};
-  options.norm = "max";
+  options.norm = Norm::max;
   const SolveResult result = solve(world(), options);
   EXPECT_TRUE(result.diverged);
   EXPECT_LT(result.sweeps, 3000);

@@ -59,7 +59,7 @@ class Stopping : public testing::TestWithParam<const char*> {
     options.problem = "laplace";
     options.cells = {16, 16};
     options.sweeps = course.sweeps;
-    options.norm = course.norm;
+    options.norm = norm_named(course.norm);
     options.norm_every = course.norm_every;
     options.tolerance = 0.5;
     const solver::Case the_case = solver::make_case(options, ranks());

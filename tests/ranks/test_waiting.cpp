@@ -13,6 +13,7 @@
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
+#include "comm/settings.hpp"
 #include "support/caught.hpp"
 #include "support/ranks.hpp"
 
@@ -27,7 +28,7 @@ constexpr Seconds limit{0.4};
 
 /// Of its own, since it is not to be used after a wait ran out.
 Communicator impatient_communicator(int ranks_per_node = 0) {
-  return Communicator::world({.wait_limit = limit, .ranks_per_node = ranks_per_node});
+  return comm::world({.wait_limit = limit, .ranks_per_node = ranks_per_node});
 }
 
 /// Ranks in a row; each has one or two neighbours.

@@ -22,13 +22,13 @@ const testing::Environment* const gives_back = testing::AddGlobalTestEnvironment
 
 }  // namespace
 
-const Communicator& communicator_with(const CommunicatorOptions& options) {
-  const Key key{options.piece_bytes, options.ranks_per_node};
+const Communicator& communicator_with(const comm::Settings& settings) {
+  const Key key{settings.piece_bytes, settings.ranks_per_node};
   const auto found = communicators.find(key);
   if (found != communicators.end()) return found->second;
-  CommunicatorOptions limited = options;
+  comm::Settings limited = settings;
   limited.wait_limit = wait_limit;
-  return communicators.emplace(key, Communicator::world(limited)).first->second;
+  return communicators.emplace(key, comm::world(limited)).first->second;
 }
 
 }  // namespace halocline::test

@@ -5,11 +5,13 @@
 
 #include <halocline/communicator.hpp>
 
+#include "comm/settings.hpp"
+
 namespace halocline::test {
 
-/// A communicator of all ranks, made when first asked for with these options, and given back
+/// A communicator of all ranks, made when first asked for with these settings, and given back
 /// after the last test. Collective. Not for tests after which it may be unusable.
-const Communicator& communicator_with(const CommunicatorOptions& options = {});
+const Communicator& communicator_with(const comm::Settings& settings = {});
 
 /// Waits no test should reach, yet short of the time after which a test is ended.
 inline constexpr std::chrono::seconds wait_limit{10};

@@ -90,7 +90,7 @@ FieldList list_of(const std::vector<CheckedField>& fields) {
 bool run(const ExchangeCase& c) {
   SCOPED_TRACE(describe(c));
   const Communicator& communicator = communicator_with(c.communicator);
-  const Grid grid(communicator.rank(), communicator.size(), c.grid);
+  const Grid grid(communicator, c.grid);
   EXPECT_EQ(grid.owned(), owned_by_formula(grid, grid.rank()));
   std::vector<CheckedField> fields = make_fields(grid, c);
   Exchange exchange(communicator, grid, list_of(fields), c.exchange);

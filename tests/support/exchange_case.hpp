@@ -9,6 +9,7 @@
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
 
+#include "comm/settings.hpp"
 #include "support/checked_field.hpp"
 
 namespace halocline::test {
@@ -17,7 +18,7 @@ struct ExchangeCase {
   GridOptions grid;
   std::vector<FieldSpec> fields{FieldSpec{}};
   ExchangeOptions exchange;
-  CommunicatorOptions communicator;
+  comm::Settings communicator;
   int steps = 3;
   Memory memory = Memory::host;  ///< of all fields
   /// Who packs, where both may.

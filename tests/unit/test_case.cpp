@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "solver/case.hpp"
+#include "solver/option_words.hpp"
 #include "support/caught.hpp"
 
 namespace halocline::solver {
@@ -59,7 +60,7 @@ TEST(Case, AsksForANormWhereATolerancePresumesOne) {
   SolveOptions options = options_for("star7");
   options.tolerance = 1e-3;
   EXPECT_EQ(make_case(options, 1).norm, problem::NormKind::max);
-  options.norm = "none";
+  options.norm = Norm::none;
   EXPECT_THAT(caught([&] { make_case(options, 1); }).text, HasSubstr("needs a norm"));
 }
 
@@ -75,8 +76,10 @@ class Refused : public testing::TestWithParam<Refusal> {};
 TEST_P(Refused, WithWordsThatSayWhy) {
   SolveOptions options = options_for("heat");
   options.cells = {64, 32};
-  GetParam().change(options);
-  const Caught error = caught([&] { make_case(options, GetParam().ranks); });
+  const Caught error = caught([&] {
+    GetParam().change(options);
+    make_case(options, GetParam().ranks);
+  });
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_THAT(error.text, HasSubstr(GetParam().words));
 }
@@ -120,8 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
                   o.cells = {0, 5};
                 },
                 1, "0 cells along x"},
-        Refusal{"norm", [](SolveOptions& o) { o.norm = "l3"; }, 1, "max, l2, none"},
-        Refusal{"precision", [](SolveOptions& o) { o.precision = "f16"; }, 1, "f32, f64"},
+        Refusal{"norm", [](SolveOptions& o) { o.norm = read_norm("l3"); }, 1, "max, l2, none"},
+        Refusal{"precision", [](SolveOptions& o) { o.precision = read_precision("f16"); }, 1,
+                "f32, f64"},
         Refusal{"tolerance", [](SolveOptions& o) { o.tolerance = -1; }, 1, "tolerance -1"},
         Refusal{"sweeps", [](SolveOptions& o) { o.sweeps = -1; }, 1, "-1 sweeps"},
         Refusal{"norm_every", [](SolveOptions& o) { o.norm_every = 0; }, 1, "every 0 sweeps"},
@@ -131,6 +135,25 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 1, "more than 2^63"}),
     [](const auto& test) { return test.param.what; });
+
+TEST(OptionWords, AreReadAsTheyAreWritten) {
+  EXPECT_EQ(read_memory("auto"), std::nullopt);
+  for (const Memory memory :
+       {Memory::host, Memory::pinned, Memory::device, Memory::managed, Memory::system})
+    EXPECT_EQ(read_memory(word_for(memory)), memory);
+  EXPECT_EQ(word_for(std::nullopt), "auto");
+  for (const Precision precision : {Precision::f32, Precision::f64})
+    EXPECT_EQ(read_precision(name_of(precision)), precision);
+  for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
+    EXPECT_EQ(read_norm(name_of(norm)), norm);
+  using Graphs = SolveOptions::Graphs;
+  for (const Graphs graphs : {Graphs::automatic, Graphs::on, Graphs::off})
+    EXPECT_EQ(read_graphs(word_for(graphs)), graphs);
+  EXPECT_THAT(caught([] { read_memory("attic"); }).text,
+              HasSubstr("there is no memory 'attic'; there are: auto, device"));
+  EXPECT_THAT(caught([] { read_graphs("perhaps"); }).text,
+              HasSubstr("graph 'perhaps' is none of auto, on and off"));
+}
 
 TEST(Case, RefusesATuningBudgetThatIsNone) {
   SolveOptions options = options_for("laplace");

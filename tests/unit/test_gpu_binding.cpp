@@ -340,7 +340,7 @@ TEST(BindRanks, CountsNotesOfManyNodes) {
 }
 
 TEST(BindRanks, CountsAGpuOnceThatTwoNodesShow) {
-  // CommunicatorOptions::ranks_per_node makes several nodes of one machine.
+  // comm::Settings::ranks_per_node makes several nodes of one machine.
   Facts all = alike(4, {"a", "b"});
   for (RankFacts& facts : all) facts.node = facts.rank / 2;
   const auto bindings = bind_ranks(all);

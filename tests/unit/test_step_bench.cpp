@@ -50,7 +50,7 @@ TEST(StepCases, AreStrongAndWeak) {
     EXPECT_EQ(cases[i].solve.cells, strong ? options.cells[0] : Extents());
     EXPECT_EQ(cases[i].solve.cells_per_rank,
               strong ? Extents() : options.cells_per_rank[(i - 4) / 4]);
-    EXPECT_EQ(cases[i].solve.precision, options.precisions[i / 2 % 2]);
+    EXPECT_EQ(name_of(*cases[i].solve.precision), options.precisions[i / 2 % 2]);
     EXPECT_EQ(cases[i].solve.norm_every, options.norms_every[i % 2]);
     EXPECT_EQ(cases[i].solve.tolerance, 0) << "no norm may end a solve early";
   }

@@ -100,7 +100,7 @@ constexpr int nowhere = -1;
 
 /// A communicator of the ranks that give a place in it; nothing for those that are nowhere.
 std::optional<Communicator> part_of(const Communicator& communicator, int place,
-                                    const CommunicatorOptions& options) {
+                                    const Settings& settings) {
   State& state = communicator.state();
   MPI_Comm part = MPI_COMM_NULL;
   block(state, "MPI_Comm_split", [&] {
@@ -108,7 +108,7 @@ std::optional<Communicator> part_of(const Communicator& communicator, int place,
                           &part);
   });
   if (part == MPI_COMM_NULL) return std::nullopt;
-  const Communicator result(std::make_shared<State>(part, options));
+  const Communicator result(std::make_shared<State>(part, settings));
   check(MPI_Comm_free(&part), "MPI_Comm_free");
   return result;
 }
@@ -149,7 +149,7 @@ void abort(const Communicator& communicator, int exit_code) {
 void set_stall_handler(const Communicator& communicator,
                        std::function<void(const std::string&)> on_stall) {
   State& state = communicator.state();
-  state.watchdog().set_handler(std::move(on_stall), state.options().wait_limit);
+  state.watchdog().set_handler(std::move(on_stall), state.settings().wait_limit);
 }
 
 void barrier(const Communicator& communicator) {
@@ -230,7 +230,7 @@ std::string first_text(const Communicator& communicator, const std::string& text
 
 void send(const Communicator& communicator, int to, std::span<const std::byte> bytes) {
   State& state = communicator.state();
-  const auto piece = static_cast<std::size_t>(state.options().piece_bytes);
+  const auto piece = static_cast<std::size_t>(state.settings().piece_bytes);
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     MPI_Request request = MPI_REQUEST_NULL;
     const auto count = static_cast<int>(std::min(piece, bytes.size() - at));
@@ -244,7 +244,7 @@ void send(const Communicator& communicator, int to, std::span<const std::byte> b
 
 void receive(const Communicator& communicator, int from, std::span<std::byte> bytes) {
   State& state = communicator.state();
-  const auto piece = static_cast<std::size_t>(state.options().piece_bytes);
+  const auto piece = static_cast<std::size_t>(state.settings().piece_bytes);
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     MPI_Request request = MPI_REQUEST_NULL;
     const auto count = static_cast<int>(std::min(piece, bytes.size() - at));
@@ -283,7 +283,7 @@ void on_first_ranks(const Communicator& communicator, int count,
 
 std::optional<Communicator> first_ranks(const Communicator& communicator, int count) {
   return part_of(communicator, communicator.rank() < count ? communicator.rank() : nowhere,
-                 communicator.options());
+                 settings_of(communicator));
 }
 
 void on_two_ranks(const Communicator& communicator, int first, int second,
@@ -293,11 +293,11 @@ void on_two_ranks(const Communicator& communicator, int first, int second,
 }
 
 std::optional<Communicator> two_ranks(const Communicator& communicator, int first, int second) {
-  CommunicatorOptions options = communicator.options();
-  if (options.ranks_per_node > 0)
-    options.ranks_per_node = communicator.node_of(first) == communicator.node_of(second) ? 2 : 1;
+  Settings settings = settings_of(communicator);
+  if (settings.ranks_per_node > 0)
+    settings.ranks_per_node = communicator.node_of(first) == communicator.node_of(second) ? 2 : 1;
   const int me = communicator.rank();
-  return part_of(communicator, me == first ? 0 : me == second ? 1 : nowhere, options);
+  return part_of(communicator, me == first ? 0 : me == second ? 1 : nowhere, settings);
 }
 
 void require_same(const Communicator& communicator, const std::string& what,

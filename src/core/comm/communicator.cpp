@@ -20,7 +20,7 @@
 namespace halocline {
 namespace comm {
 
-State::State(MPI_Comm source, const CommunicatorOptions& options) : options_(options) {
+State::State(MPI_Comm source, const Settings& settings) : settings_(settings) {
   check(MPI_Comm_dup(source, &all_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(all_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   int size = 0;
@@ -47,8 +47,8 @@ State::~State() {
 bool State::others_may_be_gone() const { return given_up_ || std::uncaught_exceptions() > 0; }
 
 void State::find_nodes() {
-  if (options_.ranks_per_node > 0) {
-    check(MPI_Comm_split(all_, rank_ / options_.ranks_per_node, rank_, &node_), "MPI_Comm_split");
+  if (settings_.ranks_per_node > 0) {
+    check(MPI_Comm_split(all_, rank_ / settings_.ranks_per_node, rank_, &node_), "MPI_Comm_split");
   } else {
     check(MPI_Comm_split_type(all_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_),
           "MPI_Comm_split_type");
@@ -75,7 +75,7 @@ void State::count_cores() {
   std::array<std::uint64_t, sizeof cores / sizeof(std::uint64_t)> together{};
   if (known) std::memcpy(together.data(), &cores, sizeof cores);
   // Nodes that are pretended to be several share one machine's cores.
-  const MPI_Comm sharing = options_.ranks_per_node > 0 ? all_ : node_;
+  const MPI_Comm sharing = settings_.ranks_per_node > 0 ? all_ : node_;
   check(MPI_Allreduce(MPI_IN_PLACE, together.data(), static_cast<int>(together.size()),
                       MPI_UINT64_T, MPI_BOR, sharing),
         "MPI_Allreduce");
@@ -89,6 +89,29 @@ int State::next_tag() {
   constexpr int first_tag = 1000;  // below: the collectives' own messages
   last_tag_ = last_tag_ < first_tag || last_tag_ >= largest_tag_ ? first_tag : last_tag_ + 1;
   return last_tag_;
+}
+
+namespace {
+
+Communicator make_communicator(MPI_Comm source, const Settings& settings) {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized == 0)
+    throw Error(ErrorKind::usage,
+                "MPI is not running: make a halocline::Runtime first, or call MPI_Init");
+  if (settings.piece_bytes < 1 || settings.piece_bytes > std::numeric_limits<int>::max())
+    throw Error(ErrorKind::usage,
+                fmt::format("messages cannot be cut into pieces of {} bytes; give 1 to {}",
+                            settings.piece_bytes, std::numeric_limits<int>::max()));
+  return Communicator(std::make_shared<State>(source, settings));
+}
+
+}  // namespace
+
+Communicator world(const Settings& settings) { return make_communicator(MPI_COMM_WORLD, settings); }
+
+const Settings& settings_of(const Communicator& communicator) {
+  return communicator.state().settings();
 }
 
 }  // namespace comm
@@ -118,17 +141,8 @@ Communicator Communicator::self(const CommunicatorOptions& options) {
   return from_mpi(MPI_COMM_SELF, options);
 }
 
-Communicator from_mpi(MPI_Comm comm, const CommunicatorOptions& options) {
-  int initialized = 0;
-  MPI_Initialized(&initialized);
-  if (initialized == 0)
-    throw Error(ErrorKind::usage,
-                "MPI is not running: make a halocline::Runtime first, or call MPI_Init");
-  if (options.piece_bytes < 1 || options.piece_bytes > std::numeric_limits<int>::max())
-    throw Error(ErrorKind::usage,
-                fmt::format("messages cannot be cut into pieces of {} bytes; give 1 to {}",
-                            options.piece_bytes, std::numeric_limits<int>::max()));
-  return Communicator(std::make_shared<comm::State>(comm, options));
+Communicator from_mpi(MPI_Comm source, const CommunicatorOptions& options) {
+  return comm::make_communicator(source, {.wait_limit = options.wait_limit});
 }
 
 int Communicator::rank() const { return state_->rank(); }
@@ -136,6 +150,8 @@ int Communicator::size() const { return state_->size(); }
 int Communicator::node_of(int rank) const { return state_->node_of(rank); }
 int Communicator::node_count() const { return state_->node_count(); }
 int Communicator::node_size() const { return state_->node_size(); }
-const CommunicatorOptions& Communicator::options() const { return state_->options(); }
+CommunicatorOptions Communicator::options() const {
+  return {.wait_limit = state_->settings().wait_limit};
+}
 
 }  // namespace halocline

@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t largest_chunk_bytes = std::int64_t{4} << 20;
 
 std::int64_t chunk_bytes(const Communicator& communicator) {
-  return std::min(communicator.options().piece_bytes, largest_chunk_bytes);
+  return std::min(settings_of(communicator).piece_bytes, largest_chunk_bytes);
 }
 
 /// With a size known when compiled: a call of memcpy for each element would cost more.

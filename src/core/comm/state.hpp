@@ -11,6 +11,7 @@
 #include <halocline/communicator.hpp>
 
 #include "base/recorder.hpp"
+#include "comm/settings.hpp"
 #include "comm/watchdog.hpp"
 
 namespace halocline::comm {
@@ -18,7 +19,7 @@ namespace halocline::comm {
 class State {
  public:
   /// Duplicates `source`. Collective.
-  State(MPI_Comm source, const CommunicatorOptions& options);
+  State(MPI_Comm source, const Settings& settings);
   ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -33,7 +34,7 @@ class State {
   int node_size() const { return node_size_; }
   /// True if the ranks of the node outnumber the cores that they may run on.
   bool is_crowded() const { return crowded_; }
-  const CommunicatorOptions& options() const { return options_; }
+  const Settings& settings() const { return settings_; }
   Recorder& recorder() { return recorder_; }
   Watchdog& watchdog() { return watchdog_; }
   /// A tag for one plan. Every rank must ask in the same order; tags are used again after some
@@ -48,7 +49,7 @@ class State {
   void find_nodes();
   void count_cores();
 
-  CommunicatorOptions options_;
+  Settings settings_;
   MPI_Comm all_ = MPI_COMM_NULL;
   MPI_Comm node_ = MPI_COMM_NULL;
   int rank_ = 0;

@@ -10,6 +10,7 @@
 
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "comm/settings.hpp"
 #include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
@@ -63,7 +64,7 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
                     shape.element_bytes, field.layout().order(),
                     widths_text(options.widths.value_or(shape.halo), grid.axes())));
   }
-  lines.push_back(fmt::format("pieces of {} bytes", communicator.options().piece_bytes));
+  lines.push_back(fmt::format("pieces of {} bytes", comm::settings_of(communicator).piece_bytes));
   return lines;
 }
 

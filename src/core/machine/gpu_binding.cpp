@@ -50,7 +50,7 @@ constexpr std::int64_t wholly_far = 16;
 
 /// Ranks that are linked by GPUs which they see in common, and these GPUs in the order in which
 /// the ranks list them. Usually the ranks of a node. Not taken by node, so that nodes that a test
-/// makes out of one machine (CommunicatorOptions::ranks_per_node) do not count a GPU twice.
+/// makes out of one machine (comm::Settings::ranks_per_node) do not count a GPU twice.
 struct Group {
   Indices ranks;
   std::vector<std::string> uuids;

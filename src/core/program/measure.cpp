@@ -103,14 +103,15 @@ double sum(const Communicator& communicator, const Grid& grid, const FieldStorag
   return comm::sum_in_rank_order(communicator, mine);
 }
 
-double norm(const Communicator& communicator, std::string_view kind, double share) {
-  if (kind != "max" && kind != "l2")
-    throw Error(ErrorKind::usage, fmt::format("there is no norm '{}'; there are: max, l2", kind));
+double norm(const Communicator& communicator, Norm kind, double share) {
+  if (kind == Norm::none)
+    throw Error(ErrorKind::usage,
+                fmt::format("there is no norm '{}'; there are: max, l2", name_of(kind)));
   using Kind = comm::NormReduction::Kind;
   comm::NormReduction reduction(communicator);
-  reduction.start(kind == "max" ? Kind::max : Kind::sum, share);
+  reduction.start(kind == Norm::max ? Kind::max : Kind::sum, share);
   const double all = reduction.finish();
-  return kind == "max" ? all : std::sqrt(all);
+  return kind == Norm::max ? all : std::sqrt(all);
 }
 
 }  // namespace halocline

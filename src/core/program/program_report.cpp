@@ -24,9 +24,6 @@ namespace halocline {
 namespace {
 
 void check(const ProgramFacts& facts) {
-  if (facts.norm != "none" && facts.norm != "max" && facts.norm != "l2")
-    throw Error(ErrorKind::usage,
-                fmt::format("there is no norm '{}'; there are: max, l2, none", facts.norm));
   if (facts.sweeps < 0)
     throw Error(ErrorKind::usage, fmt::format("a report of {} sweeps was asked for", facts.sweeps));
   if (facts.threads < 1)
@@ -83,10 +80,10 @@ RunResult result_of(const Communicator& communicator, const Grid& grid, const Fi
   result.cells = grid.cells();
   result.process_grid = grid.process_grid();
   result.precision = field.shape().element_bytes == 4 ? "f32" : "f64";
-  result.norm = facts.norm;
+  result.norm = name_of(facts.norm);
   result.sweeps = facts.sweeps;
   result.tolerance = facts.tolerance;
-  if (facts.norm != "none" && facts.sweeps > 0) {
+  if (facts.norm != Norm::none && facts.sweeps > 0) {
     result.norm_history.emplace_back(facts.sweeps - 1, facts.norm_value);
     result.converged = facts.tolerance && facts.norm_value <= *facts.tolerance;
     result.diverged = !std::isfinite(facts.norm_value);

@@ -20,14 +20,6 @@ class NoiseStart final : public Start {
 
 }  // namespace
 
-std::string_view name_of(Precision precision) {
-  return precision == Precision::f32 ? "f32" : "f64";
-}
-
-std::string_view name_of(NormKind kind) {
-  return kind == NormKind::none ? "none" : kind == NormKind::max ? "max" : "l2";
-}
-
 void Problem::check(const Setting&) const {}
 
 double Problem::boundary(const Setting&, Int3) const { return 0; }

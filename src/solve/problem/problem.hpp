@@ -12,14 +12,14 @@
 #include <vector>
 
 #include <halocline/box.hpp>
+#include <halocline/norm.hpp>
+#include <halocline/precision.hpp>
 
 namespace halocline::problem {
 
-enum class Precision { f32, f64 };
-enum class NormKind { none, max, l2 };
-
-std::string_view name_of(Precision precision);
-std::string_view name_of(NormKind kind);
+using halocline::Precision;
+using NormKind = halocline::Norm;
+using halocline::name_of;
 
 /// A number that --set can change.
 struct Parameter {

@@ -54,7 +54,8 @@ Chosen choose_way_of_one_rank(const TuningParts& parts, SolveOptions& options, N
     if (error.kind() != ErrorKind::unavailable) throw;
     notes.add(error.what());
   }
-  options.schedule = options.graph = "auto";
+  options.schedule = "auto";
+  options.graph = SolveOptions::Graphs::automatic;
   return choose_way(parts, notes);
 }
 

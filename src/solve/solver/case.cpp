@@ -17,7 +17,6 @@ namespace halocline::solver {
 namespace {
 
 using problem::NormKind;
-using problem::Precision;
 using problem::ProblemInfo;
 
 constexpr int most_threads = 4096;  // more than any node has cores
@@ -69,20 +68,9 @@ std::vector<double> parameters_of(const SolveOptions& options, const ProblemInfo
 }
 
 NormKind norm_of(const SolveOptions& options, const ProblemInfo& info) {
-  if (!options.norm) {
-    // A tolerance asks for a norm, also where the problem itself needs none.
-    return options.tolerance && info.norm == NormKind::none ? NormKind::max : info.norm;
-  }
-  for (const NormKind kind : {NormKind::none, NormKind::max, NormKind::l2})
-    if (problem::name_of(kind) == *options.norm) return kind;
-  refuse(fmt::format("there is no norm '{}'; there are: max, l2, none", *options.norm));
-}
-
-Precision precision_of(const SolveOptions& options, const ProblemInfo& info) {
-  if (!options.precision) return info.precision;
-  for (const Precision precision : {Precision::f32, Precision::f64})
-    if (problem::name_of(precision) == *options.precision) return precision;
-  refuse(fmt::format("there is no precision '{}'; there are: f32, f64", *options.precision));
+  if (options.norm) return *options.norm;
+  // A tolerance asks for a norm, also where the problem itself needs none.
+  return options.tolerance && info.norm == NormKind::none ? NormKind::max : info.norm;
 }
 
 std::optional<double> tolerance_of(const SolveOptions& options, const ProblemInfo& info,
@@ -109,8 +97,6 @@ Case make_case(const SolveOptions& options, int ranks) {
         fmt::format("a norm every {} sweeps cannot be taken; use at least 1", options.norm_every));
   if (options.halo_depth < 1)
     refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
-  if (options.graph != "auto" && options.graph != "on" && options.graph != "off")
-    refuse(fmt::format("graph '{}' is none of auto, on and off", options.graph));
   if (options.tuning_seconds &&
       !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))
     refuse(fmt::format("{} seconds cannot be spent on tuning; use 0 or more",
@@ -126,7 +112,7 @@ Case make_case(const SolveOptions& options, int ranks) {
                           .axes = cells.axes(),
                           .parameters = parameters_of(options, info),
                           .seed = options.seed},
-              .precision = precision_of(options, info),
+              .precision = options.precision.value_or(info.precision),
               .norm = norm,
               .norm_every = options.norm_every,
               .tolerance = tolerance_of(options, info, norm),

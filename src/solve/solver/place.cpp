@@ -13,19 +13,10 @@
 #include "machine/cores.hpp"
 #include "report/format.hpp"
 #include "solver/levels.hpp"
+#include "solver/option_words.hpp"
 
 namespace halocline::solver {
 namespace {
-
-/// The memory that is asked for; nothing for auto.
-std::optional<Memory> wanted_memory(const std::string& name) {
-  if (name == "auto") return std::nullopt;
-  if (const std::optional<Memory> memory = memory_named(name)) return memory;
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no memory '{}'; there are: auto, device, pinned, managed, "
-                          "system, host",
-                          name));
-}
 
 /// Throws usage if the backend cannot sweep over that memory.
 void require_reachable(const stencil::Backend& backend, Memory memory) {
@@ -71,7 +62,7 @@ void require_a_gpu(const Communicator& communicator, const SolveOptions& options
   throw Error(ErrorKind::unavailable,
               options.backend == "auto"
                   ? fmt::format("{} memory needs a GPU: {}; leave option 'memory' out",
-                                options.memory, *why_not)
+                                word_for(options.memory), *why_not)
                   : fmt::format("backend {} cannot be used: {}; set option 'backend' to 'cpu'",
                                 backend.name(), *why_not));
 }
@@ -91,17 +82,16 @@ void require_memory(const Case& the_case, const Grid& grid, double wanted, doubl
 }  // namespace
 
 void check_place(const SolveOptions& options) {
-  const std::optional<Memory> memory = wanted_memory(options.memory);
   stencil::check_simd(options.simd);
   if (options.backend == "auto") return;
   const stencil::Backend& backend = stencil::find_backend(options.backend);
-  if (memory) require_reachable(backend, *memory);
+  if (options.memory) require_reachable(backend, *options.memory);
 }
 
 Place choose_place(const Communicator& communicator, const SolveOptions& options, Notes& notes) {
   Place place;
   comm::together(communicator, [&] { check_place(options); });
-  const std::optional<Memory> memory = wanted_memory(options.memory);
+  const std::optional<Memory>& memory = options.memory;
   place.backend = options.backend == "auto" ? &best_backend(communicator, memory, notes)
                                             : &stencil::find_backend(options.backend);
   if (options.simd != "auto" && place.backend->name() != "cpu")

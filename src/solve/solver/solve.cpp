@@ -106,7 +106,7 @@ void SolveRun::prepare() {
   check_outputs(communicator_, options_);
   place_ = solver::choose_place(communicator_, options_, notes_);
   comm::together(communicator_, [&] {
-    const Grid grid(communicator_.rank(), communicator_.size(), case_.grid);
+    const Grid grid(communicator_, case_.grid);
     solver::check_memory(communicator_, case_, grid, place_);
   });
   sweep_options_ = {

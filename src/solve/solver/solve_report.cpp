@@ -6,6 +6,7 @@
 #include "base/words.hpp"
 #include "grid/text.hpp"
 #include "program/run_report.hpp"
+#include "report/render.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -181,3 +182,15 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
 }
 
 }  // namespace halocline::solver
+
+namespace halocline {
+
+std::string text_of(const SolveResult& result) {
+  return render_text(solver::report_of(result, solver::ProfileTable::no));
+}
+
+std::string json_of(const SolveResult& result) {
+  return render_json(solver::report_of(result, solver::ProfileTable::no));
+}
+
+}  // namespace halocline

@@ -16,6 +16,7 @@
 #include "comm/collectives.hpp"
 #include "grid/decomposition.hpp"
 #include "grid/text.hpp"
+#include "solver/option_words.hpp"
 #include "solver/tuning_file.hpp"
 
 namespace halocline::solver {
@@ -61,7 +62,7 @@ Wanted wanted_by(const TuningParts& parts) {
   return {.process_grid = parts.the_case.grid.process_grid,
           .transport = parts.options.transport,
           .schedule = parts.options.schedule,
-          .graph = parts.options.graph};
+          .graph = word_for(parts.options.graph)};
 }
 
 bool is_open(const std::string& option) { return option == "auto"; }

@@ -16,6 +16,7 @@
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "proof/surroundings.hpp"
+#include "solver/option_words.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -63,7 +64,7 @@ std::vector<std::string> given(const SolveOptions& options) {
   };
   add("transport", options.transport);
   add("schedule", options.schedule);
-  add("graph", options.graph);
+  add("graph", word_for(options.graph));
   return lines;
 }
 

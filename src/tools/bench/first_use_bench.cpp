@@ -41,7 +41,7 @@ double seconds_of(const Communicator& communicator, const std::function<void()>&
 FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions& options,
                     const solver::Place& place, const std::string& transport, std::int64_t bytes) {
   const std::int64_t cells = bytes / element_bytes;
-  const Grid grid(communicator.rank(), communicator.size(),
+  const Grid grid(communicator,
                   {.cells = {cells * communicator.size()}, .process_grid = {communicator.size()}});
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator, [&] {

@@ -16,7 +16,7 @@ namespace halocline::bench {
 struct FirstUseBenchOptions {
   std::vector<std::int64_t> sizes;            ///< bytes to each neighbour; empty: 4 KiB and 4 MiB
   std::vector<std::string> transports;        ///< empty: all that can be used and are proved
-  std::vector<std::string> memories{"auto"};  ///< as SolveOptions::memory
+  std::vector<std::string> memories{"auto"};  ///< as solve --memory
   std::int64_t exchanges = 50;                ///< of each case
   std::optional<std::string> proofs;          ///< as ExchangeOptions::proofs
 };

@@ -187,7 +187,7 @@ void HaloBench::add_ceiling(HaloTiming& timing, const Grid& grid, const solver::
 std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   const HaloCase& the_case = trial.the_case;
   const solver::Place& place = trial.place;
-  const Grid grid(communicator_.rank(), communicator_.size(), the_case.grid);
+  const Grid grid(communicator_, the_case.grid);
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator_, [&] {
     check_memory(the_case, grid, place);

@@ -22,7 +22,7 @@ struct HaloBenchOptions {
   Neighbours neighbours = Neighbours::faces;
   std::string precision = "f64";              ///< "f32", "f64"
   std::vector<std::string> transports;        ///< empty: all that can be used and are proved
-  std::vector<std::string> memories{"auto"};  ///< as SolveOptions::memory
+  std::vector<std::string> memories{"auto"};  ///< as solve --memory
   /// "off", "on": whether exchanges are recorded in a CUDA graph, where all transports allow it.
   std::vector<std::string> graphs{"off"};
   Extents process_grid;  ///< empty: the slowest axis is split, as `solve --cells-per-rank` does

@@ -182,10 +182,9 @@ MeshBenchResult MeshBench::run() {
   comm::together(communicator_, [&] {
     check(options_, communicator_.size());
     result.process_grid = mesh_process_grid(options_, communicator_.size());
-    const Grid grid(communicator_.rank(), communicator_.size(),
-                    {.cells = result.process_grid,
-                     .periodic = options_.periodic,
-                     .process_grid = result.process_grid});
+    const Grid grid(communicator_, {.cells = result.process_grid,
+                                    .periodic = options_.periodic,
+                                    .process_grid = result.process_grid});
     neighbours_ = neighbours_of(grid);
   });
   result.messages = comm::max_over_ranks(

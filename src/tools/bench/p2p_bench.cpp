@@ -15,6 +15,7 @@
 #include "bench/ways.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
+#include "solver/option_words.hpp"
 #include "solver/place.hpp"
 #include "transport/transport.hpp"
 
@@ -95,7 +96,7 @@ void P2pBench::reach_memories() {
   const std::vector<transport::Pair> pairs = pairs_between_ranks(communicator_);
   for (const std::string& name : options_.memories) {
     SolveOptions where;
-    where.memory = name;
+    where.memory = solver::read_memory(name);
     solver::Place place = solver::choose_place(communicator_, where, notes_);
     if (result_.devices.empty() || place.gpu) result_.devices = devices_of(communicator_, place);
     exchange::ProvedPairs proved = proofs_for(communicator_, pairs, place.memory, options_.proofs);

@@ -24,7 +24,7 @@ struct P2pBenchOptions {
   std::vector<RankPair> pairs;                ///< empty: all
   std::vector<std::int64_t> sizes;            ///< bytes of a message; empty: some from 1 B to 4 MiB
   std::vector<std::string> transports;        ///< empty: all that can be used and are proved
-  std::vector<std::string> memories{"auto"};  ///< as SolveOptions::memory
+  std::vector<std::string> memories{"auto"};  ///< as solve --memory
   std::int64_t window = 64;                   ///< messages for a bandwidth
   LoopOptions loop{.seconds = 0.05};          ///< of each measurement
   std::optional<std::string> proofs;          ///< as ExchangeOptions::proofs

@@ -28,8 +28,8 @@ ProgressMode progress_mode_named(std::string_view name);
 
 struct ProgressBenchOptions {
   std::vector<std::int64_t> sizes{4 << 10, 64 << 10, 1 << 20, 16 << 20};  ///< bytes of a message
-  std::vector<std::string> memories{"auto", "host"};  ///< as SolveOptions::memory
-  std::vector<std::string> transports;                ///< empty: all that can be used, proved
+  std::vector<std::string> memories{"auto", "host"};                      ///< as solve --memory
+  std::vector<std::string> transports;  ///< empty: all that can be used, proved
   std::vector<ProgressMode> modes{std::begin(progress_modes), std::end(progress_modes)};
   std::int64_t parts = 16;            ///< of the work, with ProgressMode::tests
   LoopOptions loop{.seconds = 0.1};   ///< of each measurement

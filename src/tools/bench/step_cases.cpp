@@ -11,6 +11,7 @@
 #include "bench/step_bench.hpp"
 #include "grid/text.hpp"
 #include "problem/catalogue.hpp"
+#include "solver/option_words.hpp"
 #include "solver/schedule.hpp"
 #include "transport/transport.hpp"
 
@@ -89,7 +90,7 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
     for (const std::string& transport : transports)
       for (const std::string& graph : options.graphs) {
         one.solve.transport = transport;
-        one.solve.graph = graph;
+        one.solve.graph = solver::read_graphs(graph);
         halocline::check(one.solve, one.ranks);
         cases.push_back(one);
       }
@@ -111,7 +112,7 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
                                             ? std::vector{std::string(name_of(info.precision))}
                                             : options.precisions)
       for (const std::int64_t norm_every : options.norms_every) {
-        one.solve.precision = precision;
+        one.solve.precision = solver::read_precision(precision);
         one.solve.norm_every = norm_every;
         add_ranks();
       }

@@ -8,6 +8,7 @@
 #include <halocline/error.hpp>
 
 #include "comm/collectives.hpp"
+#include "solver/option_words.hpp"
 
 namespace halocline::bench {
 
@@ -109,7 +110,7 @@ std::vector<Pair> pairs_between_ranks(const Communicator& communicator) {
 void check_memories(const std::vector<std::string>& memories) {
   for (const std::string& memory : memories) {
     SolveOptions where;
-    where.memory = memory;
+    where.memory = solver::read_memory(memory);
     solver::check_place(where);
   }
 }
@@ -120,7 +121,7 @@ std::vector<Way> find_ways(const Communicator& communicator, const WaysWanted& w
   std::vector<Way> ways;
   for (const std::string& memory : wanted.memories) {
     SolveOptions where;
-    where.memory = memory;
+    where.memory = solver::read_memory(memory);
     Way way{.place = solver::choose_place(communicator, where, notes), .transports = {}};
     way.transports = wanted.transports.empty() ? usable(search, way.place.memory)
                                                : serving(search, way.place.memory);

@@ -35,7 +35,7 @@ std::optional<std::string> why_not_timed(const transport::Transport& transport,
                                          const exchange::ProvedPairs& proved);
 
 struct WaysWanted {
-  std::vector<std::string> memories;    ///< as SolveOptions::memory
+  std::vector<std::string> memories;    ///< as solve --memory
   std::vector<std::string> transports;  ///< empty: all that can be used and are proved
   std::optional<std::string> proofs;    ///< as ExchangeOptions::proofs
 };

@@ -13,6 +13,7 @@
 #include "files/npy.hpp"
 #include "grid/text.hpp"
 #include "problem/catalogue.hpp"
+#include "solver/option_words.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::cli {
@@ -72,8 +73,8 @@ const char* other_examples =
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
   std::string problem;
-  std::optional<std::string> cells, cells_per_rank, process_grid, norm, precision, initial, output,
-      trace;
+  std::optional<std::string> cells, cells_per_rank, process_grid, norm, precision, memory, graph,
+      initial, output, trace;
   std::vector<std::string> settings;
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;
@@ -109,7 +110,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   how.option("--threads", "N", options.threads, "threads of each rank (its share of the cores)");
   how.option("--backend", "NAME", options.backend,
              "auto (cuda if every rank sees a GPU), cuda, cpu or reference");
-  how.option("--memory", "KIND", options.memory,
+  how.option("--memory", "KIND", words.memory,
              "where fields live: auto, device, managed, pinned, system or host");
   how.option(
       "--simd", "LEVEL", options.simd,
@@ -120,7 +121,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   how.option("--schedule", "NAME", options.schedule,
              "auto, sequential, overlap (sweep inside while halos move), fused,\n"
              "persistent (many sweeps in one kernel)");
-  how.option("--graph", "WHEN", options.graph, "auto, on or off: queue sweeps as CUDA graphs");
+  how.option("--graph", "WHEN", words.graph, "auto, on or off: queue sweeps as CUDA graphs");
   how.option("--tune", "FILE", options.tuning_file,
              "remember here which process grid, schedule and graphs are fastest");
   how.option("--tune-budget", "S", options.tuning_seconds,
@@ -161,8 +162,10 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
     options.parameters.push_back(parse_assignment(word, "--set"));
   options.sweeps = words.sweeps;
   options.tolerance = words.tolerance;
-  options.norm = words.norm;
-  options.precision = words.precision;
+  if (words.norm) options.norm = solver::read_norm(*words.norm);
+  if (words.precision) options.precision = solver::read_precision(*words.precision);
+  if (words.memory) options.memory = solver::read_memory(*words.memory);
+  if (words.graph) options.graph = solver::read_graphs(*words.graph);
   options.initial = words.initial;
   options.output = words.output;
   options.trace = words.trace;

@@ -11,6 +11,7 @@
 #include "cli/parse.hpp"
 #include "cli/print.hpp"
 #include "plan/plan_report.hpp"
+#include "solver/option_words.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -68,7 +69,7 @@ PlanCommand PlanLine::finish() const {
     command.options.cells_per_rank = parse_extents(*words.cells_per_rank, "--cells-per-rank");
   if (words.process_grid)
     command.options.process_grid = parse_extents(*words.process_grid, "--process-grid");
-  command.options.precision = words.precision;
+  if (words.precision) command.options.precision = solver::read_precision(*words.precision);
   if (command.ranks < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("{} ranks cannot be planned for; use at least 1", command.ranks));

@@ -9,6 +9,7 @@
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
 #include "comm/collectives.hpp"
+#include "solver/option_words.hpp"
 #include "solver/solve_report.hpp"
 
 namespace halocline::cli {
@@ -81,7 +82,8 @@ int run_solve(const SolveCommand& command, const std::vector<std::string>& words
        .json = command.json,
        .proofs = {.ranks = command.ranks,
                   .memories = options.backend == "auto" || options.backend == "cuda"
-                                  ? memories_for_gpu_aware({options.transport}, {options.memory})
+                                  ? memories_for_gpu_aware({options.transport},
+                                                           {solver::word_for(options.memory)})
                                   : std::vector<Memory>{},
                   .file = options.proofs,
                   .says = command.quiet == Flag::yes ? ProofWish::Says::nothing

@@ -96,7 +96,7 @@ std::byte* MpiChannel::buffer_for(const std::vector<Part>& parts, Memory memory)
 /// ranks, so the pieces of a large message need no tags of their own.
 template <class Init>
 void MpiChannel::create(int peer, int tag, std::byte* bytes, std::int64_t count, Init init) {
-  const std::int64_t piece = state().options().piece_bytes;
+  const std::int64_t piece = state().settings().piece_bytes;
   std::int64_t at = 0;
   do {
     requests_.push_back(MPI_REQUEST_NULL);

@@ -126,7 +126,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
       to_host_ = std::make_unique<device::OwnedStream>(device::Priority::high);
       to_gpu_ = std::make_unique<device::OwnedStream>(device::Priority::high);
     }
-    const std::int64_t most = std::min(state().options().piece_bytes, pipeline_bytes);
+    const std::int64_t most = std::min(state().settings().piece_bytes, pipeline_bytes);
     std::int64_t at = 0;
     do {
       pieces.push_back({.message = message,

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a communicator is made with: what users choose, and what only tests change.
+
+#include <chrono>
+#include <cstdint>
+
+#include <halocline/communicator.hpp>
+
+namespace halocline::comm {
+
+struct Settings {
+  std::chrono::duration<double> wait_limit = CommunicatorOptions().wait_limit;
+  /// Messages above this are cut into pieces: MPI counts are 32-bit.
+  std::int64_t piece_bytes = std::int64_t{1} << 30;
+  /// Takes this many consecutive ranks for a node, so that tests have several nodes on one; 0 asks
+  /// MPI which ranks share memory.
+  int ranks_per_node = 0;
+};
+
+/// Duplicates MPI_COMM_WORLD, as Communicator::world does. Collective. Throws usage for pieces of
+/// no bytes, or of more than MPI counts.
+Communicator world(const Settings& settings);
+
+const Settings& settings_of(const Communicator& communicator);
+
+}  // namespace halocline::comm
