@@ -78,8 +78,8 @@ UMBRELLA = "halocline.hpp"
 
 # Headers of others: (pattern of the name, where it may be included, that place in words).
 RESTRICTED = [
-    (r"mpi\.h", r"src/core/(comm|link|transport)/|src/tools/mpi/|include/halocline/mpi\.hpp|(tests|bench|examples)/",
-     "core/comm, core/link, core/transport, tools/mpi, include/halocline/mpi.hpp, tests, bench and examples"),
+    (r"mpi\.h", r"src/core/(comm|transport)/|src/tools/mpi/|include/halocline/mpi\.hpp|(tests|bench|examples)/",
+     "core/comm, core/transport, tools/mpi, include/halocline/mpi.hpp, tests, bench and examples"),
     (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/core/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
      "core/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
     (r"nccl\.h", r"src/core/transport/nccl/", "core/transport/nccl"),

@@ -30,7 +30,7 @@ class HalvesStepper final : public solver::SingleSweeps {
 
  private:
   void exchange_and_sweep(const solver::Step& step, Stream stream) override {
-    step.exchange.run(stream);
+    runner().exchange().run(step.level, stream);
     Box lower = step.arguments.region, upper = lower;
     lower.upper.y = upper.lower.y = (lower.lower.y + lower.upper.y) / 2;
     sweep(step.arguments, lower, Part::first, stream);

@@ -88,7 +88,7 @@ class PlainChannel final : public transport::Channel {
   }
   template <class Post>
   void post(const std::shared_ptr<void>& memory, std::int64_t bytes, int peer, Post call) {
-    const std::int64_t piece = communicator_.state().options().piece_bytes;
+    const std::int64_t piece = communicator_.state().settings().piece_bytes;
     for (std::int64_t at = 0; at == 0 || at < bytes; at += piece)
       call(static_cast<std::byte*>(memory.get()) + at,
            static_cast<int>(std::min(piece, bytes - at)), MPI_BYTE, peer, tag_,
@@ -151,7 +151,7 @@ const bool added = [] {
 /// What auto timed and took for slabs of such fields, of 256 KiB in each halo.
 ExchangeInfo exchange_by_auto(Memory memory) {
   const Communicator& world = communicator_with();
-  const Grid grid(rank(), ranks(), {.cells = {32768, 8 * ranks()}, .process_grid = {1, ranks()}});
+  const Grid grid(world, {.cells = {32768, 8 * ranks()}, .process_grid = {1, ranks()}});
   const halocline::Field<double> field(grid, {.name = "u", .halo = 1, .memory = memory});
   Exchange exchange(world, grid, {field});
   exchange.run();

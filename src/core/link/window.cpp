@@ -142,10 +142,10 @@ void Window::close() {
   if (communicator_.state().others_may_be_gone()) return keep();
   try {
     device::finish_all();
-    meet("plan, close (peer)");
+    comm::meet_on_node(communicator_.state(), "plan, close (peer)");
     theirs_.clear();
     places_.clear();
-    meet("plan, close (peer)");
+    comm::meet_on_node(communicator_.state(), "plan, close (peer)");
     mine_.reset();
   } catch (const Error&) {
     keep();
@@ -153,14 +153,6 @@ void Window::close() {
 }
 
 Window::~Window() { close(); }
-
-/// Waits for the other ranks of the node, within the wait limit.
-void Window::meet(const char* site) const {
-  comm::State& state = communicator_.state();
-  MPI_Request request = MPI_REQUEST_NULL;
-  comm::check(MPI_Ibarrier(state.node(), &request), "MPI_Ibarrier");
-  comm::wait_all(state, {&request, 1}, {.site = site, .phase = Phase::other, .missing = {}});
-}
 
 void settle_sharing(const Communicator& communicator) {
   std::vector<int> on_node;

@@ -55,7 +55,6 @@ class Window {
                             const device::MemoryHandle& handle) const;
   void close();
   void keep();
-  void meet(const char* site) const;
 
   Communicator communicator_;
   std::shared_ptr<void> mine_;

@@ -28,26 +28,17 @@ Levels made_on_all_ranks(const Case& the_case, const Grid& grid, const RunnerPar
   return *levels;
 }
 
-std::array<Exchange, 2> exchanges_of(const Case& the_case, const Grid& grid, const Levels& levels,
-                                     const RunnerParts& parts) {
-  ExchangeOptions options{
-      .neighbours = the_case.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
-      .transport = parts.transport,
-      .proofs = parts.proofs};
-  Exchange even(parts.communicator, grid, {levels[0]}, options);
-  // Chosen once: both levels have the same messages.
-  options.transport = even.info().transport();
-  return {std::move(even), Exchange(parts.communicator, grid, {levels[1]}, options)};
-}
-
 }  // namespace
 
 Runner::Runner(const Case& the_case, const RunnerParts& parts)
     : parts_(parts),
       case_(the_case),
-      grid_(parts.communicator.rank(), parts.communicator.size(), case_.grid),
+      grid_(parts.communicator, case_.grid),
       levels_(made_on_all_ranks(case_, grid_, parts)),
-      exchanges_(exchanges_of(case_, grid_, levels_, parts)) {
+      exchange_(parts.communicator, grid_, {{levels_[0]}, {levels_[1]}},
+                {.neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
+                 .transport = parts.transport,
+                 .proofs = parts.proofs}) {
   for (const std::string& note : exchange_info().notes) notes_.add(note);
   norms_stay_ = parts_.place.gpu && !needs_progress();
   if (norms_stay_ && parts_.communicator.size() > 1 && case_.norm != problem::NormKind::none)

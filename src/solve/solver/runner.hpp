@@ -2,7 +2,6 @@
 #pragma once
 // A case on one process grid: fields and exchanges, made once and run in several ways.
 
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,9 +52,8 @@ class Runner {
   stencil::Sweep& sweep() const { return parts_.sweep; }
   const Grid& grid() const { return grid_; }
   const Levels& levels() const { return levels_; }
-  /// That fills the halos of a level.
-  Exchange& exchange(std::size_t level) { return exchanges_[level]; }
-  const ExchangeInfo& exchange_info() const { return exchanges_[0].info(); }
+  LevelExchange& exchange() { return exchange_; }
+  const ExchangeInfo& exchange_info() const { return exchange_.info(); }
   /// What was left out that would have been used, and why.
   const Notes& notes() const { return notes_; }
 
@@ -98,7 +96,7 @@ class Runner {
   Case case_;
   Grid grid_;
   Levels levels_;
-  std::array<Exchange, 2> exchanges_;
+  LevelExchange exchange_;
   bool norms_stay_ = false;
   std::optional<link::NormMeeting> meeting_;
   std::map<const Schedule*, MadeStepper> steppers_;  // those that were asked for

@@ -36,7 +36,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   const std::int64_t counted = run.stopping.finish(run.at.sweep);
   device::synchronize(stream);
   // A kernel may have given up waiting for a neighbour.
-  for (const std::size_t level : {0, 1}) runner.exchange(level).progress();
+  for (const std::int64_t level : {0, 1}) runner.exchange().progress(level);
   stepper.check();
   const double loop_seconds = seconds_since(begun);
   comm::barrier(runner.communicator());

@@ -16,7 +16,6 @@
 #include "comm/collectives.hpp"
 #include "grid/decomposition.hpp"
 #include "grid/text.hpp"
-#include "solver/option_words.hpp"
 #include "solver/tuning_file.hpp"
 
 namespace halocline::solver {
@@ -52,20 +51,24 @@ Trial trial_of(const Case& the_case, std::int64_t sweeps_at_once) {
           .fewest_timed = 2 * sweeps_at_once};
 }
 
+using GraphOption = SolveOptions::Graphs;
+
 /// What the options leave open, and what a file has decided.
 struct Wanted {
   Extents process_grid;  // no axes: open
-  std::string transport, schedule, graph;
+  std::string transport, schedule;
+  GraphOption graph;
 };
 
 Wanted wanted_by(const TuningParts& parts) {
   return {.process_grid = parts.the_case.grid.process_grid,
           .transport = parts.options.transport,
           .schedule = parts.options.schedule,
-          .graph = word_for(parts.options.graph)};
+          .graph = parts.options.graph};
 }
 
 bool is_open(const std::string& option) { return option == "auto"; }
+bool is_open(GraphOption option) { return option == GraphOption::automatic; }
 
 class Chooser {
  public:
@@ -84,7 +87,7 @@ class Chooser {
   Way way_of(const Runner& runner, const Schedule& schedule) const;
   /// Not if graphs are asked for, and it has none.
   bool may_be_tried(const Schedule& schedule) const {
-    return wanted_.graph != "on" || !schedule.no_graphs_because();
+    return wanted_.graph != GraphOption::on || !schedule.no_graphs_because();
   }
   std::vector<Extents> other_process_grids() const;
 
@@ -141,10 +144,10 @@ const Schedule& Chooser::schedule_by_rule(Runner& runner) const {
 
 /// Throws unavailable if graphs are asked for and cannot be.
 Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const {
-  if (wanted_.graph == "off") return Graphs::none;
+  if (wanted_.graph == GraphOption::off) return Graphs::none;
   std::optional<std::string> why_not = runner.no_graphs_because();
   if (!why_not) why_not = schedule.no_graphs_because();
-  const bool is_wanted = wanted_.graph == "on";
+  const bool is_wanted = wanted_.graph == GraphOption::on;
   if (!why_not) return is_wanted ? Graphs::wherever_possible : Graphs::where_they_pay;
   if (is_wanted)
     throw Error(ErrorKind::unavailable,
@@ -331,7 +334,7 @@ Wanted completed(Wanted wanted, const TunedWay& tuned) {
   if (wanted.process_grid.axes() == 0) wanted.process_grid = tuned.process_grid;
   if (is_open(wanted.transport)) wanted.transport = tuned.transport;
   if (is_open(wanted.schedule)) wanted.schedule = tuned.schedule;
-  if (is_open(wanted.graph) && !tuned.in_graphs) wanted.graph = "off";
+  if (is_open(wanted.graph) && !tuned.in_graphs) wanted.graph = GraphOption::off;
   return wanted;
 }
 

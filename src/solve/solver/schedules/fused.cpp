@@ -36,9 +36,9 @@ class FusedStepper final : public SingleSweeps {
 
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
-    if (!is_sent_) step.exchange.run(stream);
+    if (!is_sent_) runner().exchange().run(step.level, stream);
     stencil::SweepArguments pushing = step.arguments;
-    pushing.faces = &links_.port(1 - step.level);
+    pushing.faces = &links_.port(static_cast<std::size_t>(1 - step.level));
     sweep(pushing, pushing.region, Part::first, stream);
   }
 

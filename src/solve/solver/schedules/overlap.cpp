@@ -35,9 +35,9 @@ class OverlapStepper final : public SingleSweeps {
   }
 
   void run_on_host(const Step& step, const Box& interior, const std::vector<Box>& rim) {
-    step.exchange.start(Stream::host());
+    runner().exchange().start(step.level, Stream::host());
     sweep_with_progress(step, interior);
-    step.exchange.finish(Stream::host());
+    runner().exchange().finish(step.level, Stream::host());
     Part part = interior.empty() ? Part::first : Part::more;
     for (const Box& box : rim)
       sweep(step.arguments, box, std::exchange(part, Part::more), Stream::host());
@@ -55,7 +55,7 @@ class OverlapStepper final : public SingleSweeps {
       slab.upper[axis] = std::min(at + layers, interior.upper[axis]);
       sweep(step.arguments, slab, at == interior.lower[axis] ? Part::first : Part::more,
             Stream::host());
-      step.exchange.progress();
+      runner().exchange().progress(step.level);
     }
   }
 
@@ -80,12 +80,12 @@ class OverlapStepper final : public SingleSweeps {
     if (adds_up) arguments.norm_parts = sweep.room_for_parts();
 
     const Stream branch = branch_->fork(stream);
-    step.exchange.start(branch);
+    runner().exchange().start(step.level, branch);
     arguments.region = interior;
     arguments.is_last = rim.empty();
     if (rim.empty()) arguments.settling = settling;
     if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(arguments, stream); });
-    step.exchange.finish(branch);
+    runner().exchange().finish(step.level, branch);
     for (std::size_t box = 0; box < rim.size(); ++box) {
       arguments.region = rim[box];
       arguments.is_first = interior.empty() && box == 0;

@@ -14,7 +14,7 @@ class SequentialStepper final : public SingleSweeps {
 
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
-    step.exchange.run(stream);
+    runner().exchange().run(step.level, stream);
     sweep(step.arguments, step.arguments.region, Part::first, stream);
   }
 };

@@ -36,12 +36,11 @@ void SingleSweeps::advance(Run& run, std::int64_t) {
   const std::int64_t reach = std::min(at.fresh_layers, the_case.sweeps - at.sweep) - 1;
 
   const bool wants_norm = the_case.wants_norm(at.sweep);
-  Step step{.exchange = runner_.exchange(at.level),
-            .arguments = {.in = runner_.levels()[at.level],
+  Step step{.arguments = {.in = runner_.levels()[at.level],
                           .out = runner_.levels()[1 - at.level],
                           .region = region(reach),
                           .norm = wants_norm ? the_case.norm : problem::NormKind::none},
-            .level = at.level};
+            .level = static_cast<std::int64_t>(at.level)};
   run.stopping.begin(at.sweep, step.arguments, stream);
   if (needs_exchange) {
     exchange_and_sweep(step, stream);

@@ -6,19 +6,14 @@
 #include "solver/stepper.hpp"
 #include "stencil/sweep.hpp"
 
-namespace halocline {
-class Exchange;
-}
-
 namespace halocline::solver {
 
 class Runner;
 
-/// A sweep that needs fresh halos, and the exchange that brings them.
+/// A sweep that needs fresh halos.
 struct Step {
-  Exchange& exchange;
   stencil::SweepArguments arguments;  ///< of the whole region
-  std::size_t level;                  ///< that the sweep reads
+  std::int64_t level;                 ///< that it reads, whose halos are to be exchanged
 };
 
 class SingleSweeps : public Stepper {
@@ -32,7 +27,7 @@ class SingleSweeps : public Stepper {
   /// before.
   enum class Part { first, more };
 
-  /// Queues the exchange of a step's input and its sweep, in some order that is right.
+  /// Queues the exchange of a step's level and its sweep, in some order that is right.
   virtual void exchange_and_sweep(const Step& step, Stream stream) = 0;
   /// Sweeps a region and books the time as compute.
   void sweep(const stencil::SweepArguments& arguments, const Box& region, Part part, Stream stream);
