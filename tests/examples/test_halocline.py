@@ -48,6 +48,12 @@ def test_mesh_halocline_wants_a_grid_of_its_ranks():
     assert end.code == 2 and "the process grid 2x2 is for 4 ranks, but there are 1" in end.err
 
 
+def test_solve():
+    printed = [output("solve", ranks=ranks) for ranks in (1, 3)]
+    assert all("checksum      528098ec285fe4a5\n" in text for text in printed)
+    assert "there is no problem 'nope'" in run("solve", "nope").err
+
+
 @pytest.mark.parametrize("ranks, depth", [(1, 4), (3, 5)])
 def test_fewer_messages(ranks, depth):
     out = output("fewer_messages", depth, ranks=ranks)

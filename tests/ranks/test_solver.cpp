@@ -145,7 +145,7 @@ TEST(SolveResult, IsWrittenAsTheCommandPrintsIt) {
   const SolveResult result = solve(world(), options);
   if (rank() != 0) return;
   const std::string text = text_of(result), json = json_of(result);
-  EXPECT_THAT(text, testing::StartsWith("laplace 64x32, f64"));
+  EXPECT_THAT(text, testing::StartsWith("laplace 2-D, 64x32 cells, f64"));
   EXPECT_THAT(text, testing::AllOf(HasSubstr("5 sweeps"), HasSubstr("l2 norm")));
   EXPECT_EQ(text.back(), '\n');
   const Json parsed = Json::parse(json);

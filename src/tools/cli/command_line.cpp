@@ -13,7 +13,6 @@
 #include "files/npy.hpp"
 #include "grid/text.hpp"
 #include "problem/catalogue.hpp"
-#include "solver/option_words.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::cli {
@@ -73,15 +72,15 @@ const char* other_examples =
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
   std::string problem;
-  std::optional<std::string> cells, cells_per_rank, process_grid, norm, precision, memory, graph,
-      initial, output, trace;
+  std::optional<std::string> cells, cells_per_rank, process_grid, initial, output, trace;
   std::vector<std::string> settings;
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;
   bool verify = false, baseline = false, profile = false, quiet = false;
 };
 
-void add_what(Syntax& solve, SolveWords& words, SolveOptions& options) {
+void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
+  SolveOptions& options = command.options;
   solve.word("problem", "PROBLEM", words.problem, "name of a problem");
   const OptionGroup what = solve.group("What to solve (what is left out is the problem's own)");
   what.option("--cells", "NXxNY[xNZ]", words.cells, "unknowns along each axis, x first: 256x128");
@@ -89,10 +88,10 @@ void add_what(Syntax& solve, SolveWords& words, SolveOptions& options) {
               "the same of one rank, instead of --cells");
   what.option("--sweeps", "N", words.sweeps, "do at most N sweeps");
   what.option("--tolerance", "T", words.tolerance, "stop once the norm of an update is at most T");
-  what.option("--norm", "KIND", words.norm, "max, l2 or none");
+  what.option("--norm", "KIND", command.norm, "max, l2 or none");
   what.option("--norm-every", "K", options.norm_every,
               "take the norm every K sweeps, and at the last (1)");
-  what.option("--precision", "P", words.precision, "f32 or f64");
+  what.option("--precision", "P", command.precision, "f32 or f64");
   what.option("--set", "NAME=VALUE", words.settings,
               "set a parameter of the problem; may be repeated");
   what.option("--seed", "N", options.seed, "of the noise that some problems start from (12345)")
@@ -110,7 +109,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   how.option("--threads", "N", options.threads, "threads of each rank (its share of the cores)");
   how.option("--backend", "NAME", options.backend,
              "auto (cuda if every rank sees a GPU), cuda, cpu or reference");
-  how.option("--memory", "KIND", words.memory,
+  how.option("--memory", "KIND", command.memory,
              "where fields live: auto, device, managed, pinned, system or host");
   how.option(
       "--simd", "LEVEL", options.simd,
@@ -121,7 +120,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   how.option("--schedule", "NAME", options.schedule,
              "auto, sequential, overlap (sweep inside while halos move), fused,\n"
              "persistent (many sweeps in one kernel)");
-  how.option("--graph", "WHEN", words.graph, "auto, on or off: queue sweeps as CUDA graphs");
+  how.option("--graph", "WHEN", command.graph, "auto, on or off: queue sweeps as CUDA graphs");
   how.option("--tune", "FILE", options.tuning_file,
              "remember here which process grid, schedule and graphs are fastest");
   how.option("--tune-budget", "S", options.tuning_seconds,
@@ -162,10 +161,6 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
     options.parameters.push_back(parse_assignment(word, "--set"));
   options.sweeps = words.sweeps;
   options.tolerance = words.tolerance;
-  if (words.norm) options.norm = solver::read_norm(*words.norm);
-  if (words.precision) options.precision = solver::read_precision(*words.precision);
-  if (words.memory) options.memory = solver::read_memory(*words.memory);
-  if (words.graph) options.graph = solver::read_graphs(*words.graph);
   options.initial = words.initial;
   options.output = words.output;
   options.trace = words.trace;
@@ -200,7 +195,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   SolveWords solve_words;
   SolveCommand command;
   Syntax& solve = syntax.subcommand("solve", "solve a problem and check the result");
-  add_what(solve, solve_words, command.options);
+  add_what(solve, solve_words, command);
   add_how(solve, solve_words, command);
   add_results(solve, solve_words, command);
   const ProblemInfo* info = named_problem(words);

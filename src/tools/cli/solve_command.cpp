@@ -58,10 +58,20 @@ std::optional<std::string> what_is_wrong(const SolveResult& result) {
   return std::nullopt;
 }
 
+/// Throws usage for a word that means nothing.
+SolveOptions options_of(const SolveCommand& command) {
+  SolveOptions options = command.options;
+  if (command.norm) options.norm = solver::read_norm(*command.norm);
+  if (command.precision) options.precision = solver::read_precision(*command.precision);
+  if (command.memory) options.memory = solver::read_memory(*command.memory);
+  if (command.graph) options.graph = solver::read_graphs(*command.graph);
+  return options;
+}
+
 /// Solves as one of the ranks; throws the same error on every rank.
 int solve_together(const SolveCommand& command, const Communicator& world) {
   ProgressLine line;
-  SolveOptions options = command.options;
+  SolveOptions options = options_of(command);
   if (command.quiet == Flag::no)
     options.on_progress = [&](const auto& progress) { line.show(progress); };
   const SolveResult result = solve(world, options);
@@ -83,13 +93,13 @@ int run_solve(const SolveCommand& command, const std::vector<std::string>& words
        .proofs = {.ranks = command.ranks,
                   .memories = options.backend == "auto" || options.backend == "cuda"
                                   ? memories_for_gpu_aware({options.transport},
-                                                           {solver::word_for(options.memory)})
+                                                           {command.memory.value_or("auto")})
                                   : std::vector<Memory>{},
                   .file = options.proofs,
                   .says = command.quiet == Flag::yes ? ProofWish::Says::nothing
                                                      : ProofWish::Says::what_it_does},
        .threads_per_rank = options.threads,
-       .check = [&](int ranks) { check(options, ranks); },
+       .check = [&](int ranks) { check(options_of(command), ranks); },
        .work = [&](const Communicator& world) { return solve_together(command, world); }},
       words_for_ranks(words));
 }
