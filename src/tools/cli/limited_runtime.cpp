@@ -24,7 +24,7 @@ LimitedRuntime::~LimitedRuntime() {
   watchdog.set_handler(
       [](const std::string& text) {
         const std::optional<Launched> launched = launched_by(current_variables());
-        fmt::print(stderr, "halocline: {}{}; this rank had come to its end\n",
+        fmt::print(stderr, "halocline: {}{}; this rank had finished its work\n",
                    launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "",
                    text);
         std::fflush(stderr);
