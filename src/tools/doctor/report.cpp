@@ -345,7 +345,7 @@ void add_node(Section& facts, const NodeFacts& node) {
       .add("libraries", "files", node.libraries)
       .add_json("built_with_cuda", node.built_with_cuda)
       .add("gpu_files", "GPUs", node.gpu_files,
-           fmt::format("{} by device files, kernel driver {}", node.gpu_files, node.kernel_driver))
+           fmt::format("{} device files, kernel driver {}", node.gpu_files, node.kernel_driver))
       .add_json("kernel_driver", node.kernel_driver);
   std::vector<std::string> adapters;
   for (const Adapter& adapter : node.adapters)
@@ -396,7 +396,7 @@ std::string words_for(const Library& library) {
 void add_ranks(Section& facts, const Evidence& evidence) {
   const RankFacts& ranks = evidence.facts.ranks;
   facts.add("thread_level", "threads", ranks.thread_level)
-      .add("claims_gpu", "takes GPU memory", value_of(ranks.claims_gpu),
+      .add("claims_gpu", "GPU-aware MPI", value_of(ranks.claims_gpu),
            fmt::format("MPI reports: {}", yes_or_no(ranks.claims_gpu)));
   Section& settings = facts.add_section("mpi_settings", "");
   for (const auto& [name, value] : ranks.mpi_settings) settings.add(name, name, value);

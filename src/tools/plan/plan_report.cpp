@@ -59,7 +59,7 @@ void add_json_ways(Report& report, const Plan& plan) {
 
 void add_shown_ways(Report& report, const Plan& plan) {
   Table table{.key = "process_grids_shown",
-              .title = fmt::format("of the busiest rank, {} first",
+              .title = fmt::format("values of the busiest rank, {} first",
                                    is_predicted(plan) ? "fastest" : "least traffic cost"),
               .columns = {{"process_grid", "process grid"},
                           {"cells_per_rank", "cells"},
