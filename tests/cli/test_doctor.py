@@ -219,7 +219,7 @@ def test_ranks_on_one_core():
     taskset = shutil.which("taskset") or skip("there is no taskset", needs="taskset")
     report = doctor(program=(taskset, "-c", "0", HALOCLINE))
     finding = found(report, "2 ranks share core 0: they take turns", "slow")
-    assert "core 0 only" in finding["seen"]
+    assert "only on core 0" in finding["seen"]
     if report["facts"]["online_threads"] > 1:
         assert "taskset" in finding["do"]
     each = f"{shutil.which('mpiexec.mpich')} -n {{ranks}} {taskset} -c 0"
