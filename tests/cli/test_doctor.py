@@ -309,7 +309,7 @@ def test_a_gpu_that_is_not_there(gpu):
     report = doctor(env={"HALOCLINE_ASSUME_GPU": "1", "CUDA_VISIBLE_DEVICES": "0"})
     finding = next(f for f in report["findings"] if f["what"] in (
         "no usable GPU", "this build does not use GPUs"))
-    assert "there is 1 NVIDIA GPU" in finding["seen"]
+    assert "1 NVIDIA GPU" in finding["seen"]
 
 
 @pytest.mark.parametrize("gpus, pair", [(1, "same-gpu"), (2, "same-node")])
