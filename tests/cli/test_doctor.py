@@ -410,7 +410,7 @@ int MPI_Send_init(const void *from, int count, long type, int to, int tag, long 
     # Hydra does not always tell by which: both ranks may die at once.
     assert "MPI_Allreduce: a rank was ended by signal" in finding["seen"]
     assert "with 8 bytes" in finding["seen"]
-    assert "to the host first" in finding["do"]
+    assert "to the host before" in finding["do"]
     assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
     finding = found(report, "wrong values from MPI_Bcast on GPU memory", "broken")
     assert "byte 1000 of 4096 that rank 0 received is wrong" in finding["seen"]
