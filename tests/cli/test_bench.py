@@ -160,7 +160,7 @@ def test_smoke_step_under_a_launcher(mpirun):
     assert step_json(*words, **mpirun(3))["ranks"] == [1, 2, 3]
     assert step_json(*words, "--ranks", "2", **mpirun(3))["ranks"] == [2]
     end = run(*STEP, *words, "--ranks", "4", **mpirun(2))
-    assert end.code == USAGE and "4 ranks cannot be timed; use 1 to the 2" in end.err
+    assert end.code == USAGE and "4 ranks cannot be timed; use 1 to 2" in end.err
 
 
 def test_smoke_steps_on_gpus():
