@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives on the host: what each does, with results that anyone can check.
+// Collectives on the host: what each does, with results to check by hand.
 #include <mpi.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives on a GPU's memory: as they are where this MPI can, through the host where it cannot.
+// Collectives on GPU memory: directly where this MPI can, through the host where it cannot.
 #include <mpi.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both programs of this folder share: the lab's problem, its kernels, and how a run is told.
+// The common part of both programs: the lab's problem, its kernels, and the report of a run.
 #pragma once
 
 #include <cuda_runtime.h>

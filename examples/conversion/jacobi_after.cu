@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The solver of jacobi_before.cu with Halocline's exchange. The rest is as it was.
+// The solver of jacobi_before.cu with Halocline's exchange. The rest is unchanged.
 #include <halocline/halocline.hpp>
 #include <halocline/mpi.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Jacobi solver on GPUs as many are: MPI and CUDA, the halo through the host by hand.
+// A typical Jacobi solver on GPUs: MPI and CUDA, with explicit copies of the halo through the host.
 #include "jacobi.cuh"
 
 static void solve(const Options& options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// False sharing: threads that write to one cache line, though not to the same bytes; and its cures.
+// False sharing: threads that write to one cache line, though not to the same bytes; and its fixes.
 #include <omp.h>
 #include <unistd.h>
 

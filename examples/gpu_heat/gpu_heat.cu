@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat on GPUs: fields in device memory, your own kernel, the halo on its way meanwhile.
+// Heat on GPUs: fields in device memory, your own kernel, the halo exchange in the background.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat along a rod, by ranks with threads in them: u' = u + r ((left - 2 u) + right).
+// Heat along a rod, by ranks with several threads each: u' = u + r ((left - 2 u) + right).
 #include <mpi.h>
 #include <omp.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Laplace's equation with OpenACC or OpenMP from one source, a GPU per rank. Loops carry the directives
-! of both, of which a compiler reads those it was asked for (-fopenacc, -fopenmp); the preprocessor
-! chooses only between calls of their runtime libraries. OpenACC's loops are on a queue, which is the
-! stream of the exchange: worth it where the host has other things to do than wait for a norm.
+! of both; a compiler reads those selected by -fopenacc or -fopenmp, and the preprocessor chooses
+! only between calls of their runtime libraries. OpenACC's loops are on a queue, which is the
+! stream of the exchange: useful where the host has other work than waiting for a norm.
 program laplace_both
   use, intrinsic :: iso_c_binding, only: c_int, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: real64

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Laplace's equation with OpenACC, a GPU per rank: your own arrays and loops, the halo by Halocline.
 ! Where there is no GPU, the directives run on the host. The host reads the norm of each sweep, so a
-! queue would save nothing, and GCC 12 takes 0.2 ms for a launch on one; laplace_both.F90 has one.
+! queue would save nothing, and GCC 12 needs 0.2 ms for a launch on one; laplace_both.F90 has one.
 program laplace_openacc
   use, intrinsic :: iso_c_binding, only: c_loc
   use, intrinsic :: iso_fortran_env, only: real64

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! What the Fortran programs of this folder share: their options, a clock, the end after an error.
+! The common part of the Fortran programs of this folder: options, a clock, the end after an error.
 module laplace_options
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, output_unit, real64
   implicit none
@@ -45,7 +45,7 @@ contains
         options%json = value
         if (value == '-') options%text = ''
       case default
-        call end_with(rank, 'there is no option '//name)
+        call end_with(rank, 'unknown option '//name)
       end select
       if (len(value) == 0 .or. status /= 0) call end_with(rank, name//" cannot be '"//value//"'")
       i = i + 2

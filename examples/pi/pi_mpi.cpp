@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pi by ranks: each adds up a share of the cells, and one reduction joins the sums.
+// Pi by ranks: each adds up a share of the cells, and one reduction adds the sums.
 #include <mpi.h>
 #include <unistd.h>
 

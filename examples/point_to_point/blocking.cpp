@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A blocking send and its receive: when each returns, its buffer may be used again.
+// A blocking send and its receive: when a call returns, its buffer is free again.
 #include <mpi.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronous sends that face each other: the deadlock is seen and told, then cured twice.
+// Synchronous sends that face each other: the deadlock is detected, reported and fixed in two ways.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ void explain(const Ring& ring, bool stuck, long long seconds) {
   if (at == 0)
     std::printf(
         " waits for rank 0: a circle.\n"
-        "Each is in a send that ends once its receive is there, and nobody comes to it.\n");
+        "Each waits in a send until its receive is posted, and no rank posts one.\n");
   else
     std::printf(" goes on\n");
 }
@@ -123,8 +123,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   bool right = tell(ring, "receives posted too late:", send_first(ring, *seconds));
-  right &= tell(ring, "cure 1, in turns:", in_turns(ring));
-  right &= tell(ring, "cure 2, sends do not block:", without_blocking(ring));
+  right &= tell(ring, "fix 1, taking turns:", in_turns(ring));
+  right &= tell(ring, "fix 2, non-blocking sends:", without_blocking(ring));
   MPI_Finalize();
   return right ? 0 : 1;
 }

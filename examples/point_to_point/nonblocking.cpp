@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-blocking messages around a ring: all are posted, work is done, then all are waited for.
+// Non-blocking messages around a ring: post all, work, then wait for all.
 #include <mpi.h>
 #include <unistd.h>
 

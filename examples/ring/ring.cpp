@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of bytes from every rank, passed on around a ring until each is home again.
+// A block of bytes from every rank, passed around a ring until each is back.
 #include <mpi.h>
 #include <unistd.h>
 

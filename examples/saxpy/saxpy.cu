@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// saxpy on one rank's GPU, its result sent to another: rightly, and before the GPU has made it.
+// saxpy on one GPU, its result sent to another rank: correctly, and before the GPU has computed it.
 #include <mpi.h>
 #include <unistd.h>
 

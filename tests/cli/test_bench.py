@@ -52,7 +52,7 @@ def test_smoke_table_and_json_tell_the_same(tmp_path):
         median = re.search(rf"^    {cells} +{case['transport']} +1 +{case['bytes']} +\S+ +(\S+)",
                            end.out, re.MULTILINE).group(1)
         assert float(median) == pytest.approx(case["median_us"], rel=1e-2)
-    assert "% of memcpy" in end.out and "where it goes" in end.out
+    assert "% of memcpy" in end.out and re.search("^  phases: us ", end.out, re.MULTILINE)
     assert max(map(len, end.out.splitlines())) <= 100
 
 
@@ -160,7 +160,7 @@ def test_smoke_step_under_a_launcher(mpirun):
     assert step_json(*words, **mpirun(3))["ranks"] == [1, 2, 3]
     assert step_json(*words, "--ranks", "2", **mpirun(3))["ranks"] == [2]
     end = run(*STEP, *words, "--ranks", "4", **mpirun(2))
-    assert end.code == USAGE and "4 ranks cannot be timed; use 1 to the 2" in end.err
+    assert end.code == USAGE and "4 ranks cannot be timed; use 1 to 2" in end.err
 
 
 def test_smoke_steps_on_gpus():
@@ -182,7 +182,7 @@ def test_smoke_graphs_of_exchanges(monkeypatch):
     assert [(case["transport"], case["graph"]) for case in report["cases"]] == [
         ("peer", "off"), ("peer", "on"), ("staged", "off")]
     assert all(case["share_of_link"] is not None for case in report["cases"])
-    assert any("by staged are not recorded" in note for note in report["notes"])
+    assert any("by staged" in note and "CUDA graphs" in note for note in report["notes"])
     text = run(*HALO, *words, "peer", "--graph", "off,on").out
     assert re.search("transport +graph", text) and "% of link" in text
     end = run(*HALO, *words, "staged", "--graph", "on")
@@ -190,7 +190,7 @@ def test_smoke_graphs_of_exchanges(monkeypatch):
     monkeypatch.setenv("CUDA_ON_CPU_MEMORY_BYTES", "20000000")  # too few for large copies
     report = bench_json(*words, "peer")
     assert report["cases"][0]["share_of_link"] is None
-    assert any("what copies between the GPUs reach" in note for note in report["notes"])
+    assert any("between the GPUs is not known" in note for note in report["notes"])
 
 
 def p2p_json(*words, **options):
@@ -293,14 +293,14 @@ def test_smoke_with_and_without_a_setting(tmp_path, mpirun):
     end = run(*HALO, "--cells-per-rank", "8x8", *words, "SOME_VARIABLE=1", "--json", "r.json",
               cwd=tmp_path, timeout=300)
     assert end.code == 0 and end.err == "", end.err
-    assert end.out.startswith("bench halo, A as it is, B SOME_VARIABLE=1\n")
+    assert end.out.startswith("bench halo, A unchanged, B SOME_VARIABLE=1\n")
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["of"], report["name"], report["value"]) == ("halo", "SOME_VARIABLE", "1")
     [case] = report["cases"]
     assert case["median_us_ratio"] == pytest.approx(case["median_us_b"] / case["median_us_a"])
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
     end = run(*P2P, *words[2:], "SOME_VARIABLE=1", **mpirun(2))
-    assert end.code == USAGE and "--ab starts jobs of its own" in end.err
+    assert end.code == USAGE and "--ab" in end.err and "give --ranks" in end.err
 
 
 def test_smoke_what_a_setting_breaks_is_named():
@@ -310,7 +310,7 @@ def test_smoke_what_a_setting_breaks_is_named():
               "--window", "2", "--ab", "CUDA_ON_CPU_DEVICES=0", env={"CUDA_ON_CPU_ORDER": "eager"},
               timeout=300)
     assert end.code == UNAVAILABLE and end.out == ""
-    assert "this was B, CUDA_ON_CPU_DEVICES=0" in end.err
+    assert " B, CUDA_ON_CPU_DEVICES=0\n" in end.err
 
 
 CASES = [
@@ -320,12 +320,12 @@ CASES = [
     ("bench first-use --ranks 2 --sizes 12", USAGE, "12 bytes", "multiples of 8"),
     ("bench first-use --ranks 2 --exchanges 3", USAGE, "3 exchanges", "10 to"),
     ("bench first-use --ranks 2 --memory host --transport staged", UNAVAILABLE, "staged"),
-    ("bench halo --ranks 2 --ab NOTHING", USAGE, "'NOTHING' names no setting", "NAME=VALUE"),
+    ("bench halo --ranks 2 --ab NOTHING", USAGE, "--ab 'NOTHING'", "NAME=VALUE"),
     ("bench p2p --ranks 2 --ab A=1 --sizes 0", USAGE, "0 bytes"),
     ("bench p2p --ranks 2 --ab A=1 --trace t.json", USAGE, "leave --trace out"),
     ("bench p2p --ranks 2 --trace no/such/file", USAGE, "no/such/file"),
-    ("bench p2p --ranks 1", USAGE, "one rank has nobody", "--ranks 2"),
-    ("bench p2p --ranks 2 --pairs 0-2", USAGE, "no rank 2 among 2"),
+    ("bench p2p --ranks 1", USAGE, "one rank", "--ranks 2"),
+    ("bench p2p --ranks 2 --pairs 0-2", USAGE, "rank 2 ", "among 2 ranks", "use 0 to 1"),
     ("bench p2p --ranks 2 --pairs 0", USAGE, "'0' is not a list of pairs", "0-1,0-3"),
     ("bench p2p --ranks 2 --pairs 0-1-2", USAGE, "not a list of pairs"),
     ("bench p2p --ranks 2 --sizes 8,64k", USAGE, "'8,64k' is not a list of sizes", "64Ki"),
@@ -334,7 +334,7 @@ CASES = [
     ("bench p2p --ranks 2 --transport auto", USAGE, "'auto'", "shared"),
     ("bench p2p --ranks 2 --memory lake", USAGE, "'lake'", "device"),
     ("bench p2p --ranks 2 --repetitions 2 --seconds 1", USAGE, "2 repetitions and 1 seconds"),
-    ("bench", USAGE, "there are: halo", "step"),
+    ("bench", USAGE, "halo, step", "--help"),
     ("bench step --ranks 0", USAGE, "0 ranks"),
     ("bench step --ranks 1,b", USAGE, "'1,b'", "whole numbers"),
     ("bench step more", USAGE, "more", "bench step --help"),
@@ -349,14 +349,14 @@ CASES = [
     ("bench step --ranks 2 --backend cpu --transport staged --cells 8x8", UNAVAILABLE, "staged"),
     ("bench step --ranks 2 --backend cpu --graph on --cells 8x8", UNAVAILABLE, "CUDA graphs"),
     ("bench step --ranks 2 --backend cpu --cells 1e9x1e9", FAILURE, "fewer cells"),
-    ("bench halo --ranks 2 --graph perhaps", USAGE, "'perhaps'", "off nor on"),
+    ("bench halo --ranks 2 --graph perhaps", USAGE, "--graph", "'perhaps'", "off or on"),
     ("bench halo --ranks 2 --memory host --graph on --cells-per-rank 8x8", UNAVAILABLE,
-     "host memory are not recorded", "--graph off"),
+     "host memory", "CUDA graph", "--graph off"),
     ("bench haloes", USAGE, "haloes", "bench --help"),
     ("bench halo --ranks 1", USAGE, "one rank has no neighbour", "--ranks 2", "--periodic"),
     ("bench halo --ranks 0", USAGE, "0 ranks"),
     ("bench halo --ranks 2 more", USAGE, "more", "bench halo --help"),
-    ("bench halo --ranks 2 --width 0", USAGE, "width 0", "at least 1"),
+    ("bench halo --ranks 2 --width 0", USAGE, "width 0", "--width 1 or more"),
     ("bench halo --ranks 2 --width 1,,2", USAGE, "'1,,2' is not a list"),
     ("bench halo --ranks 2 --width 1,a", USAGE, "'1,a'", "whole numbers"),
     ("bench halo --ranks 2 --width 9 --cells-per-rank 8x8", USAGE,

@@ -66,7 +66,7 @@ def test_text():
     assert end.code in (0, 1) and end.err == ""
     assert re.search(r"path +memory +pair +8 B \S+ +64 KiB +1 MiB +16 MiB\n", end.out)
     assert re.search(r"^    shared +host +same-node .* works$", end.out, re.MULTILINE)
-    assert "\n  a run takes  " in end.out and "\n  start it by  " in end.out
+    assert "\n  a run uses  " in end.out and "\n  start with  " in end.out
     assert re.search(r"^    ranks' cores  ", end.out, re.MULTILINE)
     if end.code == 0:
         assert "\n  all paths work\n" in end.out
@@ -122,7 +122,7 @@ def test_usage(words, why):
 def test_compares_with_reports_only(tmp_path):
     (tmp_path / "thesis").write_text("{}")
     end = run("doctor", "--compare", "thesis", cwd=tmp_path)
-    assert end.code == 2 and "no report of doctor" in end.err
+    assert end.code == 2 and "is not a doctor report" in end.err and "--save" in end.err
 
 
 def test_is_no_rank(mpirun):
@@ -150,8 +150,8 @@ def test_smoke_the_launcher_of_another_mpi(mpi):
         report = doctor(*options.get("launcher", []), env={**env, **options.get("env", {})})
         finding = found(report, "launcher of another MPI", "broken")
         assert "belongs to " + ("MPICH" if is_open_mpi else "Open MPI") in finding["seen"]
-        assert "each of 2 ranks found itself alone (size 1)" in finding["seen"]
-        assert "it was taken for what follows" in finding["do"]
+        assert "each of 2 ranks ran alone (size 1)" in finding["seen"]
+        assert "doctor used it for the remaining tests" in finding["do"]
         assert path(report, "mpi")["outcome"] == "works"
 
 
@@ -163,7 +163,7 @@ def test_a_launcher_that_is_not_there():
 
 def test_a_launcher_that_fails():
     report = doctor("--launcher", "false -n {ranks}")
-    found(report, "2 ranks do not even start", "broken")
+    found(report, "2 ranks do not start", "broken")
 
 
 def test_a_launcher_that_hangs(tmp_path):
@@ -171,13 +171,13 @@ def test_a_launcher_that_hangs(tmp_path):
     script.write_text("#!/bin/sh\nsleep 100\n")
     script.chmod(0o755)
     report = doctor("--launcher", str(script), "--time-limit", "2")
-    assert "no end within 2 s" in found(report, "do not even start", "broken")["seen"]
+    assert "timed out after 2 s" in found(report, "do not start", "broken")["seen"]
 
 
 def test_smoke_an_mpi_that_crashes(preload):
     report = doctor(env=preload(f"#include <signal.h>\n{MPI_SEND} {{ return raise(SIGSEGV); }}"))
     finding = found(report, "MPI_Send between two ranks does not work", "broken")
-    assert "ended by signal 11" in finding["seen"] and "while 8 bytes were sent" in finding["seen"]
+    assert "ended by signal 11" in finding["seen"] and "while sending 8 bytes" in finding["seen"]
     assert "shim.so" in finding["do"]
     assert path(report, "shared")["outcome"] == "works", "the rest is tried all the same"
 
@@ -192,8 +192,8 @@ def test_an_mpi_that_hangs(preload):
 
 def test_smoke_an_mpi_that_hangs_at_its_end(preload):
     report = doctor("--time-limit", "20", env=preload(FINALIZE_HANGS))
-    finding = found(report, "do not get through MPI_Finalize", "broken")
-    assert "2 jobs that had said all" in finding["seen"]
+    finding = found(report, "not MPI_Finalize", "broken")
+    assert "2 jobs that had finished" in finding["seen"]
     assert re.search(r"rank \d: MPI_Finalize has not returned for 10 s", finding["seen"])
     assert report["mpi"] in finding["seen"] and "shim.so" in finding["do"]
     assert path(report, "mpi")["outcome"] == path(report, "shared")["outcome"] == "works"
@@ -202,7 +202,7 @@ def test_smoke_an_mpi_that_hangs_at_its_end(preload):
 
 def test_an_mpi_that_dies_at_its_end(preload):
     report = doctor(env=preload("#include <signal.h>\nint MPI_Finalize(void) { return raise(SIGKILL); }"))
-    finding = found(report, "do not get through MPI_Finalize", "broken")
+    finding = found(report, "not MPI_Finalize", "broken")
     assert "signal 9" in finding["seen"]
     assert path(report, "mpi")["outcome"] == "works"
 
@@ -219,14 +219,14 @@ def test_ranks_on_one_core():
     taskset = shutil.which("taskset") or skip("there is no taskset", needs="taskset")
     report = doctor(program=(taskset, "-c", "0", HALOCLINE))
     finding = found(report, "2 ranks share core 0: they take turns", "slow")
-    assert "core 0 only" in finding["seen"]
+    assert "only on core 0" in finding["seen"]
     if report["facts"]["online_threads"] > 1:
         assert "taskset" in finding["do"]
     each = f"{shutil.which('mpiexec.mpich')} -n {{ranks}} {taskset} -c 0"
     if report["facts"]["launcher"].endswith("mpiexec.mpich") and \
             report["facts"]["online_threads"] > 1:
         finding = found(doctor("--launcher", each), "2 ranks share core 0", "slow")
-        assert "do not let the launcher pin them" in finding["do"]
+        assert "--bind-to none" in finding["do"]
 
 
 def unshare(*words):
@@ -253,7 +253,7 @@ def test_ipc_namespaces_of_their_own(mpirun):
     options = mpirun(ranks=2)
     launcher = " ".join(options["program"][:-2]) + " {ranks} " + program + " --ipc"
     report = doctor("--launcher", launcher, env=options["env"])
-    finding = found(report, "IPC namespaces of their own", "slow")
+    finding = found(report, "IPC namespaces", "slow")
     assert finding["seen"].count("ipc:[") == 2 and "--ipc=host" in finding["do"]
 
 
@@ -276,7 +276,7 @@ def test_libraries_of_python_packages(tmp_path):
     if str(nvshmem) not in found_library(report, "NVSHMEM"):
         skip("the loader finds NVSHMEM by itself", needs="no-nvshmem")
     assert found_library(report, "NVSHMEM") == \
-        f"NVSHMEM: {nvshmem}, found by programs only with its folder in LD_LIBRARY_PATH"
+        f"NVSHMEM: {nvshmem}, usable only with its folder in LD_LIBRARY_PATH"
     nvshmem.write_text("no library")
     report = doctor(env={"VIRTUAL_ENV": str(tmp_path)})
     assert re.match(f"NVSHMEM: {nvshmem}, .*, cannot be loaded: .*(ELF|short)",
@@ -308,8 +308,8 @@ def test_a_gpu_that_is_not_there(gpu):
         skip("there is a GPU", needs="no-gpu")
     report = doctor(env={"HALOCLINE_ASSUME_GPU": "1", "CUDA_VISIBLE_DEVICES": "0"})
     finding = next(f for f in report["findings"] if f["what"] in (
-        "no GPU can be used", "this build does not use GPUs"))
-    assert "there is 1 NVIDIA GPU" in finding["seen"]
+        "no usable GPU", "this build does not use GPUs"))
+    assert "1 NVIDIA GPU" in finding["seen"]
 
 
 @pytest.mark.parametrize("gpus, pair", [(1, "same-gpu"), (2, "same-node")])
@@ -406,16 +406,16 @@ int MPI_Send_init(const void *from, int count, long type, int to, int tag, long 
   return PMPI_Send_init(from, count, type, to, tag, comm, r);
 }""")
     report = doctor(env=with_gpus(**GPU_AWARE, **env))
-    finding = found(report, "takes a GPU's memory in messages, but not in MPI_Allreduce", "absent")
+    finding = found(report, "accepts GPU memory in messages, but not in MPI_Allreduce", "absent")
     # Hydra does not always tell by which: both ranks may die at once.
     assert "MPI_Allreduce: a rank was ended by signal" in finding["seen"]
     assert "with 8 bytes" in finding["seen"]
-    assert "to the host first" in finding["do"]
+    assert "to the host before" in finding["do"]
     assert collective(report, "MPI_Allreduce", "host")["outcome"] == "works"
-    finding = found(report, "delivers wrong values in MPI_Bcast on a GPU's memory", "broken")
-    assert "byte 1000 of 4096 that rank 0 got is not as it should be" in finding["seen"]
+    finding = found(report, "wrong values from MPI_Bcast on GPU memory", "broken")
+    assert "byte 1000 of 4096 that rank 0 received is wrong" in finding["seen"]
     assert collective(report, "MPI_Allgather")["outcome"] == "works", "tried in another job"
-    finding = found(report, "takes memory of cudaMalloc, but not of CUDA's virtual memory", "broken")
+    finding = found(report, "memory from cudaMalloc, but not from CUDA's virtual memory", "broken")
     assert "vmm memory: a rank was ended by signal" in finding["seen"]
     for transport, memory in (("gpu_aware", "device"), ("gpu_aware", "pool"), ("staged", "vmm")):
         assert path(report, transport, memory)["outcome"] == "works"
@@ -439,8 +439,8 @@ int MPI_Startall(int count, void *requests) {
   return PMPI_Startall(count, requests);
 }""")
     report = doctor("--proofs", "proofs.json", env=with_gpus(**GPU_AWARE, **env), cwd=tmp_path)
-    finding = found(report, "are done before they are", "broken")
-    assert "was not there when the work behind it in the stream read it" in finding["seen"]
+    finding = found(report, "as complete before they are", "broken")
+    assert "had not arrived when later work in the stream read it" in finding["seen"]
     assert path(report, "gpu_aware", "device")["outcome"] == "out of order"
     proofs = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
     assert "fails" in [proof["outcome"] for proof in proofs if proof["memory"] == "device"]
@@ -450,7 +450,7 @@ int MPI_Startall(int count, void *requests) {
 def test_a_false_claim(preload, emulation):
     env = preload("int MPIX_Query_cuda_support(void) { return 1; }")
     report = doctor(env=with_gpus(1, **env))
-    finding = found(report, "claims to take a GPU's memory, falsely", "broken")
+    finding = found(report, "falsely claims to accept GPU memory", "broken")
     assert "MPIX_Query_cuda_support() says yes" in finding["seen"]
     assert report["facts"]["claims_gpu"] is True
 
@@ -475,7 +475,7 @@ int MPI_Startall(int count, void *requests) {
   return PMPI_Startall(count, requests);
 }""")
     report = doctor(env=with_gpus(CUDA_ON_CPU_DEVICE_MEMORY="host-readable", **env))
-    finding = found(report, "takes a GPU's memory only with other settings", "slow")
+    finding = found(report, "accepts GPU memory only with other settings", "slow")
     assert "set MPIR_CVAR_ENABLE_GPU=1: tried here, and every byte arrived" in finding["do"]
     cured = [path for path in report["paths"] + report["collectives"] if path["with"]]
     assert {path["with"] for path in cured} == {"MPIR_CVAR_ENABLE_GPU=1"}

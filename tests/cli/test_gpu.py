@@ -20,7 +20,7 @@ skip_without_emulation()
 USAGE, UNAVAILABLE, FAILURE = 2, 3, 4
 GPUS = [f"GPU-c0da0c90-0000-4000-8000-00000000000{n}" for n in range(2)]
 SMALL = ["laplace", "--cells", "40x30", "--sweeps", "5"]
-TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
+TRYING = "note: testing in a probe job whether MPI accepts GPU memory"
 GPU_AWARE = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}  # for every MPI, then
 NO_HANDLES = {"CUDA_ON_CPU_IPC": "absent"}
 NO_PEER = {**NO_HANDLES, "CUDA_ON_CPU_VMM": "absent"}  # kernels reach no other rank's GPU

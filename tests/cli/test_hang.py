@@ -93,7 +93,7 @@ def test_smoke_an_mpi_that_hangs_at_its_end_is_named(preload):
               env=preload(FINALIZE_HANGS), timeout=160)
     assert end.code == 4 and "checksum" in end.out, "the result is whole"
     assert re.search(r"^halocline: rank [01]: MPI_Finalize has not returned for 2 s; .*; "
-                     "this rank had come to its end$", end.err, re.MULTILINE), end.err
+                     "this rank had finished its work$", end.err, re.MULTILINE), end.err
 
 
 @pytest.mark.parametrize("transport", ["mpi", "shared"])

@@ -8,7 +8,7 @@ import pytest
 from command import HALOCLINE, run
 
 SMALL = ["solve", "laplace", "--cells", "40x30", "--sweeps", "5"]
-TRYING = "note: trying in a job of its own whether MPI takes a GPU's memory"
+TRYING = "note: testing in a probe job whether MPI accepts GPU memory"
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_mpi_that_crashes(started_by, solve, mpirun, emulation):
         assert end.err.count(TRYING) == (1 if time == 0 else 0), "a failure is remembered"
     proof, = solve.proofs()
     assert proof["outcome"] == "fails" and proof["pair"] == "same-gpu"
-    assert "was ended by signal 11 (Segmentation fault) while 8 bytes went from device memory" in proof["how"]
+    assert "was ended by signal 11 (Segmentation fault) while sending 8 bytes from device memory" in proof["how"]
     assert proof["sizes"] == [8]
 
 

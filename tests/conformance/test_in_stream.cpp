@@ -175,11 +175,10 @@ TEST_P(StreamFault, IsToldOfAChannelThatStartsTooEarly) {
   const proof::StreamFaults faults = trial.proved(channel);
   // What comes in place may also come so early that the work before it in the stream writes over
   // it.
-  EXPECT_THAT(
-      faults.order,
-      AllOf(HasSubstr("byte 0 of "),
-            AnyOf(HasSubstr("was sent before the work before it in the stream had written it"),
-                  HasSubstr("was not there when the work behind it in the stream read it"))));
+  EXPECT_THAT(faults.order,
+              AllOf(HasSubstr("byte 0 of "),
+                    AnyOf(HasSubstr("was sent before earlier work in the stream had written it"),
+                          HasSubstr("had not arrived when later work in the stream read it"))));
 }
 
 TEST_P(StreamFault, IsToldOfAChannelThatDoesNotWait) {
@@ -199,7 +198,7 @@ TEST_P(StreamFault, IsToldOfAChannelThatDoesNotWait) {
       [](Channel&, Stream) {});
   const proof::StreamFaults faults = trial.proved(channel);
   end();
-  EXPECT_THAT(faults.order, HasSubstr(" was not there when the work behind it in the stream read"));
+  EXPECT_THAT(faults.order, HasSubstr(" had not arrived when later work in the stream read"));
 }
 
 TEST_P(StreamFault, IsNoneWhereAByteChanges) {

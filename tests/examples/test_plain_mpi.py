@@ -80,8 +80,8 @@ def test_deadlock_of_three():
                         "which waits for rank 0: a circle.")
     assert lines[1].startswith("Each is in a send ")
     assert [re.split(": +", line) for line in lines[2:]] == [
-        ["receives posted too late", "all values came"], ["cure 1, in turns", "all values came"],
-        ["cure 2, sends do not block", "all values came"]]
+        ["receives posted too late", "all values came"], ["fix 1, taking turns", "all values came"],
+        ["fix 2, non-blocking sends", "all values came"]]
 
 
 def test_deadlock_wants_two_ranks():

@@ -60,7 +60,7 @@ TEST(MeshBench, FindsTheDeadlockAndTimesTheOthers) {
   EXPECT_GE(deadlock.circle.size(), 2u);
   EXPECT_EQ(deadlock.circle[0], 0);
   EXPECT_EQ(static_cast<int>(deadlock.circle.size()) + deadlock.others, ranks());
-  EXPECT_THAT(deadlock.text, HasSubstr("0: each is in a send that its receiver has not posted"));
+  EXPECT_THAT(deadlock.text, HasSubstr("0: each waits in a send whose receive is not posted"));
 }
 
 TEST(MeshBench, SmallMessagesGetThroughInEveryOrder) {

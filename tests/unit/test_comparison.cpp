@@ -50,7 +50,7 @@ TEST(Comparison, TakesMediansAndTheirRatio) {
   EXPECT_THAT(json, HasSubstr("\"median_us_ratio\": 2.0"));
   EXPECT_THAT(json, HasSubstr("\"cells_per_rank\": \"64x32\""));
   const std::string text = render_text(report);
-  EXPECT_THAT(text, HasSubstr("bench halo, A as it is, B X=1"));
+  EXPECT_THAT(text, HasSubstr("bench halo, A unchanged, B X=1"));
   EXPECT_THAT(text, testing::ContainsRegex("64.00 +128.0 +2.00\n"));
   EXPECT_THAT(text, HasSubstr("A: a note"));
 }

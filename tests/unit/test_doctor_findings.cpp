@@ -50,9 +50,9 @@ TEST(DoctorFindings, TheLauncherOfAnotherFamily) {
   evidence.facts.launching.objection = "belongs to MPICH";
   evidence.facts.misstarted = RankFacts{.ranks = {{.size = 1}, {.size = 1}}};
   evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "launcher of another MPI",
-                                                      "each of 2 ranks found itself alone",
-                                                      "/usr/bin/mpirun.openmpi")));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "launcher of another MPI",
+                                  "each of 2 ranks ran alone", "/usr/bin/mpirun.openmpi")));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
 }
 
@@ -61,7 +61,7 @@ TEST(DoctorFindings, RanksAloneUnderSrun) {
   evidence.facts.launching.launcher = Launcher{LauncherKind::srun, "/usr/bin/srun"};
   for (RankSeen& rank : evidence.facts.ranks.ranks) rank.size = 1;
   EXPECT_THAT(findings(evidence), Contains(finding(Severity::broken, "do not find each other",
-                                                   "one of 1", "--mpi=pmix")));
+                                                   "the only rank", "--mpi=pmix")));
 }
 
 TEST(DoctorFindings, AnSrunThatIsNotToldHowThisMpiStarts) {
@@ -71,42 +71,45 @@ TEST(DoctorFindings, AnSrunThatIsNotToldHowThisMpiStarts) {
   Launcher& srun = evidence.facts.launching.launcher.emplace();
   srun = {LauncherKind::srun, "/usr/bin/srun", {"-n", "{ranks}"}};
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "do not even start", "OPAL", "--mpi=pmix")));
+              ElementsAre(finding(Severity::broken, "do not start", "OPAL", "--mpi=pmix")));
   srun.arguments.push_back("--mpi=pmi2");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "do not even start", "OPAL", "by hand")));
+              ElementsAre(finding(Severity::broken, "do not start", "OPAL", "by hand")));
 }
 
 TEST(DoctorFindings, RanksThatDoNotStart) {
   Evidence evidence = healthy();
   evidence.paths.clear();
-  evidence.facts.ranks = {.ended_badly = "no end within 20 s"};
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not even start",
-                                                      "no end within 20 s", "by hand")));
+  evidence.facts.ranks = {.ended_badly = "timed out after 20 s"};
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start",
+                                                      "timed out after 20 s", "by hand")));
   evidence.facts.node.limits.shm_bytes = 64 << 10;
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not even start",
-                                                      "/dev/shm holds 64.0 KiB", "--shm-size")));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start",
+                                  "/dev/shm has a size of 64.0 KiB", "--shm-size")));
 }
 
 TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
   Evidence evidence = healthy();
-  evidence.bad_ends = {"no end within 20 s"};
-  const char* what = "do their work, but do not get through MPI_Finalize";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, what,
-                                  "a job that had said all: no end within 20 s; Open MPI 4.1.6",
-                                  "--mca pml ob1")));
+  evidence.bad_ends = {"timed out after 20 s"};
+  const char* what = "finish their work, but not MPI_Finalize";
+  EXPECT_THAT(
+      findings(evidence),
+      ElementsAre(finding(Severity::broken, what,
+                          "a job that had finished its tests: timed out after 20 s; Open MPI 4.1.6",
+                          "--mca pml ob1")));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
   evidence.bad_ends.push_back("another");
   evidence.facts.node.mpi = "MPICH 4.0.2";
   evidence.facts.node.family = MpiFamily::mpich;
   evidence.facts.ranks.mpi_settings = {{"device", "ch4:ucx"}};
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, what,
-                                  "2 jobs that had said all; the first: no end within 20 s; MPICH "
-                                  "4.0.2, ch4:ucx",
-                                  "another version of MPICH, or one that was built with libfabric "
-                                  "(ch4:ofi): MPICH 4.0.2 over UCX")));
+              ElementsAre(finding(
+                  Severity::broken, what,
+                  "2 jobs that had finished their tests; the first: timed out after 20 s; MPICH "
+                  "4.0.2, ch4:ucx",
+                  "another version of MPICH, or one built with libfabric "
+                  "(ch4:ofi): MPICH 4.0.2 over UCX")));
   evidence.facts.ranks.mpi_settings = {{"device", "ch4:ofi,ucx"}};
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, what, "ofi,ucx", "MPIR_CVAR_CH4_NETMOD=ofi")));
@@ -118,22 +121,23 @@ TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
 TEST(DoctorFindings, AnotherLauncherTakenInstead) {
   Evidence evidence = healthy();
   evidence.facts.misstarted = RankFacts{};
-  evidence.facts.misstarted->ended_badly = "no end within 20 s";
+  evidence.facts.misstarted->ended_badly = "timed out after 20 s";
   evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "do not even start", "no end within 20 s",
-                                  "/usr/bin/mpirun.openmpi was taken")));
+              ElementsAre(finding(Severity::broken, "do not start", "timed out after 20 s",
+                                  "doctor used /usr/bin/mpirun.openmpi")));
   evidence.facts.misstarted->ended_badly.clear();
   evidence.facts.misstarted->ranks = {{.size = 4}};
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "does not start 2 ranks",
-                                                      "started 4", "write {ranks}")));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "does not start the 2 ranks", "started 4",
+                                  "write {ranks}")));
 }
 
 TEST(DoctorFindings, RanksOnOneCore) {
   Evidence evidence = healthy();
   for (RankSeen& rank : evidence.facts.ranks.ranks) rank.cores = "3";
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "2 ranks share core 3",
-                                                      "core 3 only", "--bind-to none")));
+                                                      "only on core 3", "--bind-to none")));
   evidence.facts.node.usable_cores = 1;
   evidence.facts.node.allowed_cores = "3";
   EXPECT_THAT(findings(evidence),
@@ -148,7 +152,7 @@ TEST(DoctorFindings, SharedMemoryThatIsTooSmall) {
   evidence.paths.back() = ends("shared", Memory::host, Outcome::failed, "signal 7 (Bus error)");
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared with host memory does not",
-                                  "Bus error); /dev/shm holds 64.0 KiB", "--shm-size")));
+                                  "Bus error); /dev/shm has a size of 64.0 KiB", "--shm-size")));
   evidence = healthy();
   evidence.facts.node.limits.shm_bytes = 20 << 20;
   EXPECT_THAT(findings(evidence),
@@ -188,13 +192,13 @@ TEST(DoctorFindings, LockedMemoryMattersToInfiniBandOnly) {
 
 TEST(DoctorFindings, FailuresAlikeAreToldOnce) {
   Evidence evidence = healthy();
-  evidence.paths[0] = ends("MPI_Send", Memory::host, Outcome::failed, "no end within 20 s");
-  evidence.paths[1] = ends("mpi", Memory::host, Outcome::failed, "no end within 20 s");
+  evidence.paths[0] = ends("MPI_Send", Memory::host, Outcome::failed, "timed out after 20 s");
+  evidence.paths[1] = ends("mpi", Memory::host, Outcome::failed, "timed out after 20 s");
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken,
                                   "MPI_Send between two ranks and transport mpi with host memory "
                                   "do not work",
-                                  "no end within 20 s", "--mca btl self,tcp")));
+                                  "timed out after 20 s", "--mca btl self,tcp")));
   evidence.facts.node.settings["LD_PRELOAD"] = "/opt/spy.so";
   EXPECT_THAT(findings(evidence), ElementsAre(Field(&Finding::cure, HasSubstr("/opt/spy.so"))));
 }
@@ -222,7 +226,7 @@ TEST(DoctorFindings, AFalseClaim) {
   evidence.facts.ranks.claims_gpu = true;
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed, "signal 11");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "claims to take a GPU's memory, falsely",
+              ElementsAre(finding(Severity::broken, "falsely claims to accept GPU memory",
                                   "MPIX_Query_cuda_support() says yes; signal 11", "")));
 }
 
@@ -245,10 +249,9 @@ TEST(DoctorFindings, ASettingThatDoesNot) {
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed, "signal 11");
   evidence.paths.push_back(aware(evidence));
   aware(evidence).with = {{"MPIR_CVAR_ENABLE_GPU", "1"}};
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(finding(Severity::absent, "MPICH 4.0.2 is not GPU-aware",
-                          "tried again with MPIR_CVAR_ENABLE_GPU=1: the same", "--with-cuda")));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::absent, "MPICH 4.0.2 is not GPU-aware",
+                                  "retried with MPIR_CVAR_ENABLE_GPU=1: the same", "--with-cuda")));
   EXPECT_THAT(cure_settings(evidence), IsEmpty());
 }
 
@@ -262,7 +265,7 @@ TEST(DoctorFindings, ASettingThatHoldsBack) {
   EXPECT_THAT(cure_settings(evidence), IsEmpty());
   for (Time& time : aware(evidence).times) time.us /= 7;
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::slow, "held back by a setting", "2.50 us as it is",
+              ElementsAre(finding(Severity::slow, "a setting slows it down", "2.50 us now",
                                   "set UCX_MEMTYPE_CACHE=y: tried here")));
   EXPECT_EQ(cure_settings(evidence), again.with);
 }
@@ -270,7 +273,7 @@ TEST(DoctorFindings, ASettingThatHoldsBack) {
 TEST(DoctorFindings, CopiesThatAreTurnedOff) {
   Evidence evidence = healthy();
   evidence.facts.node.settings = {{"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}};
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "twice, and need not")));
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "twice, without need")));
   evidence.facts.ranks.direct_reads = false;
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "(CMA)")));
 }
@@ -289,7 +292,7 @@ TEST(DoctorFindings, GpuAwareSlowerThanStaging) {
   for (Time& time : aware(evidence).times) time.us = 1e5;
   EXPECT_THAT(findings(evidence),
               AllOf(Contains(finding(Severity::slow, "even for large messages")),
-                    Contains(finding(Severity::note, "does not use the direct way"))));
+                    Contains(finding(Severity::note, "does not use the direct path"))));
 }
 
 TEST(DoctorFindings, ADirectWayOfMpiMayBeSlowerThanOurs) {
@@ -303,9 +306,9 @@ TEST(DoctorFindings, ADirectWayOfMpiMayBeSlowerThanOurs) {
     if (result.path == Path{"peer", Memory::device}) us_of_largest(result) = 70;
   us_of_largest(*staged) = 2900;
   us_of_largest(aware(evidence)) = 210;
-  EXPECT_THAT(findings(evidence), Not(Contains(finding(Severity::note, "the direct way"))));
+  EXPECT_THAT(findings(evidence), Not(Contains(finding(Severity::note, "the direct path"))));
   us_of_largest(aware(evidence)) = 1500;
-  EXPECT_THAT(findings(evidence), Contains(finding(Severity::note, "does not use the direct way",
+  EXPECT_THAT(findings(evidence), Contains(finding(Severity::note, "does not use the direct path",
                                                    "staged 2.90 ms", "")));
 }
 
@@ -313,7 +316,7 @@ TEST(DoctorFindings, ARunThatDoesNotTakeTheFastest) {
   Evidence evidence = with_gpus();
   evidence.paths[3] = works("peer", Memory::device, 20);
   EXPECT_THAT(findings(evidence), Contains(finding(Severity::slow,
-                                                   "takes peer, though staged is "
+                                                   "uses peer, though staged is "
                                                    "faster",
                                                    "64.0 KiB", "--transport staged")));
 }
@@ -327,9 +330,9 @@ TEST(DoctorFindings, GpusThatCannotBeUsed) {
     rank.none_because = "there is no NVIDIA driver here";
   }
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "no GPU can be used", "no NVIDIA driver", "")));
+              ElementsAre(finding(Severity::broken, "no usable GPU", "no NVIDIA driver", "")));
   evidence.facts.node.settings["CUDA_VISIBLE_DEVICES"] = "";
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "no GPU can be used")));
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "no usable GPU")));
   evidence.facts.node.built_with_cuda = false;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::absent, "this build does not use GPUs")));
@@ -350,7 +353,7 @@ TEST(DoctorFindings, RanksThatSeeOneGpuEach) {
   auto& ranks = evidence.facts.ranks.machine;
   ranks[0].visible.pop_back();
   ranks[1].visible.erase(ranks[1].visible.begin());
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "its own GPU only",
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "only its own GPU",
                                                       "rank 1 sees GPU-1", "--gpu-bind=none")));
 }
 
@@ -360,7 +363,7 @@ TEST(DoctorFindings, ModesAndParts) {
   gpus[0].gpu.mode = device::ComputeMode::prohibited;
   gpus[1].gpu.name = "NVIDIA H200 MIG 1g.18gb";
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "GPU 0"),
-                                              finding(Severity::note, "a part of a GPU")));
+                                              finding(Severity::note, "one part of a GPU")));
 }
 
 TEST(DoctorFindings, SettingsOfAnotherMpi) {
@@ -368,8 +371,8 @@ TEST(DoctorFindings, SettingsOfAnotherMpi) {
   evidence.facts.node.settings = {{"MPICH_GPU_SUPPORT_ENABLED", "1"},
                                   {"MPIR_CVAR_ENABLE_GPU", "1"}};
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::note, "MPICH_GPU_SUPPORT_ENABLED does nothing"),
-                          finding(Severity::note, "MPIR_CVAR_ENABLE_GPU does nothing")));
+              ElementsAre(finding(Severity::note, "MPICH_GPU_SUPPORT_ENABLED has no effect"),
+                          finding(Severity::note, "MPIR_CVAR_ENABLE_GPU has no effect")));
 }
 
 TEST(DoctorFindings, SlowSmallMessages) {

@@ -56,14 +56,14 @@ TEST(DoctorMemory, ThatMpiDoesNotTake) {
   evidence.paths.push_back(failed);
   EXPECT_THAT(
       findings(evidence),
-      ElementsAre(finding(Severity::broken, "takes memory of cudaMalloc, but not of memory pools",
+      ElementsAre(finding(Severity::broken, "memory from cudaMalloc, but not from memory pools",
                           "gpu_aware with pool memory: signal 6", "1.14")));
   failed.path.allocator = Allocator::virtual_memory;
   failed.outcome = Outcome::wrong;
   failed.how = "byte 3 did not arrive as sent";
   evidence.paths.push_back(failed);
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "(cudaMallocAsync) and of CUDA's virtual",
+              ElementsAre(finding(Severity::broken, "(cudaMallocAsync) and from CUDA's virtual",
                                   "vmm memory: byte 3", "cudaMalloc")));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
 }
@@ -74,8 +74,8 @@ TEST(DoctorMemory, ThatMpiIsSlowWith) {
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence.paths.back() = of(works("gpu_aware", Memory::device, 30), Allocator::virtual_memory);
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::note, "is slow with memory of CUDA's virtual memory",
-                                  "16.0 MiB: 7.68 ms, of cudaMalloc 385 us", "from 1.14 on")));
+              ElementsAre(finding(Severity::note, "is slow with memory from CUDA's virtual memory",
+                                  "16.0 MiB: 7.68 ms, from cudaMalloc 385 us", "since 1.14")));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::strict), Verdict::fine);
 }
 
@@ -85,7 +85,7 @@ TEST(DoctorMemory, OfKernelsThatDoNotReachIt) {
       of(ends("peer", Memory::device, Outcome::wrong, "byte 0"), Allocator::virtual_memory));
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport peer with vmm memory delivers wrong",
-                                  "byte 0", "use transport staged meanwhile")));
+                                  "byte 0", "until then use transport staged")));
 }
 
 TEST(DoctorMemory, OfTheSystemThatNoGpuReadsCountsNeverAgainstIt) {
@@ -96,7 +96,7 @@ TEST(DoctorMemory, OfTheSystemThatNoGpuReadsCountsNeverAgainstIt) {
   evidence.paths.back().outcome = Outcome::failed;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport mpi with system memory does not",
-                                  "no HMM", "another way of this MPI")));
+                                  "no HMM", "another transport of this MPI")));
 }
 
 TEST(DoctorStreams, AreNotKeptInOrder) {
@@ -104,14 +104,16 @@ TEST(DoctorStreams, AreNotKeptInOrder) {
   evidence.paths[3] = ends("peer", Memory::device, Outcome::out_of_order, "was sent before");
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken,
-                                  "transport peer with device memory does not keep the order",
+                                  "transport peer with device memory does not follow the order",
                                   "was sent before", "or use transport staged")));
   EXPECT_EQ(taken_for(evidence, Memory::device), "gpu_aware");
   evidence = with_gpus();
-  aware(evidence) = ends("gpu_aware", Memory::device, Outcome::out_of_order, "was not there when");
+  aware(evidence) =
+      ends("gpu_aware", Memory::device, Outcome::out_of_order, "had not arrived when");
   evidence.facts.ranks.claims_gpu = true;
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "are done before they are",
-                                                      "was not there when", "UCX_TLS=^cuda_ipc")));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "as complete before they are",
+                                  "had not arrived when", "UCX_TLS=^cuda_ipc")));
 }
 
 TEST(DoctorCollectives, ThatWorkAreNoNews) {
@@ -125,10 +127,10 @@ TEST(DoctorCollectives, ThatCrashThoughMessagesWork) {
   evidence.collectives[3] = ends(collectives[2], Memory::device, Outcome::failed, "signal 7");
   const auto told = [&](Severity severity) {
     return ElementsAre(finding(severity,
-                               "takes a GPU's memory in messages, but not in MPI_Allreduce and "
+                               "accepts GPU memory in messages, but not in MPI_Allreduce and "
                                "MPI_Allgather",
                                "MPI_Allreduce: signal 11; MPI_Allgather: signal 7",
-                               "to the host first, as Halocline does with its norms"));
+                               "as Halocline does with its norms"));
   };
   EXPECT_THAT(findings(evidence), told(Severity::absent));
   EXPECT_EQ(verdict(evidence, {}, Strictness::strict), Verdict::incomplete);
@@ -153,11 +155,11 @@ TEST(DoctorCollectives, ThatAreWrong) {
   Evidence evidence = with_collectives();
   evidence.collectives[1] = ends(collectives[0], Memory::device, Outcome::wrong, "byte 8");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "wrong values in MPI_Allreduce on a GPU's",
-                                  "MPI_Allreduce: byte 8", "to the host first")));
+              ElementsAre(finding(Severity::broken, "wrong values from MPI_Allreduce on GPU",
+                                  "MPI_Allreduce: byte 8", "to the host before")));
   evidence.collectives[3] = ends(collectives[2], Memory::device, Outcome::failed, "signal 7");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "in MPI_Allreduce on", "byte 8", ""),
+              ElementsAre(finding(Severity::broken, "from MPI_Allreduce on", "byte 8", ""),
                           finding(Severity::absent, "not in MPI_Allgather", "signal 7", "")));
   evidence = with_collectives();
   evidence.collectives[0] = ends(collectives[0], Memory::host, Outcome::wrong, "byte 8");
@@ -175,9 +177,10 @@ TEST(DoctorCollectives, OfAnMpiThatIsNotGpuAwareAreTheSameNews) {
       result = ends(result.path.transport.c_str(), Memory::device, Outcome::failed, "signal 11");
   EXPECT_EQ(findings(evidence).size(), 1U);
   EXPECT_THAT(findings(evidence).front().what, HasSubstr("is not GPU-aware"));
-  EXPECT_THAT(alone, testing::Contains(finding(
-                         Severity::note, "in MPI_Allreduce and MPI_Bcast and MPI_Allgather, though",
-                         "every value", "")));
+  EXPECT_THAT(alone,
+              testing::Contains(finding(Severity::note,
+                                        "in MPI_Allreduce and MPI_Bcast and MPI_Allgather, but not",
+                                        "every value", "")));
 }
 
 TEST(DoctorCollectives, ThatReduceANumberSlowly) {

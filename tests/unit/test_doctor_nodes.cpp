@@ -38,9 +38,9 @@ TEST(DoctorNodes, OneGpuBehindItsClass) {
   nodes[1].speeds[3].copy_gb_per_s = 2360;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::slow,
-                                  "node n2, GPU 3: 41 % under the median of its class in copies "
+                                  "node n2, GPU 3: 41 % below the median of its class in copies "
                                   "within its memory",
-                                  "2360 GB/s here, 4000 GB/s is usual for NVIDIA H200")));
+                                  "2360 GB/s here, 4000 GB/s is typical for NVIDIA H200")));
   nodes[1].speeds[3].name = "NVIDIA L4";
   EXPECT_THAT(findings(evidence), IsEmpty()) << "it is alone in its class";
 }
@@ -49,7 +49,7 @@ TEST(DoctorNodes, ABusThatIsSlow) {
   Evidence evidence = three_nodes();
   evidence.facts.ranks.nodes[2].speeds[0].host_gb_per_s = 12;
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::slow, "node n3, GPU 0: 76 % under", "12.0 GB/s here")));
+              ElementsAre(finding(Severity::slow, "node n3, GPU 0: 76 % below", "12.0 GB/s here")));
 }
 
 TEST(DoctorNodes, AHostThatIsSlow) {
@@ -57,8 +57,8 @@ TEST(DoctorNodes, AHostThatIsSlow) {
   evidence.facts.ranks.nodes[0].memory_gb_per_s = 10;
   evidence.facts.ranks.nodes[0].count_us = 2000;
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::slow, "node n1: 50 % under", "20.0 GB/s is usual"),
-                          finding(Severity::slow, "node n1: 50 % under", "500 million/s here")));
+              ElementsAre(finding(Severity::slow, "node n1: 50 % below", "20.0 GB/s is typical"),
+                          finding(Severity::slow, "node n1: 50 % below", "500 million/s here")));
 }
 
 TEST(DoctorNodes, OfTwoNobodyIsTheOddOne) {
@@ -76,10 +76,10 @@ TEST(DoctorNodes, ANodeThatIsSlowWithAllOthers) {
   links[1].gb_per_s = links[2].gb_per_s = 1;
   links[1].us = links[2].us = 30;
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "node n3 is slow to reach",
-                                                      "1.00 GB/s at best, 20.0 GB/s is usual")));
+                                                      "1.00 GB/s at best, 20.0 GB/s is typical")));
   links[1].gb_per_s = links[2].gb_per_s = 20;
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "node n3 is slow to answer",
-                                                      "30.0 us at best, 2.00 us is usual")));
+                                                      "30.0 us at best, 2.00 us is typical")));
 }
 
 TEST(DoctorNodes, AWayThatIsSlowThoughBothNodesAreNot) {
@@ -111,7 +111,7 @@ TEST(DoctorNodes, GpuAwareWithinANodeOnly) {
   far.path.distance = Distance::other_node;
   EXPECT_THAT(
       findings(evidence),
-      ElementsAre(finding(Severity::absent, "within a node, and not between nodes", "signal 11")));
+      ElementsAre(finding(Severity::absent, "within a node, but not between nodes", "signal 11")));
   far.outcome = Outcome::wrong;
   far.how = "byte 7 of 8";
   EXPECT_THAT(findings(evidence),
@@ -120,13 +120,13 @@ TEST(DoctorNodes, GpuAwareWithinANodeOnly) {
 
 TEST(DoctorNodes, NothingGoesBetweenThem) {
   Evidence evidence = three_nodes();
-  evidence.paths.push_back(ends("mpi", Memory::host, Outcome::failed, "no end within 20 s"));
+  evidence.paths.push_back(ends("mpi", Memory::host, Outcome::failed, "timed out after 20 s"));
   evidence.paths.back().path.distance = Distance::other_node;
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(AllOf(finding(Severity::broken,
-                                "transport mpi with host memory between nodes does not", "no end"),
-                        Field(&Finding::cure, HasSubstr("btl_tcp_if_include")))));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(AllOf(
+                  finding(Severity::broken, "transport mpi with host memory between nodes does not",
+                          "timed out"),
+                  Field(&Finding::cure, HasSubstr("btl_tcp_if_include")))));
 }
 
 TEST(DoctorNodes, AreAllTakenInTheLaunchLine) {
@@ -155,7 +155,7 @@ TEST(DoctorNodes, AnAdapterForEachGpu) {
   }
   EXPECT_THAT(findings(evidence),
               ElementsAre(AllOf(
-                  finding(Severity::note, "near a network adapter of its own",
+                  finding(Severity::note, "network adapter of its own",
                           "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
                   Field(&Finding::cure,
                         HasSubstr("UCX_NET_DEVICES (mlx5_0:1 for GPU 0, mlx5_1:1 for GPU 1")))));

@@ -45,7 +45,7 @@ TEST(DoctorReport, IsShortWhereAllIsWell) {
   const std::string text = text_of(with_gpus());
   EXPECT_THAT(text, StartsWith("node1: 4 cores, 2 x NVIDIA H200, Open MPI 4.1.6\n\n"
                                "  all paths work\n"));
-  EXPECT_THAT(text, AllOf(HasSubstr("a run takes  shared for host memory, peer for device memory"),
+  EXPECT_THAT(text, AllOf(HasSubstr("a run uses  shared for host memory, peer for device memory"),
                           Not(HasSubstr("MPI_Send")), Not(HasSubstr("seen:"))));
 }
 
@@ -67,7 +67,7 @@ TEST(DoctorReport, TellsLibrariesAndTheirPartsForCuda) {
   EXPECT_THAT(
       json_of(evidence),
       AllOf(HasSubstr("\"NVSHMEM: not found\""),
-            HasSubstr("\"NCCL 2.28.9: /w/libnccl.so.2, found by programs only with its folder in "
+            HasSubstr("\"NCCL 2.28.9: /w/libnccl.so.2, usable only with its folder in "
                       "LD_LIBRARY_PATH\""),
             HasSubstr("\"UCX 1.13.1 without its CUDA part: /lib/libucp.so.0, loaded by MPI\""),
             HasSubstr("\"libfabric with its CUDA part: /lib/libfabric.so.1, cannot be loaded: no "
@@ -76,7 +76,7 @@ TEST(DoctorReport, TellsLibrariesAndTheirPartsForCuda) {
 
 TEST(DoctorReport, ShowsWhatIsBetweenGpusAndAdapters) {
   Evidence evidence = with_gpus();
-  const char* title = "what is between GPUs and adapters";
+  const char* title = "connections between GPUs and adapters";
   EXPECT_THAT(text_of(evidence, FactsFor::all), Not(HasSubstr(title)));
   for (const int ordinal : {0, 1})
     evidence.facts.ranks.machine[0].visible[static_cast<std::size_t>(ordinal)].near_cores = {

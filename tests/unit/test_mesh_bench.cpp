@@ -75,7 +75,7 @@ TEST(CircleOfWaits, IsFoundWhereItBegins) {
   const std::vector<Standing> four{sends_to(1), sends_to(3), sends_to(0), sends_to(2)};
   EXPECT_THAT(mpi::circle_of_waits(four), ElementsAre(0, 1, 3, 2));
   EXPECT_EQ(mpi::text_of_circle({0, 1, 3, 2}, four),
-            "0 -> 1 -> 3 -> 2 -> 0: each is in a send that its receiver has not posted");
+            "0 -> 1 -> 3 -> 2 -> 0: each waits in a send whose receive is not posted");
   const std::vector<Standing> behind{sends_to(1), sends_to(2), sends_to(1)};
   EXPECT_THAT(mpi::circle_of_waits(behind), ElementsAre(1, 2)) << "0 is not in it";
   EXPECT_THAT(mpi::circle_of_waits(std::vector{sends_to(0)}), ElementsAre(0)) << "itself";
@@ -97,10 +97,10 @@ TEST(CircleOfWaits, NeedsCallsThatNobodyAnswers) {
 TEST(CircleOfWaits, MayBeOfReceives) {
   const std::vector<Standing> two{receives_from(1), receives_from(0)};
   EXPECT_THAT(mpi::circle_of_waits(two), ElementsAre(0, 1));
-  EXPECT_THAT(mpi::text_of_circle({0, 1}, two), HasSubstr("has not sent"));
+  EXPECT_THAT(mpi::text_of_circle({0, 1}, two), HasSubstr("a receive whose send"));
   const std::vector<Standing> mixed{sends_to(1), receives_from(0, 2)};
   EXPECT_THAT(mpi::circle_of_waits(mixed), ElementsAre(0, 1));
-  EXPECT_THAT(mpi::text_of_circle({0, 1}, mixed), HasSubstr("a send or a receive"));
+  EXPECT_THAT(mpi::text_of_circle({0, 1}, mixed), HasSubstr("a send or receive"));
 }
 
 TEST(MeshBench, MakesTheMeshSquare) {
@@ -190,9 +190,9 @@ TEST(MeshReport, NamesDeadlocksOnceAndComparesTheOthers) {
 TEST(MeshReport, CountsThoseBehindADeadlock) {
   MeshBenchResult result = made_up();
   result.timings[0].deadlock->others = 3;
-  EXPECT_THAT(render_text(bench::report_of(result)), HasSubstr("; 3 other ranks are stuck, too"));
+  EXPECT_THAT(render_text(bench::report_of(result)), HasSubstr("; 3 other ranks are also stuck"));
   result.timings[0].deadlock->others = 1;
-  EXPECT_THAT(render_text(bench::report_of(result)), HasSubstr("; another rank is stuck, too"));
+  EXPECT_THAT(render_text(bench::report_of(result)), HasSubstr("; another rank is also stuck"));
 }
 
 TEST(MeshReport, TellsAWrongByte) {

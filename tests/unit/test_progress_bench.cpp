@@ -137,12 +137,12 @@ TEST(OverheadReport, PutsMessagesOfASizeTogether) {
        {MessageCost::Stand::before_gpu, MessageCost::Stand::host, MessageCost::Stand::pinned})
     for (const std::int64_t bytes : {8, 1 << 20})
       result.messages.push_back({.stand = stand, .bytes = bytes, .time = time});
-  result.waiting = {{"query", "ask an event", 0, time}};
+  result.waiting = {{"query", "query an event", 0, time}};
   const std::string text = render_text(bench::report_of(result));
   const std::size_t first = text.find("8 B "), last = text.rfind("8 B ");
   EXPECT_LT(first, last);
   EXPECT_LT(last, text.find("1.00 MiB"));
-  EXPECT_THAT(text, HasSubstr("ask an event  1.00    2.00  3.00\n"));
+  EXPECT_THAT(text, HasSubstr("query an event  1.00    2.00  3.00\n"));
 }
 
 }  // namespace

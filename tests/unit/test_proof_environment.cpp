@@ -302,8 +302,8 @@ TEST(ThisEnvironment, TellsWhetherLibfabricKnowsCuda) {
 
 // ------------------------------------------------------------------------------------- remedy
 
-const char* crash = "rank 1 was ended by signal 11 (Segmentation fault) while 8 bytes went";
-const char* hang = "no end within 60 s while 8 bytes went from device memory";
+const char* crash = "rank 1 was ended by signal 11 (Segmentation fault) while sending 8 bytes";
+const char* hang = "timed out after 60 s while sending 8 bytes from device memory";
 
 TEST(ThisEnvironment, KnowsWhatIsInFilesOfSettings) {
   const TemporaryFolder root;
@@ -381,7 +381,8 @@ TEST(SettingsToTry, GoStepByStepWithOpenMpi) {
   variables["UCX_TLS"] = "^cuda_ipc";
   EXPECT_EQ(settings_to_try(mpi, variables, crash, UcxHere::with_cuda),
             (Variables{{"UCX_MEMTYPE_CACHE", "n"}}));
-  EXPECT_THAT(settings_to_try(mpi, variables, "no end within 60 s", UcxHere::with_cuda), IsEmpty());
+  EXPECT_THAT(settings_to_try(mpi, variables, "timed out after 60 s", UcxHere::with_cuda),
+              IsEmpty());
   variables["UCX_MEMTYPE_CACHE"] = "no";
   EXPECT_THAT(settings_to_try(mpi, variables, crash, UcxHere::with_cuda), IsEmpty());
 }

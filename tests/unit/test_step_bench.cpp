@@ -86,7 +86,7 @@ TEST(StepCases, RefuseWhatMakesNoSense) {
   EXPECT_THAT(refusal([](auto& o) {
                 o.process_grids = {{3, 1}};
               }),
-              HasSubstr("3x1 is for 3 ranks, but timed are 1, 2, 4"));
+              HasSubstr("3x1 is for 3 ranks, but the runs use 1, 2, 4"));
   EXPECT_THAT(refusal([](auto& o) { o.repetitions = 0; }), HasSubstr("0 repetitions"));
   EXPECT_THAT(refusal([](auto& o) { o.sweeps = 1; }), HasSubstr("use 2 or more"));
   EXPECT_THAT(refusal([](auto& o) { o.transports = {"pigeon"}; }), HasSubstr("pigeon"));

@@ -40,7 +40,9 @@ const std::vector<Kind>& kinds() {
 const Kind& kind_named(const std::string& benchmark) {
   for (const Kind& kind : kinds())
     if (kind.benchmark == benchmark) return kind;
-  throw Error(ErrorKind::usage, fmt::format("bench {} cannot be compared with itself", benchmark));
+  throw Error(ErrorKind::usage,
+              fmt::format("--ab does not work with bench {}; use it with bench halo or bench p2p",
+                          benchmark));
 }
 
 /// "1024x1024", "0-1", "peer", "8".
@@ -174,8 +176,8 @@ Setting setting_named(const std::string& word) {
     return {word.substr(0, word.size() - 1), "", Setting::Kind::unset};
   if (equals == std::string::npos || equals == 0)
     throw Error(ErrorKind::usage,
-                fmt::format("--ab '{}' names no setting; write NAME=VALUE, or NAME- to do without "
-                            "one that is set",
+                fmt::format("--ab '{}' is not a setting; write NAME=VALUE, or NAME- to unset a "
+                            "variable",
                             word));
   return {word.substr(0, equals), word.substr(equals + 1), Setting::Kind::set};
 }
@@ -189,14 +191,14 @@ Report compare(const Setting& setting, const Runs& runs) {
   const auto benchmark = runs.a.at(0).at("bench").get<std::string>();
   const Kind& kind = kind_named(benchmark);
   const std::vector<std::vector<std::string>> cases = cases_of(kind, runs);
-  Report report("", fmt::format("bench {}, A as it is, B {}", benchmark, words_for(setting)));
+  Report report("", fmt::format("bench {}, A unchanged, B {}", benchmark, words_for(setting)));
   report.add_json("bench", "ab");
   report.add_json("of", benchmark);
   report.add_json("name", setting.name);
   report.add_json("value", setting.kind == Setting::Kind::set ? Value(setting.value) : Value());
   report.add("ranks", "ranks", runs.a[0].at("ranks").get<std::int64_t>());
   report.add("runs", "runs", runs.a.size(),
-             fmt::format("{} of each, in turn, in jobs of their own; medians", runs.a.size()));
+             fmt::format("{} of each, alternating, in separate jobs; medians", runs.a.size()));
   for (std::size_t k = 0; k < kind.keys.size(); ++k)
     if (!cases.empty() && !differs(cases, k)) report.add_text(label_of(kind.keys[k]), cases[0][k]);
   report.add("mpi", "MPI", runs.a[0].at("mpi").get<std::string>());

@@ -61,9 +61,9 @@ bool CopyBench::has_next_device() {
     return row.ranks_on_gpu > 1;
   });
   if (communicator_.node_count() > 1)
-    notes_.add("no copies between GPUs: ranks are on several nodes, which only messages reach");
+    notes_.add("no copies between GPUs: ranks are on several nodes");
   else if (shared)
-    notes_.add("no copies between GPUs: ranks share one");
+    notes_.add("no copies between GPUs: ranks share a GPU");
   return communicator_.node_count() == 1 && !shared;
 }
 
@@ -106,7 +106,7 @@ std::optional<std::string> CopyBench::first_wrong(const Ends& ends, std::int64_t
     const std::int64_t at =
         proof::first_difference(seen.data(), bytes, proof::seed_of(ends.sender, 0, 0));
     if (at < bytes)
-      mine = fmt::format("byte {} of {} is not what rank {} has copied", at, bytes, ends.sender);
+      mine = fmt::format("byte {} of {} differs from what rank {} copied", at, bytes, ends.sender);
   });
   const std::string first = comm::first_text(communicator_, mine);
   return first.empty() ? std::nullopt : std::optional(first);

@@ -11,7 +11,7 @@
 namespace halocline::bench {
 namespace {
 
-constexpr auto rate_text = "bytes copied per second and rank; memory reads and writes twice that";
+constexpr auto rate_text = "bytes copied per second and rank; memory traffic is twice that";
 
 void add_json_cases(Report& report, const CopyBenchResult& result) {
   Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};

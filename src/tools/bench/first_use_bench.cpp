@@ -110,11 +110,11 @@ void find_steady(FirstUseTiming& timing) {
 void check(const FirstUseBenchOptions& options, int ranks) {
   if (ranks < 2)
     throw Error(ErrorKind::usage,
-                "one rank has no neighbour to exchange with; start more (--ranks 2)");
+                "one rank has no neighbour to exchange with; use more (--ranks 2)");
   first_use_sizes(options);
   if (options.exchanges < fewest_exchanges || options.exchanges > most_exchanges)
     throw Error(ErrorKind::usage,
-                fmt::format("{} exchanges do not show what is steady; use {} to {}",
+                fmt::format("{} exchanges do not show a steady time; use {} to {}",
                             options.exchanges, fewest_exchanges, most_exchanges));
   for (const std::string& transport : options.transports)
     if (transport != "auto") transport::find_transport(transport);
@@ -137,7 +137,7 @@ FirstUseBenchResult run_first_use_bench(const Communicator& communicator,
   });
   const int cores = machine::node_cores(communicator);
   if (communicator.node_size() > cores)
-    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                           communicator.node_size(), cores));
   for (const Way& way : ways) {
     if (result.devices.empty() || way.place.gpu)

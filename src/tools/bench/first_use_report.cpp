@@ -10,8 +10,8 @@ namespace halocline::bench {
 namespace {
 
 constexpr auto steady_text =
-    "the median of the second half; reached from the first of three exchanges in a row that take "
-    "at most half as long again";
+    "the median of the second half; reached at the first of three exchanges in a row that take at "
+    "most 1.5 times as long";
 
 using FirstUseTrait = Trait<FirstUseTiming>;
 
@@ -61,10 +61,11 @@ void add_times(Report& report, const FirstUseBenchResult& result) {
   }
   report.add_line("");
   report.add_table(std::move(table));
-  report.add_line("open: making the plan; 1st, 2nd, 3rd: its first exchanges");
+  report.add_line("open: time to make the plan; 1st, 2nd, 3rd: its first exchanges");
   report.add_line(fmt::format("steady: {}", steady_text));
   report.add_line(
-      "extra: what those before took longer; what a process pays once, the first line pays");
+      "extra: the extra time of earlier exchanges; costs paid once per process are in the first "
+      "row");
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ std::string name_of(const FirstUseTiming& timing) {
 }
 
 Report report_of(const FirstUseBenchResult& result) {
-  Report report("", "first exchanges of plans, ranks in a row");
+  Report report("", "first exchanges of a plan, ranks in a row");
   report.add_json("bench", "first-use");
   add_ranks(report, result.ranks, result.nodes);
   add_shared_traits(report, traits(), result.timings);

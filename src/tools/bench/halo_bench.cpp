@@ -39,11 +39,11 @@ struct Trial {
 /// Why exchanges by these transports cannot be recorded in a CUDA graph, or nothing.
 std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::Place& place) {
   if (!place.gpu || place.memory != Memory::device)
-    return fmt::format("exchanges of fields in {} memory are not recorded in CUDA graphs",
+    return fmt::format("exchanges of fields in {} memory cannot be recorded in CUDA graphs",
                        name_of(place.memory));
   for (const auto& use : info.transports)
     if (!transport::find_transport(use.second).capabilities().stays_on_stream())
-      return fmt::format("exchanges by {} are not recorded in CUDA graphs: they need the host",
+      return fmt::format("exchanges by {} cannot be recorded in CUDA graphs: they need the host",
                          use.second);
   return std::nullopt;
 }
@@ -139,7 +139,8 @@ std::optional<double> HaloBench::link_rate(const Grid& grid) {
     rate = link_gigabytes_per_second(communicator_, grid, options_.neighbours);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::communication) throw;
-    notes_.add(fmt::format("what copies between the GPUs reach is not known: {}", error.what()));
+    notes_.add(
+        fmt::format("the bandwidth of copies between the GPUs is not known: {}", error.what()));
   }
   return link_rates_.emplace(key, rate).first->second;
 }
@@ -256,7 +257,7 @@ HaloBenchResult HaloBench::run() {
       result.devices = devices_of(communicator_, way.place);
   const int cores = machine::node_cores(communicator_);
   if (communicator_.node_size() > cores)
-    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                            communicator_.node_size(), cores));
   for (const HaloCase& the_case : cases)
     for (const Way& way : ways)

@@ -36,7 +36,7 @@ HaloCase make_case(const HaloBenchOptions& options, const Extents& each, int ran
     if (options.process_grid.axes() != each.axes())
       refuse(
           fmt::format("the process grid {} has {} axes, the cells per rank {} have {}; give "
-                      "cells per rank for {} axes, or leave the process grid out",
+                      "cells per rank for {} axes, or omit the process grid",
                       grid::text_of(options.process_grid), options.process_grid.axes(),
                       grid::text_of(each), each.axes(), options.process_grid.axes()));
     parts = options.process_grid.values();
@@ -77,10 +77,9 @@ bool something_moves(const Grid& grid) {
 
 void check_values(const HaloBenchOptions& options) {
   if (options.precision != "f32" && options.precision != "f64")
-    refuse(fmt::format("there is no precision '{}'; there are: f32, f64", options.precision));
+    refuse(fmt::format("unknown precision '{}'; choose one of: f32, f64", options.precision));
   for (const std::int64_t width : options.widths)
-    if (width < 1)
-      refuse(fmt::format("a halo of width {} holds nothing to exchange; use at least 1", width));
+    if (width < 1) refuse(fmt::format("a halo of width {} is empty; use --width 1 or more", width));
   for (const std::int64_t fields : options.fields)
     if (fields < 1 || fields > most_fields)
       refuse(
@@ -88,7 +87,7 @@ void check_values(const HaloBenchOptions& options) {
   check(options.loop);
   for (const std::string& graph : options.graphs)
     if (graph != "off" && graph != "on")
-      refuse(fmt::format("graph '{}' is neither off nor on", graph));
+      refuse(fmt::format("unknown --graph value '{}'; use off or on", graph));
   for (const std::string& transport : options.transports)
     if (transport != "auto" && transport.find('=') == std::string::npos)
       transport::find_transport(transport);
@@ -107,7 +106,7 @@ std::vector<HaloCase> halo_cases(const HaloBenchOptions& options, int ranks) {
     const Grid grid(0, ranks, one.grid);
     if (!something_moves(grid))
       refuse(
-          "one rank has no neighbour to exchange with; start more (--ranks 2), or wrap an axis "
+          "one rank has no neighbour to exchange with; use more (--ranks 2), or wrap an axis "
           "around (--periodic x)");
     for (const std::int64_t width : options.widths) {
       check_width(one, width);

@@ -16,7 +16,8 @@ namespace {
 
 std::string transport_text(const HaloTiming& timing) { return text_of(timing.transports); }
 
-constexpr auto memcpy_text = "one memcpy of as many bytes within each rank, all ranks at once";
+constexpr auto memcpy_text =
+    "one memcpy of the same number of bytes in each rank, all ranks at once";
 constexpr auto link_text = "copies of 64 MiB from each GPU to its neighbours, all at once";
 
 /// The rate as a share of a ceiling, where both are known.
@@ -189,8 +190,7 @@ void add_times(Report& report, const HaloBenchResult& result) {
 void add_phases(Report& report, const HaloBenchResult& result) {
   Table table{
       .key = "phases",
-      .title =
-          "where it goes: us per exchange, mean over ranks and repetitions, stragglers included",
+      .title = "phases: us per exchange, mean over ranks and repetitions, stragglers included",
       .columns = {},
       .audience = Audience::text};
   const std::vector<HaloTrait> columns = columns_among(traits(), result.timings);

@@ -57,9 +57,10 @@ void check(const LoopOptions& options) {
     throw Error(ErrorKind::usage, fmt::format("{} repetitions cannot be timed; use 1 to {}",
                                               options.repetitions, most_asked_for));
   if (!(options.seconds > 0) || options.seconds > 3600)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} seconds cannot be spent on a case; use more than 0, at most 3600",
-                            options.seconds));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} seconds per case are out of range; use --seconds above 0, at most 3600",
+                    options.seconds));
 }
 
 double percentile(const std::vector<double>& sorted, double percent) {

@@ -48,7 +48,7 @@ class KnownFieldsOf final : public KnownFields {
                     "rank {}, field {}, halo cell ({}, {}, {}) holds {:x} instead "
                     "of {:x}{}",
                     grid_.rank(), f, x, y, z, seen(x, y, z), due,
-                    seen(x, y, z) == poison ? ": nothing has come" : "");
+                    seen(x, y, z) == poison ? ": no data arrived" : "");
     }
     return std::nullopt;
   }

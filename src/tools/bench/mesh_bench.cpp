@@ -193,7 +193,7 @@ MeshBenchResult MeshBench::run() {
   Notes notes;
   const int cores = machine::node_cores(communicator_);
   if (communicator_.node_size() > cores)
-    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                           communicator_.node_size(), cores));
   for (const std::int64_t bytes : options_.sizes) {
     MeshExchange exchange(communicator_, neighbours_, bytes);
@@ -224,10 +224,10 @@ Extents mesh_process_grid(const MeshBenchOptions& options, int ranks) {
 void check(const MeshBenchOptions& options, int ranks) {
   check(options.loop);
   mesh_process_grid(options, ranks);
-  if (options.periodic[2]) refuse("a mesh has no axis z that could wrap around; use x, y or xy");
+  if (options.periodic[2]) refuse("a mesh has no axis z; use --periodic x, y or xy");
   if (ranks == 1 && !options.periodic[0] && !options.periodic[1])
     refuse(
-        "one rank has no neighbour to exchange with; start more (--ranks 4), or wrap an axis "
+        "one rank has no neighbour to exchange with; use more (--ranks 4), or wrap an axis "
         "around (--periodic x)");
   for (const std::int64_t bytes : options.sizes)
     if (bytes < 1 || bytes > most_bytes)

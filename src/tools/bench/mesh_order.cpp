@@ -47,7 +47,7 @@ std::string_view name_of(MeshOrder order) { return order_names[static_cast<std::
 MeshOrder mesh_order_named(std::string_view name) {
   for (const MeshOrder order : mesh_orders)
     if (name_of(order) == name) return order;
-  throw Error(ErrorKind::usage, fmt::format("there is no order '{}'; there are: {}", name,
+  throw Error(ErrorKind::usage, fmt::format("unknown order '{}'; choose from: {}", name,
                                             fmt::join(order_names, ", ")));
 }
 

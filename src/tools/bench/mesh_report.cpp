@@ -107,12 +107,12 @@ void add_times(Report& report, const MeshBenchResult& result) {
   report.add_line("");
   report.add_table(std::move(table));
   if (comparable)
-    report.add_line(fmt::format("relative: median divided by that of {}", name_of(best)));
+    report.add_line(fmt::format("relative: median divided by the median of {}", name_of(best)));
 }
 
 std::string text_of(const MeshDeadlock& deadlock) {
   if (deadlock.others == 0) return deadlock.text;
-  return fmt::format("{}; {} stuck, too", deadlock.text,
+  return fmt::format("{}; {} also stuck", deadlock.text,
                      deadlock.others == 1 ? "another rank is"
                                           : fmt::format("{} other ranks are", deadlock.others));
 }
@@ -151,7 +151,7 @@ void add_bars(Report& report, const MeshBenchResult& result) {
         report.add_section("",
                            fmt::format("{}: {}{}", name_of(timing),
                                        time_text(*std::max_element(ends.begin(), ends.end())),
-                                       timing.deadlock ? ", then left" : ""),
+                                       timing.deadlock ? ", then resolved" : ""),
                            Audience::text);
     const std::vector<std::string> bars = bars_of(timing.timeline, bar_columns);
     for (std::size_t rank = 0; rank < std::min(bars.size(), most_bars); ++rank)
@@ -163,9 +163,9 @@ void add_bars(Report& report, const MeshBenchResult& result) {
   if (largest == 0) return;
   report.add_line("");
   report.add_line(
-      "bars: s bytes go out, r bytes come in, x both, . waits for a neighbour to come to its call");
+      "bars: s sending, r receiving, x both, . waiting for a neighbour to reach its call");
   if (result.nodes > 1)
-    report.add_line("nodes have clocks of their own: each rank's bar begins at its own start");
+    report.add_line("nodes have separate clocks: each rank's bar begins at its own start");
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ std::string name_of(const MeshTiming& timing) {
 }
 
 Report report_of(const MeshBenchResult& result) {
-  Report report("", "mesh exchange, by order of posting");
+  Report report("", "mesh exchange, orders of posting messages");
   report.add_json("bench", "mesh");
   add_where(report, result);
   add_json_cases(report, result);

@@ -161,7 +161,7 @@ void OverheadBench::time_pinning() {
     pages.emplace(bytes);
     std::optional<gpu::Registered> registered;
     add(
-        "register", "cudaHostRegister of memory whose pages are there",
+        "register", "cudaHostRegister of memory with touched pages",
         [&] { registered.emplace(pages->get(), bytes); }, [&] { registered.reset(); });
     add(
         "unregister", "cudaHostUnregister", [&] { registered.reset(); },
@@ -196,10 +196,9 @@ void OverheadBench::time_waiting(Stream stream) {
   event.record(stream);
   synchronize();
   add(
-      "query", "ask an event that is reached", [&] { static_cast<void>(event.reached()); },
-      nothing);
+      "query", "query a completed event", [&] { static_cast<void>(event.reached()); }, nothing);
   add("synchronize", "cudaStreamSynchronize of an idle stream", synchronize, nothing);
-  add("record+query", "record an event on an idle stream and ask until it is reached", poll,
+  add("record+query", "record an event on an idle stream and query until it completes", poll,
       nothing);
   add("host-function", "cudaLaunchHostFunc on an idle stream, until it has run", call_host,
       nothing);
@@ -211,14 +210,14 @@ void OverheadBench::time_waiting(Stream stream) {
       },
       nothing);
   add(
-      "launch+record+query", "the same, asking an event",
+      "launch+record+query", "the same, querying an event",
       [&] {
         launch();
         poll();
       },
       nothing);
   add(
-      "launch+host-function", "the same, by a host function",
+      "launch+host-function", "the same, with a host function",
       [&] {
         launch();
         call_host();
@@ -234,9 +233,9 @@ OverheadBenchResult OverheadBench::run() {
   Notes notes;
   const int cores = machine::node_cores(communicator_);
   if (communicator_.node_size() > cores)
-    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                           communicator_.node_size(), cores));
-  if (communicator_.size() < 2) notes.add("one rank has nobody to send messages to; start 2");
+  if (communicator_.size() < 2) notes.add("one rank has no partner for messages; use --ranks 2");
   time_messages(Stand::before_gpu);
   SolveOptions where;
   where.backend = "cuda";

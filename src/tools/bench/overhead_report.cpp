@@ -44,8 +44,9 @@ Table table_for(std::string key, std::string title, std::vector<Column> columns,
 }
 
 std::string_view text_of(Stand stand) {
-  constexpr std::string_view texts[] = {"before this process uses its GPU", "once it uses its GPU",
-                                        "then, in pinned memory"};
+  constexpr std::string_view texts[] = {"before the process uses its GPU",
+                                        "after the process has used its GPU",
+                                        "after, in pinned memory"};
   return texts[static_cast<std::size_t>(stand)];
 }
 
@@ -111,12 +112,12 @@ std::string name_of(const MessageCost& cost) {
 }
 
 Report report_of(const OverheadBenchResult& result) {
-  Report report("", "what a GPU costs the host");
+  Report report("", "what using a GPU costs the host");
   report.add_json("bench", "overhead");
   add_where(report, result);
   add_messages(report, result);
   add_calls(report, "pinning", "pinning memory: rank 0's us", result.pinning);
-  add_calls(report, "waiting", "work on a stream, and waiting for it: rank 0's us", result.waiting);
+  add_calls(report, "waiting", "stream work and waiting for it: rank 0's us", result.waiting);
   add_notes(report, result.notes, result.messages);
   return report;
 }

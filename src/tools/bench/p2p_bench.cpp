@@ -228,7 +228,7 @@ P2pBenchResult P2pBench::run() {
   const int cores = machine::node_cores(communicator_);
   result_.are_crowded = communicator_.node_size() > cores;
   if (result_.are_crowded)
-    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times say little",
+    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                            communicator_.node_size(), cores));
   if (options_.keeps_spans) spans_.emplace(communicator_);
   for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);

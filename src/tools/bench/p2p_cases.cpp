@@ -31,7 +31,7 @@ void check_transport(const std::string& name) {
     if (transport->name() == name) return;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", transport->name());
   }
-  refuse(fmt::format("there is no transport '{}' between two ranks; there are: {}", name, names));
+  refuse(fmt::format("unknown transport '{}' between two ranks; choose from: {}", name, names));
 }
 
 /// What two timings have to share to be compared.
@@ -65,14 +65,15 @@ void find_outliers(const std::vector<const P2pTiming*>& alike, TimeSummary P2pTi
 }  // namespace
 
 std::vector<RankPair> p2p_pairs(const P2pBenchOptions& options, int ranks) {
-  if (ranks < 2) refuse("one rank has nobody to send to; start more (--ranks 2)");
+  if (ranks < 2) refuse("one rank has no partner to send to; use more (--ranks 2)");
   std::vector<RankPair> pairs;
   for (const RankPair& pair : options.pairs) {
     for (const int rank : {pair.first, pair.second})
       if (rank < 0 || rank >= ranks)
-        refuse(fmt::format("there is no rank {} among {}; use 0 to {}", rank, ranks, ranks - 1));
+        refuse(fmt::format("rank {} does not exist among {} ranks; use 0 to {}", rank, ranks,
+                           ranks - 1));
     if (pair.first == pair.second)
-      refuse(fmt::format("rank {} and itself are no pair", pair.first));
+      refuse(fmt::format("rank {} cannot be paired with itself", pair.first));
     const RankPair ordered{std::min(pair.first, pair.second), std::max(pair.first, pair.second)};
     if (std::find(pairs.begin(), pairs.end(), ordered) == pairs.end()) pairs.push_back(ordered);
   }
@@ -122,7 +123,8 @@ void check(const P2pBenchOptions& options, int ranks) {
   p2p_sizes(options);
   for (const std::string& transport : options.transports) check_transport(transport);
   if (options.window < 1 || options.window > most_messages)
-    refuse(fmt::format("{} messages make no window; use 1 to {}", options.window, most_messages));
+    refuse(fmt::format("a window of {} messages is out of range; use --window 1 to {}",
+                       options.window, most_messages));
   check(options.loop);
   check_memories(options.memories);
 }

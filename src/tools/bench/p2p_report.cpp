@@ -15,8 +15,8 @@ namespace {
 
 constexpr auto latency_text = "half of a round trip, as osu_latency";
 constexpr auto one_way_text =
-    "a window of messages, then an answer of 4 bytes, as osu_bw; through transports of Halocline "
-    "an exchange each, one after the other";
+    "a window of messages, then a reply of 4 bytes, as osu_bw; with transports of Halocline one "
+    "exchange per message, one after another";
 constexpr auto both_ways_text = "such a window in each direction at once, as osu_bibw";
 constexpr auto unit_text = "1 MB/s is 10^6 bytes per second";
 
@@ -121,7 +121,7 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
   report.add_line("");
   report.add_table(std::move(table));
   report.add_line(fmt::format("latency: {}", latency_text));
-  report.add_line(fmt::format("one way: {} messages, then an answer, as osu_bw", result.window));
+  report.add_line(fmt::format("one way: {} messages, then a reply, as osu_bw", result.window));
   report.add_line(
       fmt::format("both ways: {} each way at once, as osu_bibw; {}", result.window, unit_text));
 }
@@ -206,7 +206,7 @@ void add_json_cases(Report& report, const P2pBenchResult& result) {
   report.add_table(std::move(table));
 }
 
-/// "ranks 0-3 on nodes a, b: one way of 4 MiB by peer 41 % under the median of its kind".
+/// "ranks 0-3 on nodes a, b: one way of 4 MiB by peer 41 % below the median of its kind".
 std::string words_for(const P2pOutlier& outlier, const P2pBenchResult& result) {
   const std::string& a = result.hosts[static_cast<std::size_t>(outlier.ranks.first)];
   const std::string& b = result.hosts[static_cast<std::size_t>(outlier.ranks.second)];
@@ -217,7 +217,7 @@ std::string words_for(const P2pOutlier& outlier, const P2pBenchResult& result) {
       outlier.ranks.first, outlier.ranks.second,
       a == b ? fmt::format("node {}", a) : fmt::format("nodes {}, {}", a, b), outlier.what,
       bytes_text(outlier.bytes), outlier.transport, outlier.memory, std::abs(percent),
-      percent < 0 ? "under" : "over", kind_text(outlier.kind));
+      percent < 0 ? "below" : "above", kind_text(outlier.kind));
 }
 
 void add_json_outliers(Report& report, const std::vector<P2pOutlier>& outliers) {

@@ -207,8 +207,8 @@ void ProgressBench::find_modes() {
   if (!mpi::any_thread_may_call()) {
     if (std::erase(modes_, ProgressMode::thread) > 0)
       notes_.add(
-          fmt::format("a progress thread is not timed: this MPI gives {}, and a thread that "
-                      "calls MPI beside the one that works needs MPI_THREAD_MULTIPLE",
+          fmt::format("a progress thread is not timed: this MPI provides {}, and calling MPI "
+                      "from a second thread needs MPI_THREAD_MULTIPLE",
                       result_.threads));
     return;
   }
@@ -216,8 +216,8 @@ void ProgressBench::find_modes() {
       std::find(modes_.begin(), modes_.end(), ProgressMode::thread) != modes_.end();
   if (threads && result_.cores < 2 * communicator_.node_size())
     notes_.add(
-        fmt::format("{} core(s) for {} rank(s) and as many progress threads: these take "
-                    "time from the work",
+        fmt::format("{} core(s) for {} rank(s) and as many progress threads: the threads "
+                    "slow the work down",
                     result_.cores, communicator_.node_size()));
 }
 
@@ -242,7 +242,7 @@ std::string_view name_of(ProgressMode mode) { return mode_names[static_cast<std:
 ProgressMode progress_mode_named(std::string_view name) {
   for (const ProgressMode mode : progress_modes)
     if (name_of(mode) == name) return mode;
-  refuse(fmt::format("there is no mode '{}'; there are: {}", name, fmt::join(mode_names, ", ")));
+  refuse(fmt::format("unknown mode '{}'; choose from: {}", name, fmt::join(mode_names, ", ")));
 }
 
 double overlap_of(double alone_seconds, double work_seconds, double together_seconds) {
@@ -253,7 +253,7 @@ void check(const ProgressBenchOptions& options, int ranks) {
   check(options.loop);
   check_memories(options.memories);
   if (ranks != 2)
-    refuse(fmt::format("progress is measured between 2 ranks, not {}; start 2", ranks));
+    refuse(fmt::format("progress is measured between 2 ranks, not {}; use --ranks 2", ranks));
   for (const std::int64_t bytes : options.sizes)
     if (bytes < 1 || bytes > most_bytes)
       refuse(fmt::format("a message of {} bytes cannot be sent; use 1 to {}", bytes, most_bytes));

@@ -54,7 +54,7 @@ void add_json_cases(Report& report, const ProgressBenchResult& result) {
 void add_overlaps(Report& report, const ProgressBenchResult& result) {
   const Format us = Format::rate("", 3);
   Table table{.key = "overlaps",
-              .title = "one message each way: us, and how much of it is hidden behind work",
+              .title = "one message each way: us, and the share hidden behind work",
               .columns = {{"memory", "memory"},
                           {"transport", "transport"},
                           {"bytes", "message"},
@@ -96,10 +96,11 @@ void add_overlaps(Report& report, const ProgressBenchResult& result) {
     if (std::find(modes.begin(), modes.end(), mode) != modes.end())
       report.add_line(fmt::format("{}: {}", name_of(mode), text));
   };
-  explain(ProgressMode::busy, "the host works and calls nobody");
-  explain(ProgressMode::tests, fmt::format("it works in {}, and calls progress() after each",
-                                           counted(result.parts, "part")));
-  explain(ProgressMode::thread, "it works while another thread calls progress() all the time");
+  explain(ProgressMode::busy, "the host computes and makes no calls");
+  explain(ProgressMode::tests,
+          fmt::format("the host computes in {} and calls progress() after each",
+                      counted(result.parts, "part")));
+  explain(ProgressMode::thread, "the host computes while another thread keeps calling progress()");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ SolveResult solve_all(const Communicator& part, const SolveOptions& options) {
   SolveResult solved = solve(part, options);
   if (solved.converged)
     throw Error(ErrorKind::usage,
-                fmt::format("after {} nothing changes any more, so later ones would take other "
+                fmt::format("after {} the values stop changing, so later sweeps would take other "
                             "times; use --sweeps {} or fewer, or more cells",
                             counted(solved.sweeps, "sweep"), solved.sweeps - 1));
   return solved;

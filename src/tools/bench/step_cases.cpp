@@ -46,11 +46,11 @@ std::vector<Extents> process_grids_for(const StepBenchOptions& options, int rank
 void check_values(const StepBenchOptions& options, const std::vector<int>& numbers, int most) {
   for (const int ranks : numbers)
     if (ranks < 1 || ranks > most)
-      refuse(fmt::format("{} ranks cannot be timed; use 1 to the {} that there are", ranks, most));
+      refuse(fmt::format("{} ranks cannot be timed; use 1 to {}", ranks, most));
   for (const Extents& grid : options.process_grids)
     if (grid.axes() > 0 &&
         std::find(numbers.begin(), numbers.end(), ranks_of(grid)) == numbers.end())
-      refuse(fmt::format("the process grid {} is for {} ranks, but timed are {}",
+      refuse(fmt::format("the process grid {} is for {} ranks, but the runs use {}",
                          grid::text_of(grid), ranks_of(grid), fmt::join(numbers, ", ")));
   if (options.repetitions < 1)
     refuse(fmt::format("{} repetitions cannot be timed; use 1 or more", options.repetitions));

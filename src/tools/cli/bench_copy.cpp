@@ -9,13 +9,14 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Within the host; between the host, pinned for it or not, and the GPU; within the GPU; and to\n"
-    "the next rank's GPU. All ranks copy at once, on a stream each; copies that are small follow\n"
-    "each other, as many as make 1 MiB, at most 16. Every byte is compared before.\n\n"
+    "Copies within host memory, between host memory (pinned or pageable) and the GPU, within the\n"
+    "GPU, and to the next rank's GPU. All ranks copy at once, each on its own stream. Small "
+    "copies\n"
+    "are timed in a row, as many as make 1 MiB, at most 16. Every byte is checked first.\n\n"
     "Examples:\n"
     "  halocline bench copy --sizes 64Ki,1Mi\n"
     "  halocline bench copy --ranks 2 --sizes 16Mi --json copy.json\n\n"
-    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong bytes, 2 usage, 3 not available here, 4 failure.";
 
 class BenchCopy final : public Benchmark {
  public:
@@ -30,7 +31,8 @@ class BenchCopy final : public Benchmark {
 BenchCopy::BenchCopy(Syntax& bench)
     : Benchmark(bench, "copy", "time copies between memories", footer) {
   const OptionGroup how = group("How");
-  how.option("--sizes", "LIST", sizes_, "bytes of a copy, such as 64Ki,1Mi (5 from 4Ki to 256Mi)");
+  how.option("--sizes", "LIST", sizes_,
+             "bytes of each copy, such as 64Ki,1Mi (5 from 4Ki to 256Mi)");
   add_ranks(how);
   add_loop(how, loop_, "0.05");
   add_wait_limit(how);

@@ -9,13 +9,14 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Ranks in a row exchange with their neighbours, one plan for each memory, transport and size.\n"
-    "Plans are made in that order by the same processes: name one transport to see what it costs\n"
-    "where none was used before. Every byte is compared after the last exchange.\n\n"
+    "Ranks in a row exchange with their neighbours, with one plan per memory, transport and size.\n"
+    "The same processes make the plans in that order: name a single transport to see its cost in "
+    "a\n"
+    "process that has used none before. Every byte is checked after the last exchange.\n\n"
     "Examples:\n"
     "  halocline bench first-use\n"
     "  halocline bench first-use --sizes 64Ki --memory host --json first.json\n\n"
-    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong bytes, 2 usage, 3 not available here, 4 failure.";
 
 class BenchFirstUse final : public Benchmark {
  public:
@@ -28,12 +29,12 @@ class BenchFirstUse final : public Benchmark {
 };
 
 BenchFirstUse::BenchFirstUse(Syntax& bench)
-    : Benchmark(bench, "first-use", "time what first exchanges cost", footer) {
+    : Benchmark(bench, "first-use", "time the first exchanges of a plan", footer) {
   const OptionGroup how = group("How");
-  how.option("--sizes", "LIST", sizes_, "bytes for each neighbour, such as 64Ki,1Mi (4Ki,4Mi)");
-  how.option("--exchanges", "N", options_.exchanges, "of each plan (50)");
+  how.option("--sizes", "LIST", sizes_, "bytes sent to each neighbour, such as 64Ki,1Mi (4Ki,4Mi)");
+  how.option("--exchanges", "N", options_.exchanges, "exchanges of each plan (50)");
   how.option("--transport", "LIST", transport_,
-             "transports (all that can be used here and are proved)");
+             "transports (all that are available and proved here)");
   how.option("--memory", "LIST", memory_,
              "where fields live: auto, device, managed, pinned, system, host (auto)");
   add_ranks(how, 2);

@@ -9,7 +9,8 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Lists are written with commas. Every combination is a case: verified once, byte by byte,\n"
+    "Separate list entries with commas. Each combination is a case: checked once, byte by byte, "
+    "and\n"
     "then timed.\n\n"
     "Examples:\n"
     "  halocline bench halo\n"
@@ -17,7 +18,7 @@ const char* footer =
     "  halocline bench halo --cells-per-rank 512x512 --width 1,2 --fields 1,3\n"
     "  halocline bench halo --cells-per-rank 16384x64 --precision f32 --graph off,on\n"
     "  mpirun -n 2 halocline bench halo --memory host --transport shared,mpi --json halo.json\n\n"
-    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong bytes, 2 usage, 3 not available here, 4 failure.";
 
 class BenchHalo final : public Benchmark {
  public:
@@ -35,28 +36,27 @@ class BenchHalo final : public Benchmark {
   bool corners_ = false;
 };
 
-BenchHalo::BenchHalo(Syntax& bench)
-    : Benchmark(bench, "halo", "time the exchange of halos", footer) {
+BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchanges", footer) {
   const OptionGroup what = group("What to exchange");
   what.option("--cells-per-rank", "LIST", cells_per_rank_, "sizes, x first: 1024x1024,64x64x64");
   what.option("--width", "LIST", width_, "halo widths in cells (1)");
   what.option("--fields", "LIST", fields_, "numbers of fields exchanged together (1)");
-  what.flag("--corners", corners_, "edges and corners too, not faces only");
+  what.flag("--corners", corners_, "exchange edges and corners too, not only faces");
   what.option("--precision", "P", precision_, "f32 or f64 (f64)");
-  what.option("--periodic", "AXES", periodic_, "axes that wrap around, such as xy (none)");
+  what.option("--periodic", "AXES", periodic_, "periodic axes, such as xy (none)");
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "transports (all that can be used here and are proved), or one\n"
-             "choice by kind of pair: same-node=shared,other-node=mpi");
+             "transports (all that are available and proved here), or one\n"
+             "choice per kind of pair: same-node=shared,other-node=mpi");
   how.option("--memory", "LIST", memory_,
              "where fields live: auto, device, managed, pinned, system, host (auto)");
   how.option("--graph", "LIST", graph_,
-             "off, or on: 100 exchanges in one CUDA graph, one launch a repetition,\n"
+             "off; on: 100 exchanges in one CUDA graph, one launch per repetition,\n"
              "where the transports allow it (off)");
   add_ranks(how, 2);
   how.option("--process-grid", "PXxPY[xPZ]", process_grid_,
-             "ranks along each axis (all along the last)");
+             "ranks along each axis (splits the last axis only)");
   add_loop(how, loop_, "0.2");
   add_proofs(how, proofs_);
   add_ab(how);

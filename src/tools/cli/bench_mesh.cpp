@@ -12,17 +12,19 @@ namespace {
 const char* footer =
     "Each rank exchanges messages with its neighbours in a mesh of ranks:\n"
     "  send-first   MPI_Send to all, then MPI_Recv from all\n"
-    "  ordered      MPI_Send one way and MPI_Recv from the other, way after way\n"
+    "  ordered      MPI_Send one way and MPI_Recv from the other, one direction after another\n"
     "  irecv-send   MPI_Irecv from all, MPI_Send to all, MPI_Waitall\n"
     "  irecv-isend  MPI_Irecv from all, MPI_Isend to all, MPI_Waitall\n"
-    "A call that blocks is carried out as its non-blocking twin and a wait for it, which is the\n"
-    "same to MPI but can be left: ranks that are stuck tell each other where, and a deadlock is\n"
-    "named and left behind. Every byte is compared before and after an order is timed.\n\n"
+    "Each blocking call runs as its non-blocking counterpart followed by a wait. MPI treats both "
+    "the\n"
+    "same, but a rank can leave the wait: stuck ranks exchange where they wait, so the benchmark\n"
+    "reports a deadlock, resolves it and goes on. Every byte is checked before and after "
+    "timing.\n\n"
     "Examples:\n"
     "  halocline bench mesh\n"
     "  halocline bench mesh --ranks 6 --process-grid 2x3 --sizes 8,64Ki --trace mesh.trace.json\n"
     "  mpirun -n 4 halocline bench mesh --periodic xy --orders ordered,irecv-isend\n\n"
-    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong bytes, 2 usage, 3 not available here, 4 failure.";
 
 class BenchMesh final : public Benchmark {
  public:
@@ -38,15 +40,16 @@ class BenchMesh final : public Benchmark {
 };
 
 BenchMesh::BenchMesh(Syntax& bench)
-    : Benchmark(bench, "mesh", "time orders of posting messages", footer) {
+    : Benchmark(bench, "mesh", "compare orders of posting messages", footer) {
   const OptionGroup what = group("What to exchange");
   what.option("--sizes", "LIST", sizes_, "bytes of each message, such as 8,64Ki (1Ki,64Ki,1Mi)");
   what.option("--orders", "LIST", orders_, "send-first, ordered, irecv-send, irecv-isend (all)");
-  what.option("--periodic", "AXES", periodic_, "axes that wrap around, such as xy (none)");
+  what.option("--periodic", "AXES", periodic_, "periodic axes, such as xy (none)");
 
   const OptionGroup how = group("How");
   add_ranks(how, 4);
-  how.option("--process-grid", "PXxPY", process_grid_, "ranks along x and y (as square as can be)");
+  how.option("--process-grid", "PXxPY", process_grid_,
+             "ranks along x and y (as square as possible)");
   add_loop(how, loop_, "0.2");
   add_wait_limit(how);
   const OptionGroup results = group("Results");

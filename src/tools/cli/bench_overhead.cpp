@@ -9,19 +9,18 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Three things that a GPU costs its host, each call timed alone:\n"
-    "  messages  MPI_Send and MPI_Recv of host memory between two ranks before the process uses\n"
-    "            its GPU, and after: once it does, a GPU-aware MPI has to find out for every\n"
-    "            pointer whose memory it is\n"
-    "  pinning   memory that a GPU can copy from by itself, against memory as usual\n"
-    "  waiting   ways to learn on the host that a stream has come to its end\n"
-    "What MPI's own support for GPUs costs such messages, where a variable turns it off, is told "
-    "by\n"
+    "Three costs of using a GPU from its host, each call timed alone:\n"
+    "  messages  MPI_Send and MPI_Recv of host memory between two ranks, before and after the\n"
+    "            process first uses its GPU: from then on, a GPU-aware MPI has to look up the\n"
+    "            kind of memory behind every pointer\n"
+    "  pinning   allocating pinned memory, which a GPU can copy directly, and pageable memory\n"
+    "  waiting   ways for the host to learn that a stream has finished\n"
+    "Where a variable turns off MPI's own GPU support, measure what that support costs with\n"
     "bench p2p --memory host --ab NAME=VALUE.\n\n"
     "Examples:\n"
     "  halocline bench overhead\n"
     "  halocline bench overhead --memory-sizes 64Ki,1Gi --seconds 0.5 --json overhead.json\n\n"
-    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong bytes, 2 usage, 3 not available here, 4 failure.";
 
 class BenchOverhead final : public Benchmark {
  public:
@@ -37,7 +36,7 @@ class BenchOverhead final : public Benchmark {
 };
 
 BenchOverhead::BenchOverhead(Syntax& bench)
-    : Benchmark(bench, "overhead", "time what a GPU costs the host", footer) {
+    : Benchmark(bench, "overhead", "time what using a GPU costs the host", footer) {
   const OptionGroup what = group("What to measure");
   what.option("--sizes", "LIST", sizes_, "bytes of messages (8,64Ki,1Mi)");
   what.option("--memory-sizes", "LIST", memory_sizes_, "bytes of memory to pin (4Ki,1Mi,64Mi)");

@@ -9,20 +9,22 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Each pair of ranks measures alone. As OSU's benchmarks do, with 1 MB/s = 10^6 bytes/s:\n"
+    "Each pair of ranks measures alone, as OSU's benchmarks define it; 1 MB/s = 10^6 bytes/s:\n"
     "  latency    half of a round trip (osu_latency); up to 8 KiB, the mean of 10\n"
     "  one way    64 messages from the lower rank, then an answer of 4 bytes (osu_bw)\n"
-    "  both ways  64 messages each way at once, bytes of both added up (osu_bibw)\n"
-    "Transports mpi and gpu_aware are MPI's own calls. The others are exchanges of Halocline, one\n"
-    "after the other. Messages to warm up, a tenth of the time, do not count. Every byte is\n"
-    "compared before and after.\n\n"
+    "  both ways  64 messages in each direction at once, total bytes (osu_bibw)\n"
+    "Transports mpi and gpu_aware are plain MPI calls; the others are Halocline exchanges, one "
+    "after\n"
+    "another. Warm-up messages, a tenth of the time, do not count. Every byte is checked before "
+    "and\n"
+    "after.\n\n"
     "Examples:\n"
     "  halocline bench p2p\n"
     "  halocline bench p2p --ranks 4 --pairs 0-1,0-3 --sizes 8,64Ki,1Mi --seconds 0.01\n"
     "  halocline bench p2p --memory device,host --transport peer,shared --sizes 8\n"
     "  mpirun -n 2 halocline bench p2p --sizes 64Ki --window 16 --json p2p.json\n"
     "  halocline bench p2p --sizes 8,1Mi --trace p2p.trace.json\n\n"
-    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong bytes, 2 usage, 3 not available here, 4 failure.";
 
 class BenchP2p final : public Benchmark {
  public:
@@ -44,14 +46,14 @@ BenchP2p::BenchP2p(Syntax& bench)
   what.option("--pairs", "LIST", pairs_, "pairs of ranks, such as 0-1,0-3 (all)");
   what.option("--sizes", "LIST", sizes_,
               "bytes of a message, such as 8,64Ki,1Mi (9 from 1 to 4Mi)");
-  what.option("--window", "N", options_.window, "messages for a bandwidth (64)");
+  what.option("--window", "N", options_.window, "messages per bandwidth measurement (64)");
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
-             "are proved)");
+             "peer, gpu_aware, staged, shared, mpi (all that are available\n"
+             "and proved here)");
   how.option("--memory", "LIST", memory_,
-             "where messages lie: auto, device, managed, pinned, system, host (auto)");
+             "memory of messages: auto, device, managed, pinned, system, host (auto)");
   add_ranks(how, 2);
   add_loop(how, loop_, "0.05");
   add_proofs(how, options_.proofs);

@@ -11,19 +11,20 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Two ranks exchange a message each way, alone and with work of the host between start() and\n"
-    "finish() that takes as long. Overlap is the share of the transfer that then takes no time.\n"
-    "Modes of working:\n"
-    "  busy    the host works and calls nobody\n"
-    "  tests   it works in parts, with a call of progress() (MPI_Test) after each\n"
-    "  thread  it works while another thread calls progress() all the time; MPI is asked for\n"
-    "          MPI_THREAD_MULTIPLE, whose locks are in all times then\n"
-    "Every byte is compared before and after.\n\n"
+    "Two ranks exchange one message each way, first alone and then with host work of the same "
+    "length\n"
+    "between start() and finish(). Overlap is the share of the transfer hidden behind the work.\n"
+    "Modes of the host:\n"
+    "  busy    computes and makes no calls\n"
+    "  tests   computes in parts and calls progress() (MPI_Test) after each\n"
+    "  thread  computes while another thread keeps calling progress(); MPI then runs with\n"
+    "          MPI_THREAD_MULTIPLE, whose locks add to all times\n"
+    "Every byte is checked before and after.\n\n"
     "Examples:\n"
     "  halocline bench progress\n"
     "  halocline bench progress --sizes 64Ki,16Mi --memory host --transport mpi --tests 100\n"
     "  mpirun -n 2 halocline bench progress --modes busy,tests --json progress.json\n\n"
-    "Exit codes: 0 ok, 1 a wrong byte, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong bytes, 2 usage, 3 not available here, 4 failure.";
 
 class BenchProgress final : public Benchmark {
  public:
@@ -40,18 +41,18 @@ class BenchProgress final : public Benchmark {
 };
 
 BenchProgress::BenchProgress(Syntax& bench)
-    : Benchmark(bench, "progress", "tell whether messages move while the host works", footer) {
+    : Benchmark(bench, "progress", "measure whether messages move while the host works", footer) {
   start_ranks_unless_launched(2);
   const OptionGroup what = group("What to exchange");
   what.option("--sizes", "LIST", sizes_, "bytes of each message (4Ki,64Ki,1Mi,16Mi)");
   what.option("--memory", "LIST", memory_,
-              "where messages lie: auto, device, managed, pinned, system, host\n"
+              "memory of messages: auto, device, managed, pinned, system, host\n"
               "(auto,host)");
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "peer, gpu_aware, staged, shared, mpi (all that can be used here and\n"
-             "are proved)");
+             "peer, gpu_aware, staged, shared, mpi (all that are available\n"
+             "and proved here)");
   how.option("--modes", "LIST", modes_, "busy, tests, thread (all)");
   how.option("--tests", "N", options_.parts, "break work into N parts for mode tests (16)");
   add_loop(how, loop_, "0.1");

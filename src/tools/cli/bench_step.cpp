@@ -15,9 +15,10 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Lists are written with commas. Every combination is a case: some solves from the same start\n"
-    "on the first ranks, while the others wait. Set-up and each first sweep do not count. Results\n"
-    "of equal cells have to be equal, to the bit, whatever the ranks.\n\n"
+    "Separate list entries with commas. Each combination is a case: repeated solves from the same\n"
+    "start on the first ranks, while the others wait. Set-up and each first sweep do not count. "
+    "Cases\n"
+    "with equal cells must give bitwise equal results on any number of ranks.\n\n"
     "Examples:\n"
     "  halocline bench step --cells 1024x1024 --ranks 1,2 --sweeps 200\n"
     "  halocline bench step --problem star7 --cells-per-rank 64x64x64 --process-grid auto,1x2x1\n"
@@ -49,34 +50,34 @@ class BenchStep final : public Benchmark {
 };
 
 BenchStep::BenchStep(Syntax& bench)
-    : Benchmark(bench, "step", "time sweeps over numbers of ranks", footer) {
+    : Benchmark(bench, "step", "time sweeps on different numbers of ranks", footer) {
   bench::StepBenchOptions& options = options_;
   const OptionGroup what = group("What to solve");
   what.option("--problem", "PROBLEM", options.problem, "name of a problem (laplace)");
   what.option("--cells", "LIST", cells_, "sizes for all ranks together, x first: strong scaling");
   what.option("--cells-per-rank", "LIST", cells_per_rank_, "sizes for each rank: weak scaling");
-  what.option("--precision", "LIST", precision_, "f32, f64 (the problem's own)");
+  what.option("--precision", "LIST", precision_, "f32, f64 (the problem's default)");
   what.option("--norm-every", "LIST", norm_every_, "take the norm every K sweeps (1)");
-  what.option("--sweeps", "N", options.sweeps, "of each solve (the problem's own)");
+  what.option("--sweeps", "N", options.sweeps, "sweeps of each solve (the problem's default)");
   what.option("--repetitions", "N", options.repetitions, "solves of each case (5)");
 
   const OptionGroup how = group("How");
   how.option("--ranks", "LIST", ranks_,
-             "numbers of ranks, the largest of which is started (1, 2, 4, ... and\n"
-             "all: one for each GPU or core, or those of mpirun or srun)");
+             "numbers of ranks; starts the largest (1, 2, 4, ... and all: one per\n"
+             "GPU or core, or those of mpirun or srun)");
   how.option("--process-grid", "LIST", process_grid_,
-             "ranks along each axis, for the number of ranks that they make, or\n"
+             "ranks along each axis, for cases with that many ranks, or\n"
              "auto: as solve chooses (auto)");
   how.option("--schedule", "LIST", schedule_,
              "auto, sequential, overlap, fused, persistent (auto)");
   how.option("--transport", "LIST", transport_,
-             "as for solve, or one choice by kind of pair:\n"
+             "as for solve, or one choice per kind of pair:\n"
              "same-node=peer,other-node=staged (auto)");
   how.option("--graph", "LIST", graph_, "auto, on, off: queue sweeps as CUDA graphs (auto)");
   how.option("--backend", "NAME", options.backend, "auto, cuda, cpu or reference (auto)");
   how.option("--threads", "N", options.threads,
-             "of each rank, the same for all numbers of ranks (its share of\n"
-             "the cores where most ranks work)");
+             "threads per rank, the same for all numbers of ranks (its share\n"
+             "of the cores on the node with most ranks)");
   add_proofs(how, options.proofs);
   add_wait_limit(how);
   add_results(group("Results"));

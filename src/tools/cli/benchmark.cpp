@@ -41,8 +41,8 @@ void Benchmark::add_trace(const OptionGroup& group) {
 
 void Benchmark::add_ab(const OptionGroup& group) {
   group.option("--ab", "NAME=VALUE", common_.ab,
-               "measure with and without a variable of the environment, in turn;\n"
-               "NAME- takes away one that is set");
+               "measure with and without an environment variable, in turn;\n"
+               "NAME- unsets it");
 }
 
 RankJob Benchmark::job() const {

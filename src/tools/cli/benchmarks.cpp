@@ -17,9 +17,10 @@ constexpr auto makers = {make_bench_halo,     make_bench_step,      make_bench_p
 }  // namespace
 
 Benchmarks::Benchmarks(Syntax& syntax)
-    : bench_(syntax.subcommand("bench", "time what Halocline does, and check it")) {
+    : bench_(syntax.subcommand("bench",
+                               "time exchanges, messages, copies and sweeps, and check them")) {
   for (const auto make : makers) benchmarks_.push_back(make(bench_));
-  bench_.footer("halocline bench NAME --help tells more of each.");
+  bench_.footer("Details of each: halocline bench NAME --help");
 }
 
 bool Benchmarks::parsed() const { return bench_.parsed(); }
@@ -44,7 +45,7 @@ BenchCommand Benchmarks::finish() const {
   std::vector<std::string> names;
   for (const auto& benchmark : benchmarks_) names.push_back(benchmark->name());
   throw Error(ErrorKind::usage,
-              fmt::format("bench was not told what to time; there are: {}; see halocline bench "
+              fmt::format("bench needs the name of a benchmark: {}; see halocline bench "
                           "--help",
                           fmt::join(names, ", ")));
 }

@@ -28,7 +28,7 @@ constexpr auto exit_codes =
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
 
 std::string problems_text() {
-  std::string text = "Problems (halocline solve PROBLEM --help tells more):\n";
+  std::string text = "Problems (details: halocline solve PROBLEM --help):\n";
   for (const problem::Problem* problem : problem::problems())
     text += fmt::format("  {:<9} {}\n", problem->info().name, problem->info().summary);
   return text;
@@ -66,7 +66,7 @@ const char* examples =
 const char* other_examples =
     "  halocline bench halo --ranks 2                          # how long an exchange takes\n"
     "  halocline bench step --cells 4096x4096 --ranks 1,2      # how sweeps scale\n"
-    "  halocline plan star7 --cells 512x512x512 --ranks 8      # what a run would take\n"
+    "  halocline plan star7 --cells 512x512x512 --ranks 8      # what a run will cost\n"
     "  halocline doctor                                        # what works here, what to change\n";
 
 /// Words as the user wrote them, before they become options.
@@ -82,10 +82,10 @@ struct SolveWords {
 void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
   SolveOptions& options = command.options;
   solve.word("problem", "PROBLEM", words.problem, "name of a problem");
-  const OptionGroup what = solve.group("What to solve (what is left out is the problem's own)");
+  const OptionGroup what = solve.group("What to solve (defaults depend on the problem)");
   what.option("--cells", "NXxNY[xNZ]", words.cells, "unknowns along each axis, x first: 256x128");
   what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank,
-              "the same of one rank, instead of --cells");
+              "cells of each rank, instead of --cells");
   what.option("--sweeps", "N", words.sweeps, "do at most N sweeps");
   what.option("--tolerance", "T", words.tolerance, "stop once the norm of an update is at most T");
   what.option("--norm", "KIND", command.norm, "max, l2 or none");
@@ -94,10 +94,11 @@ void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
   what.option("--precision", "P", command.precision, "f32 or f64");
   what.option("--set", "NAME=VALUE", words.settings,
               "set a parameter of the problem; may be repeated");
-  what.option("--seed", "N", options.seed, "of the noise that some problems start from (12345)")
+  what.option("--seed", "N", options.seed,
+              "seed of the noise that some problems start from (12345)")
       .range = Option::Range::not_negative;
   what.option("--initial", "FILE", words.initial,
-              "start from an array, .npy of shape ([NZ,] NY, NX); gives --cells");
+              "start from an array, .npy of shape ([NZ,] NY, NX); sets --cells");
 }
 
 void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
@@ -106,7 +107,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   add_ranks(how, command.ranks);
   how.option("--process-grid", "PXxPY[xPZ]", words.process_grid,
              "ranks along each axis (least traffic)");
-  how.option("--threads", "N", options.threads, "threads of each rank (its share of the cores)");
+  how.option("--threads", "N", options.threads, "threads per rank (its share of the cores)");
   how.option("--backend", "NAME", options.backend,
              "auto (cuda if every rank sees a GPU), cuda, cpu or reference");
   how.option("--memory", "KIND", command.memory,
@@ -115,16 +116,16 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
       "--simd", "LEVEL", options.simd,
       fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")));
   how.option("--transport", "NAME", options.transport,
-             "auto, peer, gpu_aware, staged, shared or mpi; or by kind of\n"
+             "auto, peer, gpu_aware, staged, shared or mpi; or per kind of\n"
              "pair: same-node=peer,other-node=staged");
   how.option("--schedule", "NAME", options.schedule,
              "auto, sequential, overlap (sweep inside while halos move), fused,\n"
              "persistent (many sweeps in one kernel)");
   how.option("--graph", "WHEN", command.graph, "auto, on or off: queue sweeps as CUDA graphs");
   how.option("--tune", "FILE", options.tuning_file,
-             "remember here which process grid, schedule and graphs are fastest");
+             "keep the fastest process grid, schedule and graph setting here");
   how.option("--tune-budget", "S", options.tuning_seconds,
-             "seconds to measure them; 0: choose by rule (2; without --tune\n"
+             "seconds to measure these; 0: choose by rule (2; without --tune\n"
              "also 2 % of the sweeps at most)");
   how.option("--halo-depth", "K", options.halo_depth, "exchange every K sweeps, K cells deep (1)");
   add_proofs(how, command.options.proofs);
@@ -134,7 +135,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
 void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
   const OptionGroup results = solve.group("Results");
   results.flag("--verify", words.verify, "compare every cell with a run on one rank");
-  results.flag("--baseline", words.baseline, "time one rank alone too: speed-up, efficiency");
+  results.flag("--baseline", words.baseline, "also time one rank alone: speed-up, efficiency");
   results.option("--output", "FILE", words.output,
                  "write the array (.npy) or a picture of it (.png)");
   add_json(results, command.json);
@@ -189,7 +190,9 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   bool version = false, verbose = false;
   const OptionGroup options = syntax.group("Options");
   options.flag("--version", version, "print the version");
-  options.flag("--verbose", verbose, "with --version: also what can be used here, and why not")
+  options
+      .flag("--verbose", verbose,
+            "with --version: also list what works here, and why the rest does not")
       .needs = "--version";
 
   SolveWords solve_words;

@@ -14,13 +14,12 @@ void add_ranks(const OptionGroup& group, std::optional<int>& ranks, std::optiona
 }
 
 void add_proofs(const OptionGroup& group, std::optional<std::string>& file) {
-  group.option("--proofs", "FILE", file,
-               "remember here whether MPI takes a GPU's memory (user's cache)");
+  group.option("--proofs", "FILE", file, "keep here whether MPI accepts GPU memory (user's cache)");
 }
 
 void add_wait_limit(const OptionGroup& group, double& seconds) {
   group.option("--wait-limit", "S", seconds,
-               "give up a wait for another rank after S seconds; 0: never (120)");
+               "stop waiting for another rank after S seconds; 0: never (120)");
 }
 
 void add_json(const OptionGroup& group, std::optional<std::string>& file) {
@@ -28,7 +27,7 @@ void add_json(const OptionGroup& group, std::optional<std::string>& file) {
 }
 
 void add_quiet(const OptionGroup& group, bool& quiet) {
-  group.flag("--quiet", quiet, "print nothing but errors");
+  group.flag("--quiet", quiet, "print only errors");
 }
 
 void add_loop(const OptionGroup& group, LoopWords& words, const char* seconds) {

@@ -30,8 +30,8 @@ class Folder {
     std::string name = (std::filesystem::temp_directory_path() / "halocline-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
       throw Error(ErrorKind::resource,
-                  fmt::format("cannot make a folder like '{}'; set TMPDIR to one that can be "
-                              "written",
+                  fmt::format("cannot create a folder such as '{}'; set TMPDIR to a writable "
+                              "folder",
                               name));
     path_ = name;
   }
@@ -68,12 +68,12 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
   const bench::Setting setting = bench::setting_named(*options.ab);
   if (const auto launched = launched_by(current_variables()))
     throw Error(ErrorKind::usage,
-                fmt::format("--ab starts jobs of its own, with other settings; leave {} out and "
+                fmt::format("--ab starts its own jobs with other settings; run it without {} and "
                             "give --ranks",
                             launched->launcher));
   if (options.trace)
     throw Error(ErrorKind::usage,
-                fmt::format("--ab runs several times, and each would write '{}'; leave --trace out",
+                fmt::format("--ab makes several runs, and each would write '{}'; leave --trace out",
                             *options.trace));
   if (options.json && *options.json != "-") const TemporaryFile can_be_made(*options.json);
   const Folder folder;
@@ -93,7 +93,7 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
     const int code =
         sets ? add(runs.b, {{setting.name, setting.value}}, {}) : add(runs.b, {}, {setting.name});
     if (code == exit_ok) continue;
-    complain("this was B, " + bench::words_for(setting));
+    complain("the run that failed is B, " + bench::words_for(setting));
     return code;
   }
   write_results(options, bench::compare(setting, runs));

@@ -37,8 +37,7 @@ std::string content_of(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()))
-    throw Error(ErrorKind::usage,
-                fmt::format("cannot read '{}', the report to compare with", path));
+    throw Error(ErrorKind::usage, fmt::format("cannot read '{}', the report for --compare", path));
   return text.str();
 }
 

@@ -12,9 +12,9 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Starts jobs of its own, each with a time limit; one that crashes or hangs is a finding. Run "
+    "Tries everything in separate jobs with a time limit; a crash or a hang becomes a finding. Run "
     "it\n"
-    "where your runs are started: a shell, a batch script, a container; not under mpirun.\n\n"
+    "where you start your runs (a shell, a batch script, a container), not under mpirun.\n\n"
     "Examples:\n"
     "  halocline doctor\n"
     "  halocline doctor --verbose --json doctor.json\n"
@@ -22,7 +22,7 @@ const char* footer =
     "  halocline doctor --launcher \"mpirun -H n1:2,n2:2 -n {ranks}\" --ranks 4\n"
     "  halocline doctor --save good.json                 # while all is well\n"
     "  halocline doctor --compare good.json --strict     # what has changed since\n\n"
-    "Exit codes: 0 it works, and a run takes the fastest path, 1 something is broken or slow,\n"
+    "Exit codes: 0 all works, and runs take the fastest path, 1 something is broken or slow,\n"
     "2 usage, 3 with --strict: a path is not available, 4 failure.";
 
 }  // namespace
@@ -40,29 +40,29 @@ DoctorLine::DoctorLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Words& words = *words_;
   DoctorCommand& command = words.command;
   Syntax& doctor =
-      syntax.subcommand("doctor", "tell what works here, how fast, and what to change");
+      syntax.subcommand("doctor", "report what works here, how fast, and what to change");
   words.doctor = &doctor;
   doctor.footer(footer);
 
   const OptionGroup how = doctor.group("How");
   how.option("--launcher", "COMMAND", command.launcher,
-             "start ranks by this command, as it is; {ranks} stands\n"
-             "for their number: \"srun -n {ranks}\" (found by itself)");
+             "start ranks with exactly this command; {ranks} stands\n"
+             "for their number: \"srun -n {ranks}\" (detected)");
   how.option("--ranks", "N", command.ranks,
-             "try N ranks, wherever the launcher puts them (2 on\n"
+             "use N ranks, placed by the launcher (2 on\n"
              "each node of the allocation)");
   how.option("--time-limit", "S", words.time_limit_seconds,
-             "end a probe that says nothing for S seconds (20)");
+             "stop a probe after S seconds without output (20)");
   add_proofs(how, command.proofs);
 
   const OptionGroup results = doctor.group("Results");
-  results.flag("--verbose", words.verbose, "tell all facts, too");
+  results.flag("--verbose", words.verbose, "also report all facts");
   add_json(results, command.json);
-  results.option("--save", "FILE", command.save, "keep the report, for --compare later");
-  results.option("--compare", "FILE", command.compare, "tell what has changed since that report");
+  results.option("--save", "FILE", command.save, "save the report for a later --compare");
+  results.option("--compare", "FILE", command.compare, "report what has changed since that report");
   results.option("--batch", "KIND", words.batch,
                  "write a batch script for this machine: slurm or pbs");
-  results.flag("--strict", words.strict, "a path that is not available counts: exit code 3");
+  results.flag("--strict", words.strict, "exit with code 3 if a path is not available");
 }
 
 DoctorLine::~DoctorLine() = default;

@@ -45,7 +45,7 @@ doctor::PathsToExamine wanted_by(const ExamineWords& words) {
   if (words.gpus == "first") wanted.gpus = proof::GpuChoice::first;
   for (const std::string& word : words.paths) {
     const auto path = doctor::path_named(word);
-    if (!path) throw Error(ErrorKind::usage, fmt::format("'{}' is no path", word));
+    if (!path) throw Error(ErrorKind::usage, fmt::format("'{}' is not a path", word));
     wanted.paths.push_back(*path);
   }
   return wanted;

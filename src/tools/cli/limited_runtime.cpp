@@ -25,7 +25,7 @@ LimitedRuntime::~LimitedRuntime() {
       [](const std::string& text) {
         const std::optional<Launched> launched = launched_by(current_variables());
         complain(fmt::format(
-            "{}{}; this rank had come to its end",
+            "{}{}; this rank had finished its work",
             launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "", text));
         std::_Exit(exit_failure);
       },

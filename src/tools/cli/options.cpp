@@ -72,7 +72,7 @@ struct Syntax::Reader {
 
   explicit Reader(const Syntax& syntax) : app(syntax.summary_, syntax.command_) {
     if (syntax.help_ == Help::offered)
-      app.set_help_flag("-h,--help", "print this");
+      app.set_help_flag("-h,--help", "print this help");
     else
       app.set_help_flag();
     app.get_formatter()->column_width(32);

@@ -61,8 +61,8 @@ std::vector<std::string> parse_list(const std::string& word, const std::string& 
     words.push_back(word.substr(at, end - at));
     if (words.back().empty())
       throw Error(ErrorKind::usage,
-                  fmt::format("{} '{}' is not a list; write one value, or several with commas and "
-                              "no blanks between them",
+                  fmt::format("{} '{}' is not a list; write one value, or several separated by "
+                              "commas without spaces",
                               option, word));
     at = end + 1;
   }
@@ -74,9 +74,9 @@ std::vector<std::int64_t> parse_numbers(const std::string& word, const std::stri
   for (const std::string& each : parse_list(word, option)) {
     const std::optional<std::int64_t> value = whole_number(each);
     if (!value)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} '{}' is not a list of whole numbers; write such as 1 or 1,2",
-                              option, word));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} '{}' is not a list of whole numbers, such as 1 or 1,2", option, word));
     numbers.push_back(*value);
   }
   return numbers;
@@ -124,8 +124,9 @@ std::array<bool, 3> parse_axes(const std::string& word, const std::string& optio
   std::array<bool, 3> axes{};
   for (const char letter : word) {
     if (letter < 'x' || letter > 'z')
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} '{}' is not made of x, y and z; write such as xy", option, word));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} '{}' may name only the axes x, y and z, such as xy", option, word));
     axes[static_cast<std::size_t>(letter - 'x')] = true;
   }
   return axes;

@@ -17,8 +17,9 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Nothing is run: cells, ranks and halo are counted. Times are predicted from reports that\n"
-    "bench step (one rank) and bench halo have written on the machine in question.\n\n"
+    "Counts cells, ranks and halo without running. Predicts times from reports that bench step "
+    "(one\n"
+    "rank) and bench halo wrote on the target machine.\n\n"
     "Examples:\n"
     "  halocline plan laplace --cells 16384x16384 --ranks 4\n"
     "  halocline plan star7 --cells 512x512x512 --ranks 64 --halo-depth 2\n"
@@ -37,21 +38,23 @@ struct PlanLine::Words {
 
 PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Words& words = *words_;
-  Syntax& plan = syntax.subcommand("plan", "count what a run would take, before it is made");
+  Syntax& plan = syntax.subcommand("plan", "predict what a run will cost, without running it");
   words.plan = &plan;
   plan.footer(footer);
   plan.word("problem", "PROBLEM", words.problem, "name of a problem");
-  const OptionGroup what = plan.group("What to solve (what is left out is the problem's own)");
+  const OptionGroup what = plan.group("What to solve (defaults depend on the problem)");
   what.option("--cells", "NXxNY[xNZ]", words.cells, "unknowns along each axis, x first: 256x128");
-  what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank, "the same of one rank");
+  what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank,
+              "cells of each rank, instead of --cells");
   what.option("--precision", "P", words.precision, "f32 or f64");
   const OptionGroup how = plan.group("How");
-  how.option("--ranks", "N", words.command.ranks, "of the run that is planned (1)");
-  how.option("--process-grid", "PXxPY[xPZ]", words.process_grid, "this one only (all there are)");
+  how.option("--ranks", "N", words.command.ranks, "ranks of the planned run (1)");
+  how.option("--process-grid", "PXxPY[xPZ]", words.process_grid,
+             "only this process grid (all possible ones)");
   how.option("--halo-depth", "K", words.command.options.halo_depth,
              "exchange every K sweeps, K cells deep (1)");
   how.option("--figures", "FILE", words.command.figures,
-             "reports (JSON) of bench step, bench halo or solve to predict times\n"
+             "JSON reports of bench step, bench halo or solve to predict times\n"
              "from; may be repeated");
   add_json(plan.group("Results"), words.command.json);
 }

@@ -76,9 +76,9 @@ void make_proofs(const ProofWish& wish) {
        .on_start =
            [&] {
              say(wish,
-                 fmt::format("trying in a job of its own whether MPI takes a GPU's memory; {}",
+                 fmt::format("testing in a probe job whether MPI accepts GPU memory; {}",
                              file ? fmt::format("the result is kept in '{}'", file->path)
-                                  : "there is no place to keep the result (--proofs FILE)"));
+                                  : "the result is not kept: no file for it (use --proofs FILE)"));
            }},
       variables);
   for (const std::string& text : proofs.notes) say(wish, text);

@@ -34,7 +34,7 @@ int work_together(const RankJob& job, const Communicator& world) {
   if (job.ranks && *job.ranks != world.size())
     throw Error(
         ErrorKind::usage,
-        fmt::format("--ranks {} was given, but a launcher has started {}; leave --ranks out",
+        fmt::format("--ranks {} was given, but a launcher started {} ranks; leave --ranks out",
                     *job.ranks, world.size()));
   if (job.json && *job.json != "-")
     comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*job.json); });
@@ -151,8 +151,11 @@ void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seco
     throw Error(ErrorKind::usage,
                 fmt::format("{} ranks cannot be started; use at least 1", *ranks));
   if (!(wait_limit_seconds >= 0))
-    throw Error(ErrorKind::usage,
-                fmt::format("the wait limit {} is not a number from 0 up", wait_limit_seconds));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "the wait limit {} is invalid; use --wait-limit with seconds, or 0 for no limit",
+            wait_limit_seconds));
   // Longer than any run, and than a clock counts.
   if (wait_limit_seconds > 1e9) wait_limit_seconds = 0;
 }

@@ -114,7 +114,7 @@ std::vector<Change> changes(std::string_view before, std::string_view now,
     compare_maps(findings_of(earlier), findings_of(later), all);
   } catch (const Json::exception&) {
     throw Error(ErrorKind::usage,
-                fmt::format("'{}' is no report of doctor; --save FILE writes one", before_is));
+                fmt::format("'{}' is not a doctor report; --save FILE writes one", before_is));
   }
   return all;
 }

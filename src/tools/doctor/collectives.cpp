@@ -95,7 +95,7 @@ std::string Collective::prove_round(int round) {
   const Bytes due = expected(round);
   const auto differs = std::mismatch(due.begin(), due.end(), result.begin()).first;
   if (differs == due.end()) return "";
-  return fmt::format("byte {} of {} that rank {} got is not as it should be", differs - due.begin(),
+  return fmt::format("byte {} of {} that rank {} received is wrong", differs - due.begin(),
                      result_bytes_, me);
 }
 

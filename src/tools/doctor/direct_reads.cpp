@@ -31,7 +31,8 @@ std::string read_from(const Offer& offer) {
   const iovec there{reinterpret_cast<void*>(offer.address), sizeof seen};
   const ssize_t got = ::process_vm_readv(offer.process, &here, 1, &there, 1, 0);
   if (got < 0) return std::strerror(errno);
-  return seen == pattern ? "" : "other bytes were read: the processes do not see each other";
+  return seen == pattern ? ""
+                         : "the read returned other bytes: the processes do not see each other";
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ class Examination {
                .time_limit = options_.time_limit,
                .on_bad_end = [this](const std::string& how) { evidence_.bad_ends.push_back(how); }};
     facts.node.settings = settings_among(in_ranks(variables_));
-    options_.says(fmt::format("asking {} ranks what they see", evidence_.ranks));
+    options_.says(fmt::format("collecting facts from {} ranks", evidence_.ranks));
     facts.ranks = ask_ranks(probes_);
     if (!find_each_other()) start_otherwise();
     if (find_each_other()) try_all();
@@ -172,7 +172,7 @@ class Examination {
           result.with == *with && result.outcome == Outcome::works)
         for (const device::Allocator allocator : other_allocators)
           paths.push_back({"gpu_aware", Memory::device, result.path.distance, allocator});
-    options_.says("giving memory of other allocators to MPI");
+    options_.says("passing memory of other allocators to MPI");
     for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn, *with))
       evidence_.paths.push_back(std::move(result));
   }
@@ -182,7 +182,7 @@ class Examination {
     const Distance distance = distances().back();
     std::vector<Path> paths{{collectives[0], Memory::host, distance}};
     for (const char* name : collectives) paths.push_back({name, Memory::device, distance});
-    options_.says("trying collectives on a GPU's memory");
+    options_.says("trying collectives on GPU memory");
     evidence_.collectives = try_paths(probes_, paths, proof::GpuChoice::in_turn,
                                       settings_that_work(evidence_).value_or(Variables{}));
   }
@@ -199,7 +199,7 @@ class Examination {
   }
 
   void try_gpu_aware() {
-    options_.says("giving a GPU's memory to MPI");
+    options_.says("passing GPU memory to MPI");
     Variables with;
     std::string how = prove_gpu_aware({Memory::device, Memory::managed}, with);
     if (const Variables more = proof::faster_settings_to_try(in_ranks(variables_));
@@ -216,7 +216,7 @@ class Examination {
       // What the launcher sets itself cannot be tried otherwise.
       if (in_ranks(then) == in_ranks(all)) return;
       for (const auto& [name, value] : more) with[name] = value;
-      options_.says("trying other settings of MPI");
+      options_.says("trying other MPI settings");
       how = prove_gpu_aware({Memory::device}, with);
     }
   }

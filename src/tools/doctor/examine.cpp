@@ -252,7 +252,7 @@ void examine_nodes(const Communicator& communicator, const Say& say) {
   const std::vector<int> firsts = first_ranks(nodes_of_ranks(communicator));
   const int node = communicator.node_of(communicator.rank());
   const bool speaks = firsts[static_cast<std::size_t>(node)] == communicator.rank();
-  if (communicator.rank() == 0) say(doing_line("timing copies of nodes"));
+  if (communicator.rank() == 0) say(doing_line("timing host memory copies"));
   if (speaks) say(line_of(this_node(communicator)));
   comm::barrier(communicator);
   const auto here = static_cast<std::int64_t>(device::gpus().list.size());
@@ -282,7 +282,7 @@ void examine_facts(const Communicator& communicator, const Say& say) {
   };
   say(line_of(this_rank(communicator)));
   if (is_first) say(line_of(mpi::claims()));
-  say_once(doing_line("asking the driver for GPUs"));
+  say_once(doing_line("querying the driver for GPUs"));
   for (const machine::RankFacts& facts : machine::gather_facts(communicator))
     say_once(machine_line(facts));
   if (is_first) {
@@ -306,7 +306,7 @@ void examine_facts(const Communicator& communicator, const Say& say) {
 
 void examine_paths(const Communicator& communicator, const PathsToExamine& wanted, const Say& say) {
   if (communicator.size() < 2)
-    throw Error(ErrorKind::usage, "paths are between ranks; start 2 at least");
+    throw Error(ErrorKind::usage, "paths need at least 2 ranks; start with mpirun -n 2");
   PathExaminer(communicator, wanted, say).run();
 }
 

@@ -23,14 +23,14 @@ struct ProbeEnd {
   std::string how = {};
 };
 
-/// "no end within 20 s", "rank 1 was ended by signal 11 (Segmentation fault); it says: ...".
+/// "no output for 20 s", "rank 1 was ended by signal 11 (Segmentation fault); its output: ...".
 std::string how_it_ended(const JobEnd& end, LauncherKind launcher,
                          std::chrono::milliseconds limit) {
   if (end.how == JobEnd::How::not_started) return end.reason;
   std::string words = proof::end_in_words(end, launcher, limit);
   const std::string said = proof::complaint_in(end, said_mark);
   if (said.find("halocline: ") == 0) return said.substr(std::strlen("halocline: "));
-  if (words.find("signal") == std::string::npos && !said.empty()) words += "; it says: " + said;
+  if (words.find("signal") == std::string::npos && !said.empty()) words += "; its output: " + said;
   return words;
 }
 
@@ -92,7 +92,7 @@ std::vector<PathResult> results_of(const ProbeEnd& end, const std::vector<Path>&
       result.outcome = Outcome::failed;
       result.how = is_collective(result.path)
                        ? fmt::format("{}, with {} bytes", end.how, row.bytes)
-                       : fmt::format("{}, while {} bytes were sent", end.how, row.bytes);
+                       : fmt::format("{}, while sending {} bytes", end.how, row.bytes);
     }
     results.push_back(std::move(result));
   }

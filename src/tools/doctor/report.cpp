@@ -52,7 +52,7 @@ bool all_work(const Diagnosis& diagnosis) {
 void add_findings(Report& report, const Diagnosis& diagnosis) {
   Section& section = report.add_section("", "");
   const auto& found = diagnosis.found;
-  if (found.empty()) section.add_line(all_work(diagnosis) ? "all paths work" : "nothing is wrong");
+  if (found.empty()) section.add_line(all_work(diagnosis) ? "all paths work" : "no problems found");
   for (const Finding& finding : found) {
     if (&finding != &found.front()) section.add_line("");
     section.add_text(
@@ -135,14 +135,15 @@ void add_paths(Report& report, const Evidence& evidence) {
   add_results(
       report, evidence,
       {.label = "path",
-       .title = "one message each way at once, time of 8 bytes, GB/s each way of larger ones",
+       .title = "one message each way at once: time for 8 bytes, GB/s each way for larger ones",
        .results = evidence.paths});
-  add_results(report, evidence,
-              {.label = "collective",
-               .title = fmt::format("collectives of {} ranks, time of 8 bytes, GB/s of what each "
-                                    "rank gives",
-                                    evidence.ranks),
-               .results = evidence.collectives});
+  add_results(
+      report, evidence,
+      {.label = "collective",
+       .title = fmt::format("collectives of {} ranks: time for 8 bytes, GB/s of the data of "
+                            "each rank",
+                            evidence.ranks),
+       .results = evidence.collectives});
 }
 
 void add_results_for_programs(Report& report, const Evidence& evidence, const std::string& key,
@@ -202,12 +203,12 @@ void add_nodes(Report& report, const Evidence& evidence) {
   if (have_gpus)
     columns.insert(columns.end(), {{"gpus", "GPUs", {}}, {"gpu_copies", "GPU copies", rate}});
   columns.insert(columns.end(), {{"us", "8 B", Format::time(1e-6)}, {"gb_per_s", "1 MiB", rate}});
-  Table& table =
-      section.add_table({.key = {},
-                         .title = "nodes, GB/s of copies and of messages of 1 MiB with the best of "
-                                  "the others",
-                         .columns = columns,
-                         .audience = Audience::text});
+  Table& table = section.add_table(
+      {.key = {},
+       .title = "nodes: GB/s of copies, and of 1 MiB messages with the best other "
+                "node",
+       .columns = columns,
+       .audience = Audience::text});
   for (const NodeSeen& node : ranks.nodes) {
     if (&node - ranks.nodes.data() == most_rows) break;
     double gpu = 0;
@@ -222,7 +223,7 @@ void add_nodes(Report& report, const Evidence& evidence) {
   }
   if (ranks.nodes.size() > most_rows)
     section.add_line(
-        fmt::format("and {} more: --json FILE has them all", ranks.nodes.size() - most_rows));
+        fmt::format("and {} more: --json FILE lists all", ranks.nodes.size() - most_rows));
 }
 
 void add_nodes_for_programs(Section& facts, const RankFacts& ranks) {
@@ -293,12 +294,12 @@ void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& 
   section.add_line("");
   if (const std::string words = add_taken(report, diagnosis.evidence, Distance::same_node);
       !words.empty())
-    section.add_text("a run takes", words);
+    section.add_text("a run uses", words);
   if (const std::string words = add_taken(report, diagnosis.evidence, Distance::other_node);
       !words.empty())
     section.add_text("between nodes", words);
   const std::string line = launch_line(diagnosis.start);
-  const char* label = "start it by";
+  const char* label = "start with";
   for (const std::string& part : in_lines(line)) section.add_text(std::exchange(label, " "), part);
   report.add_json("launch", line);
   if (!options.batch) return report.add_json("batch", nullptr), void();
@@ -328,7 +329,7 @@ void add_changes(Report& report, const ReportOptions& options) {
 }
 
 std::string yes_or_no(const std::optional<bool>& value) {
-  return !value ? "it does not say" : *value ? "yes" : "no";
+  return !value ? "nothing" : *value ? "yes" : "no";
 }
 
 void add_node(Section& facts, const NodeFacts& node) {
@@ -344,7 +345,7 @@ void add_node(Section& facts, const NodeFacts& node) {
       .add("libraries", "files", node.libraries)
       .add_json("built_with_cuda", node.built_with_cuda)
       .add("gpu_files", "GPUs", node.gpu_files,
-           fmt::format("{} by device files, kernel driver {}", node.gpu_files, node.kernel_driver))
+           fmt::format("{} device files, kernel driver {}", node.gpu_files, node.kernel_driver))
       .add_json("kernel_driver", node.kernel_driver);
   std::vector<std::string> adapters;
   for (const Adapter& adapter : node.adapters)
@@ -386,7 +387,7 @@ std::string words_for(const Library& library) {
   if (library.has_cuda)
     words += *library.has_cuda ? " with its CUDA part" : " without its CUDA part";
   words += ": " + library.path;
-  if (library.is_off_path) words += ", found by programs only with its folder in LD_LIBRARY_PATH";
+  if (library.is_off_path) words += ", usable only with its folder in LD_LIBRARY_PATH";
   if (library.is_mpis) words += ", loaded by MPI";
   if (!library.problem.empty()) words += ", cannot be loaded: " + library.problem;
   return words;
@@ -395,8 +396,8 @@ std::string words_for(const Library& library) {
 void add_ranks(Section& facts, const Evidence& evidence) {
   const RankFacts& ranks = evidence.facts.ranks;
   facts.add("thread_level", "threads", ranks.thread_level)
-      .add("claims_gpu", "takes GPU memory", value_of(ranks.claims_gpu),
-           fmt::format("MPI says: {}", yes_or_no(ranks.claims_gpu)));
+      .add("claims_gpu", "GPU-aware MPI", value_of(ranks.claims_gpu),
+           fmt::format("MPI reports: {}", yes_or_no(ranks.claims_gpu)));
   Section& settings = facts.add_section("mpi_settings", "");
   for (const auto& [name, value] : ranks.mpi_settings) settings.add(name, name, value);
   facts.add("cuda_driver", "CUDA driver", ranks.cuda_driver)
@@ -444,12 +445,13 @@ void add_near_adapters(Section& section, const Facts& facts) {
   for (const std::string& adapter : node.adapters) columns.push_back({adapter, adapter, {}});
   columns.push_back({"near_cores", "near cores", {}});
   section.add_line("");
-  Table& table = section.add_table({.key = {},
-                                    .title = fmt::format("what is between GPUs and adapters of {}, "
-                                                         "as nvidia-smi topo -m calls it",
-                                                         node.host),
-                                    .columns = columns,
-                                    .audience = Audience::text});
+  Table& table =
+      section.add_table({.key = {},
+                         .title = fmt::format("connections between GPUs and adapters of {}, "
+                                              "in the terms of nvidia-smi topo -m",
+                                              node.host),
+                         .columns = columns,
+                         .audience = Audience::text});
   for (const auto& [gpu, near_cores] : *gpus) {
     std::vector<Value> cells{gpu.ordinal};
     for (const std::string& adapter : node.adapters) {

@@ -50,7 +50,7 @@ inline constexpr std::int64_t shm_bytes_per_rank = std::int64_t{8} << 20;
 
 inline constexpr auto larger_shm =
     "make /dev/shm larger: docker or podman run --shm-size=8g (or --ipc=host), in Kubernetes an "
-    "emptyDir with medium Memory; on a node of your own: mount -o remount,size=50% /dev/shm";
+    "emptyDir with medium Memory; on your own node: mount -o remount,size=50% /dev/shm";
 
 /// What to do about a library between program and MPI; empty if there is none.
 std::string cure_for_preload(const Facts& facts);

@@ -32,16 +32,16 @@ Findings modes_of(const Evidence& evidence) {
     const std::string gpu = fmt::format("GPU {} ({})", one.gpu.ordinal, one.gpu.name);
     if (one.gpu.mode == ComputeMode::prohibited)
       found.push_back(
-          {Severity::broken, gpu + " may not be used", "its compute mode: prohibited",
+          {Severity::broken, gpu + " cannot be used", "compute mode: prohibited",
            fmt::format("as administrator: nvidia-smi -i {} -c DEFAULT", one.gpu.ordinal)});
     if (one.gpu.mode == ComputeMode::exclusive)
-      found.push_back({Severity::note, gpu + " is for one process at a time",
-                       "its compute mode: exclusive",
-                       "start one rank for each GPU, no more; or nvidia-smi -c DEFAULT"});
+      found.push_back({Severity::note, gpu + " serves one process at a time",
+                       "compute mode: exclusive",
+                       "start at most one rank per GPU, or set nvidia-smi -c DEFAULT"});
     if (one.gpu.name.find("MIG") != std::string::npos)
       found.push_back({Severity::note,
-                       gpu + " is a part of a GPU: parts do not reach each other's memory",
-                       "its name", "for several ranks ask for whole GPUs"});
+                       gpu + " is one part of a GPU (MIG): parts cannot access each other's memory",
+                       "the GPU's name", "for several ranks, request whole GPUs"});
   }
   return found;
 }
@@ -55,13 +55,13 @@ Findings hidden_from_each_other(const Evidence& evidence) {
   if (!one_each || ranks.size() < 2 || ranks.front().node != ranks.back().node ||
       ranks.front().visible.front().gpu.uuid == ranks.back().visible.front().gpu.uuid)
     return {};
-  return {{Severity::note, "each rank is shown its own GPU only",
+  return {{Severity::note, "each rank sees only its own GPU",
            fmt::format("rank {} sees {}, rank {} sees {}", ranks.front().rank,
                        ranks.front().visible.front().gpu.uuid, ranks.back().rank,
                        ranks.back().visible.front().gpu.uuid),
-           "show every rank all of them, or GPUs may not reach each other's memory: srun "
-           "--gpus-per-node=N --gpu-bind=none, no --gpus-per-task; Halocline gives each rank its "
-           "own"}};
+           "let every rank see all GPUs, or they may not reach each other's memory: srun "
+           "--gpus-per-node=N --gpu-bind=none, without --gpus-per-task; Halocline assigns each "
+           "rank its own"}};
 }
 
 /// The last result of gpu_aware with settings of doctor's own.
@@ -77,9 +77,9 @@ std::string cure_of_gpu_aware(const Evidence& evidence, const PathResult& result
   if (attempt != nullptr && attempt->outcome == Outcome::works)
     return fmt::format("set {}: tried here, and every byte arrived", settings_text(attempt->with));
   if (result.outcome == Outcome::out_of_order)
-    return "leave it out, as auto does now (peer or staged); another MPI or UCX, or the same "
-           "without its "
-           "direct way between GPUs (UCX_TLS=^cuda_ipc), shows where the fault is";
+    return "do not use gpu_aware; auto takes peer or staged instead. To find the fault, try "
+           "another MPI "
+           "or UCX, or the same without its direct path between GPUs (UCX_TLS=^cuda_ipc)";
   const NodeFacts& node = evidence.facts.node;
   Variables all = node.settings;
   if (attempt != nullptr)
@@ -92,8 +92,8 @@ Findings held_back(const Evidence& evidence, const PathResult& as_is) {
   constexpr std::int64_t halo_bytes = 64 << 10;
   const PathResult* cured = cured_gpu_aware(evidence);
   if (cured == nullptr) return {};
-  return {{Severity::slow, "GPU-aware MPI works, and is held back by a setting",
-           fmt::format("64 KiB: {} as it is, {} with {}",
+  return {{Severity::slow, "GPU-aware MPI works, but a setting slows it down",
+           fmt::format("64 KiB: {} now, {} with {}",
                        write_number(*us_for(as_is, halo_bytes), Format::time(1e-6)),
                        write_number(*us_for(*cured, halo_bytes), Format::time(1e-6)),
                        settings_text(cured->with)),
@@ -107,12 +107,12 @@ Findings fails_between_nodes(const Evidence& evidence) {
   const bool is_wrong = far->outcome == Outcome::wrong;
   return {
       {is_wrong ? Severity::broken : Severity::absent,
-       fmt::format("{} takes a GPU's memory within a node, and {} between nodes",
+       fmt::format("{} accepts GPU memory within a node, but {} between nodes",
                    evidence.facts.node.mpi, is_wrong ? "sends wrong bytes" : "not"),
        far->how,
-       "its network part must know CUDA: UCX lists cuda_copy and the network's ways in ucx_info "
-       "-d, libfabric's provider takes FI_HMEM; nvidia_peermem is loaded for InfiniBand "
-       "(lsmod); transport auto goes through the host there meanwhile"}};
+       "check that its network layer supports CUDA: ucx_info -d lists cuda_copy and the network's "
+       "transports, the libfabric provider supports FI_HMEM, nvidia_peermem is loaded for "
+       "InfiniBand (lsmod); until then transport auto goes through the host between nodes"}};
 }
 
 }  // namespace
@@ -121,18 +121,17 @@ Findings gpus(const Evidence& evidence) {
   const NodeFacts& node = evidence.facts.node;
   const auto& ranks = evidence.facts.ranks.machine;
   if (node.gpu_files == 0) return {};
-  const std::string there = fmt::format("there {} {} NVIDIA GPU{}, by the device files",
-                                        node.gpu_files == 1 ? "is" : "are", node.gpu_files,
+  const std::string there = fmt::format("the device files list {} NVIDIA GPU{}", node.gpu_files,
                                         node.gpu_files == 1 ? "" : "s");
   if (!node.built_with_cuda)
     return {{Severity::absent, "this build does not use GPUs", there,
-             "build Halocline where nvcc is (scripts/setup --for cuda brings it)"}};
+             "build Halocline with nvcc (scripts/setup --for cuda installs it)"}};
   if (ranks.empty()) return {};
   if (visible_to_first(evidence).empty()) {
     const std::string hidden = setting(evidence, "CUDA_VISIBLE_DEVICES");
     const bool on_purpose = evidence.facts.node.settings.contains("CUDA_VISIBLE_DEVICES") &&
                             (hidden.empty() || hidden.starts_with('-'));
-    return {{on_purpose ? Severity::note : Severity::broken, "no GPU can be used",
+    return {{on_purpose ? Severity::note : Severity::broken, "no usable GPU",
              fmt::format("{}, but {}", there, ranks.front().none_because),
              on_purpose ? "unset CUDA_VISIBLE_DEVICES to use them" : ""}};
   }
@@ -141,8 +140,7 @@ Findings gpus(const Evidence& evidence) {
   const auto shown = static_cast<int>(visible_to_first(evidence).size());
   if (shown < node.gpu_files && node.settings.contains("CUDA_VISIBLE_DEVICES"))
     found.push_back(
-        {Severity::note,
-         fmt::format("{} of {} GPUs are shown to this program", shown, node.gpu_files),
+        {Severity::note, fmt::format("this program sees {} of {} GPUs", shown, node.gpu_files),
          fmt::format("CUDA_VISIBLE_DEVICES is '{}'", setting(evidence, "CUDA_VISIBLE_DEVICES")),
          "unset it to use all: Halocline gives each rank a GPU of its own"});
   return found;
@@ -159,14 +157,14 @@ Findings reach_of_gpus(const Evidence& evidence) {
         {Severity::slow, "not all GPUs of this node reach each other's memory",
          fmt::format("cudaDeviceCanAccessPeer: GPU {} to GPU {}: no",
                      gpus[at / gpus.size()].gpu.ordinal, gpus[at % gpus.size()].gpu.ordinal),
-         "see nvidia-smi topo -p2p r; on PCIe, ACS and IOMMU settings may forbid it; "
-         "a container needs all GPUs"});
+         "check nvidia-smi topo -p2p r; on PCIe, ACS and IOMMU settings may forbid it; "
+         "a container must see all GPUs"});
   }
   const PathResult* peer = result_of(evidence, {"peer", Memory::device});
   if (peer != nullptr && peer->outcome == Outcome::unavailable)
     found.push_back({Severity::slow,
                      "kernels cannot store into the neighbour's GPU (transport peer)", peer->how,
-                     "show every rank all GPUs (no --gpus-per-task; srun --gpu-bind=none), run "
+                     "let every rank see all GPUs (no --gpus-per-task; srun --gpu-bind=none), run "
                      "containers with --ipc=host"});
   return found;
 }
@@ -186,27 +184,27 @@ Findings gpu_aware(const Evidence& evidence) {
   const std::string seen =
       attempt == nullptr || attempt->outcome == Outcome::works
           ? result->how
-          : fmt::format("{}; tried again with {}: {}", result->how, settings_text(attempt->with),
-                        attempt->how == result->how ? "the same" : attempt->how);
+          : fmt::format("{}; retried with {}: {}", result->how, settings_text(attempt->with),
+                        attempt->how == result->how ? "the same result" : attempt->how);
   const std::string& mpi = evidence.facts.node.mpi;
   if (result->outcome == Outcome::unavailable || result->outcome == Outcome::untried)
     return {{Severity::absent, "GPU-aware MPI could not be tried", result->how, cure}};
   if (result->outcome == Outcome::wrong)
-    return {{Severity::broken, fmt::format("{} sends wrong bytes when given a GPU's memory", mpi),
-             seen, cure}};
+    return {
+        {Severity::broken, fmt::format("{} sends wrong bytes from GPU memory", mpi), seen, cure}};
   if (result->outcome == Outcome::out_of_order)
     return {{Severity::broken,
-             fmt::format("{} says that messages in a GPU's memory are done before they are", mpi),
+             fmt::format("{} reports messages in GPU memory as complete before they are", mpi),
              seen, cure}};
   if (evidence.facts.ranks.claims_gpu.value_or(false))
     return {{Severity::broken,
-             fmt::format("{} claims to take a GPU's memory, falsely: programs that trust it crash "
+             fmt::format("{} falsely claims to accept GPU memory: programs that trust it crash "
                          "or hang",
                          mpi),
              fmt::format("MPIX_Query_cuda_support() says yes; {}", seen), cure}};
   if (attempt != nullptr && attempt->outcome == Outcome::works)
-    return {{Severity::slow, fmt::format("{} takes a GPU's memory only with other settings", mpi),
-             fmt::format("as it is: {}", result->how), cure}};
+    return {{Severity::slow, fmt::format("{} accepts GPU memory only with other settings", mpi),
+             fmt::format("with the current settings: {}", result->how), cure}};
   return {{Severity::absent, fmt::format("{} is not GPU-aware", mpi), seen, cure}};
 }
 
@@ -217,13 +215,13 @@ Findings settings(const Evidence& evidence) {
   Findings found;
   const auto idle = [&](const char* name, const char* whose) {
     if (!setting(evidence, name).empty())
-      found.push_back({Severity::note, fmt::format("{} does nothing here", name),
-                       fmt::format("it is for {}; this is {}", whose, mpi), "leave it out"});
+      found.push_back({Severity::note, fmt::format("{} has no effect here", name),
+                       fmt::format("it is for {}; this is {}", whose, mpi), "unset it"});
   };
   if (setting(evidence, "OMPI_MCA_btl_vader_single_copy_mechanism") == "none" &&
       evidence.facts.ranks.direct_reads.value_or(false))
     found.push_back({Severity::note,
-                     "MPI copies large messages between ranks of a node twice, and need not",
+                     "MPI copies large messages between ranks of a node twice, without need",
                      "OMPI_MCA_btl_vader_single_copy_mechanism is 'none', though processes may "
                      "read each other's memory here",
                      "unset it"});

@@ -17,13 +17,13 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 std::string words_for_allocator(const Path& path) {
-  return path.allocator == device::Allocator::pool ? "of memory pools (cudaMallocAsync)"
-                                                   : "of CUDA's virtual memory (cuMemMap)";
+  return path.allocator == device::Allocator::pool ? "from memory pools (cudaMallocAsync)"
+                                                   : "from CUDA's virtual memory (cuMemMap)";
 }
 
 constexpr auto give_it_other_memory =
-    "give MPI memory of cudaMalloc, or use transport peer or staged, which take any; UCX takes "
-    "pools from 1.14 on, and carries through memory of its own what processes cannot share";
+    "give MPI memory from cudaMalloc, or use transport peer or staged, which accept any; UCX "
+    "supports pools since 1.14, and copies memory that processes cannot share through its own";
 
 bool is_of_other_allocator(const PathResult& result) {
   return result.path.transport == "gpu_aware" &&
@@ -49,7 +49,7 @@ Findings memory_not_taken(const Evidence& evidence) {
   }
   if (names.empty()) return {};
   return {{Severity::broken,
-           fmt::format("{} takes memory of cudaMalloc, but not {}", evidence.facts.node.mpi,
+           fmt::format("{} accepts memory from cudaMalloc, but not {}", evidence.facts.node.mpi,
                        joined(names)),
            seen, give_it_other_memory}};
 }
@@ -73,7 +73,7 @@ Findings memory_that_is_slow(const Evidence& evidence) {
          fmt::format("{} is slow with memory {}{}", evidence.facts.node.mpi,
                      words_for_allocator(result.path),
                      result.path.distance == Distance::other_node ? " between nodes" : ""),
-         fmt::format("{}: {}, of cudaMalloc {}", bytes_text(largest.bytes), us_text(largest.us),
+         fmt::format("{}: {}, from cudaMalloc {}", bytes_text(largest.bytes), us_text(largest.us),
                      us_text(*less)),
          give_it_other_memory});
   }
@@ -98,10 +98,10 @@ std::string seen_of(const Collectives& results) {
 
 std::string cure_of_collectives(const Evidence& evidence) {
   constexpr auto on_the_host =
-      "copy what is to be reduced or spread to the host first, as Halocline does with its norms";
+      "copy data to the host before reducing or broadcasting, as Halocline does with its norms";
   const std::string build = evidence.facts.node.family == MpiFamily::open_mpi
                                 ? "an Open MPI configured --with-cuda (ompi_info lists coll: cuda "
-                                  "or accelerator), not only a UCX that was"
+                                  "or accelerator); a UCX with CUDA is not enough"
                                 : "an MPICH configured --with-cuda, with MPIR_CVAR_ENABLE_GPU=1";
   return fmt::format("{}; or use {}", on_the_host, build);
 }
@@ -118,7 +118,7 @@ Findings slow_reduction(const Evidence& evidence) {
   }
   if (!on_gpu || !on_host || *on_gpu <= 2 * (*on_host + 2 * copy_us)) return {};
   return {{Severity::note, "MPI reduces a single number faster on the host than on GPUs",
-           fmt::format("MPI_Allreduce of 8 bytes: {} in device memory, {} in the host's",
+           fmt::format("MPI_Allreduce of 8 bytes: {} in device memory, {} in host memory",
                        us_text(*on_gpu), us_text(*on_host)),
            "copy single numbers to the host first, as Halocline does with its norms"}};
 }
@@ -143,7 +143,7 @@ Findings collectives_on_gpus(const Evidence& evidence) {
           .push_back(&result);
     else if (result.outcome != Outcome::works)
       return {{Severity::broken, words_for(result.path) + " does not work", result.how,
-               "install this MPI anew; for Open MPI see whether it works without parts of others: "
+               "reinstall this MPI; for Open MPI check whether it works without third-party parts: "
                "mpirun --mca coll ^hcoll,ucc"}};
   }
   const bool messages_work = settings_that_work(evidence).has_value();
@@ -151,18 +151,18 @@ Findings collectives_on_gpus(const Evidence& evidence) {
   if (!wrong.empty())
     found.push_back(
         {Severity::broken,
-         fmt::format("{} delivers wrong values in {} on a GPU's memory", mpi, names_of(wrong)),
+         fmt::format("{} returns wrong values from {} on GPU memory", mpi, names_of(wrong)),
          seen_of(wrong), cure_of_collectives(evidence)});
   if (!lost.empty() && messages_work)
     found.push_back(
         {evidence.facts.ranks.claims_gpu.value_or(false) ? Severity::broken : Severity::absent,
-         fmt::format("{} takes a GPU's memory in messages, but not in {}", mpi, names_of(lost)),
+         fmt::format("{} accepts GPU memory in messages, but not in {}", mpi, names_of(lost)),
          seen_of(lost), cure_of_collectives(evidence)});
   if (!working.empty() && !messages_work)
-    found.push_back({Severity::note,
-                     fmt::format("{} takes a GPU's memory in {}, though not in messages", mpi,
-                                 names_of(working)),
-                     "every value was right", ""});
+    found.push_back(
+        {Severity::note,
+         fmt::format("{} accepts GPU memory in {}, but not in messages", mpi, names_of(working)),
+         "every value was right", ""});
   for (Finding& finding : slow_reduction(evidence)) found.push_back(std::move(finding));
   return found;
 }

@@ -29,11 +29,11 @@ bool differ(const std::vector<RankSeen>& ranks, const Of& of) {
 
 std::string small_shm(const Evidence& evidence, int ranks) {
   const Limits& limits = evidence.facts.node.limits;
-  if (!limits.shm_bytes) return "there is no /dev/shm";
+  if (!limits.shm_bytes) return "/dev/shm is missing";
   if (*limits.shm_bytes < shm_bytes_per_rank * ranks)
-    return fmt::format("/dev/shm holds {}", bytes_text(*limits.shm_bytes));
+    return fmt::format("/dev/shm has a size of {}", bytes_text(*limits.shm_bytes));
   if (*limits.shm_free_bytes < shm_bytes_per_rank * ranks)
-    return fmt::format("/dev/shm has {} left of {}", bytes_text(*limits.shm_free_bytes),
+    return fmt::format("/dev/shm has {} free of {}", bytes_text(*limits.shm_free_bytes),
                        bytes_text(*limits.shm_bytes));
   return "";
 }
@@ -46,14 +46,14 @@ Findings shared_memory(const Evidence& evidence) {
   const std::string later = small_shm(evidence, many);
   const auto needed = [](int ranks) {
     return fmt::format(
-        "MPI and transport shared take up to {} of it for each of {} ranks, and "
+        "MPI and transport shared need up to {} of it for each of {} ranks, and "
         "more for large halos",
         bytes_text(shm_bytes_per_rank), ranks);
   };
   if (!here.empty())
     return {{Severity::slow,
-             "/dev/shm is too small: MPI and transport shared may die with a bus error, or go a "
-             "slower way",
+             "/dev/shm is too small: MPI and transport shared may crash with a bus error, or use a "
+             "slower path",
              fmt::format("{}; {}", here, needed(ranks_here(evidence))), larger_shm}};
   if (!later.empty())
     return {{Severity::note, fmt::format("/dev/shm is small for {} ranks", many),
@@ -68,12 +68,12 @@ Findings namespaces(const Evidence& evidence) {
   if (differ(ranks, [](const RankSeen& rank) { return rank.ipc_namespace; }))
     found.push_back(
         {Severity::slow,
-         "ranks of this node are in IPC namespaces of their own: CUDA IPC (transport peer) and "
-         "shared memory do not reach across",
+         "ranks of this node are in separate IPC namespaces: CUDA IPC (transport peer) and shared "
+         "memory do not work between them",
          fmt::format("rank {} is in {}, rank {} in {}", ranks.front().rank,
                      ranks.front().ipc_namespace, ranks.back().rank, ranks.back().ipc_namespace),
-         "start all ranks of a node in one container, or each container with --ipc=host; leave "
-         "unshare --ipc out"});
+         "start all ranks of a node in one container, or each container with --ipc=host; do not "
+         "use unshare --ipc"});
   if (differ(ranks, [](const RankSeen& rank) { return rank.shm_device; }))
     found.push_back({Severity::slow, "ranks of this node see different /dev/shm",
                      "its device number differs between ranks",
@@ -104,7 +104,7 @@ Findings direct_reads(const Evidence& evidence) {
            seen,
            limits.container.empty()
                ? "as root: sysctl kernel.yama.ptrace_scope=0"
-               : fmt::format("run the container with --cap-add=SYS_PTRACE ({} seen)",
+               : fmt::format("run the container with --cap-add=SYS_PTRACE ({} detected)",
                              limits.container)}};
 }
 
@@ -113,8 +113,8 @@ Findings locked_memory(const Evidence& evidence) {
   const NodeFacts& node = evidence.facts.node;
   if (node.adapters.empty() || node.limits.memlock_bytes.value_or(enough) >= enough) return {};
   return {{Severity::slow,
-           "little memory may be locked, which InfiniBand needs to register buffers",
-           fmt::format("ulimit -l is {}, and there is {}", bytes_text(*node.limits.memlock_bytes),
+           "the limit on locked memory is low; InfiniBand needs it to register buffers",
+           fmt::format("ulimit -l is {}; adapter {}", bytes_text(*node.limits.memlock_bytes),
                        node.adapters.front().name),
            "ulimit -l unlimited (limits.conf: memlock; docker run --ulimit memlock=-1)"}};
 }

@@ -102,9 +102,9 @@ Findings slow_figures(const std::map<std::string, std::vector<Figure>>& classes,
     for (const Outlier& one : outliers(figures, work.least_share))
       found.push_back(
           {Severity::slow,
-           fmt::format("{}: {} under the median of its class in {}", one.figure.whose,
+           fmt::format("{}: {} below the median of its class in {}", one.figure.whose,
                        percent(1 - one.figure.value / one.median), work.doing),
-           fmt::format("{} here, {} is usual for {}", rate_text(one.figure.value, work.unit),
+           fmt::format("{} here, {} is typical for {}", rate_text(one.figure.value, work.unit),
                        rate_text(one.median, work.unit), name),
            work.cure});
   return found;
@@ -128,15 +128,15 @@ constexpr double least_of_link = 0.67;
 Findings slow_nodes_by_links(const Evidence& evidence) {
   Findings found;
   constexpr auto cure =
-      "see its cable, port and adapter (ethtool, ibstat), and which network MPI takes there (Open "
-      "MPI: btl_tcp_if_include, UCX_NET_DEVICES; MPICH: FI_PROVIDER, FI_TCP_IFACE); leave the node "
-      "out meanwhile";
+      "check its cable, port and adapter (ethtool, ibstat), and which network MPI uses there (Open "
+      "MPI: btl_tcp_if_include, UCX_NET_DEVICES; MPICH: FI_PROVIDER, FI_TCP_IFACE); until then run "
+      "without the node";
   for (const Outlier& one : outliers(
            best_of_nodes(evidence, [](const Link& link) { return link.gb_per_s; }), least_of_link))
     found.push_back(
         {Severity::slow,
          fmt::format("node {} is slow to reach: every run waits for it", one.figure.whose),
-         fmt::format("messages of 1 MiB with any other node: {} at best, {} is usual",
+         fmt::format("messages of 1 MiB with any other node: {} at best, {} is typical",
                      rate_text(one.figure.value), rate_text(one.median)),
          cure});
   if (!found.empty()) return found;
@@ -145,7 +145,7 @@ Findings slow_nodes_by_links(const Evidence& evidence) {
     found.push_back(
         {Severity::slow,
          fmt::format("node {} is slow to answer: every run waits for it", one.figure.whose),
-         fmt::format("8 bytes to any other node: {} at best, {} is usual",
+         fmt::format("8 bytes to any other node: {} at best, {} is typical",
                      us_text(1 / one.figure.value), us_text(1 / one.median)),
          cure});
   return found;
@@ -162,10 +162,11 @@ Findings slow_pairs(const Evidence& evidence) {
   for (const Outlier& one : outliers(figures, least_of_link / 1.5))
     found.push_back(
         {Severity::slow,
-         fmt::format("the way between nodes {} is slow, theirs to others is not", one.figure.whose),
-         fmt::format("messages of 1 MiB: {}, {} is usual", rate_text(one.figure.value),
+         fmt::format("the connection between nodes {} is slow, theirs to others are not",
+                     one.figure.whose),
+         fmt::format("messages of 1 MiB: {}, {} is typical", rate_text(one.figure.value),
                      rate_text(one.median)),
-         "see the switches between them (ibtracert, tracepath)"});
+         "check the switches between them (ibtracert, tracepath)"});
   return found;
 }
 
@@ -200,11 +201,10 @@ Findings adapters_of_gpus(const Evidence& evidence) {
   }
   if (different.size() < 2) return {};
   const bool is_cray = different.begin()->starts_with("cxi");
-  return {{Severity::note, "each GPU is near a network adapter of its own",
-           fmt::format("{}, by their places on the PCIe buses of {}", fmt::join(seen, ", "),
-                       nodes.front().host),
-           is_cray ? "let each rank use its GPU's: MPICH_OFI_NIC_POLICY=GPU"
-                   : fmt::format("let each rank use its GPU's, where MPI goes through UCX: "
+  return {{Severity::note, "each GPU has a network adapter of its own nearby",
+           fmt::format("{}, by the PCIe topology of {}", fmt::join(seen, ", "), nodes.front().host),
+           is_cray ? "let each rank use its GPU's adapter: MPICH_OFI_NIC_POLICY=GPU"
+                   : fmt::format("let each rank use its GPU's adapter, where MPI uses UCX: "
                                  "UCX_NET_DEVICES ({})",
                                  fmt::join(settings, ", "))}};
 }
@@ -218,30 +218,31 @@ Findings differences(const Evidence& evidence) {
   };
   add(
       Severity::broken, "their MPI", [](const NodeSeen& node) { return node.mpi; },
-      "install one MPI on all nodes, or set PATH and LD_LIBRARY_PATH alike on all (mpirun -x "
+      "install one MPI on all nodes, or set the same PATH and LD_LIBRARY_PATH on all (mpirun -x "
       "LD_LIBRARY_PATH)");
   add(
       Severity::note, "the files of MPI, UCX and libfabric",
       [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.libraries, ", ")); },
-      "set LD_LIBRARY_PATH alike on all nodes, and install the same versions");
+      "set the same LD_LIBRARY_PATH on all nodes, and install the same versions");
   add(
       Severity::slow, "their GPUs",
       [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.gpus, ", ")); },
-      "take nodes of one kind, or leave out the node where a GPU is missing (nvidia-smi and dmesg "
-      "there tell why)");
+      "use nodes of one kind, or leave out the node where a GPU is missing (see nvidia-smi and "
+      "dmesg there)");
   add(
       Severity::note, "the driver of their GPUs",
-      [](const NodeSeen& node) { return node.kernel_driver; }, "install one version on all nodes");
+      [](const NodeSeen& node) { return node.kernel_driver; },
+      "install the same version on all nodes");
   add(
       Severity::note, "their processors",
       [](const NodeSeen& node) {
         return fmt::format("{}, {} threads", node.processor, node.online_threads);
       },
-      "the slowest sets the pace: take nodes of one kind (Slurm: --constraint)");
+      "the slowest sets the pace: use nodes of one kind (Slurm: --constraint)");
   add(
       Severity::note, "their network adapters",
       [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.adapters, ", ")); },
-      "see why they are missing (ibstat, dmesg), or take nodes of one kind");
+      "check why some are missing (ibstat, dmesg), or use nodes of one kind");
   return found;
 }
 
@@ -262,19 +263,18 @@ Findings slow_nodes(const Evidence& evidence) {
   const auto add = [&](Findings more) {
     for (Finding& one : more) found.push_back(std::move(one));
   };
-  add(slow_figures(
-      within,
-      {least_of_gpu, "copies within its memory", "GB/s",
-       "see nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,TEMPERATURE there, and who else uses it; "
-       "leave it out meanwhile"}));
+  add(slow_figures(within, {least_of_gpu, "copies within its memory", "GB/s",
+                            "check nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,TEMPERATURE there, and "
+                            "other users of the GPU; "
+                            "until then run without it"}));
   add(slow_figures(
       across,
       {least_of_bus, "copies from the host", "GB/s",
-       "see GPU Link Info in nvidia-smi -q there, the PCIe link's width and generation, and "
-       "whether rank and GPU are of one NUMA node"}));
+       "check GPU Link Info in nvidia-smi -q there, the PCIe link's width and generation, and "
+       "whether rank and GPU are on one NUMA node"}));
   constexpr auto see_node =
-      "see who else uses the node (uptime), its clocks (cpupower frequency-info) and its memory "
-      "(dmidecode -t memory); leave it out meanwhile";
+      "check the node's load (uptime), its clocks (cpupower frequency-info) and its memory "
+      "(dmidecode -t memory); until then run without it";
   add(slow_figures(copies, {least_of_host, "copies of host memory", "GB/s", see_node}));
   add(slow_figures(counts, {least_of_host, "additions", "million/s", see_node}));
   const Findings by_links = slow_nodes_by_links(evidence);

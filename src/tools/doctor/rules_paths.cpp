@@ -28,18 +28,22 @@ std::string cure_for(const Evidence& evidence, const PathResult& result) {
         result.path.transport == "staged" ? "" : ", or use transport staged");
   if (result.path.distance == Distance::other_node)
     return facts.node.family == MpiFamily::open_mpi
-               ? "tell MPI which network joins the nodes: mpirun --mca btl_tcp_if_include NAME (ip "
-                 "-brief address shows names) or UCX_NET_DEVICES=NAME; and see that no firewall is "
-                 "between them"
-               : "tell MPI which network joins the nodes: mpiexec -iface NAME (ip -brief address "
-                 "shows names), FI_TCP_IFACE=NAME; and see that no firewall is between them";
+               ? "tell MPI which network connects the nodes: mpirun --mca btl_tcp_if_include NAME "
+                 "(ip "
+                 "-brief address shows names) or UCX_NET_DEVICES=NAME; and check that no firewall "
+                 "separates them"
+               : "tell MPI which network connects the nodes: mpiexec -iface NAME (ip -brief "
+                 "address "
+                 "shows names), FI_TCP_IFACE=NAME; and check that no firewall separates them";
   if (result.path.transport == "peer")
-    return "use transport staged meanwhile, and update driver and container";
+    return "update driver and container; until then use transport staged";
   if (facts.node.family == MpiFamily::open_mpi)
-    return "try another way of this MPI: mpirun --mca pml ob1 --mca btl self,tcp; if that works, "
-           "its shared memory or network part is at fault; else install this MPI anew";
-  return "try another way of this MPI: FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1; if that works, its "
-         "shared memory or network part is at fault; else install this MPI anew";
+    return "try another transport of this MPI: mpirun --mca pml ob1 --mca btl self,tcp; if that "
+           "works, "
+           "its shared memory or network layer is at fault; otherwise reinstall this MPI";
+  return "try another transport of this MPI: FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1; if that works, "
+         "its "
+         "shared memory or network layer is at fault; otherwise reinstall this MPI";
 }
 
 /// Paths that failed alike are told once.
@@ -102,13 +106,14 @@ Findings better_than_taken(const Evidence& evidence) {
         continue;
       found.push_back(
           {Severity::slow,
-           fmt::format("a run with {} memory takes {}, though {} is faster here",
+           fmt::format("a run with {} memory uses {}, though {} is faster here",
                        halocline::name_of(memory), *taken, other.path.transport),
            fmt::format("{}: {} {}, {} {}", bytes_text(halo_bytes), *taken, us_text(*us),
                        other.path.transport, us_text(*less)),
-           fmt::format("--transport {}; and see why {} is slow: nvidia-smi topo -m shows the links "
-                       "between GPUs",
-                       other.path.transport, *taken)});
+           fmt::format(
+               "use --transport {}; and check why {} is slow: nvidia-smi topo -m shows the links "
+               "between GPUs",
+               other.path.transport, *taken)});
     }
   }
   return found;
@@ -123,16 +128,17 @@ Findings failed_paths(const Evidence& evidence) {
     for (const PathResult* result : group.results) names.push_back(words_for(result->path));
     const std::string paths = fmt::format("{}", fmt::join(names, " and "));
     const bool many = names.size() > 1;
-    const std::string what = group.outcome == Outcome::wrong
-                                 ? fmt::format("{} deliver{} wrong bytes", paths, many ? "" : "s")
-                             : group.outcome == Outcome::out_of_order
-                                 ? fmt::format(
-                                       "{} do{} not keep the order of a GPU's stream: what a "
-                                       "program reads after an exchange may be old",
-                                       paths, many ? "" : "es")
-                             : group.outcome == Outcome::untried
-                                 ? fmt::format("{} could not be tried", paths)
-                                 : fmt::format("{} do{} not work", paths, many ? "" : "es");
+    const std::string what =
+        group.outcome == Outcome::wrong
+            ? fmt::format("{} deliver{} wrong bytes", paths, many ? "" : "s")
+        : group.outcome == Outcome::out_of_order
+            ? fmt::format(
+                  "{} do{} not follow the order of a GPU's stream: a program may "
+                  "read old data after an exchange",
+                  paths, many ? "" : "es")
+        : group.outcome == Outcome::untried
+            ? fmt::format("{} could not be tried", paths)
+            : fmt::format("{} do{} not work", paths, many ? "" : "es");
     std::string seen = group.results.front()->how;
     if (group.cure == larger_shm) seen += "; " + small_shm(evidence, ranks_here(evidence));
     found.push_back({Severity::broken, what, seen, group.cure});
@@ -160,19 +166,20 @@ Findings crossover(const Evidence& evidence) {
   const std::string seen = fmt::format("{}: gpu_aware {}, staged {}", bytes_text(*slower_up_to),
                                        us_text(ours), us_text(theirs));
   if (everywhere)
-    return {{Severity::slow,
-             "GPU-aware MPI works, but is slower than copies through the host even for large "
-             "messages",
-             seen,
-             "MPI itself goes through the host: for Open MPI see that UCX lists cuda_ipc (ucx_info "
-             "-d) and UCX_TLS does not exclude it; transport auto measures, and takes what is "
-             "faster"}};
+    return {
+        {Severity::slow,
+         "GPU-aware MPI works, but is slower than copies through the host even for large "
+         "messages",
+         seen,
+         "MPI itself copies through the host: for Open MPI check that UCX lists cuda_ipc (ucx_info "
+         "-d) and UCX_TLS does not exclude it; transport auto measures both and uses the faster "
+         "one"}};
   return {{*slower_up_to >= 64 << 10 ? Severity::slow : Severity::note,
            fmt::format("GPU-aware MPI is slower than copies through the host for messages up to {}",
                        bytes_text(*slower_up_to)),
            seen,
            "send small halos through the host (transport staged), or many fields in one message; "
-           "transport auto measures, and takes what is faster"}};
+           "transport auto measures both and uses the faster one"}};
 }
 
 Findings slow_paths(const Evidence& evidence) {
@@ -184,11 +191,11 @@ Findings slow_paths(const Evidence& evidence) {
   const std::optional<double> latency = mpi != nullptr ? us_for(*mpi, small) : std::nullopt;
   if (latency && *latency > slow_us && cores(evidence).empty())
     found.push_back(
-        {Severity::slow, "small messages of MPI take long between ranks of this node",
+        {Severity::slow, "MPI's small messages are slow between ranks of this node",
          fmt::format("8 bytes each way: {} at best; shared memory takes about a microsecond",
                      us_text(*latency)),
-         "see whether others use these cores (uptime), and whether MPI goes through TCP: OMPI_MCA_"
-         "btl, UCX_TLS, FI_PROVIDER must leave shared memory in"});
+         "check whether other processes use these cores (uptime), and whether MPI uses TCP: "
+         "OMPI_MCA_btl, UCX_TLS, FI_PROVIDER must allow shared memory"});
   for (Finding& finding : better_than_taken(evidence)) found.push_back(std::move(finding));
   const PathResult* peer = working(evidence, {"peer", Memory::device});
   const PathResult* staged = working(evidence, {"staged", Memory::device});
@@ -198,11 +205,12 @@ Findings slow_paths(const Evidence& evidence) {
                               by_host = us_for(*staged, large);
   // MPI's own direct way may be slower than ours, but not nearly as slow as the way by the host.
   if (direct && other && by_host && *other > 2 * *direct && *other > *by_host / 2)
-    found.push_back({Severity::note, "GPU-aware MPI does not use the direct way between these GPUs",
+    found.push_back({Severity::note,
+                     "GPU-aware MPI does not use the direct path between these GPUs",
                      fmt::format("{}: gpu_aware {}, staged {}, peer {}", bytes_text(large),
                                  us_text(*other), us_text(*by_host), us_text(*direct)),
                      "where MPI uses UCX, ucx_info -d must list cuda_ipc, and UCX_TLS must not "
-                     "exclude it; Halocline takes peer, other programs do not"});
+                     "exclude it; Halocline uses peer, other programs cannot"});
   return found;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 std::string fitting_launcher(const Facts& facts) {
   if (facts.launching.instead)
-    return fmt::format("use {}, which fits: it was taken for what follows",
+    return fmt::format("use {}, which fits: doctor used it for the remaining tests",
                        facts.launching.instead->path);
   const bool is_open_mpi = facts.node.family == MpiFamily::open_mpi;
   return fmt::format(
@@ -33,15 +33,15 @@ bool are_alone(const Evidence& evidence) {
                      [](const RankSeen& rank) { return rank.size == 1; });
 }
 
-/// "; /usr/bin/mpirun was taken for what follows", if so.
+/// "; doctor used /usr/bin/mpirun for the remaining tests", if so.
 std::string taken_instead(const Facts& facts) {
   if (!facts.launching.instead) return "";
-  return fmt::format("; {} was taken for what follows", facts.launching.instead->path);
+  return fmt::format("; doctor used {} for the remaining tests", facts.launching.instead->path);
 }
 
 constexpr auto how_srun_starts =
     "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or --mpi=cray_shasta for "
-    "MPICH; srun --mpi=list names what there is";
+    "MPICH; srun --mpi=list shows the choices";
 
 /// Started by srun without a word of how: many sites have no default that fits every MPI.
 bool is_srun_untold(const Evidence& evidence, const Launcher& launcher) {
@@ -56,10 +56,9 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const Facts& facts = evidence.facts;
   const RankFacts& ranks = first_start(facts);
   const std::string what =
-      ranks.ranks.empty()
-          ? fmt::format("{} ranks do not even start", evidence.ranks)
-          : fmt::format("ranks end early, while {}",
-                        ranks.doing.empty() ? "they are asked for facts" : ranks.doing);
+      ranks.ranks.empty() ? fmt::format("{} ranks do not start", evidence.ranks)
+                          : fmt::format("ranks end early, while {}",
+                                        ranks.doing.empty() ? "collecting facts" : ranks.doing);
   const std::string seen = fmt::format("{}: {}", launcher.path, ranks.ended_badly);
   if (const std::string small = small_shm(evidence, ranks_here(evidence)); !small.empty())
     return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm};
@@ -67,7 +66,7 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
     return {Severity::broken, what, seen, how_srun_starts + taken_instead(facts)};
   const auto preload = facts.node.settings.find("LD_PRELOAD");
   return {Severity::broken, what, seen,
-          fmt::format("{}run it by hand and read all it says: {} -n {} hostname{}",
+          fmt::format("{}run it by hand and read its whole output: {} -n {} hostname{}",
                       preload == facts.node.settings.end()
                           ? ""
                           : fmt::format("try without LD_PRELOAD ({}), then ", preload->second),
@@ -85,16 +84,16 @@ std::string mpi_setting(const RankFacts& ranks, std::string_view name) {
 std::string cure_for_bad_end(const Facts& facts, const std::string& device) {
   if (std::string cure = cure_for_preload(facts); !cure.empty()) return cure;
   if (facts.node.family == MpiFamily::open_mpi)
-    return "try another way of this MPI: mpirun --mca pml ob1; else use another version of it";
+    return "try another transport of this MPI: mpirun --mca pml ob1; otherwise use another version";
   const auto has = [&](const char* part) { return device.find(part) != std::string::npos; };
   // MPICH 4.0.2 as Debian builds it, ch4:ucx, between hosts over TCP: one rank in UCX's progress,
   // the others in PMI; a barrier before it changes nothing.
   if (has("ucx"))
     return fmt::format(
-        "use {}: MPICH 4.0.2 over UCX is known to hang so between hosts now and then; "
-        "UCX_KEEPALIVE_INTERVAL=inf may help meanwhile",
+        "use {}: MPICH 4.0.2 over UCX is known to hang like this between hosts at times; "
+        "until then UCX_KEEPALIVE_INTERVAL=inf may help",
         has("ofi") ? "libfabric (MPIR_CVAR_CH4_NETMOD=ofi), or another MPICH"
-                   : "another version of MPICH, or one that was built with libfabric (ch4:ofi)");
+                   : "another version of MPICH, or one built with libfabric (ch4:ofi)");
   return "use another version of this MPI";
 }
 
@@ -111,10 +110,11 @@ Findings end_of_ranks(const Evidence& evidence) {
   const auto& ends = evidence.bad_ends;
   if (ends.empty()) return {};
   const std::string device = mpi_setting(evidence.facts.ranks, "device");
-  const std::string jobs = ends.size() == 1
-                               ? "a job that had said all"
-                               : fmt::format("{} jobs that had said all; the first", ends.size());
-  return {{Severity::broken, "ranks do their work, but do not get through MPI_Finalize",
+  const std::string jobs =
+      ends.size() == 1
+          ? "a job that had finished its tests"
+          : fmt::format("{} jobs that had finished their tests; the first", ends.size());
+  return {{Severity::broken, "ranks finish their work, but not MPI_Finalize",
            fmt::format("{}: {}; {}{}", jobs, ends.front(), evidence.facts.node.mpi,
                        device.empty() ? "" : ", " + device),
            cure_for_bad_end(evidence.facts, device)}};
@@ -124,20 +124,19 @@ Findings launcher(const Evidence& evidence) {
   const Facts& facts = evidence.facts;
   const Launching& launching = facts.launching;
   if (!launching.launcher)
-    return {{Severity::broken, "no ranks can be started: there is no launcher", launching.problem,
+    return {{Severity::broken, "cannot start ranks: no launcher found", launching.problem,
              launching.chosen_by.empty()
                  ? fitting_launcher(facts)
-                 : fmt::format("correct {}, or leave it out", launching.chosen_by)}};
+                 : fmt::format("correct {}, or omit it", launching.chosen_by)}};
   if (launching.objection.empty()) return {};
   return {{Severity::broken,
            fmt::format("{} is the launcher of another MPI: ranks do not find each other",
                        launching.launcher->path),
-           fmt::format(
-               "{} {}, and this program was built with {}{}", launching.launcher->path,
-               launching.objection, facts.node.mpi,
-               are_alone(evidence)
-                   ? fmt::format("; each of {} ranks found itself alone (size 1)", evidence.ranks)
-                   : ""),
+           fmt::format("{} {}, and this program was built with {}{}", launching.launcher->path,
+                       launching.objection, facts.node.mpi,
+                       are_alone(evidence)
+                           ? fmt::format("; each of {} ranks ran alone (size 1)", evidence.ranks)
+                           : ""),
            fitting_launcher(facts)}};
 }
 
@@ -149,7 +148,7 @@ Findings start_of_ranks(const Evidence& evidence) {
   if (are_alone(evidence))
     return {{Severity::broken,
              fmt::format("{} ranks do not find each other: each runs alone", evidence.ranks),
-             fmt::format("started by {}, each said that it is one of 1", launcher.path),
+             fmt::format("started by {}, each reported itself as the only rank", launcher.path),
              (launcher.kind == LauncherKind::srun
                   ? how_srun_starts
                   : fmt::format("the launcher must belong to {}, the MPI of this program",
@@ -159,7 +158,7 @@ Findings start_of_ranks(const Evidence& evidence) {
   if (!ranks.ended_badly.empty()) return {early_end(evidence, launcher)};
   if (ranks.ranks.empty() || ranks.ranks.front().size == evidence.ranks) return {};
   return {{Severity::broken,
-           fmt::format("the launcher does not start {} ranks when told to", evidence.ranks),
+           fmt::format("the launcher does not start the {} ranks requested", evidence.ranks),
            fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
            fmt::format("write {} where the number of ranks belongs: \"mpirun -n {}\"{}",
                        ranks_placeholder, ranks_placeholder, taken_instead(facts))}};
@@ -181,22 +180,21 @@ Findings cores(const Evidence& evidence) {
   const auto count = static_cast<int>(together.size());
   if (count >= on_node) return {};
   const bool here_too = facts.node.usable_cores < on_node && online > facts.node.usable_cores;
-  return {{Severity::slow,
-           fmt::format("{} ranks share {}: they take turns instead of working at once", on_node,
-                       count == 1 ? fmt::format("core {}", *together.begin())
-                                  : fmt::format("{} cores", count)),
-           fmt::format("they may run on {} {} only, of {} that the node has",
-                       count == 1 ? "core" : "cores",
-                       machine::ranges_of({together.begin(), together.end()}), online),
-           here_too
-               ? fmt::format(
-                     "this shell may use core {} only: leave taskset out, or ask for more cores "
-                     "(Slurm: --cpus-per-task={}, PBS: ncpus={})",
-                     facts.node.allowed_cores, on_node, on_node)
-           : online < on_node
-               ? fmt::format("start no more ranks than cores: {}", online)
-               : "do not let the launcher pin them so: mpirun --bind-to none, mpiexec -bind-to "
-                 "none, srun --cpu-bind=none"}};
+  return {
+      {Severity::slow,
+       fmt::format(
+           "{} ranks share {}: they take turns instead of working in parallel", on_node,
+           count == 1 ? fmt::format("core {}", *together.begin()) : fmt::format("{} cores", count)),
+       fmt::format("they may run only on {} {}, of {} on the node", count == 1 ? "core" : "cores",
+                   machine::ranges_of({together.begin(), together.end()}), online),
+       here_too ? fmt::format(
+                      "this shell may use only core {}: do not use taskset, or request more cores "
+                      "(Slurm: --cpus-per-task={}, PBS: ncpus={})",
+                      facts.node.allowed_cores, on_node, on_node)
+       : online < on_node
+           ? fmt::format("start no more ranks than cores: {}", online)
+           : "stop the launcher from pinning them: mpirun --bind-to none, mpiexec -bind-to "
+             "none, srun --cpu-bind=none"}};
 }
 
 }  // namespace halocline::doctor::rules

@@ -19,7 +19,7 @@ namespace {
 constexpr int lowest_descriptor = 3;
 
 [[noreturn]] void fail_pipe(int error) {
-  throw Error(ErrorKind::resource, fmt::format("cannot make a pipe for a job: {}",
+  throw Error(ErrorKind::resource, fmt::format("cannot create a pipe for a job: {}",
                                                std::generic_category().message(error)));
 }
 

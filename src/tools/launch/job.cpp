@@ -136,7 +136,8 @@ class Job {
       });
     } catch (const std::system_error& error) {
       end_now();
-      throw Error(ErrorKind::resource, fmt::format("no thread to watch a job: {}", error.what()));
+      throw Error(ErrorKind::resource,
+                  fmt::format("cannot start a thread to watch a job: {}", error.what()));
     }
   }
 
@@ -299,7 +300,7 @@ std::string reason_of(const JobEnd& end, const std::string& program, const JobOp
       return fmt::format("'{}' did not end within {:g} s and was stopped", program,
                          static_cast<double>(options.time_limit->count()) / 1000);
     case JobEnd::How::fell_silent:
-      return fmt::format("'{}' said nothing for {:g} s and was stopped", program,
+      return fmt::format("'{}' had no output for {:g} s and was stopped", program,
                          static_cast<double>(options.silence_limit->count()) / 1000);
     case JobEnd::How::interrupted:
       return fmt::format("'{}' was stopped by signal {} ({})", program, end.signal,
@@ -378,7 +379,7 @@ JobEnd run_job(const std::vector<std::string>& command, const Variables& extra,
   static std::mutex turn;
   const std::lock_guard<std::mutex> lock(turn);
 
-  if (command.empty()) throw Error(ErrorKind::internal, "a job without a command");
+  if (command.empty()) throw Error(ErrorKind::internal, "a job needs a command");
   const Variables ours = current_variables();
   Program program;
   program.path = find_program(command[0], ours);

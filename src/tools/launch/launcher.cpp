@@ -74,7 +74,7 @@ std::string objection_to(LauncherKind kind, MpiFamily family) {
   const LauncherKind wanted =
       family == MpiFamily::open_mpi ? LauncherKind::open_mpi : LauncherKind::hydra;
   if (kind == wanted || kind == LauncherKind::srun) return "";
-  if (kind == LauncherKind::other) return "does not say in --version whose it is";
+  if (kind == LauncherKind::other) return "does not name its MPI in --version";
   return fmt::format("belongs to {}", name_of(kind == LauncherKind::open_mpi ? MpiFamily::open_mpi
                                                                              : MpiFamily::mpich));
 }
@@ -107,7 +107,7 @@ Launcher launcher_of_user(const std::string& words, MpiFamily family, const Vari
   const std::string path = find_program(program, variables);
   if (path.empty())
     throw Error(ErrorKind::unavailable,
-                fmt::format("{} says '{}', but there is no such program; correct or unset it",
+                fmt::format("{} is '{}', but no such program exists; correct or unset it",
                             launcher_variable, words));
   const LauncherKind kind = kind_of(path);
   if (kind == LauncherKind::srun) return srun_for(family, path, arguments, variables);
@@ -115,7 +115,7 @@ Launcher launcher_of_user(const std::string& words, MpiFamily family, const Vari
   if (kind != LauncherKind::other && !objection.empty())
     throw Error(
         ErrorKind::unavailable,
-        fmt::format("{} says '{}', but {} {} and this is a build for {}: every rank would run "
+        fmt::format("{} is '{}', but {} {} and this build uses {}: every rank would run "
                     "alone; name a launcher of {}, or unset it",
                     launcher_variable, words, path, objection, name_of(family), name_of(family)));
   return {kind, path, arguments};
@@ -190,7 +190,7 @@ Launcher launcher_named(const std::string& words, const Variables& variables) {
   auto [program, arguments] = words_of_command(words);
   const std::string path = find_program(program, variables);
   if (path.empty())
-    throw Error(ErrorKind::unavailable, fmt::format("there is no program '{}'", program));
+    throw Error(ErrorKind::unavailable, fmt::format("program '{}' not found", program));
   return {kind_of(path), path, std::move(arguments)};
 }
 

@@ -47,10 +47,10 @@ std::string text_of_circle(const std::vector<int>& circle, std::span<const Stand
   for (const int rank : circle) text += fmt::format("{} -> ", rank);
   text += fmt::format("{}: ", circle.front());
   if (all_are(circle, standings, Does::sends))
-    return text + "each is in a send that its receiver has not posted";
+    return text + "each waits in a send whose receive is not posted";
   if (all_are(circle, standings, Does::receives))
-    return text + "each is in a receive that its sender has not sent";
-  return text + "each is in a send or a receive that the next one has not come to";
+    return text + "each waits in a receive whose send is not posted";
+  return text + "each waits in a send or receive that the next one has not reached";
 }
 
 }  // namespace halocline::mpi

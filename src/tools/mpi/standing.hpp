@@ -26,7 +26,7 @@ struct Standing {
 /// there is none. `standings` are by rank.
 std::vector<int> circle_of_waits(std::span<const Standing> standings);
 
-/// Writes "0 -> 1 -> 0: each is in a send that its receiver has not posted".
+/// Writes "0 -> 1 -> 0: each waits in a send whose receive is not posted".
 std::string text_of_circle(const std::vector<int>& circle, std::span<const Standing> standings);
 
 }  // namespace halocline::mpi

@@ -95,7 +95,7 @@ std::optional<double> exchange_seconds(const Figures& figures, std::int64_t mess
 
 void add_figures(Figures& figures, const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Error(ErrorKind::usage, fmt::format("the figures '{}' cannot be read", path));
+  if (!file) throw Error(ErrorKind::usage, fmt::format("cannot read the figures in '{}'", path));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const Json report = Json::parse(text, nullptr, false);
   try {
@@ -105,12 +105,13 @@ void add_figures(Figures& figures, const std::string& path) {
     if (report.contains("glups_per_rank")) return add_solve(figures, report);
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::usage,
-                fmt::format("the figures '{}' are not understood: {}", path, error.what()));
+                fmt::format("cannot parse the figures in '{}': {}", path, error.what()));
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("'{}' holds no figures; give what halocline bench step, bench halo or "
-                          "solve wrote with --json",
-                          path));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("'{}' contains no figures; give a report of halocline bench step, bench halo or "
+                  "solve, written with --json",
+                  path));
 }
 
 std::optional<Prediction> predict(const Figures& figures, const std::string& problem,

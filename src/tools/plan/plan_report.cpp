@@ -56,8 +56,8 @@ void add_json_ways(Report& report, const Plan& plan) {
 
 void add_shown_ways(Report& report, const Plan& plan) {
   Table table{.key = "process_grids_shown",
-              .title = fmt::format("of the busiest rank, {} first",
-                                   is_predicted(plan) ? "fastest" : "least costly traffic"),
+              .title = fmt::format("values of the busiest rank, {} first",
+                                   is_predicted(plan) ? "fastest" : "least traffic cost"),
               .columns = {{"process_grid", "process grid"},
                           {"cells_per_rank", "cells"},
                           {"messages", "messages"},
@@ -87,7 +87,7 @@ void add_shown_ways(Report& report, const Plan& plan) {
   }
   report.add_table(std::move(table));
   if (plan.prospects.size() > most_shown)
-    report.add_line(fmt::format("and {} with more; --json has all",
+    report.add_line(fmt::format("and {} with more traffic or time; --json lists all",
                                 counted(plan.prospects.size() - most_shown, "process grid")));
 }
 
@@ -120,11 +120,12 @@ Report report_of(const Plan& plan) {
     report.add_text("exchange", fmt::format("every {} sweeps, {} cells deep", plan.halo_depth,
                                             plan.halo_depth));
   report.add("figures", "figures", plan.figures.empty() ? Value() : Value(plan.figures),
-             plan.figures.empty() ? "none: times want what bench step and bench halo wrote "
-                                    "(--figures)"
-                                  : fmt::format("of {}; the exchange after the sweep, nothing "
-                                                "overlapped",
-                                                plan.figures));
+             plan.figures.empty()
+                 ? "none; predicted times need reports of bench step and bench halo "
+                   "(--figures)"
+                 : fmt::format("of {}; exchange after sweep, nothing "
+                               "overlapped",
+                               plan.figures));
   add_json_ways(report, plan);
   report.add_line("");
   add_shown_ways(report, plan);

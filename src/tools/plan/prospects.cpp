@@ -117,7 +117,7 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
       return fmt::format("parts of {} along {} are thinner than the halo's {}",
                          counted(cells / parts, "cell"), "xyz"[axis], the_case.halo_depth);
   }
-  return "some halo is wider than its neighbour";
+  return "a halo is wider than the neighbouring part";
 }
 
 void predict_all(Plan& plan, const Figures& figures) {
@@ -141,8 +141,8 @@ void predict_all(Plan& plan, const Figures& figures) {
                      });
   else if (!figures.empty())
     plan.notes.push_back(fmt::format(
-        "the figures predict nothing: they want a rate of one rank for {} in {} (bench step "
-        "--problem {} --ranks 1) and times of exchanges (bench halo)",
+        "the figures do not predict times: they need the rate of one rank for {} in {} (bench step "
+        "--problem {} --ranks 1) and exchange times (bench halo)",
         plan.problem, plan.precision, plan.problem));
 }
 

@@ -39,9 +39,9 @@ LastWords last_words(const JobEnd& end, LauncherKind kind) {
 std::string end_in_words(const JobEnd& end, LauncherKind kind,
                          std::chrono::milliseconds time_limit) {
   if (end.how == JobEnd::How::timed_out)
-    return fmt::format("no end within {:g} s", std::chrono::duration<double>(time_limit).count());
+    return fmt::format("timed out after {:g} s", std::chrono::duration<double>(time_limit).count());
   if (end.how == JobEnd::How::fell_silent)
-    return fmt::format("no word for {:g} s", std::chrono::duration<double>(time_limit).count());
+    return fmt::format("no output for {:g} s", std::chrono::duration<double>(time_limit).count());
   const LastWords words = last_words(end, kind);
   const std::string who = words.rank ? fmt::format("rank {}", *words.rank) : "a rank";
   if (words.signal)

@@ -11,7 +11,7 @@
 
 namespace halocline::proof {
 
-/// "rank 1 was ended by signal 11 (Segmentation fault)", "no end within 60 s", "the ranks ended
+/// "rank 1 was ended by signal 11 (Segmentation fault)", "timed out after 60 s", "the ranks ended
 /// with exit code 4". `time_limit` is the job's.
 std::string end_in_words(const JobEnd& end, LauncherKind kind,
                          std::chrono::milliseconds time_limit);

@@ -77,7 +77,7 @@ Variables variables_of_ranks(const ProofsWanted& wanted, const Variables& variab
 
 /// Where only srun starts ranks, a job can be started from the batch script, not from a rank.
 constexpr auto no_siblings =
-    "ranks of this launcher cannot start a job of their own; to prove it, run a short "
+    "ranks of this launcher cannot start a probe job; to prove it, run a short "
     "halocline solve with --ranks 2 in the batch script itself, before this step";
 
 class Maker {
@@ -110,8 +110,7 @@ class Maker {
 
  private:
   void make(GpuPair pair, const std::vector<Memory>& memories) {
-    if (pair == GpuPair::other_node)
-      return say_missing(pair, "a sibling job reaches no other node");
+    if (pair == GpuPair::other_node) return say_missing(pair, "a probe job runs on one node only");
     SiblingAnswer answer;
     try {
       if (!launcher_) launcher_ = launcher_for(wanted_, variables_);
@@ -131,8 +130,8 @@ class Maker {
     new_.insert(new_.end(), answer.proofs.begin(), answer.proofs.end());
     for (const std::string& how : answer.bad_ends)
       at_hand_.notes.push_back(fmt::format(
-          "the job that tried gpu_aware had shown all there was to show, but did not get "
-          "through MPI_Finalize: {}; halocline doctor knows more",
+          "the probe job for gpu_aware finished its tests, but not MPI_Finalize: {}; see "
+          "halocline doctor",
           how));
     at_hand_.proofs = merge(answer.proofs, at_hand_.proofs);
     for (const std::string& why : answer.not_tried) say_missing(pair, why);

@@ -86,11 +86,11 @@ void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
   const int next = exchange + 1;
   const char* order = nullptr;
   if (is_early)
-    order = "was sent before the work before it in the stream had written it";
+    order = "was sent before earlier work in the stream had written it";
   else if (holds(old(talk.peer, me, next)) || holds(due(talk.peer, me, next)))
-    order = "was sent after the work behind it in the stream had overwritten it";
+    order = "was sent after later work in the stream had overwritten it";
   else if (holds(empty(me)))
-    order = "was not there when the work behind it in the stream read it";
+    order = "had not arrived when later work in the stream read it";
   std::string& fault = order != nullptr ? faults.order : faults.bytes;
   if (fault.empty())
     fault = fmt::format("byte {} of {} from rank {} to rank {} {}", at, talk.received, talk.peer,

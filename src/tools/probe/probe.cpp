@@ -210,11 +210,11 @@ std::vector<std::int64_t> sizes_to_probe() {
 
 ProbeEnd probe(const Communicator& communicator, const ProbeOptions& options) {
   if (communicator.size() < 2)
-    throw Error(ErrorKind::usage, "a probe needs 2 ranks at least; start it with mpirun -n 2");
+    throw Error(ErrorKind::usage, "a probe needs at least 2 ranks; start it with mpirun -n 2");
   if (!options.transport.capabilities().in_place)
     throw Error(
         ErrorKind::usage,
-        fmt::format("transport {} sends from its own memory only: there is nothing to probe",
+        fmt::format("transport {} sends only from its own memory, so a probe cannot test it",
                     options.transport.name()));
   return Probe(communicator, options).run();
 }

@@ -48,8 +48,8 @@ Attempt attempt(const SiblingRequest& request, const std::vector<Memory>& memori
   result.end = run_job(command(request.launcher, job), extra, options);
   if (result.end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication,
-                fmt::format("stopped by signal {} ({}) while gpu_aware was tried",
-                            result.end.signal, strsignal(result.end.signal)));
+                fmt::format("stopped by signal {} ({}) while testing gpu_aware", result.end.signal,
+                            strsignal(result.end.signal)));
   result.report = read_probe(result.end.out);
   return result;
 }
@@ -58,10 +58,10 @@ std::string end_in_words(const Attempt& attempt, const SiblingRequest& request) 
   return proof::end_in_words(attempt.end, request.launcher.kind, request.time_limit);
 }
 
-/// "; it says: ..."; empty if it says nothing.
+/// "; its output: ..."; empty if it says nothing.
 std::string complaint_of(const Attempt& attempt) {
   const std::string said = complaint_in(attempt.end, probe_mark);
-  return said.empty() ? "" : "; it says: " + said;
+  return said.empty() ? "" : "; its output: " + said;
 }
 
 std::string why_nothing_was_sent(const Attempt& attempt, const SiblingRequest& request) {
@@ -75,16 +75,15 @@ std::string how_it_failed(const Attempt& attempt, const Step& step, const Siblin
     case State::wrong:
       return fmt::format("{} in {} memory", step.text, halocline::name_of(step.memory));
     case State::failed:
-      return fmt::format("{} while {} bytes went from {} memory",
+      return fmt::format("{} while sending {} bytes from {} memory",
                          step.text.substr(0, step.text.find("; that rank is")), step.bytes,
                          halocline::name_of(step.memory));
     case State::trying:
-      return fmt::format("{} while {} bytes went from {} memory", end_in_words(attempt, request),
+      return fmt::format("{} while sending {} bytes from {} memory", end_in_words(attempt, request),
                          step.bytes, halocline::name_of(step.memory));
     case State::proved:
-      return fmt::format("{} after {} bytes had gone from {} memory",
-                         end_in_words(attempt, request), step.bytes,
-                         halocline::name_of(step.memory));
+      return fmt::format("{} after sending {} bytes from {} memory", end_in_words(attempt, request),
+                         step.bytes, halocline::name_of(step.memory));
   }
   return "";
 }
@@ -111,7 +110,7 @@ std::string alone_too(const SiblingRequest& request, const Step& step) {
   const Attempt again = attempt(request, {step.memory}, {step.bytes});
   const std::vector<Step> steps = steps_of(again.report, step.memory);
   if (steps.empty() || steps.back().state != State::proved || crashed(again)) return "";
-  return "; sent alone, they arrived";
+  return "; the same message alone arrived";
 }
 
 class Sibling {
