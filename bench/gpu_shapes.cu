@@ -103,7 +103,7 @@ void measure(const char* what, const Arena<Real, axes>& arena, const Formula& fo
     const double us = best_of(run.repetitions, stream, [&](int i) {
       device::cuda::launch(march<kind, axes, Real, Formula, Shape>,
                            device::cuda::blocks_for(tiles, block_warps, 65536), block_threads,
-                           Stream::cuda(stream), arena.work(i, layers), SettleWork{}, formula);
+                           Stream::cuda(stream), arena.work(i, layers), ReduceWork{}, formula);
     });
     std::printf("  %d: %.1f", layers, us);
   }

@@ -26,7 +26,6 @@
 namespace {
 
 using namespace halocline;
-using problem::NormKind;
 using problem::Precision;
 using Clock = std::chrono::steady_clock;
 
@@ -34,7 +33,7 @@ struct Case {
   const char* problem;
   Extents cells;
   Precision precision;
-  NormKind norm;
+  Norm norm;
   int norm_every;
 
   double updates() const {
@@ -51,22 +50,22 @@ struct Case {
 
 // The rows of one GPU, and those of the tutorial; each with and without its norm.
 const Case cases[] = {
-    {"laplace", {16384, 16384}, Precision::f32, NormKind::max, 1},
-    {"laplace", {16384, 16384}, Precision::f32, NormKind::l2, 1},
-    {"laplace", {16384, 16384}, Precision::f32, NormKind::none, 1},
-    {"laplace", {16384, 16384}, Precision::f64, NormKind::max, 1},
-    {"laplace", {16384, 16384}, Precision::f64, NormKind::none, 1},
-    {"laplace", {4096, 4096}, Precision::f32, NormKind::max, 1},
-    {"laplace", {4096, 4096}, Precision::f32, NormKind::max, 100},
-    {"laplace", {2048, 2048}, Precision::f32, NormKind::max, 1},
-    {"laplace", {2048, 2048}, Precision::f32, NormKind::max, 100},
-    {"laplace", {20000, 20000}, Precision::f64, NormKind::max, 1},
-    {"star7", {512, 512, 512}, Precision::f64, NormKind::none, 1},
-    {"star7", {500, 500, 500}, Precision::f64, NormKind::none, 1},
-    {"star7", {512, 512, 512}, Precision::f32, NormKind::none, 1},
-    {"laplace", {512, 512, 512}, Precision::f64, NormKind::max, 1},
-    {"heat", {512, 512, 512}, Precision::f64, NormKind::max, 1},
-    {"heat", {100'000'000}, Precision::f64, NormKind::max, 1},
+    {"laplace", {16384, 16384}, Precision::f32, Norm::max, 1},
+    {"laplace", {16384, 16384}, Precision::f32, Norm::l2, 1},
+    {"laplace", {16384, 16384}, Precision::f32, Norm::none, 1},
+    {"laplace", {16384, 16384}, Precision::f64, Norm::max, 1},
+    {"laplace", {16384, 16384}, Precision::f64, Norm::none, 1},
+    {"laplace", {4096, 4096}, Precision::f32, Norm::max, 1},
+    {"laplace", {4096, 4096}, Precision::f32, Norm::max, 100},
+    {"laplace", {2048, 2048}, Precision::f32, Norm::max, 1},
+    {"laplace", {2048, 2048}, Precision::f32, Norm::max, 100},
+    {"laplace", {20000, 20000}, Precision::f64, Norm::max, 1},
+    {"star7", {512, 512, 512}, Precision::f64, Norm::none, 1},
+    {"star7", {500, 500, 500}, Precision::f64, Norm::none, 1},
+    {"star7", {512, 512, 512}, Precision::f32, Norm::none, 1},
+    {"laplace", {512, 512, 512}, Precision::f64, Norm::max, 1},
+    {"heat", {512, 512, 512}, Precision::f64, Norm::max, 1},
+    {"heat", {100'000'000}, Precision::f64, Norm::max, 1},
 };
 
 problem::Setting setting_of(const problem::Problem& problem, const Extents& cells) {
@@ -122,23 +121,23 @@ void measure(const Case& c, int repetitions) {
   const problem::Problem& problem = problem::find_problem(c.problem);
   const auto sweep =
       stencil::find_backend("cuda").make(problem, setting_of(problem, c.cells), c.precision, {});
-  // As in a run: a norm is settled while the next sweep runs.
+  // As in a run: a norm is reduced while the next sweep runs.
   const auto norm = device::allocate(Memory::device, sizeof(double));
   const std::shared_ptr<void> parts[2] = {
       device::allocate(Memory::device, stencil::bytes_of_norm_parts),
       device::allocate(Memory::device, stencil::bytes_of_norm_parts)};
   const auto parts_of = [&](int i) { return static_cast<stencil::NormParts*>(parts[i % 2].get()); };
   const auto has_norm = [&](int i) {
-    return i >= 0 && c.norm != NormKind::none && i % c.norm_every == 0;
+    return i >= 0 && c.norm != Norm::none && i % c.norm_every == 0;
   };
   const auto run_sweep = [&](int i) {
     stencil::SweepArguments arguments{.in = fields[i % 2],
                                       .out = fields[1 - i % 2],
                                       .region = grid.owned(),
-                                      .norm = has_norm(i) ? c.norm : NormKind::none};
+                                      .norm = has_norm(i) ? c.norm : Norm::none};
     if (has_norm(i)) arguments.norm_parts = parts_of(i);
     if (has_norm(i - 1))
-      arguments.settling = {
+      arguments.reduction = {
           .parts = parts_of(i - 1), .kind = c.norm, .norm = static_cast<double*>(norm.get())};
     sweep->run(arguments, stream.get());
   };

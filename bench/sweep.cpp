@@ -40,7 +40,7 @@ struct Case {
   const char* problem;
   Extents cells;
   problem::Precision precision;
-  problem::NormKind norm;
+  Norm norm;
 
   std::string name() const {
     std::string size = fmt::format("{}", cells[0]);
@@ -165,7 +165,7 @@ void run_case(const Options& options, const Case& c) {
 
 void run(const Options& options) {
   using enum problem::Precision;
-  using enum problem::NormKind;
+  using enum Norm;
   const Case cases[] = {
       {"laplace", {8192, 8192}, f64, max},   {"laplace", {8192, 8192}, f64, l2},
       {"laplace", {8192, 8192}, f64, none},  {"laplace", {8191, 8191}, f64, max},

@@ -63,7 +63,7 @@ void run(const Communicator& world, const Extents& cells, int sweeps) {
     sweep->run({.in = levels[s % 2],
                 .out = levels[1 - s % 2],
                 .region = grid.owned(),
-                .norm = problem::NormKind::max,
+                .norm = Norm::max,
                 .norm_sum = static_cast<double*>(place.get())},
                stream.get());
     device::copy(norm.get(), place.get(), sizeof(double), stream.get());

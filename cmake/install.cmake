@@ -25,7 +25,7 @@ install(EXPORT halocline NAMESPACE halocline:: FILE halocline-targets.cmake
 # compiler, compile that and link halocline::c alone.
 if(halocline_fortran)
   install(TARGETS halocline_fortran EXPORT halocline)
-  install(FILES "${PROJECT_SOURCE_DIR}/doors/fortran/halocline.f90"
+  install(FILES "${PROJECT_SOURCE_DIR}/bindings/fortran/halocline.f90"
     "${halocline_module_folder}/halocline.mod"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/halocline/fortran")
 endif()

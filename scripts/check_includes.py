@@ -72,7 +72,7 @@ PUBLIC = {
     "run_result.hpp": "exchange",
     "measure.hpp": "program",
     "program_report.hpp": "program",
-    "halocline.h": "doors",
+    "halocline.h": "bindings",
 }
 UMBRELLA = "halocline.hpp"
 
@@ -153,8 +153,8 @@ def check_file(root, path, text):
         if public and not target.startswith("include/"):
             yield line, f"a public header includes {target}, which is not installed"
             continue
-        if path.startswith("doors/") and not target.startswith(("include/", "doors/")):
-            yield line, f"doors use public headers only, not {target}"
+        if path.startswith("bindings/") and not target.startswith(("include/", "bindings/")):
+            yield line, f"bindings use public headers only, not {target}"
             continue
         if path.startswith("examples/") and not target.startswith(("include/", "examples/")):
             yield line, f"examples use public headers only, as their readers must, not {target}"
@@ -205,7 +205,7 @@ def cycle_in(edges):
 def check(root):
     """Returns one line of text per violation."""
     violations, edges = [], {}
-    for folder in ["include", "src", "doors", "examples", "tests", "bench"]:
+    for folder in ["include", "src", "bindings", "examples", "tests", "bench"]:
         for file in sorted((root / folder).rglob("*")):
             if file.suffix not in SUFFIXES or not file.is_file():
                 continue
@@ -243,7 +243,7 @@ def self_test():
         ({"include/halocline/new.hpp": ""}, "belongs to no layer"),
         ({"src/solve/solver/a.cpp": "#include <halocline/halocline.hpp>\n"}, "umbrella"),
         ({"src/core/oddity/a.cpp": ""}, "no layer known"),
-        ({"doors/c/a.cpp": '#include "comm/c.hpp"\n', "src/core/comm/c.hpp": ""}, "public headers only"),
+        ({"bindings/c/a.cpp": '#include "comm/c.hpp"\n', "src/core/comm/c.hpp": ""}, "public headers only"),
         ({"examples/a/a.cpp": '#include "comm/c.hpp"\n', "src/core/comm/c.hpp": ""},
          "examples use public headers only"),
         ({"examples/a/a.cpp": '#include <mpi.h>\n#include "../b.hpp"\n', "examples/b.hpp": ""},

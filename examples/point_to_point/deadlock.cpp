@@ -72,7 +72,7 @@ Values send_first(const Ring& ring, long long seconds) {
   return came;
 }
 
-// Cure 1: neighbours do not do the same. Even ranks send first, odd ones receive first.
+// Fix 1: neighbours do not do the same. Even ranks send first, odd ones receive first.
 Values in_turns(const Ring& ring) {
   const Values sent = values_of(ring.rank);
   Values came{};
@@ -86,7 +86,7 @@ Values in_turns(const Ring& ring) {
   return came;
 }
 
-// Cure 2: the send does not block, so everybody comes to the receive.
+// Fix 2: the send does not block, so everybody comes to the receive.
 Values without_blocking(const Ring& ring) {
   const Values sent = values_of(ring.rank);
   Values came{};

@@ -94,7 +94,7 @@ struct SolveResult : RunResult {
 
   /// How process grid, schedule and graphs were chosen, and what else was measured.
   struct Choice {
-    struct WayTried {
+    struct Tried {
       Extents process_grid;
       std::string schedule;
       bool in_graphs;
@@ -105,7 +105,7 @@ struct SolveResult : RunResult {
     double seconds = 0;            ///< that measuring took
     double seconds_per_sweep = 0;  ///< of the way taken, where it was measured
     /// In the order they were measured; the first is the rule's.
-    std::vector<WayTried> ways = {};
+    std::vector<Tried> tried = {};
   };
   Choice choice;
 

@@ -120,7 +120,7 @@ CASES = [
      "auto, scalar"),
     ("solve laplace --cells 8x8 --transport pigeon --ranks 2", USAGE,
      "no transport 'pigeon'", "shared", "mpi"),
-    ("solve laplace --cells 8x8 --transport next-door=mpi --ranks 2", USAGE, "next-door=mpi",
+    ("solve laplace --cells 8x8 --transport next-binding=mpi --ranks 2", USAGE, "next-binding=mpi",
      "same-node="),
     ("solve star7 --cells 8x8x8 --transport self=mpi,other-node=pigeon", USAGE,
      "no transport 'pigeon'"),

@@ -152,7 +152,7 @@ def test_settings_within_the_launchers_command(started_by, solve, mpirun, emulat
                      **options["env"]})
     assert timed.code == 0 and TRYING not in timed.err, timed
     proof, = solve.proofs()
-    # Ranks that a launcher started by hand have what that one gave them, and so have siblings.
+    # Ranks that a launcher started by hand have what that one gave them, and so have probe jobs.
     assert any(line.startswith(name) for line in proof["ingredients"]) == by_itself
 
 

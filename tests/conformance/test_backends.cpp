@@ -17,7 +17,6 @@
 namespace halocline::stencil {
 namespace {
 
-using problem::NormKind;
 using problem::Precision;
 using test::all_variants;
 using test::Backends;
@@ -41,7 +40,7 @@ TEST_P(Backends, ComputeTheBitsOfTheReference) {
       {{1, 1}, {2, 1}, {3, 2}, {7, 5}, {8, 8}, {17, 9}, {65, 17}, {129, 3}, {33, 26}},
       {{1, 1, 1}, {2, 3, 1}, {3, 2, 5}, {7, 5, 3}, {8, 8, 8}, {17, 9, 6}, {65, 3, 4}, {33, 5, 9}}};
   for (const Extents& cells : cells_of_axes[GetParam().axes - 1])
-    for (const NormKind norm : {NormKind::none, NormKind::max, NormKind::l2})
+    for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
       compare({.cells = cells, .norm = norm}, all_variants());
 }
 
@@ -52,7 +51,7 @@ TEST_P(Backends, ComputeTheSameWhereverRowsBegin) {
         compare({.cells = some_cells(GetParam().axes),
                  .halo = width,
                  .placement = {.padding = padding, .offset = offset},
-                 .norm = NormKind::l2});
+                 .norm = Norm::l2});
 }
 
 TEST_P(Backends, UpdateNothingOutsideTheRegion) {
@@ -68,7 +67,7 @@ TEST_P(Backends, UpdateNothingOutsideTheRegion) {
   last_row.lower.y = most.y - 1;
   nothing.upper.x = 0;
   for (const Box& region : {inner, first_cell, last_column, last_row, nothing})
-    for (const NormKind norm : {NormKind::none, NormKind::max, NormKind::l2})
+    for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
       for (const Placement& placement : {Placement{}, own})
         compare({.cells = cells, .placement = placement, .norm = norm, .region = region});
 }
@@ -77,7 +76,7 @@ TEST_P(Backends, CountOwnedCellsOnlyWhenTheRegionReachesIntoTheHalo) {
   const int axes = GetParam().axes;
   const Extents cells = some_cells(axes);
   for (const std::int64_t beyond : {1, 2})
-    for (const NormKind norm : {NormKind::none, NormKind::max, NormKind::l2}) {
+    for (const Norm norm : {Norm::none, Norm::max, Norm::l2}) {
       Box region{{0, 0, 0}, cells.values()};
       for (int axis = 0; axis < axes; ++axis) {
         region.lower[axis] -= beyond;
@@ -95,7 +94,7 @@ TEST_P(Backends, CountOwnedCellsOnlyWhenTheRegionReachesIntoTheHalo) {
     for (const Variant& variant : some_variants()) {
       const auto sweep = sweep_of(variant, cells);
       EXPECT_EQ(outcome(variant, *sweep, in,
-                        {.cells = cells, .halo = 3, .norm = NormKind::max, .region = rim})
+                        {.cells = cells, .halo = 3, .norm = Norm::max, .region = rim})
                     .norm,
                 0)
           << variant.text();
@@ -106,7 +105,7 @@ TEST_P(Backends, CountOwnedCellsOnlyWhenTheRegionReachesIntoTheHalo) {
 TEST_P(Backends, TakeAnyStrides) {
   const Extents cells = some_cells(GetParam().axes);
   for (const auto order : {Placement::Order::y_first, Placement::Order::two_components})
-    for (const NormKind norm : {NormKind::none, NormKind::max, NormKind::l2})
+    for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
       compare({.cells = cells, .placement = {.order = order}, .norm = norm});
 }
 
@@ -122,7 +121,7 @@ TEST_P(Backends, KeepDenormals) {
       for (std::int64_t y = held.lower.y; y < held.upper.y; ++y)
         for (std::int64_t x = held.lower.x; x < held.upper.x; ++x)
           in.field()(x, y, z) = (x + y + z) % 3 == 0 ? tiny : tiny / 2;
-    const Work work{.cells = cells, .norm = NormKind::max};
+    const Work work{.cells = cells, .norm = Norm::max};
     const auto sweep_of_reference = sweep_of(reference(), cells);
     const Outcome<Real> expected = outcome(reference(), *sweep_of_reference, in, work);
     EXPECT_GT(expected.out.field()(0), 0);
@@ -142,9 +141,9 @@ TEST_P(Backends, NeverLoseANanInANorm) {
     // At the ends of a row, where vectors are not full, and between.
     for (const std::int64_t x : {std::int64_t{0}, cells[0] / 2, cells[0] - 1}) {
       for (const auto& [norm, placement] :
-           {std::pair{NormKind::max, Placement{.padding = 3, .offset = 1}},
-            std::pair{NormKind::l2, Placement{.padding = 3, .offset = 1}},
-            std::pair{NormKind::max, own}, std::pair{NormKind::l2, own}}) {
+           {std::pair{Norm::max, Placement{.padding = 3, .offset = 1}},
+            std::pair{Norm::l2, Placement{.padding = 3, .offset = 1}}, std::pair{Norm::max, own},
+            std::pair{Norm::l2, own}}) {
         TestField<Real> in(cells, 1, placement);
         in.fill();
         in.field()(x, cells[1] / 2, cells[2] / 2) = std::numeric_limits<Real>::quiet_NaN();
@@ -169,7 +168,7 @@ TEST_P(Backends, TellInfinityFromNan) {
     TestField<Real> in(cells, 1, {});
     in.fill();
     in.field()(-1) = std::numeric_limits<Real>::infinity();
-    const Work work{.cells = cells, .norm = NormKind::max};
+    const Work work{.cells = cells, .norm = Norm::max};
     for (const Variant& variant : some_variants()) {
       const auto sweep = sweep_of(variant, cells);
       EXPECT_EQ(outcome(variant, *sweep, in, work).norm, std::numeric_limits<double>::infinity())
@@ -189,14 +188,14 @@ TEST_P(Backends, AddUpTheNormOfSeveralRegions) {
     std::vector<Variant> all = some_variants();
     all.push_back(reference());
     for (const Variant& variant : all)
-      for (const NormKind norm : {NormKind::max, NormKind::l2}) {
+      for (const Norm norm : {Norm::max, Norm::l2}) {
         const auto sweep = sweep_of(variant, cells);
         const auto norm_of = [&](const Box& region, double before) {
           const Work work{.cells = cells, .norm = norm, .region = region, .norm_before = before};
           return outcome(variant, *sweep, in, work).norm;
         };
         const double whole = norm_of(owned, 0), parts = norm_of(right, norm_of(left, 0));
-        if (norm == NormKind::max) {
+        if (norm == Norm::max) {
           EXPECT_EQ(parts, whole) << variant.text();
         } else {
           EXPECT_NEAR(parts, whole, 1e-13 * whole) << variant.text();
@@ -215,7 +214,7 @@ TEST_P(Backends, GiveTheSameNormEveryTime) {
       TestField<Real> in(cells, 1, placement);
       in.fill();
       const auto sweep = sweep_of(variant, cells);
-      const Work work{.cells = cells, .placement = placement, .norm = NormKind::l2};
+      const Work work{.cells = cells, .placement = placement, .norm = Norm::l2};
       const double first = outcome(variant, *sweep, in, work).norm;
       for (int again = 0; again < 3; ++again)
         EXPECT_EQ(outcome(variant, *sweep, in, work).norm, first) << variant.text();
@@ -243,7 +242,7 @@ TEST_P(Backends, RefuseWhatTheFieldsDoNotHold) {
         sweep->run({.in = in.field(),
                     .out = out.field(),
                     .region = in.field().shape().owned,
-                    .norm = NormKind::max},
+                    .norm = Norm::max},
                    stream.get());
       });
       EXPECT_EQ(nowhere.kind, ErrorKind::internal);

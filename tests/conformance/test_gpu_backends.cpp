@@ -17,7 +17,6 @@
 namespace halocline::stencil {
 namespace {
 
-using problem::NormKind;
 using test::Backends;
 using test::caught;
 using test::GpuValue;
@@ -37,7 +36,7 @@ class GpuBackends : public Backends {
   static Variant cuda(Memory memory = Memory::device) {
     return {.backend = &find_backend("cuda"), .memory = memory};
   }
-  static constexpr NormKind all_norms[] = {NormKind::none, NormKind::max, NormKind::l2};
+  static constexpr Norm all_norms[] = {Norm::none, Norm::max, Norm::l2};
 };
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuBackends);
@@ -54,14 +53,14 @@ TEST_P(GpuBackends, ComputeTheBitsOfTheReferenceInStripsAndPieces) {
       {{63, 3}, {64, 4}, {65, 5}, {127, 6}, {128, 7}, {129, 33}, {260, 9}, {5, 70}},
       {{63, 4, 3}, {64, 5, 4}, {66, 3, 5}, {129, 8, 2}, {5, 9, 37}, {131, 1, 9}}};
   for (const Extents& cells : cells_of_axes[GetParam().axes - 1])
-    for (const NormKind norm : all_norms)
+    for (const Norm norm : all_norms)
       compare({.cells = cells, .placement = own, .norm = norm}, {cuda()});
 }
 
 // With so many tiles that a warp's walk is as long as can be.
 TEST_P(GpuBackends, ComputeTheBitsOfTheReferenceInLongWalks) {
   const Extents cells_of_axes[] = {{20'000}, {130, 1'060}, {70, 66, 41}};
-  compare({.cells = cells_of_axes[GetParam().axes - 1], .placement = own, .norm = NormKind::max},
+  compare({.cells = cells_of_axes[GetParam().axes - 1], .placement = own, .norm = Norm::max},
           {cuda()});
 }
 
@@ -69,9 +68,8 @@ TEST_P(GpuBackends, SweepInAnyMemoryThatTheGpuReads) {
   for (const Memory memory : test::memories_here())
     for (const Placement& placement : {own, Placement{}})
       if (gpu_reads(memory))
-        compare(
-            {.cells = some_cells(GetParam().axes), .placement = placement, .norm = NormKind::l2},
-            {cuda(memory)});
+        compare({.cells = some_cells(GetParam().axes), .placement = placement, .norm = Norm::l2},
+                {cuda(memory)});
 }
 
 TEST_P(GpuBackends, SweepRegionsThatBeginAndEndAnywhere) {
@@ -84,7 +82,7 @@ TEST_P(GpuBackends, SweepRegionsThatBeginAndEndAnywhere) {
         region.lower[axis] += axis == 0 ? lower : std::min<std::int64_t>(lower, 2);
         region.upper[axis] += axis == 1 ? std::max<std::int64_t>(upper, -1) : upper;
       }
-      for (const NormKind norm : all_norms)
+      for (const Norm norm : all_norms)
         compare({.cells = cells, .halo = 3, .placement = own, .norm = norm, .region = region},
                 {cuda()});
     }
@@ -94,7 +92,7 @@ TEST_P(GpuBackends, DoNothingOnceStopped) {
   const Extents cells = some_cells(GetParam().axes);
   with_real([&]<class Real>(Real) {
     for (const Placement& placement : {own, Placement{}})
-      for (const NormKind norm : all_norms) {
+      for (const Norm norm : all_norms) {
         TestField<Real> in(cells, 1, placement);
         in.fill();
         const TestField<Real> there = in.in(Memory::device),
@@ -110,21 +108,21 @@ TEST_P(GpuBackends, DoNothingOnceStopped) {
                                  .region = there.field().shape().owned,
                                  .norm = norm,
                                  .norm_sum = sum.place(),
-                                 .settling = {.parts = parts.place(),
-                                              .kind = NormKind::max,
-                                              .norm = last.place(),
-                                              .stop = stop.place(),
-                                              .tolerance = 1e30},
+                                 .reduction = {.parts = parts.place(),
+                                               .kind = Norm::max,
+                                               .norm = last.place(),
+                                               .stop = stop.place(),
+                                               .tolerance = 1e30},
                                  .stop = stop.place()};
         sweep->run(arguments, stream.get());
-        sweep->settle(arguments.settling, stream.get());
+        sweep->reduce(arguments.reduction, stream.get());
         device::synchronize(stream.get());
         EXPECT_TRUE(same_bytes(out.in(Memory::host), untouched));
         EXPECT_EQ(sum.get(), 0.5);
         EXPECT_EQ(last.get(), 0.25);
         // The word is read when the sweep comes to it, not when it is given.
         device::clear(stop.place(), sizeof(unsigned), stream.get());
-        arguments.settling = {};
+        arguments.reduction = {};
         sweep->run(arguments, stream.get());
         device::synchronize(stream.get());
         EXPECT_FALSE(same_bytes(out.in(Memory::host), untouched));
@@ -132,7 +130,7 @@ TEST_P(GpuBackends, DoNothingOnceStopped) {
   });
 }
 
-// The norm of a sweep over two regions is settled by the next sweep, while that leaves its own.
+// The norm of a sweep over two regions is reduced by the next sweep, while that leaves its own.
 TEST_P(GpuBackends, SettleANormWhileTheNextSweepRuns) {
   const Extents cells = some_cells(GetParam().axes);
   with_real([&]<class Real>(Real) {
@@ -142,43 +140,43 @@ TEST_P(GpuBackends, SettleANormWhileTheNextSweepRuns) {
     const Box owned = in.field().shape().owned;
     Box left = owned, right = owned;
     left.upper.x = right.lower.x = 5;
-    for (const NormKind norm : {NormKind::max, NormKind::l2}) {
+    for (const Norm norm : {Norm::max, Norm::l2}) {
       const auto sweep = sweep_of(cuda(), cells);
       const double sum =
           outcome(cuda(), *sweep, in, {.cells = cells, .placement = own, .norm = norm}).norm;
-      const double expected = norm == NormKind::l2 ? std::sqrt(sum) : sum;
+      const double expected = norm == Norm::l2 ? std::sqrt(sum) : sum;
       const PartsOfNorm parts[2];
       const GpuValue<double> norms[3] = {GpuValue<double>(-1), GpuValue<double>(-1),
                                          GpuValue<double>(-1)};
       const GpuValue<unsigned> stop(0);
       const device::OwnedStream stream;
-      const auto settling = [&](int s, double tolerance) {
-        return stencil::Settling{.parts = parts[s % 2].place(),
-                                 .kind = norm,
-                                 .norm = norms[s].place(),
-                                 .stop = stop.place(),
-                                 .tolerance = tolerance};
+      const auto reduction = [&](int s, double tolerance) {
+        return stencil::NormReduction{.parts = parts[s % 2].place(),
+                                      .kind = norm,
+                                      .norm = norms[s].place(),
+                                      .stop = stop.place(),
+                                      .tolerance = tolerance};
       };
       for (int s = 0; s < 3; ++s)
         for (const Box& region : {left, right}) {
           const bool is_first = region == left;
-          sweep->run(
-              {.in = there.field(),
-               .out = out.field(),
-               .region = region,
-               .norm = norm,
-               .norm_parts = parts[s % 2].place(),
-               .is_first = is_first,
-               .settling = is_first && s > 0 ? settling(s - 1, expected / 2) : stencil::Settling{}},
-              stream.get());
+          sweep->run({.in = there.field(),
+                      .out = out.field(),
+                      .region = region,
+                      .norm = norm,
+                      .norm_parts = parts[s % 2].place(),
+                      .is_first = is_first,
+                      .reduction = is_first && s > 0 ? reduction(s - 1, expected / 2)
+                                                     : stencil::NormReduction{}},
+                     stream.get());
         }
       device::synchronize(stream.get());
       EXPECT_EQ(stop.get(), 0u);
-      sweep->settle(settling(2, expected * 2), stream.get());
+      sweep->reduce(reduction(2, expected * 2), stream.get());
       device::synchronize(stream.get());
       EXPECT_EQ(stop.get(), 1u) << "at most the tolerance";
       for (const auto& got : norms)
-        EXPECT_NEAR(got.get(), expected, norm == NormKind::l2 ? 1e-12 * expected : 0);
+        EXPECT_NEAR(got.get(), expected, norm == Norm::l2 ? 1e-12 * expected : 0);
     }
   });
 }
@@ -186,7 +184,7 @@ TEST_P(GpuBackends, SettleANormWhileTheNextSweepRuns) {
 TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
   const Extents cells = some_cells(GetParam().axes);
   with_real([&]<class Real>(Real) {
-    const auto stops = [&](NormKind norm, Real value, double tolerance) {
+    const auto stops = [&](Norm norm, Real value, double tolerance) {
       TestField<Real> in(cells, 1, own);
       in.fill();
       in.field()(cells[0] / 2, cells[1] / 2, cells[2] / 2) = value;
@@ -201,13 +199,13 @@ TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
                   .norm = norm,
                   .norm_parts = parts.place()},
                  stream.get());
-      sweep->settle(
+      sweep->reduce(
           {.parts = parts.place(), .kind = norm, .stop = stop.place(), .tolerance = tolerance},
           stream.get());
       device::synchronize(stream.get());
       return stop.get() == 1;
     };
-    for (const NormKind norm : {NormKind::max, NormKind::l2}) {
+    for (const Norm norm : {Norm::max, Norm::l2}) {
       EXPECT_FALSE(stops(norm, 1, 1e-30)) << name_of(norm);
       EXPECT_TRUE(stops(norm, 1, 1e30)) << name_of(norm);
       EXPECT_TRUE(stops(norm, std::numeric_limits<Real>::quiet_NaN(), -1)) << name_of(norm);

@@ -16,7 +16,7 @@
 #include "base/environment.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "exchange/race.hpp"
+#include "exchange/selection/race.hpp"
 #include "probe/in_stream.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"

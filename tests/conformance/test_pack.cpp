@@ -28,12 +28,12 @@ namespace {
 using pack::Bundle;
 using pack::Copies;
 using pack::Direction;
-using pack::Piece;
+using pack::FieldRuns;
 using testing::HasSubstr;
 
 /// A bundle by offsets into its field and its two slots, which are blocks of memory.
 struct Plan {
-  std::vector<Piece> pieces;  // with no field yet
+  std::vector<FieldRuns> pieces;  // with no field yet
   std::int64_t field_bytes = 0;
   std::int64_t slot_bytes = 0;
   std::int64_t even_at = 0, odd_at = 0;  // where in their blocks slots begin
@@ -69,7 +69,7 @@ class RandomPlan {
   }
 
   void add_piece(Plan& plan) {
-    Piece piece{.field = nullptr, .runs = {}, .offset = plan.slot_bytes};
+    FieldRuns piece{.field = nullptr, .runs = {}, .offset = plan.slot_bytes};
     if (random_.once_in(3)) piece.offset += random_.between(0, 20);
     plan.slot_bytes = piece.offset;
     for (std::int64_t count = random_.between(0, 3); count > 0; --count) {
@@ -115,7 +115,7 @@ struct Place {
       bundle.flags = {.first = reinterpret_cast<std::uint64_t*>(flags.data()),
                       .begun = first_epoch - (direction == Direction::pack ? 0 : 1)};
     }
-    for (Piece& piece : bundle.pieces) piece.field = field.data();
+    for (FieldRuns& piece : bundle.pieces) piece.field = field.data();
   }
 
   // A flag of such bytes is beyond every epoch.

@@ -19,7 +19,6 @@
 namespace halocline::stencil {
 namespace {
 
-using problem::NormKind;
 using test::Backends;
 using test::caught;
 using test::GpuValue;
@@ -41,7 +40,7 @@ class PersistentSweeps : public Backends {
   struct Run {
     Extents cells;
     std::vector<std::int64_t> batches;  ///< sweeps of each launch
-    NormKind norm = NormKind::max;
+    Norm norm = Norm::max;
     std::int64_t norm_every = 1;
     std::int64_t stops_at = -1;  ///< the sweep whose norm stops the run
     std::array<bool, 2> periodic{};
@@ -56,7 +55,7 @@ class PersistentSweeps : public Backends {
   };
 
   static bool has_norm(const Run& run, std::int64_t sweep) {
-    return run.norm != NormKind::none && sweep >= 0 && sweep % run.norm_every == 0;
+    return run.norm != Norm::none && sweep >= 0 && sweep % run.norm_every == 0;
   }
 
   /// Halos along periodic axes, from the other end; the others stay.
@@ -89,12 +88,11 @@ class PersistentSweeps : public Backends {
       sweep->run({.in = in,
                   .out = out,
                   .region = in.shape().owned,
-                  .norm = has_norm(run, s) ? run.norm : NormKind::none,
+                  .norm = has_norm(run, s) ? run.norm : Norm::none,
                   .norm_sum = &norm},
                  Stream::host());
       ++result.sweeps;
-      if (has_norm(run, s))
-        result.norms.push_back(run.norm == NormKind::l2 ? std::sqrt(norm) : norm);
+      if (has_norm(run, s)) result.norms.push_back(run.norm == Norm::l2 ? std::sqrt(norm) : norm);
       if (s == run.stops_at) break;
     }
     result.field = levels[result.sweeps % 2];
@@ -133,12 +131,12 @@ class PersistentSweeps : public Backends {
     for (const std::int64_t batch : run.batches) sweeps += batch;
     const auto norms =
         device::allocate(Memory::device, (sweeps + 1) * std::int64_t{sizeof(double)});
-    const auto settling_in = [&](std::int64_t s) {
-      return Settling{.parts = has_norm(run, s - 1) ? parts[(s - 1) % 2].place() : nullptr,
-                      .kind = run.norm,
-                      .norm = static_cast<double*>(norms.get()) + s,
-                      .stop = stop.place(),
-                      .tolerance = tolerance};
+    const auto reduction_in = [&](std::int64_t s) {
+      return NormReduction{.parts = has_norm(run, s - 1) ? parts[(s - 1) % 2].place() : nullptr,
+                           .kind = run.norm,
+                           .norm = static_cast<double*>(norms.get()) + s,
+                           .stop = stop.place(),
+                           .tolerance = tolerance};
     };
     std::int64_t first = 0;
     for (const std::int64_t count : run.batches) {
@@ -150,11 +148,11 @@ class PersistentSweeps : public Backends {
                        .first_norm = (every - first % every) % every,
                        .norm_every = every,
                        .norm_parts = has_norm(run, last) ? parts[last % 2].place() : nullptr,
-                       .settling = settling_in(first)},
+                       .reduction = reduction_in(first)},
                       stream.get());
       first += count;
     }
-    if (has_norm(run, sweeps - 1)) sweep->settle(settling_in(sweeps), stream.get());
+    if (has_norm(run, sweeps - 1)) sweep->reduce(reduction_in(sweeps), stream.get());
     device::synchronize(stream.get());
     std::vector<double> all(static_cast<std::size_t>(sweeps) + 1);
     device::copy(all.data(), norms.get(), (sweeps + 1) * std::int64_t{sizeof(double)},
@@ -177,13 +175,13 @@ class PersistentSweeps : public Backends {
     // Only that norm may be so small.
     for (std::size_t i = 0; run.stops_at >= 0 && i + 1 < expected.norms.size(); ++i)
       ASSERT_GT(expected.norms[i], tolerance);
-    if (run.norm == NormKind::l2) tolerance *= 1 + 1e-12;
+    if (run.norm == Norm::l2) tolerance *= 1 + 1e-12;
     const Result<Real> got = at_once(start, run, tolerance);
     expect_same_cells(got.field.field(), expected.field.field());
     ASSERT_EQ(got.norms.size(), expected.norms.size());
     for (std::size_t i = 0; i < got.norms.size(); ++i)
       ASSERT_NEAR(got.norms[i], expected.norms[i],
-                  run.norm == NormKind::l2 ? 1e-12 * expected.norms[i] : 0)
+                  run.norm == Norm::l2 ? 1e-12 * expected.norms[i] : 0)
           << i;
   }
 
@@ -221,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(AllProblems, PersistentSweeps, testing::ValuesIn(cases_
 TEST_P(PersistentSweeps, ComputeTheBitsOfTheReference) {
   for (const Extents& cells : std::vector<Extents>{
            {8, 1}, {5, 2}, {9, 3}, {64, 4}, {127, 5}, {129, 33}, {130, 70}, {700, 40}, {2100, 3}})
-    for (const NormKind norm : {NormKind::none, NormKind::max, NormKind::l2})
+    for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
       compare({.cells = cells, .batches = {1, 5, 2}, .norm = norm, .norm_every = 2});
 }
 
@@ -231,7 +229,7 @@ TEST_P(PersistentSweeps, KeepManyRowsInOneWarp) {
       for (const auto& periodic : {std::array{false, false}, {true, true}})
         compare({.cells = cells,
                  .batches = {3, 4},
-                 .norm = NormKind::l2,
+                 .norm = Norm::l2,
                  .periodic = periodic,
                  .fewest_rows = rows});
 }
@@ -251,7 +249,7 @@ TEST_P(PersistentSweeps, StopAtAnySweep) {
       for (const auto& batches : std::vector<std::vector<std::int64_t>>{{8}, {1, 2, 1, 4}})
         compare({.cells = {131, 37},
                  .batches = batches,
-                 .norm = stops_at % 2 == 0 ? NormKind::max : NormKind::l2,
+                 .norm = stops_at % 2 == 0 ? Norm::max : Norm::l2,
                  .norm_every = every,
                  .stops_at = stops_at});
 }
@@ -273,15 +271,15 @@ TEST_P(PersistentSweeps, DoNothingOnceStopped) {
     const GpuValue<double> norm(0.25);
     const GpuValue<unsigned> stop(1);
     const device::OwnedStream stream;
-    for (const bool settles : {false, true})
+    for (const bool reduces : {false, true})
       persistent->run({.level = 0,
                        .count = 3,
-                       .norm = NormKind::max,
+                       .norm = Norm::max,
                        .norm_parts = parts[0].place(),
-                       .settling = {.parts = settles ? parts[1].place() : nullptr,
-                                    .kind = NormKind::max,
-                                    .norm = norm.place(),
-                                    .stop = stop.place()}},
+                       .reduction = {.parts = reduces ? parts[1].place() : nullptr,
+                                     .kind = Norm::max,
+                                     .norm = norm.place(),
+                                     .stop = stop.place()}},
                       stream.get());
     device::synchronize(stream.get());
     EXPECT_TRUE(same_bytes(a.in(Memory::host), start));

@@ -178,7 +178,7 @@ TEST_F(OnGpu, CountsBeyond32Bits) {
     sweep->run({.in = levels[s % 2],
                 .out = levels[1 - s % 2],
                 .region = grid.owned(),
-                .norm = problem::NormKind::max,
+                .norm = Norm::max,
                 .norm_sum = static_cast<double*>(norm.get())},
                stream.get());
   device::synchronize(stream.get());

@@ -51,7 +51,7 @@ MODELS = [
     Model("no signal without data", 2, 5, "SILENT_WITHOUT_DATA", (OVERWRITTEN, TOO_EARLY)),
     Model("each rank stops once it sees the norm", 2, 5, "STOP_WHEN_SEEN", (STOPS, DEADLOCK)),
     Model("the norm is looked at a sweep later", 2, 5, "STOP_TOO_LATE", (STOPS,)),
-] + [Model(name, *rest, file="meeting.pml") for name, *rest in [
+] + [Model(name, *rest, file="all_reduce.pml") for name, *rest in [
     ("2 ranks meet 8 times", 2, 8),
     ("3 ranks meet 3 times", 3, 3),
     ("a number is sent before the last ones are read", 2, 4, "SEND_BEFORE_READ",

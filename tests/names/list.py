@@ -51,16 +51,16 @@ def pytest_names():
                     stack.append((f"{prefix}::{child.name}", child))
 
 
-def door_names():
-    """`doors/test_c.c: refuses_wrong_grids`: there, tests are procedures named as verbs like these."""
-    for path in TESTS.glob("doors/test_*"):
+def binding_names():
+    """`bindings/test_c.c: refuses_wrong_grids`: there, tests are procedures named as verbs like these."""
+    for path in TESTS.glob("bindings/test_*"):
         for name in re.findall(r"^ *(?:static )?(?:void|subroutine) ([a-z]+s_\w+)\(", path.read_text(),
                                flags=re.MULTILINE):
-            yield f"doors/{path.name}: {name}"
+            yield f"bindings/{path.name}: {name}"
 
 
 def ctest_names():
-    """`ctest: doors_stop`; ranks are left out where one entry is made for each number of them."""
+    """`ctest: bindings_stop`; ranks are left out where one entry is made for each number of them."""
     text = without_comments((TESTS / "CMakeLists.txt").read_text())
     yield from (f"ctest: {name}" for name in re.findall(r"(?:add_test\(NAME|add_cli_test\() ?(\w+)\s", text))
     yield from (f"ctest: {name}" for name in re.findall(r"add_rank_test\(\w+ (\w+) ", text))
@@ -81,7 +81,7 @@ def other_names():
 
 
 def all_names():
-    return sorted({*gtest_names(), *pytest_names(), *door_names(), *ctest_names(), *other_names()})
+    return sorted({*gtest_names(), *pytest_names(), *binding_names(), *ctest_names(), *other_names()})
 
 
 def check():

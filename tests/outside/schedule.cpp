@@ -44,7 +44,7 @@ class Halves final : public solver::Schedule {
   solver::MadeStepper make(solver::Runner& runner) const override {
     if (runner.grid().axes() == 1) return {.stepper = {}, .why_not = "there is one axis"};
     // Regions of one sweep must be told which is the last, where parts of a norm are left on a GPU.
-    if (runner.place().gpu) return {.stepper = {}, .why_not = "it is for the host"};
+    if (runner.target().gpu) return {.stepper = {}, .why_not = "it is for the host"};
     return {.stepper = std::make_unique<HalvesStepper>(runner)};
   }
   bool is_preferred(const solver::Runner&) const override { return false; }
@@ -77,8 +77,8 @@ TEST(OutsideSchedule, IsTriedByAuto) {
   SolveOptions options = small("laplace", {130, 66}, 40);
   options.backend = "cpu";
   options.tuning_seconds = 1000;
-  using Way = SolveResult::Choice::WayTried;
-  EXPECT_THAT(solve(world(), options).choice.ways, Contains(Field(&Way::schedule, "halves")));
+  using Way = SolveResult::Choice::Tried;
+  EXPECT_THAT(solve(world(), options).choice.tried, Contains(Field(&Way::schedule, "halves")));
 }
 
 TEST(OutsideSchedule, SaysWhyItCannotBeUsed) {

@@ -45,16 +45,16 @@ function(solve program)
 endfunction()
 
 # C and Fortran by CMake,
-run("${CMAKE_COMMAND}" -S "${CONSUMER}/c_and_fortran" -B "${FOLDER}/doors" -G Ninja
+run("${CMAKE_COMMAND}" -S "${CONSUMER}/c_and_fortran" -B "${FOLDER}/bindings" -G Ninja
   "-DCMAKE_PREFIX_PATH=${FOLDER}/moved" "-DCMAKE_C_COMPILER=${C_COMPILER}"
   "-DMPI_C_COMPILER=${MPI_C_COMPILER}" "-DMPI_Fortran_COMPILER=${MPI_Fortran_COMPILER}"
   "-DFORTRAN=${FORTRAN}" "-DEXAMPLES=${SOURCE}/examples"
   "-DHALOCLINE_LIBRARIES=${FOLDER}/moved/${LIBRARIES}")
-run("${CMAKE_COMMAND}" --build "${FOLDER}/doors")
-solve("${FOLDER}/doors/c_laplace")
+run("${CMAKE_COMMAND}" --build "${FOLDER}/bindings")
+solve("${FOLDER}/bindings/c_laplace")
 if(FORTRAN)
-  solve("${FOLDER}/doors/fortran_laplace")
-  solve("${FOLDER}/doors/fortran_from_source")
+  solve("${FOLDER}/bindings/fortran_laplace")
+  solve("${FOLDER}/bindings/fortran_from_source")
 endif()
 
 # and by pkg-config.

@@ -11,7 +11,7 @@
 #include "comm/collectives.hpp"
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 #include "support/communicators.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
@@ -36,11 +36,11 @@ SolveOptions on_cpu(const std::string& problem, const Extents& cells) {
 /// As all ranks would run these options; here each rank runs them alone.
 solver::Baseline baseline_of(const SolveOptions& options, std::int64_t sweeps) {
   Notes notes;
-  const solver::Place place = solver::choose_place(world(), options, notes);
+  const solver::Target target = solver::choose_target(world(), options, notes);
   return solver::run_baseline({.communicator = world(),
                                .the_case = solver::make_case(options, ranks()),
                                .options = options,
-                               .place = place,
+                               .target = target,
                                .sweep = {.threads = 1, .ranks_on_node = ranks()},
                                .sweeps = sweeps});
 }

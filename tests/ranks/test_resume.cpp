@@ -12,9 +12,9 @@
 #include "base/notes.hpp"
 #include "program/shares.hpp"
 #include "solver/case.hpp"
-#include "solver/place.hpp"
 #include "solver/runner.hpp"
 #include "solver/schedule.hpp"
+#include "solver/target.hpp"
 #include "support/memories.hpp"
 #include "support/small_solve.hpp"
 
@@ -36,10 +36,10 @@ class Resumed {
   explicit Resumed(const SolveOptions& options)
       : options_(options), case_(solver::make_case(options, ranks())) {
     Notes notes;
-    place_ = solver::choose_place(world(), options_, notes);
-    sweep_ = place_.backend->make(*case_.problem, case_.setting, case_.precision, {.threads = 1});
+    target_ = solver::choose_target(world(), options_, notes);
+    sweep_ = target_.backend->make(*case_.problem, case_.setting, case_.precision, {.threads = 1});
     runner_.emplace(case_, solver::RunnerParts{.communicator = world(),
-                                               .place = place_,
+                                               .target = target_,
                                                .sweep = *sweep_,
                                                .transport = options_.transport,
                                                .proofs = options_.proofs});
@@ -49,12 +49,12 @@ class Resumed {
   solver::Runner& runner() { return *runner_; }
 
   /// Runs from `start` until `sweeps` are done.
-  Outcome run(const solver::Way& way, std::int64_t sweeps, const RunState& start) {
+  Outcome run(const solver::Execution& execution, std::int64_t sweeps, const RunState& start) {
     solver::Case leg = case_;
     leg.sweeps = sweeps;
     leg.tolerance.reset();
     const auto [done, stopping] = runner_->run(
-        leg, way, [](std::int64_t, const solver::Stopping&) {}, start);
+        leg, execution, [](std::int64_t, const solver::Stopping&) {}, start);
     EXPECT_EQ(done.sweeps, sweeps);
     const FieldStorage result =
         solver::seen_by_host(runner_->levels()[done.level], case_, runner_->grid());
@@ -65,7 +65,7 @@ class Resumed {
  private:
   SolveOptions options_;
   solver::Case case_;
-  solver::Place place_;
+  solver::Target target_;
   std::unique_ptr<stencil::Sweep> sweep_;
   std::optional<solver::Runner> runner_;
 };
@@ -78,21 +78,21 @@ History without_ends_of_legs(const History& history, std::int64_t every, std::in
   return result;
 }
 
-void expect_the_same(const SolveOptions& options, const solver::Way& way,
+void expect_the_same(const SolveOptions& options, const solver::Execution& execution,
                      std::initializer_list<std::int64_t> starts) {
   const std::int64_t sweeps = *options.sweeps;
-  const solver::Schedule& schedule = *way.schedule;
+  const solver::Schedule& schedule = *execution.schedule;
   Resumed whole(options);
   if (whole.runner().unavailable(schedule)) return;
-  if (way.graphs != Graphs::none && whole.runner().no_graphs_because()) return;
-  const Outcome expected = whole.run(way, sweeps, {});
+  if (execution.graphs != Graphs::none && whole.runner().no_graphs_because()) return;
+  const Outcome expected = whole.run(execution, sweeps, {});
   for (const std::int64_t first : starts) {
     SCOPED_TRACE(std::string(schedule.name()) + ", from sweep " + std::to_string(first) +
                  ", halo depth " + std::to_string(options.halo_depth));
     Resumed resumed(options);
     ASSERT_FALSE(resumed.runner().unavailable(schedule));
-    const Outcome half = resumed.run(way, first, {});
-    const Outcome result = resumed.run(way, sweeps, half.end);
+    const Outcome half = resumed.run(execution, first, {});
+    const Outcome result = resumed.run(execution, sweeps, half.end);
     EXPECT_EQ(result.checksum, expected.checksum);
     EXPECT_EQ(without_ends_of_legs(result.end.norms, options.norm_every, sweeps),
               expected.end.norms);

@@ -16,22 +16,22 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "device/sharing.hpp"
+#include "link/window.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
 #include "support/exchange_cases.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
-#include "link/window.hpp"
 
 namespace halocline::test {
 namespace {
 
+using link::Window;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-using link::Window;
 
 /// How memory is shared in a test; afterwards as before.
 class Sharing : public testing::TestWithParam<const char*> {
@@ -70,7 +70,7 @@ std::vector<int> numbers(int from, int to) {
 void expect_reach(Window& window, const std::vector<int>& peers) {
   constexpr auto bytes = static_cast<std::int64_t>(100 * sizeof(int));
   for (std::size_t p = 0; p < peers.size(); ++p)
-    device::copy(window.of(p) + window.places_of(p)[0], numbers(rank(), peers[p]).data(), bytes,
+    device::copy(window.of(p) + window.offsets_of(p)[0], numbers(rank(), peers[p]).data(), bytes,
                  Stream::host());
   comm::barrier(communicator_with());
   std::vector<int> found(100);
@@ -81,19 +81,19 @@ void expect_reach(Window& window, const std::vector<int>& peers) {
   }
 }
 
-std::vector<Window::Places> places_for(std::size_t peers) {
-  std::vector<Window::Places> places;
+std::vector<Window::Offsets> offsets_for(std::size_t peers) {
+  std::vector<Window::Offsets> offsets;
   for (std::size_t p = 0; p < peers; ++p)
-    places.push_back({static_cast<std::int64_t>(p * 100 * sizeof(int)), 0, 0});
-  return places;
+    offsets.push_back({static_cast<std::int64_t>(p * 100 * sizeof(int)), 0, 0});
+  return offsets;
 }
 
 TEST_P(Sharing, LetsEveryRankStoreIntoEveryOthersWindow) {
   const std::vector<int> peers = others();
   for (int time = 0; time < 3; ++time) {
     Window window(communicator_with(),
-                      static_cast<std::int64_t>((peers.size() + 1) * 100 * sizeof(int)), peers,
-                      places_for(peers.size()));
+                  static_cast<std::int64_t>((peers.size() + 1) * 100 * sizeof(int)), peers,
+                  offsets_for(peers.size()));
     expect_reach(window, peers);
   }
   EXPECT_TRUE(all_well());
@@ -103,33 +103,32 @@ TEST_P(Sharing, TakesMemoryThatIsThere) {
   const std::vector<int> peers = others();
   const auto memory = device::allocate_to_share(
       Memory::device, static_cast<std::int64_t>((peers.size() + 1) * 100 * sizeof(int)));
-  Window window(communicator_with(), memory.get(), peers, places_for(peers.size()));
+  Window window(communicator_with(), memory.get(), peers, offsets_for(peers.size()));
   expect_reach(window, peers);
   EXPECT_TRUE(all_well());
 }
 
 TEST_P(Sharing, IsSettledBeforeMemoryIsMade) {
-  link::settle_sharing(communicator_with());
+  link::agree_on_sharing(communicator_with());
   EXPECT_EQ(device::descriptors_because().empty(), !by_descriptors());
 }
 
 TEST_P(Sharing, TellsARankWithoutMemoryToAll) {
   const std::int64_t bytes = std::int64_t{1} << (rank() == ranks() - 1 ? 50 : 10);
-  const Caught error = caught(
-      [&] { Window(communicator_with(), bytes, others(), places_for(others().size())); });
+  const Caught error =
+      caught([&] { Window(communicator_with(), bytes, others(), offsets_for(others().size())); });
   EXPECT_EQ(error.kind, ErrorKind::resource) << error.text;
   EXPECT_THAT(error.text, HasSubstr("of device memory could not be had"));
   // And all go on.
-  Window window(communicator_with(), std::int64_t{4096}, others(), places_for(others().size()));
+  Window window(communicator_with(), std::int64_t{4096}, others(), offsets_for(others().size()));
   EXPECT_EQ(device::descriptors_because().empty(), !by_descriptors());
 }
 
 TEST_P(Sharing, TellsMemoryThatCannotBeSharedToAll) {
   if (ranks() == 1) GTEST_SKIP() << "nobody to share with";
   const auto memory = device::allocate(rank() == 1 ? Memory::pinned : Memory::device, 4096);
-  const Caught error = caught([&] {
-    Window(communicator_with(), memory.get(), others(), places_for(others().size()));
-  });
+  const Caught error = caught(
+      [&] { Window(communicator_with(), memory.get(), others(), offsets_for(others().size())); });
   EXPECT_EQ(error.kind, ErrorKind::unavailable);
   EXPECT_THAT(error.text, AllOf(HasSubstr("rank 1 cannot share its GPU's memory"),
                                 HasSubstr("use transport staged, or auto")));

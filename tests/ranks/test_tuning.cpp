@@ -67,9 +67,9 @@ std::vector<Json> ways_in(const std::string& path) {
 void expect_fastest(const SolveResult& result) {
   const SolveResult::Choice& choice = result.choice;
   ASSERT_EQ(choice.by, "measurement");
-  ASSERT_GE(choice.ways.size(), 2u);
+  ASSERT_GE(choice.tried.size(), 2u);
   std::set<std::tuple<std::int64_t, std::int64_t, std::string, bool>> seen;
-  for (const auto& way : choice.ways) {
+  for (const auto& way : choice.tried) {
     EXPECT_GT(way.seconds_per_sweep, 0);
     EXPECT_GE(way.seconds_per_sweep, 0.96 * choice.seconds_per_sweep) << way.schedule;
     EXPECT_TRUE(
@@ -87,7 +87,7 @@ TEST(Tuning, MeasuresWhatIsLeftOpen) {
   SolveOptions options = small({96, 80}, 30);
   const SolveResult expected = solve(world(), options);
   EXPECT_EQ(expected.choice.by, "rule");
-  EXPECT_TRUE(expected.choice.ways.empty());
+  EXPECT_TRUE(expected.choice.tried.empty());
   options.tuning_seconds = plenty;
   const SolveResult result = solve(world(), options);
   expect_fastest(result);
@@ -109,7 +109,7 @@ TEST(Tuning, LeavesAloneWhatIsGiven) {
   options.schedule = "auto";
   const SolveResult open = solve(world(), options);
   expect_fastest(open);
-  for (const auto& way : open.choice.ways) EXPECT_EQ(way.process_grid, options.process_grid);
+  for (const auto& way : open.choice.tried) EXPECT_EQ(way.process_grid, options.process_grid);
 }
 
 TEST(Tuning, TakesNoMoreThanItsShareOfARun) {
@@ -150,9 +150,9 @@ TEST(Tuning, MeasuresAgainWhatCannotBe) {
   comm::on_first_rank(world(), [&] {
     change_records(file.path(), {.format = "halocline tuning", .version = 1, .list = "ways"},
                    OtherFile::keep, [](const RecordFile& there) {
-                     std::vector<Json> ways = there.records;
-                     for (Json& way : ways) way["schedule"] = "telepathy";
-                     return ways;
+                     std::vector<Json> tried = there.records;
+                     for (Json& way : tried) way["schedule"] = "telepathy";
+                     return tried;
                    });
   });
   const SolveResult result = solve(world(), options);
@@ -160,9 +160,9 @@ TEST(Tuning, MeasuresAgainWhatCannotBe) {
   ASSERT_FALSE(result.notes.empty());
   EXPECT_THAT(result.notes, testing::Contains(HasSubstr("there is no schedule 'telepathy'")));
   comm::on_first_rank(world(), [&] {
-    const std::vector<Json> ways = ways_in(file.path());
-    ASSERT_EQ(ways.size(), 1u);
-    EXPECT_EQ(ways[0]["schedule"], result.schedule);
+    const std::vector<Json> tried = ways_in(file.path());
+    ASSERT_EQ(tried.size(), 1u);
+    EXPECT_EQ(tried[0]["schedule"], result.schedule);
   });
 }
 

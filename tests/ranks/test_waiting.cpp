@@ -147,8 +147,8 @@ TEST(WaitingForOthers, EndsWhenANormNeverComes) {
   if (ranks() < 2) GTEST_SKIP() << "one rank waits for nobody";
   const Communicator communicator = impatient_communicator();
   const auto norm = [&] {
-    comm::NormReduction reduction(communicator);
-    reduction.start(comm::NormReduction::Kind::max, 1.0);
+    comm::NormAllReduce reduction(communicator);
+    reduction.start(comm::NormAllReduce::Kind::max, 1.0);
     reduction.finish();
   };
   if (rank() != 0) {

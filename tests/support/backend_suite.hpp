@@ -21,7 +21,6 @@
 
 namespace halocline::test {
 
-using problem::NormKind;
 using problem::Precision;
 using stencil::Backend;
 using stencil::Sweep;
@@ -68,7 +67,7 @@ class Backends : public testing::TestWithParam<ProblemCase> {
     Extents cells;
     HaloWidths halo = 1;
     Placement placement{};
-    NormKind norm = NormKind::none;
+    Norm norm = Norm::none;
     std::optional<Box> region{};  ///< else the owned cells
     double norm_before = 0;
   };
@@ -119,10 +118,10 @@ class Backends : public testing::TestWithParam<ProblemCase> {
       const auto sweep = sweep_of(variant, work.cells);
       const Outcome<Real> got = outcome(variant, *sweep, in, work);
       ASSERT_TRUE(same_bytes(got.out, expected.out)) << variant.text();
-      if (work.norm == NormKind::max) {
+      if (work.norm == Norm::max) {
         ASSERT_EQ(got.norm, expected.norm) << variant.text();
       }
-      if (work.norm == NormKind::l2) {
+      if (work.norm == Norm::l2) {
         ASSERT_NEAR(got.norm, expected.norm, 1e-13 * expected.norm) << variant.text();
         const std::string level = std::string(variant.backend->name()) + variant.options.simd;
         const double first = l2_of_level.emplace(level, got.norm).first->second;

@@ -12,7 +12,7 @@ namespace halocline::doctor {
 /// What googletest prints of one.
 inline void PrintTo(const Finding& finding, std::ostream* out) {
   *out << name_of(finding.severity) << ": " << finding.what << "; seen: " << finding.seen
-       << "; do: " << finding.cure;
+       << "; do: " << finding.fix;
 }
 
 }  // namespace halocline::doctor

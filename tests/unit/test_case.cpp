@@ -31,7 +31,7 @@ TEST(Case, TakesTheProblemsOwnDefaults) {
   EXPECT_EQ(laplace.precision, problem::Precision::f64);
   const Case jacobi = make_case(options_for("jacobi"), 1);
   EXPECT_EQ(jacobi.precision, problem::Precision::f32);
-  EXPECT_EQ(jacobi.norm, problem::NormKind::l2);
+  EXPECT_EQ(jacobi.norm, Norm::l2);
   EXPECT_EQ(make_case(options_for("star7"), 1).tolerance, std::nullopt);
 }
 
@@ -59,7 +59,7 @@ TEST(Case, TakesNormsAtMultiplesAndAtTheLastSweep) {
 TEST(Case, AsksForANormWhereATolerancePresumesOne) {
   SolveOptions options = options_for("star7");
   options.tolerance = 1e-3;
-  EXPECT_EQ(make_case(options, 1).norm, problem::NormKind::max);
+  EXPECT_EQ(make_case(options, 1).norm, Norm::max);
   options.norm = Norm::none;
   EXPECT_THAT(caught([&] { make_case(options, 1); }).text, HasSubstr("needs a norm"));
 }

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exchange/choice.hpp"
+#include "exchange/selection/choice.hpp"
 #include "support/caught.hpp"
 
 namespace halocline::test {

@@ -24,9 +24,9 @@ auto finding(Severity severity, const char* what) {
   return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)));
 }
 
-auto finding(Severity severity, const char* what, const char* seen, const char* cure) {
+auto finding(Severity severity, const char* what, const char* seen, const char* fix) {
   return AllOf(finding(severity, what), Field(&Finding::seen, HasSubstr(seen)),
-               Field(&Finding::cure, HasSubstr(cure)));
+               Field(&Finding::fix, HasSubstr(fix)));
 }
 
 TEST(DoctorFindings, AreNoneWhereAllIsWell) {
@@ -200,7 +200,7 @@ TEST(DoctorFindings, FailuresAlikeAreToldOnce) {
                                   "do not work",
                                   "timed out after 20 s", "--mca btl self,tcp")));
   evidence.facts.node.settings["LD_PRELOAD"] = "/opt/spy.so";
-  EXPECT_THAT(findings(evidence), ElementsAre(Field(&Finding::cure, HasSubstr("/opt/spy.so"))));
+  EXPECT_THAT(findings(evidence), ElementsAre(Field(&Finding::fix, HasSubstr("/opt/spy.so"))));
 }
 
 TEST(DoctorFindings, WrongBytesComeFirst) {
@@ -232,14 +232,14 @@ TEST(DoctorFindings, AFalseClaim) {
 
 TEST(DoctorFindings, ASettingThatCures) {
   Evidence evidence = with_gpus();
-  PathResult cured = aware(evidence);
-  cured.with = with_cache_off;
+  PathResult fixed = aware(evidence);
+  fixed.with = with_cache_off;
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed, "signal 11");
-  evidence.paths.push_back(cured);
+  evidence.paths.push_back(fixed);
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::slow, "only with other settings", "signal 11",
                                   "set UCX_MEMTYPE_CACHE=n: tried here, and every byte arrived")));
-  EXPECT_EQ(cure_settings(evidence), with_cache_off);
+  EXPECT_EQ(fix_settings(evidence), with_cache_off);
 }
 
 TEST(DoctorFindings, ASettingThatDoesNot) {
@@ -252,7 +252,7 @@ TEST(DoctorFindings, ASettingThatDoesNot) {
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::absent, "MPICH 4.0.2 is not GPU-aware",
                                   "retried with MPIR_CVAR_ENABLE_GPU=1: the same", "--with-cuda")));
-  EXPECT_THAT(cure_settings(evidence), IsEmpty());
+  EXPECT_THAT(fix_settings(evidence), IsEmpty());
 }
 
 TEST(DoctorFindings, ASettingThatHoldsBack) {
@@ -262,12 +262,12 @@ TEST(DoctorFindings, ASettingThatHoldsBack) {
   again.with = {{"UCX_MEMTYPE_CACHE", "y"}};
   evidence.paths.push_back(again);
   EXPECT_THAT(findings(evidence), IsEmpty()) << "no faster";
-  EXPECT_THAT(cure_settings(evidence), IsEmpty());
+  EXPECT_THAT(fix_settings(evidence), IsEmpty());
   for (Time& time : aware(evidence).times) time.us /= 7;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::slow, "a setting slows it down", "2.50 us now",
                                   "set UCX_MEMTYPE_CACHE=y: tried here")));
-  EXPECT_EQ(cure_settings(evidence), again.with);
+  EXPECT_EQ(fix_settings(evidence), again.with);
 }
 
 TEST(DoctorFindings, CopiesThatAreTurnedOff) {

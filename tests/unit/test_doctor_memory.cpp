@@ -19,9 +19,9 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-auto finding(Severity severity, const char* what, const char* seen, const char* cure) {
+auto finding(Severity severity, const char* what, const char* seen, const char* fix) {
   return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)),
-               Field(&Finding::seen, HasSubstr(seen)), Field(&Finding::cure, HasSubstr(cure)));
+               Field(&Finding::seen, HasSubstr(seen)), Field(&Finding::fix, HasSubstr(fix)));
 }
 
 PathResult of(PathResult result, Allocator allocator) {

@@ -126,7 +126,7 @@ TEST(DoctorNodes, NothingGoesBetweenThem) {
               ElementsAre(AllOf(
                   finding(Severity::broken, "transport mpi with host memory between nodes does not",
                           "timed out"),
-                  Field(&Finding::cure, HasSubstr("btl_tcp_if_include")))));
+                  Field(&Finding::fix, HasSubstr("btl_tcp_if_include")))));
 }
 
 TEST(DoctorNodes, AreAllTakenInTheLaunchLine) {
@@ -157,7 +157,7 @@ TEST(DoctorNodes, AnAdapterForEachGpu) {
               ElementsAre(AllOf(
                   finding(Severity::note, "network adapter of its own",
                           "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
-                  Field(&Finding::cure,
+                  Field(&Finding::fix,
                         HasSubstr("UCX_NET_DEVICES (mlx5_0:1 for GPU 0, mlx5_1:1 for GPU 1")))));
   evidence.facts.node.settings["UCX_NET_DEVICES"] = "mlx5_0:1";
   EXPECT_THAT(findings(evidence), IsEmpty()) << "the user has chosen";

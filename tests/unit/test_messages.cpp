@@ -16,9 +16,9 @@
 namespace halocline::test {
 namespace {
 
+using exchange::HaloPart;
 using exchange::messages_of;
 using exchange::PeerMessage;
-using exchange::Piece;
 
 /// A field and a cell of the domain: stands for its bytes.
 using Place = std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t>;
@@ -29,9 +29,9 @@ Int3 folded(const Grid& grid, Int3 at) {
   return at;
 }
 
-std::vector<Place> in_order(const Grid& grid, const std::vector<Piece>& pieces) {
+std::vector<Place> in_order(const Grid& grid, const std::vector<HaloPart>& pieces) {
   std::vector<Place> places;
-  for (const Piece& piece : pieces)
+  for (const HaloPart& piece : pieces)
     for_each_cell(piece.box, [&](Int3 at) {
       const Int3 cell = folded(grid, at);
       places.emplace_back(piece.field, cell.x, cell.y, cell.z);
@@ -86,7 +86,7 @@ void expect_every_halo_cell_once(const Plan& plan) {
       });
     }
     for (const auto& [peer, message] : plan.messages[rank])
-      for (const Piece& piece : message.receive)
+      for (const HaloPart& piece : message.receive)
         for_each_cell(piece.box, [&, owner = grid.owned(peer)](Int3 at) {
           listed.emplace(piece.field, at.x, at.y, at.z);
           EXPECT_TRUE(owner.contains(folded(grid, at)));
@@ -98,7 +98,7 @@ void expect_every_halo_cell_once(const Plan& plan) {
 void expect_only_owned_cells_to_be_sent(const Plan& plan) {
   for (std::size_t rank = 0; rank < plan.grids.size(); ++rank)
     for (const auto& [peer, message] : plan.messages[rank])
-      for (const Piece& piece : message.send) {
+      for (const HaloPart& piece : message.send) {
         EXPECT_FALSE(piece.box.empty());
         EXPECT_TRUE(plan.grids[rank].owned().contains(piece.box));
       }
@@ -155,9 +155,9 @@ TEST(Messages, ListByTheSendersDirectionAndThenByField) {
   // Two ranks, periodic: each is the other's neighbour on both sides.
   const Plan plan = make_plan(2, {.cells = {8}, .periodic = {true}}, {1, 2});
   const PeerMessage& message = plan.messages[0].at(1);
-  const auto directions_and_fields = [](const std::vector<Piece>& pieces) {
+  const auto directions_and_fields = [](const std::vector<HaloPart>& pieces) {
     std::vector<std::pair<std::int64_t, std::size_t>> list;
-    for (const Piece& piece : pieces) list.emplace_back(piece.direction.x, piece.field);
+    for (const HaloPart& piece : pieces) list.emplace_back(piece.direction.x, piece.field);
     return list;
   };
   using List = std::vector<std::pair<std::int64_t, std::size_t>>;

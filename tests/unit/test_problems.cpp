@@ -23,7 +23,6 @@
 namespace halocline {
 namespace {
 
-using problem::NormKind;
 using test::caught;
 using testing::HasSubstr;
 
@@ -72,7 +71,7 @@ class LocalSolve {
   const Field<Real>& field() const { return levels_[0]; }
 
   /// Makes one sweep and returns its norm.
-  double step(NormKind kind) {
+  double step(Norm kind) {
     fill_periodic_halo();
     double sum = 0;
     sweep_->run({.in = levels_[0],
@@ -82,10 +81,10 @@ class LocalSolve {
                  .norm_sum = &sum},
                 Stream::host());
     std::swap(levels_[0], levels_[1]);
-    return kind == NormKind::l2 ? std::sqrt(sum) : sum;
+    return kind == Norm::l2 ? std::sqrt(sum) : sum;
   }
   /// Returns the norms of all sweeps.
-  std::vector<double> steps(int count, NormKind kind) {
+  std::vector<double> steps(int count, Norm kind) {
     std::vector<double> norms;
     for (int i = 0; i < count; ++i) norms.push_back(step(kind));
     return norms;
@@ -133,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Laplace, testing::Values("reference", "cpu"))
 
 TEST_P(Laplace, MeetsTheReferenceOf64x64) {
   LocalSolve<double> solve("laplace", {64, 64}, GetParam());
-  const std::vector<double> norms = solve.steps(526, NormKind::max);
+  const std::vector<double> norms = solve.steps(526, Norm::max);
   EXPECT_NEAR(norms[0], 0.940379538, 5e-10);
   EXPECT_NEAR(norms[100], 0.062640527, 5e-10);
   EXPECT_NEAR(norms[525], 0.012472773, 5e-10);
@@ -143,7 +142,7 @@ TEST_P(Laplace, MeetsTheReferenceOf64x64) {
 
 TEST_P(Laplace, MeetsTheReferenceOf256x128) {
   LocalSolve<double> solve("laplace", {256, 128}, GetParam());
-  const std::vector<double> norms = solve.steps(199, NormKind::max);
+  const std::vector<double> norms = solve.steps(199, Norm::max);
   EXPECT_GT(norms[197], 0.05);
   EXPECT_NEAR(norms[198], 0.049954430, 5e-10);
   EXPECT_NEAR(solve.sum(), 13630.1557717833, 1e-12 * 13630);
@@ -152,7 +151,7 @@ TEST_P(Laplace, MeetsTheReferenceOf256x128) {
 
 TEST(LaplaceOnCpu, MeetsTheReferenceOf1024x1024) {
   LocalSolve<double> solve("laplace", {1024, 1024});
-  const std::vector<double> norms = solve.steps(398, NormKind::max);
+  const std::vector<double> norms = solve.steps(398, Norm::max);
   EXPECT_GT(norms[396], 0.05);
   EXPECT_NEAR(norms[397], 0.049943861, 5e-10);
   EXPECT_NEAR(solve.sum(), 502118.039007682, 1e-12 * 502118);
@@ -164,7 +163,7 @@ TEST(LaplaceOnCpu, AveragesSixNeighboursIn3d) {
   const auto start = [](std::int64_t x, std::int64_t y, std::int64_t z) {
     return program::noise(12345, static_cast<std::uint64_t>(x + 3 * (y + 4 * z)));
   };
-  solve.step(NormKind::none);
+  solve.step(Norm::none);
   EXPECT_DOUBLE_EQ(solve.field()(1, 1, 1), (start(0, 1, 1) + start(2, 1, 1) + start(1, 0, 1) +
                                             start(1, 2, 1) + start(1, 1, 0) + start(1, 1, 2)) /
                                                6);
@@ -176,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Jacobi, testing::Values("reference", "cpu"));
 
 TEST_P(Jacobi, MeetsTheReferenceOf254x254) {
   LocalSolve<float> solve("jacobi", {254, 254}, GetParam());
-  const std::vector<double> norms = solve.steps(1000, NormKind::l2);
+  const std::vector<double> norms = solve.steps(1000, Norm::l2);
   EXPECT_NEAR(norms[0], 3.992180, 5e-7);
   EXPECT_NEAR(norms[100], 0.110318, 5e-7);
   EXPECT_NEAR(norms[500], 0.031196, 5e-7);
@@ -186,14 +185,14 @@ TEST_P(Jacobi, MeetsTheReferenceOf254x254) {
 TEST(JacobiOnCpu, BeginsAsTheLabDoesOn16384x16384) {
   // A hundred sweeps reach only a few cells inward, so a narrow strip has the same history.
   LocalSolve<float> solve("jacobi", {126, 16382});
-  const std::vector<double> norms = solve.steps(101, NormKind::l2);
+  const std::vector<double> norms = solve.steps(101, Norm::l2);
   EXPECT_NEAR(norms[0], 31.999023, 5e-7 * 32);
   EXPECT_NEAR(norms[100], 0.897983, 5e-7);
 }
 
 TEST(Heat, MeetsTheWorkedExample) {
   LocalSolve<double> solve("heat", {9});
-  solve.steps(3, NormKind::none);
+  solve.steps(3, Norm::none);
   const double expected[] = {0.307205621017285, 0.584339815421977, 0.804274757358271,
                              0.945481682332598, 0.994138272681972};
   for (int i = 0; i < 9; ++i)
@@ -205,7 +204,7 @@ TEST(Heat, FollowsTheExactDiscreteSolution) {
                                Extents{33, 18}, Extents{4, 3, 5}, Extents{17, 12, 9}})
     for (const int sweeps : {1, 10, 57}) {
       LocalSolve<double> solve("heat", cells);
-      solve.steps(sweeps, NormKind::none);
+      solve.steps(sweeps, Norm::none);
       double decay = 0;
       for (int axis = 0; axis < cells.axes(); ++axis) {
         const double n = static_cast<double>(cells[axis] + 1);
@@ -247,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Star7, testing::Values("reference", "cpu"));
 
 TEST_P(Star7, MeetsTheReferenceOf16x12x8) {
   LocalSolve<double> solve("star7", {16, 12, 8}, GetParam());
-  solve.steps(5, NormKind::none);
+  solve.steps(5, Norm::none);
   double most = 0, least = 1;
   for_each_cell(solve.field().shape().owned, [&](Int3 at) {
     most = std::max(most, solve.field()(at.x, at.y, at.z));

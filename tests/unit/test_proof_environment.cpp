@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "proof/environment_key.hpp"
-#include "proof/remedy.hpp"
+#include "proof/fixes.hpp"
 #include "proof/surroundings.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -300,7 +300,7 @@ TEST(ThisEnvironment, TellsWhetherLibfabricKnowsCuda) {
                              Not(Contains(HasSubstr("no CUDA in ")))));
 }
 
-// ------------------------------------------------------------------------------------- remedy
+// ------------------------------------------------------------------------------------- fix
 
 const char* crash = "rank 1 was ended by signal 11 (Segmentation fault) while sending 8 bytes";
 const char* hang = "timed out after 60 s while sending 8 bytes from device memory";
@@ -320,49 +320,49 @@ TEST(ThisEnvironment, KnowsWhatIsInFilesOfSettings) {
   EXPECT_NE(key(), with) << "as long as before, and not the same";
 }
 
-TEST(Remedy, IsUcxWithCudaForOpenMpi) {
-  EXPECT_THAT(proof::remedy("Open MPI 4.1.6", {}, crash),
+TEST(Fix, IsUcxWithCudaForOpenMpi) {
+  EXPECT_THAT(proof::fix("Open MPI 4.1.6", {}, crash),
               AllOf(HasSubstr("mpirun --mca pml ucx --mca opal_common_ucx_tls any --mca "
                               "opal_common_ucx_devices any"),
                     HasSubstr("UCX that was built with CUDA"), HasSubstr("UCX_MEMTYPE_CACHE=n"),
                     HasSubstr("staged")));
-  EXPECT_THAT(proof::remedy("Open MPI 4.1.6", {{"OMPI_MCA_pml", "ucx"}}, crash),
+  EXPECT_THAT(proof::fix("Open MPI 4.1.6", {{"OMPI_MCA_pml", "ucx"}}, crash),
               HasSubstr("opal_common_ucx_tls any"));
 }
 
-TEST(Remedy, GoesOnFromWhatIsSetAlready) {
+TEST(Fix, GoesOnFromWhatIsSetAlready) {
   Variables variables{{"OMPI_MCA_pml", "ucx"},
                       {"OMPI_MCA_opal_common_ucx_tls", "any"},
                       {"OMPI_MCA_opal_common_ucx_devices", "any"}};
-  EXPECT_THAT(proof::remedy("Open MPI 5.0.11", variables, crash),
+  EXPECT_THAT(proof::fix("Open MPI 5.0.11", variables, crash),
               StartsWith("set UCX_MEMTYPE_CACHE=n"));
-  EXPECT_THAT(proof::remedy("Open MPI 5.0.11", variables, hang), HasSubstr("UCX_TLS=^cuda_ipc"));
+  EXPECT_THAT(proof::fix("Open MPI 5.0.11", variables, hang), HasSubstr("UCX_TLS=^cuda_ipc"));
   variables["UCX_MEMTYPE_CACHE"] = "n";
-  EXPECT_THAT(proof::remedy("Open MPI 5.0.11", variables, crash),
+  EXPECT_THAT(proof::fix("Open MPI 5.0.11", variables, crash),
               AllOf(HasSubstr("built without CUDA"), HasSubstr("UCX_MODULE_DIR"),
                     Not(HasSubstr("UCX_MEMTYPE_CACHE"))));
 }
 
-TEST(Remedy, IsTheSwitchOfEachMpi) {
-  EXPECT_THAT(proof::remedy("MPI VERSION : CRAY MPICH version 8.1.27", {}, crash),
+TEST(Fix, IsTheSwitchOfEachMpi) {
+  EXPECT_THAT(proof::fix("MPI VERSION : CRAY MPICH version 8.1.27", {}, crash),
               StartsWith("set MPICH_GPU_SUPPORT_ENABLED=1"));
-  EXPECT_THAT(proof::remedy("MPI VERSION : CRAY MPICH version 8.1.27",
-                            {{"MPICH_GPU_SUPPORT_ENABLED", "1"}}, crash),
+  EXPECT_THAT(proof::fix("MPI VERSION : CRAY MPICH version 8.1.27",
+                         {{"MPICH_GPU_SUPPORT_ENABLED", "1"}}, crash),
               AllOf(HasSubstr("libmpi_gtl_cuda"), Not(HasSubstr("set MPICH"))));
-  EXPECT_THAT(proof::remedy("MPICH 4.0.2", {}, crash),
+  EXPECT_THAT(proof::fix("MPICH 4.0.2", {}, crash),
               AllOf(StartsWith("set MPIR_CVAR_ENABLE_GPU=1"), HasSubstr("--with-cuda")));
   EXPECT_THAT(
-      proof::remedy("MPICH 4.0.2", {{"MPIR_CVAR_ENABLE_GPU", "1"}}, crash),
+      proof::fix("MPICH 4.0.2", {{"MPIR_CVAR_ENABLE_GPU", "1"}}, crash),
       AllOf(HasSubstr("seems not to be built with --with-cuda"), Not(HasSubstr("set MPIR"))));
-  EXPECT_THAT(proof::remedy("MVAPICH2 2.3.7", {}, crash), StartsWith("set MV2_USE_CUDA=1"));
-  EXPECT_THAT(proof::remedy("Intel(R) MPI Library 2021.11", {}, crash),
+  EXPECT_THAT(proof::fix("MVAPICH2 2.3.7", {}, crash), StartsWith("set MV2_USE_CUDA=1"));
+  EXPECT_THAT(proof::fix("Intel(R) MPI Library 2021.11", {}, crash),
               StartsWith("set I_MPI_OFFLOAD=1"));
-  EXPECT_THAT(proof::remedy("Some MPI 1.0", {}, crash), HasSubstr("Some MPI 1.0"));
+  EXPECT_THAT(proof::fix("Some MPI 1.0", {}, crash), HasSubstr("Some MPI 1.0"));
 }
 
-TEST(Remedy, AlwaysNamesTheWayThatNeedsNone) {
+TEST(Fix, AlwaysNamesTheWayThatNeedsNone) {
   for (const char* library : {"Open MPI 4.1.6", "MPICH 4.0.2", "Cray MPICH", "MVAPICH", "Other"})
-    EXPECT_THAT(proof::remedy(library, {}, hang), HasSubstr("; or use transport staged"));
+    EXPECT_THAT(proof::fix(library, {}, hang), HasSubstr("; or use transport staged"));
 }
 
 TEST(SettingsToTry, GoStepByStepWithOpenMpi) {

@@ -14,8 +14,8 @@
 #include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 #include "probe/ensure.hpp"
+#include "probe/probe_job.hpp"
 #include "probe/probe_report.hpp"
-#include "probe/sibling.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {
@@ -24,10 +24,10 @@ namespace {
 using namespace std::chrono_literals;
 using proof::GpuPair;
 using proof::Outcome;
+using proof::ProbeJobAnswer;
+using proof::ProbeJobRequest;
 using proof::ProbeReport;
 using proof::Proof;
-using proof::SiblingAnswer;
-using proof::SiblingRequest;
 using proof::Stand;
 using proof::Step;
 using State = Step::State;
@@ -85,11 +85,11 @@ TEST(ProbeReport, TakesTheFirstOfSeveralRanksThatFail) {
   EXPECT_THAT(report.steps, ElementsAre(Step{Memory::device, 8, State::failed, "first"}));
 }
 
-// ------------------------------------------------------------------------------------ sibling
+// ------------------------------------------------------------------------------------ probe job
 
-class Sibling : public testing::Test {
+class ProbeJob : public testing::Test {
  protected:
-  Sibling() {
+  ProbeJob() {
     // Called as: launcher -n 2 program arguments...
     request_.launcher = {LauncherKind::other, folder_.put_script("launcher", R"(
 shift 2
@@ -120,9 +120,9 @@ say ends
 )" + last);
   }
 
-  SiblingAnswer prove() { return proof::prove_in_sibling(request_); }
+  ProbeJobAnswer prove() { return proof::prove_in_probe_job(request_); }
   Proof only_proof() {
-    const SiblingAnswer answer = prove();
+    const ProbeJobAnswer answer = prove();
     EXPECT_THAT(answer.not_tried, IsEmpty());
     EXPECT_EQ(answer.proofs.size(), 1U);
     return answer.proofs.empty() ? Proof{} : answer.proofs[0];
@@ -136,13 +136,13 @@ say ends
   }
 
   TemporaryFolder folder_;
-  SiblingRequest request_;
+  ProbeJobRequest request_;
 };
 
-TEST_F(Sibling, ProvesWhatWorksInOneJob) {
+TEST_F(ProbeJob, ProvesWhatWorksInOneJob) {
   program("");
   request_.memories = {Memory::device, Memory::managed};
-  const SiblingAnswer answer = prove();
+  const ProbeJobAnswer answer = prove();
   EXPECT_THAT(answer.not_tried, IsEmpty());
   ASSERT_EQ(answer.proofs.size(), 2U);
   EXPECT_EQ(answer.proofs[0].memory, Memory::device);
@@ -160,7 +160,7 @@ TEST_F(Sibling, ProvesWhatWorksInOneJob) {
   EXPECT_EQ(calls(), 1);
 }
 
-TEST_F(Sibling, NamesTheSignalAndTheSize) {
+TEST_F(ProbeJob, NamesTheSignalAndTheSize) {
   program("[ $bytes = 64 ] && kill -11 $$");
   const Proof proof = only_proof();
   EXPECT_EQ(proof.outcome, Outcome::fails);
@@ -171,7 +171,7 @@ TEST_F(Sibling, NamesTheSignalAndTheSize) {
   EXPECT_EQ(calls(), 2) << "the size that crashed is tried alone";
 }
 
-TEST_F(Sibling, NamesTheRankIfTheLauncherDoes) {
+TEST_F(ProbeJob, NamesTheRankIfTheLauncherDoes) {
   request_.launcher = {LauncherKind::open_mpi, folder_.put_script("mpirun", R"(
 while [ "$1" != )" + folder_ / "halocline" + R"( ]; do shift; done
 "$@" || printf 'mpirun noticed that process rank 1 with PID 7 on node vm exited on\nsignal 6 (Aborted).\n' >&2
@@ -182,7 +182,7 @@ exit 1
             "rank 1 was ended by signal 6 (Aborted) while sending 8 bytes from device memory");
 }
 
-TEST_F(Sibling, ReadsHydrasWordsForASignal) {
+TEST_F(ProbeJob, ReadsHydrasWordsForASignal) {
   request_.launcher.path = folder_.put_script("hydra", R"(
 shift 2
 "$@" || echo 'YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Bus error (signal 7)'
@@ -193,17 +193,17 @@ exit 1
               HasSubstr("a rank was ended by signal 7 (Bus error) while sending 8"));
 }
 
-TEST_F(Sibling, SaysIfAMessageArrivesAlone) {
+TEST_F(ProbeJob, SaysIfAMessageArrivesAlone) {
   program("[ $bytes = 64 ] && [ $5 != 64 ] && kill -11 $$");
   EXPECT_THAT(only_proof().how, HasSubstr("; the same message alone arrived"));
   program("[ $bytes = 8 ] && kill -11 $$");
   EXPECT_THAT(only_proof().how, Not(HasSubstr("the same message alone")));
 }
 
-TEST_F(Sibling, GoesOnWithTheOtherMemoryAfterACrash) {
+TEST_F(ProbeJob, GoesOnWithTheOtherMemoryAfterACrash) {
   program("[ $memory = device ] && kill -11 $$");
   request_.memories = {Memory::device, Memory::managed};
-  const SiblingAnswer answer = prove();
+  const ProbeJobAnswer answer = prove();
   ASSERT_EQ(answer.proofs.size(), 2U);
   EXPECT_EQ(answer.proofs[0].outcome, Outcome::fails);
   EXPECT_EQ(answer.proofs[1].memory, Memory::managed);
@@ -211,7 +211,7 @@ TEST_F(Sibling, GoesOnWithTheOtherMemoryAfterACrash) {
   EXPECT_EQ(calls(), 2);
 }
 
-TEST_F(Sibling, EndsAHang) {
+TEST_F(ProbeJob, EndsAHang) {
   program("[ $bytes = 4096 ] && sleep 60");
   request_.time_limit = 3s;
   const auto start = std::chrono::steady_clock::now();
@@ -222,7 +222,7 @@ TEST_F(Sibling, EndsAHang) {
   EXPECT_EQ(calls(), 1) << "nobody waits twice";
 }
 
-TEST_F(Sibling, TellsAWrongByte) {
+TEST_F(ProbeJob, TellsAWrongByte) {
   program(
       R"([ $bytes = 64 ] && { say wrong $memory $bytes byte 17 of 64 from rank 0 to rank 1 did not arrive as sent; break; })");
   const Proof proof = only_proof();
@@ -232,29 +232,29 @@ TEST_F(Sibling, TellsAWrongByte) {
   EXPECT_THAT(proof.sizes, ElementsAre(8, 64));
 }
 
-TEST_F(Sibling, TellsAnErrorOfMpi) {
+TEST_F(ProbeJob, TellsAnErrorOfMpi) {
   program(
       R"(say failed $memory $bytes "rank 1: MPI_Startall: invalid buffer; that rank is stopped"; exit 4)");
   EXPECT_EQ(only_proof().how,
             "rank 1: MPI_Startall: invalid buffer while sending 8 bytes from device memory");
 }
 
-TEST_F(Sibling, DoesNotTrustAProbeThatCrashesAtItsEnd) {
+TEST_F(ProbeJob, DoesNotTrustAProbeThatCrashesAtItsEnd) {
   program("[ $bytes = 4096 ] && { say proved $memory $bytes; kill -11 $$; }");
   const Proof proof = only_proof();
   EXPECT_EQ(proof.outcome, Outcome::fails);
   EXPECT_THAT(proof.how, HasSubstr("after sending 4096 bytes from device memory"));
 }
 
-TEST_F(Sibling, DoesNotTrustAProbeThatLeavesSizesOut) {
+TEST_F(ProbeJob, DoesNotTrustAProbeThatLeavesSizesOut) {
   program("[ $bytes = 64 ] && { say proved $memory $bytes; say ends; exit 0; }");
   EXPECT_EQ(only_proof().outcome, Outcome::fails);
 }
 
-TEST_F(Sibling, MakesNoProofOfWhatCouldNotBeTried) {
+TEST_F(ProbeJob, MakesNoProofOfWhatCouldNotBeTried) {
   program("");
   request_.launcher.path = folder_ / "no-such-launcher";
-  SiblingAnswer answer = prove();
+  ProbeJobAnswer answer = prove();
   EXPECT_THAT(answer.proofs, IsEmpty());
   EXPECT_THAT(answer.not_tried, ElementsAre(HasSubstr("device memory could not be tried: cannot "
                                                       "start '" +
@@ -275,28 +275,28 @@ TEST_F(Sibling, MakesNoProofOfWhatCouldNotBeTried) {
   EXPECT_THAT(answer.not_tried, ElementsAre(HasSubstr("timed out after 0.5 s before anything")));
 }
 
-TEST_F(Sibling, MakesNoProofOfAProbeThatCrashesBeforeItSends) {
+TEST_F(ProbeJob, MakesNoProofOfAProbeThatCrashesBeforeItSends) {
   request_.program =
       folder_.put_script("halocline",
                          "echo 'halocline-probe: begins'; echo 'Hello' >&2; "
                          "echo 'halocline: rank 0: the GPU is gone' >&2; kill -11 $$\n");
-  const SiblingAnswer answer = prove();
+  const ProbeJobAnswer answer = prove();
   EXPECT_THAT(answer.proofs, IsEmpty());
   EXPECT_THAT(answer.not_tried,
               ElementsAre(AllOf(HasSubstr("signal 11"), HasSubstr("before anything was sent"),
                                 HasSubstr("halocline: rank 0: the GPU is gone"))));
 }
 
-TEST_F(Sibling, MakesNoProofOfMemoryThatIsNotThere) {
+TEST_F(ProbeJob, MakesNoProofOfMemoryThatIsNotThere) {
   program("[ $memory = managed ] && { say unavailable managed there is none; break; }");
   request_.memories = {Memory::device, Memory::managed};
-  const SiblingAnswer answer = prove();
+  const ProbeJobAnswer answer = prove();
   ASSERT_EQ(answer.proofs.size(), 1U);
   EXPECT_EQ(answer.proofs[0].outcome, Outcome::works);
   EXPECT_THAT(answer.not_tried, ElementsAre("managed memory could not be tried: there is none"));
 }
 
-TEST_F(Sibling, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
+TEST_F(ProbeJob, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
   ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
   ::setenv("PMI_FD", "6", 1);
   ::setenv("OMPI_MCA_pml", "ucx", 1);
@@ -313,14 +313,14 @@ TEST_F(Sibling, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
   EXPECT_THAT(env, HasSubstr("HALOCLINE_LAUNCHED=2\n"));
 }
 
-TEST_F(Sibling, TellsABadEndBehindTheLastWordApart) {
+TEST_F(ProbeJob, TellsABadEndBehindTheLastWordApart) {
   request_.time_limit = 2s;
   for (const auto& [last, how] :
        {std::pair("sleep 100", "timed out after 2 s"), std::pair("kill -9 $$", "signal 9"),
         std::pair("echo 'halocline: rank 1: MPI_Finalize has not returned' >&2; exit 4",
                   "; its output: halocline: rank 1: MPI_Finalize has not returned")}) {
     program("", last);
-    const SiblingAnswer answer = prove();
+    const ProbeJobAnswer answer = prove();
     ASSERT_EQ(answer.proofs.size(), 1U) << last;
     EXPECT_EQ(answer.proofs[0].outcome, Outcome::works) << last;
     EXPECT_THAT(answer.bad_ends, ElementsAre(HasSubstr(how)));
@@ -331,7 +331,7 @@ TEST_F(Sibling, TellsABadEndBehindTheLastWordApart) {
 
 // ------------------------------------------------------------------------------------- ensure
 
-class EnsureProofs : public Sibling {
+class EnsureProofs : public ProbeJob {
  protected:
   EnsureProofs() {
     wanted_.file = {folder_ / "proofs.json", proof::ProofsFile::Place::named};
@@ -346,7 +346,7 @@ class EnsureProofs : public Sibling {
 
   void program(const std::string& step) {
     // The sizes are the probe's own here.
-    Sibling::program(step);
+    ProbeJob::program(step);
     wanted_.program = request_.program;
   }
 
@@ -444,7 +444,7 @@ TEST_F(EnsureProofs, CountsInWhatTheLaunchersArgumentsSet) {
       launcher + (is_open_mpi ? " --mca pml all" : " -genv UCX_TLS all");
   ensure();
   EXPECT_TRUE(found(proof::proofs_at_hand(wanted_.file, rank)));
-  // A rank of somebody else's launcher does not have them, and neither have its siblings.
+  // A rank of somebody else's launcher does not have them, and neither have its probe jobs.
   variables_["PMI_RANK"] = "0";
   variables_["PMI_SIZE"] = "2";
   ensure();
@@ -493,9 +493,10 @@ TEST(StandOf, TellsWhoMakesProofs) {
   EXPECT_EQ(proof::stand_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}), Stand::other_rank);
   EXPECT_EQ(proof::stand_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {launched_variable, "2"}}),
             Stand::ours);
-  EXPECT_EQ(proof::stand_of({{"PALS_RANKID", "0"}}), Stand::no_siblings);
-  EXPECT_EQ(proof::stand_of({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}}), Stand::no_siblings);
-  EXPECT_EQ(proof::stand_of({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}}), Stand::no_siblings);
+  EXPECT_EQ(proof::stand_of({{"PALS_RANKID", "0"}}), Stand::no_probe_jobs);
+  EXPECT_EQ(proof::stand_of({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}}),
+            Stand::no_probe_jobs);
+  EXPECT_EQ(proof::stand_of({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}}), Stand::no_probe_jobs);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace halocline {
 /// target's place on commit(); without a commit it is removed and the target stays as it was.
 /// A target that is no regular file (a device, a pipe) is written in place: it must not be
 /// replaced. Errors name the target and the system's reason: usage for what another path would
-/// cure, resource for a full or broken disk.
+/// fix, resource for a full or broken disk.
 class TemporaryFile {
  public:
   /// Creates an empty file beside `target`, with the target's permissions if it exists.

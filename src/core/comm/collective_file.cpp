@@ -67,7 +67,7 @@ bool another_path_helps(int error) {
   }
 }
 
-/// The system's reason and, where there is one, the remedy.
+/// The system's reason and, where there is one, the fix.
 std::string reason_of(int error, const std::string& name) {
   switch (error) {
     case EISDIR:

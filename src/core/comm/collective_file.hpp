@@ -22,7 +22,7 @@ struct FileToOpen {
 };
 
 /// An open file that all ranks see. Everything is collective. Errors are thrown on every rank
-/// alike, naming the file and the system's reason: usage for what another path would cure,
+/// alike, naming the file and the system's reason: usage for what another path would fix,
 /// resource for a full or broken disk, communication for a rank that does not answer.
 class CollectiveFile {
  public:

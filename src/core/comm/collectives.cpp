@@ -326,7 +326,7 @@ void require_same(const Communicator& communicator, const std::string& what,
 
 // Gathered, not reduced: MPI_SUM may add in another order each time, and the norm shall not
 // depend on it. 8 bytes from each rank.
-struct NormReduction::Pending {
+struct NormAllReduce::Pending {
   explicit Pending(const Communicator& c)
       : communicator(c), all(static_cast<std::size_t>(c.size())) {}
   Communicator communicator;
@@ -337,15 +337,15 @@ struct NormReduction::Pending {
   bool in_flight = false;
 };
 
-NormReduction::NormReduction(const Communicator& communicator)
+NormAllReduce::NormAllReduce(const Communicator& communicator)
     : pending_(std::make_unique<Pending>(communicator)) {}
 
-NormReduction::~NormReduction() {
+NormAllReduce::~NormAllReduce() {
   // In flight only after an error, when the other ranks may have none.
   if (pending_->in_flight) keep_for_mpi(std::move(pending_));
 }
 
-void NormReduction::start(Kind kind, double value) {
+void NormAllReduce::start(Kind kind, double value) {
   Pending& p = *pending_;
   p.kind = kind;
   p.mine = value;
@@ -357,7 +357,7 @@ void NormReduction::start(Kind kind, double value) {
   p.in_flight = true;
 }
 
-double NormReduction::finish() {
+double NormAllReduce::finish() {
   Pending& p = *pending_;
   wait_all(p.communicator.state(), {&p.request, 1},
            {.site = "norm, wait", .phase = Phase::reduce, .missing = [] {
@@ -367,6 +367,6 @@ double NormReduction::finish() {
   return p.kind == Kind::max ? largest(p.all) : in_order(p.all);
 }
 
-bool NormReduction::in_flight() const { return pending_->in_flight; }
+bool NormAllReduce::in_flight() const { return pending_->in_flight; }
 
 }  // namespace halocline::comm

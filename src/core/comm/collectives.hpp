@@ -78,13 +78,13 @@ void require_same(const Communicator& communicator, const std::string& what,
                   const std::vector<std::string>& lines);
 
 /// A norm on its way to every rank, begun after one sweep and needed after the next.
-class NormReduction {
+class NormAllReduce {
  public:
   enum class Kind { max, sum };
-  explicit NormReduction(const Communicator& communicator);
-  ~NormReduction();
-  NormReduction(const NormReduction&) = delete;
-  NormReduction& operator=(const NormReduction&) = delete;
+  explicit NormAllReduce(const Communicator& communicator);
+  ~NormAllReduce();
+  NormAllReduce(const NormAllReduce&) = delete;
+  NormAllReduce& operator=(const NormAllReduce&) = delete;
 
   void start(Kind kind, double value);
   /// The maximum, or the sum in order of rank. Blocks within the wait limit.

@@ -43,7 +43,7 @@ void keep_for_mpi(std::shared_ptr<const void> memory) {
   kept->push_back(std::move(memory));
 }
 
-void meet_on_node(State& state, const char* site) {
+void barrier_on_node(State& state, const char* site) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(state.node(), &request), "MPI_Ibarrier");
   wait_all(state, {&request, 1}, {.site = site, .phase = Phase::other, .missing = {}});

@@ -39,7 +39,7 @@ void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
               std::shared_ptr<const void> memory = nullptr);
 
 /// Waits for the other ranks of the node, within the wait limit.
-void meet_on_node(State& state, const char* site);
+void barrier_on_node(State& state, const char* site);
 
 /// Keeps memory to the end of the program, where a message that nobody waits for any more may
 /// still come and be written.

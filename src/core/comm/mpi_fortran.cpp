@@ -5,7 +5,7 @@
 
 namespace halocline {
 
-static_assert(sizeof(MPI_Fint) == sizeof(int), "doors hold communicators as int");
+static_assert(sizeof(MPI_Fint) == sizeof(int), "bindings hold communicators as int");
 
 Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& options) {
   int is_running = 0, is_over = 0;

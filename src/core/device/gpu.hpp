@@ -27,7 +27,7 @@ struct Gpu {
 
 struct Gpus {
   std::vector<Gpu> list;
-  std::string none_because;  ///< why the list is empty, and the remedy
+  std::string none_because;  ///< why the list is empty, and the fix
   std::string driver;        ///< the CUDA version of the driver, "13.0"; empty without one
   std::string runtime = {};  ///< the same of the runtime in this build; empty without one
 };
@@ -39,7 +39,7 @@ bool gpus_are_supported();
 /// driver, which must not be done before a fork.
 const Gpus& gpus();
 
-/// Why this process can use no GPU, and the remedy; nothing if it can use one. As gpus().
+/// Why this process can use no GPU, and the fix; nothing if it can use one. As gpus().
 std::optional<std::string> no_gpu_because();
 
 /// Whether one GPU's kernels may reach the other's memory: element i * n + j of n * n says it of

@@ -37,7 +37,7 @@ EdgeLinks::EdgeLinks(const Communicator& communicator, const Grid& grid, std::in
                return neighbours.name_of(static_cast<End>(end), "edge");
              }),
       edges_(communicator, 2 * edge_bytes_, neighbours_.peers(),
-             std::vector<Window::Places>(neighbours_.peers().size())),
+             std::vector<Window::Offsets>(neighbours_.peers().size())),
       port_{.lower = side(at_lower), .upper = side(at_upper), .watch = watch_.on_gpu()} {
   // A side's addresses are constant for those who only read, which this does not.
   std::array<EndMemory, 2> memory;

@@ -14,9 +14,9 @@
 #include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
-#include "exchange/choice.hpp"
-#include "exchange/decision.hpp"
 #include "exchange/messages.hpp"
+#include "exchange/selection/choice.hpp"
+#include "exchange/selection/decision.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
 #include "pack/pack.hpp"
@@ -25,8 +25,8 @@
 
 namespace halocline {
 
+using exchange::HaloPart;
 using exchange::PeerMessage;
-using exchange::Piece;
 using transport::Channel;
 using transport::Message;
 using transport::Pair;
@@ -155,9 +155,9 @@ class Exchange::Plan {
   std::vector<Carried> sort_by_transport(const std::vector<PeerMessage>& messages,
                                          const exchange::Choice& choice) const;
   Message message_for(const PeerMessage& content, const Transport& transport) const;
-  std::vector<transport::Part> parts_for(const std::vector<Piece>& pieces,
+  std::vector<transport::Part> parts_for(const std::vector<HaloPart>& pieces,
                                          const Transport& transport) const;
-  std::int64_t bytes_of(const Piece& piece) const;
+  std::int64_t bytes_of(const HaloPart& piece) const;
   std::array<std::vector<Message>, 3> sizes_by_pair(const std::vector<PeerMessage>& messages) const;
   void open_best(exchange::DecisionInputs inputs, const std::vector<PeerMessage>& messages);
   void open(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
@@ -165,7 +165,7 @@ class Exchange::Plan {
   void try_out(const Carried& carried) const;
   void add_bundles(Channel& channel, const Carried& carried, std::vector<pack::Bundle>& packing,
                    std::vector<pack::Bundle>& unpacking) const;
-  pack::Bundle bundle_for(const std::vector<Piece>& pieces, const transport::Slots& slots) const;
+  pack::Bundle bundle_for(const std::vector<HaloPart>& pieces, const transport::Slots& slots) const;
   void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
   void check_begin();
   Stream moving_stream(Stream stream) const;
@@ -240,9 +240,9 @@ void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
 /// The messages as far as a race between transports needs them.
 std::array<std::vector<Message>, 3> Exchange::Plan::sizes_by_pair(
     const std::vector<PeerMessage>& messages) const {
-  const auto sizes = [&](const std::vector<Piece>& pieces) {
+  const auto sizes = [&](const std::vector<HaloPart>& pieces) {
     std::vector<transport::Part> parts;
-    for (const Piece& piece : pieces) parts.push_back({nullptr, bytes_of(piece)});
+    for (const HaloPart& piece : pieces) parts.push_back({nullptr, bytes_of(piece)});
     return parts;
   };
   std::array<std::vector<Message>, 3> by_pair;
@@ -288,15 +288,15 @@ Message Exchange::Plan::message_for(const PeerMessage& content, const Transport&
           .label = exchange::label_of(content, fields_)};
 }
 
-std::int64_t Exchange::Plan::bytes_of(const Piece& piece) const {
+std::int64_t Exchange::Plan::bytes_of(const HaloPart& piece) const {
   const FieldShape& shape = fields_[piece.field].get().shape();
   return piece.box.cells() * shape.components * shape.element_bytes;
 }
 
-std::vector<transport::Part> Exchange::Plan::parts_for(const std::vector<Piece>& pieces,
+std::vector<transport::Part> Exchange::Plan::parts_for(const std::vector<HaloPart>& pieces,
                                                        const Transport& transport) const {
   std::vector<transport::Part> parts;
-  for (const Piece& piece : pieces) parts.push_back({nullptr, bytes_of(piece)});
+  for (const HaloPart& piece : pieces) parts.push_back({nullptr, bytes_of(piece)});
   if (pieces.size() == 1 && transport.capabilities().in_place) {
     const FieldStorage& field = fields_[pieces[0].field];
     const std::vector<Run> runs = field.layout().runs(pieces[0].box);
@@ -379,11 +379,11 @@ void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried,
   }
 }
 
-pack::Bundle Exchange::Plan::bundle_for(const std::vector<Piece>& pieces,
+pack::Bundle Exchange::Plan::bundle_for(const std::vector<HaloPart>& pieces,
                                         const transport::Slots& slots) const {
   pack::Bundle bundle{.pieces = {}, .even = slots.even, .odd = slots.odd};
   std::int64_t offset = 0;
-  for (const Piece& piece : pieces) {
+  for (const HaloPart& piece : pieces) {
     const FieldStorage& field = fields_[piece.field];
     bundle.pieces.push_back({field.bytes(), field.layout().runs(piece.box), offset});
     offset += bytes_of(piece);
@@ -396,7 +396,7 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
   for (const PeerMessage& message : messages) {
     if (message.peer == communicator_.rank()) continue;
     info_.messages += 1;
-    for (const Piece& piece : message.send) info_.bytes += bytes_of(piece);
+    for (const HaloPart& piece : message.send) info_.bytes += bytes_of(piece);
   }
   for (const Pair pair : transport::pairs)
     if (const Transport* transport = choice[static_cast<std::size_t>(pair)])

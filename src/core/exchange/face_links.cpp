@@ -36,7 +36,7 @@ std::int64_t layer_offset(const FieldStorage& field, int axis, std::int64_t laye
          (layer - field.shape().owned.lower[axis]) * step * field.shape().element_bytes;
 }
 
-Window::Places places_of(const FieldStorage& field, int axis) {
+Window::Offsets offsets_of(const FieldStorage& field, int axis) {
   const Box& owned = field.shape().owned;
   return {layer_offset(field, axis, owned.lower[axis] - 1),
           layer_offset(field, axis, owned.upper[axis]), field.strides().y};
@@ -67,20 +67,21 @@ FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
                return neighbours.name_of(static_cast<End>(end), "halo");
              }),
       swept_(device::allocate(Memory::device, 2 * warps_ * flag_bytes)),
-      flags_(communicator, 2 * warps_ * flag_bytes, neighbours_.peers(),
-             std::vector<Window::Places>(neighbours_.peers().size(), {0, warps_ * flag_bytes, 0})) {
+      flags_(
+          communicator, 2 * warps_ * flag_bytes, neighbours_.peers(),
+          std::vector<Window::Offsets>(neighbours_.peers().size(), {0, warps_ * flag_bytes, 0})) {
   for (std::size_t level = 0; level < levels.size(); ++level) link(level, levels[level]);
 }
 
 /// Maps the neighbours' halos of a level and shows the first row of each to work.
 void FaceLinks::link(std::size_t level, const FieldStorage& field) {
-  const Window::Places mine = places_of(field, axis_);
+  const Window::Offsets mine = offsets_of(field, axis_);
   const std::vector<int> peers = neighbours_.peers();
   levels_[level] = std::make_unique<Window>(communicator_, field.bytes(), peers,
                                             std::vector(peers.size(), mine));
   comm::together(communicator_, [&] {
     for (std::size_t p = 0; p < peers.size(); ++p)
-      if (levels_[level]->places_of(p)[row_step] != mine[row_step])
+      if (levels_[level]->offsets_of(p)[row_step] != mine[row_step])
         throw Error(ErrorKind::unavailable, "neighbours' fields have rows of different lengths");
   });
   ports_[level] = {
@@ -99,8 +100,8 @@ device::FaceSide FaceLinks::side(std::size_t level, End end) const {
   const End there = opposite(end);
   const Window& theirs = *levels_[level];
   return {
-      .to = theirs.of(peer) + theirs.places_of(peer)[there],
-      .raise = reinterpret_cast<device::Epoch*>(flags_.of(peer) + flags_.places_of(peer)[there]),
+      .to = theirs.of(peer) + theirs.offsets_of(peer)[there],
+      .raise = reinterpret_cast<device::Epoch*>(flags_.of(peer) + flags_.offsets_of(peer)[there]),
       .raised = reinterpret_cast<const device::Epoch*>(flags_.mine() + end * warps_ * flag_bytes),
       .swept = static_cast<device::Epoch*>(swept_.get()) + end * warps_};
 }

@@ -11,12 +11,12 @@
 namespace halocline::exchange {
 namespace {
 
-bool by_direction(const Piece& a, const Piece& b) {
+bool by_direction(const HaloPart& a, const HaloPart& b) {
   return grid::direction_index(a.direction) < grid::direction_index(b.direction);
 }
 
 /// The sender's direction is the opposite of the one in which the receiver sees the halo.
-bool by_senders_direction(const Piece& a, const Piece& b) { return by_direction(b, a); }
+bool by_senders_direction(const HaloPart& a, const HaloPart& b) { return by_direction(b, a); }
 
 }  // namespace
 
@@ -52,7 +52,7 @@ std::string label_of(const PeerMessage& message, const FieldList& fields) {
   const auto add = [](std::vector<std::string>& list, const std::string& entry) {
     if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
   };
-  for (const Piece& piece : message.receive) {
+  for (const HaloPart& piece : message.receive) {
     add(names, fmt::format("'{}'", fields[piece.field].get().name()));
     add(directions, grid::direction_name(piece.direction));
   }

@@ -10,7 +10,7 @@
 namespace halocline::exchange {
 
 /// One box of one field on its way in one direction, as the receiving or sending rank sees it.
-struct Piece {
+struct HaloPart {
   std::size_t field;
   Direction direction;
   Box box;
@@ -20,7 +20,7 @@ struct Piece {
 /// it, then by field: both sides list the same bytes in the same order.
 struct PeerMessage {
   int peer;
-  std::vector<Piece> send, receive;
+  std::vector<HaloPart> send, receive;
 };
 
 /// Lists messages by peer. Peers with nothing to swap in either direction are left out, on both

@@ -40,18 +40,18 @@ bool handles_are_in_use(const Communicator& communicator) {
 /// What one rank tells another.
 struct Offer {
   device::MemoryHandle handle;
-  Window::Places places;
+  Window::Offsets offsets;
 };
 
 }  // namespace
 
 Window::Window(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
-               const std::vector<Places>& places)
+               const std::vector<Offsets>& offsets)
     : communicator_(communicator) {
   const auto make = [bytes] { return device::allocate_to_share(Memory::device, bytes); };
   std::string first;
   try {
-    open(make, peers, places);
+    open(make, peers, offsets);
     return;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
@@ -61,7 +61,7 @@ Window::Window(const Communicator& communicator, std::int64_t bytes, const std::
   const bool used_handles = device::descriptors_because().empty();
   device::share_by_descriptors(first);
   try {
-    open(make, peers, places);
+    open(make, peers, offsets);
   } catch (const Error& error) {
     if (used_handles) device::share_by_handles();
     if (error.kind() == ErrorKind::communication) throw;
@@ -70,10 +70,10 @@ Window::Window(const Communicator& communicator, std::int64_t bytes, const std::
 }
 
 Window::Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
-               const std::vector<Places>& places)
+               const std::vector<Offsets>& offsets)
     : communicator_(communicator) {
   try {
-    open([memory] { return std::shared_ptr<void>(memory, [](void*) {}); }, peers, places);
+    open([memory] { return std::shared_ptr<void>(memory, [](void*) {}); }, peers, offsets);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     give_up(error.what());
@@ -82,7 +82,7 @@ Window::Window(const Communicator& communicator, void* memory, const std::vector
 
 /// Throws on every rank or on none, and then leaves nothing mapped.
 void Window::open(const MakeMemory& make, const std::vector<int>& peers,
-                  const std::vector<Places>& places) {
+                  const std::vector<Offsets>& offsets) {
   comm::State& state = communicator_.state();
   // Taken before anything can fail on some ranks only: all ranks count tags alike.
   const int tag = state.next_tag();
@@ -93,12 +93,12 @@ void Window::open(const MakeMemory& make, const std::vector<int>& peers,
       if (!peers.empty()) handle = handle_of_mine();
     });
     std::vector<Offer> offers;
-    for (const Places& place : places) offers.push_back({handle, place});
+    for (const Offsets& place : offsets) offers.push_back({handle, place});
     offers = comm::swap_with(state, peers, tag, offers, "plan, connect (peer)");
     comm::together(communicator_, [&] {
       for (std::size_t p = 0; p < peers.size(); ++p) {
         theirs_.push_back(map(peers, p, offers[p].handle));
-        places_.push_back(offers[p].places);
+        offsets_.push_back(offers[p].offsets);
       }
     });
   } catch (const Error&) {
@@ -142,10 +142,10 @@ void Window::close() {
   if (communicator_.state().others_may_be_gone()) return keep();
   try {
     device::finish_all();
-    comm::meet_on_node(communicator_.state(), "plan, close (peer)");
+    comm::barrier_on_node(communicator_.state(), "plan, close (peer)");
     theirs_.clear();
-    places_.clear();
-    comm::meet_on_node(communicator_.state(), "plan, close (peer)");
+    offsets_.clear();
+    comm::barrier_on_node(communicator_.state(), "plan, close (peer)");
     mine_.reset();
   } catch (const Error&) {
     keep();
@@ -154,7 +154,7 @@ void Window::close() {
 
 Window::~Window() { close(); }
 
-void settle_sharing(const Communicator& communicator) {
+void agree_on_sharing(const Communicator& communicator) {
   std::vector<int> on_node;
   for (int rank = 0; rank < communicator.size(); ++rank)
     if (communicator.node_of(rank) == communicator.node_of(communicator.rank()))
@@ -167,7 +167,7 @@ void settle_sharing(const Communicator& communicator) {
   if (count > 2) beside.push_back(on_node[(me + count - 1) % count]);
   try {
     const Window trial(communicator, std::int64_t{1}, beside,
-                       std::vector<Window::Places>(beside.size()));
+                       std::vector<Window::Offsets>(beside.size()));
   } catch (const Error& error) {
     // Whoever has to share memory will be told.
     if (error.kind() != ErrorKind::unavailable) throw;

@@ -20,7 +20,7 @@ namespace halocline::link {
 class Window {
  public:
   /// What a peer has to know of this rank's window beside where it is.
-  using Places = std::array<std::int64_t, 3>;
+  using Offsets = std::array<std::int64_t, 3>;
 
   /// Allocates `bytes` of zeros in the current GPU's memory; `places[p]` is told to rank
   /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective, for ranks
@@ -28,12 +28,12 @@ class Window {
   /// cannot share memory: neither by CUDA's handles nor, which is tried then on all ranks and kept
   /// to, by file descriptors.
   Window(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
-         const std::vector<Places>& places);
+         const std::vector<Offsets>& offsets);
   /// The same with memory that is there: `memory` was allocated by
   /// device::allocate_to_share(Memory::device, ...) and must outlive the window. It is shared in
   /// the way it was made for.
   Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
-         const std::vector<Places>& places);
+         const std::vector<Offsets>& offsets);
   /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
   /// have unmapped. Where others may be gone, everything stays to the end of the program.
   ~Window();
@@ -44,12 +44,12 @@ class Window {
   /// Where the window of `peers[p]` begins in this process; an address for kernels.
   std::byte* of(std::size_t p) const { return static_cast<std::byte*>(theirs_[p].get()); }
   /// What `peers[p]` tells of it.
-  const Places& places_of(std::size_t p) const { return places_[p]; }
+  const Offsets& offsets_of(std::size_t p) const { return offsets_[p]; }
 
  private:
   using MakeMemory = std::function<std::shared_ptr<void>()>;
   void open(const MakeMemory& make, const std::vector<int>& peers,
-            const std::vector<Places>& places);
+            const std::vector<Offsets>& offsets);
   device::MemoryHandle handle_of_mine() const;
   std::shared_ptr<void> map(const std::vector<int>& peers, std::size_t p,
                             const device::MemoryHandle& handle) const;
@@ -59,12 +59,12 @@ class Window {
   Communicator communicator_;
   std::shared_ptr<void> mine_;
   std::vector<std::shared_ptr<void>> theirs_;
-  std::vector<Places> places_;
+  std::vector<Offsets> offsets_;
 };
 
 /// Finds out how GPUs of the node share memory, so that what device::allocate_to_share() returns
 /// from now on can be shared, if it can at all. Collective.
-void settle_sharing(const Communicator& communicator);
+void agree_on_sharing(const Communicator& communicator);
 
 /// How this process's memory is shared, where that is not the usual way, in words; else empty.
 std::string note_on_sharing();

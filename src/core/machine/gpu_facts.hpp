@@ -23,7 +23,7 @@ struct RankFacts {
   int node = 0;
   std::string host;                            ///< the node's own name; may be empty
   std::vector<VisibleGpu> visible;             ///< in the order in which this rank counts them
-  std::string none_because;                    ///< why `visible` is empty, and the remedy
+  std::string none_because;                    ///< why `visible` is empty, and the fix
   std::vector<int> cores;                      ///< that it may run on, ascending
   bool all_cores = false;                      ///< it may run on every core of the node
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES

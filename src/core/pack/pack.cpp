@@ -16,7 +16,7 @@ Copies::Copies(std::vector<Bundle> bundles, Direction direction, Memory memory)
   all_signal_ = gpu_reads(memory);
   for (const Bundle& bundle : bundles) all_signal_ &= bundle.flags.first != nullptr;
   for (const Bundle& bundle : bundles)
-    for (const Piece& piece : bundle.pieces)
+    for (const FieldRuns& piece : bundle.pieces)
       for (const Run& run : piece.runs) bytes_ += run.bytes * run.count;
   // Flags between GPUs are the GPU's to raise and to await, and their slots its memory.
   const bool is_gpus_alone = std::any_of(bundles.begin(), bundles.end(), [](const Bundle& bundle) {

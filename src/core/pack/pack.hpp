@@ -15,7 +15,7 @@
 namespace halocline::pack {
 
 /// One box of one field, and where its bytes stand in a slot.
-struct Piece {
+struct FieldRuns {
   std::byte* field;       ///< the field's first byte
   std::vector<Run> runs;  ///< in the order in which they follow each other in the slot
   std::int64_t offset;    ///< in the slot
@@ -34,7 +34,7 @@ struct Flags {
 /// begin, hence to `*epoch + 1`; an unpacked one to the epoch that has begun. A GPU uses `even` but
 /// for bundles with flags, whose epochs it counts itself: each of its copies is one.
 struct Bundle {
-  std::vector<Piece> pieces;
+  std::vector<FieldRuns> pieces;
   std::byte* even = nullptr;
   std::byte* odd = nullptr;
   const std::uint64_t* epoch = nullptr;

@@ -28,7 +28,7 @@ struct EnvironmentKey {
 /// Of lines in any order, each counted once.
 EnvironmentKey key_of(std::vector<std::string> ingredients);
 
-/// The same in a shell, in a rank that a launcher started from there, and in a sibling of that
+/// The same in a shell, in a rank that a launcher started from there, and in a probe job of that
 /// rank: what launchers set by themselves does not count.
 EnvironmentKey environment_key(const Environment& environment);
 

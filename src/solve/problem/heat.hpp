@@ -72,7 +72,7 @@ class Heat final : public Problem {
         .axes = 1,
         .precision = Precision::f64,
         .periodic = {false, false, false},
-        .norm = NormKind::max,
+        .norm = Norm::max,
         .tolerance = std::nullopt,
         .sweeps = 3,
         .parameters = {{"alpha", 2.0, "diffusivity"},

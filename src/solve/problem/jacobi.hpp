@@ -33,7 +33,7 @@ class Jacobi final : public Problem {
         .axes = 2,
         .precision = Precision::f32,
         .periodic = {false, true, false},
-        .norm = NormKind::l2,
+        .norm = Norm::l2,
         .tolerance = 1e-8,
         .sweeps = 1000,
         .parameters = {}};

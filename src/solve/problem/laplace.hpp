@@ -59,7 +59,7 @@ class Laplace final : public Problem {
         .axes = 2,
         .precision = Precision::f64,
         .periodic = {false, false, false},
-        .norm = NormKind::max,
+        .norm = Norm::max,
         .tolerance = 0.05,
         .sweeps = 526,
         .parameters = {}};

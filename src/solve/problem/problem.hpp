@@ -18,7 +18,7 @@
 namespace halocline::problem {
 
 using halocline::Precision;
-using NormKind = halocline::Norm;
+using Norm = halocline::Norm;
 using halocline::name_of;
 
 /// A number that --set can change.
@@ -38,7 +38,7 @@ struct ProblemInfo {
   int axes;
   Precision precision;
   std::array<bool, 3> periodic;
-  NormKind norm;
+  Norm norm;
   std::optional<double> tolerance;  ///< none: runs for `sweeps` sweeps
   std::int64_t sweeps;
   std::vector<Parameter> parameters;

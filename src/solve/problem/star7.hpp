@@ -48,7 +48,7 @@ class Star7 final : public Problem {
         .axes = 3,
         .precision = Precision::f64,
         .periodic = {true, true, true},
-        .norm = NormKind::none,
+        .norm = Norm::none,
         .tolerance = std::nullopt,
         .sweeps = 100,
         .parameters = {{"centre", 0.4, "weight of the cell"},

@@ -61,9 +61,9 @@ class NormList {
       parts = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
   }
 
-  /// For the next sweep; on a GPU it settles the norm before it.
+  /// For the next sweep; on a GPU it reduces the norm before it.
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments) {
-    if (on_gpu_ != nullptr) arguments.settling = std::exchange(left_, {});
+    if (on_gpu_ != nullptr) arguments.reduction = std::exchange(left_, {});
     if (!case_.wants_norm(sweep)) return;
     arguments.norm = case_.norm;
     if (on_gpu_ == nullptr) {
@@ -78,7 +78,7 @@ class NormList {
   }
 
   void end(stencil::Sweep& sweep, Stream stream) {
-    if (left_.parts != nullptr) sweep.settle(left_, stream);
+    if (left_.parts != nullptr) sweep.reduce(left_, stream);
   }
 
   /// When all sweeps are done.
@@ -91,7 +91,7 @@ class NormList {
       double& norm = norms_[i].second;
       if (on_gpu_ != nullptr)
         norm = values[i];
-      else if (case_.norm == problem::NormKind::l2)
+      else if (case_.norm == Norm::l2)
         norm = std::sqrt(norm);
     }
     return std::move(norms_);
@@ -102,7 +102,7 @@ class NormList {
   std::vector<std::pair<std::int64_t, double>> norms_;  // on the host, sums until the end
   std::shared_ptr<void> on_gpu_;                        // the norms
   std::array<std::shared_ptr<void>, 2> parts_;
-  stencil::Settling left_;  // of the last norm
+  stencil::NormReduction left_;  // of the last norm
   std::size_t next_ = 0;
 };
 

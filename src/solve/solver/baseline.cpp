@@ -36,27 +36,27 @@ SolveOptions options_of_one_rank(SolveOptions options) {
 }
 
 /// The others have nothing to do on its GPU meanwhile.
-Place place_of_one_rank(Place place, int rank) {
-  if (!place.gpu) return place;
-  machine::GpuBinding::Row mine = place.gpu->map[static_cast<std::size_t>(rank)];
+Target target_of_one_rank(Target target, int rank) {
+  if (!target.gpu) return target;
+  machine::GpuBinding::Row mine = target.gpu->map[static_cast<std::size_t>(rank)];
   mine.rank = mine.node = 0;
-  place.gpu->ranks_on_gpu = mine.ranks_on_gpu = 1;
-  place.gpu->map = {mine};
-  return place;
+  target.gpu->ranks_on_gpu = mine.ranks_on_gpu = 1;
+  target.gpu->map = {mine};
+  return target;
 }
 
 /// What was asked for by name and one rank cannot have, it does without. The options are the
 /// parts'.
-Chosen choose_way_of_one_rank(const TuningParts& parts, SolveOptions& options, Notes& notes) {
+Chosen choose_execution_of_one_rank(const TuningParts& parts, SolveOptions& options, Notes& notes) {
   try {
-    return choose_way(parts, notes);
+    return choose_execution(parts, notes);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     notes.add(error.what());
   }
   options.schedule = "auto";
   options.graph = SolveOptions::Graphs::automatic;
-  return choose_way(parts, notes);
+  return choose_execution(parts, notes);
 }
 
 }  // namespace
@@ -65,25 +65,25 @@ Baseline run_baseline(const BaselineParts& parts) {
   const Communicator self = Communicator::self(parts.communicator.options());
   const Case the_case = case_of_one_rank(parts.the_case, parts.sweeps);
   SolveOptions options = options_of_one_rank(parts.options);
-  const Place place = place_of_one_rank(parts.place, parts.communicator.rank());
+  const Target target = target_of_one_rank(parts.target, parts.communicator.rank());
   stencil::SweepOptions sweep_options = parts.sweep;
   sweep_options.ranks_on_node = 1;
   const auto sweep =
-      place.backend->make(*the_case.problem, the_case.setting, the_case.precision, sweep_options);
+      target.backend->make(*the_case.problem, the_case.setting, the_case.precision, sweep_options);
   Baseline result;
-  const Chosen chosen = choose_way_of_one_rank({.communicator = self,
-                                                .the_case = the_case,
-                                                .options = options,
-                                                .place = place,
-                                                .sweep = *sweep,
-                                                .threads = sweep_options.threads},
-                                               options, result.notes);
+  const Chosen chosen = choose_execution_of_one_rank({.communicator = self,
+                                                      .the_case = the_case,
+                                                      .options = options,
+                                                      .target = target,
+                                                      .sweep = *sweep,
+                                                      .threads = sweep_options.threads},
+                                                     options, result.notes);
   Runner& runner = *chosen.runner;
   for (const std::string& note : runner.notes().all()) result.notes.add(note);
   runner.fill(sweep_options.threads);
   const LoopResult done =
-      runner.run(the_case, chosen.way, [](std::int64_t, const Stopping&) {}).loop;
-  result.schedule = chosen.way.schedule->name();
+      runner.run(the_case, chosen.execution, [](std::int64_t, const Stopping&) {}).loop;
+  result.schedule = chosen.execution.schedule->name();
   result.level_bytes = bytes_of_level(the_case, runner.grid());
   result.sweeps = done.sweeps;
   result.sweeps_in_graphs = done.sweeps_in_graphs;

@@ -11,7 +11,7 @@
 
 #include "base/notes.hpp"
 #include "solver/case.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::solver {
@@ -21,7 +21,7 @@ struct BaselineParts {
   const Communicator& communicator;
   const Case& the_case;
   const SolveOptions& options;
-  const Place& place;
+  const Target& target;
   const stencil::SweepOptions& sweep;
   std::int64_t sweeps;  ///< that it did
 };

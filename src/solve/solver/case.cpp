@@ -11,12 +11,11 @@
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "problem/catalogue.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 
 namespace halocline::solver {
 namespace {
 
-using problem::NormKind;
 using problem::ProblemInfo;
 
 constexpr int most_threads = 4096;  // more than any node has cores
@@ -67,19 +66,19 @@ std::vector<double> parameters_of(const SolveOptions& options, const ProblemInfo
   return values;
 }
 
-NormKind norm_of(const SolveOptions& options, const ProblemInfo& info) {
+Norm norm_of(const SolveOptions& options, const ProblemInfo& info) {
   if (options.norm) return *options.norm;
   // A tolerance asks for a norm, also where the problem itself needs none.
-  return options.tolerance && info.norm == NormKind::none ? NormKind::max : info.norm;
+  return options.tolerance && info.norm == Norm::none ? Norm::max : info.norm;
 }
 
 std::optional<double> tolerance_of(const SolveOptions& options, const ProblemInfo& info,
-                                   NormKind norm) {
-  if (options.tolerance && norm == NormKind::none)
+                                   Norm norm) {
+  if (options.tolerance && norm == Norm::none)
     refuse("a tolerance needs a norm, but the norm is 'none'; choose max or l2");
   if (options.tolerance && !(*options.tolerance >= 0))
     refuse(fmt::format("the tolerance {} is not a number from 0 up", *options.tolerance));
-  if (norm == NormKind::none) return std::nullopt;
+  if (norm == Norm::none) return std::nullopt;
   return options.tolerance ? options.tolerance : info.tolerance;
 }
 
@@ -89,7 +88,7 @@ Case make_case(const SolveOptions& options, int ranks) {
   const problem::Problem& problem = problem::find_problem(options.problem);
   const ProblemInfo& info = problem.info();
   const Extents cells = cells_of(options, info, ranks);
-  const NormKind norm = norm_of(options, info);
+  const Norm norm = norm_of(options, info);
   const std::int64_t sweeps = options.sweeps.value_or(info.sweeps);
   if (sweeps < 0) refuse(fmt::format("{} sweeps cannot be done; use 0 or more", sweeps));
   if (options.norm_every < 1)
@@ -140,7 +139,7 @@ namespace halocline {
 
 void check(const SolveOptions& options, int ranks) {
   solver::make_case(options, ranks);
-  solver::check_place(options);
+  solver::check_target(options);
 }
 
 }  // namespace halocline

@@ -13,7 +13,7 @@ struct Case {
   const problem::Problem* problem;
   problem::Setting setting;
   problem::Precision precision;
-  problem::NormKind norm;
+  Norm norm;
   std::int64_t norm_every;
   std::optional<double> tolerance;
   std::int64_t sweeps;
@@ -24,7 +24,7 @@ struct Case {
   std::int64_t element_bytes() const { return precision == problem::Precision::f32 ? 4 : 8; }
   std::int64_t cells() const { return setting.cells.x * setting.cells.y * setting.cells.z; }
   bool wants_norm(std::int64_t sweep) const {
-    return norm != problem::NormKind::none && (sweep % norm_every == 0 || sweep == sweeps - 1);
+    return norm != Norm::none && (sweep % norm_every == 0 || sweep == sweeps - 1);
   }
 };
 

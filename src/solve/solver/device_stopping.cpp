@@ -20,7 +20,7 @@ namespace {
 // us each).
 constexpr std::int64_t fewest_in_batch = 64, most_in_batch = 256;
 
-// The norm of a sweep is settled while the next one runs.
+// The norm of a sweep is reduced while the next one runs.
 constexpr std::int64_t lag = 1;
 
 class DeviceStopping final : public Stopping {
@@ -41,7 +41,7 @@ class DeviceStopping final : public Stopping {
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream) override {
     arguments.stop = &words().stop;
     if (has_norm(sweep)) arguments.norm_parts = norm_parts_of(sweep);
-    if (has_norm(sweep - lag)) arguments.settling = settling_in(sweep);
+    if (has_norm(sweep - lag)) arguments.reduction = reduction_in(sweep);
   }
 
   void end(std::int64_t, Stream) override {}
@@ -51,8 +51,8 @@ class DeviceStopping final : public Stopping {
     batch.norm = the_case().norm;
     batch.norm_every = the_case().norm_every;
     batch.first_norm = (batch.norm_every - first % batch.norm_every) % batch.norm_every;
-    batch.settling = settling_in(first);
-    if (!has_norm(first - lag)) batch.settling.parts = nullptr;
+    batch.reduction = reduction_in(first);
+    if (!has_norm(first - lag)) batch.reduction.parts = nullptr;
     if (has_norm(last)) batch.norm_parts = norm_parts_of(last);
   }
 
@@ -70,7 +70,7 @@ class DeviceStopping final : public Stopping {
   }
 
   std::int64_t finish(std::int64_t sweeps) override {
-    if (has_norm(sweeps - 1)) parts_.sweep.settle(settling_in(sweeps - 1 + lag), parts_.stream);
+    if (has_norm(sweeps - 1)) parts_.sweep.reduce(reduction_in(sweeps - 1 + lag), parts_.stream);
     const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
     for (std::int64_t batch = sent_; batch <= last; ++batch) {
       // One more than there is room for, where the last sweep begins a batch.
@@ -82,7 +82,7 @@ class DeviceStopping final : public Stopping {
   }
 
  private:
-  /// In device memory. A norm stands where the sweep that settles it has its place.
+  /// In device memory. A norm stands where the sweep that reduces it has its place.
   struct Words {
     double norms[2][most_in_batch + fewest_in_batch];
     unsigned stop;
@@ -101,14 +101,14 @@ class DeviceStopping final : public Stopping {
     return static_cast<stencil::NormParts*>(norm_parts_[static_cast<std::size_t>(sweep % 2)].get());
   }
 
-  /// The norm that is settled in a sweep.
-  stencil::Settling settling_in(std::int64_t sweep) const {
+  /// The norm that is reduced in a sweep.
+  stencil::NormReduction reduction_in(std::int64_t sweep) const {
     return {.parts = norm_parts_of(sweep - lag),
             .kind = the_case().norm,
             .norm = &words().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
             .stop = &words().stop,
             .tolerance = the_case().tolerance.value_or(-1),
-            .meeting = parts_.meeting};
+            .all_reduce = parts_.all_reduce};
   }
 
   void send(std::int64_t number) {
@@ -150,7 +150,7 @@ class DeviceStopping final : public Stopping {
 
 std::int64_t sweeps_of_batch(const Case& the_case) {
   const std::int64_t even = 2 * the_case.halo_depth;
-  const bool has_norms = the_case.norm != problem::NormKind::none;
+  const bool has_norms = the_case.norm != Norm::none;
   const std::int64_t period = has_norms ? std::lcm(even, the_case.norm_every) : even;
   const std::int64_t unit = period <= most_in_batch ? period : std::min(even, most_in_batch);
   return (fewest_in_batch + unit - 1) / unit * unit;

@@ -10,14 +10,12 @@
 namespace halocline::solver {
 namespace {
 
-using problem::NormKind;
-
 class ReducedStopping final : public Stopping {
  public:
   ReducedStopping(const Communicator& communicator, const Case& the_case, const RunState& start,
                   Stream stream)
       : Stopping(the_case, start),
-        reductions_{comm::NormReduction(communicator), comm::NormReduction(communicator)},
+        reductions_{comm::NormAllReduce(communicator), comm::NormAllReduce(communicator)},
         slots_{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())} {}
 
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
@@ -51,14 +49,14 @@ class ReducedStopping final : public Stopping {
 
  private:
   static std::size_t index_of(std::int64_t sweep) { return static_cast<std::size_t>(sweep % 2); }
-  comm::NormReduction& reduction_of(std::int64_t sweep) { return reductions_[index_of(sweep)]; }
+  comm::NormAllReduce& reduction_of(std::int64_t sweep) { return reductions_[index_of(sweep)]; }
   NormSlot& slot_of(std::int64_t sweep) { return slots_[index_of(sweep)]; }
 
   /// Hands in this rank's share of the norm of the last sweep that has one.
   void offer_pending() {
     if (!pending_) return;
-    reduction_of(*pending_).start(the_case().norm == NormKind::max ? comm::NormReduction::Kind::max
-                                                                   : comm::NormReduction::Kind::sum,
+    reduction_of(*pending_).start(the_case().norm == Norm::max ? comm::NormAllReduce::Kind::max
+                                                               : comm::NormAllReduce::Kind::sum,
                                   slot_of(*pending_).value());
     pending_.reset();
   }
@@ -67,7 +65,7 @@ class ReducedStopping final : public Stopping {
   bool look_at(std::int64_t sweep) {
     if (sweep < 0 || !reduction_of(sweep).in_flight()) return false;
     const double sum = reduction_of(sweep).finish();
-    return enter(sweep, the_case().norm == NormKind::l2 ? std::sqrt(sum) : sum);
+    return enter(sweep, the_case().norm == Norm::l2 ? std::sqrt(sum) : sum);
   }
 
   /// Waits for a norm that no longer matters.
@@ -75,7 +73,7 @@ class ReducedStopping final : public Stopping {
     if (sweep >= 0 && reduction_of(sweep).in_flight()) reduction_of(sweep).finish();
   }
 
-  std::array<comm::NormReduction, 2> reductions_;
+  std::array<comm::NormAllReduce, 2> reductions_;
   std::array<NormSlot, 2> slots_;
   std::optional<std::int64_t> pending_;  // a sweep whose norm is not on its way to all ranks yet
   bool stopped_ = false;

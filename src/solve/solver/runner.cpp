@@ -22,8 +22,8 @@ transport::Capabilities capabilities_of(std::string_view transport) {
 Levels made_on_all_ranks(const Case& the_case, const Grid& grid, const RunnerParts& parts) {
   std::optional<Levels> levels;
   comm::together(parts.communicator, [&] {
-    check_memory(parts.communicator, the_case, grid, parts.place);
-    levels = make_levels(the_case, grid, the_case.halo_depth, parts.place.memory);
+    check_memory(parts.communicator, the_case, grid, parts.target);
+    levels = make_levels(the_case, grid, the_case.halo_depth, parts.target.memory);
   });
   return *levels;
 }
@@ -40,16 +40,15 @@ Runner::Runner(const Case& the_case, const RunnerParts& parts)
                  .transport = parts.transport,
                  .proofs = parts.proofs}) {
   for (const std::string& note : exchange_info().notes) notes_.add(note);
-  norms_stay_ = parts_.place.gpu && !needs_progress();
-  if (norms_stay_ && parts_.communicator.size() > 1 && case_.norm != problem::NormKind::none)
-    make_meeting();
+  norms_stay_ = parts_.target.gpu && !needs_progress();
+  if (norms_stay_ && parts_.communicator.size() > 1 && case_.norm != Norm::none) make_all_reduce();
 }
 
-void Runner::make_meeting() {
+void Runner::make_all_reduce() {
   try {
-    comm::together(parts_.communicator, [&] { meeting_.emplace(parts_.communicator); });
+    comm::together(parts_.communicator, [&] { all_reduce_.emplace(parts_.communicator); });
   } catch (const Error& error) {
-    meeting_.reset();
+    all_reduce_.reset();
     norms_stay_ = false;
     notes_.add(fmt::format("norms are reduced by MPI: {}", error.what()));
   }
@@ -58,8 +57,8 @@ void Runner::make_meeting() {
 void Runner::fill(int threads) { fill_levels(case_, grid_, levels_, parts_.communicator, threads); }
 
 void Runner::fill_for_trial(int threads) {
-  if (parts_.place.gpu) {
-    for (const FieldStorage& level : levels_) fill_with_noise(level, parts_.place.stream());
+  if (parts_.target.gpu) {
+    for (const FieldStorage& level : levels_) fill_with_noise(level, parts_.target.stream());
     return;
   }
   Case without_file = case_;
@@ -95,8 +94,8 @@ std::optional<std::string> Runner::unavailable(const Schedule& schedule) {
 }
 
 std::optional<std::string> Runner::no_graphs_because() const {
-  if (!parts_.place.gpu)
-    return fmt::format("backend {} queues nothing on a GPU", parts_.place.backend->name());
+  if (!parts_.target.gpu)
+    return fmt::format("backend {} queues nothing on a GPU", parts_.target.backend->name());
   for (const auto& [pair, transport] : exchange_info().transports)
     if (!capabilities_of(transport).stays_on_stream())
       return fmt::format("transport {} needs the host in every exchange", transport);
@@ -106,29 +105,29 @@ std::optional<std::string> Runner::no_graphs_because() const {
 
 /// By norms that stay on the GPUs where no host has to move anything between two sweeps.
 std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunState& start) const {
-  const Stream stream = parts_.place.stream();
+  const Stream stream = parts_.target.stream();
   if (!norms_stay_) return make_reduced_stopping(parts_.communicator, the_case, start, stream);
   return make_device_stopping({.communicator = parts_.communicator,
                                .the_case = the_case,
                                .sweep = parts_.sweep,
-                               .meeting = meeting_ ? &meeting_->on_gpu() : nullptr,
+                               .all_reduce = all_reduce_ ? &all_reduce_->on_gpu() : nullptr,
                                .stream = stream},
                               start);
 }
 
 std::int64_t Runner::sweeps_at_once() const { return norms_stay_ ? sweeps_of_batch(case_) : 1; }
 
-Runner::Result Runner::run(const Case& the_case, const Way& way, const AfterSweep& after_sweep,
-                           const RunState& start) {
+Runner::Result Runner::run(const Case& the_case, const Execution& execution,
+                           const AfterSweep& after_sweep, const RunState& start) {
   std::unique_ptr<Stopping> stopping;
   comm::together(parts_.communicator, [&] { stopping = stopping_for(the_case, start); });
-  if (const auto why_not = unavailable(*way.schedule))
+  if (const auto why_not = unavailable(*execution.schedule))
     throw Error(ErrorKind::internal, fmt::format("no stepper of schedule {} to run: {}",
-                                                 way.schedule->name(), *why_not));
-  Stepper* stepper = stepper_of(*way.schedule).stepper.get();
+                                                 execution.schedule->name(), *why_not));
+  Stepper* stepper = stepper_of(*execution.schedule).stepper.get();
   std::optional<GraphStepper> in_graphs;
-  if (way.graphs != Graphs::none)
-    stepper = &in_graphs.emplace(*stepper, way.graphs, parts_.place.stream(),
+  if (execution.graphs != Graphs::none)
+    stepper = &in_graphs.emplace(*stepper, execution.graphs, parts_.target.stream(),
                                  comm::recorder(parts_.communicator));
   const Run run{.the_case = the_case, .stopping = *stopping, .at = start};
   const LoopResult done =

@@ -12,20 +12,20 @@
 #include <halocline/grid.hpp>
 
 #include "base/notes.hpp"
-#include "link/norm_meeting.hpp"
+#include "link/norm_all_reduce.hpp"
 #include "solver/case.hpp"
 #include "solver/graph_stepper.hpp"
 #include "solver/levels.hpp"
-#include "solver/place.hpp"
 #include "solver/schedule.hpp"
 #include "solver/stopping.hpp"
+#include "solver/target.hpp"
 #include "solver/time_loop.hpp"
 
 namespace halocline::solver {
 
 struct RunnerParts {
   const Communicator& communicator;
-  const Place& place;
+  const Target& target;
   stencil::Sweep& sweep;
   /// Chosen among, or asked for by name, as SolveOptions has them.
   const std::string& transport;
@@ -33,7 +33,7 @@ struct RunnerParts {
 };
 
 /// How a runner gives its sweeps to the stream. Every way leads to the same bits.
-struct Way {
+struct Execution {
   const Schedule* schedule = nullptr;
   Graphs graphs = Graphs::none;
 };
@@ -48,7 +48,7 @@ class Runner {
 
   const Communicator& communicator() const { return parts_.communicator; }
   const Case& the_case() const { return case_; }
-  const Place& place() const { return parts_.place; }
+  const Target& target() const { return parts_.target; }
   stencil::Sweep& sweep() const { return parts_.sweep; }
   const Grid& grid() const { return grid_; }
   const Levels& levels() const { return levels_; }
@@ -79,7 +79,7 @@ class Runner {
   using AfterSweep = std::function<void(std::int64_t sweep, const Stopping& stopping)>;
   /// Begins where `start` says, with the levels as they are then. `the_case` may differ from the
   /// runner's own in sweeps and tolerance, and must outlive the result. Collective.
-  Result run(const Case& the_case, const Way& way, const AfterSweep& after_sweep,
+  Result run(const Case& the_case, const Execution& execution, const AfterSweep& after_sweep,
              const RunState& start = {});
 
   /// Start and boundary. Collective if there is a file to start from.
@@ -89,7 +89,7 @@ class Runner {
 
  private:
   const MadeStepper& stepper_of(const Schedule& schedule);
-  void make_meeting();
+  void make_all_reduce();
   std::unique_ptr<Stopping> stopping_for(const Case& the_case, const RunState& start) const;
 
   RunnerParts parts_;
@@ -98,7 +98,7 @@ class Runner {
   Levels levels_;
   LevelExchange exchange_;
   bool norms_stay_ = false;
-  std::optional<link::NormMeeting> meeting_;
+  std::optional<link::NormAllReduce> all_reduce_;
   std::map<const Schedule*, MadeStepper> steppers_;  // those that were asked for
   Notes notes_;
 };

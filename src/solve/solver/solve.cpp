@@ -21,7 +21,7 @@
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 #include "solver/trace.hpp"
 #include "solver/tuning.hpp"
 #include "solver/verify.hpp"
@@ -94,7 +94,7 @@ class SolveRun {
   Case case_;
   Clock::time_point begun_ = Clock::now();
   stencil::SweepOptions sweep_options_;
-  solver::Place place_;
+  solver::Target target_;
   std::unique_ptr<stencil::Sweep> sweep_;
   solver::Chosen chosen_;
   std::optional<FieldStorage> answer_;
@@ -104,27 +104,27 @@ class SolveRun {
 
 void SolveRun::prepare() {
   check_outputs(communicator_, options_);
-  place_ = solver::choose_place(communicator_, options_, notes_);
+  target_ = solver::choose_target(communicator_, options_, notes_);
   comm::together(communicator_, [&] {
     const Grid grid(communicator_, case_.grid);
-    solver::check_memory(communicator_, case_, grid, place_);
+    solver::check_memory(communicator_, case_, grid, target_);
   });
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
       .simd = options_.simd};
   comm::together(communicator_, [&] {
-    sweep_ = place_.backend->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
+    sweep_ = target_.backend->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
   });
-  chosen_ = solver::choose_way({.communicator = communicator_,
-                                .the_case = case_,
-                                .options = options_,
-                                .place = place_,
-                                .sweep = *sweep_,
-                                .threads = sweep_options_.threads},
-                               notes_);
+  chosen_ = solver::choose_execution({.communicator = communicator_,
+                                      .the_case = case_,
+                                      .options = options_,
+                                      .target = target_,
+                                      .sweep = *sweep_,
+                                      .threads = sweep_options_.threads},
+                                     notes_);
   chosen_.runner->fill(sweep_options_.threads);
-  if (!place_.gpu) note_crowding();
+  if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
 
@@ -144,7 +144,7 @@ double SolveRun::glups_of(double sweeps, double seconds) const {
 }
 
 void SolveRun::loop() {
-  result_.schedule = chosen_.way.schedule->name();
+  result_.schedule = chosen_.execution.schedule->name();
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto loop_begun = Clock::now();
@@ -162,7 +162,7 @@ void SolveRun::loop() {
                           .seconds = seconds,
                           .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
   };
-  const auto [done, stopping] = chosen_.runner->run(case_, chosen_.way, after_sweep);
+  const auto [done, stopping] = chosen_.runner->run(case_, chosen_.execution, after_sweep);
   answer_ = solver::seen_by_host(chosen_.runner->levels()[done.level], case_, grid());
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
@@ -228,10 +228,10 @@ void SolveRun::verify() {
                                    .stream = Stream::host()});
     else
       alone = solver::solve_alone(case_, result_.sweeps,
-                                  {.backend = *place_.backend,
+                                  {.backend = *target_.backend,
                                    .sweep = sweep_options_,
-                                   .memory = place_.memory,
-                                   .stream = place_.stream()});
+                                   .memory = target_.memory,
+                                   .stream = target_.stream()});
   });
   result_.verification =
       solver::compare({.communicator = communicator_,
@@ -242,7 +242,7 @@ void SolveRun::verify() {
                        .alone = alone ? &*alone : nullptr,
                        .against = by_reference ? "the reference backend on one rank"
                                                : fmt::format("the {} backend on one rank alone",
-                                                             place_.backend->name())});
+                                                             target_.backend->name())});
 }
 
 void SolveRun::compare_with_one_rank() {
@@ -252,7 +252,7 @@ void SolveRun::compare_with_one_rank() {
       alone = solver::run_baseline({.communicator = communicator_,
                                     .the_case = case_,
                                     .options = options_,
-                                    .place = place_,
+                                    .target = target_,
                                     .sweep = sweep_options_,
                                     .sweeps = result_.sweeps});
     } catch (const Error& error) {
@@ -311,9 +311,9 @@ void SolveRun::say_what_ran() {
   result_.periodic = case_.grid.periodic;
   result_.precision = problem::name_of(case_.precision);
   result_.norm = problem::name_of(case_.norm);
-  result_.backend = place_.backend->name();
-  result_.memory = name_of(place_.memory);
-  result_.devices = solver::devices_of(communicator_, place_);
+  result_.backend = target_.backend->name();
+  result_.memory = name_of(target_.memory);
+  result_.devices = solver::devices_of(communicator_, target_);
   result_.simd = sweep_->simd();
   result_.processor = machine::processor_name();
   result_.mpi = comm::library_version();

@@ -56,22 +56,22 @@ void add_choice(Report& report, const SolveResult& result) {
   Section& section = report.add_section("choice", "", Audience::json);
   section.add_json("by", choice.by);
   section.add_json("seconds", choice.seconds);
-  const auto is_taken = [&](const SolveResult::Choice::WayTried& way) {
-    return way.process_grid == result.process_grid && way.schedule == result.schedule &&
-           way.seconds_per_sweep == choice.seconds_per_sweep;
+  const auto is_taken = [&](const SolveResult::Choice::Tried& execution) {
+    return execution.process_grid == result.process_grid && execution.schedule == result.schedule &&
+           execution.seconds_per_sweep == choice.seconds_per_sweep;
   };
-  Table ways{.key = "ways",
-             .title = "",
-             .columns = {{"process_grid", "process grid"},
-                         {"schedule", "schedule"},
-                         {"in_graphs", "in graphs"},
-                         {"us_per_sweep", "us per sweep"},
-                         {"taken", "taken"}},
-             .audience = Audience::json};
-  for (const SolveResult::Choice::WayTried& way : choice.ways)
-    ways.add({program::list_of(way.process_grid), way.schedule, way.in_graphs,
-              way.seconds_per_sweep * 1e6, is_taken(way)});
-  section.add_table(std::move(ways));
+  Table tried{.key = "ways",
+              .title = "",
+              .columns = {{"process_grid", "process grid"},
+                          {"schedule", "schedule"},
+                          {"in_graphs", "in graphs"},
+                          {"us_per_sweep", "us per sweep"},
+                          {"taken", "taken"}},
+              .audience = Audience::json};
+  for (const SolveResult::Choice::Tried& execution : choice.tried)
+    tried.add({program::list_of(execution.process_grid), execution.schedule, execution.in_graphs,
+               execution.seconds_per_sweep * 1e6, is_taken(execution)});
+  section.add_table(std::move(tried));
   Table transports{.key = "transports",
                    .title = "",
                    .columns = {{"pair", "pair"}, {"transport", "transport"}, {"us", "us"}},
@@ -84,13 +84,14 @@ void add_choice(Report& report, const SolveResult& result) {
     report.add_text("chosen",
                     fmt::format("as the tuning file says, measured {}: {} per sweep", choice.when,
                                 write_number(choice.seconds_per_sweep, Format::time())));
-  if (choice.ways.empty()) return;
+  if (choice.tried.empty()) return;
   std::string losers;
-  for (const SolveResult::Choice::WayTried& way : choice.ways)
-    if (!is_taken(way))
-      losers += fmt::format(
-          "{}{} {}{} {}", losers.empty() ? "" : ", ", grid::text_of(way.process_grid), way.schedule,
-          way.in_graphs ? " in graphs" : "", write_number(way.seconds_per_sweep, Format::time()));
+  for (const SolveResult::Choice::Tried& execution : choice.tried)
+    if (!is_taken(execution))
+      losers += fmt::format("{}{} {}{} {}", losers.empty() ? "" : ", ",
+                            grid::text_of(execution.process_grid), execution.schedule,
+                            execution.in_graphs ? " in graphs" : "",
+                            write_number(execution.seconds_per_sweep, Format::time()));
   report.add_text("chosen", fmt::format("by measurement in {}: {} per sweep",
                                         write_number(choice.seconds, Format::time()),
                                         write_number(choice.seconds_per_sweep, Format::time())));

@@ -7,8 +7,6 @@
 
 namespace halocline::solver {
 
-using problem::NormKind;
-
 void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
   throw Error(ErrorKind::internal, "norms that go by the host cannot be taken in a batch");
 }
@@ -19,7 +17,7 @@ bool Stopping::enter(std::int64_t sweep, double norm) {
   if (diverged_ || !case_.tolerance) return diverged_;
   converged_ = norm <= *case_.tolerance;
   was_close_ |=
-      case_.norm == NormKind::l2 && std::abs(norm - *case_.tolerance) <= 1e-12 * *case_.tolerance;
+      case_.norm == Norm::l2 && std::abs(norm - *case_.tolerance) <= 1e-12 * *case_.tolerance;
   return converged_;
 }
 

@@ -82,12 +82,12 @@ struct DeviceStoppingParts {
   const Case& the_case;
   stencil::Sweep& sweep;
   /// Of all ranks, or null: there is one rank, or no norm is wanted.
-  const device::Meeting* meeting;
+  const device::AllReducePort* all_reduce;
   Stream stream;
 };
 
 /// By norms that never leave the GPUs. Sweeps are queued far ahead; those after the one that stops
-/// the run do nothing. The norm of one rank is settled by its own sweep; that of several by the
+/// the run do nothing. The norm of one rank is reduced by its own sweep; that of several by the
 /// sweep after it, so that nobody waits for it.
 std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts,
                                                const RunState& start);

@@ -14,7 +14,7 @@ namespace halocline::solver {
 LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep) {
   const std::int64_t sweeps = run.the_case.sweeps;
   const RunState start = run.at;
-  const Stream stream = runner.place().stream();
+  const Stream stream = runner.target().stream();
   Recorder& recorder = comm::recorder(runner.communicator());
   comm::barrier(runner.communicator());
   recorder.reset_totals();

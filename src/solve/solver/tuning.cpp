@@ -29,8 +29,8 @@ constexpr double least_gain = 0.03;
 // Of many ranks there are dozens, and those with more traffic lose.
 constexpr std::size_t most_process_grids = 4;
 
-// Of the sweeps that are timed: enough that recording a graph again, and the ranks' meeting before
-// and after, do not matter. With 1 ms instead, sequential sweeps of 13 us were taken for 8.
+// Of the sweeps that are timed: enough that recording a graph again, and the ranks' barrier
+// before and after, do not matter. With 1 ms instead, sequential sweeps of 13 us were taken for 8.
 constexpr double seconds_of_trial = 0.01;
 
 /// Two runs whose difference is the time of whole units of sweeps: batches, where these are given
@@ -78,13 +78,13 @@ class Chooser {
   Chosen choose();
 
  private:
-  using Measured = SolveResult::Choice::WayTried;
+  using Measured = SolveResult::Choice::Tried;
 
   std::unique_ptr<Runner> runner_on(const Extents& process_grid) const;
   const Schedule& schedule_by_rule(Runner& runner) const;
-  Way rule(Runner& runner) const;
+  Execution rule(Runner& runner) const;
   Graphs graphs_for(const Runner& runner, const Schedule& schedule) const;
-  Way way_of(const Runner& runner, const Schedule& schedule) const;
+  Execution execution_of(const Runner& runner, const Schedule& schedule) const;
   /// Not if graphs are asked for, and it has none.
   bool may_be_tried(const Schedule& schedule) const {
     return wanted_.graph != GraphOption::on || !schedule.no_graphs_because();
@@ -94,9 +94,9 @@ class Chooser {
   bool can_afford(std::int64_t sweeps, double per_sweep, double other_seconds) const;
   bool can_try(double other_seconds) const;
   double seconds_used() const;
-  void consider(const Way& way);
-  std::optional<double> measure(Way way);
-  double seconds_of(std::int64_t sweeps, const Way& way);
+  void consider(const Execution& execution);
+  std::optional<double> measure(Execution execution);
+  double seconds_of(std::int64_t sweeps, const Execution& execution);
   void try_schedules();
   void try_graphs();
   void try_process_grids();
@@ -109,7 +109,7 @@ class Chooser {
   Clock::time_point begun_ = Clock::now();
   double build_seconds_ = 0;
   std::unique_ptr<Runner> runner_;
-  Way best_;
+  Execution best_;
   Extents best_grid_;
   double best_seconds_ = 0;  // per sweep; 0: not measured
   std::int64_t sweeps_used_ = 0;
@@ -120,7 +120,7 @@ std::unique_ptr<Runner> Chooser::runner_on(const Extents& process_grid) const {
   Case the_case = parts_.the_case;
   the_case.grid.process_grid = process_grid;
   return std::make_unique<Runner>(the_case, RunnerParts{.communicator = parts_.communicator,
-                                                        .place = parts_.place,
+                                                        .target = parts_.target,
                                                         .sweep = parts_.sweep,
                                                         .transport = wanted_.transport,
                                                         .proofs = parts_.options.proofs});
@@ -157,11 +157,13 @@ Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const
   return Graphs::none;
 }
 
-Way Chooser::way_of(const Runner& runner, const Schedule& schedule) const {
+Execution Chooser::execution_of(const Runner& runner, const Schedule& schedule) const {
   return {.schedule = &schedule, .graphs = graphs_for(runner, schedule)};
 }
 
-Way Chooser::rule(Runner& runner) const { return way_of(runner, schedule_by_rule(runner)); }
+Execution Chooser::rule(Runner& runner) const {
+  return execution_of(runner, schedule_by_rule(runner));
+}
 
 double Chooser::seconds_used() const {
   return comm::max_over_ranks(parts_.communicator, seconds_since(begun_));
@@ -182,12 +184,13 @@ bool Chooser::can_try(double other_seconds) const {
 }
 
 /// Seconds that so many sweeps take after the first of them, on the slowest rank.
-double Chooser::seconds_of(std::int64_t sweeps, const Way& way) {
+double Chooser::seconds_of(std::int64_t sweeps, const Execution& execution) {
   Case short_case = parts_.the_case;
   short_case.sweeps = sweeps;
   short_case.tolerance = std::nullopt;
   const auto once = [&] {
-    const Runner::Result done = runner_->run(short_case, way, [](std::int64_t, const auto&) {});
+    const Runner::Result done =
+        runner_->run(short_case, execution, [](std::int64_t, const auto&) {});
     sweeps_used_ += sweeps;
     return comm::max_over_ranks(parts_.communicator, done.loop.loop_seconds);
   };
@@ -196,16 +199,16 @@ double Chooser::seconds_of(std::int64_t sweeps, const Way& way) {
 }
 
 /// Seconds per sweep; nothing if the budget is spent before.
-std::optional<double> Chooser::measure(Way way) {
+std::optional<double> Chooser::measure(Execution execution) {
   // A trial has no time to find out whether graphs pay.
-  if (way.graphs == Graphs::where_they_pay) way.graphs = Graphs::wherever_possible;
+  if (execution.graphs == Graphs::where_they_pay) execution.graphs = Graphs::wherever_possible;
   runner_->fill_for_trial(parts_.threads);
   const Trial trial = trial_of(parts_.the_case, runner_->sweeps_at_once());
-  const double of_first = seconds_of(trial.first, way);
+  const double of_first = seconds_of(trial.first, execution);
   double per_sweep = of_first / static_cast<double>(trial.first - 1);
   for (std::int64_t timed = trial.fewest_timed;;) {
     if (!can_afford(2 * (trial.first + timed), per_sweep, 0)) return std::nullopt;
-    const double seconds = seconds_of(trial.first + timed, way) - of_first;
+    const double seconds = seconds_of(trial.first + timed, execution) - of_first;
     if (seconds >= seconds_of_trial) return seconds / static_cast<double>(timed);
     if (seconds > 0) per_sweep = seconds / static_cast<double>(timed);
     const double wanted = std::min(1.5 * seconds_of_trial / per_sweep, 1e9);
@@ -213,15 +216,15 @@ std::optional<double> Chooser::measure(Way way) {
   }
 }
 
-void Chooser::consider(const Way& way) {
-  const std::optional<double> measured = measure(way);
+void Chooser::consider(const Execution& execution) {
+  const std::optional<double> measured = measure(execution);
   if (!measured) return;
   tried_.push_back({.process_grid = runner_->grid().process_grid(),
-                    .schedule = std::string(way.schedule->name()),
-                    .in_graphs = way.graphs != Graphs::none,
+                    .schedule = std::string(execution.schedule->name()),
+                    .in_graphs = execution.graphs != Graphs::none,
                     .seconds_per_sweep = *measured});
   if (tried_.size() > 1 && *measured > (1 - least_gain) * best_seconds_) return;
-  best_ = way;
+  best_ = execution;
   best_grid_ = runner_->grid().process_grid();
   best_seconds_ = *measured;
 }
@@ -233,7 +236,7 @@ void Chooser::try_schedules() {
     if (schedule == by_rule || !may_be_tried(*schedule) || runner_->unavailable(*schedule))
       continue;
     if (runner_->exchange_info().transports.empty() && schedule->is_about_halos()) continue;
-    if (can_try(0)) consider(way_of(*runner_, *schedule));
+    if (can_try(0)) consider(execution_of(*runner_, *schedule));
   }
 }
 
@@ -265,7 +268,7 @@ void Chooser::try_process_grids() {
     // One to be built for the trial, and again if it is not the last one.
     if (!can_try(2 * build_seconds_)) return;
     const Schedule* best = best_.schedule;
-    Way by_rule;
+    Execution by_rule;
     runner_.reset();  // its memory may be all there is
     try {
       runner_ = runner_on(process_grid);
@@ -281,7 +284,7 @@ void Chooser::try_process_grids() {
     consider(by_rule);
     if (is_open(wanted_.schedule) && by_rule.schedule != best && !runner_->unavailable(*best) &&
         can_try(0))
-      consider(way_of(*runner_, *best));
+      consider(execution_of(*runner_, *best));
   }
 }
 
@@ -317,7 +320,7 @@ Chosen Chooser::choose() {
       runner_->unavailable(*best_.schedule);
     }
   }
-  Chosen chosen{.runner = std::move(runner_), .way = best_, .report = {}};
+  Chosen chosen{.runner = std::move(runner_), .execution = best_, .report = {}};
   chosen.report.by = "rule";
   // One alone says nothing.
   if (tried_.size() < 2) return chosen;
@@ -325,12 +328,12 @@ Chosen Chooser::choose() {
                    .when = {},
                    .seconds = seconds_used(),
                    .seconds_per_sweep = best_seconds_,
-                   .ways = std::move(tried_)};
+                   .tried = std::move(tried_)};
   return chosen;
 }
 
 /// The fields of a record that options leave open.
-Wanted completed(Wanted wanted, const TunedWay& tuned) {
+Wanted completed(Wanted wanted, const TunedExecution& tuned) {
   if (wanted.process_grid.axes() == 0) wanted.process_grid = tuned.process_grid;
   if (is_open(wanted.transport)) wanted.transport = tuned.transport;
   if (is_open(wanted.schedule)) wanted.schedule = tuned.schedule;
@@ -338,13 +341,13 @@ Wanted completed(Wanted wanted, const TunedWay& tuned) {
   return wanted;
 }
 
-TunedWay record_of(const Chosen& chosen, proof::EnvironmentKey key) {
+TunedExecution record_of(const Chosen& chosen, proof::EnvironmentKey key) {
   return {.key = std::move(key),
           .when = now_in_utc(),
           .process_grid = chosen.runner->grid().process_grid(),
           .transport = chosen.runner->exchange_info().transport(),
-          .schedule = std::string(chosen.way.schedule->name()),
-          .in_graphs = chosen.way.graphs != Graphs::none,
+          .schedule = std::string(chosen.execution.schedule->name()),
+          .in_graphs = chosen.execution.graphs != Graphs::none,
           .seconds_per_sweep = chosen.report.seconds_per_sweep};
 }
 
@@ -360,14 +363,14 @@ TuningBudget tuning_budget(const Case& the_case, const SolveOptions& options) {
   return {most_seconds, static_cast<std::int64_t>(share_of_run * static_cast<double>(sweeps))};
 }
 
-Chosen choose_way(const TuningParts& parts, Notes& notes) {
+Chosen choose_execution(const TuningParts& parts, Notes& notes) {
   const Wanted wanted = wanted_by(parts);
   const TuningBudget budget = tuning_budget(parts.the_case, parts.options);
   if (!parts.options.tuning_file) return Chooser(parts, wanted, budget, notes).choose();
 
   const std::string& path = *parts.options.tuning_file;
   proof::EnvironmentKey key =
-      tuning_key(parts.communicator, parts.the_case, parts.options, parts.place, parts.threads);
+      tuning_key(parts.communicator, parts.the_case, parts.options, parts.target, parts.threads);
   if (const auto tuned = find_tuned(parts.communicator, path, key.hash, notes)) {
     try {
       Chosen chosen = Chooser(parts, completed(wanted, *tuned), {0, 0}, notes).choose();
@@ -381,7 +384,7 @@ Chosen choose_way(const TuningParts& parts, Notes& notes) {
     }
   }
   Chosen chosen = Chooser(parts, wanted, budget, notes).choose();
-  if (!chosen.report.ways.empty())
+  if (!chosen.report.tried.empty())
     keep_tuned(parts.communicator, path, record_of(chosen, std::move(key)), notes);
   return chosen;
 }

@@ -15,14 +15,14 @@ struct TuningParts {
   const Communicator& communicator;
   const Case& the_case;
   const SolveOptions& options;
-  const Place& place;
+  const Target& target;
   stencil::Sweep& sweep;
   int threads;  ///< of each rank
 };
 
 struct Chosen {
   std::unique_ptr<Runner> runner;
-  Way way;
+  Execution execution;
   SolveResult::Choice report;
 };
 
@@ -30,7 +30,7 @@ struct Chosen {
 /// when an exchange is planned. What the user's tuning file knows is not measured again, and what
 /// was measured is kept there. Sweeps over zeros, so fields are to be filled afterwards.
 /// Collective; throws unavailable, the same on every rank, if what was asked for by name cannot be.
-Chosen choose_way(const TuningParts& parts, Notes& notes);
+Chosen choose_execution(const TuningParts& parts, Notes& notes);
 
 /// What choosing may cost.
 struct TuningBudget {

@@ -25,35 +25,36 @@ constexpr RecordFormat format{.format = "halocline tuning", .version = 1, .list 
 // The oldest go.
 constexpr std::size_t most_kept = 1024;
 
-Json to_json(const TunedWay& way) {
+Json to_json(const TunedExecution& execution) {
   std::vector<std::int64_t> grid;
-  for (int axis = 0; axis < way.process_grid.axes(); ++axis) grid.push_back(way.process_grid[axis]);
+  for (int axis = 0; axis < execution.process_grid.axes(); ++axis)
+    grid.push_back(execution.process_grid[axis]);
   return {{"process_grid", grid},
-          {"transport", way.transport},
-          {"schedule", way.schedule},
-          {"in_graphs", way.in_graphs},
-          {"us_per_sweep", way.seconds_per_sweep * 1e6},
-          {"when", way.when},
-          {"key", way.key.hash},
-          {"ingredients", way.key.ingredients}};
+          {"transport", execution.transport},
+          {"schedule", execution.schedule},
+          {"in_graphs", execution.in_graphs},
+          {"us_per_sweep", execution.seconds_per_sweep * 1e6},
+          {"when", execution.when},
+          {"key", execution.key.hash},
+          {"ingredients", execution.key.ingredients}};
 }
 
 /// Throws for anything that to_json() does not write.
-TunedWay from_json(const Json& json) {
-  TunedWay way;
+TunedExecution from_json(const Json& json) {
+  TunedExecution execution;
   const auto grid = json.at("process_grid").get<std::vector<std::int64_t>>();
   if (grid.empty() || grid.size() > 3) throw std::invalid_argument("no process grid");
   Int3 parts{1, 1, 1};
   for (std::size_t axis = 0; axis < grid.size(); ++axis) parts[static_cast<int>(axis)] = grid[axis];
-  way.process_grid = Extents(parts, static_cast<int>(grid.size()));
-  way.transport = json.at("transport").get<std::string>();
-  way.schedule = json.at("schedule").get<std::string>();
-  way.in_graphs = json.at("in_graphs").get<bool>();
-  way.seconds_per_sweep = json.at("us_per_sweep").get<double>() / 1e6;
-  way.when = json.at("when").get<std::string>();
-  way.key.hash = json.at("key").get<std::string>();
-  way.key.ingredients = json.at("ingredients").get<std::vector<std::string>>();
-  return way;
+  execution.process_grid = Extents(parts, static_cast<int>(grid.size()));
+  execution.transport = json.at("transport").get<std::string>();
+  execution.schedule = json.at("schedule").get<std::string>();
+  execution.in_graphs = json.at("in_graphs").get<bool>();
+  execution.seconds_per_sweep = json.at("us_per_sweep").get<double>() / 1e6;
+  execution.when = json.at("when").get<std::string>();
+  execution.key.hash = json.at("key").get<std::string>();
+  execution.key.ingredients = json.at("ingredients").get<std::vector<std::string>>();
+  return execution;
 }
 
 /// The options that are not open for choice.
@@ -71,14 +72,14 @@ std::vector<std::string> given(const SolveOptions& options) {
 }  // namespace
 
 proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& the_case,
-                                 const SolveOptions& options, const Place& place, int threads) {
+                                 const SolveOptions& options, const Target& target, int threads) {
   std::vector<std::string> lines = given(options);
   lines.push_back(
       fmt::format("Halocline {}, commit {}", build_info::version, build_info::commit()));
   lines.push_back(fmt::format("{} of {} cells in {}", the_case.problem->info().name,
                               grid::text_of(the_case.grid.cells), name_of(the_case.precision)));
   lines.push_back(fmt::format("norm {} every {}", name_of(the_case.norm),
-                              the_case.norm == problem::NormKind::none ? 0 : the_case.norm_every));
+                              the_case.norm == Norm::none ? 0 : the_case.norm_every));
   lines.push_back(fmt::format("halo depth {}", the_case.halo_depth));
   if (the_case.grid.process_grid.axes() > 0)
     lines.push_back(
@@ -87,9 +88,9 @@ proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& t
                               counted(communicator.node_count(), "node"),
                               counted(threads, "thread")));
   lines.push_back(
-      fmt::format("backend {}, {} memory", place.backend->name(), name_of(place.memory)));
-  if (place.gpu)
-    for (const machine::GpuBinding::Row& row : place.gpu->map)
+      fmt::format("backend {}, {} memory", target.backend->name(), name_of(target.memory)));
+  if (target.gpu)
+    for (const machine::GpuBinding::Row& row : target.gpu->map)
       lines.push_back(
           fmt::format("rank {} on {}, {}", row.rank, row.name, counted(row.ranks_on_gpu, "rank")));
   lines.push_back(fmt::format("{}, {}", machine::processor_name(),
@@ -104,14 +105,14 @@ proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& t
   return key;
 }
 
-std::optional<TunedWay> find_tuned(const Communicator& communicator, const std::string& path,
-                                   const std::string& key_hash, Notes& notes) {
+std::optional<TunedExecution> find_tuned(const Communicator& communicator, const std::string& path,
+                                         const std::string& key_hash, Notes& notes) {
   std::string text, note;
   comm::on_first_rank(communicator, [&] {
     RecordFile file = read_records(path, format);
-    for (const TunedWay& way : understood(file, format, from_json))
-      if (way.key.hash == key_hash)
-        text = to_json(way).dump(-1, ' ', false, Json::error_handler_t::replace);
+    for (const TunedExecution& execution : understood(file, format, from_json))
+      if (execution.key.hash == key_hash)
+        text = to_json(execution).dump(-1, ' ', false, Json::error_handler_t::replace);
     if (!file.wrong.empty())
       note = fmt::format("tuning file '{}': {}; remove it, or name another", path, file.wrong);
   });
@@ -122,15 +123,15 @@ std::optional<TunedWay> find_tuned(const Communicator& communicator, const std::
   return from_json(Json::parse(text));
 }
 
-void keep_tuned(const Communicator& communicator, const std::string& path, const TunedWay& way,
-                Notes& notes) {
+void keep_tuned(const Communicator& communicator, const std::string& path,
+                const TunedExecution& execution, Notes& notes) {
   std::string note;
   comm::on_first_rank(communicator, [&] {
     try {
       change_records(path, format, OtherFile::keep, [&](RecordFile there) {
-        std::vector<Json> records{to_json(way)};
-        for (const TunedWay& other : understood(there, format, from_json))
-          if (other.key.hash != way.key.hash && records.size() < most_kept)
+        std::vector<Json> records{to_json(execution)};
+        for (const TunedExecution& other : understood(there, format, from_json))
+          if (other.key.hash != execution.key.hash && records.size() < most_kept)
             records.push_back(to_json(other));
         return records;
       });

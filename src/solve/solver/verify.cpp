@@ -79,7 +79,7 @@ Difference compare_all(const Comparison& c) {
 
 /// Maximum norms are the same bits; L2 sums may be added in another order.
 std::optional<std::string> compare_norms(const Comparison& c) {
-  const double allowed = c.the_case.norm == problem::NormKind::max ? 0 : 1e-12;
+  const double allowed = c.the_case.norm == Norm::max ? 0 : 1e-12;
   const auto& theirs = c.alone->norm_history;
   for (std::size_t i = 0; i < c.norm_history.size(); ++i) {
     const auto& [sweep, norm] = c.norm_history[i];

@@ -14,7 +14,7 @@
 
 namespace halocline::stencil {
 
-void Sweep::settle(const Settling&, Stream) {
+void Sweep::reduce(const NormReduction&, Stream) {
   throw Error(ErrorKind::internal, "only sweeps on a GPU leave parts of a norm");
 }
 

@@ -26,10 +26,10 @@ void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, S
   if (stream.is_host() == needs.on_gpu)
     throw Error(ErrorKind::internal, needs.on_gpu ? "a sweep on a GPU was given the host's stream"
                                                   : "a sweep on the host was given a GPU's stream");
-  if (arguments.norm != problem::NormKind::none && arguments.norm_sum == nullptr &&
+  if (arguments.norm != Norm::none && arguments.norm_sum == nullptr &&
       arguments.norm_parts == nullptr)
     throw Error(ErrorKind::internal, "a sweep has a norm to take and no place for it");
-  if (!needs.on_gpu && (arguments.norm_parts != nullptr || arguments.settling.parts != nullptr ||
+  if (!needs.on_gpu && (arguments.norm_parts != nullptr || arguments.reduction.parts != nullptr ||
                         arguments.stop != nullptr || arguments.faces != nullptr))
     throw Error(ErrorKind::internal, "a sweep on the host leaves norms and halos to its caller");
   const std::int64_t element_bytes = needs.precision == problem::Precision::f32 ? 4 : 8;

@@ -14,17 +14,17 @@ namespace halocline::stencil {
 struct SweepBatch {
   std::size_t level;   ///< that the first sweep reads
   std::int64_t count;  ///< sweeps, at least 1
-  problem::NormKind norm = problem::NormKind::none;
+  Norm norm = Norm::none;
   /// Sweeps that have a norm: this one, counted from the batch's first, and each `norm_every` after
   /// it.
   std::int64_t first_norm = 0, norm_every = 1;
-  /// Where the last sweep of the batch leaves its norm, if it has one; another sweep settles it.
+  /// Where the last sweep of the batch leaves its norm, if it has one; another sweep reduces it.
   NormParts* norm_parts = nullptr;
   /// Of the norm before the batch, if it has parts. The norm of the batch's sweep i, but for the
-  /// last one, is settled likewise, before sweep i + 2 begins: to norm[i + 1], or nowhere where
+  /// last one, is reduced likewise, before sweep i + 2 begins: to norm[i + 1], or nowhere where
   /// norm is null. If one stops the run, its sweep's result is in the level that the sweep would
   /// have written by itself, and the batch ends.
-  Settling settling{};
+  NormReduction reduction{};
 };
 
 /// A problem's update on a rank's cells, which stay in the GPU's registers from sweep to sweep.
@@ -33,7 +33,7 @@ class PersistentSweep {
   virtual ~PersistentSweep() = default;
   /// Does all sweeps of the batch with one launch; all neighbours must do the same. Then the level
   /// of the last sweep holds its result, without halos beside other subdomains. Does nothing where
-  /// `batch.settling.stop` is set when it begins. Ordered by `stream`.
+  /// `batch.reduction.stop` is set when it begins. Ordered by `stream`.
   virtual void run(const SweepBatch& batch, Stream stream) = 0;
 };
 

@@ -11,17 +11,17 @@
 #include <halocline/field.hpp>
 #include <halocline/stream.hpp>
 
+#include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
-#include "device/meeting.hpp"
 #include "problem/problem.hpp"
 #include "stencil/norm_parts.hpp"
 
 namespace halocline::stencil {
 
 /// A norm whose parts earlier work on a GPU's stream has left, and what becomes of it.
-struct Settling {
+struct NormReduction {
   const NormParts* parts = nullptr;  ///< null: there is none
-  problem::NormKind kind = problem::NormKind::none;
+  Norm kind = Norm::none;
   /// In device memory, may be null: gets the norm itself (of l2, the root of the sum).
   double* norm = nullptr;
   /// In device memory, may be null: gets the larger of what is there and the norm, or their sum of
@@ -31,8 +31,8 @@ struct Settling {
   /// before, nothing is done.
   unsigned* stop = nullptr;
   double tolerance = -1;
-  /// Ranks whose parts make one norm, or null. All must settle it; it waits for them.
-  const device::Meeting* meeting = nullptr;
+  /// Ranks whose parts make one norm, or null. All must reduce it; it waits for them.
+  const device::AllReducePort* all_reduce = nullptr;
 };
 
 struct SweepArguments {
@@ -41,20 +41,20 @@ struct SweepArguments {
   /// Cells to update; may reach into the halo of `out` (the redundant rim of a deep halo), and
   /// the neighbours of every cell must be held by `in`.
   Box region;
-  problem::NormKind norm = problem::NormKind::none;
+  Norm norm = Norm::none;
   /// Where the norm of the update is added up, in the backend's memory: the maximum of
   /// |new - old|, or the sum of squares of new - old in double precision (the difference taken in
   /// the fields' precision). Starts from the value found there, so that several regions make one
   /// norm. Owned cells only. A difference that is not a number makes it not a number. Unused if
   /// norm is none. A GPU needs a second launch for it.
   double* norm_sum = nullptr;
-  /// On a GPU, instead: the parts of the norm are left here, to be settled by a later sweep.
+  /// On a GPU, instead: the parts of the norm are left here, to be reduced by a later sweep.
   NormParts* norm_parts = nullptr;
   /// The first region of its sweep to be queued: parts of an earlier norm make room. And the last,
   /// with which it is known how many there are. Regions may be swept at the same time.
   bool is_first = true, is_last = true;
-  /// On a GPU: settled by one more block while the others sweep. Not the parts that are left.
-  Settling settling{};
+  /// On a GPU: reduced by one more block while the others sweep. Not the parts that are left.
+  NormReduction reduction{};
   /// In the backend's memory; a sweep that finds it not zero when it begins does nothing, so that
   /// sweeps may be queued before it is known where the run ends. Null: always sweep.
   const unsigned* stop = nullptr;
@@ -69,10 +69,10 @@ class Sweep {
   virtual ~Sweep() = default;
   /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
-  /// Settles a norm by itself, on a GPU. Ordered by `stream`.
-  virtual void settle(const Settling& settling, Stream stream);
+  /// Reduces a norm by itself, on a GPU. Ordered by `stream`.
+  virtual void reduce(const NormReduction& reduction, Stream stream);
   /// Room for parts of a norm, on a GPU; null on the host. For a sweep in several regions whose
-  /// norm is settled when all are done.
+  /// norm is reduced when all are done.
   virtual NormParts* room_for_parts() { return nullptr; }
   /// Whether it can take `faces` for such fields and all their owned cells.
   virtual bool can_push(const FieldStorage& in, const FieldStorage& out) const;

@@ -12,10 +12,10 @@
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "link/window.hpp"
 #include "machine/cores.hpp"
 #include "proof/pattern.hpp"
-#include "solver/place.hpp"
-#include "link/window.hpp"
+#include "solver/target.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -48,7 +48,7 @@ class CopyBench {
 
   Communicator communicator_;
   const CopyBenchOptions& options_;
-  solver::Place place_;
+  solver::Target target_;
   Notes notes_;
   CopyBenchResult result_;
 };
@@ -56,7 +56,7 @@ class CopyBench {
 /// False, and a note why, where ranks cannot copy to each other's GPUs.
 bool CopyBench::has_next_device() {
   if (communicator_.size() == 1) return false;
-  const auto& map = place_.gpu->map;
+  const auto& map = target_.gpu->map;
   const bool shared = std::any_of(map.begin(), map.end(), [](const machine::GpuBinding::Row& row) {
     return row.ranks_on_gpu > 1;
   });
@@ -81,8 +81,8 @@ Ends CopyBench::make_ends(const std::string& from, const std::string& to,
   const int next = (me + 1) % ranks, previous = (me + ranks - 1) % ranks;
   std::vector<int> peers{next};
   if (previous != next) peers.push_back(previous);
-  const std::vector<Window::Places> places(peers.size(), Window::Places{});
-  ends.window = std::make_unique<Window>(communicator_, bytes, peers, places);
+  const std::vector<Window::Offsets> offsets(peers.size(), Window::Offsets{});
+  ends.window = std::make_unique<Window>(communicator_, bytes, peers, offsets);
   ends.target = ends.window->of(0);
   ends.received = ends.window->mine();
   ends.sender = previous;
@@ -97,8 +97,8 @@ std::optional<std::string> CopyBench::first_wrong(const Ends& ends, std::int64_t
     std::vector<std::byte> pattern(static_cast<std::size_t>(bytes));
     proof::fill(pattern.data(), bytes, proof::seed_of(me, 0, 0));
     device::copy(ends.from.get(), pattern.data(), bytes, Stream::host());
-    device::copy(ends.target, ends.from.get(), bytes, place_.stream());
-    device::synchronize(place_.stream());
+    device::copy(ends.target, ends.from.get(), bytes, target_.stream());
+    device::synchronize(target_.stream());
   });
   comm::together(communicator_, [&] {
     std::vector<std::byte> seen(static_cast<std::size_t>(bytes));
@@ -118,7 +118,7 @@ void CopyBench::time(const std::string& from, const std::string& to, std::int64_
   timing.wrong = first_wrong(ends, bytes);
   if (!timing.wrong) {
     const std::int64_t at_once = copies_at_once(bytes);
-    const Stream stream = from == "host" && to == "host" ? Stream::host() : place_.stream();
+    const Stream stream = from == "host" && to == "host" ? Stream::host() : target_.stream();
     timing.time = time_together(communicator_, options_.loop, [&] {
       for (std::int64_t i = 0; i < at_once; ++i)
         device::copy(ends.target, ends.from.get(), bytes, stream);
@@ -134,13 +134,13 @@ void CopyBench::time(const std::string& from, const std::string& to, std::int64_
 
 CopyBenchResult CopyBench::run() {
   comm::together(communicator_, [&] { check(options_); });
-  place_ = solver::choose_place(communicator_, {}, notes_);
+  target_ = solver::choose_target(communicator_, {}, notes_);
   result_.mpi = comm::library_version();
   result_.ranks = communicator_.size();
   result_.nodes = communicator_.node_count();
-  result_.devices = devices_of(communicator_, place_);
+  result_.devices = devices_of(communicator_, target_);
   std::vector<std::pair<std::string, std::string>> ways{{"host", "host"}};
-  if (place_.gpu) {
+  if (target_.gpu) {
     ways.insert(ways.end(), {{"pinned", "device"},
                              {"device", "pinned"},
                              {"host", "device"},

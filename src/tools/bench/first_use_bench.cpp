@@ -11,9 +11,9 @@
 
 #include "base/notes.hpp"
 #include "base/recorder.hpp"
+#include "bench/combinations.hpp"
 #include "bench/harness.hpp"
 #include "bench/known_fields.hpp"
-#include "bench/ways.hpp"
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
 #include "machine/cores.hpp"
@@ -39,18 +39,19 @@ double seconds_of(const Communicator& communicator, const std::function<void()>&
 
 /// Ranks in a row, each with so many bytes for its neighbours.
 FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions& options,
-                    const solver::Place& place, const std::string& transport, std::int64_t bytes) {
+                    const solver::Target& target, const std::string& transport,
+                    std::int64_t bytes) {
   const std::int64_t cells = bytes / element_bytes;
   const Grid grid(communicator,
                   {.cells = {cells * communicator.size()}, .process_grid = {communicator.size()}});
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator, [&] {
     fields = make_known_fields(
-        grid, {.element_bytes = element_bytes, .width = cells, .memory = place.memory});
+        grid, {.element_bytes = element_bytes, .width = cells, .memory = target.memory});
     fields->fill();
   });
   FirstUseTiming timing{
-      .memory = std::string(name_of(place.memory)), .transports = {}, .bytes = bytes};
+      .memory = std::string(name_of(target.memory)), .transports = {}, .bytes = bytes};
   std::optional<Exchange> exchange;
   timing.open_seconds = seconds_of(communicator, [&] {
     exchange.emplace(
@@ -61,8 +62,8 @@ FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions
   timing.transports = exchange->info().transports;
   for (std::int64_t i = 0; i < options.exchanges; ++i)
     timing.seconds.push_back(seconds_of(communicator, [&] {
-      exchange->run(place.stream());
-      device::synchronize(place.stream());
+      exchange->run(target.stream());
+      device::synchronize(target.stream());
     }));
   std::optional<std::string> wrong;
   comm::together(communicator, [&] { wrong = fields->first_wrong(Neighbours::faces); });
@@ -128,9 +129,9 @@ FirstUseBenchResult run_first_use_bench(const Communicator& communicator,
                              .ranks = communicator.size(),
                              .nodes = communicator.node_count()};
   Notes notes;
-  std::vector<Way> ways;
+  std::vector<Combination> combinations;
   result.place_seconds = seconds_of(communicator, [&] {
-    ways = find_ways(
+    combinations = find_ways(
         communicator,
         {.memories = options.memories, .transports = options.transports, .proofs = options.proofs},
         notes);
@@ -139,12 +140,12 @@ FirstUseBenchResult run_first_use_bench(const Communicator& communicator,
   if (communicator.node_size() > cores)
     notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                           communicator.node_size(), cores));
-  for (const Way& way : ways) {
-    if (result.devices.empty() || way.place.gpu)
-      result.devices = devices_of(communicator, way.place);
-    for (const std::string& transport : way.transports)
+  for (const Combination& combination : combinations) {
+    if (result.devices.empty() || combination.target.gpu)
+      result.devices = devices_of(communicator, combination.target);
+    for (const std::string& transport : combination.transports)
       for (const std::int64_t bytes : first_use_sizes(options))
-        result.timings.push_back(time(communicator, options, way.place, transport, bytes));
+        result.timings.push_back(time(communicator, options, combination.target, transport, bytes));
   }
   result.notes = notes.all();
   return result;

@@ -9,9 +9,9 @@
 #include <halocline/error.hpp>
 
 #include "base/notes.hpp"
+#include "bench/combinations.hpp"
 #include "bench/known_fields.hpp"
 #include "bench/link.hpp"
-#include "bench/ways.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "device/graph.hpp"
@@ -19,7 +19,7 @@
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "report/format.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -31,16 +31,16 @@ constexpr Phase phases_of_exchange[] = {Phase::pack, Phase::move, Phase::call, P
 /// A way in which one case is timed.
 struct Trial {
   const HaloCase& the_case;
-  const solver::Place& place;
+  const solver::Target& target;
   const std::string& transport;
   const std::string& graph;
 };
 
 /// Why exchanges by these transports cannot be recorded in a CUDA graph, or nothing.
-std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::Place& place) {
-  if (!place.gpu || place.memory != Memory::device)
+std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::Target& target) {
+  if (!target.gpu || target.memory != Memory::device)
     return fmt::format("exchanges of fields in {} memory cannot be recorded in CUDA graphs",
-                       name_of(place.memory));
+                       name_of(target.memory));
   for (const auto& use : info.transports)
     if (!transport::find_transport(use.second).capabilities().stays_on_stream())
       return fmt::format("exchanges by {} cannot be recorded in CUDA graphs: they need the host",
@@ -48,8 +48,8 @@ std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::
   return std::nullopt;
 }
 
-bool some_share_a_gpu(const solver::Place& place) {
-  return std::any_of(place.gpu->map.begin(), place.gpu->map.end(),
+bool some_share_a_gpu(const solver::Target& target) {
+  return std::any_of(target.gpu->map.begin(), target.gpu->map.end(),
                      [](const machine::GpuBinding::Row& row) { return row.ranks_on_gpu > 1; });
 }
 
@@ -72,10 +72,10 @@ class HaloBench {
   HaloBenchResult run();
 
  private:
-  void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Place& place) const;
+  void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Target& target) const;
   std::optional<HaloTiming> time(const Trial& trial);
-  void measure(HaloTiming& timing, const solver::Place& place, const std::function<void()>& work);
-  void add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Place& place);
+  void measure(HaloTiming& timing, const solver::Target& target, const std::function<void()>& work);
+  void add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Target& target);
   std::optional<std::string> first_wrong(const KnownFields& fields) const;
   double memcpy_rate(std::int64_t bytes);
   std::optional<double> link_rate(const Grid& grid);
@@ -90,7 +90,7 @@ class HaloBench {
 };
 
 void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
-                             const solver::Place& place) const {
+                             const solver::Target& target) const {
   const Int3 owned = grid.owned().extent();
   double field = static_cast<double>(element_bytes());
   for (int axis = 0; axis < grid.axes(); ++axis)
@@ -105,11 +105,11 @@ void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
   };
   const auto fields = static_cast<double>(the_case.fields);
   const bool on_gpu =
-      place.gpu && (place.memory == Memory::device || place.memory == Memory::managed);
+      target.gpu && (target.memory == Memory::device || target.memory == Memory::managed);
   if (on_gpu)
-    require(fields * field * place.gpu->ranks_on_gpu,
+    require(fields * field * target.gpu->ranks_on_gpu,
             static_cast<double>(device::gpu_memory().free_bytes),
-            fmt::format("on GPU {}", place.gpu->gpu.ordinal));
+            fmt::format("on GPU {}", target.gpu->gpu.ordinal));
   // Values for a GPU pass through the host, field by field.
   require((on_gpu ? 1 : fields) * field * communicator_.node_size(),
           static_cast<double>(machine::node_memory().available_bytes), "on this node");
@@ -146,14 +146,14 @@ std::optional<double> HaloBench::link_rate(const Grid& grid) {
 }
 
 /// Times `work`, one exchange or a graph of them, and divides by their number.
-void HaloBench::measure(HaloTiming& timing, const solver::Place& place,
+void HaloBench::measure(HaloTiming& timing, const solver::Target& target,
                         const std::function<void()>& work) {
   Recorder& recorder = comm::recorder(communicator_);
   timing.time = time_together(
       communicator_, options_.loop,
       [&] {
         work();
-        device::synchronize(place.stream());
+        device::synchronize(target.stream());
       },
       [&] {
         recorder.collect();
@@ -173,29 +173,29 @@ void HaloBench::measure(HaloTiming& timing, const solver::Place& place,
 }
 
 /// The rate, and the ceiling that is known for it. What bounds a network is not known here.
-void HaloBench::add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Place& place) {
+void HaloBench::add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Target& target) {
   if (timing.bytes == 0) return;
   timing.gigabytes_per_second =
       static_cast<double>(timing.bytes) / timing.time.median_seconds / 1e9;
   if (communicator_.node_count() > 1) return;
-  if (!place.gpu)
+  if (!target.gpu)
     timing.memcpy_gigabytes_per_second = memcpy_rate(timing.bytes);
-  else if (place.memory == Memory::device && !some_share_a_gpu(place))
+  else if (target.memory == Memory::device && !some_share_a_gpu(target))
     timing.link_gigabytes_per_second = link_rate(grid);
 }
 
 /// Nothing, and a note why, for a graph that cannot be.
 std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   const HaloCase& the_case = trial.the_case;
-  const solver::Place& place = trial.place;
+  const solver::Target& target = trial.target;
   const Grid grid(communicator_, the_case.grid);
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator_, [&] {
-    check_memory(the_case, grid, place);
+    check_memory(the_case, grid, target);
     fields = make_known_fields(grid, {.count = the_case.fields,
                                       .element_bytes = element_bytes(),
                                       .width = the_case.width,
-                                      .memory = place.memory});
+                                      .memory = target.memory});
     fields->fill();
   });
   Exchange exchange(
@@ -203,7 +203,7 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
       {.neighbours = options_.neighbours, .transport = trial.transport, .proofs = options_.proofs});
   for (const std::string& note : exchange.info().notes) notes_.add(note);
   if (trial.graph == "on")
-    if (const auto why_not = not_in_graph(exchange.info(), place)) {
+    if (const auto why_not = not_in_graph(exchange.info(), target)) {
       notes_.add(*why_not);
       no_graph_ = why_not;
       return std::nullopt;
@@ -212,12 +212,12 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
                     .process_grid = grid.process_grid(),
                     .width = the_case.width,
                     .fields = the_case.fields,
-                    .memory = std::string(name_of(place.memory)),
+                    .memory = std::string(name_of(target.memory)),
                     .transports = exchange.info().transports,
                     .messages = comm::max_over_ranks(communicator_, exchange.info().messages),
                     .bytes = comm::max_over_ranks(communicator_, exchange.info().bytes),
                     .graph = trial.graph};
-  const Stream stream = place.stream();
+  const Stream stream = target.stream();
   std::function<void()> work = [&] { exchange.run(stream); };
   const auto verify = [&] {
     work();
@@ -234,8 +234,8 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
     verify();
   }
   if (timing.wrong) return timing;
-  measure(timing, place, work);
-  add_ceiling(timing, grid, place);
+  measure(timing, target, work);
+  add_ceiling(timing, grid, target);
   return timing;
 }
 
@@ -248,22 +248,22 @@ HaloBenchResult HaloBench::run() {
                          .periodic = options_.periodic,
                          .ranks = communicator_.size(),
                          .nodes = communicator_.node_count()};
-  const std::vector<Way> ways = find_ways(
+  const std::vector<Combination> combinations = find_ways(
       communicator_,
       {.memories = options_.memories, .transports = options_.transports, .proofs = options_.proofs},
       notes_);
-  for (const Way& way : ways)
-    if (result.devices.empty() || way.place.gpu)
-      result.devices = devices_of(communicator_, way.place);
+  for (const Combination& combination : combinations)
+    if (result.devices.empty() || combination.target.gpu)
+      result.devices = devices_of(communicator_, combination.target);
   const int cores = machine::node_cores(communicator_);
   if (communicator_.node_size() > cores)
     notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                            communicator_.node_size(), cores));
   for (const HaloCase& the_case : cases)
-    for (const Way& way : ways)
-      for (const std::string& transport : way.transports)
+    for (const Combination& combination : combinations)
+      for (const std::string& transport : combination.transports)
         for (const std::string& graph : options_.graphs)
-          if (auto timing = time({the_case, way.place, transport, graph}))
+          if (auto timing = time({the_case, combination.target, transport, graph}))
             result.timings.push_back(std::move(*timing));
   if (result.timings.empty())
     throw Error(ErrorKind::unavailable,

@@ -39,17 +39,17 @@ double link_gigabytes_per_second(const Communicator& communicator, const Grid& g
   const auto count = static_cast<std::int64_t>(peers.size());
   const std::int64_t most = comm::max_over_ranks(communicator, count);
   const std::int64_t each = sent_bytes / most;
-  std::vector<Window::Places> places;  // where each of them writes
-  for (std::int64_t p = 0; p < count; ++p) places.push_back({p * each, 0, 0});
+  std::vector<Window::Offsets> offsets;  // where each of them writes
+  for (std::int64_t p = 0; p < count; ++p) offsets.push_back({p * each, 0, 0});
 
   std::shared_ptr<void> from;
   std::optional<Window> window;
   comm::together(communicator, [&] { from = device::allocate(Memory::device, each); });
-  comm::together(communicator, [&] { window.emplace(communicator, count * each, peers, places); });
+  comm::together(communicator, [&] { window.emplace(communicator, count * each, peers, offsets); });
   const std::vector<device::OwnedStream> streams(peers.size());
   const TimeSummary time = time_together(communicator, {.seconds = seconds_to_spend}, [&] {
     for (std::size_t p = 0; p < peers.size(); ++p)
-      device::copy(window->of(p) + window->places_of(p)[0], from.get(), each, streams[p].get());
+      device::copy(window->of(p) + window->offsets_of(p)[0], from.get(), each, streams[p].get());
     for (const device::OwnedStream& stream : streams) device::synchronize(stream.get());
   });
   return static_cast<double>(each * most) / time.median_seconds / 1e9;

@@ -17,9 +17,9 @@
 #include "device/queue.hpp"
 #include "gpu/host_calls.hpp"
 #include "machine/cores.hpp"
-#include "mpi/plain_messages.hpp"
+#include "mpi/mpi_messages.hpp"
 #include "proof/pattern.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -239,14 +239,14 @@ OverheadBenchResult OverheadBench::run() {
   time_messages(Stand::before_gpu);
   SolveOptions where;
   where.backend = "cuda";
-  const solver::Place place = solver::choose_place(communicator_, where, notes);
-  result_.devices = devices_of(communicator_, place);
-  comm::together(communicator_, [&] { gpu::launch_nothing(place.stream()); });
+  const solver::Target target = solver::choose_target(communicator_, where, notes);
+  result_.devices = devices_of(communicator_, target);
+  comm::together(communicator_, [&] { gpu::launch_nothing(target.stream()); });
   time_messages(Stand::host);
   time_messages(Stand::pinned);
   comm::on_first_rank(communicator_, [&] {
     time_pinning();
-    time_waiting(place.stream());
+    time_waiting(target.stream());
   });
   result_.notes = notes.all();
   return std::move(result_);

@@ -11,12 +11,12 @@
 
 #include "base/host_name.hpp"
 #include "base/notes.hpp"
+#include "bench/combinations.hpp"
 #include "bench/pair_path.hpp"
-#include "bench/ways.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 #include "solver/option_words.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -36,7 +36,7 @@ struct Times {
 
 /// One memory, and what the proofs say of it.
 struct Reached {
-  solver::Place place;
+  solver::Target target;
   exchange::ProvedPairs proved;
 };
 
@@ -79,9 +79,10 @@ class P2pBench {
  private:
   void reach_memories();
   void time_pair(const RankPair& ranks);
-  GpuPair kind_of(const RankPair& ranks, const solver::Place& place) const;
+  GpuPair kind_of(const RankPair& ranks, const solver::Target& target) const;
   std::vector<std::string> transports_for(const RankPair& ranks, const Reached& memory);
-  bool time(P2pTiming timing, const std::optional<Communicator>& pair, const solver::Place& place);
+  bool time(P2pTiming timing, const std::optional<Communicator>& pair,
+            const solver::Target& target);
   void tell(P2pTiming& timing, Times& times, std::string wrong, Notes& notes);
 
   Communicator communicator_;
@@ -97,19 +98,19 @@ void P2pBench::reach_memories() {
   for (const std::string& name : options_.memories) {
     SolveOptions where;
     where.memory = solver::read_memory(name);
-    solver::Place place = solver::choose_place(communicator_, where, notes_);
-    if (result_.devices.empty() || place.gpu) result_.devices = devices_of(communicator_, place);
-    exchange::ProvedPairs proved = proofs_for(communicator_, pairs, place.memory, options_.proofs);
-    memories_.push_back({std::move(place), std::move(proved)});
+    solver::Target target = solver::choose_target(communicator_, where, notes_);
+    if (result_.devices.empty() || target.gpu) result_.devices = devices_of(communicator_, target);
+    exchange::ProvedPairs proved = proofs_for(communicator_, pairs, target.memory, options_.proofs);
+    memories_.push_back({std::move(target), std::move(proved)});
   }
 }
 
-GpuPair P2pBench::kind_of(const RankPair& ranks, const solver::Place& place) const {
+GpuPair P2pBench::kind_of(const RankPair& ranks, const solver::Target& target) const {
   if (communicator_.node_of(ranks.first) != communicator_.node_of(ranks.second))
     return GpuPair::other_node;
-  const auto gpu = [&](int rank) { return place.gpu->map[static_cast<std::size_t>(rank)].uuid; };
-  return place.gpu && gpu(ranks.first) == gpu(ranks.second) ? GpuPair::same_gpu
-                                                            : GpuPair::same_node;
+  const auto gpu = [&](int rank) { return target.gpu->map[static_cast<std::size_t>(rank)].uuid; };
+  return target.gpu && gpu(ranks.first) == gpu(ranks.second) ? GpuPair::same_gpu
+                                                             : GpuPair::same_node;
 }
 
 /// Those that are wanted, or all, as far as they serve such ranks.
@@ -124,7 +125,7 @@ std::vector<std::string> P2pBench::transports_for(const RankPair& ranks, const R
     const auto& wanted = options_.transports;
     if (name == "self") continue;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
-    const Memory fields = memory.place.memory;
+    const Memory fields = memory.target.memory;
     const auto why_not = why_not_timed(*transport, pair, fields, memory.proved);
     if (!why_not) {
       names.push_back(name);
@@ -160,15 +161,15 @@ void P2pBench::tell(P2pTiming& timing, Times& times, std::string wrong, Notes& n
 
 /// Adds a timing; false, and a note why, if such messages cannot be sent here.
 bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
-                    const solver::Place& place) {
+                    const solver::Target& target) {
   Times times{};
   std::string wrong;
   Notes notes;
   const auto work = [&] {
     const auto path = make_pair_path(communicator_, *pair,
                                      {.transport = timing.transport,
-                                      .memory = place.memory,
-                                      .stream = place.stream(),
+                                      .memory = target.memory,
+                                      .stream = target.stream(),
                                       .bytes = timing.bytes,
                                       .ranks = {timing.ranks.first, timing.ranks.second}},
                                      notes);
@@ -209,11 +210,11 @@ void P2pBench::time_pair(const RankPair& ranks) {
     for (const std::string& transport : transports_for(ranks, memory))
       for (const std::int64_t bytes : p2p_sizes(options_))
         if (!time({.ranks = ranks,
-                   .kind = kind_of(ranks, memory.place),
-                   .memory = std::string(name_of(memory.place.memory)),
+                   .kind = kind_of(ranks, memory.target),
+                   .memory = std::string(name_of(memory.target.memory)),
                    .transport = transport,
                    .bytes = bytes},
-                  pair, memory.place))
+                  pair, memory.target))
           break;
 }
 

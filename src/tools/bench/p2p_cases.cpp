@@ -7,8 +7,8 @@
 
 #include <halocline/error.hpp>
 
+#include "bench/combinations.hpp"
 #include "bench/p2p_bench.hpp"
-#include "bench/ways.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {

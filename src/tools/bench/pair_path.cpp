@@ -10,7 +10,7 @@
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
-#include "mpi/plain_messages.hpp"
+#include "mpi/mpi_messages.hpp"
 #include "proof/pattern.hpp"
 
 namespace halocline::bench {

@@ -11,15 +11,15 @@
 
 #include "base/notes.hpp"
 #include "bench/busy_work.hpp"
+#include "bench/combinations.hpp"
 #include "bench/progress_thread.hpp"
-#include "bench/ways.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "machine/cores.hpp"
 #include "mpi/threads.hpp"
 #include "proof/pattern.hpp"
-#include "solver/place.hpp"
+#include "solver/target.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -75,10 +75,10 @@ class ProgressBench {
   ProgressBenchResult run();
 
  private:
-  void time(const Way& way);
-  void time(const solver::Place& place, const std::string& transport, std::int64_t bytes);
-  ProgressTiming measure(Exchange& exchange, const solver::Place& place);
-  ProgressTiming::Mode measure(Exchange& exchange, const solver::Place& place,
+  void time(const Combination& combination);
+  void time(const solver::Target& target, const std::string& transport, std::int64_t bytes);
+  ProgressTiming measure(Exchange& exchange, const solver::Target& target);
+  ProgressTiming::Mode measure(Exchange& exchange, const solver::Target& target,
                                const ProgressTiming& apart, ProgressMode mode);
   std::function<void()> during(Exchange& exchange, ProgressMode mode, std::int64_t rounds,
                                ProgressThread* thread);
@@ -124,14 +124,14 @@ std::function<void()> ProgressBench::during(Exchange& exchange, ProgressMode mod
   return {};
 }
 
-ProgressTiming::Mode ProgressBench::measure(Exchange& exchange, const solver::Place& place,
+ProgressTiming::Mode ProgressBench::measure(Exchange& exchange, const solver::Target& target,
                                             const ProgressTiming& apart, ProgressMode mode) {
-  const Stream stream = place.stream();
+  const Stream stream = target.stream();
   std::optional<ProgressThread> thread;
   if (mode == ProgressMode::thread)
     thread.emplace(
         [&] {
-          if (place.gpu) device::use(place.gpu->gpu);
+          if (target.gpu) device::use(target.gpu->gpu);
         },
         [&] { exchange.progress(); });
   const std::function<void()> work = during(
@@ -148,8 +148,8 @@ ProgressTiming::Mode ProgressBench::measure(Exchange& exchange, const solver::Pl
   return result;
 }
 
-ProgressTiming ProgressBench::measure(Exchange& exchange, const solver::Place& place) {
-  const Stream stream = place.stream();
+ProgressTiming ProgressBench::measure(Exchange& exchange, const solver::Target& target) {
+  const Stream stream = target.stream();
   ProgressTiming timing;
   timing.alone = time_together(communicator_, options_.loop, [&] {
     exchange.start(stream);
@@ -159,45 +159,46 @@ ProgressTiming ProgressBench::measure(Exchange& exchange, const solver::Place& p
   const std::int64_t rounds = work_.rounds_for(timing.alone.median_seconds);
   timing.work = time_together(communicator_, options_.loop, [&] { work_.run(rounds); });
   for (const ProgressMode mode : modes_)
-    timing.modes.push_back(measure(exchange, place, timing, mode));
+    timing.modes.push_back(measure(exchange, target, timing, mode));
   return timing;
 }
 
-void ProgressBench::time(const solver::Place& place, const std::string& transport,
+void ProgressBench::time(const solver::Target& target, const std::string& transport,
                          std::int64_t bytes) {
   std::unique_ptr<Row> row;
   comm::together(communicator_, [&] {
-    row = std::make_unique<Row>(communicator_, bytes, place.memory);
+    row = std::make_unique<Row>(communicator_, bytes, target.memory);
     row->fill(0);
   });
   Exchange exchange = row->exchange(communicator_, transport);
   for (const std::string& note : exchange.info().notes) notes_.add(note);
-  exchange.run(place.stream());
-  device::synchronize(place.stream());
+  exchange.run(target.stream());
+  device::synchronize(target.stream());
   ProgressTiming timing;
   timing.wrong = first_wrong(*row, 0);
   if (!timing.wrong) {
-    timing = measure(exchange, place);
+    timing = measure(exchange, target);
     comm::together(communicator_, [&] { row->fill(1); });
-    exchange.run(place.stream());
-    device::synchronize(place.stream());
+    exchange.run(target.stream());
+    device::synchronize(target.stream());
     timing.wrong = first_wrong(*row, 1);
   }
-  timing.memory = std::string(name_of(place.memory));
+  timing.memory = std::string(name_of(target.memory));
   timing.transport = transport;
   timing.bytes = bytes;
   result_.timings.push_back(std::move(timing));
 }
 
-void ProgressBench::time(const Way& way) {
-  const bool known = std::any_of(
-      result_.timings.begin(), result_.timings.end(),
-      [&](const ProgressTiming& timing) { return timing.memory == name_of(way.place.memory); });
+void ProgressBench::time(const Combination& combination) {
+  const bool known = std::any_of(result_.timings.begin(), result_.timings.end(),
+                                 [&](const ProgressTiming& timing) {
+                                   return timing.memory == name_of(combination.target.memory);
+                                 });
   if (known) return;  // auto has come to the same
-  if (result_.devices.empty() || way.place.gpu)
-    result_.devices = devices_of(communicator_, way.place);
-  for (const std::string& transport : way.transports)
-    for (const std::int64_t bytes : options_.sizes) time(way.place, transport, bytes);
+  if (result_.devices.empty() || combination.target.gpu)
+    result_.devices = devices_of(communicator_, combination.target);
+  for (const std::string& transport : combination.transports)
+    for (const std::int64_t bytes : options_.sizes) time(combination.target, transport, bytes);
 }
 
 /// Leaves out the thread where MPI does not allow it, and says so.
@@ -230,7 +231,7 @@ ProgressBenchResult ProgressBench::run() {
   find_modes();
   const WaysWanted wanted{
       .memories = options_.memories, .transports = options_.transports, .proofs = options_.proofs};
-  for (const Way& way : find_ways(communicator_, wanted, notes_)) time(way);
+  for (const Combination& combination : find_ways(communicator_, wanted, notes_)) time(combination);
   result_.notes = notes_.all();
   return std::move(result_);
 }

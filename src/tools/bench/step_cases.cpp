@@ -77,7 +77,7 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
   one.solve.problem = options.problem;
   one.solve.sweeps = options.sweeps;
   // Runs to its last sweep, as far as norms allow.
-  if (info.norm != problem::NormKind::none) one.solve.tolerance = 0;
+  if (info.norm != Norm::none) one.solve.tolerance = 0;
   one.solve.backend = options.backend;
   one.solve.threads = options.threads;
   one.solve.proofs = options.proofs;

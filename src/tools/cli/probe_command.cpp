@@ -12,7 +12,7 @@
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "probe/probe.hpp"
-#include "probe/sibling.hpp"
+#include "probe/probe_job.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::cli {

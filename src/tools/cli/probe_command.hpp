@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `halocline prove-gpu-aware`: what a sibling job runs. For other programs, not for people, and
+// `halocline prove-gpu-aware`: what a probe job runs. For other programs, not for people, and
 // not in --help.
 
 #include <string>

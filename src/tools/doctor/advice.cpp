@@ -144,7 +144,7 @@ Start recommended_start(const Evidence& evidence, User user) {
   if (most_seen < gpus.size()) start.gpus = std::max(start.gpus, node.gpu_files);
   start.ranks = start.gpus > 0 ? start.gpus : std::max(1, node.usable_cores);
   start.cores_per_rank = std::max(1, node.usable_cores / start.ranks);
-  start.settings = cure_settings(evidence);
+  start.settings = fix_settings(evidence);
   // Cray MPICH takes a GPU's memory only if told to.
   if (node.mpi.find("CRAY") != std::string::npos && start.gpus > 0)
     start.settings["MPICH_GPU_SUPPORT_ENABLED"] = "1";

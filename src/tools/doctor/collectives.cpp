@@ -9,7 +9,7 @@
 
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
-#include "mpi/plain_collectives.hpp"
+#include "mpi/mpi_collectives.hpp"
 #include "proof/pattern.hpp"
 
 namespace halocline::doctor {
@@ -32,13 +32,12 @@ Collective::Collective(const Communicator& communicator, const Path& path, std::
 
 void Collective::call() {
   if (name_ == allreduce)
-    mpi::plain_allreduce(communicator_, static_cast<const double*>(mine_.get()),
-                         static_cast<double*>(result_.get()),
-                         bytes_ / std::int64_t{sizeof(double)});
+    mpi::mpi_allreduce(communicator_, static_cast<const double*>(mine_.get()),
+                       static_cast<double*>(result_.get()), bytes_ / std::int64_t{sizeof(double)});
   else if (name_ == broadcast)
-    mpi::plain_broadcast(communicator_, result_.get(), bytes_, root_);
+    mpi::mpi_broadcast(communicator_, result_.get(), bytes_, root_);
   else
-    mpi::plain_allgather(communicator_, mine_.get(), result_.get(), bytes_);
+    mpi::mpi_allgather(communicator_, mine_.get(), result_.get(), bytes_);
 }
 
 std::string Collective::prove() {

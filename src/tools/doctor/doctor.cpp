@@ -15,8 +15,8 @@
 #include "doctor/probes.hpp"
 #include "doctor/ring.hpp"
 #include "launch/settings.hpp"
-#include "probe/sibling.hpp"
-#include "proof/remedy.hpp"
+#include "probe/probe_job.hpp"
+#include "proof/fixes.hpp"
 #include "proof/surroundings.hpp"
 
 namespace halocline::doctor {
@@ -231,7 +231,7 @@ class Examination {
   std::string prove_gpu_aware(const std::vector<Memory>& memories, const Variables& with) {
     Variables all = variables_;
     for (const auto& [name, value] : with) all[name] = value;
-    const proof::SiblingAnswer answer = proof::prove_in_sibling(
+    const proof::ProbeJobAnswer answer = proof::prove_in_probe_job(
         {.launcher = probes_.launcher,
          .program = options_.program,
          .key = proof::environment_key(proof::this_environment(in_ranks(all))),

@@ -21,10 +21,10 @@
 #include "doctor/ring.hpp"
 #include "doctor/said.hpp"
 #include "doctor/speeds.hpp"
-#include "exchange/race.hpp"
+#include "exchange/selection/race.hpp"
 #include "machine/cores.hpp"
 #include "mpi/claims.hpp"
-#include "mpi/plain_messages.hpp"
+#include "mpi/mpi_messages.hpp"
 #include "probe/in_stream.hpp"
 #include "proof/in_job.hpp"
 #include "proof/pattern.hpp"
@@ -70,9 +70,9 @@ std::string send_plainly(const Communicator& communicator, std::pair<int, int> p
     const int peer = me == pair.first ? pair.second : pair.first;
     std::vector<std::byte> out(static_cast<std::size_t>(bytes)), in(out.size());
     proof::fill(out.data(), bytes, proof::seed_of(me, peer, 0));
-    if (me == pair.first) mpi::plain_send(communicator, peer, out);
-    mpi::plain_receive(communicator, peer, in);
-    if (me == pair.second) mpi::plain_send(communicator, peer, out);
+    if (me == pair.first) mpi::mpi_send(communicator, peer, out);
+    mpi::mpi_receive(communicator, peer, in);
+    if (me == pair.second) mpi::mpi_send(communicator, peer, out);
     const std::int64_t at = proof::first_difference(in.data(), bytes, proof::seed_of(peer, me, 0));
     if (at < bytes)
       wrong = text_of(proof::WrongByte{.at = at, .bytes = bytes, .from = peer, .to = me});

@@ -48,7 +48,7 @@ struct NearAdapter {
 /// The launcher that starts ranks of this program here.
 struct Launching {
   std::optional<Launcher> launcher = {};
-  std::string problem = {};    ///< why there is none, and the remedy
+  std::string problem = {};    ///< why there is none, and the fix
   std::string objection = {};  ///< to one that the user named: "belongs to MPICH"
   std::string chosen_by = {};  ///< "--launcher", a variable; empty: doctor found it
   /// One that fits, where the user's does not.

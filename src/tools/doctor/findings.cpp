@@ -40,7 +40,7 @@ std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Di
   return best;
 }
 
-const PathResult* cured_gpu_aware(const Evidence& evidence) {
+const PathResult* fixed_gpu_aware(const Evidence& evidence) {
   constexpr std::int64_t halo_bytes = 64 << 10;
   const Path path{"gpu_aware", Memory::device};
   const PathResult* as_is = result_of(evidence, path);
@@ -55,9 +55,9 @@ const PathResult* cured_gpu_aware(const Evidence& evidence) {
   return nullptr;
 }
 
-Variables cure_settings(const Evidence& evidence) {
-  const PathResult* cured = cured_gpu_aware(evidence);
-  return cured != nullptr ? cured->with : Variables{};
+Variables fix_settings(const Evidence& evidence) {
+  const PathResult* fixed = fixed_gpu_aware(evidence);
+  return fixed != nullptr ? fixed->with : Variables{};
 }
 
 std::optional<Variables> settings_that_work(const Evidence& evidence) {

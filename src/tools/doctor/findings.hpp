@@ -24,7 +24,7 @@ struct Finding {
   Severity severity = Severity::note;
   std::string what;  ///< a sentence without its full stop, as the others
   std::string seen;  ///< how it was seen
-  std::string cure;  ///< what to set or install; may be empty
+  std::string fix;   ///< what to set or install; may be empty
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
@@ -53,10 +53,10 @@ std::optional<std::string> taken_for(const Evidence& evidence, Memory memory,
 
 /// The result of gpu_aware with settings of doctor's own that made it work, or clearly faster; or
 /// null.
-const PathResult* cured_gpu_aware(const Evidence& evidence);
+const PathResult* fixed_gpu_aware(const Evidence& evidence);
 
 /// Those settings.
-Variables cure_settings(const Evidence& evidence);
+Variables fix_settings(const Evidence& evidence);
 
 /// Settings under which MPI takes device memory: none but the user's if these do; nothing if it was
 /// not seen to take it.

@@ -59,7 +59,7 @@ void add_findings(Report& report, const Diagnosis& diagnosis) {
         finding.severity == Severity::broken ? "BROKEN" : std::string(name_of(finding.severity)),
         finding.what);
     section.add_text(" ", "seen: " + finding.seen);
-    if (!finding.cure.empty()) section.add_text(" ", "do: " + finding.cure);
+    if (!finding.fix.empty()) section.add_text(" ", "do: " + finding.fix);
   }
   Table& table = section.add_table(
       {.key = "findings",
@@ -67,7 +67,7 @@ void add_findings(Report& report, const Diagnosis& diagnosis) {
        .columns = {{"severity", {}, {}}, {"what", {}, {}}, {"seen", {}, {}}, {"do", {}, {}}},
        .audience = Audience::json});
   for (const Finding& finding : found)
-    table.add({name_of(finding.severity), finding.what, finding.seen, finding.cure});
+    table.add({name_of(finding.severity), finding.what, finding.seen, finding.fix});
 }
 
 std::string pair_text(const Evidence& evidence, const PathResult& result) {

@@ -53,7 +53,7 @@ inline constexpr auto larger_shm =
     "emptyDir with medium Memory; on your own node: mount -o remount,size=50% /dev/shm";
 
 /// What to do about a library between program and MPI; empty if there is none.
-std::string cure_for_preload(const Facts& facts);
+std::string fix_for_preload(const Facts& facts);
 
 /// The probes' ranks on this node.
 inline int ranks_here(const Evidence& evidence) {

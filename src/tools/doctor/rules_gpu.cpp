@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "doctor/rules.hpp"
-#include "proof/remedy.hpp"
+#include "proof/fixes.hpp"
 #include "report/format.hpp"
 
 namespace halocline::doctor::rules {
@@ -72,7 +72,7 @@ const PathResult* tried(const Evidence& evidence) {
   return last;
 }
 
-std::string cure_of_gpu_aware(const Evidence& evidence, const PathResult& result) {
+std::string fix_of_gpu_aware(const Evidence& evidence, const PathResult& result) {
   const PathResult* attempt = tried(evidence);
   if (attempt != nullptr && attempt->outcome == Outcome::works)
     return fmt::format("set {}: tried here, and every byte arrived", settings_text(attempt->with));
@@ -84,20 +84,20 @@ std::string cure_of_gpu_aware(const Evidence& evidence, const PathResult& result
   Variables all = node.settings;
   if (attempt != nullptr)
     for (const auto& [name, value] : attempt->with) all[name] = value;
-  return proof::remedy(node.mpi, all, attempt == nullptr ? result.how : attempt->how);
+  return proof::fix(node.mpi, all, attempt == nullptr ? result.how : attempt->how);
 }
 
 /// GPU-aware MPI that works, and is faster with a setting that was tried.
 Findings held_back(const Evidence& evidence, const PathResult& as_is) {
   constexpr std::int64_t halo_bytes = 64 << 10;
-  const PathResult* cured = cured_gpu_aware(evidence);
-  if (cured == nullptr) return {};
+  const PathResult* fixed = fixed_gpu_aware(evidence);
+  if (fixed == nullptr) return {};
   return {{Severity::slow, "GPU-aware MPI works, but a setting slows it down",
            fmt::format("64 KiB: {} now, {} with {}",
                        write_number(*us_for(as_is, halo_bytes), Format::time(1e-6)),
-                       write_number(*us_for(*cured, halo_bytes), Format::time(1e-6)),
-                       settings_text(cured->with)),
-           fmt::format("set {}: tried here, and every byte arrived", settings_text(cured->with))}};
+                       write_number(*us_for(*fixed, halo_bytes), Format::time(1e-6)),
+                       settings_text(fixed->with)),
+           fmt::format("set {}: tried here, and every byte arrived", settings_text(fixed->with))}};
 }
 
 /// GPU-aware MPI that works within a node, and fails between nodes.
@@ -179,7 +179,7 @@ Findings gpu_aware(const Evidence& evidence) {
     for (Finding& finding : fails_between_nodes(evidence)) found.push_back(std::move(finding));
     return found;
   }
-  const std::string cure = cure_of_gpu_aware(evidence, *result);
+  const std::string fix = fix_of_gpu_aware(evidence, *result);
   const PathResult* attempt = tried(evidence);
   const std::string seen =
       attempt == nullptr || attempt->outcome == Outcome::works
@@ -188,24 +188,24 @@ Findings gpu_aware(const Evidence& evidence) {
                         attempt->how == result->how ? "the same result" : attempt->how);
   const std::string& mpi = evidence.facts.node.mpi;
   if (result->outcome == Outcome::unavailable || result->outcome == Outcome::untried)
-    return {{Severity::absent, "GPU-aware MPI could not be tried", result->how, cure}};
+    return {{Severity::absent, "GPU-aware MPI could not be tried", result->how, fix}};
   if (result->outcome == Outcome::wrong)
     return {
-        {Severity::broken, fmt::format("{} sends wrong bytes from GPU memory", mpi), seen, cure}};
+        {Severity::broken, fmt::format("{} sends wrong bytes from GPU memory", mpi), seen, fix}};
   if (result->outcome == Outcome::out_of_order)
     return {{Severity::broken,
              fmt::format("{} reports messages in GPU memory as complete before they are", mpi),
-             seen, cure}};
+             seen, fix}};
   if (evidence.facts.ranks.claims_gpu.value_or(false))
     return {{Severity::broken,
              fmt::format("{} falsely claims to accept GPU memory: programs that trust it crash "
                          "or hang",
                          mpi),
-             fmt::format("MPIX_Query_cuda_support() says yes; {}", seen), cure}};
+             fmt::format("MPIX_Query_cuda_support() says yes; {}", seen), fix}};
   if (attempt != nullptr && attempt->outcome == Outcome::works)
     return {{Severity::slow, fmt::format("{} accepts GPU memory only with other settings", mpi),
-             fmt::format("with the current settings: {}", result->how), cure}};
-  return {{Severity::absent, fmt::format("{} is not GPU-aware", mpi), seen, cure}};
+             fmt::format("with the current settings: {}", result->how), fix}};
+  return {{Severity::absent, fmt::format("{} is not GPU-aware", mpi), seen, fix}};
 }
 
 Findings settings(const Evidence& evidence) {

@@ -96,7 +96,7 @@ std::string seen_of(const Collectives& results) {
   return with.empty() ? seen : fmt::format("{}; with {}", seen, settings_text(with));
 }
 
-std::string cure_of_collectives(const Evidence& evidence) {
+std::string fix_of_collectives(const Evidence& evidence) {
   constexpr auto on_the_host =
       "copy data to the host before reducing or broadcasting, as Halocline does with its norms";
   const std::string build = evidence.facts.node.family == MpiFamily::open_mpi
@@ -152,12 +152,12 @@ Findings collectives_on_gpus(const Evidence& evidence) {
     found.push_back(
         {Severity::broken,
          fmt::format("{} returns wrong values from {} on GPU memory", mpi, names_of(wrong)),
-         seen_of(wrong), cure_of_collectives(evidence)});
+         seen_of(wrong), fix_of_collectives(evidence)});
   if (!lost.empty() && messages_work)
     found.push_back(
         {evidence.facts.ranks.claims_gpu.value_or(false) ? Severity::broken : Severity::absent,
          fmt::format("{} accepts GPU memory in messages, but not in {}", mpi, names_of(lost)),
-         seen_of(lost), cure_of_collectives(evidence)});
+         seen_of(lost), fix_of_collectives(evidence)});
   if (!working.empty() && !messages_work)
     found.push_back(
         {Severity::note,

@@ -46,7 +46,7 @@ std::string names_of(const std::vector<std::string>& hosts) {
 
 /// What should be the same everywhere, and is not: whoever is in the minority is named first.
 Findings difference(const Evidence& evidence, Severity severity, const char* what,
-                    const std::function<std::string(const NodeSeen&)>& of, const char* cure) {
+                    const std::function<std::string(const NodeSeen&)>& of, const char* fix) {
   std::map<std::string, std::vector<std::string>> hosts_with;
   for (const NodeSeen& node : nodes_of(evidence)) hosts_with[of(node)].push_back(node.host);
   if (hosts_with.size() < 2) return {};
@@ -58,7 +58,7 @@ Findings difference(const Evidence& evidence, Severity severity, const char* wha
   for (const auto& [value, hosts] : groups)
     seen.push_back(fmt::format("{}: {}", names_of(hosts), value.empty() ? "none" : value));
   return {{severity, fmt::format("nodes differ in {}", what),
-           fmt::format("{}", fmt::join(seen, "; ")), cure}};
+           fmt::format("{}", fmt::join(seen, "; ")), fix}};
 }
 
 /// One of several things alike.
@@ -93,7 +93,7 @@ struct Work {
   double least_share;
   const char* doing;
   const char* unit;
-  const char* cure;
+  const char* fix;
 };
 
 Findings slow_figures(const std::map<std::string, std::vector<Figure>>& classes, const Work& work) {
@@ -106,7 +106,7 @@ Findings slow_figures(const std::map<std::string, std::vector<Figure>>& classes,
                        percent(1 - one.figure.value / one.median), work.doing),
            fmt::format("{} here, {} is typical for {}", rate_text(one.figure.value, work.unit),
                        rate_text(one.median, work.unit), name),
-           work.cure});
+           work.fix});
   return found;
 }
 
@@ -127,7 +127,7 @@ constexpr double least_of_link = 0.67;
 
 Findings slow_nodes_by_links(const Evidence& evidence) {
   Findings found;
-  constexpr auto cure =
+  constexpr auto fix =
       "check its cable, port and adapter (ethtool, ibstat), and which network MPI uses there (Open "
       "MPI: btl_tcp_if_include, UCX_NET_DEVICES; MPICH: FI_PROVIDER, FI_TCP_IFACE); until then run "
       "without the node";
@@ -138,7 +138,7 @@ Findings slow_nodes_by_links(const Evidence& evidence) {
          fmt::format("node {} is slow to reach: every run waits for it", one.figure.whose),
          fmt::format("messages of 1 MiB with any other node: {} at best, {} is typical",
                      rate_text(one.figure.value), rate_text(one.median)),
-         cure});
+         fix});
   if (!found.empty()) return found;
   for (const Outlier& one : outliers(
            best_of_nodes(evidence, [](const Link& link) { return 1 / link.us; }), least_of_link))
@@ -147,7 +147,7 @@ Findings slow_nodes_by_links(const Evidence& evidence) {
          fmt::format("node {} is slow to answer: every run waits for it", one.figure.whose),
          fmt::format("8 bytes to any other node: {} at best, {} is typical",
                      us_text(1 / one.figure.value), us_text(1 / one.median)),
-         cure});
+         fix});
   return found;
 }
 
@@ -212,8 +212,8 @@ Findings adapters_of_gpus(const Evidence& evidence) {
 Findings differences(const Evidence& evidence) {
   Findings found;
   const auto add = [&](Severity severity, const char* what,
-                       const std::function<std::string(const NodeSeen&)>& of, const char* cure) {
-    for (Finding& one : difference(evidence, severity, what, of, cure))
+                       const std::function<std::string(const NodeSeen&)>& of, const char* fix) {
+    for (Finding& one : difference(evidence, severity, what, of, fix))
       found.push_back(std::move(one));
   };
   add(

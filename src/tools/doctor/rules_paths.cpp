@@ -16,11 +16,11 @@ bool uses_shared_memory(const Path& path) {
   return path.memory == Memory::host && path.distance == Distance::same_node;
 }
 
-std::string cure_for(const Evidence& evidence, const PathResult& result) {
+std::string fix_for(const Evidence& evidence, const PathResult& result) {
   const Facts& facts = evidence.facts;
   if (uses_shared_memory(result.path) && !small_shm(evidence, ranks_here(evidence)).empty())
     return larger_shm;
-  if (std::string cure = cure_for_preload(facts); !cure.empty()) return cure;
+  if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
   if (result.outcome == Outcome::out_of_order)
     return fmt::format(
         "wait for the stream (cudaStreamSynchronize) before and after each "
@@ -49,7 +49,7 @@ std::string cure_for(const Evidence& evidence, const PathResult& result) {
 /// Paths that failed alike are told once.
 struct Group {
   Outcome outcome;
-  std::string cure;
+  std::string fix;
   std::vector<const PathResult*> results;
 };
 
@@ -59,12 +59,12 @@ std::vector<Group> failures_of(const Evidence& evidence) {
     const bool is_bad = is_failure(result.outcome) || result.outcome == Outcome::untried;
     // Of gpu_aware another rule knows more.
     if (!is_bad || result.path.transport == "gpu_aware") continue;
-    const std::string cure = cure_for(evidence, result);
+    const std::string fix = fix_for(evidence, result);
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) {
-      return one.outcome == result.outcome && one.cure == cure;
+      return one.outcome == result.outcome && one.fix == fix;
     });
     if (group == groups.end())
-      groups.push_back({result.outcome, cure, {&result}});
+      groups.push_back({result.outcome, fix, {&result}});
     else
       group->results.push_back(&result);
   }
@@ -140,8 +140,8 @@ Findings failed_paths(const Evidence& evidence) {
             ? fmt::format("{} could not be tried", paths)
             : fmt::format("{} do{} not work", paths, many ? "" : "es");
     std::string seen = group.results.front()->how;
-    if (group.cure == larger_shm) seen += "; " + small_shm(evidence, ranks_here(evidence));
-    found.push_back({Severity::broken, what, seen, group.cure});
+    if (group.fix == larger_shm) seen += "; " + small_shm(evidence, ranks_here(evidence));
+    found.push_back({Severity::broken, what, seen, group.fix});
   }
   return found;
 }

@@ -81,8 +81,8 @@ std::string mpi_setting(const RankFacts& ranks, std::string_view name) {
 }
 
 /// What helps an MPI that does not come to its end.
-std::string cure_for_bad_end(const Facts& facts, const std::string& device) {
-  if (std::string cure = cure_for_preload(facts); !cure.empty()) return cure;
+std::string fix_for_bad_end(const Facts& facts, const std::string& device) {
+  if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
   if (facts.node.family == MpiFamily::open_mpi)
     return "try another transport of this MPI: mpirun --mca pml ob1; otherwise use another version";
   const auto has = [&](const char* part) { return device.find(part) != std::string::npos; };
@@ -99,7 +99,7 @@ std::string cure_for_bad_end(const Facts& facts, const std::string& device) {
 
 }  // namespace
 
-std::string cure_for_preload(const Facts& facts) {
+std::string fix_for_preload(const Facts& facts) {
   const auto preload = facts.node.settings.find("LD_PRELOAD");
   if (preload == facts.node.settings.end()) return "";
   return fmt::format("LD_PRELOAD puts {} between program and MPI: run doctor without it",
@@ -117,7 +117,7 @@ Findings end_of_ranks(const Evidence& evidence) {
   return {{Severity::broken, "ranks finish their work, but not MPI_Finalize",
            fmt::format("{}: {}; {}{}", jobs, ends.front(), evidence.facts.node.mpi,
                        device.empty() ? "" : ", " + device),
-           cure_for_bad_end(evidence.facts, device)}};
+           fix_for_bad_end(evidence.facts, device)}};
 }
 
 Findings launcher(const Evidence& evidence) {

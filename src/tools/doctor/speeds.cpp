@@ -12,7 +12,7 @@
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "doctor/ring.hpp"
-#include "mpi/plain_messages.hpp"
+#include "mpi/mpi_messages.hpp"
 
 namespace halocline::doctor {
 namespace {
@@ -39,9 +39,9 @@ double seconds_between(const Communicator& communicator, int peer, std::int64_t 
   const bool begins = communicator.rank() < peer;
   return best_seconds(tries,
                       [&] {
-                        if (begins) mpi::plain_send(communicator, peer, message);
-                        mpi::plain_receive(communicator, peer, message);
-                        if (!begins) mpi::plain_send(communicator, peer, message);
+                        if (begins) mpi::mpi_send(communicator, peer, message);
+                        mpi::mpi_receive(communicator, peer, message);
+                        if (!begins) mpi::mpi_send(communicator, peer, message);
                       }) /
          2;
 }

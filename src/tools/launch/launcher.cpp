@@ -210,9 +210,9 @@ int usable_cores() {
     if (!CPU_ISSET_S(static_cast<std::size_t>(thread), bytes, allowed.get())) continue;
     std::ifstream file(
         fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", thread));
-    std::string siblings;
-    if (!std::getline(file, siblings)) siblings = fmt::format("{}", thread);
-    cores.insert(siblings);
+    std::string probe_jobs;
+    if (!std::getline(file, probe_jobs)) probe_jobs = fmt::format("{}", thread);
+    cores.insert(probe_jobs);
   }
   return static_cast<int>(cores.size());
 }

@@ -30,7 +30,7 @@ inline constexpr const char* launcher_variable = "HALOCLINE_LAUNCHER";
 /// Finds a launcher of `family`: the user's choice; `hint`, the path that the build found; by name
 /// on PATH; srun inside a Slurm allocation. Names lie where both families are installed, so each
 /// candidate must show its family by its name, by the name of what it links to, or by --version.
-/// Throws unavailable, saying what was looked for, what was rejected and why, and the remedy.
+/// Throws unavailable, saying what was looked for, what was rejected and why, and the fix.
 Launcher find_launcher(MpiFamily family, const std::string& hint, const Variables& variables);
 
 /// Stands in a command for the number of ranks: what a user writes so is started as it is, with

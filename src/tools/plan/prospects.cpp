@@ -64,7 +64,7 @@ Traffic traffic_of(const Case& the_case, const Grid& grid) {
                              the_case.halo_depth > 1 ? Neighbours::all : Neighbours::faces)) {
     if (message.peer == grid.rank()) continue;
     ++traffic.messages;
-    for (const exchange::Piece& piece : message.send)
+    for (const exchange::HaloPart& piece : message.send)
       traffic.bytes += piece.box.cells() * the_case.element_bytes();
   }
   return traffic;

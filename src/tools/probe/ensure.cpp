@@ -60,7 +60,7 @@ Launcher launcher_for(const ProofsWanted& wanted, const Variables& variables) {
   const std::string above = launcher_above();
   Launcher launcher =
       find_launcher(comm::family(), above.empty() ? wanted.launcher_hint : above, variables);
-  // A rank has its variables already, and its siblings shall have the same.
+  // A rank has its variables already, and its probe jobs shall have the same.
   return launched_by(variables) ? without_settings(launcher) : launcher;
 }
 
@@ -76,7 +76,7 @@ Variables variables_of_ranks(const ProofsWanted& wanted, const Variables& variab
 }
 
 /// Where only srun starts ranks, a job can be started from the batch script, not from a rank.
-constexpr auto no_siblings =
+constexpr auto no_probe_jobs =
     "ranks of this launcher cannot start a probe job; to prove it, run a short "
     "halocline solve with --ranks 2 in the batch script itself, before this step";
 
@@ -111,18 +111,18 @@ class Maker {
  private:
   void make(GpuPair pair, const std::vector<Memory>& memories) {
     if (pair == GpuPair::other_node) return say_missing(pair, "a probe job runs on one node only");
-    SiblingAnswer answer;
+    ProbeJobAnswer answer;
     try {
       if (!launcher_) launcher_ = launcher_for(wanted_, variables_);
       if (wanted_.on_start && !said_) wanted_.on_start();
       said_ = true;
-      SiblingRequest request{.launcher = *launcher_,
-                             .program = wanted_.program,
-                             .key = at_hand_.key,
-                             .memories = memories,
-                             .time_limit = wanted_.time_limit};
+      ProbeJobRequest request{.launcher = *launcher_,
+                              .program = wanted_.program,
+                              .key = at_hand_.key,
+                              .memories = memories,
+                              .time_limit = wanted_.time_limit};
       if (pair == GpuPair::same_gpu) request.gpus = GpuChoice::first;
-      answer = prove_in_sibling(request);
+      answer = prove_in_probe_job(request);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::communication) throw;
       return say_missing(pair, fmt::format("could not be tried: {}", error.what()));
@@ -155,10 +155,10 @@ Stand stand_of(const Variables& variables) {
   const std::optional<Launched> launched = launched_by(variables);
   if (!launched) return Stand::maker;
   // mpiexec is Hydra's name too, and PALS's.
-  const bool starts_siblings =
+  const bool starts_probe_jobs =
       (launched->launcher == "mpirun" || launched->launcher == "mpiexec") &&
       !variables.contains("PALS_RANKID");
-  if (!starts_siblings || !launched->rank) return Stand::no_siblings;
+  if (!starts_probe_jobs || !launched->rank) return Stand::no_probe_jobs;
   return *launched->rank == 0 ? Stand::maker : Stand::other_rank;
 }
 
@@ -168,9 +168,9 @@ ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variable
   const Stand stand = stand_of(variables);
   if (stand == Stand::maker) {
     maker.make();
-  } else if (stand == Stand::no_siblings) {
+  } else if (stand == Stand::no_probe_jobs) {
     for (const GpuPair pair : wanted.pairs)
-      if (!maker.missing(pair).empty()) maker.say_missing(pair, no_siblings);
+      if (!maker.missing(pair).empty()) maker.say_missing(pair, no_probe_jobs);
   }
   return at_hand;
 }

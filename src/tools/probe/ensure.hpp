@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "launch/launcher.hpp"
-#include "probe/sibling.hpp"
+#include "probe/probe_job.hpp"
 #include "proof/at_hand.hpp"
 
 namespace halocline::proof {
 
 /// Where a process stands towards the job it is part of.
 enum class Stand {
-  maker,       ///< started by nobody, or the first rank of a launcher that lets it start a sibling
-  other_rank,  ///< the first rank makes what is to be made
-  ours,        ///< a rank that a command of ours started, which has made it
-  no_siblings  ///< a rank of srun, PALS or Flux: a job inside the job would hang or be refused
+  maker,  ///< started by nobody, or the first rank of a launcher that lets it start a probe job
+  other_rank,    ///< the first rank makes what is to be made
+  ours,          ///< a rank that a command of ours started, which has made it
+  no_probe_jobs  ///< a rank of srun, PALS or Flux: a job inside the job would hang or be refused
 };
 Stand stand_of(const Variables& variables);
 
@@ -30,7 +30,7 @@ struct ProofsWanted {
   std::string program;             ///< path of a halocline
   std::string launcher_hint = {};  ///< as find_launcher() takes it
   std::chrono::milliseconds time_limit = std::chrono::seconds(60);
-  /// Called once before a sibling is started: it takes some seconds.
+  /// Called once before a probe job is started: it takes some seconds.
   std::function<void()> on_start = {};
 };
 

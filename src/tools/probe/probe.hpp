@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The small program that shows whether a transport works with a GPU's memory. It may crash or
-// hang, which is why it runs in a job of its own: see sibling.hpp.
+// hang, which is why it runs in a job of its own: see probe_job.hpp.
 
 #include <cstdint>
 #include <functional>

@@ -261,7 +261,7 @@ class Lister {
   /// All runs with their places in the slot, in the slot's order.
   static std::vector<std::pair<std::int64_t, Cut>> runs_of(const Bundle& bundle) {
     std::vector<std::pair<std::int64_t, Cut>> runs;
-    for (const Piece& piece : bundle.pieces) {
+    for (const FieldRuns& piece : bundle.pieces) {
       std::int64_t at = piece.offset;
       for (const Run& run : piece.runs) {
         const std::int64_t bytes = run.bytes * run.count;

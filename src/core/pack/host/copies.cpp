@@ -43,7 +43,7 @@ std::byte* slot(const Bundle& bundle, std::uint64_t epochs_ahead) {
 
 template <class Copy>
 void for_each_run(const Bundle& bundle, std::byte* slot, Copy copy) {
-  for (const Piece& piece : bundle.pieces) {
+  for (const FieldRuns& piece : bundle.pieces) {
     std::byte* at = slot + piece.offset;
     for (const Run& run : piece.runs) {
       copy(piece.field + run.offset, at, run);

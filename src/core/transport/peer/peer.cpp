@@ -12,9 +12,9 @@
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "transport/peer/cuda/signals.hpp"
 #include "link/kernel_watch.hpp"
 #include "link/window.hpp"
+#include "transport/peer/cuda/signals.hpp"
 
 namespace halocline::transport {
 namespace {
@@ -33,7 +33,7 @@ std::int64_t round_up(std::int64_t bytes) {
 /// Where, in a rank's window, one peer's flags and slots are.
 struct Layout {
   enum { flags, even, odd };
-  std::vector<Window::Places> places;
+  std::vector<Window::Offsets> offsets;
   std::int64_t bytes = 0;
 
   explicit Layout(const std::vector<Message>& messages) {
@@ -46,7 +46,7 @@ struct Layout {
       const std::int64_t received = bytes_of(message.receive);
       const std::int64_t flag_bytes =
           device::chunks_of(received) * std::int64_t{sizeof(std::uint64_t)};
-      places.push_back({take(flag_bytes), take(received), take(received)});
+      offsets.push_back({take(flag_bytes), take(received), take(received)});
     }
   }
 };
@@ -63,11 +63,11 @@ class PeerChannel final : public Channel {
       : messages_(std::move(messages)),
         layout_(messages_),
         watch_(communicator, [this](int message) { return text_of(message); }),
-        window_(communicator, layout_.bytes, peers_of(messages_), layout_.places) {
+        window_(communicator, layout_.bytes, peers_of(messages_), layout_.offsets) {
     cuda::load_signals();
     std::vector<FlagRow> raised, awaited;
     for (std::size_t m = 0; m < messages_.size(); ++m) {
-      const Window::Places& theirs = window_.places_of(m);
+      const Window::Offsets& theirs = window_.offsets_of(m);
       std::byte* const base = window_.of(m);
       peers_.push_back({{base + theirs[Layout::even], base + theirs[Layout::odd]},
                         reinterpret_cast<std::uint64_t*>(base + theirs[Layout::flags]),
@@ -115,7 +115,7 @@ class PeerChannel final : public Channel {
 
  private:
   std::byte* mine(std::size_t message, int what) const {
-    return window_.mine() + layout_.places[message][static_cast<std::size_t>(what)];
+    return window_.mine() + layout_.offsets[message][static_cast<std::size_t>(what)];
   }
   std::int64_t rows() const { return static_cast<std::int64_t>(messages_.size()); }
   Stream queue_for(Stream stream) const { return stream.is_host() ? own_.get() : stream; }

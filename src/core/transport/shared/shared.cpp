@@ -39,14 +39,14 @@ class Window {
     if (flag_bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(flag_bytes));
     comm::block(state, "MPI_Win_lock_all",
                 [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
-    comm::meet_on_node(communicator_.state(), "plan, open (shared)");
+    comm::barrier_on_node(communicator_.state(), "plan, open (shared)");
   }
   // Frees collectively: plans are destroyed in the same order on every rank of a node. A window
   // that others will not free stays, as MPI_Win_free would wait for them without limit.
   ~Window() {
     if (communicator_.state().others_may_be_gone()) return;
     try {
-      comm::meet_on_node(communicator_.state(), "plan, close (shared)");
+      comm::barrier_on_node(communicator_.state(), "plan, close (shared)");
     } catch (const Error&) {
       return;
     }

@@ -26,7 +26,7 @@ constexpr std::int64_t most_bytes_direct = std::int64_t{256} << 10;
 constexpr std::int64_t pipeline_bytes = std::int64_t{1} << 20;
 
 /// Part of a message: what one MPI request and one copy between host and GPU move.
-struct Piece {
+struct Chunk {
   std::size_t message;
   std::byte* host;
   std::byte* gpu;  // null if packing itself writes, or unpacking reads, the host's
@@ -71,13 +71,13 @@ class StagedChannel final : public Channel, private comm::InFlight {
     packed_.record(stream);
     if (to_host_ != nullptr) packed_.hold(to_host_->get());
     if (to_gpu_ != nullptr) packed_.hold(to_gpu_->get());
-    for (Piece& piece : sends_) {
-      piece.state = Piece::State::idle;
+    for (Chunk& piece : sends_) {
+      piece.state = Chunk::State::idle;
       if (piece.gpu == nullptr) continue;
       device::copy(piece.host, piece.gpu, piece.bytes, to_host_->get());
       piece.staged->record(to_host_->get());
     }
-    for (Piece& piece : receives_) piece.state = Piece::State::idle;
+    for (Chunk& piece : receives_) piece.state = Chunk::State::idle;
     progress();
   }
 
@@ -113,7 +113,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
   }
 
   /// Makes the memory of a message and cuts it into pieces; returns its slot.
-  std::byte* add_pieces(std::vector<Piece>& pieces, std::size_t message,
+  std::byte* add_pieces(std::vector<Chunk>& pieces, std::size_t message,
                         const std::vector<Part>& parts) {
     const std::int64_t bytes = bytes_of(parts);
     std::byte* const host = allocate(Memory::pinned, bytes);
@@ -141,7 +141,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
 
   /// MPI keeps the order of equal tags between two ranks: pieces need no tags of their own.
   template <class Init>
-  void create(std::vector<MPI_Request>& requests, const Piece& piece, int peer, int tag,
+  void create(std::vector<MPI_Request>& requests, const Chunk& piece, int peer, int tag,
               Init init) {
     requests.push_back(MPI_REQUEST_NULL);
     comm::check(init(piece.host, static_cast<int>(piece.bytes), MPI_BYTE, peer, tag, state().all(),
@@ -149,8 +149,8 @@ class StagedChannel final : public Channel, private comm::InFlight {
                 "MPI_Send_init or MPI_Recv_init");
   }
 
-  void begin(std::vector<MPI_Request>& requests, std::vector<Piece>& pieces, std::size_t p) {
-    pieces[p].state = Piece::State::moving;
+  void begin(std::vector<MPI_Request>& requests, std::vector<Chunk>& pieces, std::size_t p) {
+    pieces[p].state = Chunk::State::moving;
     comm::post(state(), "MPI_Start", pieces[p].bytes, [&] { return MPI_Start(&requests[p]); });
   }
 
@@ -170,15 +170,15 @@ class StagedChannel final : public Channel, private comm::InFlight {
   bool move_sends() {
     bool all = true, in_order = true;
     for (std::size_t p = 0; p < sends_.size(); ++p) {
-      Piece& piece = sends_[p];
-      if (piece.state == Piece::State::idle) {
+      Chunk& piece = sends_[p];
+      if (piece.state == Chunk::State::idle) {
         // A message's pieces must start in order, since MPI tells them apart by it alone.
         in_order &= piece.gpu == nullptr || piece.staged->reached();
         if (in_order) begin(send_requests_, sends_, p);
       }
-      if (piece.state == Piece::State::moving && arrived(send_requests_[p]))
-        piece.state = Piece::State::done;
-      all &= piece.state == Piece::State::done;
+      if (piece.state == Chunk::State::moving && arrived(send_requests_[p]))
+        piece.state = Chunk::State::done;
+      all &= piece.state == Chunk::State::done;
     }
     return all;
   }
@@ -187,12 +187,12 @@ class StagedChannel final : public Channel, private comm::InFlight {
   bool move_receives() {
     bool all = true;
     for (std::size_t p = 0; p < receives_.size(); ++p) {
-      Piece& piece = receives_[p];
-      if (piece.state == Piece::State::moving && arrived(receive_requests_[p])) {
-        piece.state = Piece::State::done;
+      Chunk& piece = receives_[p];
+      if (piece.state == Chunk::State::moving && arrived(receive_requests_[p])) {
+        piece.state = Chunk::State::done;
         if (piece.gpu != nullptr) device::copy(piece.gpu, piece.host, piece.bytes, to_gpu_->get());
       }
-      all &= piece.state == Piece::State::done;
+      all &= piece.state == Chunk::State::done;
     }
     return all;
   }
@@ -201,10 +201,10 @@ class StagedChannel final : public Channel, private comm::InFlight {
     std::string text;
     for (const auto* pieces : {&receives_, &sends_}) {
       for (std::size_t p = 0; p < pieces->size(); ++p) {
-        const Piece& piece = (*pieces)[p];
+        const Chunk& piece = (*pieces)[p];
         const bool named = p > 0 && (*pieces)[p - 1].message == piece.message &&
-                           (*pieces)[p - 1].state != Piece::State::done;
-        if (piece.state == Piece::State::done || named) continue;
+                           (*pieces)[p - 1].state != Chunk::State::done;
+        if (piece.state == Chunk::State::done || named) continue;
         text += fmt::format("{}rank {} ({})", text.empty() ? "" : " and ",
                             messages_[piece.message].peer, messages_[piece.message].label);
       }
@@ -217,7 +217,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
   /// or write stays to the end.
   void abandon() {
     for (std::size_t p = 0; p < receives_.size(); ++p)
-      if (receives_[p].state == Piece::State::moving) MPI_Cancel(&receive_requests_[p]);
+      if (receives_[p].state == Chunk::State::moving) MPI_Cancel(&receive_requests_[p]);
     comm::keep_for_mpi(std::make_shared<decltype(memory_)>(std::move(memory_)));
   }
 
@@ -226,7 +226,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
   Memory fields_;
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::byte*> send_slots_, receive_slots_;
-  std::vector<Piece> sends_, receives_;
+  std::vector<Chunk> sends_, receives_;
   std::vector<MPI_Request> send_requests_, receive_requests_;
   // Where there are copies: both directions go at once, beside the sweeps.
   std::unique_ptr<device::OwnedStream> to_host_, to_gpu_;

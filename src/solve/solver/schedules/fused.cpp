@@ -48,14 +48,14 @@ class FusedStepper final : public SingleSweeps {
 
 /// Why sweeps cannot send their halos themselves; nothing if they can, on every rank.
 std::optional<std::string> no_links_because(const Runner& runner) {
-  const Place& place = runner.place();
-  if (!place.gpu) return fmt::format("backend {} cannot", place.backend->name());
+  const Target& target = runner.target();
+  if (!target.gpu) return fmt::format("backend {} cannot", target.backend->name());
   if (runner.the_case().halo_depth > 1) return "halos are deep";
   const Levels& levels = runner.levels();
   if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.grid(), levels[0]))
     return why;
   if (auto why = runner.kernels_cannot_reach_because()) return why;
-  const bool able = place.gpu->ranks_on_gpu == 1 && runner.sweep().can_push(levels[0], levels[1]);
+  const bool able = target.gpu->ranks_on_gpu == 1 && runner.sweep().can_push(levels[0], levels[1]);
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{able ? 0 : 1}) > 0)
     return "ranks share a GPU, or rows do not begin on 16 bytes";
   return std::nullopt;

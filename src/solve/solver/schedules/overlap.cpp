@@ -21,7 +21,7 @@ constexpr std::int64_t cells_between_progress = 1 << 18;
 class OverlapStepper final : public SingleSweeps {
  public:
   explicit OverlapStepper(Runner& runner) : SingleSweeps(runner) {
-    if (!runner.place().stream().is_host()) branch_.emplace();
+    if (!runner.target().stream().is_host()) branch_.emplace();
   }
 
  private:
@@ -66,37 +66,36 @@ class OverlapStepper final : public SingleSweeps {
   /// 2593 with staged (2462, 2772). To sweep the rim first, and send it while the interior is
   /// swept, would make the same chain: halo, rim, next halo beside one interior.
   ///
-  /// The halo, the rim and the norm to settle go by a branch; the interior waits for nobody. So it
+  /// The halo, the rim and the norm to reduce go by a branch; the interior waits for nobody. So it
   /// is right in whatever order the two are done, also one after the other: what a rank waits for
   /// is in other ranks' branches only, halos packed before halos awaited, norms sent after them.
   void run_on_gpu(const Step& step, const Box& interior, const std::vector<Box>& rim,
                   Stream stream) {
     stencil::Sweep& sweep = runner().sweep();
     stencil::SweepArguments arguments = step.arguments;
-    const stencil::Settling settling = std::exchange(arguments.settling, {});
+    const stencil::NormReduction reduction = std::exchange(arguments.reduction, {});
     // A norm that would be added up after each region is once all are done.
-    const bool adds_up =
-        arguments.norm != problem::NormKind::none && arguments.norm_parts == nullptr;
+    const bool adds_up = arguments.norm != Norm::none && arguments.norm_parts == nullptr;
     if (adds_up) arguments.norm_parts = sweep.room_for_parts();
 
     const Stream branch = branch_->fork(stream);
     runner().exchange().start(step.level, branch);
     arguments.region = interior;
     arguments.is_last = rim.empty();
-    if (rim.empty()) arguments.settling = settling;
+    if (rim.empty()) arguments.reduction = reduction;
     if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(arguments, stream); });
     runner().exchange().finish(step.level, branch);
     for (std::size_t box = 0; box < rim.size(); ++box) {
       arguments.region = rim[box];
       arguments.is_first = interior.empty() && box == 0;
       arguments.is_last = box + 1 == rim.size();
-      arguments.settling = box == 0 ? settling : stencil::Settling{};
+      arguments.reduction = box == 0 ? reduction : stencil::NormReduction{};
       // Beside the interior, which is timed.
       sweep.run(arguments, branch);
     }
     branch_->join(stream);
     if (adds_up)
-      sweep.settle(
+      sweep.reduce(
           {.parts = arguments.norm_parts, .kind = arguments.norm, .sum = arguments.norm_sum},
           stream);
   }

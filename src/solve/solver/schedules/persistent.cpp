@@ -38,7 +38,7 @@ class PersistentStepper final : public Stepper {
     if (at.sweep == run.first || count < 1) return single_->advance(run, 1);
     stencil::SweepBatch batch{.level = at.level, .count = count};
     run.stopping.begin_batch(at.sweep, batch);
-    const Stream stream = runner_.place().stream();
+    const Stream stream = runner_.target().stream();
     clock_.time(stream, 0, [&] { sweeps_->run(batch, stream); });
     at.sweep += count;
     at.level = (at.level + static_cast<std::size_t>(count)) % 2;
@@ -56,14 +56,14 @@ class PersistentStepper final : public Stepper {
 
 /// Why many sweeps cannot be one launch; nothing if they can, as far as is known without trying.
 std::optional<std::string> no_persistence_because(const Runner& runner) {
-  const Place& place = runner.place();
-  if (!place.gpu) return fmt::format("backend {} cannot", place.backend->name());
+  const Target& target = runner.target();
+  if (!target.gpu) return fmt::format("backend {} cannot", target.backend->name());
   if (runner.the_case().halo_depth > 1) return "halos are deep";
-  if (place.memory != Memory::device) return "the fields are not in device memory";
+  if (target.memory != Memory::device) return "the fields are not in device memory";
   if (auto why = exchange::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;
   if (auto why = runner.kernels_cannot_reach_because()) return why;
   if (!runner.norms_stay_on_gpus()) return "norms are reduced by MPI";
-  if (comm::max_over_ranks(runner.communicator(), std::int64_t{place.gpu->ranks_on_gpu}) > 1)
+  if (comm::max_over_ranks(runner.communicator(), std::int64_t{target.gpu->ranks_on_gpu}) > 1)
     return "ranks share a GPU";
   return std::nullopt;
 }
@@ -76,7 +76,7 @@ Links make_links(const Runner& runner) {
 
 ManySweeps make_sweeps(const Runner& runner, const exchange::EdgeLinks& links) {
   const Case& the_case = runner.the_case();
-  return runner.place().backend->make_persistent(
+  return runner.target().backend->make_persistent(
       {.problem = *the_case.problem,
        .setting = the_case.setting,
        .precision = the_case.precision,

@@ -29,7 +29,7 @@ Box SingleSweeps::region(std::int64_t reach) const {
 void SingleSweeps::advance(Run& run, std::int64_t) {
   const Case& the_case = run.the_case;
   RunState& at = run.at;
-  const Stream stream = runner_.place().stream();
+  const Stream stream = runner_.target().stream();
   const bool needs_exchange = at.fresh_layers == 0;
   if (needs_exchange) at.fresh_layers = the_case.halo_depth;
   // No wider than the sweeps still to come before the next exchange can use.
@@ -39,7 +39,7 @@ void SingleSweeps::advance(Run& run, std::int64_t) {
   Step step{.arguments = {.in = runner_.levels()[at.level],
                           .out = runner_.levels()[1 - at.level],
                           .region = region(reach),
-                          .norm = wants_norm ? the_case.norm : problem::NormKind::none},
+                          .norm = wants_norm ? the_case.norm : Norm::none},
             .level = static_cast<std::int64_t>(at.level)};
   run.stopping.begin(at.sweep, step.arguments, stream);
   if (needs_exchange) {
@@ -59,7 +59,7 @@ void SingleSweeps::sweep(const stencil::SweepArguments& arguments, const Box& re
   stencil::SweepArguments some = arguments;
   some.region = region;
   some.is_first = part == Part::first;
-  if (!some.is_first) some.settling = {};
+  if (!some.is_first) some.reduction = {};
   clock_.time(stream, 0, [&] { runner_.sweep().run(some, stream); });
 }
 

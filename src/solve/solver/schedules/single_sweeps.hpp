@@ -23,7 +23,7 @@ class SingleSweeps : public Stepper {
   void advance(Run& run, std::int64_t most) override;
 
  protected:
-  /// Whether a region is the first one of its sweep: then it begins the norm, and settles the one
+  /// Whether a region is the first one of its sweep: then it begins the norm, and reduces the one
   /// before.
   enum class Part { first, more };
 

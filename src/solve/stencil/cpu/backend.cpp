@@ -31,7 +31,7 @@ struct Task {
   const FieldStorage& in;
   const FieldStorage& out;
   Box box;
-  problem::NormKind norm;
+  Norm norm;
   const Kernel& kernel;
   Stores stores;
 };
@@ -61,10 +61,10 @@ class CpuSweep final : public Sweep {
     Task task{.in = arguments.in,
               .out = arguments.out,
               .box = arguments.region,
-              .norm = problem::NormKind::none,
+              .norm = Norm::none,
               .kernel = kernel_for(arguments),
               .stores = stores_for(arguments)};
-    if (arguments.norm == problem::NormKind::none) return run(task, nullptr);
+    if (arguments.norm == Norm::none) return run(task, nullptr);
     const Box owned = intersect(arguments.region, arguments.out.shape().owned);
     for (const Box& rim : subtract(arguments.region, owned)) {
       task.box = rim;
@@ -95,7 +95,7 @@ class CpuSweep final : public Sweep {
   void run(const Task& task, double* norm_sum) {
     if (task.box.empty()) return;
     const Int3 extent = task.box.extent();
-    if (task.norm == problem::NormKind::l2)
+    if (task.norm == Norm::l2)
       row_sums_.resize(static_cast<std::size_t>(segments(task.box) * extent.y * extent.z));
     double maximum = 0;
     // All threads or one: a team that shrinks and grows again makes its threads anew.
@@ -108,8 +108,8 @@ class CpuSweep final : public Sweep {
             update_share(task, field::share_of(task.box, options_.threads, thread));
       for (const double of_thread : maxima_) maximum = larger(maximum, of_thread);
     }
-    if (task.norm == problem::NormKind::max) *norm_sum = larger(*norm_sum, maximum);
-    if (task.norm == problem::NormKind::l2)
+    if (task.norm == Norm::max) *norm_sum = larger(*norm_sum, maximum);
+    if (task.norm == Norm::l2)
       *norm_sum += std::accumulate(row_sums_.begin(), row_sums_.end(), 0.0);
   }
 
@@ -132,7 +132,7 @@ class CpuSweep final : public Sweep {
   }
 
   void update_block(const Task& task, const Box& box, BlockNorm& norm) {
-    if (task.norm == problem::NormKind::l2) {
+    if (task.norm == Norm::l2) {
       const Int3 extent = task.box.extent(), at = box.lower - task.box.lower;
       const std::int64_t segment = at.x / field::segment_cells(task.box);
       norm.row_sums = row_sums_.data() + (segment * extent.z + at.z) * extent.y + at.y;

@@ -24,7 +24,7 @@ enum class Stores { cached, streamed };
 
 /// Where a block leaves its part of the norm.
 struct BlockNorm {
-  problem::NormKind kind;
+  Norm kind;
   double max = 0;              ///< kind max: raised
   double* row_sums = nullptr;  ///< kind l2: set, one per row of the block
   std::int64_t plane = 0;      ///< from one plane's first row to the next one's

@@ -266,8 +266,8 @@ class VectorKernel final : public Kernel {
   explicit VectorKernel(const Formula& formula) : formula_(formula) {}
 
   void update(const Block& block, Stores stores, BlockNorm& norm) const override {
-    if (norm.kind == problem::NormKind::none) return update_with<NoNorm>(block, stores, norm);
-    if (norm.kind == problem::NormKind::max) return update_with<MaxNorm>(block, stores, norm);
+    if (norm.kind == Norm::none) return update_with<NoNorm>(block, stores, norm);
+    if (norm.kind == Norm::max) return update_with<MaxNorm>(block, stores, norm);
     for (std::int64_t z = 0; z < block.extent.z; ++z)
       std::fill_n(norm.row_sums + z * norm.plane, block.extent.y, 0.0);
     update_with<SquaresNorm>(block, stores, norm);

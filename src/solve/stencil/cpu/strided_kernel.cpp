@@ -20,9 +20,8 @@ class StridedKernel final : public Kernel {
             static_cast<const Real*>(block.in) + y * block.in_step.y + z * block.in_step.z;
         Real* out = static_cast<Real*>(block.out) + y * block.out_step.y + z * block.out_step.z;
         update_row(block, in, out);
-        if (norm.kind == problem::NormKind::max)
-          norm.max = larger(norm.max, largest_change(block, in, out));
-        if (norm.kind == problem::NormKind::l2)
+        if (norm.kind == Norm::max) norm.max = larger(norm.max, largest_change(block, in, out));
+        if (norm.kind == Norm::l2)
           norm.row_sums[y + z * norm.plane] = sum_of_squares(block, in, out);
       }
   }

@@ -24,21 +24,22 @@ inline bool has_rows_of_vectors(const FieldStorage& field, std::int64_t element_
          reinterpret_cast<std::uintptr_t>(field.first_owned()) % vector_bytes == 0;
 }
 
-inline Norm norm_of(problem::NormKind kind) {
-  return kind == problem::NormKind::none  ? Norm::none
-         : kind == problem::NormKind::max ? Norm::max
-                                          : Norm::l2;
+inline Norm norm_of(halocline::Norm kind) {
+  return kind == halocline::Norm::none  ? Norm::none
+         : kind == halocline::Norm::max ? Norm::max
+                                        : Norm::l2;
 }
 
-inline SettleWork work_of(const Settling& settling) {
-  return {.parts = settling.parts,
-          .kind = norm_of(settling.kind),
-          .norm = settling.norm,
-          .sum = settling.sum,
-          .stop = settling.stop,
-          .unless = settling.stop,
-          .tolerance = settling.tolerance,
-          .meeting = settling.meeting != nullptr ? *settling.meeting : device::Meeting{}};
+inline ReduceWork work_of(const NormReduction& reduction) {
+  return {.parts = reduction.parts,
+          .kind = norm_of(reduction.kind),
+          .norm = reduction.norm,
+          .sum = reduction.sum,
+          .stop = reduction.stop,
+          .unless = reduction.stop,
+          .tolerance = reduction.tolerance,
+          .all_reduce =
+              reduction.all_reduce != nullptr ? *reduction.all_reduce : device::AllReducePort{}};
 }
 
 }  // namespace halocline::stencil::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Norms of the update, taken inside the sweep: one value per thread, then one per block, which is
-// left for a later launch to settle. So nothing waits at the end of a sweep: there the last block
+// left for a later launch to reduce. So nothing waits at the end of a sweep: there the last block
 // to come added 5 us to one of 2048x2048 cells, and 9 to one of 16384x16384.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.

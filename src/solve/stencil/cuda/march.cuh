@@ -13,7 +13,7 @@
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/faces.cuh"
 #include "stencil/cuda/lane.cuh"
-#include "stencil/cuda/settle.cuh"
+#include "stencil/cuda/reduce.cuh"
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
@@ -225,12 +225,12 @@ class Tiles {
 
 template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<kind, axes, Real>>
 __global__ void __launch_bounds__(block_threads, Shape::blocks)
-    march(Work<Real> work, SettleWork settling, Formula formula) {
+    march(Work<Real> work, ReduceWork reduction, Formula formula) {
   device::cuda::let_next_begin();
   device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
-  if (settling.parts != nullptr && blockIdx.x == 0) return settle(settling);
-  const SweepBlocks blocks(settling);
+  if (reduction.parts != nullptr && blockIdx.x == 0) return reduce(reduction);
+  const SweepBlocks blocks(reduction);
   const auto tiles = Tiles<Shape, Real, axes>::of(work);
   const Index warps = static_cast<Index>(blocks.count) * block_warps;
   Change<kind, Real> change;

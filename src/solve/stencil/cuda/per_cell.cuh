@@ -6,7 +6,7 @@
 
 #include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
-#include "stencil/cuda/settle.cuh"
+#include "stencil/cuda/reduce.cuh"
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
@@ -17,12 +17,12 @@ __device__ inline bool is_within(Index at, const Range& range, int axis) {
 
 template <Norm kind, int axes, class Real, class Formula>
 __global__ void __launch_bounds__(block_threads)
-    per_cell(Work<Real> work, SettleWork settling, Formula formula) {
+    per_cell(Work<Real> work, ReduceWork reduction, Formula formula) {
   device::cuda::let_next_begin();
   device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
-  if (settling.parts != nullptr && blockIdx.x == 0) return settle(settling);
-  const SweepBlocks blocks(settling);
+  if (reduction.parts != nullptr && blockIdx.x == 0) return reduce(reduction);
+  const SweepBlocks blocks(reduction);
   const Index count = work.cells[0] * work.cells[1] * work.cells[2];
   Change<kind, Real> change;
   for (Index i = static_cast<Index>(blocks.number) * block_threads + threadIdx.x; i < count;

@@ -83,24 +83,24 @@ class CudaPersistentSweep final : public PersistentSweep {
       work.row_step[l] = steps_[(batch.level + l) % 2];
     }
     work.count = static_cast<int>(batch.count);
-    const bool has_norms = batch.norm != problem::NormKind::none;
+    const bool has_norms = batch.norm != halocline::Norm::none;
     const auto within = [&](std::int64_t sweeps) {
       return static_cast<int>(std::min(sweeps, batch.count));
     };
     work.first_norm = has_norms ? within(batch.first_norm) : work.count;
     work.norm_every = has_norms ? within(batch.norm_every) : work.count;
-    work.norm_before = batch.settling.parts != nullptr;
+    work.norm_before = batch.reduction.parts != nullptr;
     work.last_parts = batch.norm_parts;
     work.epoch = epoch_;
     work.first_permit = permit_;
     epoch_ += static_cast<unsigned>(batch.count);
     permit_ += static_cast<unsigned long long>(batch.count) + 1;
-    launch(batch.norm == problem::NormKind::l2 ? of_l2_ : of_max_, work, work_of(batch.settling),
+    launch(batch.norm == halocline::Norm::l2 ? of_l2_ : of_max_, work, work_of(batch.reduction),
            stream);
   }
 
  private:
-  using Kernel = void (*)(ResidentWork<Real>, SettleWork, Formula);
+  using Kernel = void (*)(ResidentWork<Real>, ReduceWork, Formula);
   using Vector = typename VectorOf<Real>::Type;
   static constexpr std::int64_t most_cells_along = 1 << 24;
 
@@ -170,13 +170,13 @@ class CudaPersistentSweep final : public PersistentSweep {
     work_.permission = static_cast<device::cuda::EdgeWord*>(take(16));
   }
 
-  void launch(Kernel kernel, const ResidentWork<Real>& work, const SettleWork& settling,
+  void launch(Kernel kernel, const ResidentWork<Real>& work, const ReduceWork& reduction,
               Stream stream) const {
     device::cuda::launch_resident(kernel,
                                   {.blocks = static_cast<unsigned>(work.tiles.blocks()) + 1,
                                    .threads = resident_threads,
                                    .shared_bytes = shared_bytes(work.tiles)},
-                                  stream, work, settling, formula_);
+                                  stream, work, reduction, formula_);
   }
 
   Formula formula_;

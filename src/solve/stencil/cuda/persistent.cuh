@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Many sweeps in one launch. All blocks are resident at once; each keeps its cells in registers,
-// and waits for nobody but its neighbours' edges. One block more settles norms while the others
+// and waits for nobody but its neighbours' edges. One block more reduces norms while the others
 // sweep on: those wait for its permission before the second sweep after one that has a norm.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
 #include "device/cuda/block_memory.cuh"
+#include "stencil/cuda/reduce.cuh"
 #include "stencil/cuda/resident.cuh"
-#include "stencil/cuda/settle.cuh"
 
 namespace halocline::stencil::cuda {
 
-/// What the settling block tells the others: numbers that rise from launch to launch, one for each
+/// What the reducing block tells the others: numbers that rise from launch to launch, one for each
 /// sweep that may begin, times two; odd: the run stops there.
 class Permission {
  public:
@@ -47,10 +47,10 @@ class Permission {
   unsigned long long seen_ = 0;
 };
 
-/// Settles the norms of all sweeps but the last, and of the one before the first. `before`: that
+/// Reduces the norms of all sweeps but the last, and of the one before the first. `before`: that
 /// one's, or where its norm would go.
 template <Norm kind, class Real>
-__device__ void settle_sweeps(const ResidentWork<Real>& work, const SettleWork& before) {
+__device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& before) {
   Permission permission(work);
   __shared__ bool ends;
   // Sweeps after the one that has the next norm begin; those behind it wait.
@@ -66,11 +66,11 @@ __device__ void settle_sweeps(const ResidentWork<Real>& work, const SettleWork& 
   __syncthreads();
   if (ends) return;
   if (work.norm_before) {
-    const bool no_more = settle_parts<kind, resident_warps>(before);
+    const bool no_more = reduce_parts<kind, resident_warps>(before);
     if (threadIdx.x == 0) ends = no_more;
     give_up_to(work.first_norm);
   }
-  SettleWork settling = before;
+  ReduceWork reduction = before;
   for (int sweep = work.first_norm;; sweep += work.norm_every) {
     __syncthreads();
     if (ends || sweep + 1 >= work.count) return;
@@ -84,8 +84,8 @@ __device__ void settle_sweeps(const ResidentWork<Real>& work, const SettleWork& 
           static_cast<long long>(words.second << 32 | (words.first & 0xffffffffull)));
     }
     const bool all_came = __syncthreads_and(came) != 0;
-    if (before.norm != nullptr) settling.norm = before.norm + sweep + 1;
-    const bool no_more = !all_came || settle_share<kind, resident_warps>(settling, mine);
+    if (before.norm != nullptr) reduction.norm = before.norm + sweep + 1;
+    const bool no_more = !all_came || reduce_share<kind, resident_warps>(reduction, mine);
     if (threadIdx.x == 0) ends = no_more;
     give_up_to(sweep + work.norm_every);
   }
@@ -112,8 +112,8 @@ __device__ void send_part(const ResidentWork<Real>& work, int block, const doubl
 
 template <int rows, Norm kind, class Real, class Formula>
 __global__ void __launch_bounds__(resident_threads, 1)
-    persist(ResidentWork<Real> work, SettleWork before, Formula formula) {
-  if (blockIdx.x == 0) return settle_sweeps<kind>(work, before);
+    persist(ResidentWork<Real> work, ReduceWork before, Formula formula) {
+  if (blockIdx.x == 0) return reduce_sweeps<kind>(work, before);
   using Answer = Permission::Answer;
   __shared__ double of_warp[2][resident_warps];
   __shared__ Answer answers[2];

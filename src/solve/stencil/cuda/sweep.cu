@@ -11,7 +11,7 @@
 #include "stencil/cuda/arguments.hpp"
 #include "stencil/cuda/march.cuh"
 #include "stencil/cuda/per_cell.cuh"
-#include "stencil/cuda/settle.cuh"
+#include "stencil/cuda/reduce.cuh"
 #include "stencil/cuda/sweep.hpp"
 #include "stencil/formulas.hpp"
 
@@ -37,7 +37,7 @@ Range owned_within(const Box& region, const Box& owned) {
   return range;
 }
 
-__global__ void __launch_bounds__(block_threads) settle_alone(SettleWork work) { settle(work); }
+__global__ void __launch_bounds__(block_threads) reduce_alone(ReduceWork work) { reduce(work); }
 
 template <int axes, class Real, class Formula>
 class CudaSweep final : public stencil::Sweep {
@@ -51,25 +51,25 @@ class CudaSweep final : public stencil::Sweep {
     load<Norm::none>();
     load<Norm::max>();
     load<Norm::l2>();
-    device::cuda::load(settle_alone);
+    device::cuda::load(reduce_alone);
   }
 
   void run(const SweepArguments& arguments, Stream stream) override {
     check_arguments(arguments, needs_, stream);
     if (arguments.region.empty()) return;
-    if (arguments.norm == problem::NormKind::max)
+    if (arguments.norm == halocline::Norm::max)
       run_with<Norm::max>(arguments, stream);
-    else if (arguments.norm == problem::NormKind::l2)
+    else if (arguments.norm == halocline::Norm::l2)
       run_with<Norm::l2>(arguments, stream);
     else
       run_with<Norm::none>(arguments, stream);
     // Where somebody wants the sum now, and not while the next sweep runs.
-    if (arguments.norm != problem::NormKind::none && arguments.norm_parts == nullptr)
+    if (arguments.norm != halocline::Norm::none && arguments.norm_parts == nullptr)
       add_to_sum(arguments, stream);
   }
 
-  void settle(const Settling& settling, Stream stream) override {
-    device::cuda::launch(settle_alone, 1, block_threads, stream, work_of(settling));
+  void reduce(const NormReduction& reduction, Stream stream) override {
+    device::cuda::launch(reduce_alone, 1, block_threads, stream, work_of(reduction));
   }
 
   NormParts* room_for_parts() override { return static_cast<NormParts*>(parts_.get()); }
@@ -114,21 +114,21 @@ class CudaSweep final : public stencil::Sweep {
            work, arguments, stream);
   }
 
-  void launch(void (*kernel)(Work<Real>, SettleWork, Formula), unsigned blocks,
+  void launch(void (*kernel)(Work<Real>, ReduceWork, Formula), unsigned blocks,
               const Work<Real>& work, const SweepArguments& arguments, Stream stream) {
-    const unsigned settling = arguments.settling.parts != nullptr ? 1 : 0;
-    device::cuda::launch(start_, kernel, blocks + settling, block_threads, stream, work,
-                         work_of(arguments.settling), formula_);
+    const unsigned reduction = arguments.reduction.parts != nullptr ? 1 : 0;
+    device::cuda::launch(start_, kernel, blocks + reduction, block_threads, stream, work,
+                         work_of(arguments.reduction), formula_);
     next_part_ = work.first_part + blocks;
   }
 
   void add_to_sum(const SweepArguments& arguments, Stream stream) const {
-    SettleWork work{};
+    ReduceWork work{};
     work.parts = static_cast<const NormParts*>(parts_.get());
     work.kind = norm_of(arguments.norm);
     work.sum = arguments.norm_sum;
     work.unless = arguments.stop;
-    device::cuda::launch(settle_alone, 1, block_threads, stream, work);
+    device::cuda::launch(reduce_alone, 1, block_threads, stream, work);
   }
 
   Work<Real> work_for(const SweepArguments& arguments) const {
@@ -145,10 +145,10 @@ class CudaSweep final : public stencil::Sweep {
     work.owned = owned_within(region, arguments.out.shape().owned);
     work.parts = arguments.norm_parts != nullptr ? arguments.norm_parts
                                                  : static_cast<NormParts*>(parts_.get());
-    // Without parts of the caller's every region is settled at once.
-    const bool settled_at_once = arguments.norm_parts == nullptr;
-    work.first_part = arguments.is_first || settled_at_once ? 0 : next_part_;
-    work.is_last = arguments.is_last || settled_at_once;
+    // Without parts of the caller's every region is reduced at once.
+    const bool reduced_at_once = arguments.norm_parts == nullptr;
+    work.first_part = arguments.is_first || reduced_at_once ? 0 : next_part_;
+    work.is_last = arguments.is_last || reduced_at_once;
     work.stop = arguments.stop;
     if (arguments.faces != nullptr) work.faces = *arguments.faces;
     return work;

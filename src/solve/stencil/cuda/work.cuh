@@ -8,8 +8,8 @@
 #include <cuda_runtime.h>
 #endif
 
+#include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
-#include "device/meeting.hpp"
 #include "stencil/norm_parts.hpp"
 
 namespace halocline::stencil::cuda {
@@ -22,15 +22,15 @@ inline constexpr int warp_lanes = 32;
 inline constexpr int block_threads = 256;
 inline constexpr int block_warps = block_threads / warp_lanes;
 
-/// A norm to settle: see stencil::Settling.
-struct SettleWork {
-  const NormParts* parts;  ///< null: nothing to settle
+/// A norm to reduce: see stencil::NormReduction.
+struct ReduceWork {
+  const NormParts* parts;  ///< null: nothing to reduce
   Norm kind;
   double *norm, *sum;
   unsigned int* stop;
   const unsigned int* unless;  ///< not zero: do nothing; may be null
   double tolerance;
-  device::Meeting meeting;  ///< no ranks: this one alone
+  device::AllReducePort all_reduce;  ///< no ranks: this one alone
 };
 
 /// A box of cells within a region: lower and upper along each axis.
@@ -55,13 +55,13 @@ struct Work {
   device::FacePort faces;         ///< of the region's ends along the last axis
 };
 
-/// The blocks of a launch that sweep: all, but for a first one that settles a norm.
+/// The blocks of a launch that sweep: all, but for a first one that reduces a norm.
 struct SweepBlocks {
   unsigned int number, count;
 
-  __device__ explicit SweepBlocks(const SettleWork& settling)
-      : number(blockIdx.x - (settling.parts != nullptr ? 1 : 0)),
-        count(gridDim.x - (settling.parts != nullptr ? 1 : 0)) {}
+  __device__ explicit SweepBlocks(const ReduceWork& reduction)
+      : number(blockIdx.x - (reduction.parts != nullptr ? 1 : 0)),
+        count(gridDim.x - (reduction.parts != nullptr ? 1 : 0)) {}
 };
 
 /// What a formula sees.

@@ -14,25 +14,25 @@ namespace {
 /// The norm of one row of cells.
 class RowNorm {
  public:
-  explicit RowNorm(problem::NormKind kind) : kind_(kind) {}
+  explicit RowNorm(Norm kind) : kind_(kind) {}
 
   template <class Real>
   void add(Real now, Real before) {
     const double change = now - before;  // rounded to Real first
-    if (kind_ == problem::NormKind::l2)
+    if (kind_ == Norm::l2)
       value_ += change * change;
     else
       value_ = larger(value_, std::abs(change));
   }
   void add_to(double& norm_sum) const {
-    norm_sum = kind_ == problem::NormKind::l2 ? norm_sum + value_ : larger(norm_sum, value_);
+    norm_sum = kind_ == Norm::l2 ? norm_sum + value_ : larger(norm_sum, value_);
   }
 
  private:
   /// Not a number if either is.
   static double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
-  problem::NormKind kind_;
+  Norm kind_;
   double value_ = 0;
 };
 
@@ -61,7 +61,7 @@ class ReferenceSweep final : public Sweep {
       out(x, y, z) = updated;
       if (arguments.out.shape().owned.contains(Int3{x, y, z})) norm.add(updated, u.c());
     }
-    if (arguments.norm != problem::NormKind::none) norm.add_to(*arguments.norm_sum);
+    if (arguments.norm != Norm::none) norm.add_to(*arguments.norm_sum);
   }
 
   Formula formula_;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <halocline/array.hpp>
+#include <halocline/measure.hpp>
+
+#include "guard.hpp"
+#include "handles.hpp"
+#include "translate.hpp"
+
+using namespace halocline;
+using binding::checked;
+using binding::fillable;
+using binding::guarded;
+using binding::required;
+
+// Version 1. A later one adds members at the end, and check_size accepts both sizes.
+static_assert(sizeof(halocline_field_options) == 144);
+static_assert(sizeof(halocline_field_info) == 104);
+
+namespace {
+
+FieldOptions options_from(const halocline_field_options& given) {
+  return {.name = binding::text(given.name, "the name of the field"),
+          .halo = binding::widths(given.halo),
+          .components = given.components,
+          .memory = binding::memory(given.memory)};
+}
+
+}  // namespace
+
+halocline_status halocline_field_create(const halocline_grid* grid,
+                                        const halocline_field_options* options,
+                                        halocline_field** field) {
+  return guarded([&] {
+    halocline_field*& result = required(field, "the place for the field");
+    result = nullptr;
+    const halocline_grid& on = required(grid, "the grid");
+    const halocline_field_options& given = checked(options, "halocline_field_options");
+    result =
+        new halocline_field{on, FieldStorage(on.grid, given.element_bytes, options_from(given))};
+  });
+}
+
+halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
+                                      const halocline_field_options* options,
+                                      halocline_field** field) {
+  return guarded([&] {
+    halocline_field*& result = required(field, "the place for the field");
+    result = nullptr;
+    const halocline_grid& on = required(grid, "the grid");
+    const halocline_field_options& given = checked(options, "halocline_field_options");
+    const FieldOptions wanted = options_from(given);
+    std::byte& cells = required(static_cast<std::byte*>(first), "the array");
+    const ArrayPlace place = place_in_array(
+        on.grid, wanted,
+        {binding::int3(given.extents), binding::int3(given.strides), given.component_stride});
+    const RawCells raw{&cells + place.first_owned * given.element_bytes, place.strides,
+                       given.element_bytes};
+    result = new halocline_field{on, FieldStorage(on.grid, raw, wanted)};
+  });
+}
+
+halocline_status halocline_field_destroy(halocline_field** field) {
+  return binding::destroy(field, "the address of the field");
+}
+
+halocline_status halocline_field_get_info(const halocline_field* field,
+                                          halocline_field_info* info) {
+  return guarded([&] {
+    const FieldStorage& its = required(field, "the field").storage;
+    halocline_field_info& answer = fillable(info, "halocline_field_info");
+    const Strides& step = its.strides();
+    const Int3& lead = its.shape().halo.lower;
+    const std::int64_t elements = lead.x * step.x + lead.y * step.y + lead.z * step.z;
+    answer.first = its.first_owned() - elements * its.shape().element_bytes;
+    answer.first_owned = its.first_owned();
+    binding::put({step.x, step.y, step.z}, answer.strides);
+    answer.component_stride = step.component;
+    answer.held = binding::box(its.shape().held());
+  });
+}
+
+halocline_status halocline_field_noise(halocline_field* field, std::uint64_t seed) {
+  return guarded([&] {
+    const halocline_field& its = required(field, "the field");
+    fill_noise(its.on.communicator, its.on.grid, its.storage, seed);
+  });
+}
+
+halocline_status halocline_field_checksum(const halocline_field* field, std::uint64_t* checksum) {
+  return guarded([&] {
+    const halocline_field& its = required(field, "the field");
+    std::uint64_t& answer = required(checksum, "the place for the checksum");
+    answer = halocline::checksum(its.on.communicator, its.on.grid, its.storage);
+  });
+}
+
+halocline_status halocline_field_sum(const halocline_field* field, double* sum) {
+  return guarded([&] {
+    const halocline_field& its = required(field, "the field");
+    double& answer = required(sum, "the place for the sum");
+    answer = halocline::sum(its.on.communicator, its.on.grid, its.storage);
+  });
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard.hpp"
+
+#include <exception>
+#include <new>
+
+#include <halocline/version.hpp>
+
+namespace halocline::binding {
+namespace {
+
+// Fixed in size, so that it can be kept when memory has run out.
+thread_local char last_error[2048] = "";
+
+halocline_status keep(halocline_status status, const char* text) noexcept {
+  std::strncpy(last_error, text, sizeof last_error - 1);
+  return status;
+}
+
+halocline_status status_of(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::usage:
+      return HALOCLINE_USAGE;
+    case ErrorKind::unavailable:
+      return HALOCLINE_UNAVAILABLE;
+    case ErrorKind::resource:
+      return HALOCLINE_RESOURCE;
+    case ErrorKind::communication:
+      return HALOCLINE_COMMUNICATION;
+    case ErrorKind::device:
+      return HALOCLINE_DEVICE;
+    case ErrorKind::internal:
+      break;
+  }
+  return HALOCLINE_INTERNAL;
+}
+
+}  // namespace
+
+halocline_status status_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return keep(status_of(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    return keep(HALOCLINE_RESOURCE, "the host has no memory left");
+  } catch (const std::exception& error) {
+    return keep(HALOCLINE_INTERNAL, error.what());
+  } catch (...) {
+    return keep(HALOCLINE_INTERNAL, "an exception of unknown type");
+  }
+}
+
+void check_size(std::size_t given, std::size_t known, const char* type) {
+  if (given == known) return;
+  const std::string sizes = "struct_size of " + std::string(type) + " is " + std::to_string(given) +
+                            ", not " + std::to_string(known);
+  throw Error(ErrorKind::usage,
+              given > known ? sizes + ": the program was compiled for a later Halocline than " +
+                                  HALOCLINE_VERSION
+                            : sizes + ": initialise it with the macro of its name");
+}
+
+}  // namespace halocline::binding
+
+const char* halocline_last_error(void) { return halocline::binding::last_error; }
+
+const char* halocline_status_name(halocline_status status) {
+  switch (status) {
+    case HALOCLINE_OK:
+      return "ok";
+    case HALOCLINE_USAGE:
+      return "usage";
+    case HALOCLINE_UNAVAILABLE:
+      return "unavailable";
+    case HALOCLINE_RESOURCE:
+      return "resource";
+    case HALOCLINE_COMMUNICATION:
+      return "communication";
+    case HALOCLINE_DEVICE:
+      return "device";
+    case HALOCLINE_INTERNAL:
+      return "internal";
+  }
+  return "unknown";
+}
+
+const char* halocline_version(void) { return HALOCLINE_VERSION; }

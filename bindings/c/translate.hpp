@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Between the words of halocline.h and those of C++.
+
+#include <optional>
+#include <string>
+
+#include <halocline/box.hpp>
+#include <halocline/error.hpp>
+#include <halocline/grid.hpp>
+#include <halocline/halocline.h>
+#include <halocline/memory.hpp>
+
+namespace halocline::binding {
+
+inline Int3 int3(const std::int64_t (&values)[3]) { return {values[0], values[1], values[2]}; }
+
+inline void put(const Int3& from, std::int64_t (&to)[3]) {
+  for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis];
+}
+
+inline halocline_box box(const Box& box) {
+  halocline_box result;
+  put(box.lower, result.lower);
+  put(box.upper, result.upper);
+  return result;
+}
+
+inline HaloWidths widths(const halocline_widths& widths) {
+  return {int3(widths.lower), int3(widths.upper)};
+}
+
+/// Null is 1 everywhere.
+inline HaloWidths reach(const halocline_widths* reach) {
+  return reach == nullptr ? HaloWidths(1) : widths(*reach);
+}
+
+/// Throws usage if there is none; `what` names it: "the name of the field".
+inline const char* text(const char* given, const char* what) {
+  if (given == nullptr) throw Error(ErrorKind::usage, std::string(what) + " is a null pointer");
+  return given;
+}
+
+inline Memory memory(const char* name) {
+  if (const std::optional<Memory> found = memory_named(text(name, "the name of the memory")))
+    return *found;
+  throw Error(ErrorKind::usage, "there is no memory '" + std::string(name) +
+                                    "'; there are: host, pinned, device, managed, system");
+}
+
+}  // namespace halocline::binding

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/selection/decision.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "comm/collectives.hpp"
+#include "exchange/selection/race.hpp"
+#include "machine/cores.hpp"
+
+namespace halocline::exchange {
+namespace {
+
+using transport::Pair;
+using transport::Transport;
+
+std::size_t index_of(Pair pair) { return static_cast<std::size_t>(pair); }
+
+/// Whether auto would take one transport before another.
+bool is_preferred(const Transport& one, const Transport* other) {
+  for (const Transport* transport : transport::transports()) {
+    if (transport == &one) return true;
+    if (transport == other) return false;
+  }
+  return true;
+}
+
+/// Asks what is known of gpu_aware where it might be used, and tells why it is not.
+void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inputs,
+                     Decision& decision) {
+  const Transport& gpu_aware = transport::find_transport("gpu_aware");
+  std::vector<Pair> candidates;
+  for (const Pair pair : transport::pairs) {
+    if (!inputs.there[index_of(pair)] || gpu_aware.unavailable(pair, inputs.fields)) continue;
+    const bool is_left = is_left_to_auto(inputs.wanted, pair);
+    if (!is_left || is_preferred(gpu_aware, choose(inputs.wanted, decision.facts)[index_of(pair)]))
+      candidates.push_back(pair);
+  }
+  if (candidates.empty()) return;
+  decision.facts.proved = proved_pairs(communicator, inputs.fields, inputs.proofs);
+  for (const Pair pair : candidates) {
+    const Proved& proved = decision.facts.proved[index_of(pair)];
+    if (is_left_to_auto(inputs.wanted, pair) && proved.stand != Proved::Stand::works)
+      decision.notes.push_back(fmt::format("transport gpu_aware was left out: {}", proved.words));
+  }
+}
+
+/// The largest message of any rank, in bytes.
+std::int64_t largest_message(const Communicator& communicator,
+                             const std::vector<transport::Message>& messages) {
+  std::int64_t bytes = 0;
+  for (const transport::Message& message : messages)
+    bytes =
+        std::max({bytes, transport::bytes_of(message.send), transport::bytes_of(message.receive)});
+  return comm::max_over_ranks(communicator, bytes);
+}
+
+/// Of those that auto may take, which are to be raced: where an exchange can be work on a stream,
+/// no other is. On four H200 an exchange of 64 KiB faces took 4.3 us by peer in a graph and 60 us
+/// by staged (bench/results/h200x4), which keeps the host in every sweep.
+std::vector<const Transport*> in_the_race(std::vector<const Transport*> all) {
+  const auto stays = [](const Transport* transport) {
+    return transport->capabilities().stays_on_stream();
+  };
+  if (!all.empty() && stays(all.front())) std::erase_if(all, std::not_fn(stays));
+  return all;
+}
+
+/// Whether the order of the table may be wrong for these messages.
+bool is_open(const Communicator& communicator, const Transport& first,
+             const std::vector<transport::Message>& messages) {
+  const transport::Capabilities can = first.capabilities();
+  if (can.stays_on_stream()) return true;
+  // MPI that takes a GPU's memory is slower than staging below some size, and faster above.
+  if (can.needs_proof) return true;
+  // On the host it is a matter of large messages only: with 2 and 8 KiB shared memory took 0.7 of
+  // MPI's time, with 32 KiB and more it depends on how MPI copies between processes. Ranks that
+  // share cores wait for each other, not for messages.
+  return largest_message(communicator, messages) >= (std::int64_t{32} << 10) &&
+         comm::max_over_ranks(communicator, std::int64_t{communicator.node_size() >
+                                                         machine::node_cores(communicator)}) == 0;
+}
+
+/// Of what auto may take for such pairs, keeps the one that is fastest with these messages.
+void keep_the_fastest(const Communicator& communicator, const DecisionInputs& inputs, Pair pair,
+                      Decision& decision) {
+  const Transport*& chosen = decision.choice[index_of(pair)];
+  if (chosen == nullptr || !is_left_to_auto(inputs.wanted, pair)) return;
+  const std::vector<const Transport*> all = in_the_race(candidates(decision.facts, pair));
+  const auto& messages = inputs.messages[index_of(pair)];
+  if (all.size() < 2 || !is_open(communicator, *chosen, messages)) return;
+  double least = 0;
+  for (const Transport* transport : all) {
+    const double us = microseconds_of(communicator, *transport, messages, inputs.fields);
+    decision.races.push_back(
+        {std::string(transport::name_of(pair)), std::string(transport->name()), us});
+    // The first of the table stays unless another is clearly faster.
+    if (transport == all.front() || us < 0.9 * least) {
+      least = us;
+      chosen = transport;
+    }
+  }
+}
+
+}  // namespace
+
+Decision decide(const Communicator& communicator, const DecisionInputs& inputs) {
+  Decision decision{
+      .facts = {.there = inputs.there, .fields = inputs.fields, .excluded = inputs.excluded},
+      .choice = {},
+      .notes = {},
+      .races = {}};
+  learn_of_proofs(communicator, inputs, decision);
+  decision.choice = choose(inputs.wanted, decision.facts);
+  for (const Pair pair : transport::pairs) keep_the_fastest(communicator, inputs, pair, decision);
+  return decision;
+}
+
+}  // namespace halocline::exchange

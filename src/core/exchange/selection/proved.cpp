@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/selection/proved.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "comm/collectives.hpp"
+#include "device/gpu.hpp"
+#include "proof/at_hand.hpp"
+#include "proof/fixes.hpp"
+
+namespace halocline::exchange {
+namespace {
+
+using proof::GpuPair;
+using transport::Pair;
+using Stand = Proved::Stand;
+
+constexpr auto how_to_prove = "a halocline command on two ranks or more proves it before it starts";
+
+/// How the GPUs of ranks on one node lie to each other, any two of them.
+std::vector<GpuPair> pairs_on_nodes(const Communicator& communicator,
+                                    const std::vector<std::string>& uuids) {
+  std::map<int, std::vector<std::string>> by_node;
+  for (std::size_t rank = 0; rank < uuids.size(); ++rank)
+    by_node[communicator.node_of(static_cast<int>(rank))].push_back(uuids[rank]);
+  bool same = false, different = false;
+  for (const auto& [node, of_node] : by_node) {
+    const std::set<std::string> distinct(of_node.begin(), of_node.end());
+    same |= distinct.size() < of_node.size();
+    different |= distinct.size() > 1;
+  }
+  std::vector<GpuPair> pairs;
+  if (same) pairs.push_back(GpuPair::same_gpu);
+  if (different) pairs.push_back(GpuPair::same_node);
+  return pairs;
+}
+
+/// What is known of all of `pairs` together: the worst.
+Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pairs, Memory memory,
+             const std::string& library) {
+  Proved result{.stand = Stand::works, .words = {}};
+  for (const GpuPair pair : pairs) {
+    const auto found = proof::find(at_hand.proofs, pair, memory, at_hand.key.hash);
+    if (!found) {
+      if (result.stand == Stand::works)
+        result = {Stand::unknown,
+                  fmt::format("nothing shows that MPI takes {} memory between {} ranks here; {}",
+                              name_of(memory), proof::name_of(pair), how_to_prove)};
+    } else if (found->outcome == proof::Outcome::fails) {
+      result = {Stand::fails,
+                fmt::format("{} memory between {} ranks, tried {}: {}; {}", name_of(memory),
+                            proof::name_of(pair), found->when, found->how,
+                            proof::fix(library, current_variables(), found->how))};
+      return result;
+    }
+  }
+  return result;
+}
+
+/// A letter for the stand, then the words.
+std::string packed(const Proved& proved) {
+  return std::string(1, proved.stand == Stand::works   ? 'w'
+                        : proved.stand == Stand::fails ? 'f'
+                                                       : 'u') +
+         proved.words;
+}
+
+Proved unpacked(const std::string& text) {
+  return {text[0] == 'w'   ? Stand::works
+          : text[0] == 'f' ? Stand::fails
+                           : Stand::unknown,
+          text.substr(1)};
+}
+
+}  // namespace
+
+ProvedPairs proved_pairs(const Communicator& communicator, Memory memory,
+                         const std::optional<std::string>& file) {
+  ProvedPairs proved;
+  const std::vector<std::string> uuids =
+      comm::gather_texts(communicator, device::current_gpu().uuid);
+  const std::array<Pair, 2> kinds{Pair::same_node, Pair::other_node};
+  std::array<std::string, 2> texts;
+  comm::on_first_rank(communicator, [&] {
+    const Variables variables = current_variables();
+    const proof::ProofsAtHand at_hand =
+        proof::proofs_at_hand(proof::proofs_file(file, variables), variables);
+    const std::string library = comm::library_version();
+    texts[0] = packed(judge(at_hand, pairs_on_nodes(communicator, uuids), memory, library));
+    texts[1] = packed(judge(at_hand, {GpuPair::other_node}, memory, library));
+  });
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    proved[static_cast<std::size_t>(kinds[i])] =
+        unpacked(comm::broadcast(communicator, texts[i], 0));
+  return proved;
+}
+
+}  // namespace halocline::exchange

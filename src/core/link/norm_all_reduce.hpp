@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Numbers of all ranks of a node, reduced by their GPUs without the host.
+
+#include <memory>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+#include "device/all_reduce_port.hpp"
+#include "link/kernel_watch.hpp"
+#include "link/window.hpp"
+
+namespace halocline::link {
+
+class NormAllReduce {
+ public:
+  /// Collective; all ranks on one node. Throws unavailable for more than device::most_ranks_to_meet
+  /// ranks or several nodes, device where GPUs cannot store into each other's memory.
+  explicit NormAllReduce(const Communicator& communicator);
+
+  const device::AllReducePort& on_gpu() const { return all_reduce_; }
+
+ private:
+  std::shared_ptr<void> list(const std::vector<void*>& addresses) const;
+
+  KernelWatch watch_;
+  Window window_;
+  std::shared_ptr<void> to_, raise_, count_;
+  device::AllReducePort all_reduce_{};
+};
+
+}  // namespace halocline::link

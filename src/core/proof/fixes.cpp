@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proof/fixes.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace halocline::proof {
+namespace {
+
+constexpr auto or_staged =
+    "or use transport staged, which needs none of this, as auto does when it knows no better";
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool is_on(const std::string& value) { return !value.empty() && value != "0"; }
+
+/// UCX reads a yes or no by its first letters.
+bool is_off(const std::string& value) {
+  const std::string word = lower_case(value);
+  return word == "n" || word == "no" || word == "0" || word == "off";
+}
+
+bool was_a_crash(const std::string& how) {
+  return how.find("was ended by signal") != std::string::npos;
+}
+
+/// Tried with Open MPI 4.1.6 and 5.0.11 and the PyPI wheel of UCX 1.22 on H200: design of
+/// gpu_aware, ARCHITECTURE.md.
+std::string for_open_mpi(const Variables& variables, const std::string& how) {
+  const bool uses_ucx = value_of(variables, "OMPI_MCA_pml") == "ucx";
+  // Without these two, Open MPI leaves UCX alone where there is no InfiniBand.
+  const bool any_ucx = value_of(variables, "OMPI_MCA_opal_common_ucx_tls") == "any" &&
+                       value_of(variables, "OMPI_MCA_opal_common_ucx_devices") == "any";
+  constexpr auto options =
+      "mpirun --mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any";
+  if (!uses_ucx || !any_ucx)
+    return fmt::format(
+        "this Open MPI needs a UCX that was built with CUDA (PyPI: libucx-cu13, "
+        "conda-forge: ucx; not Debian's or Ubuntu's) in front of LD_LIBRARY_PATH, "
+        "and {}; with UCX_MEMTYPE_CACHE=n too if that crashes, which can be slow",
+        options);
+  if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
+    return "set UCX_MEMTYPE_CACHE=n (mpirun -x UCX_MEMTYPE_CACHE=n): without it UCX may take a "
+           "GPU's pointer for the host's";
+  if (was_a_crash(how))
+    return "this UCX seems to be built without CUDA (ucx_info -d must list cuda_copy): put one "
+           "with it (PyPI: libucx-cu13, conda-forge: ucx) in front of LD_LIBRARY_PATH, and its "
+           "modules into UCX_MODULE_DIR";
+  return "take the direct way between GPUs from UCX with UCX_TLS=^cuda_ipc, which shows whether it "
+         "is at fault";
+}
+
+/// What Open MPI needs to hand a GPU's memory to a UCX that has its part for CUDA.
+Variables to_try_with_open_mpi(const Variables& variables, const std::string& how) {
+  Variables settings;
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"OMPI_MCA_pml", "ucx"},
+           {"OMPI_MCA_opal_common_ucx_tls", "any"},
+           {"OMPI_MCA_opal_common_ucx_devices", "any"}})
+    if (value_of(variables, name) != value) settings[name] = value;
+  if (!settings.empty()) return settings;
+  const std::string ways = value_of(variables, "UCX_TLS");
+  if (!ways.empty() && ways.front() != '^' && ways.find("cuda") == std::string::npos &&
+      ways.find("all") == std::string::npos && ways.find("any") == std::string::npos)
+    return {{"UCX_TLS", ways + ",cuda_copy,cuda_ipc"}};
+  if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
+    return {{"UCX_MEMTYPE_CACHE", "n"}};
+  return {};
+}
+
+std::string for_cray(const Variables& variables) {
+  if (!is_on(value_of(variables, "MPICH_GPU_SUPPORT_ENABLED")))
+    return "set MPICH_GPU_SUPPORT_ENABLED=1, with the GTL library linked or in LD_PRELOAD "
+           "(libmpi_gtl_cuda.so; module craype-accel-nvidia90 when linking)";
+  return "link the GTL library of this Cray MPICH (libmpi_gtl_cuda.so; load module "
+         "craype-accel-nvidia90 when linking) or name it in LD_PRELOAD";
+}
+
+std::string with_switch(const Variables& variables, const char* name, std::string_view mpi,
+                        std::string_view build) {
+  if (!is_on(value_of(variables, name)))
+    return fmt::format("set {}=1, which needs an {} {}", name, mpi, build);
+  return fmt::format("{}={} is set, so this {} seems not to be {}: use one that is", name,
+                     value_of(variables, name), mpi, build);
+}
+
+std::string for_library(const std::string& library, const Variables& variables,
+                        const std::string& how) {
+  const std::string name = lower_case(library);
+  const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+  if (says("open mpi")) return for_open_mpi(variables, how);
+  if (says("cray")) return for_cray(variables);
+  if (says("mvapich"))
+    return with_switch(variables, "MV2_USE_CUDA", "MVAPICH", "built with --enable-cuda");
+  if (says("intel"))
+    return with_switch(variables, "I_MPI_OFFLOAD", "Intel MPI", "of 2021.10 or later");
+  if (says("mpich"))
+    return with_switch(variables, "MPIR_CVAR_ENABLE_GPU", "MPICH", "built with --with-cuda");
+  return fmt::format("use an MPI that was built with CUDA; {} seems not to be", library);
+}
+
+}  // namespace
+
+Variables settings_to_try(const std::string& library, const Variables& variables,
+                          const std::string& how, UcxHere ucx) {
+  const std::string name = lower_case(library);
+  const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+  const auto on = [&](const char* variable) {
+    return is_on(value_of(variables, variable)) ? Variables{} : Variables{{variable, "1"}};
+  };
+  if (says("open mpi"))
+    return ucx == UcxHere::with_cuda ? to_try_with_open_mpi(variables, how) : Variables{};
+  if (says("cray")) return on("MPICH_GPU_SUPPORT_ENABLED");
+  if (says("mvapich")) return on("MV2_USE_CUDA");
+  if (says("intel")) return on("I_MPI_OFFLOAD");
+  if (says("mpich")) return on("MPIR_CVAR_ENABLE_GPU");
+  return {};
+}
+
+Variables faster_settings_to_try(const Variables& variables) {
+  // Asked for every pointer, the driver takes 7 times as long as UCX's own memory of them: 207 us
+  // instead of 30 for 8 bytes, 4.5 GB/s instead of 28 for 1 MiB (H200, Open MPI 4.1.6, UCX 1.22).
+  if (is_off(value_of(variables, "UCX_MEMTYPE_CACHE"))) return {{"UCX_MEMTYPE_CACHE", "y"}};
+  return {};
+}
+
+std::string fix(const std::string& library, const Variables& variables, const std::string& how) {
+  return fmt::format("{}; {}", for_library(library, variables, how), or_staged);
+}
+
+}  // namespace halocline::proof

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/target.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/collectives.hpp"
+#include "grid/text.hpp"
+#include "link/window.hpp"
+#include "machine/cores.hpp"
+#include "report/format.hpp"
+#include "solver/levels.hpp"
+#include "solver/option_words.hpp"
+
+namespace halocline::solver {
+namespace {
+
+/// Throws usage if the backend cannot sweep over that memory.
+void require_reachable(const stencil::Backend& backend, Memory memory) {
+  if (backend.on_gpu() ? gpu_reads(memory) : host_reads(memory)) return;
+  throw Error(ErrorKind::usage,
+              backend.on_gpu()
+                  ? "the cuda backend cannot sweep over host memory; set option 'memory' to "
+                    "'system', where the driver supports it, or pinned, managed or device"
+                  : fmt::format("the {} backend cannot sweep over device memory; set option "
+                                "'memory' to 'host', pinned, managed or system",
+                                backend.name()));
+}
+
+/// How many ranks can use a backend. Collective.
+std::uint64_t ranks_able(const Communicator& communicator, const stencil::Backend& backend) {
+  return comm::sum_over_ranks(communicator, std::uint64_t{backend.unavailable() ? 0u : 1u});
+}
+
+/// What auto takes: the backend that reaches the memory, if only one does; else cuda where all
+/// ranks can, and cpu, with the reason, where somebody may expect a GPU.
+const stencil::Backend& best_backend(const Communicator& communicator,
+                                     const std::optional<Memory>& memory, Notes& notes) {
+  const stencil::Backend& cuda = stencil::find_backend("cuda");
+  const stencil::Backend& cpu = stencil::find_backend("cpu");
+  if (memory && !gpu_reads(*memory)) return cpu;
+  if (memory && !host_reads(*memory)) return cuda;
+  const std::uint64_t able = ranks_able(communicator, cuda);
+  if (able == static_cast<std::uint64_t>(communicator.size())) return cuda;
+  if (able > 0)
+    notes.add(
+        "some ranks see a GPU and some do not, so all use the cpu backend; option 'backend' set "
+        "to 'cuda' says which");
+  else if (!device::gpus().driver.empty())
+    notes.add(fmt::format("no GPU is used: {}", *cuda.unavailable()));
+  return cpu;
+}
+
+/// Throws unavailable if no rank sees a GPU; where some do, binding says which do not.
+void require_a_gpu(const Communicator& communicator, const SolveOptions& options,
+                   const stencil::Backend& backend) {
+  if (ranks_able(communicator, backend) > 0) return;
+  const std::optional<std::string> why_not = backend.unavailable();
+  throw Error(ErrorKind::unavailable,
+              options.backend == "auto"
+                  ? fmt::format("{} memory needs a GPU: {}; leave option 'memory' out",
+                                word_for(options.memory), *why_not)
+                  : fmt::format("backend {} cannot be used: {}; set option 'backend' to 'cpu'",
+                                backend.name(), *why_not));
+}
+
+void require_memory(const Case& the_case, const Grid& grid, double wanted, double free,
+                    double total, const std::string& what, const std::string& more) {
+  if (wanted <= free) return;
+  throw Error(
+      ErrorKind::resource,
+      fmt::format("{} cells in {} take {} for {}, which has {} free of {}; use fewer cells, "
+                  "{}or more {}",
+                  grid::text_of(grid.cells()), problem::name_of(the_case.precision),
+                  bytes_text(wanted), what, bytes_text(free), bytes_text(total),
+                  the_case.precision == problem::Precision::f64 ? "f32, " : "", more));
+}
+
+}  // namespace
+
+void check_target(const SolveOptions& options) {
+  stencil::check_simd(options.simd);
+  if (options.backend == "auto") return;
+  const stencil::Backend& backend = stencil::find_backend(options.backend);
+  if (options.memory) require_reachable(backend, *options.memory);
+}
+
+Target choose_target(const Communicator& communicator, const SolveOptions& options, Notes& notes) {
+  Target target;
+  comm::together(communicator, [&] { check_target(options); });
+  const std::optional<Memory>& memory = options.memory;
+  target.backend = options.backend == "auto" ? &best_backend(communicator, memory, notes)
+                                             : &stencil::find_backend(options.backend);
+  if (options.simd != "auto" && target.backend->name() != "cpu")
+    notes.add(fmt::format(
+        "option 'simd' set to '{}' changes nothing: only the cpu backend has vectors to choose",
+        options.simd));
+  const bool on_gpu = target.backend->on_gpu();
+  target.memory = memory.value_or(on_gpu ? Memory::device : Memory::host);
+  require_reachable(*target.backend, target.memory);
+  if (!on_gpu) return target;
+
+  require_a_gpu(communicator, options, *target.backend);
+  target.gpu = machine::bind_gpu(communicator);
+  for (const std::string& note : target.gpu->notes) notes.add(note);
+  comm::together(communicator, [&] { target.own_stream.emplace(); });
+  // Before time levels are made: neighbours may store into them (exchange/face_links.hpp).
+  if (target.memory == Memory::device && communicator.size() > 1)
+    link::agree_on_sharing(communicator);
+  return target;
+}
+
+void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid,
+                  const Target& target) {
+  const auto level = static_cast<double>(bytes_of_level(the_case, grid));
+  const machine::NodeMemory node = machine::node_memory();
+  const int on_node = communicator.node_size();
+  const auto node_free = static_cast<double>(node.available_bytes);
+  const auto node_total = static_cast<double>(node.total_bytes);
+  if (target.gpu && (target.memory == Memory::device || target.memory == Memory::managed)) {
+    const device::GpuMemory gpu = device::gpu_memory();
+    require_memory(the_case, grid, 2 * level * target.gpu->ranks_on_gpu,
+                   static_cast<double>(gpu.free_bytes), static_cast<double>(gpu.total_bytes),
+                   fmt::format("two time levels on GPU {} ({})", target.gpu->gpu.ordinal,
+                               target.gpu->gpu.name),
+                   "GPUs");
+    // Start and result pass through the host.
+    require_memory(the_case, grid, level * on_node, node_free, node_total,
+                   "the host's copy of one time level on this node", "nodes");
+  } else {
+    require_memory(the_case, grid, 2 * level * on_node, node_free, node_total,
+                   "two time levels on this node", "nodes");
+  }
+}
+
+std::vector<RunDevice> devices_of(const Communicator& communicator, const Target& target) {
+  std::vector<RunDevice> devices;
+  if (!target.gpu) {
+    devices.push_back(
+        {.kind = "cpu", .name = machine::processor_name(), .uuid = "", .host = "", .ranks = {}});
+    for (int rank = 0; rank < communicator.size(); ++rank) devices[0].ranks.push_back(rank);
+    return devices;
+  }
+  for (const machine::GpuBinding::Row& row : target.gpu->map) {
+    auto known = std::find_if(devices.begin(), devices.end(),
+                              [&](const RunDevice& gpu) { return gpu.uuid == row.uuid; });
+    if (known == devices.end())
+      known = devices.insert(
+          devices.end(),
+          {.kind = "gpu", .name = row.name, .uuid = row.uuid, .host = row.host, .ranks = {}});
+    known->ranks.push_back(row.rank);
+  }
+  return devices;
+}
+
+}  // namespace halocline::solver

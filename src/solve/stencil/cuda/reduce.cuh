@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The end of a norm: the parts of all blocks, then those of all ranks.
+//
+// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+
+#include "device/cuda/flags.cuh"
+#include "stencil/cuda/change.cuh"
+#include "stencil/cuda/work.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// Sends this rank's share to all ranks and joins theirs; `all_here` is false if one did not come.
+/// All threads of a block; the result is thread 0's.
+template <Norm kind>
+__device__ double joined_over_ranks(const device::AllReducePort& all_reduce, double share,
+                                    bool& all_here) {
+  const device::Epoch number = *all_reduce.count + 1;
+  __syncthreads();  // all have read the count
+  if (threadIdx.x == 0) *all_reduce.count = number;
+  const int rank = static_cast<int>(threadIdx.x);
+  if (rank < all_reduce.ranks) {
+    all_reduce.to[rank][number % 2] = share;
+    device::cuda::raise(all_reduce.raise[rank], number);
+    if (!device::cuda::await(all_reduce.raised + rank, number, all_reduce.watch, rank))
+      all_here = false;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return 0;
+  // In the order of ranks, so that a sum is the same each time.
+  double all = 0;
+  for (int r = 0; r < all_reduce.ranks; ++r)
+    all = joined<kind>(all, __ldcg(all_reduce.numbers + 2 * r + number % 2));
+  return all;
+}
+
+/// Reduces the norm whose parts the threads of a block of so many warps have joined to `mine`. True
+/// on thread 0 if the run goes no further: it has stopped, or a rank did not come.
+template <Norm kind, int warps = block_warps>
+__device__ bool reduce_share(const ReduceWork& work, double mine) {
+  __shared__ bool all_here;
+  if (threadIdx.x == 0) all_here = true;
+  double all = joined_over_block<kind, warps>(mine);
+  if (work.all_reduce.ranks > 0) all = joined_over_ranks<kind>(work.all_reduce, all, all_here);
+  if (threadIdx.x != 0) return false;
+  if (!all_here) return true;
+  const double norm = kind == Norm::l2 ? sqrt(all) : all;
+  constexpr double largest = 1.7976931348623157e308;
+  if (work.norm != nullptr) *work.norm = norm;
+  if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
+  const bool stops = work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest));
+  if (stops) *work.stop = 1;
+  return stops;
+}
+
+/// The same with the parts where a sweep has left them.
+template <Norm kind, int warps = block_warps>
+__device__ bool reduce_parts(const ReduceWork& work) {
+  double mine = 0;
+  for (Index i = threadIdx.x; i < work.parts->count; i += warps * warp_lanes)
+    mine = joined<kind>(mine, work.parts->values[i]);
+  return reduce_share<kind, warps>(work, mine);
+}
+
+/// All threads of a block.
+__device__ inline void reduce(const ReduceWork& work) {
+  // Where the run has stopped, ranks have left no more parts.
+  if (work.unless != nullptr && *work.unless != 0) return;
+  if (work.kind == Norm::max)
+    reduce_parts<Norm::max>(work);
+  else
+    reduce_parts<Norm::l2>(work);
+}
+
+}  // namespace halocline::stencil::cuda

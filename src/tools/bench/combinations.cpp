@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/combinations.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "comm/collectives.hpp"
+#include "solver/option_words.hpp"
+
+namespace halocline::bench {
+
+using exchange::Proved;
+using transport::Pair;
+using transport::Transport;
+
+namespace {
+
+/// What is looked for between which ranks.
+struct Search {
+  const Communicator& communicator;
+  const WaysWanted& wanted;
+  std::vector<Pair> pairs;
+  Notes& notes;
+};
+
+/// How to ask for a transport wherever it can be used; nothing, and a note why, if nowhere.
+std::optional<std::string> spec_for(const Search& search, const Transport& transport, Memory memory,
+                                    const exchange::ProvedPairs& proved) {
+  std::vector<Pair> served;
+  std::string why_not;
+  for (const Pair pair : search.pairs) {
+    if (const auto why = why_not_timed(transport, pair, memory, proved))
+      why_not = *why;
+    else
+      served.push_back(pair);
+  }
+  if (served.empty()) {
+    search.notes.add(fmt::format("transport {} is not timed with {} memory: {}", transport.name(),
+                                 name_of(memory), why_not));
+    return std::nullopt;
+  }
+  if (served == search.pairs) return std::string(transport.name());
+  return fmt::format("{}={}", transport::name_of(served[0]), transport.name());
+}
+
+/// All transports that can be used between ranks, and are proved where a proof is needed.
+std::vector<std::string> usable(const Search& search, Memory memory) {
+  if (search.pairs.empty()) return {"auto"};
+  const exchange::ProvedPairs proved =
+      proofs_for(search.communicator, search.pairs, memory, search.wanted.proofs);
+  std::vector<std::string> specs;
+  for (const Transport* transport : transport::transports())
+    if (transport->name() != "self")
+      if (const auto spec = spec_for(search, *transport, memory, proved)) specs.push_back(*spec);
+  return specs;
+}
+
+/// Of the transports that were named, those that serve this memory.
+std::vector<std::string> serving(const Search& search, Memory memory) {
+  if (search.wanted.memories.size() == 1) return search.wanted.transports;
+  std::vector<std::string> specs;
+  for (const std::string& name : search.wanted.transports) {
+    std::optional<std::string> why_not;
+    if (name != "auto" && name.find('=') == std::string::npos)
+      for (const Pair pair : search.pairs)
+        if (!why_not) why_not = transport::find_transport(name).unavailable(pair, memory);
+    if (why_not)
+      search.notes.add(fmt::format("transport {} is not timed with {} memory: {}", name,
+                                   name_of(memory), *why_not));
+    else
+      specs.push_back(name);
+  }
+  return specs;
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_timed(const transport::Transport& transport, Pair pair,
+                                         Memory memory, const exchange::ProvedPairs& proved) {
+  if (const auto why = transport.unavailable(pair, memory)) return why;
+  const Proved& proof = proved[static_cast<std::size_t>(pair)];
+  if (transport.capabilities().needs_proof && proof.stand != Proved::Stand::works)
+    return proof.words;
+  return std::nullopt;
+}
+
+exchange::ProvedPairs proofs_for(const Communicator& communicator, const std::vector<Pair>& pairs,
+                                 Memory memory, const std::optional<std::string>& file) {
+  const transport::Transport& gpu_aware = transport::find_transport("gpu_aware");
+  if (std::any_of(pairs.begin(), pairs.end(),
+                  [&](Pair pair) { return !gpu_aware.unavailable(pair, memory); }))
+    return exchange::proved_pairs(communicator, memory, file);
+  return {};
+}
+
+std::vector<Pair> pairs_between_ranks(const Communicator& communicator) {
+  const int me = communicator.rank();
+  std::int64_t shared = 0;  // some node has two ranks
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    if (rank != me && communicator.node_of(rank) == communicator.node_of(me)) shared = 1;
+  std::vector<Pair> pairs;
+  if (comm::max_over_ranks(communicator, shared) > 0) pairs.push_back(Pair::same_node);
+  if (communicator.node_count() > 1) pairs.push_back(Pair::other_node);
+  return pairs;
+}
+
+void check_memories(const std::vector<std::string>& memories) {
+  for (const std::string& memory : memories) {
+    SolveOptions where;
+    where.memory = solver::read_memory(memory);
+    solver::check_target(where);
+  }
+}
+
+std::vector<Combination> find_ways(const Communicator& communicator, const WaysWanted& wanted,
+                                   Notes& notes) {
+  const Search search{communicator, wanted, pairs_between_ranks(communicator), notes};
+  std::vector<Combination> combinations;
+  for (const std::string& memory : wanted.memories) {
+    SolveOptions where;
+    where.memory = solver::read_memory(memory);
+    Combination combination{.target = solver::choose_target(communicator, where, notes),
+                            .transports = {}};
+    combination.transports = wanted.transports.empty() ? usable(search, combination.target.memory)
+                                                       : serving(search, combination.target.memory);
+    combinations.push_back(std::move(combination));
+  }
+  if (std::all_of(combinations.begin(), combinations.end(),
+                  [](const Combination& combination) { return combination.transports.empty(); }))
+    throw Error(ErrorKind::unavailable,
+                fmt::format("nothing can be timed: {}", notes.all().empty() ? "" : notes.all()[0]));
+  return combinations;
+}
+
+}  // namespace halocline::bench

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/mpi_messages.hpp"
+
+#include <array>
+#include <vector>
+
+#include "base/checked.hpp"
+#include "comm/gate.hpp"
+
+namespace halocline::mpi {
+namespace {
+
+constexpr int tag = 2;  // 1 is that of bulk messages, those of channels begin at 1000
+
+}  // namespace
+
+void mpi_send(const Communicator& communicator, int to, std::span<const std::byte> bytes) {
+  comm::State& state = communicator.state();
+  comm::block(state, "MPI_Send", [&] {
+    return MPI_Send(bytes.data(), checked_cast<int>(bytes.size()), MPI_BYTE, to, tag, state.all());
+  });
+}
+
+void mpi_receive(const Communicator& communicator, int from, std::span<std::byte> bytes) {
+  comm::State& state = communicator.state();
+  comm::block(state, "MPI_Recv", [&] {
+    return MPI_Recv(bytes.data(), checked_cast<int>(bytes.size()), MPI_BYTE, from, tag, state.all(),
+                    MPI_STATUS_IGNORE);
+  });
+}
+
+struct PlainPair::Inside {
+  Inside(const Communicator& whole, const Options& wanted)
+      : communicator(whole),
+        options(wanted),
+        count(checked_cast<int>(wanted.bytes)),
+        guard(whole.state().watchdog(), "MPI_Send or MPI_Recv") {}
+
+  MPI_Comm all() const { return communicator.state().all(); }
+  void send() const {
+    comm::check(MPI_Send(options.out, count, MPI_BYTE, options.peer, tag, all()), "MPI_Send");
+  }
+  void receive() const {
+    comm::check(MPI_Recv(options.in, count, MPI_BYTE, options.peer, tag, all(), MPI_STATUS_IGNORE),
+                "MPI_Recv");
+  }
+  void post_receives(std::int64_t messages) {
+    for (std::int64_t i = 0; i < messages; ++i)
+      comm::check(MPI_Irecv(options.in, count, MPI_BYTE, options.peer, tag, all(), next()),
+                  "MPI_Irecv");
+  }
+  void post_sends(std::int64_t messages) {
+    for (std::int64_t i = 0; i < messages; ++i)
+      comm::check(MPI_Isend(options.out, count, MPI_BYTE, options.peer, tag, all(), next()),
+                  "MPI_Isend");
+  }
+  MPI_Request* next() { return &requests.emplace_back(MPI_REQUEST_NULL); }
+  void wait() {
+    comm::check(
+        MPI_Waitall(checked_cast<int>(std::ssize(requests)), requests.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
+    requests.clear();
+  }
+
+  Communicator communicator;
+  Options options;
+  int count;
+  comm::Watchdog::Guard guard;
+  std::vector<MPI_Request> requests{};
+  std::array<std::byte, 4> answer{};
+};
+
+PlainPair::PlainPair(const Communicator& communicator, const Options& options)
+    : inside_(std::make_unique<Inside>(communicator, options)) {}
+
+PlainPair::~PlainPair() = default;
+
+void PlainPair::round_trips(std::int64_t count) {
+  inside_->guard.renew();
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (inside_->options.turn == Turn::first) {
+      inside_->send();
+      inside_->receive();
+    } else {
+      inside_->receive();
+      inside_->send();
+    }
+  }
+}
+
+void PlainPair::one_way(std::int64_t count) {
+  Inside& p = *inside_;
+  p.guard.renew();
+  const auto bytes = static_cast<int>(p.answer.size());
+  if (p.options.turn == Turn::first) {
+    p.post_sends(count);
+    p.wait();
+    comm::check(
+        MPI_Recv(p.answer.data(), bytes, MPI_BYTE, p.options.peer, tag, p.all(), MPI_STATUS_IGNORE),
+        "MPI_Recv");
+  } else {
+    p.post_receives(count);
+    p.wait();
+    comm::check(MPI_Send(p.answer.data(), bytes, MPI_BYTE, p.options.peer, tag, p.all()),
+                "MPI_Send");
+  }
+}
+
+void PlainPair::both_ways(std::int64_t count) {
+  Inside& p = *inside_;
+  p.guard.renew();
+  p.post_receives(count);
+  p.post_sends(count);
+  p.wait();
+}
+
+}  // namespace halocline::mpi
