@@ -29,9 +29,13 @@ std::string names(const Choice& choice) {
   return text;
 }
 
+std::string chosen_from(const std::string& wanted, const exchange::ChoiceFacts& facts) {
+  return names(exchange::choose(exchange::read_wanted(wanted), facts));
+}
+
 std::string chosen(const std::string& wanted, const PairsThere& there = all,
                    Memory fields = Memory::host) {
-  return names(exchange::choose(wanted, {.there = there, .fields = fields}));
+  return chosen_from(wanted, {.there = there, .fields = fields});
 }
 
 TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
@@ -47,8 +51,8 @@ TEST(Choice, AutoStoresIntoNeighboursOfTheNodeWhereItMay) {
   EXPECT_EQ(chosen("auto", all, Memory::pinned), "self/mpi/mpi");
   EXPECT_EQ(chosen("same-node=peer", all, Memory::pinned), "self/peer/mpi");
   const transport::Transport& peer = transport::find_transport("peer");
-  EXPECT_EQ(names(exchange::choose(
-                "auto", {.there = all, .fields = Memory::device, .excluded = {{{}, {&peer}, {}}}})),
+  EXPECT_EQ(chosen_from("auto",
+                        {.there = all, .fields = Memory::device, .excluded = {{{}, {&peer}, {}}}}),
             "self/staged/staged");
 }
 
@@ -66,16 +70,15 @@ TEST(Choice, KnowsWhatWouldServeInItsOrder) {
 
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(
-      names(exchange::choose("auto", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})),
-      "self/mpi/mpi");
+  EXPECT_EQ(chosen_from("auto", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}}),
+            "self/mpi/mpi");
 }
 
 TEST(Choice, ExclusionDoesNotReplaceWhatWasNamed) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(names(exchange::choose("same-node=shared",
-                                   {.there = all, .excluded = {{{}, {&shared}, {&shared}}}})),
-            "self/shared/mpi");
+  EXPECT_EQ(
+      chosen_from("same-node=shared", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}}),
+      "self/shared/mpi");
 }
 
 TEST(Choice, ASingleNameServesEveryPairButSelf) {

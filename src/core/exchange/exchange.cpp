@@ -193,7 +193,9 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     : communicator_(communicator), fields_(fields) {
   comm::require_same(communicator, "exchange plans", describe(communicator, grid, fields, options));
   std::vector<PeerMessage> messages;
+  exchange::WantedTransports wanted;
   comm::together(communicator, [&] {
+    wanted = exchange::read_wanted(options.transport);
     if (grid.rank() != communicator.rank() || grid.ranks() != communicator.size())
       throw Error(ErrorKind::usage,
                   fmt::format("the grid was made for rank {} of {}, the communicator says {} of {}",
@@ -205,7 +207,7 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
   });
 
-  open_best({.wanted = options.transport,
+  open_best({.wanted = wanted,
              .proofs = options.proofs,
              .there = pairs_there(communicator, messages),
              .fields = memory_,
@@ -226,8 +228,7 @@ void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
       open(decision.choice, messages);
       return fill_info(decision.choice, messages);
     } catch (const Error& error) {
-      const bool is_replaceable = chosen != nullptr &&
-                                  exchange::is_left_to_auto(inputs.wanted, Pair::same_node) &&
+      const bool is_replaceable = chosen != nullptr && inputs.wanted[same_node] == nullptr &&
                                   exchange::candidates(decision.facts, Pair::same_node).size() > 1;
       if (!is_replaceable || error.kind() == ErrorKind::internal) throw;
       inputs.excluded[same_node].push_back(chosen);

@@ -2,7 +2,7 @@
 #include "exchange/selection/choice.hpp"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,38 +14,6 @@ namespace {
 
 using transport::Pair;
 using transport::Transport;
-
-/// What was asked for, by kind of pair; kinds that are not in it are left to auto.
-std::map<Pair, std::string> parse(const std::string& wanted) {
-  std::map<Pair, std::string> names;
-  if (wanted == "auto") return names;
-  if (wanted.find('=') == std::string::npos) {
-    transport::find_transport(wanted);
-    for (const Pair pair : transport::pairs)
-      if (pair != Pair::self || wanted == "self") names[pair] = wanted;
-    return names;
-  }
-  for (std::size_t at = 0; at < wanted.size();) {
-    const std::size_t end = std::min(wanted.find(',', at), wanted.size());
-    const std::string entry = wanted.substr(at, end - at);
-    at = end + 1;
-    const std::size_t equals = entry.find('=');
-    const std::string kind = entry.substr(0, equals);
-    std::optional<Pair> pair;
-    for (const Pair candidate : transport::pairs)
-      if (transport::name_of(candidate) == kind) pair = candidate;
-    if (!pair || equals == std::string::npos)
-      throw Error(ErrorKind::usage,
-                  fmt::format("'{}' in transport '{}' is not one of self=, same-node= or "
-                              "other-node= with the name of a transport",
-                              entry, wanted));
-    const std::string name = entry.substr(equals + 1);
-    if (name == "auto") continue;
-    transport::find_transport(name);
-    names[*pair] = name;
-  }
-  return names;
-}
 
 /// Why auto does not take a transport for a pair; nothing if it may.
 bool is_out(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
@@ -82,16 +50,41 @@ void require_serving(const Transport& transport, Pair pair, const ChoiceFacts& f
 
 }  // namespace
 
-Choice choose(const std::string& wanted, const ChoiceFacts& facts) {
-  const std::map<Pair, std::string> names = parse(wanted);
+WantedTransports read_wanted(const std::string& text) {
+  WantedTransports wanted{};
+  if (text == "auto") return wanted;
+  if (text.find('=') == std::string::npos) {
+    const Transport& one = transport::find_transport(text);
+    for (const Pair pair : transport::pairs)
+      if (pair != Pair::self || text == "self") wanted[static_cast<std::size_t>(pair)] = &one;
+    return wanted;
+  }
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string entry = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t equals = entry.find('=');
+    const auto pair =
+        std::find_if(std::begin(transport::pairs), std::end(transport::pairs),
+                     [&](Pair one) { return transport::name_of(one) == entry.substr(0, equals); });
+    if (pair == std::end(transport::pairs) || equals == std::string::npos)
+      throw Error(ErrorKind::usage,
+                  fmt::format("'{}' in transport '{}' is not one of self=, same-node= or "
+                              "other-node= with the name of a transport",
+                              entry, text));
+    const std::string name = entry.substr(equals + 1);
+    if (name != "auto") wanted[static_cast<std::size_t>(*pair)] = &transport::find_transport(name);
+  }
+  return wanted;
+}
+
+Choice choose(const WantedTransports& wanted, const ChoiceFacts& facts) {
   Choice choice{};
   for (const Pair pair : transport::pairs) {
     const auto index = static_cast<std::size_t>(pair);
     if (!facts.there[index]) continue;
-    const auto name = names.find(pair);
-    choice[index] = name == names.end() ? first_that_serves(pair, facts)
-                                        : &transport::find_transport(name->second);
-    if (name != names.end()) require_serving(*choice[index], pair, facts);
+    choice[index] = wanted[index] != nullptr ? wanted[index] : first_that_serves(pair, facts);
+    if (wanted[index] != nullptr) require_serving(*wanted[index], pair, facts);
   }
   return choice;
 }
@@ -102,7 +95,5 @@ std::vector<const Transport*> candidates(const ChoiceFacts& facts, Pair pair) {
     if (!is_out(*transport, pair, facts)) all.push_back(transport);
   return all;
 }
-
-bool is_left_to_auto(const std::string& wanted, Pair pair) { return !parse(wanted).contains(pair); }
 
 }  // namespace halocline::exchange

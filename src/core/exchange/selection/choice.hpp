@@ -14,6 +14,13 @@ namespace halocline::exchange {
 /// One transport per kind of pair, in order of transport::pairs; null where no such pair exists.
 using Choice = std::array<const transport::Transport*, 3>;
 
+/// The transports a user asks for, likewise; null where the choice is left to auto.
+using WantedTransports = std::array<const transport::Transport*, 3>;
+
+/// Reads "auto", "NAME" or "KIND=NAME,..." (kinds not named: auto). A single name leaves copies
+/// inside a rank to `self`. Throws usage for unknown words.
+WantedTransports read_wanted(const std::string& text);
+
 /// Which kinds of pair occur between any rank and its peers.
 using PairsThere = std::array<bool, 3>;
 
@@ -26,16 +33,12 @@ struct ChoiceFacts {
   std::array<std::vector<const transport::Transport*>, 3> excluded{};
 };
 
-/// Reads "auto", "NAME" or "KIND=NAME,..." (kinds not named: auto). Auto takes the first transport
-/// of the table that serves a pair and, if it needs a proof, has one. Throws usage for unknown
-/// words, unavailable if a named transport cannot serve a pair that is there, or was proved to
-/// fail. A single name leaves copies inside a rank to `self`.
-Choice choose(const std::string& wanted, const ChoiceFacts& facts);
+/// Takes what is wanted and, where that is left to auto, the first transport of the table that
+/// serves a pair and, if it needs a proof, has one. Throws unavailable if a wanted transport cannot
+/// serve a pair that is there, or was proved to fail.
+Choice choose(const WantedTransports& wanted, const ChoiceFacts& facts);
 
 /// What auto may use for such pairs, in order of the table.
 std::vector<const transport::Transport*> candidates(const ChoiceFacts& facts, transport::Pair pair);
-
-/// Whether auto decides for such pairs.
-bool is_left_to_auto(const std::string& wanted, transport::Pair pair);
 
 }  // namespace halocline::exchange

@@ -34,15 +34,15 @@ void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inp
   std::vector<Pair> candidates;
   for (const Pair pair : transport::pairs) {
     if (!inputs.there[index_of(pair)] || gpu_aware.unavailable(pair, inputs.fields)) continue;
-    const bool is_left = is_left_to_auto(inputs.wanted, pair);
-    if (!is_left || is_preferred(gpu_aware, choose(inputs.wanted, decision.facts)[index_of(pair)]))
+    if (inputs.wanted[index_of(pair)] != nullptr ||
+        is_preferred(gpu_aware, choose(inputs.wanted, decision.facts)[index_of(pair)]))
       candidates.push_back(pair);
   }
   if (candidates.empty()) return;
   decision.facts.proved = proved_pairs(communicator, inputs.fields, inputs.proofs);
   for (const Pair pair : candidates) {
     const Proved& proved = decision.facts.proved[index_of(pair)];
-    if (is_left_to_auto(inputs.wanted, pair) && proved.stand != Proved::Stand::works)
+    if (inputs.wanted[index_of(pair)] == nullptr && proved.stand != Proved::Stand::works)
       decision.notes.push_back(fmt::format("transport gpu_aware was left out: {}", proved.words));
   }
 }
@@ -87,7 +87,7 @@ bool is_open(const Communicator& communicator, const Transport& first,
 void keep_the_fastest(const Communicator& communicator, const DecisionInputs& inputs, Pair pair,
                       Decision& decision) {
   const Transport*& chosen = decision.choice[index_of(pair)];
-  if (chosen == nullptr || !is_left_to_auto(inputs.wanted, pair)) return;
+  if (chosen == nullptr || inputs.wanted[index_of(pair)] != nullptr) return;
   const std::vector<const Transport*> all = in_the_race(candidates(decision.facts, pair));
   const auto& messages = inputs.messages[index_of(pair)];
   if (all.size() < 2 || !is_open(communicator, *chosen, messages)) return;

@@ -16,7 +16,7 @@
 namespace halocline::exchange {
 
 struct DecisionInputs {
-  const std::string& wanted;                 ///< as ExchangeOptions::transport
+  WantedTransports wanted;
   const std::optional<std::string>& proofs;  ///< as ExchangeOptions::proofs
   PairsThere there;
   Memory fields;
