@@ -9,7 +9,7 @@
 namespace halocline::binding {
 namespace {
 
-// Fixed in size, so that it can be kept when memory has run out.
+// Of fixed size, so that it works when memory has run out.
 thread_local char last_error[2048] = "";
 
 halocline_status keep(halocline_status status, const char* text) noexcept {
@@ -43,7 +43,7 @@ halocline_status status_of_exception() noexcept {
   } catch (const Error& error) {
     return keep(status_of(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
-    return keep(HALOCLINE_RESOURCE, "the host has no memory left");
+    return keep(HALOCLINE_RESOURCE, "out of host memory");
   } catch (const std::exception& error) {
     return keep(HALOCLINE_INTERNAL, error.what());
   } catch (...) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The border between C and C++: no exception crosses it, and what C hands over is checked here.
+// The boundary between C and C++: no exception crosses it, and all arguments from C are checked
+// here.
 
 #include <cstddef>
 #include <cstring>
@@ -11,10 +12,10 @@
 
 namespace halocline::binding {
 
-/// Takes in the exception that is being handled: keeps its text for the thread, returns its status.
+/// Returns the status of the exception that is being handled, and keeps its text for the thread.
 halocline_status status_of_exception() noexcept;
 
-/// Does the work of one call.
+/// Runs one call and returns its status.
 template <class Work>
 halocline_status guarded(const Work& work) noexcept {
   try {
@@ -25,17 +26,17 @@ halocline_status guarded(const Work& work) noexcept {
   }
 }
 
-/// Throws usage if the pointer is null; `what` names it: "the grid".
+/// Throws usage if the pointer is null; `what` is its name in the error: "the grid".
 template <class T>
 T& required(T* pointer, const char* what) {
   if (pointer == nullptr) throw Error(ErrorKind::usage, std::string(what) + " is a null pointer");
   return *pointer;
 }
 
-/// Throws usage unless a struct says that it is as large as this library knows it.
+/// Throws usage unless a struct's struct_size is the one that this library knows.
 void check_size(std::size_t given, std::size_t known, const char* type);
 
-/// The caller's options. Throws usage if they were not initialised.
+/// Returns the caller's options. Throws usage if they were not initialised.
 template <class Options>
 const Options& checked(const Options* options, const char* type) {
   const Options& given = required(options, type);
@@ -43,7 +44,7 @@ const Options& checked(const Options* options, const char* type) {
   return given;
 }
 
-/// The caller's place for an answer. Throws usage as checked().
+/// Returns the caller's struct for results. Throws usage as checked().
 template <class Info>
 Info& fillable(Info* info, const char* type) {
   Info& given = required(info, type);
@@ -51,7 +52,7 @@ Info& fillable(Info* info, const char* type) {
   return given;
 }
 
-/// Ends what a handle stands for, and nulls the handle.
+/// Destroys the object of a handle and sets the handle to null.
 template <class Handle>
 halocline_status destroy(Handle** handle, const char* what) noexcept {
   return guarded([&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the handles of halocline.h are.
+// The types of the handles of halocline.h.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,8 @@
 #include <halocline/grid.hpp>
 #include <halocline/halocline.h>
 
-// Each holds, as copies that share, what it needs: handles may be ended in any order.
+// Each holds copies of the objects it needs, which share their data: handles may be destroyed in
+// any order.
 
 struct halocline_grid {
   halocline::Communicator communicator;
@@ -26,5 +27,5 @@ struct halocline_field {
 struct halocline_exchange {
   std::vector<halocline::FieldStorage> fields;
   halocline::Exchange exchange;
-  std::string transports, reasons;  // as halocline_exchange_info shows them
+  std::string transports, reasons;  // for halocline_exchange_info
 };

@@ -14,7 +14,7 @@ static_assert(sizeof(halocline_report_options) == 112);
 
 namespace {
 
-/// Throws usage, with those `there_are`, for an unknown name.
+/// Throws usage, listing `there_are`, for an unknown name.
 Norm norm_named_by(const std::string& name, const char* there_are) {
   if (const std::optional<Norm> found = norm_named(name)) return *found;
   throw Error(ErrorKind::usage, "there is no norm '" + name + "'; there are: " + there_are);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Between the words of halocline.h and those of C++.
+// Conversions between the types of halocline.h and those of C++.
 
 #include <optional>
 #include <string>
@@ -30,12 +30,12 @@ inline HaloWidths widths(const halocline_widths& widths) {
   return {int3(widths.lower), int3(widths.upper)};
 }
 
-/// Null is 1 everywhere.
+/// Null means 1 on all sides.
 inline HaloWidths reach(const halocline_widths* reach) {
   return reach == nullptr ? HaloWidths(1) : widths(*reach);
 }
 
-/// Throws usage if there is none; `what` names it: "the name of the field".
+/// Throws usage for a null pointer; `what` is its name in the error: "the name of the field".
 inline const char* text(const char* given, const char* what) {
   if (given == nullptr) throw Error(ErrorKind::usage, std::string(what) + " is a null pointer");
   return given;

@@ -1,13 +1,12 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Halocline for Fortran: halos between the ranks of a structured-grid code. Fortran 2008, over the C
-! interface of <halocline/halocline.h>, which says more about each call.
+! Halocline for Fortran: halo exchange between the ranks of a structured-grid code. Fortran 2008,
+! over the C interface of <halocline/halocline.h>, which has more details on each call.
 !
-! Cells have global coordinates from 1 up; a box goes from its lower to its upper cell, both
-! included. What can fail takes stat and errmsg last: without stat an error stops the program
-! with its text. Objects end when they go out of scope or by destroy(), in any order, the same on
-! all ranks, but before MPI is finalised; those of the main program are ended by destroy() only.
-! They must not be copied. Calls marked collective are made by all ranks of the grid in the same
-! order.
+! Cells have global coordinates from 1 up; a box includes its lower and its upper cell. Calls that
+! can fail have the last arguments stat and errmsg: without stat an error prints its text and stops
+! the program. Objects are destroyed when they go out of scope or by destroy(), in any order, the
+! same on all ranks, but before MPI is finalised; those of the main program only by destroy(). They
+! must not be copied. All ranks of the grid must make the collective calls, in the same order.
 module halocline
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: error_unit, real32, real64, int32, int64
@@ -36,13 +35,13 @@ module halocline
     integer(int64) :: lower(3) = 1, upper(3) = 0
   end type
 
-  ! Widths in cells on the lower and the upper side along x, y, z, where they are not the same on
-  ! all sides: halocline_widths(lower=[1, 2, 0], upper=[1, 0, 0]).
+  ! Widths in cells on the lower and the upper side along x, y, z, if they differ between sides:
+  ! halocline_widths(lower=[1, 2, 0], upper=[1, 0, 0]).
   type :: halocline_widths
     integer :: lower(3) = 0, upper(3) = 0
   end type
 
-  ! The GPU of a rank: its number as CUDA, OpenACC and OpenMP count those that the process sees.
+  ! The GPU of a rank: its number for CUDA, OpenACC and OpenMP among the GPUs that the process sees.
   type :: halocline_gpu
     integer :: ordinal = -1
     integer :: ranks_on_gpu = 0
@@ -56,7 +55,7 @@ module halocline
     type(c_ptr) :: handle = c_null_ptr
   contains
     ! create(communicator, cells [, periodic, process_grid, expected_halo, wait_limit]). The
-    ! communicator is an integer: that of module mpi, or the mpi_val of one of mpi_f08. It is
+    ! communicator is an integer: that of module mpi, or mpi_val of one of mpi_f08. It is
     ! duplicated. Collective.
     generic :: create => grid_create_int32, grid_create_int64
     procedure :: rank => grid_rank
@@ -66,8 +65,8 @@ module halocline
     ! The cells this rank updates.
     procedure :: owned => grid_owned
     ! interior([reach, sides]) gives the owned cells that can be updated before the halo arrives,
-    ! for sweeps that read `reach` cells far (1), or as far as `sides` says for each side;
-    ! boundary([reach, sides]) the others, as disjoint boxes.
+    ! for sweeps that read `reach` cells far (default 1), or as far as `sides` sets for each side;
+    ! boundary([reach, sides]) gives the others, as disjoint boxes.
     procedure :: interior => grid_interior
     procedure :: boundary => grid_boundary
     ! The rank in a direction, each component -1, 0 or 1; -1 at the edge of the domain.
@@ -84,13 +83,12 @@ module halocline
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
-    ! wrap(grid, array [, halo, name, sides]) takes a real array of 1, 2 or 3 axes on the host as it
-    ! is: owned cells and halo, with any lower bounds and strides. The array must be a target and
-    ! outlive the field.
-    ! The halo is `halo` cells wide on all sides (1), or as wide as `sides` says for each side.
-    ! wrap(grid, address, element_bytes [, halo, components, memory, extents, strides,
-    ! component_stride, name, sides]) takes what c_loc gives of the first cell, halo included;
-    ! with memory='device' inside host_data use_device or use_device_ptr.
+    ! wrap(grid, array [, halo, name, sides]) wraps an existing real array of 1, 2 or 3 axes on the
+    ! host: owned cells and halo, with any lower bounds and strides. The array must be a target and
+    ! outlive the field. The halo is `halo` cells wide on all sides (default 1), or as wide as
+    ! `sides` sets for each side. wrap(grid, address, element_bytes [, halo, components, memory,
+    ! extents, strides, component_stride, name, sides]) wraps memory by the address (c_loc) of its
+    ! first cell, halo included; with memory='device' inside host_data use_device or use_device_ptr.
     generic :: wrap => wrap_address, wrap_real32_1, wrap_real32_2, wrap_real32_3, &
                        wrap_real64_1, wrap_real64_2, wrap_real64_3
     ! create(grid, element_bytes [, halo, components, memory, name, sides]) allocates one, all bytes
@@ -119,24 +117,24 @@ module halocline
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
-    ! create(grid, field or fields [, neighbours, widths, transport, proofs, sides]): several fields
-    ! are an array variable of them. Filled are `widths` cells on all sides, or those that `sides`
-    ! says for each side; without both, each field's own halo. Collective.
+    ! create(grid, field or fields [, neighbours, widths, transport, proofs, sides]): pass several
+    ! fields as an array variable. An exchange fills `widths` cells on all sides, or those that
+    ! `sides` sets for each side; without both, each field's own halo. Collective.
     generic :: create => exchange_create_one, exchange_create_all
     ! Between start and finish the owned cells within a halo's width of the boundary may be read but
-    ! not written, and the halo neither. With a stream (a cudaStream_t, acc_get_cuda_stream(queue))
-    ! both are ordered with the stream's own work. Without one, or with HALOCLINE_HOST_STREAM, all
-    ! earlier work on the fields must be done before start, on a GPU too, and the halos are there
-    ! when finish returns.
+    ! not written, and the halo must be neither read nor written. With a stream (a cudaStream_t,
+    ! acc_get_cuda_stream(queue)) both are ordered with the stream's own work. Without one, or with
+    ! HALOCLINE_HOST_STREAM, all earlier work on the fields must be done before start, on a GPU too,
+    ! and the halos are there when finish returns.
     procedure :: start => exchange_start
-    ! Moves on what needs the host's help; true once finish would not wait.
+    ! Progresses work that needs the host; returns true once finish would not wait.
     procedure :: progress => exchange_progress
     procedure :: finish => exchange_finish
     procedure :: run => exchange_run
-    ! Sent to other ranks by one exchange.
+    ! Messages and bytes sent to other ranks by one exchange.
     procedure :: messages => exchange_messages
     procedure :: bytes => exchange_bytes
-    ! What was chosen, "self=self,same-node=shared", and why, in lines.
+    ! The chosen transports, "self=self,same-node=shared", and the reasons, in lines.
     procedure :: transports => exchange_transports
     procedure :: reasons => exchange_reasons
     procedure :: destroy => exchange_destroy
@@ -394,7 +392,7 @@ contains
     error stop 1
   end subroutine
 
-  ! Refuses a list that names more axes than there are; true if it may be used.
+  ! Returns true if a list has at most 3 axes; else sets the error.
   logical function has_axes(number, what, stat, errmsg)
     integer, intent(in) :: number
     character(*), intent(in) :: what
@@ -428,7 +426,7 @@ contains
     end do
   end function
 
-  ! A text as C reads it, without the blanks at its end.
+  ! Converts a text for C, without trailing blanks.
   function for_c(text) result(letters)
     character(*), intent(in) :: text
     character(kind=c_char), allocatable :: letters(:)
@@ -535,7 +533,7 @@ contains
     box = box_of(info%owned)
   end function
 
-  ! The same on all sides, or each side's own; 1 if neither is given.
+  ! The same width on all sides, or one for each side; 1 if neither is given.
   pure function widths_of(everywhere, sides) result(widths)
     integer, intent(in), optional :: everywhere
     type(halocline_widths), intent(in), optional :: sides
@@ -601,7 +599,7 @@ contains
   subroutine refuse_copy(what)
     character(*), intent(in) :: what
     write (error_unit, '(3a)') 'halocline: a ', what, &
-      ' cannot be copied; pass it to where it is needed'
+      ' cannot be copied; pass it as an argument'
     flush (error_unit)
     error stop 1
   end subroutine
@@ -1041,8 +1039,9 @@ contains
 
   ! ---- the rest ----
 
-  ! Gives every rank one of the GPUs it sees and makes that GPU's primary context the calling
-  ! thread's. Call it before the first directive, which then uses that context too. Collective.
+  ! Binds every rank to one of the GPUs it sees and makes that GPU's primary context current in the
+  ! calling thread. Call it before the first directive, which then uses that context too.
+  ! Collective.
   subroutine halocline_bind_device(communicator, device, stat, errmsg)
     integer, intent(in) :: communicator
     type(halocline_gpu), intent(out), optional :: device

@@ -606,11 +606,11 @@ static void refuses_wrong_exchanges(void) {
 
   FAILS(halocline_exchange_start(NULL, NULL), USAGE, "the exchange is a null pointer");
   OK(halocline_exchange_create(grid, &field, 1, NULL, &exchange));
-  FAILS(halocline_exchange_finish(exchange, NULL), USAGE, "had not been started");
+  FAILS(halocline_exchange_finish(exchange, NULL), USAGE, "call start() first");
   OK(halocline_exchange_start(exchange, NULL));
-  FAILS(halocline_exchange_start(exchange, NULL), USAGE, "started again");
+  FAILS(halocline_exchange_start(exchange, NULL), USAGE, "call finish() first");
   OK(halocline_exchange_finish(exchange, NULL));
-  FAILS(halocline_exchange_finish(exchange, NULL), USAGE, "had not been started");
+  FAILS(halocline_exchange_finish(exchange, NULL), USAGE, "call start() first");
   FAILS(halocline_exchange_get_info(exchange, NULL), USAGE, "null pointer");
   FAILS(halocline_report_write(field, exchange, NULL), USAGE, "null pointer");
   FAILS(halocline_report_write(NULL, exchange, NULL), USAGE, "null pointer");

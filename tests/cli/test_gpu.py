@@ -130,8 +130,8 @@ NO_P2P = {"CUDA_ON_CPU_P2P": "absent"}
 CANNOT_SHARE = "rank [01] cannot share its GPU's memory with other ranks .cudaIpcGetMemHandle failed"
 without_sharing = pytest.mark.parametrize("missing, why", [
     (NO_PEER, CANNOT_SHARE + ".*; by file descriptors: cuMemCreate failed with .*NOT_SUPPORTED"),
-    (NO_P2P, "GPU of rank [01] cannot reach the memory of rank [01]'s .cudaIpcOpenMemHandle failed"
-     ".*; by file descriptors: .* cannot reach .*cuMemSetAccess failed")], ids=["IPC+VMM", "P2P"])
+    (NO_P2P, "GPU of rank [01] cannot access the memory of rank [01]'s GPU .cudaIpcOpenMemHandle failed"
+     ".*; by file descriptors: .* cannot access .*cuMemSetAccess failed")], ids=["IPC+VMM", "P2P"])
 
 
 @pytest.mark.parametrize("ranks, words", [
@@ -328,9 +328,9 @@ WITHOUT_GPU = {
                   r"no NVIDIA driver here \(libcuda\.so\.1 cannot be loaded\); install one", False),
     "old driver": ({"CUDA_ON_CPU_DRIVER": "old"},
                    r"driver knows CUDA 12\.2, .* built with CUDA 13\.0; update the driver", True),
-    "no GPU": ({"CUDA_ON_CPU_DRIVER": "none"}, "driver finds no GPU; see what nvidia-smi -L", True),
+    "no GPU": ({"CUDA_ON_CPU_DRIVER": "none"}, "driver finds no GPU; check nvidia-smi -L", True),
     "hidden": ({"CUDA_VISIBLE_DEVICES": ""},
-               "CUDA_VISIBLE_DEVICES is '', which leaves no GPU; unset it", True),
+               "CUDA_VISIBLE_DEVICES is '', which hides all GPUs; unset it", True),
     "prohibited": ({"CUDA_ON_CPU_COMPUTE_MODE": "prohibited"},
                    "compute mode of every GPU prohibits its use.*nvidia-smi -c DEFAULT", True),
 }
@@ -433,13 +433,13 @@ def test_a_gpu_for_one_process_only():
     staged = [*SMALL, "--transport", "staged"]
     assert solve_json(*staged, "--ranks", "2", env=exclusive)["backend"] == "cuda"
     end = run("solve", *staged, "--ranks", "3", env=exclusive)
-    told(end, UNAVAILABLE, "GPU 0 .* is in compute mode 'exclusive' and another process has it",
+    told(end, UNAVAILABLE, "GPU 0 .* is in compute mode 'exclusive' and another process uses it",
          "use one rank per GPU")
     with started("solve", "laplace", "--cells", "64x64", "--tolerance", "0", "--sweeps",
                  "1000000000", "--quiet", env=exclusive) as other:
         wait_for_lock(other)
         told(run("solve", *SMALL, env={**exclusive, "CUDA_VISIBLE_DEVICES": "0"}), UNAVAILABLE,
-             "another process has it")
+             "another process uses it")
 
 
 def wait_for_lock(job):
@@ -509,8 +509,8 @@ def test_refused(words, code, patterns):
 def test_a_driver_that_gives_no_access_to_ordinary_memory(ranks):
     end = run("solve", *SMALL, "--memory", "system", "--ranks", ranks,
               env={"CUDA_ON_CPU_PAGEABLE": "0"})
-    told(end, UNAVAILABLE, "system memory cannot be used with CUDA on CPU",
-         "pageableMemoryAccess is 0", "use device or managed")
+    told(end, UNAVAILABLE, "CUDA on CPU.* cannot use system memory",
+         "pageableMemoryAccess is 0", "use device or managed memory")
 
 
 # An MPI that takes a GPU's memory, or does not
@@ -520,8 +520,8 @@ def test_gpu_aware_that_was_shown_to_fail(tmp_path):
     words = [*SMALL, "--ranks", "2", "--proofs", tmp_path / "proofs.json"]
     for time_ in range(2):
         end = run("solve", *words, "--transport", "gpu_aware")
-        told(end, UNAVAILABLE, "gpu_aware was shown to fail here: device memory between same-node "
-             r"ranks, tried 20\d\d-\S+Z: (rank \d|a rank) was ended by signal 11",
+        told(end, UNAVAILABLE, "gpu_aware fails here, as a test showed: device memory between same-node "
+             r"ranks, tested 20\d\d-\S+Z: (rank \d|a rank) was ended by signal 11",
              "UCX|MPIR_CVAR_ENABLE_GPU=1", "or use transport staged")
         assert end.err.count(TRYING) == (time_ == 0)
     report = solve_json(*words, "--verify", env=NO_PEER)
@@ -565,7 +565,7 @@ def test_gpu_aware_that_nobody_tried(tmp_path):
     report = solve_json(*SMALL, "--ranks", "2", "--proofs", tmp_path / "none.json",
                         env={"HALOCLINE_ASSUME_GPU": "0", **NO_PEER})
     assert report["transport"] == {"same-node": "staged"}
-    assert any(re.search("gpu_aware was left out: nothing shows that MPI takes device memory .*; "
+    assert any(re.search("gpu_aware was left out: no proof shows that MPI accepts device memory .*; "
                          "a halocline command on two ranks or more proves it", note)
                for note in report["notes"])
 

@@ -88,7 +88,7 @@ def test_is_not_talked_about_when_quiet(solve):
 def test_a_file_that_is_none_of_ours(solve):
     solve.path.write_text("my thesis")
     end = solve()
-    assert end.err.count("no file of proofs") == 1 + end.err.count("is left as it is")
+    assert end.err.count("not a file of proofs") == 1 + end.err.count("was not changed")
     assert solve.path.read_text() == "my thesis"
 
 

@@ -305,7 +305,8 @@ TEST_F(Streams, NameTheFreeMemoryThatIsNotEnough) {
   const Caught error =
       caught([&] { device::allocate(Memory::device, device::gpu_memory().free_bytes + 1); });
   EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, AllOf(HasSubstr("GB of device memory could not be had; the GPU has "),
+  EXPECT_THAT(error.text, AllOf(HasSubstr("could not allocate "),
+                                HasSubstr("GB of device memory; the GPU has "),
                                 HasSubstr(" GB free of "), HasSubstr("more GPUs")));
 }
 

@@ -334,7 +334,7 @@ TEST_F(LevelExchanges, RefuseALevelThatIsNotThere) {
   for (const std::int64_t level : {-1, 2}) {
     const Caught error = caught([&] { halos.run(level); });
     EXPECT_EQ(error.kind, ErrorKind::usage);
-    EXPECT_THAT(error.text, HasSubstr("there are 0 to 1"));
+    EXPECT_THAT(error.text, HasSubstr("use 0 to 1"));
   }
 }
 

@@ -71,8 +71,9 @@ TEST(ExchangeErrors, NameTheSharedMemoryThatWasAskedFor) {
   const Caught error =
       caught([&] { Exchange(communicator_with(), grid, {field}, {.transport = "shared"}); });
   EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, AllOf(HasSubstr("could not be had (MPI_Win_allocate_shared failed"),
-                                HasSubstr("use transport mpi")));
+  EXPECT_THAT(error.text,
+              AllOf(HasSubstr("could not allocate "), HasSubstr("(MPI_Win_allocate_shared failed"),
+                    HasSubstr("use transport mpi")));
 }
 
 // Errors: the same on every rank, and none that leaves the communicator unusable.
@@ -188,7 +189,7 @@ TEST(ExchangeErrors, NameTheRankThatAloneIsWrong) {
   const Field<double> field(rank() == 0 ? shifted : grid, {.name = "u"});
   const Caught error = caught([&] { Exchange(communicator_with(), grid, {field}); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  const std::string text = "field 'u' was made for another grid";
+  const std::string text = "field 'u' belongs to another grid";
   EXPECT_EQ(error.text, ranks() == 1 ? text : "rank 0: " + text);
   expect_communicator_to_work();
 }
@@ -202,7 +203,7 @@ TEST(ExchangeErrors, NameAGridOfOtherRanks) {
     return;
   }
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("the grid was made for rank 0 of 1, the communicator says "));
+  EXPECT_THAT(error.text, HasSubstr("the grid belongs to rank 0 of 1, but this is rank "));
   expect_communicator_to_work();
 }
 

@@ -320,7 +320,7 @@ TEST_F(GpuExchanges, RefuseFieldsThatNobodyReachesTogether) {
     const Caught error = caught([&] { Exchange(communicator_with(), grid, list_of(fields)); });
     EXPECT_EQ(error.kind, ErrorKind::usage);
     EXPECT_THAT(error.text, AllOf(HasSubstr("in host"), HasSubstr("in device"),
-                                  HasSubstr("nobody reaches both; make an exchange for each")));
+                                  HasSubstr("create one per kind of memory")));
   }
 }
 

@@ -174,8 +174,8 @@ TEST(Tuning, LeavesAForeignFileAlone) {
   options.tuning_seconds = plenty;
   options.tuning_file = file.path();
   const SolveResult result = solve(world(), options);
-  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("it is damaged, or no file of ways")));
-  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("is left as it is")));
+  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("it is damaged, or not a file of ways")));
+  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("was not changed")));
   comm::on_first_rank(world(), [&] {
     std::ifstream there(file.path());
     const std::string text{std::istreambuf_iterator<char>(there), {}};

@@ -20,6 +20,7 @@ namespace {
 
 using test::Caught;
 using test::caught;
+using testing::AllOf;
 using testing::HasSubstr;
 
 GridOptions options_of(const Extents& cells, const Extents& process_grid = {},
@@ -204,10 +205,10 @@ TEST(ProcessGrid, MustMatchTheRanks) {
             "the process grid 2x2 is for 4 ranks, but there are 6; give a process grid whose "
             "product is 6, or start 4 ranks");
   EXPECT_EQ(text(4, {8, 8}, {4}), "the process grid 4 has 1 axis, but the grid of 8x8 cells has 2");
-  EXPECT_EQ(text(4, {8, 3}, {1, 4}),
-            "the process grid 1x4 has 4 parts along y, but there are only 3 cells along it; a "
-            "part would be empty");
-  EXPECT_THAT(text(4, {8, 8}, {-2, -2}), HasSubstr("an axis with no part"));
+  EXPECT_THAT(text(4, {8, 3}, {1, 4}),
+              AllOf(HasSubstr("process grid 1x4"), HasSubstr("4 parts along y"),
+                    HasSubstr("only 3 cells"), HasSubstr("at most one part per cell")));
+  EXPECT_THAT(text(4, {8, 8}, {-2, -2}), HasSubstr("at least 1 per axis"));
   const std::int64_t big = std::int64_t{1} << 32;
   EXPECT_THAT(text(1, {8, 8}, {big, big}), HasSubstr("but there are 1")) << "a product past 2^63";
 }
@@ -218,7 +219,8 @@ TEST(Grid, SaysWhatIsWrongWithItsCells) {
               Grid(0, 1, options_of({8, 0}));
             }).text,
             "0 cells along y: at least 1 is needed");
-  EXPECT_EQ(caught([] { Grid(3, 3, options_of({8})); }).text, "rank 3 is not one of 3 ranks");
+  EXPECT_THAT(caught([] { Grid(3, 3, options_of({8})); }).text,
+              AllOf(HasSubstr("rank 3"), HasSubstr("3 ranks")));
   const std::int64_t big = std::int64_t{1} << 22;
   EXPECT_EQ(caught([&] { Grid(0, 1, options_of({big, big, big})); }).kind, ErrorKind::usage);
   EXPECT_EQ(caught([] { Extents({1, 2, 3, 4}); }).kind, ErrorKind::usage);

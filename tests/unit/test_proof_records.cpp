@@ -157,7 +157,8 @@ TEST_F(ProofRecords, InADamagedFileAreNoneAndOneNote) {
     notes_ = {};
     const std::string path = folder_.put("damaged", text);
     EXPECT_THAT(read(path), IsEmpty());
-    EXPECT_THAT(note(), HasSubstr("'" + path + "': it is damaged, or no file of proofs")) << text;
+    EXPECT_THAT(note(), HasSubstr("'" + path + "': it is damaged, or not a file of proofs"))
+        << text;
   }
 }
 
@@ -174,12 +175,12 @@ TEST_F(ProofRecords, ThatAreUnderstoodAreUsedBesideOthers) {
   std::string text = text_in(file_);
   text.replace(text.find("same-gpu"), 8, "same-gqu");
   EXPECT_THAT(read(folder_.put("strange", text)), ElementsAre(works));
-  EXPECT_THAT(note(), HasSubstr("1 of its 2 proofs are not understood"));
+  EXPECT_THAT(note(), HasSubstr("1 of its 2 proofs are not valid"));
 }
 
 TEST_F(ProofRecords, AreNotLookedForInFoldersAndDevices) {
   EXPECT_THAT(read(folder_.path()), IsEmpty());
-  EXPECT_THAT(note(), HasSubstr("no regular file"));
+  EXPECT_THAT(note(), HasSubstr("not a regular file"));
   EXPECT_THAT(read("/dev/zero"), IsEmpty());
   EXPECT_EQ(notes_.all().size(), 2U);
 }
@@ -188,7 +189,7 @@ TEST_F(ProofRecords, NeverReplaceSomebodysFile) {
   folder_.put("proofs.json", "my thesis");
   keep({works});
   EXPECT_EQ(text_in(file_), "my thesis");
-  EXPECT_THAT(note(), HasSubstr("is left as it is"));
+  EXPECT_THAT(note(), HasSubstr("was not changed"));
 }
 
 TEST_F(ProofRecords, ReplaceADamagedFileInTheCache) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Integer arithmetic that refuses to wrap: sizes come from users, and 46341 squared is past int.
+// Integer arithmetic that checks for overflow: sizes come from users, and 46341 squared exceeds
+// int.
 
 #include <cstdint>
 #include <limits>
@@ -12,7 +13,7 @@
 
 namespace halocline {
 
-/// Multiplies sizes; throws usage naming `what` if the product does not fit 63 bits.
+/// Multiplies sizes; throws usage, with `what` in the text, if the product exceeds 63 bits.
 inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const char* what) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product))
@@ -20,13 +21,13 @@ inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const char*
   return product;
 }
 
-/// Converts between integer types; throws internal if the value does not survive.
+/// Converts between integer types; throws internal if the target type cannot hold the value.
 template <class To, class From>
 To checked_cast(From value) {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);
   const To result = static_cast<To>(value);
   if (static_cast<From>(result) != value || ((result < To{}) != (value < From{})))
-    throw Error(ErrorKind::internal, fmt::format("the value {} does not fit its place", value));
+    throw Error(ErrorKind::internal, fmt::format("{} is out of range for the target type", value));
   return result;
 }
 

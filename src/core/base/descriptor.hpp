@@ -24,7 +24,8 @@ class Descriptor {
   int get() const { return number_; }
   bool is_open() const { return number_ >= 0; }
   int release() { return std::exchange(number_, -1); }
-  /// Returns 0 or an errno. It is closed in any case, also if a signal interrupted that.
+  /// Closes the descriptor and returns 0 or an errno. It is closed even if a signal interrupted the
+  /// call.
   int close() {
     if (!is_open()) return 0;
     return ::close(release()) != 0 && errno != EINTR ? errno : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The only way to read the environment: the rest of the code is a function of its arguments.
+// The only access to the environment: all other code depends on its arguments alone.
 
 #include <optional>
 #include <string>

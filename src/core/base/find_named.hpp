@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Choosing by name.
+// Selection by name.
 
 #include <functional>
 #include <span>
@@ -13,7 +13,8 @@
 
 namespace halocline {
 
-/// Returns the one of that name. Throws usage, with the names there are; `names` come before them.
+/// Returns the element with that name. Throws usage, listing the valid names; `names` comes before
+/// them.
 template <class Thing, class NameOf>
 const Thing& find_named(std::string_view kind, std::string_view name,
                         std::span<const Thing* const> things, NameOf name_of,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the node calls itself.
+// The node's host name.
 
 #include <string>
 
 namespace halocline {
 
-/// "node17"; empty if the system does not tell.
+/// "node17"; empty if the system does not report one.
 std::string host_name();
 
 }  // namespace halocline

@@ -3,8 +3,8 @@
 
 namespace halocline {
 
-/// MPICH stands for its kin as well. Ranks started by the launcher of the other family find each
-/// other not: each runs alone.
+/// MPICH includes its derivatives. Ranks started by the launcher of the other family do not find
+/// each other: each runs alone.
 enum class MpiFamily { open_mpi, mpich };
 
 }  // namespace halocline

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Things a user should know but did not ask: a fallback, a default that matters, a clamped option.
+// Notes to the user: a fallback, a default that matters, a clamped option.
 
 #include <string>
 #include <vector>
 
 namespace halocline {
 
-/// Collects each remark once, in the order first made. The library never prints; whoever owns
-/// the notes does.
+/// Collects notes, each once, in the order of their first addition. The library never prints; the
+/// owner of the notes does.
 class Notes {
  public:
   void add(const std::string& text);

@@ -33,7 +33,7 @@ RecordFile parse(const std::string& text, const RecordFormat& format) {
   if (json.is_discarded() || !json.is_object() || !json.contains("format") ||
       json["format"] != format.format || !json.contains(format.list) ||
       !json[format.list].is_array())
-    return other_file(fmt::format("it is damaged, or no file of {}", format.list));
+    return other_file(fmt::format("it is damaged, or not a file of {}", format.list));
   if (!json.contains("version") || json["version"] != format.version)
     return other_file("another version of Halocline wrote it");
   RecordFile file;
@@ -43,12 +43,13 @@ RecordFile parse(const std::string& text, const RecordFormat& format) {
 
 std::string text_of(const std::vector<Json>& records, const RecordFormat& format) {
   const Json all{{"format", format.format}, {"version", format.version}, {format.list, records}};
-  // A variable's value may hold bytes that are no UTF-8.
+  // A variable's value may hold bytes that are not UTF-8.
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Locks a folder, so that no file is left behind, against other writers; for a while at most, and
-/// where the file system can: without the lock the last of them wins, and its file is whole.
+/// Locks a folder against other writers: a folder, so that no lock file remains. Waits for a
+/// limited time, and works only where the file system supports locks. Without the lock the last
+/// writer wins, and its file is complete.
 class Lock {
  public:
   explicit Lock(const fs::path& folder)
@@ -76,7 +77,7 @@ RecordFile read_records(const std::string& path, const RecordFormat& format) {
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return {};
   if (error) return other_file(error.message());
-  if (!fs::is_regular_file(status)) return other_file("it is no regular file");
+  if (!fs::is_regular_file(status)) return other_file("it is not a regular file");
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > largest_file)
     return other_file(fmt::format("it is too large for a file of {}", format.list));
@@ -93,7 +94,7 @@ void change_records(const std::string& path, const RecordFormat& format, OtherFi
   const Lock lock(fs::path(path).parent_path());
   const RecordFile there = read_records(path, format);
   if (there.is_other && other == OtherFile::keep)
-    throw Error(ErrorKind::usage, fmt::format("'{}' is left as it is: {}", path, there.wrong));
+    throw Error(ErrorKind::usage, fmt::format("'{}' was not changed: {}", path, there.wrong));
   write_text_file(path, text_of(change(there), format));
 }
 

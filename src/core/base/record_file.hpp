@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A JSON file with a list of records that several programs read, and add to, at the same time.
+// A JSON file with a list of records, which several programs may read and extend at the same time.
 
 #include <cstdint>
 #include <functional>
@@ -13,34 +13,32 @@ namespace halocline {
 
 using Json = nlohmann::ordered_json;
 
-/// What a file of such records says of itself.
+/// The header of a file of such records.
 struct RecordFormat {
   const char* format;  ///< "halocline proofs"
   int version;
-  const char* list;  ///< the key of the records, and what a text calls them: "proofs"
+  const char* list;  ///< the key of the records, and their name in texts: "proofs"
 };
 
 struct RecordFile {
   std::vector<Json> records;
-  std::string wrong;      ///< in words; empty if all was understood
-  bool is_other = false;  ///< it is no file of such records
+  std::string wrong;      ///< the problem; empty if there was none
+  bool is_other = false;  ///< it is not a file of such records
 };
 
-/// Reads a file; no records if there is no such file.
+/// Reads a file; returns no records if it does not exist.
 RecordFile read_records(const std::string& path, const RecordFormat& format);
 
-/// Whether a file of another kind may be replaced: in our own cache, not under a name that somebody
-/// gave.
+/// Whether a file of another kind may be replaced: yes in our own cache, no if the user named it.
 enum class OtherFile { replace, keep };
 
-/// Replaces the records of a file by what `change` makes of those there, all at once, while other
-/// writers wait. Throws what writing a file throws, and usage for a file of another kind that is
-/// kept.
+/// Replaces the records of a file with the result of `change` in one step, while other writers
+/// wait. Throws as write_text_file() does, and usage for a file of another kind that must be kept.
 void change_records(const std::string& path, const RecordFormat& format, OtherFile other,
                     const std::function<std::vector<Json>(const RecordFile&)>& change);
 
-/// Translates records by `from_json`, which throws for what it does not understand; how many these
-/// are is added to `file.wrong`.
+/// Converts records with `from_json`, which throws for invalid ones; adds their number to
+/// `file.wrong`.
 template <class Record>
 std::vector<Record> understood(RecordFile& file, const RecordFormat& format,
                                Record (*from_json)(const Json&)) {
@@ -49,12 +47,12 @@ std::vector<Record> understood(RecordFile& file, const RecordFormat& format,
     try {
       records.push_back(from_json(json));
     } catch (const std::exception&) {
-      // Told once, below.
+      // Reported once, below.
     }
   }
   if (records.size() < file.records.size())
     file.wrong = std::to_string(file.records.size() - records.size()) + " of its " +
-                 std::to_string(file.records.size()) + " " + format.list + " are not understood";
+                 std::to_string(file.records.size()) + " " + format.list + " are not valid";
   return records;
 }
 

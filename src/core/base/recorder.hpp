@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where time goes: one record behind the phase timers, --profile and --trace.
+// Times of a rank's work: one recorder behind the phase timers, --profile and --trace.
 
 #include <array>
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace halocline {
 
-/// What a rank is doing. `move` is staging between memories, `call` the posting of messages.
+/// The kind of work. `move` is staging between memories, `call` the posting of messages.
 enum class Phase { compute, pack, move, call, wait, unpack, reduce, other };
 inline constexpr std::size_t phase_count = 8;
 std::string_view name_of(Phase phase);
@@ -32,7 +32,7 @@ struct SiteTotals {
   double longest_seconds = 0;
 };
 
-/// One bar of a time line, in seconds since the recorder was made.
+/// One bar of a time line, in seconds since the recorder was created.
 struct TraceEvent {
   const char* site;
   Phase phase;
@@ -43,16 +43,16 @@ struct TraceEvent {
 
 class Recorder;
 
-/// A source of times that are known only later: those of a GPU. Belongs to one recorder.
+/// A source of times that become known later: those of a GPU. Belongs to one recorder.
 class LateTimes {
  public:
   explicit LateTimes(Recorder& recorder);
   virtual ~LateTimes();
   LateTimes(const LateTimes&) = delete;
   LateTimes& operator=(const LateTimes&) = delete;
-  /// Gives the recorder what has been measured so far.
+  /// Passes the times measured so far to the recorder.
   virtual void collect() = 0;
-  /// Forgets it.
+  /// Discards them.
   virtual void forget() = 0;
 
  protected:
@@ -62,7 +62,7 @@ class LateTimes {
   Recorder& recorder_;
 };
 
-/// Called around every span by a profiler's marks; nothing unless a GPU is in use.
+/// Marks every span for a profiler; does nothing unless a GPU is in use.
 struct SpanMarks {
   void (*begin)(const char* site) = nullptr;
   void (*end)() = nullptr;
@@ -75,19 +75,19 @@ class Recorder {
   enum class Detail { phases, trace };
 
   void set_detail(Detail detail) { detail_ = detail; }
-  /// Forgets what was added up per phase and site; the trace goes on.
+  /// Resets the sums per phase and site; the trace continues.
   void reset_totals();
   void add(Phase phase, const char* site, Clock::time_point start, Clock::time_point end,
            std::int64_t bytes);
-  /// Adds up calls that have no place on the host's time line.
+  /// Adds calls that are not on the host's time line.
   void add_totals(const SiteTotals& totals);
-  /// Asks late sources for their times; before totals are read.
+  /// Collects the times of late sources; call it before reading totals.
   void collect();
 
   double seconds(Phase phase) const { return totals_[static_cast<std::size_t>(phase)]; }
   const std::vector<SiteTotals>& sites() const { return sites_; }
   const std::vector<TraceEvent>& events() const { return events_; }
-  /// Spans that were not kept because the trace was full.
+  /// Spans that were dropped because the trace was full.
   std::int64_t events_dropped() const { return events_dropped_; }
 
  private:
@@ -102,7 +102,7 @@ class Recorder {
   std::int64_t events_dropped_ = 0;
 };
 
-/// Records the time from its making to its end. `site` must be a string literal.
+/// Records the time from its construction to its destruction. `site` must be a string literal.
 class Span {
  public:
   Span(Recorder& recorder, Phase phase, const char* site, std::int64_t bytes = 0)

@@ -75,7 +75,7 @@ TemporaryFile::TemporaryFile(std::string target) : target_(std::move(target)) {
   if (target_.empty()) throw Error(ErrorKind::usage, "cannot write a file without a name");
   if (exists && S_ISDIR(existing.st_mode)) fail(target_, EISDIR);
   if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
-    fail(target_, errno);  // renaming would get round a file's own protection
+    fail(target_, errno);  // renaming would bypass the file's own protection
   if (exists && !S_ISREG(existing.st_mode)) {
     mode_ = Mode::in_place;
     path_ = target_;
@@ -117,16 +117,17 @@ void TemporaryFile::write(std::string_view text) {
 }
 
 void TemporaryFile::commit() {
-  // Pipes and some devices cannot be flushed to a disk; for them that is no error.
+  // Pipes and some devices cannot be flushed to a disk: not an error.
   if (::fsync(descriptor_) != 0 && mode_ == Mode::rename) fail(target_, errno);
   if (mode_ == Mode::rename && ::rename(path_.c_str(), target_.c_str()) != 0) fail(target_, errno);
-  // From here on nothing is left to remove. Network file systems report late errors on close.
+  // From here on there is no temporary file to remove. Network file systems report late errors on
+  // close.
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 && errno != EINTR) fail(target_, errno);
   if (mode_ == Mode::in_place) return;
   const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
-  ::fsync(folder);  // best effort: makes the new name survive a crash of the machine
+  ::fsync(folder);  // best effort: keeps the new name if the machine crashes
   ::close(folder);
 }
 

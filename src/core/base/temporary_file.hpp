@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Writing a file so that readers see the old content or the whole new one, never a part.
+// Writes a file such that readers see either the old content or the complete new one.
 
 #include <cstddef>
 #include <span>
@@ -9,25 +9,24 @@
 
 namespace halocline {
 
-/// Stands for a file being written under another name in the target's folder, and takes the
-/// target's place on commit(); without a commit it is removed and the target stays as it was.
-/// A target that is no regular file (a device, a pipe) is written in place: it must not be
-/// replaced. Errors name the target and the system's reason: usage for what another path would
-/// fix, resource for a full or broken disk.
+/// A file written under a temporary name in the target's folder. commit() renames it to the target;
+/// without a commit it is removed and the target is unchanged. A target that is not a regular file
+/// (a device, a pipe) is written in place, because it must not be replaced. Errors name the target
+/// and the system's reason: usage if another path would help, resource for a full or broken disk.
 class TemporaryFile {
  public:
-  /// Creates an empty file beside `target`, with the target's permissions if it exists.
+  /// Creates an empty file in the folder of `target`, with the target's permissions if it exists.
   explicit TemporaryFile(std::string target);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  /// Returns where to write by name, as parallel file access has to.
+  /// Returns the path to write to, for parallel file access, which needs a name.
   const std::string& path() const { return path_; }
   /// Appends.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Flushes to the disk and renames onto the target, replacing it. Call it once.
+  /// Flushes to the disk and renames to the target, replacing it. Call it once.
   void commit();
 
  private:

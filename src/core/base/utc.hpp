@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The time of day, for files that are read elsewhere.
+// The date and time in UTC, for files.
 
 #include <string>
 
 namespace halocline {
 
-/// Returns the time as "2026-01-31T12:00:00Z".
+/// Returns the current time as "2026-01-31T12:00:00Z".
 std::string now_in_utc();
 
 }  // namespace halocline

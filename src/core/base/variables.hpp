@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Environment variables as a value, so that what depends on them is a function of its arguments.
+// Environment variables as a value, so that functions can take them as an argument.
 
 #include <map>
 #include <string>

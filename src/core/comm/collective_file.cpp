@@ -31,11 +31,12 @@
 namespace halocline::comm {
 namespace {
 
-/// Rounds until the ranks ask each other whether to go on. Within these they need not wait for
-/// each other, so their number is small next to what a slow disk writes within the wait limit.
+/// Rounds between two agreements of the ranks to continue. Between these they need not wait for
+/// each other, so the number is small compared with the rounds that a slow disk writes within the
+/// wait limit.
 constexpr std::int64_t rounds_per_leg = 8;
 
-/// Beside the system's error numbers.
+/// In addition to the system's error numbers.
 constexpr int ended_early = -1;
 
 bool ends_leg(std::int64_t round, std::int64_t rounds) {
@@ -67,7 +68,7 @@ bool another_path_helps(int error) {
   }
 }
 
-/// The system's reason and, where there is one, the fix.
+/// Returns the system's reason and, where one is known, the fix.
 std::string reason_of(int error, const std::string& name) {
   switch (error) {
     case EISDIR:
@@ -75,7 +76,7 @@ std::string reason_of(int error, const std::string& name) {
     case ENOTDIR:
       return fmt::format("'{}' is not a folder", folder_of(name));
     case ESPIPE:
-      return "all ranks cannot write one pipe; give the name of a file";
+      return "several ranks cannot write to one pipe; give the name of a file";
     case ENOSPC:
     case EDQUOT:
       return fmt::format("{} in '{}'; free some space or write elsewhere", text_of(error),
@@ -99,7 +100,7 @@ int write_at(int descriptor, std::span<const std::byte> bytes, std::int64_t offs
 }
 
 struct ReadResult {
-  std::size_t bytes = 0;  ///< fewer than asked for where the file ends
+  std::size_t bytes = 0;  ///< fewer than requested at the end of the file
   int error = 0;          ///< errno
 };
 
@@ -117,7 +118,7 @@ ReadResult read_at(int descriptor, std::span<std::byte> bytes, std::int64_t offs
   return result;
 }
 
-/// Waits for every rank's disk. A slow one is no lost rank: there is no limit.
+/// Waits for every rank's disk, without a limit: a slow disk does not mean a lost rank.
 void wait_for_disks(const Communicator& communicator) {
   State& state = communicator.state();
   MPI_Request request = MPI_REQUEST_NULL;
@@ -146,13 +147,13 @@ CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpe
 void CollectiveFile::open() {
   const bool reads = file_.access == FileToOpen::Access::read;
   const bool is_first = communicator_.rank() == 0;
-  // Without O_NONBLOCK a pipe would be waited for until somebody writes to it.
+  // Without O_NONBLOCK, opening a pipe would block until another process writes to it.
   const int flags = reads ? O_RDONLY | O_NONBLOCK : is_first ? O_WRONLY | O_CREAT : O_WRONLY;
   descriptor_ = Descriptor(::open(file_.path.c_str(), flags | O_CLOEXEC, 0666));
   const int error = errno;
   if (descriptor_.is_open()) return look_at_type();
   if (error != ENOENT) fail(error);
-  if (!is_first) fail(ErrorKind::usage, "it is not there; all nodes must share its folder");
+  if (!is_first) fail(ErrorKind::usage, "it does not exist here; all nodes must share its folder");
   if (reads) fail(ErrorKind::usage, "there is no such file");
   fail(ErrorKind::usage,
        fmt::format("there is no folder '{}'; create it first", folder_of(file_.name_in_errors)));
@@ -205,8 +206,8 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
   written_to_ = std::max(written_to_, array.end_bytes());
 }
 
-/// Finds out at once, not after hours, that the disk is too small. File systems that cannot
-/// reserve space tell so when they are written to.
+/// Reports a disk that is too small at once, not after hours. File systems that cannot reserve
+/// space report it on writing.
 void CollectiveFile::reserve(const ArrayInFile& array) {
   if (!is_regular_) return;
   int result = 0;

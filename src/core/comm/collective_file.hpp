@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One file, read or written by all ranks: each touches only a part of it.
+// One file that all ranks read or write, each a part of it.
 
 #include <cstdint>
 #include <string>
@@ -16,37 +16,37 @@ namespace halocline::comm {
 
 struct FileToOpen {
   enum class Access { read, write };
-  std::string path;  ///< rank 0's counts, from rank 0's working folder
+  std::string path;  ///< rank 0's is used, relative to rank 0's working folder
   Access access = Access::read;
-  std::string name_in_errors = {};  ///< left out, the path
+  std::string name_in_errors = {};  ///< empty: the path
 };
 
-/// An open file that all ranks see. Everything is collective. Errors are thrown on every rank
-/// alike, naming the file and the system's reason: usage for what another path would fix,
-/// resource for a full or broken disk, communication for a rank that does not answer.
+/// An open file that all ranks access. All calls are collective. All ranks throw the same errors,
+/// which name the file and the system's reason: usage if another path would help, resource for a
+/// full or broken disk, communication for a rank that does not answer.
 class CollectiveFile {
  public:
-  /// A file to be written is created if it is not there; what it holds stays. A file to be read
+  /// Creates a file to be written if it does not exist, and keeps its content. A file to be read
   /// must be a regular one.
   CollectiveFile(const Communicator& communicator, const FileToOpen& file);
 
-  /// How long the file was when it was opened.
+  /// Returns the length of the file when it was opened.
   std::int64_t bytes() const { return bytes_; }
   /// Reads the first `most_bytes`, or all of a shorter file; every rank gets them.
   std::string read_start(std::int64_t most_bytes);
   /// Writes rank 0's `text` at the file's beginning.
   void write_start(std::string_view text);
 
-  /// Writes the whole array, of which each rank gives the cells that it holds: together all,
-  /// each of them once. Asks for the space on the disk before it begins. Takes 12 MiB of memory
-  /// for any size.
+  /// Writes the whole array; each rank passes the cells that it holds, and together these must be
+  /// all cells, each once. Reserves the space on the disk first. Uses 12 MiB of memory for any
+  /// size.
   void write(const ArrayInFile& array, const PartInMemory& part);
-  /// Reads for each rank the cells that it holds. Takes 12 MiB, more if ranks hold the same
-  /// cells. After an error it is not specified which cells were read.
+  /// Reads the cells that each rank holds. Uses 12 MiB, more if ranks hold the same cells. After an
+  /// error it is unspecified which cells were read.
   void read(const ArrayInFile& array, const PartInMemory& part);
 
-  /// Waits until everything written is on the disk, for as long as that takes, and closes. A
-  /// file that is destroyed without may be incomplete.
+  /// Waits without a limit until all data is on the disk, and closes the file. A file destroyed
+  /// without this call may be incomplete.
   void close();
 
  private:

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int bulk_tag = 1;
 
-/// Starts a non-blocking collective and waits for it through the gate. `memory` is what it reads
-/// and writes.
+/// Starts a non-blocking collective and waits for it through the gate. `memory` owns the buffers
+/// that it reads and writes.
 template <class Start>
 void collective(const Communicator& communicator, const char* site,
                 std::shared_ptr<const void> memory, Start&& start,
@@ -31,7 +31,7 @@ void collective(const Communicator& communicator, const char* site,
            {.site = site, .phase = Phase::other, .missing = {}, .limit = limit}, std::move(memory));
 }
 
-/// What went wrong in `work`, if anything did.
+/// Runs `work` and returns its error, if any.
 std::optional<Error> error_of(const std::function<void()>& work) {
   try {
     work();
@@ -57,7 +57,7 @@ T all_reduce(const Communicator& communicator, T value, MPI_Datatype type, MPI_O
   return values->result;
 }
 
-/// Not a number if any value is.
+/// NaN if any value is NaN.
 double largest(std::span<const double> values) {
   double most = 0;
   for (const double value : values) {
@@ -77,8 +77,8 @@ struct Workers {
   int count;
 };
 
-/// Runs `work` where `is_mine`, while the others wait for as long as it takes; throws its error on
-/// every rank.
+/// Runs `work` where `is_mine`, while the others wait without a limit; throws its error on every
+/// rank.
 void on_some(const Communicator& communicator, const Workers& workers, bool is_mine,
              const std::function<void()>& work) {
   std::optional<Error> error;
@@ -98,7 +98,7 @@ void on_some(const Communicator& communicator, const Workers& workers, bool is_m
 
 constexpr int nowhere = -1;
 
-/// A communicator of the ranks that give a place in it; nothing for those that are nowhere.
+/// Returns a communicator of the ranks that pass a place in it; nothing on the others.
 std::optional<Communicator> part_of(const Communicator& communicator, int place,
                                     const Settings& settings) {
   State& state = communicator.state();
@@ -324,8 +324,8 @@ void require_same(const Communicator& communicator, const std::string& what,
                           what, line_of(first, start), rank, line_of(second, start)));
 }
 
-// Gathered, not reduced: MPI_SUM may add in another order each time, and the norm shall not
-// depend on it. 8 bytes from each rank.
+// Gathered, not reduced: MPI_SUM may add in another order each time, and the norm must not depend
+// on it. 8 bytes from each rank.
 struct NormAllReduce::Pending {
   explicit Pending(const Communicator& c)
       : communicator(c), all(static_cast<std::size_t>(c.size())) {}

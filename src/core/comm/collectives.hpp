@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What all ranks do together. Nothing here blocks without a limit, and nothing shows mpi.h.
+// Collective calls. Each wait has a limit unless its comment says otherwise, and nothing here
+// includes mpi.h.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,7 @@ namespace halocline::comm {
 Recorder& recorder(const Communicator& communicator);
 /// The MPI that this library was built with.
 MpiFamily family();
-/// "Open MPI 4.1.4", as far as the library tells.
+/// Returns "Open MPI 4.1.4", as far as the library reports it.
 std::string library_version();
 
 /// Ends every rank at once with this exit code; for commands, never for the library.
@@ -35,49 +36,49 @@ double max_over_ranks(const Communicator& communicator, double value);
 std::int64_t max_over_ranks(const Communicator& communicator, std::int64_t value);
 /// Modulo 2^64.
 std::uint64_t sum_over_ranks(const Communicator& communicator, std::uint64_t value);
-/// Every rank's value, in order of rank.
+/// Returns every rank's value, in order of rank.
 std::vector<double> gather_all(const Communicator& communicator, double value);
 /// Adds in order of rank, so that the sum is the same each time.
 double sum_in_rank_order(const Communicator& communicator, double value);
-/// Rank `root`'s text, on every rank.
+/// Returns rank `root`'s text on every rank.
 std::string broadcast(const Communicator& communicator, std::string text, int root);
-/// Every rank's text on rank 0, nothing elsewhere.
+/// Returns every rank's text on rank 0, nothing on the others.
 std::vector<std::string> gather_texts(const Communicator& communicator, const std::string& text);
-/// The text of the lowest rank whose text is not empty, on every rank; empty if there is none.
+/// Returns, on every rank, the first text in order of rank that is not empty; empty if all are.
 std::string first_text(const Communicator& communicator, const std::string& text);
 
-/// Blocks until sent; above 2 GiB in pieces. Not limited in time: the receiver may be computing.
+/// Blocks until sent; above 2 GiB in pieces. Has no wait limit, since the receiver may be
+/// computing.
 void send(const Communicator& communicator, int to, std::span<const std::byte> bytes);
 void receive(const Communicator& communicator, int from, std::span<std::byte> bytes);
 
-/// Runs `work` on every rank and then throws, on every rank, the error of the lowest rank that
-/// had one, its text preceded by the rank if only some had it. So no rank is left waiting.
+/// Runs `work` on every rank. If any rank fails, all ranks throw the error of the lowest one,
+/// preceded by that rank if only some failed. So no rank is left waiting.
 void together(const Communicator& communicator, const std::function<void()>& work);
 
-/// Runs `work` on rank 0 while the others wait, for as long as it takes; throws its error on
-/// every rank.
+/// Runs `work` on rank 0 while the others wait without a limit; throws its error on every rank.
 void on_first_rank(const Communicator& communicator, const std::function<void()>& work);
 
-/// The same with `work` on ranks 0 to `count` - 1, which has to throw alike on all of these. Throws
-/// communication at once: the others may never hear of it.
+/// Runs `work` on ranks 0 to `count` - 1, which must all throw the same errors. Throws
+/// communication at once: the others may never receive it.
 void on_first_ranks(const Communicator& communicator, int count, const std::function<void()>& work);
-/// A communicator of ranks 0 to `count` - 1, with the same options; nothing on the others.
+/// Returns a communicator of ranks 0 to `count` - 1, with the same options; nothing on the others.
 /// Collective over all ranks.
 std::optional<Communicator> first_ranks(const Communicator& communicator, int count);
 
-/// The same with `work` on two ranks only.
+/// Runs `work` on two ranks only, likewise.
 void on_two_ranks(const Communicator& communicator, int first, int second,
                   const std::function<void()>& work);
-/// A communicator of two ranks, `first` as its rank 0, with the same options and on the same nodes;
-/// nothing on the others. Collective over all ranks.
+/// Returns a communicator of two ranks, `first` as its rank 0, with the same options and on the
+/// same nodes; nothing on the others. Collective over all ranks.
 std::optional<Communicator> two_ranks(const Communicator& communicator, int first, int second);
 
-/// Throws usage, on every rank, unless all ranks give the same lines; the text names the first
-/// line that differs and both versions. `what` names the thing: "exchange plans".
+/// Throws usage, on every rank, unless all ranks pass the same lines; the text shows the first line
+/// that differs, in both versions. `what` names what the lines describe: "exchange plans".
 void require_same(const Communicator& communicator, const std::string& what,
                   const std::vector<std::string>& lines);
 
-/// A norm on its way to every rank, begun after one sweep and needed after the next.
+/// An all-reduce of a norm, started after one sweep and needed after the next.
 class NormAllReduce {
  public:
   enum class Kind { max, sum };
@@ -87,7 +88,7 @@ class NormAllReduce {
   NormAllReduce& operator=(const NormAllReduce&) = delete;
 
   void start(Kind kind, double value);
-  /// The maximum, or the sum in order of rank. Blocks within the wait limit.
+  /// Returns the maximum, or the sum in order of rank. Blocks, at most for the wait limit.
   double finish();
   bool in_flight() const;
 

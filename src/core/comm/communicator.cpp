@@ -55,7 +55,7 @@ void State::find_nodes() {
   }
   check(MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_size(node_, &node_size_), "MPI_Comm_size");
-  // A node is known by its lowest rank, then numbered in that order.
+  // A node is identified by its lowest rank; nodes are numbered in that order.
   int lowest = rank_;
   check(MPI_Bcast(&lowest, 1, MPI_INT, 0, node_), "MPI_Bcast");
   check(MPI_Allgather(&lowest, 1, MPI_INT, node_of_.data(), 1, MPI_INT, all_), "MPI_Allgather");
@@ -68,13 +68,13 @@ void State::find_nodes() {
 }
 
 void State::count_cores() {
-  // A machine with more cores than this type holds has enough of them.
+  // More cores than this type can count are enough.
   cpu_set_t cores;
   CPU_ZERO(&cores);
   const bool known = sched_getaffinity(0, sizeof cores, &cores) == 0;
   std::array<std::uint64_t, sizeof cores / sizeof(std::uint64_t)> together{};
   if (known) std::memcpy(together.data(), &cores, sizeof cores);
-  // Nodes that are pretended to be several share one machine's cores.
+  // Simulated nodes share one machine's cores.
   const MPI_Comm sharing = settings_.ranks_per_node > 0 ? all_ : node_;
   check(MPI_Allreduce(MPI_IN_PLACE, together.data(), static_cast<int>(together.size()),
                       MPI_UINT64_T, MPI_BOR, sharing),
@@ -98,7 +98,7 @@ Communicator make_communicator(MPI_Comm source, const Settings& settings) {
   MPI_Initialized(&initialized);
   if (initialized == 0)
     throw Error(ErrorKind::usage,
-                "MPI is not running: make a halocline::Runtime first, or call MPI_Init");
+                "MPI is not initialised: create a halocline::Runtime first, or call MPI_Init");
   if (settings.piece_bytes < 1 || settings.piece_bytes > std::numeric_limits<int>::max())
     throw Error(ErrorKind::usage,
                 fmt::format("messages cannot be cut into pieces of {} bytes; give 1 to {}",
@@ -125,8 +125,8 @@ Runtime::Runtime() {
   started_ = true;
   if (provided < MPI_THREAD_FUNNELED)
     throw Error(ErrorKind::unavailable,
-                "this MPI does not allow threads beside the one that calls it "
-                "(MPI_THREAD_FUNNELED); use an MPI built with thread support");
+                "this MPI does not support programs with several threads (MPI_THREAD_FUNNELED); "
+                "use an MPI built with thread support");
 }
 
 Runtime::~Runtime() {

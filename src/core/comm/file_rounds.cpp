@@ -20,13 +20,13 @@ std::int64_t FileRounds::rounds() const { return divide_up(chunks_, ranks_); }
 CellRange FileRounds::range(int rank, std::int64_t round) const {
   const std::int64_t first = first_chunk(rank), count = first_chunk(rank + 1) - first;
   if (round >= count) return {};
-  // Not all ranks begin with their first: where a few ranks hold what all the others want in the
-  // same round, those would be the bottleneck of every round.
+  // The ranks do not all begin with their first chunk: otherwise a few ranks might hold the cells
+  // that all others need in the same round, and would slow down every round.
   const std::int64_t chunk = before_ + first + (round + rank) % count;
   return {first_cell(chunk), first_cell(chunk + 1)};
 }
 
-/// Rounded up, so that rank 0, who writes what precedes the array, has the first one.
+/// Rounded up, so that rank 0, which writes the header before the array, has the first one.
 std::int64_t FileRounds::first_chunk(int rank) const { return divide_up(chunks_ * rank, ranks_); }
 
 /// A cell belongs to the chunk that its first byte lies in.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which rank reads or writes which part of a file, and when: pure functions on boxes.
+// Which rank reads or writes which part of a file in which round: pure functions on boxes.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@ struct ArrayInFile {
   std::int64_t end_bytes() const { return offset_bytes + bytes(); }
 };
 
-/// The cells of an array that a rank holds in memory, and where. With an empty box it holds none.
+/// The cells of an array that a rank holds in memory, and their addresses. An empty box: none.
 struct PartInMemory {
   Box box;
   std::byte* first = nullptr;  ///< the element at box.lower
@@ -42,7 +42,7 @@ class FileRounds {
   FileRounds(const ArrayInFile& array, int ranks, std::int64_t chunk_bytes);
 
   std::int64_t rounds() const;
-  /// The cells of the chunk that `rank` has in that round; none if it has no more chunks.
+  /// Returns the cells of the chunk of `rank` in that round; none if it has no more chunks.
   CellRange range(int rank, std::int64_t round) const;
 
  private:
@@ -52,12 +52,12 @@ class FileRounds {
   ArrayInFile array_;
   int ranks_;
   std::int64_t chunk_bytes_;
-  std::int64_t before_;  ///< chunks before that in which the array begins
+  std::int64_t before_;  ///< chunks before the one in which the array begins
   std::int64_t chunks_;
 };
 
-/// Calls `use(start, cells, at)` for every row, along x, of the cells that lie both in `box` and
-/// in `range`: its first cell, its length, and how far from the range's begin it is.
+/// Calls `use(start, cells, at)` for every row, along x, of the cells that lie both in `box` and in
+/// `range`: its first cell, its length, and its offset in the range.
 template <class Use>
 void for_each_row(const Int3& cells, const Box& box, CellRange range, Use&& use) {
   if (range.begin >= range.end || box.empty()) return;

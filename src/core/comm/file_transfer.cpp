@@ -27,7 +27,7 @@ std::int64_t chunk_bytes(const Communicator& communicator) {
   return std::min(settings_of(communicator).piece_bytes, largest_chunk_bytes);
 }
 
-/// With a size known when compiled: a call of memcpy for each element would cost more.
+/// With a size known at compile time: a call of memcpy for each element would cost more.
 template <std::size_t Bytes>
 void copy_each(const Line& to, const Line& from, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i)
@@ -64,13 +64,13 @@ FileTransfer::FileTransfer(const Communicator& communicator, const ArrayInFile& 
   for (int rank = 0; rank < ranks; ++rank)
     if (!Box{{}, array.cells}.contains(boxes_[static_cast<std::size_t>(rank)]))
       throw Error(ErrorKind::internal,
-                  fmt::format("'{}': the cells of rank {} are not all in the array", file_, rank));
+                  fmt::format("'{}': some cells of rank {} are outside the array", file_, rank));
   for (int step = 1; step < ranks; ++step)
     other_ranks_.push_back((communicator.rank() + step) % ranks);
 }
 
 void FileTransfer::allocate() {
-  // A last element may reach beyond its chunk.
+  // The last element may extend beyond its chunk.
   const std::int64_t bytes =
       std::min(array_.bytes(), chunk_bytes(communicator_) + array_.element_bytes);
   for (auto* memory : {&buffers_->chunk, &buffers_->incoming.memory, &buffers_->outgoing.memory})
@@ -132,8 +132,8 @@ void FileTransfer::distribute(std::int64_t round) {
   }
 }
 
-// Every rank posts what it is to receive in a round before it waits for anything in that round,
-// so the rank that is furthest behind can always go on.
+// Every rank posts its receives of a round before it waits for anything in that round, so the rank
+// that is furthest behind can always continue.
 void FileTransfer::collect_at_once(std::int64_t round) {
   const CellRange range = rounds_.range(communicator_.rank(), round);
   make_room(buffers_->incoming, range);
@@ -275,8 +275,8 @@ void FileTransfer::post_receive(int peer, std::int64_t bytes) {
   });
 }
 
-// Synchronous: a rank with little to give must not run ahead of those who write, for MPI would
-// have to store its messages of all the rounds to come.
+// Synchronous: a rank with little to send must not run ahead of the ranks that write, or MPI would
+// have to store its messages of all later rounds.
 void FileTransfer::post_send(const Message& message) {
   Mail& mail = buffers_->outgoing;
   mail.requests.push_back(MPI_REQUEST_NULL);

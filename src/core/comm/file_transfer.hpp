@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Cells of an array on their way between the ranks that hold them in memory and the ranks that
-// read or write their part of the file. For comm only: it shows mpi.h.
+// Moves cells of an array between the ranks that hold them in memory and the ranks that read or
+// write their part of the file. For comm only: it includes mpi.h.
 
 #include <mpi.h>
 
@@ -18,33 +18,33 @@
 
 namespace halocline::comm {
 
-/// Elements at equal distances in memory.
+/// Elements with a constant stride in memory.
 struct Line {
   std::byte* first;
   std::int64_t stride_bytes;
 };
 
-/// Moves one chunk of each rank per round, and holds the memory of three. Every rank must go
-/// through all rounds.
+/// Moves one chunk of each rank per round, with buffers for three chunks. Every rank must take part
+/// in all rounds.
 class FileTransfer {
  public:
-  /// Collective. `file` is a name for errors. Throws internal, on every rank, if a box is not
+  /// Collective. `file` is the name in errors. Throws internal, on every rank, if a box is not
   /// within the array.
   FileTransfer(const Communicator& communicator, const ArrayInFile& array, const PartInMemory& part,
                std::string file);
 
   std::int64_t rounds() const { return rounds_.rounds(); }
-  /// Where in the file this rank's chunk of that round begins.
+  /// Returns the offset in the file of this rank's chunk of that round.
   std::int64_t offset_bytes(std::int64_t round) const;
-  /// This rank's chunk, as long as it is in that round; empty if it has none.
+  /// Returns this rank's chunk in that round, with its actual length; empty if it has none.
   std::span<std::byte> chunk(std::int64_t round);
-  /// How many cells the ranks hold in all.
+  /// Returns the number of cells that all ranks hold together.
   std::int64_t cells_held() const;
 
-  /// Fills the chunks of all ranks with the cells that are held. Throws communication if a rank
-  /// does not answer within the wait limit.
+  /// Fills the chunks of all ranks with the cells that the ranks hold. Throws communication if a
+  /// rank does not answer within the wait limit.
   void collect(std::int64_t round);
-  /// Copies the chunks of all ranks to the cells that are held.
+  /// Copies the chunks of all ranks to the cells that the ranks hold.
   void distribute(std::int64_t round);
 
  private:
@@ -52,7 +52,7 @@ class FileTransfer {
     int peer;
     std::span<std::byte> bytes;
   };
-  /// Messages on their way, all to this rank or all from it, and their memory.
+  /// Messages in flight, all to this rank or all from it, and their memory.
   struct Mail {
     const char* site;
     std::vector<std::byte> memory = {};
@@ -60,7 +60,7 @@ class FileTransfer {
     std::vector<Message> messages = {};
     std::vector<MPI_Request> requests = {};
   };
-  /// Behind one pointer, for MPI may go on using them after an error.
+  /// Behind one pointer, because MPI may continue to use them after an error.
   struct Buffers {
     std::vector<std::byte> chunk;
     Mail incoming{"file, receive"};
@@ -79,7 +79,7 @@ class FileTransfer {
   void send_chunk(CellRange range);
   void place_in_memory(std::int64_t round);
 
-  /// Makes room for all that the others hold in `range`.
+  /// Makes room for all cells that the others hold in `range`.
   void make_room(Mail& mail, CellRange range) const;
   bool has_room(const Mail& mail, std::int64_t bytes) const;
   Message add(Mail& mail, int peer, std::int64_t bytes) const;

@@ -38,7 +38,7 @@ void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
 }
 
 void keep_for_mpi(std::shared_ptr<const void> memory) {
-  // Never freed: others may still use it when this program has ended.
+  // Never freed: other ranks may still use it when this program has ended.
   static auto* const kept = new std::vector<std::shared_ptr<const void>>;
   kept->push_back(std::move(memory));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The one gate for MPI calls: checks the code, records time and bytes by call site, and names
-// what a wait is for. For comm and transport only: it shows mpi.h.
+// The gate for all MPI calls: checks the return code, records time and bytes by call site, and
+// names the missing rank when a wait takes too long. For comm and transport only: it includes
+// mpi.h.
 
 #include <mpi.h>
 
@@ -33,16 +34,16 @@ void block(State& state, const char* site, Call&& call) {
   check(std::forward<Call>(call)(), site);
 }
 
-/// Waits for all `requests`. Persistent requests stay, others become null. If the wait runs out
-/// they stay active, and `memory`, which they read and write, is kept.
+/// Waits for all `requests`. Persistent requests stay, others become null. If the wait exceeds its
+/// limit they stay active, and `memory`, which they read and write, is kept.
 void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
               std::shared_ptr<const void> memory = nullptr);
 
 /// Waits for the other ranks of the node, within the wait limit.
 void barrier_on_node(State& state, const char* site);
 
-/// Keeps memory to the end of the program, where a message that nobody waits for any more may
-/// still come and be written.
+/// Keeps memory to the end of the program, because a message that this rank no longer waits for may
+/// still arrive in it.
 void keep_for_mpi(std::shared_ptr<const void> memory);
 
 }  // namespace halocline::comm

@@ -12,12 +12,14 @@ Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& optio
   MPI_Initialized(&is_running);
   MPI_Finalized(&is_over);
   if (is_running == 0 || is_over != 0)
-    throw Error(ErrorKind::usage, is_over != 0 ? "MPI is finalised; call Halocline before"
-                                               : "MPI is not running; call MPI_Init first");
+    throw Error(ErrorKind::usage, is_over != 0
+                                      ? "MPI is finalised; call Halocline before MPI_Finalize"
+                                      : "MPI is not initialised; call MPI_Init first");
   const MPI_Comm comm = MPI_Comm_f2c(communicator);
   if (comm == MPI_COMM_NULL)
     throw Error(ErrorKind::usage,
-                "the communicator is null; give MPI_Comm_c2f of one, or Fortran's MPI_COMM_WORLD");
+                "the communicator is MPI_COMM_NULL; pass MPI_Comm_c2f of a communicator, or "
+                "Fortran's MPI_COMM_WORLD");
   return from_mpi(comm, options);
 }
 

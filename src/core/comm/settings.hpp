@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a communicator is made with: what users choose, and what only tests change.
+// Settings of a communicator: the users' options, and those that only tests change.
 
 #include <chrono>
 #include <cstdint>
@@ -13,13 +13,13 @@ struct Settings {
   std::chrono::duration<double> wait_limit = CommunicatorOptions().wait_limit;
   /// Messages above this are cut into pieces: MPI counts are 32-bit.
   std::int64_t piece_bytes = std::int64_t{1} << 30;
-  /// Takes this many consecutive ranks for a node, so that tests have several nodes on one; 0 asks
+  /// Treats this many consecutive ranks as a node, so that tests have several nodes on one; 0 asks
   /// MPI which ranks share memory.
   int ranks_per_node = 0;
 };
 
 /// Duplicates MPI_COMM_WORLD, as Communicator::world does. Collective. Throws usage for pieces of
-/// no bytes, or of more than MPI counts.
+/// no bytes, or of more bytes than MPI can count.
 Communicator world(const Settings& settings);
 
 const Settings& settings_of(const Communicator& communicator);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a Communicator is made of. For comm and transport only: it shows mpi.h.
+// The state behind a Communicator. For comm and transport only: it includes mpi.h.
 
 #include <mpi.h>
 
@@ -32,16 +32,16 @@ class State {
   int node_of(int rank) const { return node_of_[static_cast<std::size_t>(rank)]; }
   int node_count() const { return node_count_; }
   int node_size() const { return node_size_; }
-  /// True if the ranks of the node outnumber the cores that they may run on.
+  /// True if the node has more ranks than cores that they may run on.
   bool is_crowded() const { return crowded_; }
   const Settings& settings() const { return settings_; }
   Recorder& recorder() { return recorder_; }
   Watchdog& watchdog() { return watchdog_; }
-  /// A tag for one plan. Every rank must ask in the same order; tags are used again after some
-  /// thousand plans at the least.
+  /// Returns a tag for one plan. Every rank must ask in the same order; tags are reused after a few
+  /// thousand plans at the earliest.
   int next_tag();
-  /// After a wait ran out or while an error unwinds the stack, other ranks may not join a
-  /// collective call: clean-up that needs them is left undone.
+  /// After a wait exceeded its limit, or while an error unwinds the stack, other ranks may not join
+  /// a collective call: clean-up that needs them is skipped.
   bool others_may_be_gone() const;
   void give_up() { given_up_ = true; }
 

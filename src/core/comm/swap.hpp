@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Plain data for each of some peers, against what each of them has for us.
+// Swaps plain data with several peers.
 
 #include <memory>
 #include <type_traits>
@@ -11,9 +11,9 @@
 
 namespace halocline::comm {
 
-/// Sends `mine[i]` to rank `peers[i]`; returns what that rank sent. `site` is a string literal that
-/// names the wait. Every peer must do the same with the same tag. Throws communication for one that
-/// does not within the wait limit.
+/// Sends `mine[i]` to rank `peers[i]`; returns the data that those ranks sent. `site` is a string
+/// literal that names the wait. Every peer must make the same call with the same tag. Throws
+/// communication for a peer that does not within the wait limit.
 template <class T>
 std::vector<T> swap_with(State& state, const std::vector<int>& peers, int tag,
                          const std::vector<T>& mine, const char* site) {

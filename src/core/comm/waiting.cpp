@@ -16,27 +16,27 @@
 namespace halocline::comm {
 namespace {
 
-// A poll takes about 50 ns: a message on its way on the node arrives within these, and no core
-// is given up for it. Then the clock is read and the core offered to others at each turn.
+// A poll takes about 50 ns: a message in flight on the node arrives within these polls, without
+// giving up the core. After them, each turn reads the clock and offers the core to others.
 constexpr int polls_before_yield = 200;
 constexpr int yields_before_sleep = 50;
-/// No busy machine keeps a rank from its core for longer: it must have been stopped.
+/// A busy machine does not keep a rank from its core for longer: the rank must have been stopped.
 constexpr std::chrono::milliseconds longest_turn{1500};
 
-// All communicators' together: ranks need not wait for their exchanges in the same order.
+// Of all communicators: ranks need not wait for their exchanges in the same order.
 std::vector<InFlight*> in_flight;
 
-/// Moves on what other exchanges have in flight. Most MPIs do so only inside calls: nobody sends
-/// on the node's communicator, so the probe finds nothing and does not return before it has looked
-/// around.
+/// Progresses other exchanges in flight. Most MPIs do so only inside calls: no rank sends on the
+/// node's communicator, so the probe finds nothing, and before it returns it has progressed the
+/// messages.
 void move_others_on(const State& state) {
-  // By index, since they leave when they are done; one that is passed over has the next turn.
+  // By index, since they leave when they are done; a skipped one gets the next turn.
   for (std::size_t i = 0; i < in_flight.size(); ++i) in_flight[i]->move_on();
   int found = 0;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
 }
 
-/// Lets others have the core. Linux lets only those of the same session profit from a yield, and
+/// Gives the core to others. On Linux a yield benefits only processes of the same session, and
 /// MPICH's launcher gives every rank its own: where ranks share cores, a rank has to sleep.
 void give_way(const State& state, std::int64_t turn) {
   constexpr timespec short_while{.tv_sec = 0, .tv_nsec = 1000};  // the kernel makes it 50 us
@@ -60,7 +60,7 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
     give_way(state, turn);
     if (limit <= 0) continue;
     const auto now = Clock::now();
-    // A rank that was stopped itself has not waited, and shall not blame others.
+    // A rank that was stopped itself has not waited, and must not blame others.
     if (now - last > longest_turn) since += now - last;
     last = now;
     if (std::chrono::duration<double>(now - since).count() < limit) continue;

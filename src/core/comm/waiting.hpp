@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Waiting for others without hanging: one loop for MPI requests and for flags in memory.
+// Waits with a limit: one loop for MPI requests and for flags in memory.
 
 #include <chrono>
 #include <functional>
@@ -12,23 +12,23 @@
 
 namespace halocline::comm {
 
-/// What a wait is for, should it last too long.
+/// A wait's site and phase, and the text for its error.
 struct Wait {
   const char* site;  ///< string literal: names the wait in profiles and traces
   Phase phase = Phase::wait;
   std::int64_t bytes = 0;
-  /// Tells who and what has not come: "rank 1: field 'u', +x". Called at most once.
+  /// Names the missing rank and message: "rank 1: field 'u', +x". Called at most once.
   std::function<std::string()> missing;
-  /// No limit, for waits whose length the other side's work decides.
+  /// No limit, for waits that depend on the other side's work.
   enum class Limit { as_set, none } limit = Limit::as_set;
 };
 
-/// Calls `done` until it returns true. Throws communication after the wait limit, saying which
-/// rank waits for what. Yields the core, so that ranks may outnumber cores.
+/// Calls `done` until it returns true. Throws communication after the wait limit, naming the rank
+/// and what it waits for. Yields the core, so there may be more ranks than cores.
 void wait_until(State& state, const Wait& wait, const std::function<bool()>& done);
 
-/// Something in flight that needs the host to move on. While it is entered, every wait of this
-/// process moves it, whatever is waited for: the rank waited for may itself wait for this one.
+/// An operation in flight that needs the host to progress. While it is entered, every wait of this
+/// process progresses it: the rank waited for may itself wait for this one.
 class InFlight {
  public:
   InFlight() = default;

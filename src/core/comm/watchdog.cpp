@@ -34,11 +34,11 @@ void Watchdog::watch() {
     }
     const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
     changed_.wait_until(lock, since_ + limit);
-    // Another call may be guarded by now, and have its time still.
+    // By now it may guard another call, which has time left.
     if (what_.empty() || std::chrono::steady_clock::now() - since_ < limit) continue;
-    const std::string sentence =
-        fmt::format("{} has not returned for {:g} s; another rank is stopped, lost or elsewhere",
-                    what_, limit_.count());
+    const std::string sentence = fmt::format(
+        "{} has not returned for {:g} s; another rank is stopped, lost or in another call", what_,
+        limit_.count());
     what_.clear();
     const Handler on_stall = on_stall_;
     lock.unlock();
@@ -57,7 +57,7 @@ Watchdog::Guard::Guard(Watchdog& watchdog, std::string what) : watchdog_(watchdo
   watchdog_.changed_.notify_all();
 }
 
-// The watching thread looks at the time again before it says anything.
+// The watching thread checks the time again before it reports.
 void Watchdog::Guard::renew() {
   if (!watchdog_.thread_.joinable()) return;
   const std::lock_guard lock(watchdog_.mutex_);

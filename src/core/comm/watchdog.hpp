@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Waits that have no end of their own. MPI calls that block cannot be polled; a thread watches
-// them and says by name what is stuck.
+// A limit for blocking MPI calls. These cannot be polled; a thread watches them and reports the
+// call that does not return.
 
 #include <chrono>
 #include <condition_variable>
@@ -12,8 +12,8 @@
 
 namespace halocline::comm {
 
-/// Calls `on_stall` with a sentence when a guarded call lasts longer than the limit. Costs
-/// nothing, and starts no thread, unless a handler is set.
+/// Calls `on_stall` with a sentence when a guarded call takes longer than the limit. Costs nothing,
+/// and starts no thread, unless a handler is set.
 class Watchdog {
  public:
   using Handler = std::function<void(const std::string&)>;
@@ -26,15 +26,15 @@ class Watchdog {
   /// `on_stall` is called on another thread, which must not return to MPI: end the process.
   void set_handler(Handler on_stall, std::chrono::duration<double> limit);
 
-  /// Guards a call from its making to its end.
+  /// Guards a call from its construction to its destruction.
   class Guard {
    public:
     Guard(Watchdog& watchdog, std::string what);
     ~Guard();
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
-    /// Begins its time anew, for the next of calls that follow each other: wakes nobody, so it
-    /// costs some 50 ns, where a guard of its own would cost a call of the kernel.
+    /// Restarts the limit for the next of several calls. Wakes no thread, so it costs some 50 ns;
+    /// another guard would cost a system call.
     void renew();
 
    private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Device memory by others of CUDA's functions than cudaMalloc: what programs bring along.
+// Device memory from CUDA functions other than cudaMalloc, as programs may use it.
 
 #include <cstdint>
 #include <memory>
@@ -9,16 +9,16 @@
 
 namespace halocline::device {
 
-/// Which functions give device memory. Kernels see no difference; whoever shares memory between
-/// processes does, and MPI with it.
+/// The function that allocates device memory. It makes no difference to kernels, but does to
+/// sharing memory between processes, and so to MPI.
 enum class Allocator {
   ordinary,       ///< cudaMalloc
   pool,           ///< cudaMallocAsync, from the GPU's default pool
-  virtual_memory  ///< cuMemCreate and cuMemMap, of a kind that file descriptors name
+  virtual_memory  ///< cuMemCreate and cuMemMap, that can be shared by file descriptors
 };
 
-/// As allocate() in buffer.hpp. Throws internal for another allocator of anything but device
-/// memory.
+/// Allocates as allocate() in buffer.hpp. Throws internal for allocators other than `ordinary` with
+/// memory other than device.
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes, Allocator allocator);
 
 }  // namespace halocline::device

@@ -22,15 +22,16 @@ std::shared_ptr<void> allocate_host(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error(ErrorKind::resource,
-                fmt::format("{:.1f} GB of host memory could not be had; use fewer cells per rank "
-                            "or more nodes",
-                            static_cast<double>(bytes) / 1e9));
+    throw Error(
+        ErrorKind::resource,
+        fmt::format(
+            "could not allocate {:.1f} GB of host memory; use fewer cells per rank or more nodes",
+            static_cast<double>(bytes) / 1e9));
   if (bytes >= huge_page_bytes) madvise(memory, size, MADV_HUGEPAGE);  // a hint: may fail
   return {memory, [size](void* address) { munmap(address, size); }};
 }
 
-/// CUDA's own words for this would be about a driver that is too old, or about no memory left.
+/// CUDA would report a driver that is too old, or that no memory is left.
 void require_gpu(Memory memory) {
   if (const auto why = no_gpu_because())
     throw Error(ErrorKind::unavailable,
@@ -41,7 +42,7 @@ void require_system_memory() {
   for (const Gpu& gpu : gpus().list)
     if (!gpu.no_system_memory.empty())
       throw Error(ErrorKind::unavailable,
-                  fmt::format("system memory cannot be used with {}: {}; use device or managed",
+                  fmt::format("{} cannot use system memory: {}; use device or managed memory",
                               gpu.name, gpu.no_system_memory));
 }
 
@@ -62,7 +63,7 @@ std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes, Allocator allo
   if (memory != Memory::device)
     throw Error(
         ErrorKind::internal,
-        fmt::format("an allocator of device memory was asked for {} memory", name_of(memory)));
+        fmt::format("an allocator of device memory cannot allocate {} memory", name_of(memory)));
   require_gpu(memory);
   return allocator == Allocator::pool ? cuda::allocate_from_pool(bytes)
                                       : cuda::allocate_virtual(bytes);

@@ -31,7 +31,7 @@ namespace {
 
 using Limit = std::chrono::duration<double>;
 
-// Who connects has its question ready.
+// A process that connects sends its request at once.
 constexpr timeval longest_question{.tv_sec = 1, .tv_usec = 0};
 constexpr int connections_waiting = 128;
 
@@ -42,11 +42,11 @@ constexpr int connections_waiting = 128;
 
 Descriptor make_socket() {
   const int number = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (number < 0) fail("a Unix socket could not be made", errno);
+  if (number < 0) fail("could not create a Unix socket", errno);
   return Descriptor(number);
 }
 
-/// A byte, and a descriptor beside it or none.
+/// A byte, with or without a descriptor.
 struct Parcel {
   char byte = 0;
   iovec bytes{&byte, 1};
@@ -90,11 +90,11 @@ std::uint64_t random_key() {
 
 }  // namespace
 
-/// The socket and the thread that answers there, for all offers of the process.
+/// The socket, and the thread that answers requests, for all offers of the process.
 class OfferedDescriptor::Giver {
  public:
   static std::shared_ptr<Giver> get() {
-    // Never destroyed: memory that is kept to the end of the program is released after it.
+    // Never destroyed, since memory that is kept to the end of the program is released after it.
     static auto& only = *new std::pair<std::mutex, std::weak_ptr<Giver>>();
     const std::lock_guard lock(only.first);
     std::shared_ptr<Giver> giver = only.second.lock();
@@ -103,13 +103,13 @@ class OfferedDescriptor::Giver {
   }
 
   Giver() : listening_(make_socket()), ending_(eventfd(0, EFD_CLOEXEC)) {
-    if (ending_.get() < 0) fail("an eventfd could not be made", errno);
-    // Without a name Linux finds one that is free.
+    if (ending_.get() < 0) fail("could not create an eventfd", errno);
+    // Without a name Linux chooses a free one.
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (bind(listening_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
         listen(listening_.get(), connections_waiting) != 0)
-      fail("a Unix socket could not be opened", errno);
+      fail("could not open a Unix socket", errno);
     socklen_t length = sizeof(address);
     if (getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
       fail("a Unix socket has no name", errno);
@@ -125,7 +125,7 @@ class OfferedDescriptor::Giver {
       thread_ = std::thread([this] { answer_all(); });
     } catch (const std::system_error& error) {
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      fail("a thread could not be started", error.code().value());
+      fail("could not start a thread", error.code().value());
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -161,13 +161,13 @@ class OfferedDescriptor::Giver {
     }
   }
 
-  /// Without an answer the other side sees the connection end.
+  /// Without an answer, the other side sees the connection close.
   void answer(int connection) {
     for (const int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
       setsockopt(connection, SOL_SOCKET, direction, &longest_question, sizeof(longest_question));
     std::uint64_t key = 0;
     if (recv(connection, &key, sizeof(key), 0) != sizeof(key)) return;
-    // Held while it is sent: nobody closes it meanwhile.
+    // Locked while it is sent, so that no thread closes it.
     const std::lock_guard lock(mutex_);
     const auto offer = offers_.find(key);
     if (offer == offers_.end()) return;
@@ -202,18 +202,19 @@ int fetch_descriptor(const DescriptorName& name, Limit limit) {
   const std::size_t letters = strnlen(name.socket, sizeof(name.socket));
   std::memcpy(address.sun_path + 1, name.socket, letters);
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + letters);
-  // Where too many wait to be answered, connecting blocks: for as long as sending may.
+  // With too many waiting requests, connecting blocks, with the time limit of sending.
   const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(limit).count();
   const timeval longest{.tv_sec = whole / 1'000'000, .tv_usec = whole % 1'000'000};
   for (const int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
     setsockopt(connection.get(), SOL_SOCKET, direction, &longest, sizeof(longest));
 
-  constexpr auto gone = "the process that has the memory is gone, or in another network namespace";
+  constexpr auto gone = "the process that owns the memory is gone, or in another network namespace";
   int failed = 0;
   do failed = connect(connection.get(), reinterpret_cast<sockaddr*>(&address), length);
   while (failed != 0 && errno == EINTR);
   if (failed != 0)
-    fail(errno == ECONNREFUSED ? gone : "the process that has the memory is not reached", errno);
+    fail(errno == ECONNREFUSED ? gone : "cannot connect to the process that owns the memory",
+         errno);
   if (send(connection.get(), &name.key, sizeof(name.key), MSG_NOSIGNAL) != sizeof(name.key))
     fail(gone, errno);
   Parcel parcel;
@@ -222,15 +223,15 @@ int fetch_descriptor(const DescriptorName& name, Limit limit) {
   while (got < 0 && errno == EINTR);
   if (got < 0)
     fail(errno == EAGAIN
-             ? fmt::format("the process that has the memory has not answered for {:g} s",
+             ? fmt::format("the process that owns the memory has not answered for {:g} s",
                            limit.count())
-             : std::string("the process that has the memory does not answer"),
+             : std::string("the process that owns the memory does not answer"),
          errno);
   const int descriptor = got > 0 ? parcel.take() : -1;
   if (descriptor < 0)
     throw Error(ErrorKind::device,
-                "the process that has the memory refused its file descriptor: it has released the "
-                "memory, is another user's, or is gone");
+                "the process that owns the memory did not send its file descriptor: it has "
+                "released the memory, belongs to another user, or is gone");
   return descriptor;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// File descriptors handed from process to process of a node.
+// Sends file descriptors between processes of a node.
 //
-// By a Unix socket with an abstract name. pidfd_getfd() would need no answer of the other process,
-// but it is refused where processes may not trace each other (Yama, as on Ubuntu; containers
-// without CAP_SYS_PTRACE), and process ids mean nothing between PID namespaces; a socket works
-// within one network namespace, which the ranks of a node share. An abstract name leaves no file
-// behind.
+// Uses a Unix socket with an abstract name. pidfd_getfd() would not need an answer of the other
+// process, but it fails if processes must not trace each other (Yama, as on Ubuntu; containers
+// without CAP_SYS_PTRACE), and process ids are not valid across PID namespaces; a socket works
+// within one network namespace, which the ranks of a node share. An abstract name leaves no file.
 
 #include <chrono>
 #include <cstdint>
@@ -14,17 +13,17 @@
 
 namespace halocline::device {
 
-/// Names a descriptor to another process; plain bytes to send.
+/// Identifies a descriptor for another process; plain bytes to send.
 struct DescriptorName {
-  char socket[16];    ///< an abstract name, its zero at the front left out
-  std::uint64_t key;  ///< at random: who has not been told it gets nothing
+  char socket[16];    ///< an abstract name, without its leading zero
+  std::uint64_t key;  ///< random: without it a process gets no descriptor
 };
 
-/// Gives a descriptor to any process of this user that asks, on a thread that lives as long as one
-/// offer does. So nobody waits for this process to come by, whatever it is doing.
+/// Sends a descriptor to each process of this user that requests it, from a thread that runs as
+/// long as there are offers. So no other process has to wait for this one's own work.
 class OfferedDescriptor {
  public:
-  /// Takes the descriptor over. Throws device if there can be no socket or thread.
+  /// Takes ownership of the descriptor. Throws device if it cannot create the socket or the thread.
   explicit OfferedDescriptor(int descriptor);
   ~OfferedDescriptor();
   OfferedDescriptor(const OfferedDescriptor&) = delete;
@@ -39,8 +38,8 @@ class OfferedDescriptor {
   DescriptorName name_{};
 };
 
-/// The descriptor of that name, now this process's too: to be closed. Throws device if the other
-/// process is gone, takes it for nobody's business of ours, or does not answer within `limit` (0:
+/// Returns a duplicate of the descriptor, which the caller must close. Throws device if the other
+/// process is gone, rejects the request (wrong key or user), or does not answer within `limit` (0:
 /// none).
 int fetch_descriptor(const DescriptorName& name, std::chrono::duration<double> limit);
 

@@ -24,7 +24,7 @@ std::optional<std::string> no_gpu_because() {
   if (std::any_of(there.list.begin(), there.list.end(),
                   [](const Gpu& gpu) { return gpu.mode != ComputeMode::prohibited; }))
     return std::nullopt;
-  return "the compute mode of every GPU prohibits its use ('nvidia-smi -c DEFAULT' changes that)";
+  return "the compute mode of every GPU prohibits its use ('nvidia-smi -c DEFAULT' changes it)";
 }
 
 std::vector<bool> peer_access() {

@@ -9,7 +9,7 @@
 namespace halocline::device {
 namespace {
 
-/// Asking CUDA takes about a microsecond, and starts it: only where there is something to ask.
+/// A CUDA query takes about a microsecond, and initialises CUDA, so it is made only if needed.
 bool host_reaches(const void* memory) { return !cuda::in_use() || host_reads(memory_of(memory)); }
 
 bool on_host_alone(const void* to, const void* from, Stream stream) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Streams, events and copies: one set of words for the host, where work is done at once, and for
-// GPUs, where it is queued.
+// Streams, events and copies: one interface for the host, where work is done at once, and for GPUs,
+// where it is queued.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +23,16 @@ class OwnedStream {
   std::shared_ptr<void> native_;
 };
 
-/// A point in a stream. On the host stream, and before it is recorded, it is reached.
+/// A point in a stream. On the host's stream, and before it is recorded, it counts as reached.
 class Event {
  public:
-  /// Marks the end of what `stream` was given so far.
+  /// Marks the end of all work queued on `stream` so far.
   void record(Stream stream);
   /// Does not block. Throws device if the work before it failed.
   bool reached() const;
-  /// Blocks the host until it is reached. Throws device if the work before it failed.
+  /// Blocks the host until the event is reached. Throws device if the work before it failed.
   void wait() const;
-  /// Lets later work on `stream` begin only then.
+  /// Makes later work on `stream` wait for the event.
   void hold(Stream stream) const;
 
  private:
@@ -40,14 +40,13 @@ class Event {
   bool recorded_ = false;
 };
 
-/// Work beside that of a stream, and before it where both want the same multiprocessors. For work
-/// that others wait for; recorded in a graph with that of the stream.
+/// Work concurrent with that of a stream, with priority on the same multiprocessors. For work that
+/// others wait for; a graph that records the stream records it too.
 class Branch {
  public:
-  /// Where work is queued that begins when `trunk` has done what it was given so far.
+  /// Returns a stream whose work begins when all work queued on `trunk` so far is done.
   Stream fork(Stream trunk);
-  /// Lets later work on `trunk` begin only when that of the branch is done. Work that was forked
-  /// must be joined.
+  /// Makes later work on `trunk` wait for the branch. Every fork must be joined.
   void join(Stream trunk);
 
  private:
@@ -58,16 +57,16 @@ class Branch {
 /// Blocks the host until all work of `stream` is done. Throws device if some failed.
 void synchronize(Stream stream);
 
-/// Blocks the host until all work of the current GPU is done, whichever stream it is on: before
-/// memory is taken from kernels of which only others know the stream. Throws device if some failed.
+/// Blocks the host until all work of the current GPU is done, on all streams: for releasing memory
+/// of kernels whose stream is not known here. Throws device if some work failed.
 void finish_all();
 
-/// Copies between memories of any kinds. On the host stream the copy is done on return, also
-/// to and from a GPU. On a GPU's stream the host waits for a copy to ordinary host memory, and
-/// reads what is copied from such memory at once, whatever the stream has still to do before.
+/// Copies between memories of any kinds. On the host's stream the copy is done on return, also to
+/// and from a GPU. On a GPU's stream the host waits for a copy to ordinary host memory, and reads
+/// the source of a copy from such memory at once, before earlier work of the stream is done.
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream);
 
-/// Rows of bytes at equal distances.
+/// Rows of bytes with constant strides.
 struct Rows {
   std::int64_t bytes;  ///< of each row
   std::int64_t count;

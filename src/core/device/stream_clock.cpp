@@ -16,15 +16,15 @@ StreamClock::StreamClock(Recorder& recorder, Phase phase, const char* site)
     : LateTimes(recorder), phase_(phase), site_(site) {}
 
 bool StreamClock::begin(Stream stream, std::int64_t bytes) {
-  // Whoever launches the graph times it: what is in it is booked there.
+  // The launcher of the graph times it, with all its work.
   if (is_recording(stream)) return false;
   bytes_ += bytes;
   if (spans_++ >= all_timed && spans_ % one_in != 0) return false;
   Pair& pair = pairs_[next_];
   if (pair.begun == nullptr) pair = {cuda::make_timed_event(), cuda::make_timed_event()};
   if (pending_ == pairs_.size()) {
-    // The oldest one is used again: its work was queued many spans ago. If it is not done, this
-    // one is left out, since nothing here may wait.
+    // Reuses the oldest one: its work was queued many spans ago. If that work is not done, this
+    // span is not timed, since this code must not wait.
     if (!cuda::reached(pair.ended.get())) return false;
     read(pair);
     --pending_;

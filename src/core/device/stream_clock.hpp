@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How long work takes that a call only queues.
+// Times work that a call only queues.
 
 #include <array>
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace halocline::device {
 
-/// Times work of one site on a GPU's stream by events around it. Every event costs the GPU about a
-/// microsecond, so after the first 32 spans only one in eight is timed, and the others are taken to
-/// last as long on average.
+/// Times work of one site on a GPU's stream with events around it. Every event costs the GPU about
+/// a microsecond, so after the first 32 spans only one in eight is timed; the others count with the
+/// average time.
 class StreamClock final : public LateTimes {
  public:
   /// `site` is a string literal.
   StreamClock(Recorder& recorder, Phase phase, const char* site);
 
-  /// Queues `work`, on the host's stream does it, and books its time.
+  /// Queues `work`, or does it on the host's stream, and records its time.
   template <class Work>
   void time(Stream stream, std::int64_t bytes, const Work& work) {
     if (stream.is_host()) {
@@ -28,7 +28,7 @@ class StreamClock final : public LateTimes {
       work();
       return;
     }
-    // The host's part of it: a launch.
+    // The host's part: a launch.
     const Span span(recorder(), Phase::call, "launch");
     const bool timed = begin(stream, bytes);
     work();

@@ -39,7 +39,7 @@ EdgeLinks::EdgeLinks(const Communicator& communicator, const Grid& grid, std::in
       edges_(communicator, 2 * edge_bytes_, neighbours_.peers(),
              std::vector<Window::Offsets>(neighbours_.peers().size())),
       port_{.lower = side(at_lower), .upper = side(at_upper), .watch = watch_.on_gpu()} {
-  // A side's addresses are constant for those who only read, which this does not.
+  // The addresses of a side are const for readers; this code writes.
   std::array<EndMemory, 2> memory;
   for (const End end : ends)
     memory[end] = {.to = (end == at_lower ? port_.lower : port_.upper).to,
@@ -47,7 +47,7 @@ EdgeLinks::EdgeLinks(const Communicator& communicator, const Grid& grid, std::in
   show_ends_to_work(communicator, neighbours_, memory, edge_bytes_);
 }
 
-/// What a rank sends upwards comes from below, and the other way round.
+/// Data that a rank sends upwards arrives from below, and vice versa.
 device::EdgeSide EdgeLinks::side(End end) const {
   if (!neighbours_.has(end)) return {};
   std::byte* const theirs = edges_.of(neighbours_.peer_of(end));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Links over which kernels of many sweeps send the edges of a rank's cells to the neighbours'.
+// Links over which kernels that do many sweeps send the edges of a rank's cells to the neighbours'
+// kernels.
 
 #include <optional>
 #include <string>
@@ -15,19 +16,19 @@
 
 namespace halocline::exchange {
 
-/// Between ranks that split the last of two axes only, on the GPUs of one node; one rank may be its
-/// own neighbour.
+/// For ranks that split only the last of two axes, on the GPUs of one node; a rank may be its own
+/// neighbour.
 class EdgeLinks {
  public:
-  /// Why such ranks cannot have them, or nothing; the same on every rank.
+  /// Returns why such ranks cannot have edge links, or nothing; the same on every rank.
   static std::optional<std::string> unavailable(const Communicator& communicator, const Grid& grid);
 
-  /// Maps memory of the neighbours for rows of `row_bytes` and shows that what goes there arrives.
-  /// Collective; throws device, resource, unavailable or communication.
+  /// Maps memory of the neighbours for rows of `row_bytes` and checks that data stored there
+  /// arrives. Collective; throws device, resource, unavailable or communication.
   EdgeLinks(const Communicator& communicator, const Grid& grid, std::int64_t row_bytes);
 
   const device::EdgePort& port() const { return port_; }
-  /// Throws communication if a kernel waited too long.
+  /// Throws communication if a kernel has waited too long.
   void check() { watch_.check(); }
 
  private:
@@ -36,7 +37,7 @@ class EdgeLinks {
   EndNeighbours neighbours_;
   std::int64_t edge_bytes_;
   link::KernelWatch watch_;
-  link::Window edges_;  // what comes from below, then what comes from above
+  link::Window edges_;  // data from below, then data from above
   device::EdgePort port_;
 };
 

@@ -12,7 +12,7 @@
 namespace halocline::exchange {
 namespace {
 
-/// The rank beyond the lower or upper end of this rank's cells.
+/// Returns the rank beyond the lower or upper end of this rank's cells.
 int neighbour_at(const Grid& grid, End end) {
   Direction direction;
   direction[grid.axes() - 1] = end == at_lower ? -1 : 1;
@@ -40,7 +40,7 @@ void show_ends_to_work(const Communicator& communicator, const EndNeighbours& ne
                        const std::array<EndMemory, 2>& memory, std::int64_t bytes) {
   const int me = communicator.rank();
   std::vector<std::byte> pattern(static_cast<std::size_t>(bytes));
-  // The same two ranks may meet at both ends: the round tells them apart.
+  // The same two ranks may be neighbours at both ends: the round distinguishes the ends.
   comm::together(communicator, [&] {
     for (const End end : ends) {
       if (!neighbours.has(end)) continue;

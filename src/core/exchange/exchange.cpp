@@ -42,7 +42,7 @@ std::string widths_text(const HaloWidths& widths, int axes) {
   return text;
 }
 
-/// The plan in words: what has to be the same on every rank.
+/// Describes the parts of a plan that must be the same on every rank.
 std::vector<std::string> describe(const Communicator& communicator, const Grid& grid,
                                   const FieldList& fields, const ExchangeOptions& options) {
   std::vector<std::string> lines;
@@ -72,7 +72,7 @@ HaloWidths widths_of(const FieldStorage& field, const ExchangeOptions& options) 
   return options.widths.value_or(field.shape().halo);
 }
 
-/// Throws usage for what one rank can see alone.
+/// Throws usage for errors that one rank can detect alone.
 void check_fields(const Grid& grid, const FieldList& fields, const ExchangeOptions& options) {
   if (fields.empty()) throw Error(ErrorKind::usage, "an exchange needs at least one field");
   for (const FieldStorage& field : fields) {
@@ -81,20 +81,20 @@ void check_fields(const Grid& grid, const FieldList& fields, const ExchangeOptio
     const FieldShape& shape = field.shape();
     if (!(shape.owned == grid.owned()))
       throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' was made for another grid", field.name()));
+                  fmt::format("field '{}' belongs to another grid", field.name()));
     for (int axis = 0; axis < grid.axes(); ++axis)
       if (widths.lower[axis] > shape.halo.lower[axis] ||
           widths.upper[axis] > shape.halo.upper[axis])
         throw Error(ErrorKind::usage,
                     fmt::format("exchange width {}/{} along {} exceeds the halo {}/{} of field "
-                                "'{}'; make the field with a wider halo",
+                                "'{}'; give the field a wider halo",
                                 widths.lower[axis], widths.upper[axis], "xyz"[axis],
                                 shape.halo.lower[axis], shape.halo.upper[axis], field.name()));
   }
 }
 
-/// The memory that decides who can reach all fields: the host's or a GPU's own, where one is
-/// there. Throws usage if both are.
+/// Returns the memory that determines whether host or GPU can access all fields: the first host or
+/// device memory, if any. Throws usage if both occur.
 Memory common_memory(const FieldList& fields) {
   const auto reached_by_all = [](const FieldStorage& field) {
     return host_reads(field.shape().memory) && gpu_reads(field.shape().memory);
@@ -104,8 +104,8 @@ Memory common_memory(const FieldList& fields) {
     if (reached_by_all(field)) continue;
     if (!reached_by_all(*strictest) && field.shape().memory != strictest->shape().memory)
       throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' is in {} memory and field '{}' in {}: nobody reaches "
-                              "both; make an exchange for each",
+                  fmt::format("field '{}' in {} memory and field '{}' in {} memory cannot share an "
+                              "exchange; create one per kind of memory",
                               strictest->name(), name_of(strictest->shape().memory), field.name(),
                               name_of(field.shape().memory)));
     strictest = &field;
@@ -113,7 +113,7 @@ Memory common_memory(const FieldList& fields) {
   return strictest->shape().memory;
 }
 
-/// Which kinds of pair occur on any rank.
+/// Returns the kinds of pair that occur on any rank.
 exchange::PairsThere pairs_there(const Communicator& communicator,
                                  const std::vector<PeerMessage>& messages) {
   std::int64_t bits = 0;
@@ -129,7 +129,7 @@ exchange::PairsThere pairs_there(const Communicator& communicator,
 
 }  // namespace
 
-/// Channels, and the packing that feeds them.
+/// Channels, and the packing for them.
 class Exchange::Plan {
  public:
   Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
@@ -145,7 +145,7 @@ class Exchange::Plan {
   const ExchangeInfo& info() const { return info_; }
 
  private:
-  /// Messages that one transport carries.
+  /// The messages of one transport.
   struct Carried {
     const Transport* transport;
     std::vector<Message> messages;
@@ -178,7 +178,7 @@ class Exchange::Plan {
   std::vector<Channel*> started_;  // those whose kernels do not signal
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
-  /// For the host's stream, where a GPU packs.
+  /// For exchanges on the host's stream that a GPU packs.
   std::optional<device::OwnedStream> own_;
   device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
   device::StreamClock move_clock_{comm::recorder(communicator_), Phase::move, "exchange"};
@@ -197,9 +197,11 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
   comm::together(communicator, [&] {
     wanted = exchange::read_wanted(options.transport);
     if (grid.rank() != communicator.rank() || grid.ranks() != communicator.size())
-      throw Error(ErrorKind::usage,
-                  fmt::format("the grid was made for rank {} of {}, the communicator says {} of {}",
-                              grid.rank(), grid.ranks(), communicator.rank(), communicator.size()));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format(
+              "the grid belongs to rank {} of {}, but this is rank {} of {} of the communicator",
+              grid.rank(), grid.ranks(), communicator.rank(), communicator.size()));
     check_fields(grid, fields, options);
     memory_ = common_memory(fields);
     std::vector<HaloWidths> widths;
@@ -215,7 +217,8 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
             messages);
 }
 
-/// Opens what is chosen; where auto's choice between ranks of a node does not work, the next best.
+/// Opens the chosen transports; if auto's choice between ranks of a node does not work, the next
+/// best.
 void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
                                const std::vector<PeerMessage>& messages) {
   const auto same_node = static_cast<std::size_t>(Pair::same_node);
@@ -238,7 +241,7 @@ void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
   }
 }
 
-/// The messages as far as a race between transports needs them.
+/// The messages' data that a race between transports needs.
 std::array<std::vector<Message>, 3> Exchange::Plan::sizes_by_pair(
     const std::vector<PeerMessage>& messages) const {
   const auto sizes = [&](const std::vector<HaloPart>& pieces) {
@@ -260,14 +263,14 @@ Exchange::Plan::~Plan() {
   try {
     if (in_flight_) finish(started_on_);
   } catch (const Error&) {
-    // The peer is gone: nothing is left to wait for, and a destructor may not throw.
+    // The peer is gone: there is nothing to wait for, and a destructor must not throw.
   }
 }
 
 std::vector<Exchange::Plan::Carried> Exchange::Plan::sort_by_transport(
     const std::vector<PeerMessage>& messages, const exchange::Choice& choice) const {
   std::vector<Carried> all;
-  // In the table's order, used here or not: opening is collective.
+  // In the order of the table, also transports that this rank does not use: opening is collective.
   for (const Transport* transport : transport::transports()) {
     if (std::find(choice.begin(), choice.end(), transport) == choice.end()) continue;
     Carried carried{transport, {}, {}};
@@ -313,7 +316,7 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   std::vector<pack::Bundle> packing, unpacking;
   for (const Carried& carried : sort_by_transport(messages, choice)) {
     const transport::Capabilities can = carried.transport->capabilities();
-    // What is sent in place is the caller's: it is tried with other memory.
+    // Messages in place use the caller's memory: the test uses other memory.
     const bool shown_apart = can.needs_proof || (can.prove_in_job && can.in_place);
     if (shown_apart) try_out(carried);
     std::unique_ptr<Channel> channel;
@@ -335,7 +338,7 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   });
 }
 
-/// Sends patterns through a channel of a transport that is no standard's promise.
+/// Sends patterns through a channel of a transport that no standard guarantees.
 void Exchange::Plan::show_to_work(Channel& channel, const std::vector<Message>& messages) const {
   const std::optional<std::string> wrong = proof::prove(communicator_, channel, messages, memory_);
   comm::together(communicator_, [&] {
@@ -343,8 +346,8 @@ void Exchange::Plan::show_to_work(Channel& channel, const std::vector<Message>& 
   });
 }
 
-/// Tries a transport with messages as large as the plan's but in memory of their own. One that may
-/// crash is here because it was proved, or because the user wants it.
+/// Tests a transport with messages as large as the plan's but in separate memory. A transport that
+/// may crash gets here only with a proof or if the user requests it.
 void Exchange::Plan::try_out(const Carried& carried) const {
   std::optional<proof::CrashWords> words;
   if (carried.transport->capabilities().needs_proof)
@@ -406,27 +409,28 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
     if (std::string note = channel->note(); !note.empty()) info_.notes.push_back(std::move(note));
 }
 
-/// Throws usage unless an exchange may begin; and the error of one before that a GPU has given up.
+/// Throws usage unless an exchange may begin; also throws the error of an earlier one in which a
+/// GPU waited too long.
 void Exchange::Plan::check_begin() {
   if (in_flight_)
     throw Error(ErrorKind::usage,
-                "an exchange was started again before it was finished; call finish() first");
+                "start() was called for an exchange that is in flight; call finish() first");
   for (const auto& channel : channels_) channel->progress();
 }
 
-/// Where channels move halos for work on `stream`: fields that the host cannot read are moved by
-/// their GPU.
+/// Returns the stream on which channels move halos for work on `stream`: fields that the host
+/// cannot read are moved by their GPU.
 Stream Exchange::Plan::moving_stream(Stream stream) const {
   return stream.is_host() && !host_reads(memory_) ? own_->get() : stream;
 }
 
-/// Where halos are packed for work on `stream`.
+/// Returns the stream on which halos are packed for work on `stream`.
 Stream Exchange::Plan::copying_stream(Stream stream) const {
   return stream.is_host() && own_ ? own_->get() : stream;
 }
 
-/// On the host's stream work is done when a call returns. Others are moved on meanwhile: who is
-/// waited for may itself wait for them.
+/// On the host's stream work is done when a call returns. Meanwhile other exchanges progress: the
+/// rank waited for may itself wait for them.
 void Exchange::Plan::wait_for(Stream copying, Stream stream, const char* what) {
   if (!stream.is_host() || copying.is_host()) return;
   device::Event done;
@@ -436,7 +440,7 @@ void Exchange::Plan::wait_for(Stream copying, Stream stream, const char* what) {
                     .phase = Phase::wait,
                     .missing = [what] { return fmt::format("its own GPU to {} halos", what); }},
                    [&] { return done.reached(); });
-  for (const auto& channel : channels_) channel->progress();  // one may have given up
+  for (const auto& channel : channels_) channel->progress();  // a kernel may have waited too long
 }
 
 void Exchange::Plan::start(Stream stream) {
@@ -446,7 +450,7 @@ void Exchange::Plan::start(Stream stream) {
     pack_clock_.time(copying, packing_.bytes(), [&] { packing_.run(copying); });
   in_flight_ = true;
   started_on_ = stream;
-  // Waits for no other rank: there are two slots.
+  // Does not wait for other ranks: there are two slots.
   wait_for(copying, stream, "pack");
   for (Channel* channel : started_) channel->start(moving_stream(stream));
 }
@@ -459,7 +463,8 @@ bool Exchange::Plan::progress() {
 
 void Exchange::Plan::finish(Stream stream) {
   if (!in_flight_)
-    throw Error(ErrorKind::usage, "an exchange was finished that had not been started");
+    throw Error(ErrorKind::usage,
+                "finish() was called for an exchange that is not in flight; call start() first");
   in_flight_ = false;
   const Stream copying = copying_stream(stream);
   for (Channel* channel : started_) channel->finish(moving_stream(stream));

@@ -16,12 +16,12 @@ namespace {
 
 using link::Window;
 
-// A warp of a sweep takes 32 vectors of 16 bytes of a row.
+// A warp of a sweep handles 32 vectors of 16 bytes of a row.
 constexpr std::int64_t fewest_cells_of_warp = 64;
 constexpr std::int64_t flag_bytes = sizeof(device::Epoch);
 
-/// What a rank tells of its window: where the halo layers, or the flags, at its two ends begin; and
-/// what of its layout must be as its neighbour's.
+/// A rank's data on its window: the offsets of the halo layers, or of the flags, at its two ends;
+/// and the parts of its layout that must equal the neighbour's.
 constexpr std::size_t row_step = 2;
 
 std::int64_t warps_of_layer(const Grid& grid) {
@@ -29,7 +29,7 @@ std::int64_t warps_of_layer(const Grid& grid) {
   return (cells.x / fewest_cells_of_warp + 2) * (grid.axes() > 2 ? cells.y : 1);
 }
 
-/// Where the owned cells' column of a layer begins, from the field's first byte.
+/// Returns the offset of a layer's first owned cell from the field's first byte.
 std::int64_t layer_offset(const FieldStorage& field, int axis, std::int64_t layer) {
   const std::int64_t step = axis == 1 ? field.strides().y : field.strides().z;
   return field.first_owned() - field.bytes() +
@@ -46,13 +46,13 @@ Window::Offsets offsets_of(const FieldStorage& field, int axis) {
 
 std::optional<std::string> FaceLinks::unavailable(const Communicator& communicator,
                                                   const Grid& grid, const FieldStorage& level) {
-  if (communicator.size() == 1) return "there is one rank";
+  if (communicator.size() == 1) return "there is only one rank";
   if (communicator.node_count() > 1) return "the ranks are on several nodes";
-  if (grid.axes() == 1) return "there is one axis";
+  if (grid.axes() == 1) return "there is only one axis";
   if (level.shape().memory != Memory::device) return "the fields are not in device memory";
   for (int axis = 0; axis + 1 < grid.axes(); ++axis)
     if (grid.process_grid().values()[axis] > 1 || grid.periodic(axis))
-      return fmt::format("halos are exchanged along {}, too", "xyz"[axis]);
+      return fmt::format("halos are also exchanged along {}", "xyz"[axis]);
   return std::nullopt;
 }
 
@@ -73,7 +73,7 @@ FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
   for (std::size_t level = 0; level < levels.size(); ++level) link(level, levels[level]);
 }
 
-/// Maps the neighbours' halos of a level and shows the first row of each to work.
+/// Maps the neighbours' halos of a level and checks that the first row of each works.
 void FaceLinks::link(std::size_t level, const FieldStorage& field) {
   const Window::Offsets mine = offsets_of(field, axis_);
   const std::vector<int> peers = neighbours_.peers();
@@ -82,7 +82,8 @@ void FaceLinks::link(std::size_t level, const FieldStorage& field) {
   comm::together(communicator_, [&] {
     for (std::size_t p = 0; p < peers.size(); ++p)
       if (levels_[level]->offsets_of(p)[row_step] != mine[row_step])
-        throw Error(ErrorKind::unavailable, "neighbours' fields have rows of different lengths");
+        throw Error(ErrorKind::unavailable,
+                    "the neighbours' fields have rows of different lengths");
   });
   ports_[level] = {
       .lower = side(level, at_lower), .upper = side(level, at_upper), .watch = watch_.on_gpu()};

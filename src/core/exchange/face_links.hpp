@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Links over which sweeps store their outermost layers into the neighbours' halos themselves.
+// Links over which sweeps store their outermost layers directly into the neighbours' halos.
 
 #include <array>
 #include <memory>
@@ -18,22 +18,22 @@
 
 namespace halocline::exchange {
 
-/// Between the two time levels of ranks that split the last axis only, on the GPUs of one node.
+/// For the two time levels of ranks that split only the last axis, on the GPUs of one node.
 class FaceLinks {
  public:
-  /// Why such ranks cannot have them, or nothing; the same on every rank.
+  /// Returns why such ranks cannot have face links, or nothing; the same on every rank.
   static std::optional<std::string> unavailable(const Communicator& communicator, const Grid& grid,
                                                 const FieldStorage& level);
 
-  /// Maps the neighbours' levels and shows, byte by byte, that what goes there arrives; what the
-  /// halos along the last axis held is lost. Collective; throws device, resource or communication.
-  /// The levels' memory must outlive the links.
+  /// Maps the neighbours' levels and checks, byte by byte, that data stored there arrives;
+  /// overwrites the halos along the last axis. Collective; throws device, resource or
+  /// communication. The levels' memory must outlive the links.
   FaceLinks(const Communicator& communicator, const Grid& grid,
             const std::array<std::reference_wrapper<const FieldStorage>, 2>& levels);
 
-  /// For sweeps that write this level.
+  /// Returns the port for sweeps that write this level.
   const device::FacePort& port(std::size_t level) const { return ports_[level]; }
-  /// Throws communication if a sweep waited too long.
+  /// Throws communication if a sweep has waited too long.
   void check() { watch_.check(); }
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorKind::usage,
-              text + "; the levels of an exchange have fields of the same shapes");
+              text + "; all levels of an exchange need fields of the same shapes");
 }
 
 void require_same_shape(const FieldStorage& first, const FieldStorage& other, std::size_t level) {
@@ -29,8 +29,7 @@ void require_same_shape(const FieldStorage& first, const FieldStorage& other, st
   if (!(a.halo == b.halo)) differ("halo");
 }
 
-/// Throws usage for what one rank can see alone; what a single exchange may not have, its plan
-/// refuses.
+/// Throws usage for errors that one rank can detect alone; the plan of each level checks the rest.
 void check_levels(const std::vector<FieldList>& levels) {
   if (levels.empty()) throw Error(ErrorKind::usage, "an exchange needs at least one level");
   for (std::size_t level = 1; level < levels.size(); ++level) {
@@ -52,7 +51,7 @@ LevelExchange::LevelExchange(const Communicator& communicator, const Grid& grid,
   ExchangeOptions same = options;
   for (const FieldList& fields : levels) {
     plans_.emplace_back(communicator, grid, fields, same);
-    // All levels have the same messages: what is fastest for one is so for all.
+    // All levels have the same messages, so the fastest transport is the same for all.
     same.transport = plans_[0].info().transport();
   }
   info_ = plans_[0].info();
@@ -65,7 +64,7 @@ LevelExchange::LevelExchange(const Communicator& communicator, const Grid& grid,
 Exchange& LevelExchange::plan_of(std::int64_t level) {
   if (level < 0 || level >= levels())
     throw Error(ErrorKind::usage,
-                fmt::format("there is no level {}; there are 0 to {}", level, levels() - 1));
+                fmt::format("level {} does not exist; use 0 to {}", level, levels() - 1));
   return plans_[static_cast<std::size_t>(level)];
 }
 

@@ -18,11 +18,10 @@ ArrayPlace place_in_array(const Grid& grid, const FieldOptions& options, const A
     const std::int64_t needed = owned[axis] + lower + upper;
     const std::int64_t extent = array.extents[axis] != 0 ? array.extents[axis] : needed;
     if (extent < needed)
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("the array of field '{}' has {} cells along {}, but {} owned ones and "
-                      "a halo of {} and {} need {}",
-                      options.name, extent, "xyz"[axis], owned[axis], lower, upper, needed));
+      throw Error(ErrorKind::usage, fmt::format("the array of field '{}' has {} cells along {}, "
+                                                "but {} owned cells and halos of {} and {} need {}",
+                                                options.name, extent, "xyz"[axis], owned[axis],
+                                                lower, upper, needed));
     strides[axis] = array.strides[axis] != 0 ? array.strides[axis] : dense;
     first_owned += lower * strides[axis];
     dense = checked_multiply(dense, extent, "elements of an array");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a field's element size, known at run time, to its type.
+// Selects the element type from a field's element size.
 
 #include <fmt/format.h>
 

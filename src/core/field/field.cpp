@@ -45,7 +45,7 @@ std::shared_ptr<const Layout> layout_of(const FieldShape& shape, int axes, const
       first_owned_offset);
 }
 
-/// Elements from the first held cell to the first owned one.
+/// Elements from the first cell, halo included, to the first owned one.
 std::int64_t lead_in(const FieldShape& shape, const Strides& strides) {
   const Int3& halo = shape.halo.lower;
   return halo.x * strides.x + halo.y * strides.y + halo.z * strides.z;
@@ -64,7 +64,7 @@ FieldStorage::FieldStorage(const Grid& grid, std::int64_t element_bytes,
   const Strides strides = field::padded_strides(shape_, grid.axes());
   const Int3 held = shape_.held().extent();
   const std::int64_t lead = lead_in(shape_, strides) * element_bytes;
-  // Room before the first held cell, so that the first owned one starts a line.
+  // Padding before the first cell, so that the first owned one starts a cache line.
   const std::int64_t front = (line_bytes - lead % line_bytes) % line_bytes;
   const std::int64_t outer = grid.axes() > 2 ? held.z : grid.axes() > 1 ? held.y : held.x;
   const std::int64_t outer_stride = grid.axes() > 2   ? strides.z
@@ -88,15 +88,15 @@ FieldStorage::FieldStorage(const Grid& grid, const RawCells& cells, const FieldO
   const std::array<std::int64_t, 3> along{strides.x, strides.y, strides.z};
   for (int axis = 0; axis < grid.axes(); ++axis)
     if (along[static_cast<std::size_t>(axis)] < 1)
-      throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' has stride {} along {}; strides are in elements and "
-                              "positive",
-                              name_, along[static_cast<std::size_t>(axis)], "xyz"[axis]));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format(
+              "field '{}' has stride {} along {}; strides are in elements and must be positive",
+              name_, along[static_cast<std::size_t>(axis)], "xyz"[axis]));
   if (options.components > 1 && strides.component < 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("field '{}' has {} components and stride {} between them; strides are "
-                            "in elements and positive",
-                            name_, options.components, strides.component));
+    throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components and stride {} between "
+                                              "them; strides are in elements and must be positive",
+                                              name_, options.components, strides.component));
   first_owned_ = static_cast<std::byte*>(cells.first_owned);
   const std::int64_t lead = lead_in(shape_, strides) * cells.element_bytes;
   bytes_ = first_owned_ - lead;
@@ -117,8 +117,8 @@ FieldStorage::FieldStorage(const Grid& grid, const LaidOut& cells, const FieldOp
 
 void FieldStorage::refuse_strides() const {
   throw Error(ErrorKind::usage,
-              fmt::format("field '{}' has no strides: its cells are in the order '{}'; ask "
-                          "as_strided() first, or take the runs of its layout",
+              fmt::format("field '{}' has no strides: its cells are in the order '{}'; check "
+                          "as_strided() first, or use the runs of its layout",
                           name_, layout_->order()));
 }
 

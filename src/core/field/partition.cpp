@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Parts per axis whose product is `threads`.
+/// Returns parts per axis, whose product is `threads`.
 Int3 parts_of(const Int3& units, int threads) {
   Int3 best{1, 1, threads};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();

@@ -53,7 +53,7 @@ std::vector<Run> StridedLayout::runs(const Box& box) const {
   for (int axis = 0; axis < 3; ++axis)
     offset += from[axis] * stride_bytes_[static_cast<std::size_t>(axis)];
 
-  // Dimensions in order of stride; those that follow each other without a gap melt into one piece.
+  // Dimensions in order of stride; adjacent ones without a gap merge into one piece.
   std::int64_t piece = element_bytes_;
   struct Loop {
     std::int64_t count, stride;

@@ -16,9 +16,9 @@
 namespace halocline::grid {
 namespace {
 
-// What a cell of a face costs, next to one of a z face. An x face of 64^3, 128^3 and 256^3 fp64
-// cells took 1.2, 1.4 and 4.0 times as long over mpi, 0.9, 1.2 and 5.3 times over shared; a y
-// face 1.0 to 1.2 (bench/faces, bench/results/epyc-2cores).
+// The cost of a face's cell, relative to a z face. An x face of 64^3, 128^3 and 256^3 fp64 cells
+// took 1.2, 1.4 and 4.0 times as long over mpi, 0.9, 1.2 and 5.3 times over shared; a y face 1.0 to
+// 1.2 (bench/faces, bench/results/epyc-2cores).
 constexpr double axis_cost[3] = {2.0, 1.0, 1.0};
 
 std::int64_t narrowest_part(const GridOptions& options, int axis) {
@@ -26,7 +26,8 @@ std::int64_t narrowest_part(const GridOptions& options, int axis) {
       1, std::max(options.expected_halo.lower[axis], options.expected_halo.upper[axis]));
 }
 
-/// Cost of what the largest part sends per exchange, or nothing if the split does not fit.
+/// Cost of the cells that the largest part sends per exchange, or nothing if the split does not
+/// fit.
 std::optional<double> cost_of(const Int3& parts, const GridOptions& options) {
   Int3 largest{1, 1, 1};
   for (int axis = 0; axis < options.cells.axes(); ++axis) {
@@ -58,7 +59,7 @@ Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part) {
 std::vector<Extents> process_grids(int ranks, const GridOptions& options) {
   const int axes = options.cells.axes();
   std::vector<std::pair<double, Extents>> all;
-  // From many parts along z to few, so that of equal costs the split of slow axes comes first.
+  // From many parts along z to few, so that among equal costs the split of slow axes comes first.
   for (std::int64_t z = (axes > 2 ? ranks : 1); z >= 1; --z) {
     if (ranks % z != 0) continue;
     const std::int64_t plane = ranks / z;
@@ -102,7 +103,8 @@ void check_process_grid(const Extents& process_grid, int ranks, const Extents& c
   const Int3& parts = process_grid.values();
   if (parts.x < 1 || parts.y < 1 || parts.z < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("the process grid {} has an axis with no part", text_of(process_grid)));
+                fmt::format("the process grid {} has an axis with 0 parts; use at least 1 per axis",
+                            text_of(process_grid)));
   // In floating point: a product that overflows is not the number of ranks either.
   const double product =
       static_cast<double>(parts.x) * static_cast<double>(parts.y) * static_cast<double>(parts.z);
@@ -114,8 +116,8 @@ void check_process_grid(const Extents& process_grid, int ranks, const Extents& c
   for (int axis = 0; axis < cells.axes(); ++axis)
     if (parts[axis] > cells[axis])
       throw Error(ErrorKind::usage,
-                  fmt::format("the process grid {} has {} parts along {}, but there are only {} "
-                              "cells along it; a part would be empty",
+                  fmt::format("the process grid {} has {} parts along {}, but the grid has only {} "
+                              "cells along it; use at most one part per cell",
                               text_of(process_grid), parts[axis], "xyz"[axis], cells[axis]));
 }
 

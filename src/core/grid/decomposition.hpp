@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Splitting cells over ranks: how many parts along each axis, and which cells each part gets.
+// Splits cells over ranks: the number of parts along each axis, and the cells of each part.
 
 #include <vector>
 
@@ -12,16 +12,16 @@ struct Interval {
   std::int64_t lower, upper;
 };
 
-/// Cells of part `part` of `parts`: the first `cells % parts` parts get one more.
+/// Returns the cells of part `part` of `parts`: the first `cells % parts` parts get one more.
 Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part);
 
-/// Every split of `ranks` ranks that gives each part at least the expected halo width in cells, the
-/// one with the least traffic of a rank first.
+/// Returns every split over `ranks` ranks that gives each part at least the expected halo width in
+/// cells, the one with the least traffic per rank first.
 std::vector<Extents> process_grids(int ranks, const GridOptions& options);
 
-/// Chooses parts per axis for `ranks` ranks: the least traffic of a rank, faces whose cells are
-/// contiguous preferred. Throws usage, with the most ranks that would fit, if no split gives
-/// every part at least the expected halo width in cells.
+/// Chooses parts per axis for `ranks` ranks: the least traffic per rank, with a preference for
+/// faces whose cells are contiguous. Throws usage, with the largest possible number of ranks, if no
+/// split gives every part at least the expected halo width in cells.
 Extents choose_process_grid(int ranks, const GridOptions& options);
 
 /// Throws usage if `process_grid` does not match the ranks or leaves a part without cells.

@@ -26,7 +26,8 @@ Grid::Grid(int rank, int ranks, const GridOptions& options)
     : rank_(rank), ranks_(ranks), cells_(options.cells), periodic_(options.periodic) {
   if (cells_.axes() == 0) throw Error(ErrorKind::usage, "a grid needs cells, such as {256, 128}");
   if (rank < 0 || rank >= ranks)
-    throw Error(ErrorKind::usage, fmt::format("rank {} is not one of {} ranks", rank, ranks));
+    throw Error(ErrorKind::usage,
+                fmt::format("rank {} is out of range: there are {} ranks", rank, ranks));
   std::int64_t count = 1;
   for (int axis = 0; axis < axes(); ++axis) {
     if (cells_[axis] < 1)

@@ -12,8 +12,8 @@
 namespace halocline::grid {
 namespace {
 
-/// The part of `owned` next to its side towards `direction`, as deep as the halo that images it:
-/// what goes up fills the neighbour's lower halo.
+/// The part of `owned` at its side towards `direction`, as deep as the neighbour's halo that
+/// receives it: cells sent up fill the neighbour's lower halo.
 Box send_box(const Box& owned, const HaloWidths& widths, Direction direction) {
   Box box = owned;
   for (int axis = 0; axis < 3; ++axis) {
@@ -38,7 +38,7 @@ Box receive_box(const Box& owned, const HaloWidths& widths, Direction direction)
   return box;
 }
 
-/// Throws if the part at `place` along `axis` holds fewer cells than the halo that images them.
+/// Throws if the part at `place` along `axis` holds fewer cells than the halo that receives them.
 void check_part(const Grid& grid, int axis, std::int64_t place, std::int64_t width) {
   const std::int64_t parts = grid.process_grid()[axis];
   const Interval part = part_of(grid.cells()[axis], parts, place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sizes in words.
+// Sizes as text.
 
 #include <string>
 

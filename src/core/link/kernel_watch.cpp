@@ -18,8 +18,8 @@ namespace {
 using device::Overdue;
 using device::Watch;
 
-// The host waits as long for the kernel that waits: it shall hear who is missing before its own
-// time is up.
+// The host's wait for that kernel has the same limit: the kernel must report the missing rank
+// before the host's own limit ends.
 constexpr double share_of_limit = 0.9;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels' waits for neighbours: their limit, and the error of one that took too long.
+// The limit of kernels' waits for neighbours, and the error when a wait takes too long.
 
 #include <functional>
 #include <memory>
@@ -13,14 +13,15 @@
 
 namespace halocline::link {
 
-/// While it lives, every wait of this process looks whether a kernel has given one up.
+/// While it exists, every wait of this process checks whether a kernel's wait has exceeded its
+/// limit.
 class KernelWatch final : private comm::InFlight {
  public:
-  /// `name` tells what a message brings: "rank 1 (field 'u', +x)".
+  /// `name` returns the sender and content of a message: "rank 1 (field 'u', +x)".
   KernelWatch(const Communicator& communicator, std::function<std::string(int message)> name);
 
   const device::Watch* on_gpu() const { return static_cast<const device::Watch*>(watch_.get()); }
-  /// Throws communication if a kernel waited too long. Costs a load.
+  /// Throws communication if a kernel has waited too long. Costs a load.
   void check();
 
  private:

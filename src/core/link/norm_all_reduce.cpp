@@ -17,8 +17,9 @@ std::vector<int> all_ranks(const Communicator& communicator) {
   if (communicator.node_count() > 1 || communicator.size() > device::most_ranks_to_reduce)
     throw Error(
         ErrorKind::unavailable,
-        fmt::format("{} ranks on {} node(s) cannot meet on their GPUs; up to {} on one can",
-                    communicator.size(), communicator.node_count(), device::most_ranks_to_reduce));
+        fmt::format(
+            "GPUs can all-reduce for up to {2} ranks on one node, not for {0} ranks on {1} node(s)",
+            communicator.size(), communicator.node_count(), device::most_ranks_to_reduce));
   std::vector<int> ranks;
   for (int rank = 0; rank < communicator.size(); ++rank) ranks.push_back(rank);
   return ranks;
@@ -26,7 +27,7 @@ std::vector<int> all_ranks(const Communicator& communicator) {
 
 }  // namespace
 
-// A window: two places for each rank, then a flag for each.
+// A window has two places for each rank, then a flag for each.
 NormAllReduce::NormAllReduce(const Communicator& communicator)
     : watch_(communicator, [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
       window_(communicator, communicator.size() * (number_bytes + flag_bytes),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers of all ranks of a node, reduced by their GPUs without the host.
+// All-reduces of numbers by the GPUs of a node, without the host.
 
 #include <memory>
 #include <vector>
@@ -15,8 +15,9 @@ namespace halocline::link {
 
 class NormAllReduce {
  public:
-  /// Collective; all ranks on one node. Throws unavailable for more than device::most_ranks_to_meet
-  /// ranks or several nodes, device where GPUs cannot store into each other's memory.
+  /// Collective; all ranks on one node. Throws unavailable for more than
+  /// device::most_ranks_to_reduce ranks or several nodes, device if GPUs cannot store into each
+  /// other's memory.
   explicit NormAllReduce(const Communicator& communicator);
 
   const device::AllReducePort& on_gpu() const { return all_reduce_; }

@@ -19,25 +19,25 @@
 namespace halocline::link {
 namespace {
 
-// The error of a kernel's, or another rank's, wait shall be heard before one's own time is up.
+// The error of a kernel's or another rank's wait must arrive before this rank's own limit ends.
 constexpr double share_of_limit = 0.9;
 
 [[noreturn]] void refuse(const std::string& who, const Error& error) {
   throw Error(ErrorKind::unavailable, fmt::format("{} ({})", who, error.what()));
 }
 
-/// What the user can do about GPUs or processes that cannot share memory: nothing here.
+/// GPUs or processes that cannot share memory: other transports are the only fix.
 [[noreturn]] void give_up(const std::string& why) {
   throw Error(ErrorKind::unavailable, why + "; use transport staged, or auto");
 }
 
-/// Whether memory was to be shared by handles on any rank.
+/// Whether any rank shares memory by handles.
 bool handles_are_in_use(const Communicator& communicator) {
   return comm::max_over_ranks(communicator,
                               std::int64_t{device::descriptors_because().empty() ? 1 : 0}) != 0;
 }
 
-/// What one rank tells another.
+/// One rank's message to another.
 struct Offer {
   device::MemoryHandle handle;
   Window::Offsets offsets;
@@ -80,11 +80,11 @@ Window::Window(const Communicator& communicator, void* memory, const std::vector
   }
 }
 
-/// Throws on every rank or on none, and then leaves nothing mapped.
+/// Throws on every rank or on none; after an error nothing stays mapped.
 void Window::open(const MakeMemory& make, const std::vector<int>& peers,
                   const std::vector<Offsets>& offsets) {
   comm::State& state = communicator_.state();
-  // Taken before anything can fail on some ranks only: all ranks count tags alike.
+  // Taken before anything can fail on some ranks only, since all ranks must count tags alike.
   const int tag = state.next_tag();
   device::MemoryHandle handle{};
   try {
@@ -119,14 +119,14 @@ device::MemoryHandle Window::handle_of_mine() const {
 
 std::shared_ptr<void> Window::map(const std::vector<int>& peers, std::size_t p,
                                   const device::MemoryHandle& handle) const {
-  // A process cannot map its own memory again, nor another's twice, and need not.
+  // A process cannot map its own memory again, nor another's memory twice, and need not.
   if (peers[p] == communicator_.rank()) return mine_;
   for (std::size_t before = 0; before < p; ++before)
     if (peers[before] == peers[p]) return theirs_[before];
   try {
     return device::map(handle, communicator_.options().wait_limit * share_of_limit);
   } catch (const Error& error) {
-    refuse(fmt::format("the GPU of rank {} cannot reach the memory of rank {}'s",
+    refuse(fmt::format("the GPU of rank {} cannot access the memory of rank {}'s GPU",
                        communicator_.rank(), peers[p]),
            error);
   }
@@ -169,7 +169,7 @@ void agree_on_sharing(const Communicator& communicator) {
     const Window trial(communicator, std::int64_t{1}, beside,
                        std::vector<Window::Offsets>(beside.size()));
   } catch (const Error& error) {
-    // Whoever has to share memory will be told.
+    // Code that has to share memory will report it.
     if (error.kind() != ErrorKind::unavailable) throw;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of each rank's GPU that kernels of other ranks of the node store to.
+// Memory on each rank's GPU to which kernels of other ranks of the node store.
 
 #include <array>
 #include <cstddef>
@@ -16,34 +16,34 @@
 
 namespace halocline::link {
 
-/// This rank's memory, shown to some ranks of the node, and theirs mapped here.
+/// This rank's memory, shared with some ranks of the node, and their memory mapped here.
 class Window {
  public:
-  /// What a peer has to know of this rank's window beside where it is.
+  /// Offsets in this rank's window that a peer needs.
   using Offsets = std::array<std::int64_t, 3>;
 
-  /// Allocates `bytes` of zeros in the current GPU's memory; `places[p]` is told to rank
-  /// `peers[p]`. Every peer must name this rank, too; a rank may name itself. Collective, for ranks
-  /// without peers too. Throws, on every rank, resource, or unavailable where GPUs or processes
-  /// cannot share memory: neither by CUDA's handles nor, which is tried then on all ranks and kept
-  /// to, by file descriptors.
+  /// Allocates `bytes` of zeros in the current GPU's memory; sends `places[p]` to rank `peers[p]`.
+  /// Every peer must name this rank too; a rank may name itself. Collective, for ranks without
+  /// peers too. Throws on every rank: resource, or unavailable if GPUs or processes cannot share
+  /// memory, neither by CUDA's handles nor by file descriptors. If handles fail, all ranks switch
+  /// to file descriptors for good.
   Window(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
          const std::vector<Offsets>& offsets);
-  /// The same with memory that is there: `memory` was allocated by
-  /// device::allocate_to_share(Memory::device, ...) and must outlive the window. It is shared in
-  /// the way it was made for.
+  /// Shares existing memory, likewise: `memory` comes from
+  /// device::allocate_to_share(Memory::device, ...) and must outlive the window. It is shared by
+  /// the method it was allocated for.
   Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
          const std::vector<Offsets>& offsets);
-  /// Collective over the node's ranks: nobody unmaps before all GPUs are done, nor frees before all
-  /// have unmapped. Where others may be gone, everything stays to the end of the program.
+  /// Collective over the node's ranks: no rank unmaps before all GPUs are done, or frees before all
+  /// ranks have unmapped. If other ranks may be gone, all memory stays to the end of the program.
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
   std::byte* mine() const { return static_cast<std::byte*>(mine_.get()); }
-  /// Where the window of `peers[p]` begins in this process; an address for kernels.
+  /// Returns the begin of the window of `peers[p]` in this process; an address for kernels.
   std::byte* of(std::size_t p) const { return static_cast<std::byte*>(theirs_[p].get()); }
-  /// What `peers[p]` tells of it.
+  /// Returns the offsets that `peers[p]` sent.
   const Offsets& offsets_of(std::size_t p) const { return offsets_[p]; }
 
  private:
@@ -62,11 +62,11 @@ class Window {
   std::vector<Offsets> offsets_;
 };
 
-/// Finds out how GPUs of the node share memory, so that what device::allocate_to_share() returns
-/// from now on can be shared, if it can at all. Collective.
+/// Finds out how GPUs of the node share memory, so that later memory from
+/// device::allocate_to_share() can be shared, if sharing is possible. Collective.
 void agree_on_sharing(const Communicator& communicator);
 
-/// How this process's memory is shared, where that is not the usual way, in words; else empty.
+/// Returns a note if this process's memory is not shared in the usual way; else empty.
 std::string note_on_sharing();
 
 }  // namespace halocline::link

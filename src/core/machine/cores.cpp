@@ -39,7 +39,7 @@ std::int64_t kilobytes_in_meminfo(const std::string& key) {
   return unlimited;
 }
 
-/// The cores of each rank on this node, and which of them is this rank. Collective.
+/// Returns the cores of each rank on this node, and this rank's index. Collective.
 std::pair<std::vector<std::vector<int>>, std::size_t> cores_on_node(
     const Communicator& communicator) {
   std::ostringstream mine;
@@ -95,7 +95,7 @@ std::string ranges_of(const std::vector<int>& numbers) {
 }
 
 std::vector<int> numbers_in(const std::string& ranges) {
-  constexpr int most = 1 << 18;  // cores; guards against a range that would fill the memory
+  constexpr int most = 1 << 18;  // cores; protects from a range that would fill the memory
   std::vector<int> numbers;
   std::istringstream list(ranges);
   for (std::string range; std::getline(list, range, ',');) {
@@ -117,7 +117,7 @@ int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine)
     for (const int core : cores) ++users[core];
   double share = 0;
   for (const int core : cores_of[mine]) share += 1.0 / users[core];
-  // A third of three shared cores is a whole one, in spite of rounding.
+  // A third of three shared cores counts as a whole one, in spite of rounding.
   return std::max(1, static_cast<int>(share + 1e-9));
 }
 

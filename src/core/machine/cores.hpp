@@ -14,27 +14,27 @@ std::vector<int> allowed_cores();
 
 /// Writes ascending numbers as "0-3,8", the way Linux lists cores.
 std::string ranges_of(const std::vector<int>& numbers);
-/// Reads such a list; empty if it is none.
+/// Reads such a list; empty if the text is not one.
 std::vector<int> numbers_in(const std::string& ranges);
 
-/// How many threads a rank should run so that the ranks of a node together fill its cores once:
-/// a core that several ranks may use counts for each of them as the inverse of their number. At
-/// least 1. `cores_of` lists the ranks of one node, `mine` is an index into it.
+/// Returns the number of threads per rank with which the ranks of a node together use each core
+/// once: a core that n ranks may use counts as 1/n for each of them. At least 1. `cores_of` lists
+/// the ranks of one node, `mine` is an index into it.
 int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine);
 
-/// OMP_NUM_THREADS if it is set (on all ranks or on none), else threads_for() with the facts
-/// gathered. Collective.
+/// Returns OMP_NUM_THREADS if it is set (on all ranks or on none), else threads_for() with the
+/// cores of this node's ranks. Collective.
 int default_threads(const Communicator& communicator);
 
-/// Cores of this rank's node that its ranks may use. Collective.
+/// Returns the number of cores of this rank's node that its ranks may use. Collective.
 int node_cores(const Communicator& communicator);
 
 struct NodeMemory {
-  std::int64_t available_bytes;  ///< before something has to be swapped out or killed
+  std::int64_t available_bytes;  ///< without swapping or killing processes
   std::int64_t total_bytes;
 };
 
-/// Reads this node's memory, or the limit of the control group if that is lower.
+/// Returns this node's memory, or the limit of the control group if that is lower.
 NodeMemory node_memory();
 
 /// "AMD EPYC 9655", or "unknown processor".

@@ -30,14 +30,14 @@ bool usable(const VisibleGpu& visible) {
   return visible.gpu.mode != device::ComputeMode::prohibited;
 }
 
-/// The first listing of a GPU that a rank can use; null if there is none.
+/// Returns a rank's first entry for a usable GPU with this UUID; null if there is none.
 const VisibleGpu* seen_by(const RankFacts& facts, const std::string& uuid) {
   for (const VisibleGpu& visible : facts.visible)
     if (visible.gpu.uuid == uuid && usable(visible)) return &visible;
   return nullptr;
 }
 
-/// The part of a rank's cores that is not near a GPU, in sixteenths rounded down.
+/// Returns the part of a rank's cores that is not near a GPU, in sixteenths rounded down.
 std::int64_t distance(const RankFacts& facts, const VisibleGpu& visible) {
   if (facts.all_cores || facts.cores.empty() || visible.near_cores.empty()) return 0;
   const auto far = std::count_if(facts.cores.begin(), facts.cores.end(), [&](int core) {
@@ -48,9 +48,9 @@ std::int64_t distance(const RankFacts& facts, const VisibleGpu& visible) {
 
 constexpr std::int64_t wholly_far = 16;
 
-/// Ranks that are linked by GPUs which they see in common, and these GPUs in the order in which
-/// the ranks list them. Usually the ranks of a node. Not taken by node, so that nodes that a test
-/// makes out of one machine (comm::Settings::ranks_per_node) do not count a GPU twice.
+/// Ranks connected by GPUs that several of them see, and these GPUs in the order in which the ranks
+/// list them. Usually the ranks of a node. Not grouped by node, so that nodes that a test simulates
+/// on one machine (comm::Settings::ranks_per_node) do not count a GPU twice.
 struct Group {
   Indices ranks;
   std::vector<std::string> uuids;
@@ -87,8 +87,8 @@ std::vector<Group> groups_of(const Facts& all) {
   return result;
 }
 
-/// What each rank of a group would pay for each of its GPUs: distance first, then rank order. The
-/// square keeps ranks that are pushed off their place in order among themselves.
+/// Returns the cost of each GPU for each rank of a group: distance first, then rank order. The
+/// square keeps displaced ranks in order.
 std::vector<std::vector<std::int64_t>> costs_in(const Facts& all, const Group& group) {
   const auto ranks = static_cast<std::int64_t>(group.ranks.size());
   const auto gpus = static_cast<std::int64_t>(group.uuids.size());
@@ -125,13 +125,12 @@ std::string node_text(const RankFacts& facts) {
 
 std::string prohibition_of(const std::string& uuid) {
   return fmt::format(
-      "the compute mode of {} prohibits its use ('nvidia-smi -i {} -c DEFAULT' "
-      "changes that)",
-      uuid, uuid);
+      "the compute mode of {} prohibits its use ('nvidia-smi -i {} -c DEFAULT' changes it)", uuid,
+      uuid);
 }
 
-/// Remarks of one kind. A large job has hundreds that differ in numbers only: the first two are
-/// spelled out, the others counted.
+/// Notes of one kind. A large job has hundreds that differ in numbers only: the first two are
+/// written in full, the others counted.
 class Remarks {
  public:
   explicit Remarks(const Facts& all) : all_(all) {}
@@ -150,7 +149,7 @@ class Remarks {
       others.insert(list_[i].ranks.begin(), list_[i].ranks.end());
     if (!others.empty())
       bindings[*others.begin()].notes.push_back(
-          fmt::format("likewise for {} ({} more such notes)",
+          fmt::format("the same applies to {} ({} more notes)",
                       ranks_text(all_, {others.begin(), others.end()}), list_.size() - shown));
   }
 
@@ -163,7 +162,7 @@ class Remarks {
   std::vector<Remark> list_;
 };
 
-/// Throws if a rank has nothing to choose from.
+/// Throws if a rank has no usable GPU.
 void require_gpus(const Facts& all) {
   Indices blind;
   const RankFacts* seeing = nullptr;
@@ -208,16 +207,15 @@ void note_odd_lists(const Facts& all, std::vector<Binding>& bindings) {
     for (const VisibleGpu& visible : all[rank].visible) {
       ordinals[visible.gpu.uuid].push_back(visible.gpu.ordinal);
       if (!usable(visible) && told.insert(visible.gpu.uuid).second)
-        prohibited.add({rank}, fmt::format("a GPU of {} is left out: {}", node_text(all[rank]),
+        prohibited.add({rank}, fmt::format("a GPU of {} is not used: {}", node_text(all[rank]),
                                            prohibition_of(visible.gpu.uuid)));
     }
     for (const auto& [uuid, numbers] : ordinals)
       if (numbers.size() > 1)
-        twice.add({rank},
-                  fmt::format("rank {} is shown {} more than once, as devices {}, and counts it "
-                              "once (CUDA_VISIBLE_DEVICES: {})",
-                              all[rank].rank, uuid, fmt::join(numbers, " and "),
-                              all[rank].visible_devices.value_or("not set")));
+        twice.add({rank}, fmt::format("rank {} sees {} more than once, as devices {}; Halocline "
+                                      "counts it once (CUDA_VISIBLE_DEVICES: {})",
+                                      all[rank].rank, uuid, fmt::join(numbers, " and "),
+                                      all[rank].visible_devices.value_or("not set")));
   }
   twice.give_to(bindings);
   prohibited.give_to(bindings);
@@ -276,7 +274,7 @@ void note_idle(const Facts& all, std::vector<Binding>& bindings) {
     const std::size_t count = in_use.size();
     const std::string who =
         sharing
-            ? fmt::format("{} of them {} used: ranks that share one do not see those that are free",
+            ? fmt::format("{} of them {} used: the ranks that share a GPU do not see the free ones",
                           count, count == 1 ? "is" : "are")
             : fmt::format("{} {} them", counted(count, "rank"), count == 1 ? "uses one of" : "use");
     idle.add(ranks, fmt::format("{} are visible on {}, but only {}", counted(visible.size(), "GPU"),
@@ -293,9 +291,9 @@ void note_models(const Facts& all, std::vector<Binding>& bindings) {
   std::vector<std::string> parts;
   for (const auto& [name, ranks] : ranks_of)
     parts.push_back(fmt::format("{} ({})", name, ranks_text(all, ranks)));
-  bindings.front().notes.push_back(
-      fmt::format("the ranks use GPUs of different models, and the slowest sets the pace: {}",
-                  fmt::join(parts, ", ")));
+  bindings.front().notes.push_back(fmt::format(
+      "the ranks use GPUs of different models, and the slowest determines the speed: {}",
+      fmt::join(parts, ", ")));
 }
 
 void note_far(const Facts& all, std::vector<Binding>& bindings) {

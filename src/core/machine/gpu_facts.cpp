@@ -62,7 +62,7 @@ std::string to_line(const RankFacts& facts) {
       {"all_cores", facts.all_cores},
       {"visible_devices", facts.visible_devices ? Json(*facts.visible_devices) : Json()},
       {"under_mps", facts.under_mps}};
-  // Names come from outside and need not be UTF-8.
+  // Names come from the system and need not be UTF-8.
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -103,7 +103,7 @@ std::vector<int> near_cores(const std::string& pci, const std::string& devices) 
 }
 
 bool mps_listens(const std::optional<std::string>& pipe_directory) {
-  std::error_code ignored;  // a folder that cannot be searched is of no use to CUDA either
+  std::error_code ignored;  // CUDA cannot use a folder that cannot be searched either
   return std::filesystem::exists(
       std::filesystem::path(pipe_directory.value_or("/tmp/nvidia-mps")) / "control", ignored);
 }

@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::int64_t infinite = std::numeric_limits<std::int64_t>::max();
 
-/// The cheapest way to free a place by sending one who has it elsewhere.
+/// The cheapest way to free a place by moving one of its takers elsewhere.
 struct Move {
   std::int64_t cost = infinite;  // may be negative
   std::size_t taker = 0;
 };
 
-// Takers come one by one. Each is seated along a cheapest chain (the newcomer takes a place, one
-// who had it moves on, ... until a place gains a taker), which keeps the matching of those seated
-// cheapest: successive shortest paths of a flow of least cost. That a place costs more for each
-// further taker keeps the loads even.
+// Adds takers one by one, each along a cheapest chain (the new taker takes a place, one of its
+// takers moves on, ... until a place gains a taker). This keeps the matching so far cheapest:
+// successive shortest paths of a minimum-cost flow. A place costs more for each further taker,
+// which keeps the loads even.
 class Matching {
  public:
   explicit Matching(const std::vector<std::vector<std::int64_t>>& costs)
@@ -32,7 +32,7 @@ class Matching {
     const std::size_t places = load_.size(), newcomer = place_of_.size();
     const std::vector<std::vector<Move>> moves = cheapest_moves();
     std::vector<std::int64_t> cost(places, infinite);
-    std::vector<std::optional<std::size_t>> comes_from(places);  // none: from outside
+    std::vector<std::optional<std::size_t>> comes_from(places);  // none: the new taker
     for (std::size_t place = 0; place < places; ++place)
       if (costs_[newcomer][place] != unreachable) cost[place] = costs_[newcomer][place];
 
@@ -83,8 +83,8 @@ class Matching {
 
   const std::vector<std::vector<std::int64_t>>& costs_;
   std::vector<std::int64_t> load_;
-  std::vector<std::size_t> place_of_;  // of those seated
-  std::int64_t crowding_ = 1;          // more than all costs together
+  std::vector<std::size_t> place_of_;  // of the takers placed so far
+  std::int64_t crowding_ = 1;          // larger than the sum of all costs
 };
 
 }  // namespace

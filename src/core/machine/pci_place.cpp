@@ -40,7 +40,7 @@ Nearness nearness(const PciPlace& a, const PciPlace& b) {
   const auto [of_a, of_b] =
       std::mismatch(a.bridges.begin(), a.bridges.end(), b.bridges.begin(), b.bridges.end());
   if (of_a == a.bridges.begin()) return Nearness::phb;
-  // Below one switch, each is behind one of its ports.
+  // Below one switch, each device is behind one of its ports.
   return a.bridges.end() - of_a <= 1 && b.bridges.end() - of_b <= 1 ? Nearness::pix : Nearness::pxb;
 }
 

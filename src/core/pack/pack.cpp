@@ -18,7 +18,7 @@ Copies::Copies(std::vector<Bundle> bundles, Direction direction, Memory memory)
   for (const Bundle& bundle : bundles)
     for (const FieldRuns& piece : bundle.pieces)
       for (const Run& run : piece.runs) bytes_ += run.bytes * run.count;
-  // Flags between GPUs are the GPU's to raise and to await, and their slots its memory.
+  // The GPU raises and awaits flags between GPUs, and their slots are in its memory.
   const bool is_gpus_alone = std::any_of(bundles.begin(), bundles.end(), [](const Bundle& bundle) {
     return bundle.flags.first != nullptr;
   });
@@ -32,8 +32,8 @@ void Copies::run(Stream stream) const {
   if (stream.is_host()) {
     if (host_ == nullptr)
       throw Error(ErrorKind::usage,
-                  "fields in device memory are exchanged on a stream of their GPU, not on the "
-                  "host's; give start() and finish() a Stream::cuda(...)");
+                  "fields in device memory need a stream of their GPU, not the host's; pass "
+                  "Stream::cuda(...) to start() and finish()");
     host_->run();
   } else {
     if (gpu_ == nullptr)

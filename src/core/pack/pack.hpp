@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs of bytes in fields <-> contiguous bytes in slots. Everything for an exchange in one call,
-// so that a GPU needs one launch.
+// Copies between runs of bytes in fields and contiguous bytes in slots. One call does all copies of
+// an exchange, so that a GPU needs one launch.
 
 #include <cstdint>
 #include <memory>
@@ -14,10 +14,10 @@
 
 namespace halocline::pack {
 
-/// One box of one field, and where its bytes stand in a slot.
+/// One box of one field, and the offset of its bytes in a slot.
 struct FieldRuns {
   std::byte* field;       ///< the field's first byte
-  std::vector<Run> runs;  ///< in the order in which they follow each other in the slot
+  std::vector<Run> runs;  ///< in the order of the slot
   std::int64_t offset;    ///< in the slot
 };
 
@@ -26,13 +26,13 @@ struct Flags {
   std::uint64_t* first = nullptr;  ///< to raise after packing, to wait for before unpacking
   std::uint64_t begun = 0;         ///< epochs begun before the first copy
   const device::Watch* watch = nullptr;
-  int message = 0;  ///< names the wait
+  int message = 0;  ///< identifies the wait
 };
 
-/// The pieces of one message, and the two slots they may go to. The host uses slot `*epoch % 2`,
-/// `even` for 0 and where there is no epoch. A packed slot belongs to the epoch that is about to
-/// begin, hence to `*epoch + 1`; an unpacked one to the epoch that has begun. A GPU uses `even` but
-/// for bundles with flags, whose epochs it counts itself: each of its copies is one.
+/// The pieces of one message, and its two slots. The host uses slot `*epoch % 2`, `even` for 0 and
+/// without an epoch. A packed slot belongs to the next epoch, `*epoch + 1`; an unpacked one to the
+/// current epoch. A GPU uses `even`, except for bundles with flags, whose epochs it counts itself:
+/// one for each copy.
 struct Bundle {
   std::vector<FieldRuns> pieces;
   std::byte* even = nullptr;
@@ -46,7 +46,7 @@ enum class Direction {
   unpack  ///< slot to field
 };
 
-/// Copies bundles, on the host.
+/// Copies bundles on the host.
 class HostCopies {
  public:
   HostCopies(std::vector<Bundle> bundles, Direction direction);
@@ -62,21 +62,22 @@ class Copies;
 }
 
 /// The copies of a plan, listed once and run many times: on the host, or on a GPU in one launch,
-/// as the stream says. Fields and slots must be memory that whoever runs them reaches.
+/// depending on the stream. The host or the GPU, whichever copies, must be able to access fields
+/// and slots.
 class Copies {
  public:
   Copies() = default;
-  /// With memory that a GPU reads, also makes the GPU's list, and with flags that alone; throws
+  /// For memory that a GPU reads it also makes the GPU's list, and with flags only that one; throws
   /// resource.
   Copies(std::vector<Bundle> bundles, Direction direction, Memory memory);
   void run(Stream stream) const;
   bool empty() const { return empty_; }
   std::int64_t bytes() const { return bytes_; }
-  /// Whether all bundles have flags, on a GPU: then packing and unpacking can be one launch.
+  /// Returns whether all bundles have flags on a GPU: then packing and unpacking can be one launch.
   bool all_signal() const { return empty_ || all_signal_; }
 
-  /// Packs, then unpacks what neighbours pack meanwhile: one launch. Both must signal; `stream` is
-  /// a GPU's.
+  /// Packs, then unpacks the neighbours' data, in one launch. Both must signal; `stream` is a
+  /// GPU's.
   static void run_both(const Copies& packing, const Copies& unpacking, Stream stream);
 
  private:

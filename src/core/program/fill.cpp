@@ -11,7 +11,7 @@
 namespace halocline::program {
 namespace {
 
-// Values are made in pieces that stay in the first-level cache (32 KiB).
+// Values are generated in pieces that stay in the first-level cache (32 KiB).
 constexpr std::int64_t piece_cells = 2048;
 
 template <class Real>

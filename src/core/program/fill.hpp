@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Values for a field whose memory the host reads.
+// Fills a field whose memory the host can access.
 
 #include <cstdint>
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace halocline::program {
 
-/// Writes the values of the `count` cells from `first` on along x, in global coordinates. Called by
-/// several threads at a time.
+/// Writes the values of `count` cells from `first` on along x, in global coordinates. Called by
+/// several threads at the same time.
 using RowValues = std::function<void(Int3 first, std::int64_t count, double* values)>;
 
-/// Fills the owned cells, of which there is one float or double each; every thread those that it
-/// sweeps, which are so in the memory next to it.
+/// Fills the owned cells of one float or double each. Every thread fills the cells that it will
+/// sweep, so these are in its own NUMA node's memory.
 void fill_owned(const FieldStorage& field, const RowValues& row, int threads);
 
 }  // namespace halocline::program

@@ -21,17 +21,15 @@ namespace {
 void require_measurable(const Grid& grid, const FieldStorage& field) {
   const FieldShape& shape = field.shape();
   if (shape.components != 1 || (shape.element_bytes != 4 && shape.element_bytes != 8))
-    throw Error(ErrorKind::usage,
-                fmt::format("field '{}' has {} components of {} bytes; only fields of one float or "
-                            "double per cell are measured and filled",
-                            field.name(), shape.components, shape.element_bytes));
+    throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components of {} bytes; these "
+                                              "functions need one float or double per cell",
+                                              field.name(), shape.components, shape.element_bytes));
   if (!(shape.owned == grid.owned()))
-    throw Error(ErrorKind::usage,
-                fmt::format("field '{}' was made for another grid", field.name()));
+    throw Error(ErrorKind::usage, fmt::format("field '{}' belongs to another grid", field.name()));
 }
 
-/// A field as the host reads and writes it: itself, or a copy of the bytes from its first owned
-/// cell to its last, those between them included.
+/// A field for access by the host: itself, or a copy of all bytes from its first owned cell to its
+/// last.
 class HostView {
  public:
   HostView(const Grid& grid, const FieldStorage& field) : field_(field), view_(field) {

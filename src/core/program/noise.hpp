@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Noise that is the same for every split of a grid, and the mixing that checksums share with it.
+// Noise that is the same for every split of a grid, and its mixing function, which checksums use
+// too.
 
 #include <cstdint>
 
@@ -8,19 +9,19 @@
 
 namespace halocline::program {
 
-/// The mixing of the reproducible noise and of checksums (the end of splitmix64).
+/// The mixing function of the noise and of checksums (the last steps of splitmix64).
 constexpr std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
   return z ^ (z >> 31);
 }
 
-/// The value in [0, 1) of the cell with global linear index `i`: the same for every split.
+/// Returns the value in [0, 1) of the cell with global linear index `i`: the same for every split.
 constexpr double noise(std::uint64_t seed, std::uint64_t i) {
   return static_cast<double>(mix(seed + (i + 1) * 0x9E3779B97F4A7C15u) >> 11) * 0x1p-53;
 }
 
-/// Writes the noise of the `count` cells from `first` on along x, of a grid of `cells`.
+/// Writes the noise of `count` cells from `first` on along x, in a grid of `cells`.
 inline void noise_row(Int3 cells, std::uint64_t seed, Int3 first, std::int64_t count,
                       double* values) {
   const auto index = static_cast<std::uint64_t>(first.x + cells.x * (first.y + cells.y * first.z));

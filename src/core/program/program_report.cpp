@@ -25,14 +25,15 @@ namespace {
 
 void check(const ProgramFacts& facts) {
   if (facts.sweeps < 0)
-    throw Error(ErrorKind::usage, fmt::format("a report of {} sweeps was asked for", facts.sweeps));
+    throw Error(ErrorKind::usage,
+                fmt::format("a report needs 0 sweeps or more, not {}", facts.sweeps));
   if (facts.threads < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("a rank has {} threads; at least 1 is needed", facts.threads));
 }
 
-/// The GPUs of all ranks, or the processor, whichever the field's memory was taken for. What other
-/// ranks have, rank 0 knows alone. Collective.
+/// Returns the GPUs of all ranks for memory of a GPU, else the processor. Only rank 0 gets those of
+/// other ranks. Collective.
 std::vector<RunDevice> devices_of(const Communicator& communicator, Memory memory) {
   const bool on_gpu = memory == Memory::device || memory == Memory::managed;
   std::string mine;

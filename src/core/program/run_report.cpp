@@ -75,7 +75,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("{}", fmt::join(ranks, ", "));
 }
 
-/// Which rank has which GPU; a few in the text, all in JSON.
+/// The GPU of each rank: a few in the text, all in JSON.
 void add_devices(Report& report, const RunResult& result) {
   constexpr std::size_t most_shown = 8;
   for (const RunDevice& device : result.devices)
@@ -147,7 +147,7 @@ void add_rate(Report& report, const RunResult& result) {
   report.add_json("glups_per_rank", result.glups / result.ranks);
   Section& seconds = report.add_section("seconds", "");
   seconds.add("setup", "set-up", result.setup_seconds, Format::time());
-  // Not every program times it apart.
+  // Not every program times it separately.
   const bool first_apart = result.first_sweep_seconds > 0 || result.sweeps == 0;
   if (first_apart)
     seconds.add("first_sweep", "first sweep", result.first_sweep_seconds, Format::time());

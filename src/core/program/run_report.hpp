@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the reports of all runs have in common, those of `halocline solve` and of programs with
-// sweeps of their own: the same keys and words.
+// The common parts of the reports of `halocline solve` and of programs with their own sweeps: the
+// same keys and words.
 
 #include <cstdint>
 #include <utility>
@@ -13,24 +13,24 @@
 
 namespace halocline::program {
 
-/// The report of a run, with nothing in it but its title.
+/// Returns the report of a run with only its title.
 Report titled(const RunResult& result);
 
 /// Adds sweeps, norms, sum and checksum.
 void add_result(Report& report, const RunResult& result);
-/// Adds the rate and the seconds of set-up and sweeps.
+/// Adds the rate and the times of set-up and sweeps.
 void add_rate(Report& report, const RunResult& result);
 /// Adds ranks, backend, GPUs, MPI and transports.
 void add_machine(Report& report, const RunResult& result);
 
-/// Which rank has which GPU or processor, for JSON.
+/// Returns the GPU or processor of each rank, for JSON.
 Table devices_table(const std::vector<RunDevice>& devices);
 
-/// The history of norms that a report keeps: a norm per sweep of a long run is more than anybody
-/// plots. At most 10000, the last one among them.
+/// Returns the history of norms for a report: at most 10000 of a long run's norms, including the
+/// last one.
 std::vector<std::pair<std::int64_t, double>> thinned_norms(const RunResult& result);
 
-/// Cells along the axes there are.
+/// Returns the cells along each axis of the grid.
 std::vector<std::int64_t> list_of(const Extents& extents);
 
 }  // namespace halocline::program

@@ -43,7 +43,7 @@ std::uint64_t bits_of(Real value) {
   return std::bit_cast<Bits>(value + Real(0));  // -0.0 + 0.0 is +0.0
 }
 
-/// Neumaier's sum: what each addition rounds off is added up apart.
+/// Neumaier's sum: the rounding errors of the additions are summed separately.
 class CompensatedSum {
  public:
   void add(double value) {

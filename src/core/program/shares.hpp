@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers that tell fields apart.
+// Each rank's share of a field's checksum and sum.
 
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
 
 namespace halocline::program {
 
-/// This rank's share of the checksum of a field, over its owned cells: shares add up modulo 2^64
-/// to the checksum of the whole. Equal fields have equal checksums; -0.0 counts as +0.0, every
-/// NaN as one.
+/// Returns this rank's share of a field's checksum, over its owned cells: the sum of all shares
+/// modulo 2^64 is the checksum of the whole field. Equal fields have equal checksums; -0.0 counts
+/// as +0.0, and all NaNs count as the same.
 std::uint64_t checksum(const FieldStorage& field, const Grid& grid, int threads);
 
-/// The sum of this rank's owned cells, compensated row by row: the same for every number of
-/// threads, and to the last digit or two for every split.
+/// Returns the sum of this rank's owned cells, compensated row by row: the same for every number of
+/// threads, and equal up to the last digit or two for every split.
 double sum(const FieldStorage& field, int threads);
 
 }  // namespace halocline::program

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The proofs there are for this process.
+// The proofs available to this process.
 
 #include <optional>
 #include <string>
@@ -12,13 +12,13 @@
 namespace halocline::proof {
 
 struct ProofsAtHand {
-  std::vector<Proof> proofs;              ///< of any key; see find()
-  EnvironmentKey key;                     ///< of here and now
-  std::vector<std::string> missing = {};  ///< wanted and not proved either way, and why
-  std::vector<std::string> notes = {};    ///< of files
+  std::vector<Proof> proofs;              ///< with any key; see find()
+  EnvironmentKey key;                     ///< of the current machine and settings
+  std::vector<std::string> missing = {};  ///< pairs without a proof, and why
+  std::vector<std::string> notes = {};    ///< on files
 };
 
-/// Reads the proofs there are and makes none: it starts no process.
+/// Reads the existing proofs; starts no process.
 ProofsAtHand proofs_at_hand(const std::optional<ProofsFile>& file, const Variables& variables);
 
 }  // namespace halocline::proof

@@ -14,17 +14,17 @@ namespace {
 
 constexpr int fatal_signals[] = {SIGSEGV, SIGBUS};
 
-// A signal handler takes no arguments of ours and may not allocate.
+// A signal handler gets no arguments from us and must not allocate.
 std::array<char, 1024> last_words;
 std::atomic<std::size_t> length{0};
 std::array<struct sigaction, std::size(fatal_signals)> before;
 
 extern "C" void halocline_say_last_words(int signal) {
-  // Nothing can be done about a write that fails.
+  // Ignores a write that fails.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, last_words.data(), length);
   for (std::size_t i = 0; i < std::size(fatal_signals); ++i)
     if (fatal_signals[i] == signal) ::sigaction(signal, &before[i], nullptr);
-  // Returns to the faulting instruction, which now goes the way it went before.
+  // Returns to the faulting instruction, which now meets the previous handler.
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Last words of a process that dies of something it tried.
+// A message from a process that crashes in a test.
 
 #include <string>
 
 namespace halocline::proof {
 
-/// While it lives, a segmentation fault or bus error writes these words to standard error before
-/// it goes where it went before. One at a time in a process.
+/// While it exists, a segmentation fault or bus error writes these words to standard error before
+/// the previous handler runs. One at a time per process.
 class CrashWords {
  public:
   explicit CrashWords(const std::string& words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether what lies below MPI comes with its part for CUDA: most distributions' does not.
+// Whether the libraries below MPI include CUDA support: those of most distributions do not.
 
 #include <filesystem>
 
@@ -8,15 +8,15 @@
 
 namespace halocline::proof {
 
-/// Returns the folder where the UCX of a libucp has its modules.
+/// Returns the folder with the modules of a libucp's UCX.
 std::filesystem::path ucx_modules(const std::filesystem::path& libucp, const Variables& variables);
 
-/// Returns the module for CUDA in there; empty if there is none.
+/// Returns the CUDA module in that folder; empty if there is none.
 std::filesystem::path cuda_module_in(const std::filesystem::path& modules);
 
-/// Says whether a libfabric can tell a GPU's memory from the host's: it then names CUDA's
-/// libraries, which it is linked to or opens. Its other words are the same without. Time: about 1
-/// ms.
+/// Returns whether a libfabric can distinguish GPU memory from host memory: its file then contains
+/// the names of CUDA's libraries, which it links to or opens. Its other strings are the same
+/// without CUDA. Takes about 1 ms.
 bool libfabric_knows_cuda(const std::filesystem::path& libfabric);
 
 }  // namespace halocline::proof

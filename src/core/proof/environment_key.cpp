@@ -11,7 +11,7 @@
 namespace halocline::proof {
 namespace {
 
-// Changes whenever the probe tries more than before: older proofs are then void.
+// Changes whenever the probe tests more than before: older proofs are then void.
 constexpr int probe_version = 1;
 
 template <std::size_t n>
@@ -25,12 +25,12 @@ bool is_any(std::string_view name, const std::array<std::string_view, n>& names)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What follows was read from `env` inside ranks of Open MPI 4.1.4 (Debian), Open MPI 5.0.11 (PyPI)
-// and MPICH 4.0.2 with Hydra (Debian), started by name and by path, with and without options; what
-// is not one of these is from the launchers' documentation.
+// Observed with `env` inside ranks of Open MPI 4.1.4 (Debian), Open MPI 5.0.11 (PyPI) and MPICH
+// 4.0.2 with Hydra (Debian), started by name and by path, with and without options; other
+// launchers' variables are from their documentation.
 
-// MCA parameters that mpirun itself sets in its ranks, or that its options --map-by, --bind-to,
-// --tag-output, --quiet become: the next job has other ranks, and its output must be bare.
+// MCA parameters that mpirun sets in its ranks by itself or for its options --map-by, --bind-to,
+// --tag-output, --quiet: the next job has other ranks, and its output must be unchanged.
 constexpr std::array<std::string_view, 6> mca_internal_prefixes{
     "ess",    // which job, which rank; "ess_base_jobid", "ess_base_vpid"
     "orte_",  // daemon, session folder, output; but see mca_kept
@@ -44,13 +44,14 @@ constexpr std::array<std::string_view, 8> mca_internal{
     "cpu_type",
     "num_procs",  // Open MPI 5
     "schizo_base_personalities"};
-// Folders for temporary files may be the only ones that can be written; nothing else of orte_
-// reaches beyond starting ranks.
+// The folders for temporary files may be the only writable ones; all other variables of orte_
+// concern only the start of ranks.
 constexpr std::array<std::string_view, 5> mca_kept{
     "orte_tmpdir_base", "orte_local_tmpdir_base", "orte_remote_tmpdir_base",
     "orte_keep_fqdn_hostnames", "orte_startup_timeout"};
 
-// Of PMIx, everything is the server's word to its client but its MCA parameters and its place.
+// PMIx variables are messages from the server to its client, except its MCA parameters and its
+// location.
 constexpr std::array<std::string_view, 1> pmix_kept{"PMIX_PREFIX"};
 constexpr std::array<std::string_view, 1> pmix_mca_internal{
     "PMIX_MCA_mca_base_component_show_load_errors"};
@@ -83,13 +84,13 @@ bool is_internal_mca(std::string_view parameter) {
   return is_any(parameter, mca_internal) || starts_with_any(parameter, mca_internal_prefixes);
 }
 
-// What MPI, UCX, libfabric, NCCL and CUDA obey. Not PMIX_MCA_, which is about starting ranks: Open
-// MPI's MPI_Init sets one of them itself.
+// The settings of MPI, UCX, libfabric, NCCL and CUDA. Not PMIX_MCA_, which concerns the start of
+// ranks: Open MPI's MPI_Init sets one of them itself.
 constexpr std::array<std::string_view, 9> mattering_prefixes{
     "UCX_", "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "MV2_", "FI_", "I_MPI_", "NCCL_", "CUDA_"};
 
-// Which GPUs are seen is told by the kind of pair, and launchers set that for each rank; where CUDA
-// is installed matters to those who build.
+// The kind of pair covers the visible GPUs, which launchers set for each rank; the installation
+// folder of CUDA matters only for builds.
 constexpr std::array<std::string_view, 4> cuda_not_mattering{
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH"};
 
@@ -100,14 +101,14 @@ bool matters(std::string_view name) {
   return name == "LD_PRELOAD" || starts_with_any(name, mattering_prefixes);
 }
 
-/// Folders that the loader searches anyway, in whatever way they are written.
+/// Returns whether the loader searches a folder anyway, in any spelling.
 bool is_standard_folder(const std::filesystem::path& folder) {
   static const std::array<std::string_view, 4> standard{"/lib", "/usr/lib", "/lib64", "/usr/lib64"};
   return is_any(folder.native(), standard);
 }
 
-/// LD_LIBRARY_PATH without what says nothing: repetitions, and the folders which an mpirun that is
-/// called by its path puts in front (its installation's).
+/// Returns LD_LIBRARY_PATH without irrelevant folders: repetitions, and those of its installation
+/// that an mpirun called by path puts in front.
 std::string telling_part(const std::string& search_path, const std::string& mpi_library) {
   const std::filesystem::path of_mpi = std::filesystem::path(mpi_library).parent_path();
   std::vector<std::string> folders;
@@ -155,7 +156,7 @@ EnvironmentKey key_of(std::vector<std::string> lines) {
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
 
   std::uint64_t hash = 0xcbf29ce484222325u;
-  // A zero after each: what one line ends with never counts as the next one's beginning.
+  // A zero after each line keeps the end of one apart from the beginning of the next.
   for (const std::string& line : lines) hash = fnv1a(fnv1a(hash, line), std::string_view("\0", 1));
   return {fmt::format("{:016x}", hash), std::move(lines)};
 }

@@ -13,7 +13,7 @@ namespace halocline::proof {
 namespace {
 
 constexpr auto or_staged =
-    "or use transport staged, which needs none of this, as auto does when it knows no better";
+    "or use transport staged, which needs none of this and which auto uses if it has no proof";
 
 std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -23,7 +23,7 @@ std::string lower_case(std::string text) {
 
 bool is_on(const std::string& value) { return !value.empty() && value != "0"; }
 
-/// UCX reads a yes or no by its first letters.
+/// As UCX reads a yes or no.
 bool is_off(const std::string& value) {
   const std::string word = lower_case(value);
   return word == "n" || word == "no" || word == "0" || word == "off";
@@ -37,7 +37,7 @@ bool was_a_crash(const std::string& how) {
 /// gpu_aware, ARCHITECTURE.md.
 std::string for_open_mpi(const Variables& variables, const std::string& how) {
   const bool uses_ucx = value_of(variables, "OMPI_MCA_pml") == "ucx";
-  // Without these two, Open MPI leaves UCX alone where there is no InfiniBand.
+  // Without these two, Open MPI does not use UCX if there is no InfiniBand.
   const bool any_ucx = value_of(variables, "OMPI_MCA_opal_common_ucx_tls") == "any" &&
                        value_of(variables, "OMPI_MCA_opal_common_ucx_devices") == "any";
   constexpr auto options =
@@ -49,17 +49,17 @@ std::string for_open_mpi(const Variables& variables, const std::string& how) {
         "and {}; with UCX_MEMTYPE_CACHE=n too if that crashes, which can be slow",
         options);
   if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
-    return "set UCX_MEMTYPE_CACHE=n (mpirun -x UCX_MEMTYPE_CACHE=n): without it UCX may take a "
-           "GPU's pointer for the host's";
+    return "set UCX_MEMTYPE_CACHE=n (mpirun -x UCX_MEMTYPE_CACHE=n): without it UCX may mistake a "
+           "GPU pointer for a host pointer";
   if (was_a_crash(how))
-    return "this UCX seems to be built without CUDA (ucx_info -d must list cuda_copy): put one "
-           "with it (PyPI: libucx-cu13, conda-forge: ucx) in front of LD_LIBRARY_PATH, and its "
-           "modules into UCX_MODULE_DIR";
-  return "take the direct way between GPUs from UCX with UCX_TLS=^cuda_ipc, which shows whether it "
-         "is at fault";
+    return "this UCX seems to be built without CUDA (ucx_info -d must list cuda_copy): put a UCX "
+           "with CUDA (PyPI: libucx-cu13, conda-forge: ucx) in front of LD_LIBRARY_PATH, and set "
+           "UCX_MODULE_DIR to its modules";
+  return "disable UCX's direct path between GPUs with UCX_TLS=^cuda_ipc, which shows whether that "
+         "path is at fault";
 }
 
-/// What Open MPI needs to hand a GPU's memory to a UCX that has its part for CUDA.
+/// The settings with which Open MPI passes GPU memory to a UCX with CUDA support.
 Variables to_try_with_open_mpi(const Variables& variables, const std::string& how) {
   Variables settings;
   for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
@@ -127,7 +127,7 @@ Variables settings_to_try(const std::string& library, const Variables& variables
 }
 
 Variables faster_settings_to_try(const Variables& variables) {
-  // Asked for every pointer, the driver takes 7 times as long as UCX's own memory of them: 207 us
+  // Asking the driver for every pointer takes 7 times as long as UCX's own cache of them: 207 us
   // instead of 30 for 8 bytes, 4.5 GB/s instead of 28 for 1 MiB (H200, Open MPI 4.1.6, UCX 1.22).
   if (is_off(value_of(variables, "UCX_MEMTYPE_CACHE"))) return {{"UCX_MEMTYPE_CACHE", "y"}};
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What to change when device memory cannot be given to MPI.
+// Fixes for an MPI that does not accept device memory.
 
 #include <string>
 
@@ -8,19 +8,19 @@
 
 namespace halocline::proof {
 
-/// What there is of UCX: distributions build it without CUDA.
+/// The UCX found: distributions build it without CUDA.
 enum class UcxHere { none, without_cuda, with_cuda };
 
-/// Says what to do about a failure, for the MPI at hand: `library` as comm::library_version()
-/// names it, `how` as Proof::how tells it. Words without a full stop.
+/// Returns the fix for a failure with this MPI: `library` is comm::library_version(), `how` is
+/// Proof::how. Without a full stop.
 std::string fix(const std::string& library, const Variables& variables, const std::string& how);
 
-/// Variables to try next: on top of `variables` they may fix a failure. None if all that is known
-/// was tried, or if what is missing cannot be set.
+/// Returns variables to try next: added to `variables` they may fix a failure. None if all known
+/// fixes were tried, or if no variable can fix it.
 Variables settings_to_try(const std::string& library, const Variables& variables,
                           const std::string& how, UcxHere ucx);
 
-/// Variables that may make a GPU's memory go faster where it goes already; none if nothing is
+/// Returns variables that may speed up messages in GPU memory that already work; none if none are
 /// known.
 Variables faster_settings_to_try(const Variables& variables);
 

@@ -20,11 +20,11 @@ std::byte* field_of(const std::vector<transport::Part>& parts) {
   return static_cast<std::byte*>(transport::in_place(parts));
 }
 
-/// The bytes of a slot or a field where the host reads and writes: there, or in a copy of ours.
+/// The bytes of a slot or a field for access by the host: in place, or in a copy.
 class SlotBytes {
  public:
   SlotBytes(std::byte* slot, std::int64_t bytes, Memory fields) : slot_(slot), bytes_(bytes) {
-    // CUDA is asked only where it is in use anyway.
+    // Calls CUDA only if it is in use anyway.
     if (gpu_reads(fields) && !host_reads(device::memory_of(slot)))
       copy_.resize(static_cast<std::size_t>(bytes));
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
 
-/// What the eight bytes from `at` on hold: cheap to make, since every plan makes it for every byte.
+/// Returns the eight bytes from `at` on: cheap, since every plan generates all bytes.
 std::uint64_t pattern(std::uint64_t seed, std::int64_t at) {
   return seed + static_cast<std::uint64_t>(at / word_bytes) * word_step;
 }

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr RecordFormat format{.format = "halocline proofs", .version = 1, .list = "proofs"};
-// Enough for every pair and memory under dozens of settings; the oldest go.
+// Enough for every pair and memory under dozens of settings; the oldest are dropped.
 constexpr std::size_t most_kept = 512;
 
 Json to_json(const Proof& proof) {
@@ -34,7 +34,7 @@ Json to_json(const Proof& proof) {
 
 template <class T>
 T known(std::optional<T> value) {
-  if (!value) throw std::invalid_argument("a word that is not known");
+  if (!value) throw std::invalid_argument("an unknown word");
   return *value;
 }
 
@@ -91,7 +91,7 @@ std::optional<Proof> find(const std::vector<Proof>& proofs, GpuPair pair, Memory
 std::vector<Proof> merge(const std::vector<Proof>& some, const std::vector<Proof>& more) {
   std::vector<Proof> all(some);
   all.insert(all.end(), more.begin(), more.end());
-  // Times of one form and one zone are in order as texts are.
+  // Times in one format and one time zone sort like texts.
   std::stable_sort(all.begin(), all.end(),
                    [](const Proof& a, const Proof& b) { return a.when > b.when; });
   std::vector<Proof> merged;
@@ -107,7 +107,7 @@ std::optional<ProofsFile> proofs_file(const std::optional<std::string>& named,
   if (named) return ProofsFile{*named, ProofsFile::Place::named};
   const auto folder = [&](const char* name) {
     const auto found = variables.find(name);
-    // The XDG base directory specification: a relative path is to be ignored.
+    // XDG base directory specification: relative paths must be ignored.
     return found == variables.end() || !found->second.starts_with('/') ? "" : found->second;
   };
   std::string cache = folder("XDG_CACHE_HOME");
@@ -147,11 +147,10 @@ void keep_proofs(const ProofsFile& file, const std::vector<Proof>& proofs, Notes
                      for (const Proof& proof : all) records.push_back(to_json(proof));
                      return records;
                    });
-  } catch (const std::exception& error) {  // of Error, of the file system
-    notes.add(
-        fmt::format("what was shown of gpu_aware is not kept: {} (option 'proofs' names "
-                    "a file for it)",
-                    error.what()));
+  } catch (const std::exception& error) {  // Error, or an error of the file system
+    notes.add(fmt::format(
+        "the proofs of gpu_aware were not saved: {} (option 'proofs' sets another file)",
+        error.what()));
   }
 }
 

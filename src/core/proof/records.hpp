@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Proofs: what was shown to work between which ranks, or to fail, with which MPI and settings.
+// Proofs: results of tests between kinds of ranks, with an MPI and its settings.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace halocline::proof {
 
-/// How the GPUs of two ranks lie to each other.
+/// Where the GPUs of two ranks are relative to each other.
 enum class GpuPair { same_gpu, same_node, other_node };
 inline constexpr GpuPair gpu_pairs[] = {GpuPair::same_gpu, GpuPair::same_node, GpuPair::other_node};
 std::string_view name_of(GpuPair pair);
@@ -29,11 +29,11 @@ struct Proof {
   GpuPair pair = GpuPair::same_node;
   Memory memory = Memory::device;
   Outcome outcome = Outcome::fails;
-  std::string how = {};                       ///< a failure was seen, in words
-  std::vector<std::int64_t> sizes = {};       ///< bytes per message that were tried
-  std::string when = {};                      ///< "2026-01-31T12:00:00Z"
-  std::string key = {};                       ///< see environment_key(): void under another
-  std::vector<std::string> ingredients = {};  ///< what the key was made of
+  std::string how = {};                  ///< how it failed
+  std::vector<std::int64_t> sizes = {};  ///< tested sizes of messages, in bytes
+  std::string when = {};                 ///< "2026-01-31T12:00:00Z"
+  std::string key = {};  ///< see environment_key(); the proof is valid only under this key
+  std::vector<std::string> ingredients = {};  ///< the ingredients of the key
 
   friend bool operator==(const Proof&, const Proof&) = default;
 };
@@ -42,36 +42,35 @@ struct Proof {
 std::optional<Proof> find(const std::vector<Proof>& proofs, GpuPair pair, Memory memory,
                           std::string_view key);
 
-/// Joins two lists; of two proofs of the same thing the later one stays. Sorted, latest first.
+/// Merges two lists; of two proofs for the same case the later one stays. Sorted, latest first.
 std::vector<Proof> merge(const std::vector<Proof>& some, const std::vector<Proof>& more);
 
-/// Names a file that a site installs: read in addition, never written.
+/// The variable with the path of a site's file: read in addition, never written.
 inline constexpr const char* site_variable = "HALOCLINE_SITE_PROOFS";
 
-/// Where proofs are kept.
+/// A file of proofs.
 struct ProofsFile {
   enum class Place { cache, named };
   std::string path;
-  /// What is no file of proofs is replaced in our own cache, and left alone under a name that
-  /// somebody gave.
+  /// Another kind of file is replaced in our own cache, but not if the user named it.
   Place place = Place::cache;
 };
 
 /// Returns the file that the user named, else the one in the user's cache ($XDG_CACHE_HOME, else
-/// ~/.cache); nothing if there is no home.
+/// ~/.cache); nothing without a home folder.
 std::optional<ProofsFile> proofs_file(const std::optional<std::string>& named,
                                       const Variables& variables);
 
-/// Reads a file; none if there is no such file. What cannot be read or understood is told in one
-/// note and counts as empty.
+/// Reads a file; returns no proofs if it does not exist. A file that cannot be read or parsed
+/// causes one note and counts as empty.
 std::vector<Proof> read_proofs(const std::string& path, Notes& notes);
 
 /// Reads the user's file and the site's.
 std::vector<Proof> known_proofs(const std::optional<ProofsFile>& file, const Variables& variables,
                                 Notes& notes);
 
-/// Adds proofs to a file, which others may do at the same time, and makes the cache's folder if
-/// need be. A file that cannot be written is told in one note.
+/// Adds proofs to a file, while other processes may do the same; creates the cache's folder if
+/// needed. A file that cannot be written causes one note.
 void keep_proofs(const ProofsFile& file, const std::vector<Proof>& proofs, Notes& notes);
 
 }  // namespace halocline::proof

@@ -29,7 +29,7 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-/// "580.65.06", from either of two places: containers often show only one.
+/// "580.65.06", from one of two files: containers often have only one.
 std::string driver_version(const fs::path& root) {
   const std::string version = first_line(root / "sys/module/nvidia/version");
   if (!version.empty()) return version;
@@ -54,8 +54,8 @@ std::vector<std::string> gpu_names(const fs::path& root) {
   return {names.begin(), names.end()};
 }
 
-/// The files of the MPI that this process has loaded: it is linked, so they are there before
-/// MPI_Init and none are added by it.
+/// Returns the files of the MPI that this process has loaded: it is linked, so all of them are
+/// loaded before MPI_Init.
 std::vector<fs::path> files_of_mpi() {
   std::set<fs::path> files;
   std::ifstream maps("/proc/self/maps");
@@ -68,8 +68,8 @@ std::vector<fs::path> files_of_mpi() {
   return {files.begin(), files.end()};
 }
 
-/// A path and its size: another build of the same version has another size, and copies of one on
-/// several nodes have the same.
+/// Returns a path and its size: another build of the same version has another size, while copies of
+/// one build on several nodes have the same.
 std::string words_for(const fs::path& file) {
   std::error_code error;
   const fs::path real = fs::canonical(file, error);
@@ -78,7 +78,7 @@ std::string words_for(const fs::path& file) {
   return fmt::format("{} ({} bytes)", real.string(), size);
 }
 
-/// Where the loader would look for a library that MPI's plugins need.
+/// Returns the folders in which the loader would search for a library that MPI's plugins need.
 std::vector<fs::path> folders_of_libraries(const Variables& variables, const fs::path& of_mpi,
                                            const fs::path& root) {
   std::vector<fs::path> folders;
@@ -93,7 +93,7 @@ std::vector<fs::path> folders_of_libraries(const Variables& variables, const fs:
   return folders;
 }
 
-/// The first file of this name; empty if there is none.
+/// Returns the first file of this name; empty if there is none.
 fs::path file_in(const std::vector<fs::path>& folders, const char* name) {
   std::error_code ignored;
   for (const fs::path& folder : folders)
@@ -101,7 +101,7 @@ fs::path file_in(const std::vector<fs::path>& folders, const char* name) {
   return {};
 }
 
-/// UCX and libfabric, and whether they come with their parts for CUDA.
+/// Returns UCX and libfabric, and whether they have CUDA support.
 std::vector<std::string> files_below_mpi(const Variables& variables,
                                          const std::vector<fs::path>& folders) {
   std::vector<std::string> words;
@@ -118,8 +118,8 @@ std::vector<std::string> files_below_mpi(const Variables& variables,
   return words;
 }
 
-/// Files in which settings of MPI and UCX may stand instead of in variables; of those there are,
-/// the path and a hash of what is in it.
+/// Returns the path and the content's hash of each existing configuration file of MPI and UCX,
+/// which may have settings instead of variables.
 std::vector<std::string> files_of_settings(const Variables& variables, const fs::path& root) {
   std::vector<fs::path> files{root / "etc/openmpi/openmpi-mca-params.conf",
                               root / "etc/ucx/ucx.conf"};
@@ -153,7 +153,7 @@ int count_gpus(const Variables& variables, const fs::path& root) {
   const auto shown = variables.find("CUDA_VISIBLE_DEVICES");
   if (shown == variables.end()) return static_cast<int>(count);
   const std::string& list = shown->second;
-  if (list.empty() || list.starts_with('-')) return 0;  // CUDA stops at the first that is none
+  if (list.empty() || list.starts_with('-')) return 0;  // CUDA stops at the first invalid one
   return static_cast<int>(
       std::min(count, std::count(list.begin(), list.end(), ',') + std::ptrdiff_t{1}));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What can be found out of this machine without waking MPI or a GPU: both must not be touched
-// before a job is started from here.
+// Facts of this machine that do not need MPI or a GPU: both must not be touched before a job is
+// started from this process.
 
 #include <filesystem>
 #include <vector>
@@ -12,19 +12,19 @@
 
 namespace halocline::proof {
 
-/// Gives the number of GPUs, for tests.
+/// The variable that sets the number of GPUs, for tests.
 inline constexpr const char* assume_gpu_variable = "HALOCLINE_ASSUME_GPU";
 
-/// Counts the GPUs that a process is likely to see, by their device files.
+/// Returns the number of GPUs that a process is likely to see, from their device files.
 int count_gpus(const Variables& variables, const std::filesystem::path& root = "/");
 
-/// The same for this process: none if this build cannot use them.
+/// Returns it for this process: 0 if this build cannot use GPUs.
 int gpus_here(const Variables& variables);
 
-/// Kinds of pairs that occur between so many ranks of one node.
+/// Returns the kinds of pairs that occur between so many ranks of one node.
 std::vector<GpuPair> pairs_between(int ranks_on_node, int gpus);
 
-/// Gathers what the key of a proof is made of. `root` stands before /proc, /sys and the folders of
+/// Gathers the ingredients of a proof's key. `root` is the prefix of /proc, /sys and the folders of
 /// libraries.
 Environment this_environment(const Variables& variables, const std::filesystem::path& root = "/");
 

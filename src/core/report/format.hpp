@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a number is written for people.
+// Formats for numbers in text.
 
 #include <string>
 #include <utility>
 
 namespace halocline {
 
-/// Says how text shows a number; JSON carries the value as it was given.
+/// The format of a number in text; JSON has the value itself.
 struct Format {
   enum class Style {
     general,     ///< significant digits, trailing zeros dropped
-    rate,        ///< significant digits, trailing zeros kept: columns of them line up
+    rate,        ///< significant digits, trailing zeros kept, so that columns line up
     scientific,  ///< d.ddde+xx
     bytes,       ///< B, KiB, MiB, ...
-    time         ///< ns, us, ms or s, whichever reads best
+    time         ///< ns, us, ms or s, by size
   };
   Style style = Style::general;
   int digits = 6;  ///< significant
   std::string unit = {};
-  double seconds_per_unit = 1;  ///< `time` only: 1e-6 if the value counts microseconds
+  double seconds_per_unit = 1;  ///< `time` only: 1e-6 if the value is in microseconds
 
   static Format general(int digits, std::string unit = {}) {
     return {Style::general, digits, std::move(unit)};
@@ -36,13 +36,13 @@ struct Format {
   }
 };
 
-/// A unit chosen so that numbers read well, and what turns a value as given into that unit.
+/// A unit for readable numbers, and the factor that converts a value to it.
 struct Scale {
   double factor = 1;
   std::string unit;
 };
 
-/// Chooses one scale for a group of values, the largest of which (in size) is `largest`.
+/// Chooses one scale for a group of values, the largest of which (in magnitude) is `largest`.
 Scale choose_scale(double largest, const Format& format);
 
 /// Writes `value` in the unit of `scale`, without the unit.

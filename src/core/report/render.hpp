@@ -8,14 +8,14 @@
 
 namespace halocline {
 
-/// Renders what a colleague would tell: labels and values aligned, at most 100 columns, plain
-/// ASCII as far as the report's own strings are. Ends with a newline.
+/// Renders text for people: labels and values aligned, at most 100 columns, plain ASCII except for
+/// strings from outside. Ends with a newline.
 std::string render_text(const Report& report);
 
-/// Renders JSON, keys in the order added, indented by two; lists and objects of plain values stay
-/// on one line where they fit. Doubles read back to the same bits; NaN and infinities are null;
-/// bytes that are not UTF-8 become U+FFFD. Ends with a newline. Throws internal if a key comes
-/// twice in one object.
+/// Renders JSON with keys in the order of their addition, indented by two; lists and objects of
+/// plain values stay on one line where they fit. Doubles read back to the same bits; NaN and
+/// infinities are null; bytes that are not UTF-8 become U+FFFD. Ends with a newline. Throws
+/// internal if an object has a key twice.
 std::string render_json(const Report& report);
 
 }  // namespace halocline

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t line_columns = 100;
 constexpr std::size_t gap_columns = 2;
-constexpr std::size_t narrowest_columns = 20;  // in less, wrapped text reads worse than a long line
+constexpr std::size_t narrowest_columns =
+    20;  // in fewer, wrapped text is harder to read than a long line
 
 std::string with_unit(const std::string& text, const Scale& scale) {
   return scale.unit.empty() ? text : text + " " + scale.unit;
@@ -65,7 +66,7 @@ std::string bare(const Value& value, const Format& format, const Scale& scale) {
         } else if constexpr (std::is_same_v<T, double>) {
           return write_digits(data, format, scale);
         } else {
-          // A count is exact: rounding it to the significant digits would hide what happened.
+          // A count is exact: rounding it to significant digits would hide differences.
           const bool exact = scale.factor == 1 && format.style != Format::Style::scientific;
           return exact ? fmt::format("{}", data)
                        : write_digits(static_cast<double>(data), format, scale);
@@ -83,8 +84,7 @@ std::string value_in_words(const Value& value, const Format& format) {
   return text;
 }
 
-/// Appends `text` after what already stands on the line, breaking between words; further lines
-/// start at `indent`.
+/// Appends `text` to the current line, breaking between words; further lines start at `indent`.
 void append_wrapped(std::string& out, const std::string& text, std::size_t column,
                     std::size_t indent) {
   std::size_t begin = 0;

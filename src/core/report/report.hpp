@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One tree of what a command found out; text and JSON are two renderings of it (render.hpp).
+// One tree of a command's results; render.hpp writes it as text or JSON.
 
 #include <concepts>
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace halocline {
 
-/// A quantity's spread over ranks or repetitions. JSON: an object with these three keys.
+/// The range of a quantity over ranks or repetitions. JSON: an object with these three keys.
 struct MinMeanMax {
   double min = 0;
   double mean = 0;
   double max = 0;
 };
 
-/// Holds anything a report can state; made implicitly from the plain type. Pairs and vectors
-/// become lists, nullptr is "not known" ("-" in text).
+/// A value in a report; converts implicitly from the plain type. Pairs and vectors become lists,
+/// nullptr means "not known" ("-" in text).
 class Value {
  public:
   using List = std::vector<Value>;
@@ -55,15 +55,15 @@ class Value {
   Data data_;
 };
 
-/// Who gets to see a node.
+/// Which rendering shows a node.
 enum class Audience { all, text, json };
 
 struct Row {
   std::string key;    ///< in JSON
-  std::string label;  ///< in text; empty: the words stand alone on their line
+  std::string label;  ///< in text; empty: a line with the words only
   Value value;
   Format format;
-  std::string words;  ///< what text says instead of the value, if not empty
+  std::string words;  ///< the text instead of the value, if not empty
   Audience audience;
 };
 
@@ -74,14 +74,14 @@ struct Column {
 };
 
 struct Table {
-  /// What a table becomes in JSON.
+  /// The form of a table in JSON.
   enum class Shape {
     objects,  ///< [{column: cell, ...}, ...]
     arrays,   ///< [[cell, ...], ...]
     keyed     ///< {first cell: {column: cell, ...}, ...}
   };
 
-  /// Adds a line of cells, one for each column; throws internal if their number is another.
+  /// Adds a row of cells, one for each column; throws internal for any other number.
   Table& add(std::vector<Value> cells);
 
   std::string key;
@@ -92,27 +92,27 @@ struct Table {
   std::vector<std::vector<Value>> rows = {};
 };
 
-/// A report, or a part of one: rows, tables and sections in the order they were added.
-/// References to tables and sections stay valid while it lives.
+/// A report, or a part of one: rows, tables and sections in the order they were added. References
+/// to tables and sections stay valid as long as the section exists.
 class Section {
  public:
   struct Node;
 
   /// An empty `key` puts the content into the enclosing JSON object; an empty `title` puts it into
-  /// the enclosing block of text, aligned with its rows.
+  /// the enclosing block of text, aligned with that block's rows.
   explicit Section(std::string key = {}, std::string title = {}, Audience audience = Audience::all);
   ~Section();
   Section(Section&&) noexcept;
   Section& operator=(Section&&) noexcept;
 
-  /// Adds a value that both renderings show; `words` replace it in text.
+  /// Adds a value to both renderings; `words` replace it in text.
   Section& add(std::string key, std::string label, Value value, Format format = {});
   Section& add(std::string key, std::string label, Value value, std::string words);
-  /// Adds a value that only JSON shows.
+  /// Adds a value to JSON only.
   Section& add_json(std::string key, Value value);
-  /// Adds a labelled line that only text shows.
+  /// Adds a labelled line to the text only.
   Section& add_text(std::string label, std::string words);
-  /// Adds a sentence that only text shows; an empty one is a blank line.
+  /// Adds a sentence to the text only; an empty one is a blank line.
   Section& add_line(std::string words);
   /// Adds a JSON list of strings, and in text one wrapped "note:" paragraph for each.
   Section& add_notes(std::string key, const std::vector<std::string>& notes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For builds without CUDA: there is no GPU, and here is why.
+// For builds without CUDA: there are no GPUs, and this is the reason.
 
 #include <halocline/error.hpp>
 
@@ -9,8 +9,8 @@ namespace halocline::device::cuda {
 namespace {
 
 constexpr auto why =
-    "this Halocline was built without CUDA; build it where nvcc is (scripts/setup --for cuda "
-    "brings it)";
+    "this Halocline was built without CUDA; build it on a machine with nvcc (scripts/setup --for "
+    "cuda installs it)";
 
 [[noreturn]] void refuse() { throw Error(ErrorKind::unavailable, why); }
 

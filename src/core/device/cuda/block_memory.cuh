@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The shared memory of a block whose size is known at launch only.
+// Shared memory of a block, with a size that is known only at launch.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Every CUDA call passes here.
+// Checks for all CUDA calls.
 
 #include <cuda_runtime.h>
 
@@ -11,10 +11,10 @@
 
 namespace halocline::device::cuda {
 
-/// Throws device, naming the call and what CUDA says of it.
+/// Throws device, naming the call, with CUDA's error.
 void check(cudaError_t error, const char* call);
 
-/// Throws resource: so much memory could not be had. Takes CUDA's error away.
+/// Throws resource for a failed allocation of `bytes`. Clears CUDA's error.
 [[noreturn]] void refuse_size(Memory memory, std::int64_t bytes);
 
 inline cudaStream_t native(Stream stream) { return static_cast<cudaStream_t>(stream.native()); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What kernels do that are launched early: see Start::early.
+// Calls for kernels that are launched early: see Start::early.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
@@ -10,7 +10,7 @@
 
 namespace halocline::device::cuda {
 
-/// Waits until all that the stream did before is done and visible. Returns at once in a kernel that
+/// Waits until all earlier work of the stream is done and visible. Returns at once in a kernel that
 /// was not launched early.
 __device__ inline void await_stream() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -18,7 +18,7 @@ __device__ inline void await_stream() {
 #endif
 }
 
-/// Lets the next kernel's blocks take places as soon as all of this one have theirs.
+/// Lets the next kernel's blocks become resident as soon as all blocks of this one are.
 __device__ inline void let_next_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

@@ -21,7 +21,7 @@ __device__ inline bool is_of(const EdgeWords& words, unsigned epoch) {
   return is_of(words.first, epoch) && is_of(words.second, epoch);
 }
 
-// Each word is stored and loaded whole, past the first cache, in no order with others.
+// Each word is stored and loaded whole, bypassing the first-level cache, unordered with others.
 
 __device__ inline void send(EdgeWord* to, EdgeWord word) {
   __nv_atomic_store_n(to, word, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
@@ -54,14 +54,15 @@ __device__ inline EdgeWords look(const EdgeWords* from) {
   return words;
 }
 
-/// Between two looks. A look takes some 0.3 us by itself; threads on a CPU must let others go on.
+/// Pauses between two polls. A poll takes some 0.3 us by itself; threads on a CPU must yield.
 __device__ inline void between_looks() {
 #ifdef CUDA_ON_CPU
   __nanosleep(20);
 #endif
 }
 
-/// A thread waits for a word, or two, of `epoch`; `came` is set to false if that took too long.
+/// Waits, in one thread, for one or two words of `epoch`; sets `came` to false if that takes too
+/// long.
 template <class Words>
 __device__ Words await_words(const Words* from, unsigned epoch, Patience patience, bool& came) {
   for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Flags between GPUs, in kernels: release and acquire at system scope, and waits that end.
+// Flags between GPUs, in kernels: release and acquire at system scope, and waits with a limit.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
@@ -12,14 +12,14 @@
 
 namespace halocline::device::cuda {
 
-/// Makes what this thread has stored, and what it knows others to have stored (a barrier of the
-/// block, an earlier kernel), visible to whoever then sees the flag at `epoch`.
+/// Raises the flag to `epoch`. Threads that see it at `epoch` also see all stores of this thread,
+/// and those ordered before them (by a barrier of the block, an earlier kernel).
 __device__ inline void raise(Epoch* flag, Epoch epoch) {
   __nv_atomic_store_n(flag, epoch, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
 }
 
 __device__ inline bool reached(const Epoch* flag, Epoch epoch) {
-  // The builtin takes no const.
+  // The builtin does not accept const.
   return __nv_atomic_load_n(const_cast<Epoch*>(flag), __NV_ATOMIC_ACQUIRE,
                             __NV_THREAD_SCOPE_SYSTEM) >= epoch;
 }
@@ -34,9 +34,9 @@ __device__ inline unsigned long long nanoseconds() {
 #endif
 }
 
-/// Tells the host of a wait that took too long, and all other waits to end.
+/// Reports a wait that took too long to the host, and ends all other waits.
 __device__ inline void give_up(const Watch& watch, int message, Epoch epoch) {
-  // The first one is told of.
+  // Only the first one is reported.
   if (atomicExch(watch.gave_up, 1u) != 0) return;
   watch.overdue->message = message;
   watch.overdue->epoch = epoch;
@@ -44,17 +44,16 @@ __device__ inline void give_up(const Watch& watch, int message, Epoch epoch) {
   *const_cast<volatile unsigned*>(&watch.overdue->is_set) = 1;
 }
 
-/// A thread's wait for a neighbour: how long it may last. `watch` may be null where nothing can be
-/// missing.
+/// The limit of a thread's wait for a neighbour. `watch` may be null if no message can be missing.
 class Patience {
  public:
-  /// `message` names what is waited for. Below zero: something of this GPU, which comes when its
-  /// own wait for another one ends; so this one ends with the others and is not told of.
+  /// `message` names the message waited for. Below zero: a wait within this GPU, which depends on
+  /// another wait of its own; it ends with the others and is not reported.
   __device__ Patience(const Watch* watch, int message) : watch_(watch), message_(message) {}
 
-  /// After a look that found nothing; false if that took too long.
+  /// Call it after a poll that failed; returns false if the wait takes too long.
   __device__ bool lasts(Epoch epoch) {
-    // A flag is on its way for some 0.6 us. Looking at the clock takes as long as several polls.
+    // A flag takes some 0.6 us to arrive. Reading the clock takes as long as several polls.
     constexpr int polls_between_looks = 64;
     if (watch_ == nullptr || ++polls_ % polls_between_looks != 0) return true;
     if (*const_cast<volatile unsigned*>(watch_->gave_up) != 0) return false;
@@ -72,9 +71,9 @@ class Patience {
   unsigned long long since_ = 0;
 };
 
-/// One thread waits until a flag has reached `epoch`; false if that took too long. What was stored
-/// before the flag was raised is then visible to it, and to its block after a barrier. `watch` may
-/// be null where nothing can be missing.
+/// Waits, in one thread, until a flag has reached `epoch`; returns false if that takes too long.
+/// All stores before the raising of the flag are then visible to this thread, and to its block
+/// after a barrier. `watch` may be null if no message can be missing.
 __device__ inline bool await(const Epoch* flag, Epoch epoch, const Watch* watch, int message) {
   Patience patience(watch, message);
   while (!reached(flag, epoch)) {

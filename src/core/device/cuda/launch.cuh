@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Starting kernels: checked, and with sizes that cannot overflow.
+// Launches kernels, with checks and sizes that cannot overflow.
 
 #include <cuda_runtime.h>
 
@@ -14,7 +14,7 @@
 
 namespace halocline::device::cuda {
 
-/// What a grid has along x at most; along the other axes it has 65535, so x is the one we use.
+/// The most blocks of a grid along x; along the other axes the limit is 65535, so we use x.
 inline constexpr std::int64_t most_blocks = 0x7fffffff;
 
 /// Of the current GPU.
@@ -26,16 +26,17 @@ inline int multiprocessors() {
   return count;
 }
 
-/// Blocks for `items` pieces of work of which a block does `per_block`. Beyond `most`, blocks have
-/// to take several turns.
+/// Returns the number of blocks for `items` pieces of work, `per_block` of them per block, but not
+/// more than `most`: then blocks have to loop.
 inline unsigned blocks_for(std::int64_t items, std::int64_t per_block,
                            std::int64_t most = most_blocks) {
   return static_cast<unsigned>(
       std::clamp<std::int64_t>((items + per_block - 1) / per_block, 1, most));
 }
 
-/// Loads a kernel's code now. CUDA does it at the first launch otherwise: that may wait for all the
-/// GPU's work, hence for a neighbour who waits for us, and takes 30 ms while a graph is recorded.
+/// Loads a kernel's code now. Otherwise CUDA does it at the first launch: this may wait for all
+/// work of the GPU, and so for a neighbour that waits for us, and takes 30 ms while a graph is
+/// recorded.
 template <class... Parameters>
 void load(void (*kernel)(Parameters...)) {
   cudaFuncAttributes facts{};
@@ -43,17 +44,17 @@ void load(void (*kernel)(Parameters...)) {
         "the loading of a kernel");
 }
 
-/// When a kernel's blocks may take their places.
+/// When a kernel's blocks may start.
 enum class Start {
-  after_all,  ///< when all that the stream did before is done
-  /// While the kernel before in the stream still runs, to wait in await_stream(): that saves the
+  after_all,  ///< when all earlier work of the stream is done
+  /// While the previous kernel in the stream still runs, to wait in await_stream(): this saves the
   /// GPU a microsecond or two between two kernels. For GPUs that launch early, after kernels that
-  /// call let_next_begin(); this one must call await_stream() before it touches memory that work
-  /// before it may use.
+  /// call let_next_begin(); this kernel must call await_stream() before it touches memory that
+  /// earlier work may use.
   early
 };
 
-/// The earliest that the current GPU has.
+/// Returns the earliest start that the current GPU supports.
 inline Start earliest_start() {
   int gpu = 0, major = 0;
   check(cudaGetDevice(&gpu), "cudaGetDevice");
@@ -83,14 +84,14 @@ void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, St
   launch(Start::after_all, kernel, blocks, threads, stream, arguments...);
 }
 
-/// Blocks that wait for each other, so all of them must be resident at once.
+/// The shape of a kernel whose blocks wait for each other, so all of them must be resident at once.
 struct ResidentShape {
   unsigned blocks, threads;
-  std::size_t shared_bytes;  ///< of each block, beside its static ones
+  std::size_t shared_bytes;  ///< of each block, in addition to its static ones
 };
 
-/// How many blocks of that shape the current GPU can have resident; 0 if it can launch none so.
-/// Loads the kernel.
+/// Returns how many blocks of that shape can be resident on the current GPU; 0 if it cannot launch
+/// any. Loads the kernel.
 template <class... Parameters>
 std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned threads,
                                   std::size_t shared_bytes) {
@@ -113,7 +114,7 @@ std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned thread
   return std::int64_t{per_multiprocessor} * multiprocessors();
 }
 
-/// After most_resident_blocks() for the same shared memory.
+/// Launches the kernel. Call it after most_resident_blocks() for the same shared memory.
 template <class... Parameters, class... Arguments>
 void launch_resident(void (*kernel)(Parameters...), const ResidentShape& wanted, Stream stream,
                      Arguments&&... arguments) {

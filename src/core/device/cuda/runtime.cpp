@@ -38,7 +38,7 @@ std::string driver_version() {
                                                                       : std::string();
 }
 
-/// Why the driver shows no GPU. CUDA says "driver too old" also where there is none.
+/// Returns why the driver shows no GPU. CUDA reports "driver too old" also if there is no driver.
 std::string reason_for(cudaError_t error) {
   const std::string driver = driver_version();
   if (driver.empty())
@@ -46,19 +46,19 @@ std::string reason_for(cudaError_t error) {
            "the host's visible in this container";
   if (error == cudaErrorInsufficientDriver)
     return fmt::format(
-        "the NVIDIA driver knows CUDA {}, but this Halocline was built with CUDA {}; update the "
+        "the NVIDIA driver supports CUDA {}, but this Halocline was built with CUDA {}; update the "
         "driver, or build with a toolkit that is not newer",
         driver, version_text(CUDART_VERSION));
   if (error == cudaErrorNoDevice || error == cudaSuccess) {
     const auto visible = environment("CUDA_VISIBLE_DEVICES");
     return visible
                ? fmt::format(
-                     "CUDA_VISIBLE_DEVICES is '{}', which leaves no GPU; unset it, or list GPUs "
+                     "CUDA_VISIBLE_DEVICES is '{}', which hides all GPUs; unset it, or list GPUs "
                      "in it",
                      *visible)
                : std::string(
-                     "the NVIDIA driver finds no GPU; see what nvidia-smi -L lists, and "
-                     "show a container its GPUs");
+                     "the NVIDIA driver finds no GPU; check nvidia-smi -L, and make the GPUs "
+                     "visible in a container");
   }
   return fmt::format("the NVIDIA driver fails with {}: {}", cudaGetErrorName(error),
                      cudaGetErrorString(error));
@@ -134,14 +134,15 @@ cudaError_t prefer_gpu(void* memory, std::size_t size, int ordinal) {
 #endif
 }
 
-/// Managed memory that lives on the GPU until the host touches it.
+/// Managed memory that stays on the GPU until the host touches it.
 void* allocate_managed(std::size_t size) {
-  // More than is free makes the driver move pages to and fro, and has hung whole GPUs.
+  // With more than the free memory the driver moves pages back and forth, which has hung whole
+  // GPUs.
   if (static_cast<std::int64_t>(size) > gpu_memory().free_bytes) return nullptr;
   const int ordinal = current();
   void* memory = nullptr;
   if (cudaMallocManaged(&memory, size) != cudaSuccess) return nullptr;
-  // Without concurrent access (Windows, old GPUs) advice is refused, and is not needed.
+  // Without concurrent access (Windows, old GPUs) CUDA rejects advice and does not need it.
   if (attribute(cudaDevAttrConcurrentManagedAccess, ordinal) != 0)
     check(prefer_gpu(memory, size, ordinal), "cudaMemPrefetchAsync");
   return memory;
@@ -167,13 +168,13 @@ void mark_spans() {}
 
 void check(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // an error that can be recovered from shall not be reported twice
+  cudaGetLastError();  // clears a recoverable error, which would be reported twice
   throw Error(ErrorKind::device, fmt::format("{} failed with {}: {}", call, cudaGetErrorName(error),
                                              cudaGetErrorString(error)));
 }
 
 void refuse_size(Memory memory, std::int64_t bytes) {
-  cudaGetLastError();  // CUDA keeps the error for the next call otherwise
+  cudaGetLastError();  // clears the error, which the next call would return
   std::string there;
   if (memory != Memory::pinned) {
     const GpuMemory gpu = gpu_memory();
@@ -181,10 +182,11 @@ void refuse_size(Memory memory, std::int64_t bytes) {
                         static_cast<double>(gpu.free_bytes) / 1e9,
                         static_cast<double>(gpu.total_bytes) / 1e9);
   }
-  throw Error(ErrorKind::resource,
-              fmt::format("{:.2f} GB of {} memory could not be had{}; use fewer cells per rank or "
-                          "more GPUs",
-                          static_cast<double>(bytes) / 1e9, name_of(memory), there));
+  throw Error(
+      ErrorKind::resource,
+      fmt::format("could not allocate {:.2f} GB of {} memory{}; use fewer cells per rank or "
+                  "more GPUs",
+                  static_cast<double>(bytes) / 1e9, name_of(memory), there));
 }
 
 bool is_built_in() { return true; }
@@ -227,11 +229,13 @@ void use(const Gpu& gpu) {
   if (error == cudaErrorMemoryAllocation)
     throw Error(
         ErrorKind::resource,
-        fmt::format("{} has no memory left for a context; look with nvidia-smi who uses it", what));
+        fmt::format(
+            "{} has no memory left for a context; check with nvidia-smi which processes use it",
+            what));
   if (gpu.mode == ComputeMode::exclusive && error == cudaErrorDevicesUnavailable)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{} is in compute mode 'exclusive' and another process has it; use one "
-                            "rank per GPU, or wait for it",
+                fmt::format("{} is in compute mode 'exclusive' and another process uses it; use "
+                            "one rank per GPU, or wait for that process",
                             what));
   throw Error(ErrorKind::device, fmt::format("{} cannot be used: {}: {}", what,
                                              cudaGetErrorName(error), cudaGetErrorString(error)));
@@ -272,13 +276,13 @@ std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes) {
 std::shared_ptr<void> allocate_from_pool(std::int64_t bytes) {
   used = true;
   if (attribute(cudaDevAttrMemoryPoolsSupported, current()) == 0)
-    throw Error(ErrorKind::unavailable, "this GPU and its driver have no memory pools");
+    throw Error(ErrorKind::unavailable, "this GPU or its driver does not support memory pools");
   void* address = nullptr;
   if (cudaMallocAsync(&address, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
                       cudaStreamPerThread) != cudaSuccess)
     refuse_size(Memory::device, bytes);
   std::shared_ptr<void> owned(address, [](void* bytes_to_free) {
-    // As cudaFree does: nothing may use it any more, whichever stream that is on.
+    // As cudaFree does: waits for all streams that may use it.
     cudaDeviceSynchronize();
     cudaFreeAsync(bytes_to_free, cudaStreamPerThread);
   });
@@ -308,7 +312,7 @@ std::shared_ptr<void> make_stream(Priority priority) {
   int lowest = 0, highest = 0;
   check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
   cudaStream_t stream = nullptr;
-  // Not blocking: nothing of ours waits for whatever the program does on the default stream.
+  // Non-blocking: our work does not wait for the program's work on the default stream.
   check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
                                      priority == Priority::high ? highest : lowest),
         "cudaStreamCreateWithPriority");
@@ -394,7 +398,7 @@ void copy(void* to, const void* from, std::int64_t bytes, Stream stream) {
 }
 
 void copy_rows(void* to, const void* from, const Rows& rows, Stream stream) {
-  // Rows further apart are refused (cudaDeviceProp::memPitch, on every GPU).
+  // CUDA rejects rows further apart (cudaDeviceProp::memPitch, on every GPU).
   constexpr std::int64_t furthest = std::numeric_limits<std::int32_t>::max();
   if (std::max(rows.to_stride, rows.from_stride) > furthest) {
     for (std::int64_t row = 0; row < rows.count; ++row)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What device/ asks of CUDA: implemented in runtime.cpp, and in absent.cpp for builds without it.
+// The CUDA calls of device/: implemented in runtime.cpp, and in absent.cpp for builds without CUDA.
 // Streams and events are the driver's handles.
 
 #include <chrono>
@@ -18,25 +18,25 @@ namespace halocline::device::cuda {
 
 /// Whether this build has CUDA.
 bool is_built_in();
-/// Whether this process has used a GPU through us; without, no memory is a GPU's.
+/// Whether this process has used a GPU through us; if not, no memory is a GPU's.
 bool in_use();
 
 Gpus find_gpus();
 bool reaches(const Gpu& from, const Gpu& to);
 void use(const Gpu& gpu);
-/// The ordinal of the current GPU.
+/// Returns the ordinal of the current GPU.
 int current();
 GpuMemory gpu_memory();
 
-/// Pinned, device or managed memory, zeroed.
+/// Allocates pinned, device or managed memory, zeroed.
 std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes);
-/// Device memory, zeroed. Throws unavailable where there are no pools.
+/// Allocates zeroed device memory from a pool. Throws unavailable if there are no pools.
 std::shared_ptr<void> allocate_from_pool(std::int64_t bytes);
 Memory memory_of(const void* pointer);
 
 std::shared_ptr<void> make_stream(Priority priority);
 std::shared_ptr<void> make_event();
-/// One that seconds_between() takes.
+/// Makes an event for seconds_between().
 std::shared_ptr<void> make_timed_event();
 /// Both must have been reached.
 double seconds_between(void* begun, void* ended);
@@ -45,7 +45,7 @@ bool reached(void* event);
 void wait(void* event);
 void hold(void* event, Stream stream);
 void synchronize(Stream stream);
-/// All streams of the current GPU.
+/// Waits for all streams of the current GPU.
 void finish_all();
 
 /// See device/graph.hpp.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that processes share: handles of CUDA's runtime, and the driver's virtual memory
-// functions, which are found at run time as the driver is.
+// functions, which are looked up at run time, like the driver itself.
 
 #include <cuda.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 
 using Kind = MemoryHandle::Kind;
 
-/// Of the driver, as CUDA 12.0 has them.
+/// The driver's functions, as in CUDA 12.0.
 struct VirtualMemory {
   decltype(&cuMemGetAllocationGranularity) granularity;
   decltype(&cuMemCreate) create;
@@ -90,7 +90,7 @@ CUmemAllocationProp kind_of_memory() {
   return kind;
 }
 
-/// Memory of some GPU, not yet at any address.
+/// Memory of a GPU that is not mapped to an address yet.
 class Physical {
  public:
   explicit Physical(CUmemGenericAllocationHandle handle) : handle_(handle) {}
@@ -103,7 +103,7 @@ class Physical {
   CUmemGenericAllocationHandle handle_;
 };
 
-/// Addresses of this process, and what is mapped there: each step is undone by itself.
+/// Addresses of this process and the memory mapped there; undoes each step separately.
 class Mapping {
  public:
   Mapping(const Physical& memory, std::size_t bytes) : bytes_(bytes) {
@@ -122,7 +122,7 @@ class Mapping {
     }
   }
   ~Mapping() {
-    // As cudaFree does: nothing may use it any more.
+    // As cudaFree does: waits for all work that may use it.
     cudaDeviceSynchronize();
     undo();
   }
@@ -143,17 +143,17 @@ class Mapping {
   bool is_mapped_ = false;
 };
 
-/// What a handle says of it.
+/// The content of a handle.
 struct Named {
   DescriptorName name;
   std::uint64_t bytes;
 };
 static_assert(sizeof(Named) <= sizeof(MemoryHandle::bytes));
 
-/// Of all memory that allocate_virtual() has made.
+/// All memory from allocate_virtual().
 class Names {
  public:
-  /// Never destroyed: memory may be released at the very end of the program.
+  /// Never destroyed, since memory may be released at the very end of the program.
   static Names& all() {
     static Names& only = *new Names();
     return only;
@@ -197,7 +197,7 @@ int descriptor_of(const Physical& physical) {
 
 CUmemGenericAllocationHandle import(int descriptor) {
   CUmemGenericAllocationHandle handle{};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a descriptor is given as if it were an address
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): CUDA takes a descriptor as an address
   void* const shared = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
   const CUresult result =
       driver().from_descriptor(&handle, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
@@ -206,7 +206,7 @@ CUmemGenericAllocationHandle import(int descriptor) {
   return handle;
 }
 
-/// Memory made here, which others map by a descriptor.
+/// Memory of this process that others map by a descriptor.
 struct Shareable {
   Physical physical;
   Mapping mapping;

@@ -15,7 +15,7 @@ namespace {
 using transport::Pair;
 using transport::Transport;
 
-/// Why auto does not take a transport for a pair; nothing if it may.
+/// Whether auto must not use a transport for a pair.
 bool is_out(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
   const auto index = static_cast<std::size_t>(pair);
   const auto& excluded = facts.excluded[index];
@@ -33,7 +33,7 @@ const Transport* first_that_serves(Pair pair, const ChoiceFacts& facts) {
   return all.front();
 }
 
-/// Throws unavailable if a transport that was asked for cannot serve a pair.
+/// Throws unavailable if a requested transport cannot serve a pair.
 void require_serving(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
   const std::string_view kind = transport::name_of(pair);
   if (const auto why = transport.unavailable(pair, facts.fields))
@@ -44,7 +44,7 @@ void require_serving(const Transport& transport, Pair pair, const ChoiceFacts& f
                             first_that_serves(pair, facts)->name()));
   const Proved& proved = facts.proved[static_cast<std::size_t>(pair)];
   if (transport.capabilities().needs_proof && proved.stand == Proved::Stand::fails)
-    throw Error(ErrorKind::unavailable, fmt::format("transport {} was shown to fail here: {}",
+    throw Error(ErrorKind::unavailable, fmt::format("transport {} fails here, as a test showed: {}",
                                                     transport.name(), proved.words));
 }
 
@@ -69,7 +69,7 @@ WantedTransports read_wanted(const std::string& text) {
                      [&](Pair one) { return transport::name_of(one) == entry.substr(0, equals); });
     if (pair == std::end(transport::pairs) || equals == std::string::npos)
       throw Error(ErrorKind::usage,
-                  fmt::format("'{}' in transport '{}' is not one of self=, same-node= or "
+                  fmt::format("'{}' in transport '{}' is invalid; use self=, same-node= or "
                               "other-node= with the name of a transport",
                               entry, text));
     const std::string name = entry.substr(equals + 1);

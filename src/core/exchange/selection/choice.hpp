@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which transport serves which kind of pair.
+// The choice of a transport for each kind of pair.
 
 #include <array>
 #include <string>
@@ -14,31 +14,31 @@ namespace halocline::exchange {
 /// One transport per kind of pair, in order of transport::pairs; null where no such pair exists.
 using Choice = std::array<const transport::Transport*, 3>;
 
-/// The transports a user asks for, likewise; null where the choice is left to auto.
+/// The transports that the user requests, likewise; null where auto chooses.
 using WantedTransports = std::array<const transport::Transport*, 3>;
 
 /// Reads "auto", "NAME" or "KIND=NAME,..." (kinds not named: auto). A single name leaves copies
 /// inside a rank to `self`. Throws usage for unknown words.
 WantedTransports read_wanted(const std::string& text);
 
-/// Which kinds of pair occur between any rank and its peers.
+/// The kinds of pair that occur between any rank and its peers.
 using PairsThere = std::array<bool, 3>;
 
-/// What a choice depends on beside the user's wish.
+/// The facts that a choice depends on, besides the user's request.
 struct ChoiceFacts {
   PairsThere there{};
   Memory fields = Memory::host;
-  ProvedPairs proved{};  ///< what is known of transports that need a proof
-  /// Not chosen by auto for such pairs: what was tried and failed, or was slower.
+  ProvedPairs proved{};  ///< proofs of transports that need one
+  /// Transports that auto must not use for such pairs: they failed, or were slower.
   std::array<std::vector<const transport::Transport*>, 3> excluded{};
 };
 
-/// Takes what is wanted and, where that is left to auto, the first transport of the table that
-/// serves a pair and, if it needs a proof, has one. Throws unavailable if a wanted transport cannot
-/// serve a pair that is there, or was proved to fail.
+/// Returns the requested transports and, where auto chooses, the first transport of the table that
+/// serves the pair and, if it needs a proof, has one. Throws unavailable if a requested transport
+/// cannot serve a pair that occurs, or is known to fail.
 Choice choose(const WantedTransports& wanted, const ChoiceFacts& facts);
 
-/// What auto may use for such pairs, in order of the table.
+/// Returns the transports that auto may use for such pairs, in order of the table.
 std::vector<const transport::Transport*> candidates(const ChoiceFacts& facts, transport::Pair pair);
 
 }  // namespace halocline::exchange

@@ -18,7 +18,7 @@ using transport::Transport;
 
 std::size_t index_of(Pair pair) { return static_cast<std::size_t>(pair); }
 
-/// Whether auto would take one transport before another.
+/// Whether auto prefers one transport to another.
 bool is_preferred(const Transport& one, const Transport* other) {
   for (const Transport* transport : transport::transports()) {
     if (transport == &one) return true;
@@ -27,7 +27,7 @@ bool is_preferred(const Transport& one, const Transport* other) {
   return true;
 }
 
-/// Asks what is known of gpu_aware where it might be used, and tells why it is not.
+/// Looks up proofs of gpu_aware where it might be used, and notes why it is not used.
 void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inputs,
                      Decision& decision) {
   const Transport& gpu_aware = transport::find_transport("gpu_aware");
@@ -47,7 +47,7 @@ void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inp
   }
 }
 
-/// The largest message of any rank, in bytes.
+/// Returns the size of the largest message of any rank, in bytes.
 std::int64_t largest_message(const Communicator& communicator,
                              const std::vector<transport::Message>& messages) {
   std::int64_t bytes = 0;
@@ -57,9 +57,9 @@ std::int64_t largest_message(const Communicator& communicator,
   return comm::max_over_ranks(communicator, bytes);
 }
 
-/// Of those that auto may take, which are to be raced: where an exchange can be work on a stream,
-/// no other is. On four H200 an exchange of 64 KiB faces took 4.3 us by peer in a graph and 60 us
-/// by staged (bench/results/h200x4), which keeps the host in every sweep.
+/// Returns the transports that auto may use and has to race: if some can do an exchange as work on
+/// a stream, only these. On four H200 an exchange of 64 KiB faces took 4.3 us by peer in a graph
+/// and 60 us by staged (bench/results/h200x4), which keeps the host in every sweep.
 std::vector<const Transport*> in_the_race(std::vector<const Transport*> all) {
   const auto stays = [](const Transport* transport) {
     return transport->capabilities().stays_on_stream();
@@ -73,17 +73,17 @@ bool is_open(const Communicator& communicator, const Transport& first,
              const std::vector<transport::Message>& messages) {
   const transport::Capabilities can = first.capabilities();
   if (can.stays_on_stream()) return true;
-  // MPI that takes a GPU's memory is slower than staging below some size, and faster above.
+  // A GPU-aware MPI is slower than staging below some size, and faster above.
   if (can.needs_proof) return true;
-  // On the host it is a matter of large messages only: with 2 and 8 KiB shared memory took 0.7 of
-  // MPI's time, with 32 KiB and more it depends on how MPI copies between processes. Ranks that
+  // On the host the race matters for large messages only: with 2 and 8 KiB shared memory took 0.7
+  // of MPI's time, with 32 KiB and more it depends on how MPI copies between processes. Ranks that
   // share cores wait for each other, not for messages.
   return largest_message(communicator, messages) >= (std::int64_t{32} << 10) &&
          comm::max_over_ranks(communicator, std::int64_t{communicator.node_size() >
                                                          machine::node_cores(communicator)}) == 0;
 }
 
-/// Of what auto may take for such pairs, keeps the one that is fastest with these messages.
+/// Of the transports that auto may use for such pairs, keeps the fastest for these messages.
 void keep_the_fastest(const Communicator& communicator, const DecisionInputs& inputs, Pair pair,
                       Decision& decision) {
   const Transport*& chosen = decision.choice[index_of(pair)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The choice of transports that all ranks of a plan make together: what was asked for, what is
-// proved, and what is faster.
+// The choice of transports that all ranks of a plan make together, from the user's request, proofs
+// and races.
 
 #include <array>
 #include <optional>
@@ -20,7 +20,7 @@ struct DecisionInputs {
   const std::optional<std::string>& proofs;  ///< as ExchangeOptions::proofs
   PairsThere there;
   Memory fields;
-  /// This rank's, by kind of pair; only their sizes matter.
+  /// This rank's messages, by kind of pair; only their sizes matter.
   std::array<std::vector<transport::Message>, 3> messages;
   /// As ChoiceFacts::excluded.
   std::array<std::vector<const transport::Transport*>, 3> excluded{};
@@ -29,11 +29,11 @@ struct DecisionInputs {
 struct Decision {
   ChoiceFacts facts;
   Choice choice;
-  std::vector<std::string> notes;         ///< what auto left out, and why
-  std::vector<ExchangeInfo::Race> races;  ///< the times of those that auto chose among
+  std::vector<std::string> notes;         ///< the transports that auto does not use, and why
+  std::vector<ExchangeInfo::Race> races;  ///< the times of the transports that auto compared
 };
 
-/// Collective; throws what choose() throws, and what a race between transports throws.
+/// Decides. Collective; throws as choose() and as a race between transports.
 Decision decide(const Communicator& communicator, const DecisionInputs& inputs);
 
 }  // namespace halocline::exchange

@@ -22,7 +22,7 @@ using Stand = Proved::Stand;
 
 constexpr auto how_to_prove = "a halocline command on two ranks or more proves it before it starts";
 
-/// How the GPUs of ranks on one node lie to each other, any two of them.
+/// Returns the kinds of pairs that the GPUs of ranks on one node form.
 std::vector<GpuPair> pairs_on_nodes(const Communicator& communicator,
                                     const std::vector<std::string>& uuids) {
   std::map<int, std::vector<std::string>> by_node;
@@ -40,7 +40,7 @@ std::vector<GpuPair> pairs_on_nodes(const Communicator& communicator,
   return pairs;
 }
 
-/// What is known of all of `pairs` together: the worst.
+/// Returns the worst result of all `pairs`.
 Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pairs, Memory memory,
              const std::string& library) {
   Proved result{.stand = Stand::works, .words = {}};
@@ -49,11 +49,11 @@ Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pai
     if (!found) {
       if (result.stand == Stand::works)
         result = {Stand::unknown,
-                  fmt::format("nothing shows that MPI takes {} memory between {} ranks here; {}",
+                  fmt::format("no proof shows that MPI accepts {} memory between {} ranks here; {}",
                               name_of(memory), proof::name_of(pair), how_to_prove)};
     } else if (found->outcome == proof::Outcome::fails) {
       result = {Stand::fails,
-                fmt::format("{} memory between {} ranks, tried {}: {}; {}", name_of(memory),
+                fmt::format("{} memory between {} ranks, tested {}: {}; {}", name_of(memory),
                             proof::name_of(pair), found->when, found->how,
                             proof::fix(library, current_variables(), found->how))};
       return result;
@@ -62,7 +62,7 @@ Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pai
   return result;
 }
 
-/// A letter for the stand, then the words.
+/// Encodes the stand as a letter, followed by the words.
 std::string packed(const Proved& proved) {
   return std::string(1, proved.stand == Stand::works   ? 'w'
                         : proved.stand == Stand::fails ? 'f'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the proofs at hand say of gpu_aware between the ranks of a plan.
+// The results of the available proofs of gpu_aware between the ranks of a plan.
 
 #include <array>
 #include <optional>
@@ -13,17 +13,17 @@
 
 namespace halocline::exchange {
 
-/// Of one kind of pair.
+/// The result for one kind of pair.
 struct Proved {
   enum class Stand { unknown, works, fails } stand = Stand::unknown;
-  std::string words;  ///< how it fails and what to do; or what is not known and how to find out
+  std::string words;  ///< how it fails, and the fix; or why it is unknown, and how to prove it
 };
 
 /// One per kind of pair, in order of transport::pairs.
 using ProvedPairs = std::array<Proved, 3>;
 
-/// Reads proofs on rank 0 for the GPUs that the ranks use now and for fields in `memory`: the
-/// same on every rank. `file` as ExchangeOptions::proofs. Collective.
+/// Reads proofs on rank 0 for the GPUs that the ranks use now and for fields in `memory`; returns
+/// the same on every rank. `file` as ExchangeOptions::proofs. Collective.
 ProvedPairs proved_pairs(const Communicator& communicator, Memory memory,
                          const std::optional<std::string>& file);
 

@@ -52,8 +52,8 @@ void Trial::place_fields(const TrialFields& fields) {
     }
 }
 
-// With the copies between fields and slots: these may be what takes long, where a GPU's fields meet
-// slots in the host's memory.
+// Includes the copies between fields and slots: these may take most of the time if a GPU's fields
+// use slots in host memory.
 void Trial::queue() {
   const Stream stream = this->stream();
   for (std::size_t m = 0; m < messages_.size(); ++m)

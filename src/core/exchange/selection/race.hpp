@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which of two transports is faster for the messages of a plan.
+// Times transports with the messages of a plan.
 
 #include <memory>
 #include <optional>
@@ -12,31 +12,31 @@
 
 namespace halocline::exchange {
 
-/// What stands for fields in a trial.
+/// How a trial represents the fields.
 struct TrialFields {
   Memory memory = Memory::host;
   device::Allocator allocator = device::Allocator::ordinary;
   enum class Placement {
-    in_slots,  ///< copied to and from slots in one piece, as fast as packing may be
-    in_place   ///< sent and received where they are; for transports that can
+    in_slots,  ///< copied to and from slots in one piece: the fastest possible packing
+    in_place   ///< sent from and received into the fields; for transports that can
   } placement = Placement::in_slots;
 };
 
-/// Exchanges of such messages through `transport` in memory of its own. Opening it is collective;
-/// throws what opening throws, the same on every rank.
+/// Exchanges such messages through `transport`, in separate memory. The constructor is collective;
+/// it throws as Transport::open(), the same on every rank.
 class Trial {
  public:
   Trial(const Communicator& communicator, const transport::Transport& transport,
         std::vector<transport::Message> messages, const TrialFields& fields);
 
-  /// One exchange, done on return. All peers must call it together.
+  /// Does one exchange, complete on return. All peers must call it together.
   void run();
-  /// Gives so many exchanges to the stream and waits for them once. For transports that need no
-  /// host in between.
+  /// Queues `count` exchanges on the stream and waits for them once. For transports that do not
+  /// need the host in between.
   void run_queued(int count);
 
   transport::Channel& channel() { return *channel_; }
-  /// In place as they were wanted.
+  /// In place where requested.
   const std::vector<transport::Message>& messages() const { return messages_; }
 
  private:
@@ -46,15 +46,15 @@ class Trial {
 
   std::vector<transport::Message> messages_;
   std::vector<std::shared_ptr<void>> fields_;
-  // After what it sends from and receives into: it is closed first.
+  // Declared after its buffers: it is closed first.
   std::unique_ptr<transport::Channel> channel_;
   std::optional<device::OwnedStream> own_;
 };
 
-/// Microseconds that an exchange of such messages takes through `transport`, the best of a few
-/// after some to warm up; the slowest rank's. Where all of it is work on a GPU's stream, many are
-/// queued at once, as a run would: a wait of the host for each would hide what they take.
-/// Collective; throws what opening and exchanging throw.
+/// Returns the microseconds per exchange of such messages through `transport`: the best of a few
+/// after some to warm up, on the slowest rank. If all of an exchange is work on a GPU's stream,
+/// many are queued at once, as in a run: with a wait of the host for each, that wait would dominate
+/// the time. Collective; throws as Transport::open() and Channel::finish().
 double microseconds_of(const Communicator& communicator, const transport::Transport& transport,
                        std::vector<transport::Message> messages, Memory fields);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For builds without CUDA. No field can be in memory that a GPU reads, so nobody comes here.
+// For builds without CUDA. Never called, since no field can be in GPU memory.
 
 #include <halocline/error.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // All copies of a plan in one launch. The host cuts every slot into chunks, one for each block, and
-// lists the segments of runs that fall into each, so that long rows and lone corners keep the GPU
+// lists the segments of runs in each chunk, so that long rows and single corners keep the GPU
 // equally busy.
 //
-// Between GPUs each chunk has a flag: its block raises it when the chunk is packed, and the block
-// that unpacks it at the other side waits for that alone. So one kernel packs, tells, waits and
-// unpacks without any of its blocks waiting for another of them.
+// Between GPUs each chunk has a flag: its block raises the flag when the chunk is packed, and the
+// block that unpacks it on the other side waits for that flag alone. So one kernel packs, signals,
+// waits and unpacks, and none of its blocks waits for another of them.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,10 +26,10 @@ namespace {
 using device::Epoch;
 
 constexpr unsigned block_threads = 256;
-// Of a thread at a time, so that as many loads are under way at once; and where no chunk has more
-// words than a block has threads, which saves 0.1 us.
+// Words per thread at a time, so that as many loads are in flight at once; and one word if no chunk
+// has more words than a block has threads, which saves 0.1 us.
 constexpr unsigned most_words_per_thread = 4, fewest_words_per_thread = 1;
-// A segment of longer pieces is part of one.
+// If pieces are longer, a segment is part of one.
 constexpr std::int64_t longest_piece = 16384;
 
 /// Part of a run that lies in one chunk: words of 1 to 16 bytes, `per_piece` of them next to each
@@ -43,7 +43,7 @@ struct Segment {
   std::uint32_t at;     // the first word's place in the chunk's part of the slot
 };
 
-/// Part of a slot; nothing here ever changes.
+/// Part of a slot; constant after construction.
 struct Chunk {
   std::byte* slot[2];
   std::uint64_t* flag;  // or null
@@ -51,10 +51,10 @@ struct Chunk {
   int message;
   std::uint32_t first_segment, segments;
   std::uint32_t words, word_bytes;
-  Segment first;  // of its segments, mostly the only one
+  Segment first;  // its first segment, usually the only one
 };
 
-/// The last of a chunk's segments that begins at `word` or before.
+/// Returns the last of a chunk's segments that begins at `word` or before.
 __device__ Segment segment_of(const Chunk& chunk, const Segment* segments, std::uint32_t word) {
   if (chunk.segments <= 1) return chunk.first;
   std::uint32_t low = 0, high = chunk.segments;
@@ -110,10 +110,10 @@ __device__ void copy_chunk(const Chunk& chunk, const Segment* segments, std::byt
   }
 }
 
-/// The list of one direction, as the kernel sees it. A block does every gridDim.x-th chunk.
+/// The list of one direction, for the kernel. A block handles every gridDim.x-th chunk.
 struct List {
   const Chunk* chunks;
-  Epoch* epochs;  // the last one of each chunk, if it has a flag
+  Epoch* epochs;  // the last epoch of each chunk, if it has a flag
   const Segment* segments;
   std::uint32_t count;
 };
@@ -122,8 +122,8 @@ __device__ std::byte* slot_in(const Chunk& chunk, Epoch epoch) {
   return chunk.flag != nullptr && epoch % 2 != 0 ? chunk.slot[1] : chunk.slot[0];
 }
 
-/// A block's way through a list: every gridDim.x-th chunk. What never changes is read by the
-/// constructor, while the kernel before may still run; epochs only after await_stream().
+/// A block's iteration over a list: every gridDim.x-th chunk. The constructor reads constant data,
+/// while the previous kernel may still run; epochs are read only after await_stream().
 class Turns {
  public:
   __device__ explicit Turns(const List& list) : list_(list), at_(blockIdx.x) {
@@ -139,7 +139,7 @@ class Turns {
   __device__ void copy(bool packs) const {
     copy_chunk<words_per_thread>(chunk_, list_.segments, slot_in(chunk_, epoch_), packs);
   }
-  /// One thread, when all have stored.
+  /// Called by one thread, after all threads have stored.
   __device__ void tell() const {
     if (chunk_.flag != nullptr) device::cuda::raise(chunk_.flag, epoch_);
   }
@@ -166,8 +166,9 @@ class Turns {
   Epoch epoch_ = 0;
 };
 
-/// Between two of its turns to pack, a block unpacks what has come: so the links and the memory are
-/// busy at the same time. It does not wait before it has packed all: others wait for that.
+/// Between two chunks to pack, a block unpacks a chunk that has arrived, so that links and memory
+/// are busy at the same time. It does not wait until it has packed all its chunks, because others
+/// wait for those.
 template <unsigned words_per_thread>
 __global__ void __launch_bounds__(block_threads, 4) copy_lists(List packing, List unpacking) {
   device::cuda::let_next_begin();
@@ -199,14 +200,14 @@ __global__ void __launch_bounds__(block_threads, 4) copy_lists(List packing, Lis
 
 using Kernel = void (*)(List, List);
 
-/// The widest word, at most 16 bytes, on whose boundaries all of these lie.
+/// Returns the widest word, at most 16 bytes, to which all of these are aligned.
 std::int64_t word_for(std::uint64_t together) {
   std::int64_t word = 16;
   while (word > 1 && together % static_cast<std::uint64_t>(word) != 0) word /= 2;
   return word;
 }
 
-/// Part of a run within a chunk, in bytes still.
+/// Part of a run within a chunk, in bytes.
 struct Cut {
   std::byte* field;  // the run's first piece
   const Run* run;
@@ -238,8 +239,8 @@ class Lister {
     }
   }
 
-  /// All messages' first chunks come first, then their second ones, and so on: with one message
-  /// after the other all ranks would send to the same few at once, and others wait for theirs.
+  /// The first chunks of all messages come first, then the second ones, and so on: in order of
+  /// messages, all ranks would send to the same few at once, and others would wait.
   void take_messages_in_turn() {
     std::vector<std::size_t> order(chunks_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -258,7 +259,7 @@ class Lister {
   const std::vector<Segment>& segments() const { return segments_; }
 
  private:
-  /// All runs with their places in the slot, in the slot's order.
+  /// All runs with their offsets in the slot, in order.
   static std::vector<std::pair<std::int64_t, Cut>> runs_of(const Bundle& bundle) {
     std::vector<std::pair<std::int64_t, Cut>> runs;
     for (const FieldRuns& piece : bundle.pieces) {
@@ -272,8 +273,8 @@ class Lister {
     return runs;
   }
 
-  /// The bytes [begin, end) of a run that stands at `at`, for a chunk from `from` on. Long pieces
-  /// apart from each other, so that numbers stay small.
+  /// The bytes [begin, end) of a run at offset `at`, for a chunk from `from` on. Long pieces become
+  /// separate segments, so that numbers stay small.
   static void add_cuts(std::vector<Cut>& cuts, const Cut& run, std::int64_t at, std::int64_t begin,
                        std::int64_t end, std::int64_t from) {
     const std::int64_t piece = run.run->bytes;
@@ -287,7 +288,7 @@ class Lister {
 
   void add_chunk(const Bundle& bundle, std::int64_t number, std::int64_t from,
                  const std::vector<Cut>& cuts) {
-    // Without flags nobody waits for a chunk that has nothing to copy.
+    // Without flags no block waits for a chunk that has nothing to copy.
     if (cuts.empty() && bundle.flags.first == nullptr) return;
     std::byte* const even = bundle.even + from;
     std::byte* const odd = bundle.flags.first != nullptr ? bundle.odd + from : even;
@@ -372,12 +373,12 @@ class Copies {
             static_cast<const Segment*>(segments_.get()), static_cast<std::uint32_t>(count_)};
   }
   std::int64_t count() const { return count_; }
-  /// Blocks that wait must all find room, or those that raise what others wait for might not, even
-  /// beside another kernel like this: 4 for each multiprocessor, which holds 8.
+  /// Blocks that wait must all be resident, or the blocks that raise their flags might not become
+  /// resident; also next to another such kernel: 4 per multiprocessor, which holds 8.
   std::int64_t most_blocks() const {
     return signals_ ? 4 * multiprocessors_ : device::cuda::most_blocks;
   }
-  /// Whether threads have more than a word each.
+  /// Whether threads have more than one word each.
   bool has_long_chunks() const { return has_long_chunks_; }
   Direction direction() const { return direction_; }
   device::cuda::Start start() const { return start_; }

@@ -11,7 +11,7 @@ namespace halocline::pack::cuda {
 /// Lists the copies in the current GPU's memory. Throws resource.
 std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction);
 
-/// Enqueues them in one launch: packing, then unpacking. Either may be null.
+/// Queues the copies in one launch: packing, then unpacking. Either may be null.
 void run(const Copies* first, const Copies* second, Stream stream);
 
 }  // namespace halocline::pack::cuda

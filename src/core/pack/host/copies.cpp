@@ -6,8 +6,8 @@
 namespace halocline::pack {
 namespace {
 
-/// Copies pieces of a size known when compiled: a call of memcpy for 4 or 8 bytes would cost
-/// more than the copy.
+/// Copies pieces of a size known at compile time: a call of memcpy for 4 or 8 bytes would cost more
+/// than the copy.
 template <std::size_t Bytes>
 void gather_small(std::byte* to, const std::byte* from, const Run& run) {
   for (std::int64_t i = 0; i < run.count; ++i)

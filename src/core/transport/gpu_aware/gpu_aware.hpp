@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Device and managed pointers given to an MPI that was shown to take them.
+// Passes pointers to device and managed memory to an MPI that is proved to accept them.
 
 #include "transport/transport.hpp"
 

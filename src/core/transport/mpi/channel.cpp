@@ -79,7 +79,7 @@ void MpiChannel::finish(Stream) {
   const comm::Wait wait{.site = wait_site_, .missing = [this] { return missing(); }};
   if (!posted_) {
     wait_for_gpu(state(), ready_);
-    // Another wait may have posted it meanwhile; so may this one.
+    // Another wait may have posted it in the meantime, or this one.
     if (!posted_) post();
   }
   comm::wait_all(state(), requests_, wait);
@@ -92,8 +92,8 @@ std::byte* MpiChannel::buffer_for(const std::vector<Part>& parts, Memory memory)
   return static_cast<std::byte*>(buffers_.back().get());
 }
 
-/// Makes the persistent requests of one message: MPI keeps the order of equal tags between two
-/// ranks, so the pieces of a large message need no tags of their own.
+/// Creates the persistent requests of one message: MPI keeps the order of equal tags between two
+/// ranks, so the pieces of a large message need no separate tags.
 template <class Init>
 void MpiChannel::create(int peer, int tag, std::byte* bytes, std::int64_t count, Init init) {
   const std::int64_t piece = state().settings().piece_bytes;
@@ -107,8 +107,8 @@ void MpiChannel::create(int peer, int tag, std::byte* bytes, std::int64_t count,
   } while (at < count);
 }
 
-/// Takes back the receives of messages that have not come, lest they come into memory that is
-/// no longer there. What goes out may still be read: it stays.
+/// Cancels the receives of messages that have not arrived, so that none arrives in memory that has
+/// been freed. Outgoing data may still be read: it is kept.
 void MpiChannel::abandon() {
   const std::size_t receives = receive_requests_of_.back();
   for (std::size_t r = 0; r < receives; ++r) {
@@ -119,17 +119,17 @@ void MpiChannel::abandon() {
   comm::keep_for_mpi(std::make_shared<decltype(buffers_)>(std::move(buffers_)));
 }
 
-/// Names the messages that have not come, or else those that have not been taken.
+/// Names the messages that have not arrived, or else those that have not been received.
 std::string MpiChannel::missing() {
   if (messages_.empty()) return "the other ranks";
   const std::string come = unfinished(0, receive_requests_of_);
   if (!come.empty()) return come;
   const std::string taken = unfinished(receive_requests_of_.back(), send_requests_of_);
-  // All may be done between the last look and this one.
-  return taken.empty() ? "what has come just now" : taken + " to take its message";
+  // All may have finished since the last poll.
+  return taken.empty() ? "a message that has just arrived" : taken + " to take its message";
 }
 
-/// Names the messages of which not all requests are done; each one's end where `ends` says.
+/// Names the messages with unfinished requests; `ends` has the end of each message's requests.
 std::string MpiChannel::unfinished(std::size_t request, const std::vector<std::size_t>& ends) {
   std::string text;
   for (std::size_t m = 0; m < messages_.size(); ++m) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Messages by persistent MPI requests, posted by the host as soon as the stream has come so far.
+// Messages by persistent MPI requests, which the host posts once the stream has reached them.
 
 #include <mpi.h>
 
@@ -50,7 +50,7 @@ class MpiChannel final : public Channel, private comm::InFlight {
   std::vector<std::size_t> receive_requests_of_;  // end of each message's receives
   std::vector<std::size_t> send_requests_of_;
   std::int64_t sent_bytes_ = 0;
-  // Slots are written, and what was received before has been read.
+  // Slots are written, and the data received before has been read.
   device::Event ready_;
   bool in_flight_ = false, posted_ = false;
 };

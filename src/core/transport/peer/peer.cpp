@@ -23,14 +23,14 @@ using cuda::FlagRow;
 using link::KernelWatch;
 using link::Window;
 
-// Flags of different messages are stored to by different GPUs: none shares a line of the cache.
+// Different GPUs store to the flags of different messages, so these are in separate cache lines.
 constexpr std::int64_t line_bytes = 128;
 
 std::int64_t round_up(std::int64_t bytes) {
   return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
-/// Where, in a rank's window, one peer's flags and slots are.
+/// The offsets of one peer's flags and slots in a rank's window.
 struct Layout {
   enum { flags, even, odd };
   std::vector<Window::Offsets> offsets;
@@ -148,9 +148,9 @@ class PeerChannel final : public Channel {
 std::optional<std::string> PeerTransport::missing_here() const { return device::no_gpu_because(); }
 
 std::optional<std::string> PeerTransport::unavailable(Pair pair, Memory fields) const {
-  if (!gpu_reads(fields)) return "kernels of a GPU pack and unpack, and read no host memory";
+  if (!gpu_reads(fields)) return "its kernels pack and unpack on a GPU and cannot read host memory";
   if (pair == Pair::same_node) return std::nullopt;
-  return pair == Pair::self ? "it stores into other ranks' memory only"
+  return pair == Pair::self ? "it only stores into other ranks' memory"
                             : "the ranks are on different nodes";
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stores of kernels into the memory of neighbours' GPUs on the node, mapped once, then flags.
-// Packing is the push: see device/port.hpp for the protocol and pack/cuda for the kernel. Slots are
-// device memory, whatever memory that the GPU reads the fields are in.
+// Kernels store into the mapped memory of neighbours' GPUs on the node, and then raise flags.
+// Packing writes directly into the neighbour's memory: see device/port.hpp for the protocol and
+// pack/cuda for the kernel. Slots are always device memory; fields may be in any memory that the
+// GPU reads.
 
 #include "transport/transport.hpp"
 
@@ -13,8 +14,8 @@ class PeerTransport final : public Transport {
   std::string_view name() const override { return "peer"; }
   std::optional<std::string> missing_here() const override;
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
-  /// Pinned and system memory is the host's: mostly the host works on it, and a GPU crosses the
-  /// bus.
+  /// Not for pinned and system memory: usually the host works on it, and a GPU accesses it across
+  /// the bus.
   bool is_for_auto(Memory fields) const override {
     return fields == Memory::device || fields == Memory::managed;
   }

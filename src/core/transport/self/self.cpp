@@ -38,7 +38,7 @@ class SelfChannel final : public Channel {
   bool kernels_signal() const override { return on_gpu_; }
 
  private:
-  /// With flags of its own a GPU packs and unpacks in one launch.
+  /// With flags a GPU packs and unpacks in one launch.
   void add_port(std::int64_t bytes) {
     flags_.push_back(device::allocate(
         Memory::device, device::chunks_of(bytes) * std::int64_t{sizeof(std::uint64_t)}));
@@ -57,7 +57,7 @@ class SelfChannel final : public Channel {
 
 std::optional<std::string> SelfTransport::unavailable(Pair pair, Memory) const {
   if (pair == Pair::self) return std::nullopt;
-  return "it copies inside a rank only";
+  return "it only copies inside a rank";
 }
 
 std::unique_ptr<Channel> SelfTransport::open(const Communicator&, std::vector<Message> messages,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies inside a rank: a periodic axis owned whole. The send slot is the receive slot.
+// Copies inside a rank that owns all of a periodic axis. The send slot is the receive slot.
 
 #include "transport/transport.hpp"
 

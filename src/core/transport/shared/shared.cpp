@@ -21,28 +21,28 @@ std::int64_t round_up_to_line(std::int64_t bytes) {
   return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
-/// Where, in a rank's window, one peer's flag and slots are.
+/// The offsets of one peer's flag and slots in a rank's window.
 struct Place {
   std::int64_t flag, even, odd;
 };
 
-/// An MPI shared window: every rank's part can be loaded and stored by the ranks of the node.
+/// An MPI shared window: all ranks of the node can load from and store to every rank's part.
 class Window {
  public:
-  /// With `flag_bytes` of zeros in front.
+  /// The window begins with `flag_bytes` of zeros.
   Window(const Communicator& communicator, std::int64_t bytes, std::int64_t flag_bytes)
       : communicator_(communicator) {
     comm::State& state = communicator.state();
     allocate(bytes);
-    // The rank that reads a page touches it first, so that it lies near.
+    // The rank that reads a page touches it first, so that it is in that rank's NUMA node.
     for (std::int64_t at = 0; at < bytes; at += page_bytes) mine_[at] = std::byte{0};
     if (flag_bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(flag_bytes));
     comm::block(state, "MPI_Win_lock_all",
                 [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
     comm::barrier_on_node(communicator_.state(), "plan, open (shared)");
   }
-  // Frees collectively: plans are destroyed in the same order on every rank of a node. A window
-  // that others will not free stays, as MPI_Win_free would wait for them without limit.
+  // Frees collectively: every rank of a node destroys its plans in the same order. A window that
+  // other ranks will not free stays, because MPI_Win_free would wait for them without a limit.
   ~Window() {
     if (communicator_.state().others_may_be_gone()) return;
     try {
@@ -81,8 +81,8 @@ class Window {
     } catch (const Error& error) {
       MPI_Info_free(&info);
       throw Error(ErrorKind::resource,
-                  fmt::format("{} bytes of memory to share with the node's ranks could not be had "
-                              "({}); look whether /dev/shm is full, or use transport mpi",
+                  fmt::format("could not allocate {} bytes of memory shared by the node's ranks "
+                              "({}); check whether /dev/shm is full, or use transport mpi",
                               bytes, error.what()));
     }
     MPI_Info_free(&info);
@@ -140,7 +140,7 @@ class SharedChannel final : public Channel {
  private:
   comm::State& state() const { return communicator_.state(); }
 
-  /// Flags first, a line each, so that a peer's store disturbs no other peer's.
+  /// Flags first, each in its own cache line, so that peers' stores do not disturb each other.
   std::vector<Place> lay_out() {
     std::vector<Place> places;
     std::int64_t at = line_bytes * static_cast<std::int64_t>(messages_.size());
@@ -153,7 +153,7 @@ class SharedChannel final : public Channel {
     return places;
   }
 
-  /// Tells each peer where it shall write, and learns the same.
+  /// Exchanges with each peer the offsets to write to.
   void connect() {
     std::vector<int> peers;
     for (const Message& message : messages_) peers.push_back(message.peer);
@@ -167,7 +167,8 @@ class SharedChannel final : public Channel {
     }
   }
 
-  /// Node ranks follow the order of ranks, since the node communicator was split with that key.
+  /// Ranks within the node have the order of ranks, since the node communicator was split with that
+  /// key.
   int node_rank_of(int peer) const {
     int before = 0;
     for (int rank = 0; rank < peer; ++rank)
@@ -186,7 +187,7 @@ class SharedChannel final : public Channel {
 
   Communicator communicator_;
   std::vector<Message> messages_;
-  // Taken before anything can fail on some ranks only: all ranks count tags alike.
+  // Taken before anything can fail on some ranks only, since all ranks must count tags alike.
   int tag_;
   std::int64_t window_bytes_ = 0;
   std::vector<Place> places_;
@@ -200,10 +201,10 @@ class SharedChannel final : public Channel {
 }  // namespace
 
 std::optional<std::string> SharedTransport::unavailable(Pair pair, Memory fields) const {
-  if (fields != Memory::host) return "its windows are host memory, which no GPU reads";
+  if (fields != Memory::host) return "its windows are host memory, which GPUs cannot read";
   if (pair == Pair::same_node) return std::nullopt;
-  return pair == Pair::self ? "it stores into other ranks' memory only"
-                            : "the ranks share no memory";
+  return pair == Pair::self ? "it only stores into other ranks' memory"
+                            : "the ranks are on different nodes";
 }
 
 std::unique_ptr<Channel> SharedTransport::open(const Communicator& communicator,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stores into the neighbour's MPI shared window on the node, then a flag: the host twin of peer
-// memory between GPUs. See device/port.hpp for the protocol.
+// Stores into the neighbour's MPI shared window on the node, and then raises a flag: the host's
+// counterpart of `peer`. See device/port.hpp for the protocol.
 
 #include "transport/transport.hpp"
 

@@ -17,21 +17,21 @@
 namespace halocline::transport {
 namespace {
 
-// Up to here slots are pinned memory, which the packing kernel writes across the bus itself: one
-// launch, and no copy. Above, and for what needs no packing, copy engines move pieces while MPI
-// moves others.
+// Up to this size slots are pinned memory, which the packing kernel writes across the bus: one
+// launch, and no copy. Above it, and for data that needs no packing, copy engines move pieces while
+// MPI moves others.
 constexpr std::int64_t most_bytes_direct = std::int64_t{256} << 10;
-// Of a pipeline: MPI needs some 100 KiB to reach its bandwidth, and the first and the last piece
-// are not overlapped.
+// The piece size of a pipeline: MPI needs some 100 KiB to reach its bandwidth, and the first and
+// the last piece are not overlapped.
 constexpr std::int64_t pipeline_bytes = std::int64_t{1} << 20;
 
-/// Part of a message: what one MPI request and one copy between host and GPU move.
+/// Part of a message, moved by one MPI request and one copy between host and GPU.
 struct Chunk {
   std::size_t message;
   std::byte* host;
-  std::byte* gpu;  // null if packing itself writes, or unpacking reads, the host's
+  std::byte* gpu;  // null if packing writes, or unpacking reads, host memory
   std::int64_t bytes;
-  std::unique_ptr<device::Event> staged;  // of a piece to be sent: it is in host memory
+  std::unique_ptr<device::Event> staged;  // of a piece to send: reached when it is in host memory
   enum class State { idle, moving, done } state = State::idle;
 };
 
@@ -83,7 +83,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
 
   bool progress() override {
     if (!in_flight_) return true;
-    // What was received the time before has been read once this exchange is packed.
+    // The data received by the previous exchange has been read once this exchange is packed.
     if (!receives_posted_ && packed_.reached()) post_receives();
     if (!receives_posted_) return false;
     const bool sent = move_sends(), received = move_receives();
@@ -112,15 +112,15 @@ class StagedChannel final : public Channel, private comm::InFlight {
     return static_cast<std::byte*>(memory_.back().get());
   }
 
-  /// Makes the memory of a message and cuts it into pieces; returns its slot.
+  /// Allocates the memory of a message and cuts it into pieces; returns its slot.
   std::byte* add_pieces(std::vector<Chunk>& pieces, std::size_t message,
                         const std::vector<Part>& parts) {
     const std::int64_t bytes = bytes_of(parts);
     std::byte* const host = allocate(Memory::pinned, bytes);
-    // A piece of a field that needs no packing is copied from where it is.
+    // A piece of a field that needs no packing is copied from its place in the field.
     auto* gpu = static_cast<std::byte*>(in_place(parts));
     const bool direct = gpu == nullptr && bytes <= most_bytes_direct;
-    // Of the fields' kind, so that whoever reaches the fields packs.
+    // Of the fields' kind, so that whatever can access the fields can pack.
     if (gpu == nullptr && !direct) gpu = allocate(fields_, bytes);
     if (!direct && to_host_ == nullptr) {
       to_host_ = std::make_unique<device::OwnedStream>(device::Priority::high);
@@ -139,7 +139,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
     return direct ? host : gpu;
   }
 
-  /// MPI keeps the order of equal tags between two ranks: pieces need no tags of their own.
+  /// MPI keeps the order of equal tags between two ranks: pieces need no separate tags.
   template <class Init>
   void create(std::vector<MPI_Request>& requests, const Chunk& piece, int peer, int tag,
               Init init) {
@@ -166,13 +166,13 @@ class StagedChannel final : public Channel, private comm::InFlight {
     for (std::size_t p = 0; p < receives_.size(); ++p) begin(receive_requests_, receives_, p);
   }
 
-  /// Sends what has come to host memory, in order; true when all is sent.
+  /// Sends the pieces that have reached host memory, in order; returns true when all are sent.
   bool move_sends() {
     bool all = true, in_order = true;
     for (std::size_t p = 0; p < sends_.size(); ++p) {
       Chunk& piece = sends_[p];
       if (piece.state == Chunk::State::idle) {
-        // A message's pieces must start in order, since MPI tells them apart by it alone.
+        // A message's pieces must start in order, since MPI matches them by order alone.
         in_order &= piece.gpu == nullptr || piece.staged->reached();
         if (in_order) begin(send_requests_, sends_, p);
       }
@@ -183,7 +183,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
     return all;
   }
 
-  /// Hands on to the GPU what has arrived; true when all has.
+  /// Passes pieces that have arrived to the GPU; returns true when all have.
   bool move_receives() {
     bool all = true;
     for (std::size_t p = 0; p < receives_.size(); ++p) {
@@ -213,8 +213,8 @@ class StagedChannel final : public Channel, private comm::InFlight {
     return "the other ranks";
   }
 
-  /// Takes back the receives of messages that have not come; what MPI or the GPU may still read
-  /// or write stays to the end.
+  /// Cancels the receives of messages that have not arrived; memory that MPI or the GPU may still
+  /// access stays to the end of the program.
   void abandon() {
     for (std::size_t p = 0; p < receives_.size(); ++p)
       if (receives_[p].state == Chunk::State::moving) MPI_Cancel(&receive_requests_[p]);
@@ -228,7 +228,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
   std::vector<std::byte*> send_slots_, receive_slots_;
   std::vector<Chunk> sends_, receives_;
   std::vector<MPI_Request> send_requests_, receive_requests_;
-  // Where there are copies: both directions go at once, beside the sweeps.
+  // If there are copies: both directions at the same time, concurrent with sweeps.
   std::unique_ptr<device::OwnedStream> to_host_, to_gpu_;
   device::Event packed_, on_gpu_;
   bool in_flight_ = false, receives_posted_ = false;
@@ -243,7 +243,7 @@ std::optional<std::string> StagedTransport::missing_here() const {
 std::optional<std::string> StagedTransport::unavailable(Pair pair, Memory fields) const {
   if (pair == Pair::self) return "copies inside a rank need no MPI; use self";
   if (fields == Memory::device || fields == Memory::managed) return std::nullopt;
-  return "it brings a GPU's memory to the host, and the fields are there already; use mpi";
+  return "it copies GPU memory to the host, and the fields are already in host memory; use mpi";
 }
 
 std::unique_ptr<Channel> StagedTransport::open(const Communicator& communicator,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels that signal for those who copy bytes themselves.
+// Kernels that signal, for code that copies bytes without our packing kernels.
 
 #include <cstdint>
 
@@ -16,14 +16,14 @@ struct FlagRow {
   std::int64_t count;
 };
 
-/// Loads the kernels: nothing may be loaded while neighbours wait.
+/// Loads the kernels, because no kernel may be loaded while neighbours wait.
 void load_signals();
 
-/// Raises all flags of `count` rows, in the GPU's memory: what the stream did before is then
-/// visible to whoever sees them.
+/// Raises all flags of `count` rows, in GPU memory: all earlier work of the stream is then visible
+/// to those who see the flags.
 void raise_all(const FlagRow* rows, std::int64_t count, device::Epoch epoch, Stream stream);
 
-/// Lets the stream go on when all flags have reached `epoch`, or a wait took too long.
+/// Makes the stream wait until all flags have reached `epoch`, or a wait takes too long.
 void await_all(const FlagRow* rows, std::int64_t count, device::Epoch epoch,
                const device::Watch* watch, Stream stream);
 
