@@ -110,7 +110,7 @@ TEST(Descriptors, AreToldApart) {
   offers.erase(offers.begin() + 1);
   const Caught error = caught([&] { fetch_descriptor(withdrawn, patience); });
   EXPECT_EQ(error.kind, ErrorKind::device);
-  EXPECT_THAT(error.text, HasSubstr("refused its file descriptor"));
+  EXPECT_THAT(error.text, HasSubstr("did not send its file descriptor"));
   EXPECT_EQ(fetched_words(offers[1]->name()), "three");
 }
 
@@ -158,7 +158,7 @@ TEST(Descriptors, AreNotGivenToWhoDoesNotKnowTheKey) {
   guess.key ^= 1;
   const Caught error = caught([&] { fetch_descriptor(guess, patience); });
   EXPECT_EQ(error.kind, ErrorKind::device);
-  EXPECT_THAT(error.text, HasSubstr("refused its file descriptor"));
+  EXPECT_THAT(error.text, HasSubstr("did not send its file descriptor"));
 }
 
 }  // namespace

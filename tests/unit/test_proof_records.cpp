@@ -202,13 +202,13 @@ TEST_F(ProofRecords, ReplaceADamagedFileInTheCache) {
 TEST_F(ProofRecords, ThatCannotBeWrittenAreANote) {
   proof::keep_proofs({folder_ / "no/such/folder/p.json", ProofsFile::Place::named}, {works},
                      notes_);
-  EXPECT_THAT(note(), HasSubstr("is not kept: cannot write"));
+  EXPECT_THAT(note(), HasSubstr("were not saved: cannot write"));
   EXPECT_THAT(note(), HasSubstr("no/such/folder"));
   notes_ = {};
   folder_.put("home", "a file where a folder should be");
   proof::keep_proofs({folder_ / "home/halocline/p.json", ProofsFile::Place::cache}, {works},
                      notes_);
-  EXPECT_THAT(note(), HasSubstr("is not kept"));
+  EXPECT_THAT(note(), HasSubstr("were not saved"));
 }
 
 TEST_F(ProofRecords, InAFolderThatCannotBeWrittenAreANote) {
@@ -216,7 +216,7 @@ TEST_F(ProofRecords, InAFolderThatCannotBeWrittenAreANote) {
   fs::permissions(folder_.path(), fs::perms(0555));
   keep({works}, ProofsFile::Place::cache);
   fs::permissions(folder_.path(), fs::perms(0755));
-  EXPECT_THAT(note(), HasSubstr("is not kept"));
+  EXPECT_THAT(note(), HasSubstr("were not saved"));
 }
 
 TEST_F(ProofRecords, MakeTheFolderOfTheCache) {

@@ -411,7 +411,7 @@ TEST_F(EnsureProofs, WorksWithoutAPlaceToKeepThem) {
   wanted_.file = {folder_ / "no/such/p.json", proof::ProofsFile::Place::named};
   const proof::ProofsAtHand proofs = ensure();
   EXPECT_TRUE(found(proofs));
-  EXPECT_THAT(proofs.notes, ElementsAre(HasSubstr("is not kept")));
+  EXPECT_THAT(proofs.notes, ElementsAre(HasSubstr("were not saved")));
 }
 
 TEST_F(EnsureProofs, SaysWhatIsMissingAndWhy) {
