@@ -17,7 +17,9 @@ namespace halocline::link {
 class KernelWatch final : private comm::InFlight {
  public:
   /// `name` tells what a message brings: "rank 1 (field 'u', +x)".
-  KernelWatch(const Communicator& communicator, std::function<std::string(int message)> name);
+  /// `what` is counted by epochs in the error: "exchange", "sweep".
+  KernelWatch(const Communicator& communicator, std::string what,
+              std::function<std::string(int message)> name);
 
   const device::Watch* on_gpu() const { return static_cast<const device::Watch*>(watch_.get()); }
   /// Throws communication if a kernel waited too long. Costs a load.
@@ -27,6 +29,7 @@ class KernelWatch final : private comm::InFlight {
   void move_on() override { check(); }
 
   Communicator communicator_;
+  std::string what_;
   std::function<std::string(int)> name_;
   std::shared_ptr<void> overdue_, gave_up_, watch_;
 };
