@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels that signal for those who copy bytes themselves: proofs, races and trials. Exchanges do not
-// use them, since their kernels signal while they pack (pack/cuda).
+// Kernels that signal for those who copy bytes themselves: proofs, races and trials. Exchanges do
+// not use them, since their kernels signal while they pack (pack/cuda).
 
 #include <cstdint>
 
