@@ -111,6 +111,7 @@ struct SolveResult : RunResult {
 
   std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
   std::int64_t sweeps_in_graphs = 0;                   ///< whose phases are not told apart
+  bool sweeps_store_halos = false;                     ///< there are no exchanges to time
   std::int64_t exchanges = 0;                          ///< of the sweeps that are in no graph
   Spread exchange_seconds;                             ///< of one of these
   std::vector<SiteProfile> profile;

@@ -70,7 +70,7 @@ def test_another_launcher(mpirun, small_checksum, tmp_path):
 def test_a_launcher_that_does_not_exist():
     end = launch("no-such-launcher")
     assert end.code == 3 and end.out == ""
-    assert re.fullmatch("halocline: HALOCLINE_LAUNCHER says 'no-such-launcher'.*\n", end.err)
+    assert re.fullmatch("halocline: HALOCLINE_LAUNCHER is 'no-such-launcher'.*\n", end.err)
 
 
 @pytest.mark.parametrize("code", [1, 2, 7, 255])

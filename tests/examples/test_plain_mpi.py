@@ -78,7 +78,7 @@ def test_deadlock_of_three():
     lines = output("deadlock", ranks=3).splitlines()
     assert lines[0] == ("deadlock: after 1 s rank 0 waits for rank 1, which waits for rank 2, "
                         "which waits for rank 0: a circle.")
-    assert lines[1].startswith("Each is in a send ")
+    assert lines[1].startswith("Each waits in a send ")
     assert [re.split(": +", line) for line in lines[2:]] == [
         ["receives posted too late", "all values came"], ["fix 1, taking turns", "all values came"],
         ["fix 2, non-blocking sends", "all values came"]]

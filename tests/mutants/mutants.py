@@ -93,7 +93,7 @@ MUTANTS = [
            "if (other == differs.end()) return;",
            "return;",
            "ranks_tests", "*Exchange*:*Collectives*"),
-    Mutant("surplus sweep kept", "src/solve/solver/reduced_stopping.cpp",
+    Mutant("surplus sweep kept", "src/solve/solver/mpi_stopping.cpp",
            "return sweeps - 1;  // one sweep too many",
            "return sweeps;",
            "ranks_tests", "Solver*"),

@@ -224,7 +224,7 @@ TEST_F(PeerWaiting, ForARankThatNeverStartsEndsWithItsName) {
     if (rank() == 1) {
       EXPECT_EQ(error.kind, ErrorKind::communication);
       EXPECT_THAT(error.text, AllOf(HasSubstr("the GPU of rank 1 has waited 0.45 s"),
-                                    HasSubstr("(peer) for rank 0 (field 'a', direction -x)")));
+                                    HasSubstr(" for rank 0 (field 'a', direction -x)")));
       EXPECT_LT(time.count(), limit.count() + 5);
     } else {
       EXPECT_EQ(error.text, "no error") << "its neighbours have started";

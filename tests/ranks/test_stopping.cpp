@@ -65,7 +65,7 @@ class Stopping : public testing::TestWithParam<const char*> {
     const solver::Case the_case = solver::make_case(options, ranks());
     const Grid grid(rank(), ranks(), the_case.grid);
     const auto levels = solver::make_levels(the_case, grid, 1, Memory::host);
-    const auto stopping = solver::make_reduced_stopping(world_, the_case, {}, Stream::host());
+    const auto stopping = solver::make_mpi_stopping(world_, the_case, {}, Stream::host());
 
     std::int64_t sweep = 0;
     for (; sweep < course.sweeps && !stopping->stops_before(sweep); ++sweep) {

@@ -24,8 +24,10 @@ constexpr double share_of_limit = 0.9;
 
 }  // namespace
 
-KernelWatch::KernelWatch(const Communicator& communicator, std::function<std::string(int)> name)
+KernelWatch::KernelWatch(const Communicator& communicator, std::string what,
+                         std::function<std::string(int)> name)
     : communicator_(communicator),
+      what_(std::move(what)),
       name_(std::move(name)),
       overdue_(device::allocate(Memory::pinned, sizeof(Overdue))),
       gave_up_(device::allocate(Memory::device, sizeof(unsigned))),
@@ -46,9 +48,9 @@ void KernelWatch::check() {
   throw Error(
       ErrorKind::communication,
       fmt::format(
-          "the GPU of rank {} has waited {:g} s in exchange {} (peer) for {}; that rank "
+          "the GPU of rank {} has waited {:g} s in {} {} for {}; that rank "
           "is stopped, lost or doing something else (option 'wait_limit' sets how long to wait)",
-          communicator_.rank(), communicator_.options().wait_limit.count() * share_of_limit,
+          communicator_.rank(), communicator_.options().wait_limit.count() * share_of_limit, what_,
           overdue->epoch, name_(overdue->message)));
 }
 

@@ -17,8 +17,10 @@ namespace halocline::link {
 /// limit.
 class KernelWatch final : private comm::InFlight {
  public:
-  /// `name` returns the sender and content of a message: "rank 1 (field 'u', +x)".
-  KernelWatch(const Communicator& communicator, std::function<std::string(int message)> name);
+  /// `what` is the unit of epochs in the error: "exchange", "sweep". `name` returns the sender and
+  /// content of a message: "rank 1 (field 'u', +x)".
+  KernelWatch(const Communicator& communicator, std::string what,
+              std::function<std::string(int message)> name);
 
   const device::Watch* on_gpu() const { return static_cast<const device::Watch*>(watch_.get()); }
   /// Throws communication if a kernel has waited too long. Costs a load.
@@ -28,6 +30,7 @@ class KernelWatch final : private comm::InFlight {
   void move_on() override { check(); }
 
   Communicator communicator_;
+  std::string what_;
   std::function<std::string(int)> name_;
   std::shared_ptr<void> overdue_, gave_up_, watch_;
 };

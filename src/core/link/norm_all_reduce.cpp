@@ -29,7 +29,8 @@ std::vector<int> all_ranks(const Communicator& communicator) {
 
 // A window has two places for each rank, then a flag for each.
 NormAllReduce::NormAllReduce(const Communicator& communicator)
-    : watch_(communicator, [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
+    : watch_(communicator, "norm",
+             [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
       window_(communicator, communicator.size() * (number_bytes + flag_bytes),
               all_ranks(communicator),
               std::vector<Window::Offsets>(static_cast<std::size_t>(communicator.size()))),

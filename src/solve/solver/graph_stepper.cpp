@@ -59,7 +59,7 @@ const device::Graph& GraphStepper::graph_of(const Kind& kind, const Run& run, st
 }
 
 void GraphStepper::advance(Run& run, std::int64_t most) {
-  const std::int64_t count = run.stopping.sweeps_at_once(0);
+  const std::int64_t count = run.stopping.batch_sweeps();
   if (most != count || !recurs(run.the_case, run.at.sweep, count)) return stepper_.advance(run, 1);
   const Kind kind = kind_of(run, run.at.sweep, count);
   if (graphs_ == Graphs::where_they_pay && !pays(run, kind, count)) return stepper_.advance(run, 1);

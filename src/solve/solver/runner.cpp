@@ -10,6 +10,7 @@
 #include <halocline/error.hpp>
 
 #include "comm/collectives.hpp"
+#include "solver/batch.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::solver {
@@ -106,16 +107,16 @@ std::optional<std::string> Runner::no_graphs_because() const {
 /// By norms that stay on the GPUs where no host has to move anything between two sweeps.
 std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunState& start) const {
   const Stream stream = parts_.target.stream();
-  if (!norms_stay_) return make_reduced_stopping(parts_.communicator, the_case, start, stream);
-  return make_device_stopping({.communicator = parts_.communicator,
-                               .the_case = the_case,
-                               .sweep = parts_.sweep,
-                               .all_reduce = all_reduce_ ? &all_reduce_->on_gpu() : nullptr,
-                               .stream = stream},
-                              start);
+  if (!norms_stay_) return make_mpi_stopping(parts_.communicator, the_case, start, stream);
+  return make_gpu_stopping({.communicator = parts_.communicator,
+                            .the_case = the_case,
+                            .sweep = parts_.sweep,
+                            .all_reduce = all_reduce_ ? &all_reduce_->on_gpu() : nullptr,
+                            .stream = stream},
+                           start);
 }
 
-std::int64_t Runner::sweeps_at_once() const { return norms_stay_ ? sweeps_of_batch(case_) : 1; }
+std::int64_t Runner::batch_sweeps() const { return norms_stay_ ? batch_sweeps_of(case_) : 1; }
 
 Runner::Result Runner::run(const Case& the_case, const Execution& execution,
                            const AfterSweep& after_sweep, const RunState& start) {

@@ -70,7 +70,7 @@ class Runner {
   bool norms_stay_on_gpus() const { return norms_stay_; }
   /// Sweeps that are given to a GPU at once, and from one look at norms to the next; 1 where the
   /// host looks at every one.
-  std::int64_t sweeps_at_once() const;
+  std::int64_t batch_sweeps() const;
 
   struct Result {
     LoopResult loop;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/schedule.hpp"
 
+#include <ranges>
 #include <vector>
 
 #include "base/find_named.hpp"
+#include "solver/runner.hpp"
 #include "solver/schedules/schedules.hpp"
 
 namespace halocline::solver {
@@ -18,6 +20,14 @@ std::vector<const Schedule*>& table() {
 }  // namespace
 
 std::span<const Schedule* const> schedules() { return table(); }
+
+const Schedule& schedule_by_rule(Runner& runner,
+                                 const std::function<bool(const Schedule&)>& may_be_tried) {
+  for (const Schedule* schedule : std::views::reverse(schedules()))
+    if (schedule->is_preferred(runner) && may_be_tried(*schedule) && !runner.unavailable(*schedule))
+      return *schedule;
+  return *schedules().front();
+}
 
 void add_schedule(const Schedule& schedule) { table().push_back(&schedule); }
 

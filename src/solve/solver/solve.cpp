@@ -145,6 +145,7 @@ double SolveRun::glups_of(double sweeps, double seconds) const {
 
 void SolveRun::loop() {
   result_.schedule = chosen_.execution.schedule->name();
+  result_.sweeps_store_halos = chosen_.execution.schedule->sweeps_store_halos();
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto loop_begun = Clock::now();

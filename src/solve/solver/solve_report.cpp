@@ -105,7 +105,7 @@ void add_halo(Report& report, const SolveResult& result) {
   halo.add_json("exchanges", result.exchanges);
   halo.add_json("us", triple(result.exchange_seconds, 1e6));
   if (result.transports.empty()) return;
-  if (result.schedule == "fused") {
+  if (result.sweeps_store_halos) {
     report.add_text("halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself",
                                         counted(result.halo_messages, "message"),
                                         bytes_text(result.halo_bytes)));

@@ -15,9 +15,9 @@
 
 namespace halocline::solver {
 
-/// Takes the norms of a run and decides when it stops. A sweep or two may have been run, or
-/// queued, beyond the one that stops it: its result is still there, since only its input has been
-/// written over.
+/// Takes the norms of a run and decides when it stops. By then later sweeps may have begun: one on
+/// the host, up to two batches on GPUs, where they do nothing. The result is still there, since
+/// only its input has been written over.
 class Stopping {
  public:
   /// Of a run that begins at `start`.
@@ -31,11 +31,12 @@ class Stopping {
   virtual void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) = 0;
   /// After every sweep was given to the stream.
   virtual void end(std::int64_t sweep, Stream stream) = 0;
-  /// How many sweeps from this one on may begin before stops_before() must be asked again. What
-  /// begin() and end() give to a stream for them depends on nothing but their numbers.
-  virtual std::int64_t sweeps_at_once(std::int64_t sweep) const {
-    static_cast<void>(sweep);
-    return 1;
+  /// How many sweeps, from a multiple of this number on, may begin before stops_before() is asked
+  /// again. What begin() and end() give to a stream for them depends on nothing but their numbers.
+  virtual std::int64_t batch_sweeps() const { return 1; }
+  /// Sweeps left of the batch in which this one is.
+  std::int64_t sweeps_at_once(std::int64_t sweep) const {
+    return batch_sweeps() - sweep % batch_sweeps();
   }
   /// Instead of begin() and end(), tells a batch of sweeps_at_once() or fewer that are one launch
   /// where to leave their norms. Throws internal where norms need the host.
@@ -69,15 +70,10 @@ class Stopping {
 /// By norms of all ranks, reduced through MPI one sweep late: the norm of sweep k is reduced while
 /// sweep k+1 runs and looked at before sweep k+2 begins, always then and never earlier, so that
 /// every rank decides at the same place.
-std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
-                                                const Case& the_case, const RunState& start,
-                                                Stream stream);
+std::unique_ptr<Stopping> make_mpi_stopping(const Communicator& communicator, const Case& the_case,
+                                            const RunState& start, Stream stream);
 
-/// Sweeps of a batch where norms stay on the GPUs: so many that levels, deep halos and, if it can
-/// be, norms are at its end as at its beginning. Then one graph does for all batches.
-std::int64_t sweeps_of_batch(const Case& the_case);
-
-struct DeviceStoppingParts {
+struct GpuStoppingParts {
   const Communicator& communicator;
   const Case& the_case;
   stencil::Sweep& sweep;
@@ -87,9 +83,7 @@ struct DeviceStoppingParts {
 };
 
 /// By norms that never leave the GPUs. Sweeps are queued far ahead; those after the one that stops
-/// the run do nothing. The norm of one rank is reduced by its own sweep; that of several by the
-/// sweep after it, so that nobody waits for it.
-std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts,
-                                               const RunState& start);
+/// the run do nothing. The norm of a sweep is reduced by the next one, so that nobody waits for it.
+std::unique_ptr<Stopping> make_gpu_stopping(const GpuStoppingParts& parts, const RunState& start);
 
 }  // namespace halocline::solver

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -44,11 +43,11 @@ struct Trial {
 
 /// After a batch of single sweeps and one that is recorded; or, where the host looks at every
 /// sweep, after the first ones.
-Trial trial_of(const Case& the_case, std::int64_t sweeps_at_once) {
-  if (sweeps_at_once == 1) return {.first = 2, .unit = 1, .fewest_timed = 2};
-  return {.first = 2 * sweeps_at_once + the_case.halo_depth,
-          .unit = sweeps_at_once,
-          .fewest_timed = 2 * sweeps_at_once};
+Trial trial_of(const Case& the_case, std::int64_t batch_sweeps) {
+  if (batch_sweeps == 1) return {.first = 2, .unit = 1, .fewest_timed = 2};
+  return {.first = 2 * batch_sweeps + the_case.halo_depth,
+          .unit = batch_sweeps,
+          .fewest_timed = 2 * batch_sweeps};
 }
 
 using GraphOption = SolveOptions::Graphs;
@@ -136,10 +135,8 @@ const Schedule& Chooser::schedule_by_rule(Runner& runner) const {
                                                       wanted, *why_not, schedule.needs()));
     return schedule;
   }
-  for (const Schedule* schedule : std::views::reverse(schedules()))
-    if (schedule->is_preferred(runner) && may_be_tried(*schedule) && !runner.unavailable(*schedule))
-      return *schedule;
-  return *schedules().front();
+  return solver::schedule_by_rule(runner,
+                                  [this](const Schedule& one) { return may_be_tried(one); });
 }
 
 /// Throws unavailable if graphs are asked for and cannot be.
@@ -178,7 +175,7 @@ bool Chooser::can_afford(std::int64_t sweeps, double per_sweep, double other_sec
 
 /// Whether one more way may be measured, if it is as fast as the best.
 bool Chooser::can_try(double other_seconds) const {
-  const Trial trial = trial_of(parts_.the_case, runner_->sweeps_at_once());
+  const Trial trial = trial_of(parts_.the_case, runner_->batch_sweeps());
   return can_afford(trial.sweeps(trial.fewest_timed), best_seconds_,
                     other_seconds + 2 * seconds_of_trial);
 }
@@ -203,7 +200,7 @@ std::optional<double> Chooser::measure(Execution execution) {
   // A trial has no time to find out whether graphs pay.
   if (execution.graphs == Graphs::where_they_pay) execution.graphs = Graphs::wherever_possible;
   runner_->fill_for_trial(parts_.threads);
-  const Trial trial = trial_of(parts_.the_case, runner_->sweeps_at_once());
+  const Trial trial = trial_of(parts_.the_case, runner_->batch_sweeps());
   const double of_first = seconds_of(trial.first, execution);
   double per_sweep = of_first / static_cast<double>(trial.first - 1);
   for (std::int64_t timed = trial.fewest_timed;;) {
@@ -295,7 +292,7 @@ bool Chooser::has_a_choice() const {
       is_open(wanted_.schedule) &&
       (!runner_->exchange_info().transports.empty() || best_.schedule != schedules().front());
   const bool of_graphs = is_open(wanted_.graph) && best_.graphs != Graphs::none;
-  const Trial trial = trial_of(parts_.the_case, runner_->sweeps_at_once());
+  const Trial trial = trial_of(parts_.the_case, runner_->batch_sweeps());
   return (of_schedule || of_graphs || !other_process_grids().empty()) &&
          2 * trial.sweeps(trial.fewest_timed) <= budget_.sweeps && budget_.seconds > 0;
 }

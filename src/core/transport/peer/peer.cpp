@@ -62,7 +62,7 @@ class PeerChannel final : public Channel {
   PeerChannel(const Communicator& communicator, std::vector<Message> messages)
       : messages_(std::move(messages)),
         layout_(messages_),
-        watch_(communicator, [this](int message) { return text_of(message); }),
+        watch_(communicator, "exchange by peer", [this](int message) { return text_of(message); }),
         window_(communicator, layout_.bytes, peers_of(messages_), layout_.offsets) {
     cuda::load_signals();
     std::vector<FlagRow> raised, awaited;

@@ -81,6 +81,7 @@ class Fused final : public Schedule {
   }
   bool is_preferred(const Runner&) const override { return true; }
   bool is_about_halos() const override { return true; }
+  bool sweeps_store_halos() const override { return true; }
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ inline ReduceWork work_of(const NormReduction& reduction) {
           .norm = reduction.norm,
           .sum = reduction.sum,
           .stop = reduction.stop,
-          .unless = reduction.stop,
+          .stop_seen = reduction.stop,
           .tolerance = reduction.tolerance,
           .all_reduce =
               reduction.all_reduce != nullptr ? *reduction.all_reduce : device::AllReducePort{}};

@@ -61,7 +61,7 @@ __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& 
     else
       permission.give(next_norm + 1 < work.count ? next_norm + 1 : work.count);
   };
-  if (threadIdx.x == 0) ends = before.unless != nullptr && *before.unless != 0;
+  if (threadIdx.x == 0) ends = before.stop_seen != nullptr && *before.stop_seen != 0;
   give_up_to(work.norm_before ? -1 : work.first_norm);
   __syncthreads();
   if (ends) return;

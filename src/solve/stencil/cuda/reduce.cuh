@@ -65,7 +65,7 @@ __device__ bool reduce_parts(const ReduceWork& work) {
 /// All threads of a block.
 __device__ inline void reduce(const ReduceWork& work) {
   // Where the run has stopped, ranks have left no more parts.
-  if (work.unless != nullptr && *work.unless != 0) return;
+  if (work.stop_seen != nullptr && *work.stop_seen != 0) return;
   if (work.kind == Norm::max)
     reduce_parts<Norm::max>(work);
   else

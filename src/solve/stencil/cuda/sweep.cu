@@ -127,7 +127,7 @@ class CudaSweep final : public stencil::Sweep {
     work.parts = static_cast<const NormParts*>(parts_.get());
     work.kind = norm_of(arguments.norm);
     work.sum = arguments.norm_sum;
-    work.unless = arguments.stop;
+    work.stop_seen = arguments.stop;
     device::cuda::launch(reduce_alone, 1, block_threads, stream, work);
   }
 

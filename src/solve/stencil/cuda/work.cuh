@@ -28,7 +28,7 @@ struct ReduceWork {
   Norm kind;
   double *norm, *sum;
   unsigned int* stop;
-  const unsigned int* unless;  ///< not zero: do nothing; may be null
+  const unsigned int* stop_seen;  ///< not zero: do nothing; may be null
   double tolerance;
   device::AllReducePort all_reduce;  ///< no ranks: this one alone
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels that signal, for code that copies bytes without our packing kernels.
+// Kernels that signal, for code that copies bytes without our packing kernels: proofs, races and
+// trials. Exchanges do not use them, since their kernels signal while they pack (pack/cuda).
 
 #include <cstdint>
 

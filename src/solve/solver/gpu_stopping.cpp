@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,25 +9,21 @@
 #include "comm/waiting.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "solver/batch.hpp"
 #include "solver/stopping.hpp"
 
 namespace halocline::solver {
 namespace {
 
-// The host looks at norms, and waits for the GPU, once in a batch of about so many sweeps; it is at
-// most two batches ahead, so a run that has stopped queues some hundred sweeps that do nothing (2
-// us each).
-constexpr std::int64_t fewest_in_batch = 64, most_in_batch = 256;
-
 // The norm of a sweep is reduced while the next one runs.
 constexpr std::int64_t lag = 1;
 
-class DeviceStopping final : public Stopping {
+class GpuStopping final : public Stopping {
  public:
-  DeviceStopping(const DeviceStoppingParts& parts, const RunState& start)
+  GpuStopping(const GpuStoppingParts& parts, const RunState& start)
       : Stopping(parts.the_case, start),
         parts_(parts),
-        batch_sweeps_(sweeps_of_batch(parts.the_case)),
+        batch_sweeps_(batch_sweeps_of(parts.the_case)),
         sent_(first() / batch_sweeps_),
         words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
     for (auto& of_sweep : norm_parts_)
@@ -56,9 +51,7 @@ class DeviceStopping final : public Stopping {
     if (has_norm(last)) batch.norm_parts = norm_parts_of(last);
   }
 
-  std::int64_t sweeps_at_once(std::int64_t sweep) const override {
-    return batch_sweeps_ - sweep % batch_sweeps_;
-  }
+  std::int64_t batch_sweeps() const override { return batch_sweeps_; }
 
   bool stops_before(std::int64_t sweep) override {
     if (sweep % batch_sweeps_ == 0 && sweep > first()) {
@@ -84,7 +77,7 @@ class DeviceStopping final : public Stopping {
  private:
   /// In device memory. A norm stands where the sweep that reduces it has its place.
   struct Words {
-    double norms[2][most_in_batch + fewest_in_batch];
+    double norms[2][most_batch_sweeps];
     unsigned stop;
   };
   struct Batch {
@@ -137,7 +130,7 @@ class DeviceStopping final : public Stopping {
     }
   }
 
-  DeviceStoppingParts parts_;
+  GpuStoppingParts parts_;
   std::int64_t batch_sweeps_;
   std::int64_t sent_;  // batches, those before the run among them
   std::shared_ptr<void> words_;
@@ -148,17 +141,8 @@ class DeviceStopping final : public Stopping {
 
 }  // namespace
 
-std::int64_t sweeps_of_batch(const Case& the_case) {
-  const std::int64_t even = 2 * the_case.halo_depth;
-  const bool has_norms = the_case.norm != Norm::none;
-  const std::int64_t period = has_norms ? std::lcm(even, the_case.norm_every) : even;
-  const std::int64_t unit = period <= most_in_batch ? period : std::min(even, most_in_batch);
-  return (fewest_in_batch + unit - 1) / unit * unit;
-}
-
-std::unique_ptr<Stopping> make_device_stopping(const DeviceStoppingParts& parts,
-                                               const RunState& start) {
-  return std::make_unique<DeviceStopping>(parts, start);
+std::unique_ptr<Stopping> make_gpu_stopping(const GpuStoppingParts& parts, const RunState& start) {
+  return std::make_unique<GpuStopping>(parts, start);
 }
 
 }  // namespace halocline::solver

@@ -10,10 +10,10 @@
 namespace halocline::solver {
 namespace {
 
-class ReducedStopping final : public Stopping {
+class MpiStopping final : public Stopping {
  public:
-  ReducedStopping(const Communicator& communicator, const Case& the_case, const RunState& start,
-                  Stream stream)
+  MpiStopping(const Communicator& communicator, const Case& the_case, const RunState& start,
+              Stream stream)
       : Stopping(the_case, start),
         reductions_{comm::NormAllReduce(communicator), comm::NormAllReduce(communicator)},
         slots_{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())} {}
@@ -81,10 +81,9 @@ class ReducedStopping final : public Stopping {
 
 }  // namespace
 
-std::unique_ptr<Stopping> make_reduced_stopping(const Communicator& communicator,
-                                                const Case& the_case, const RunState& start,
-                                                Stream stream) {
-  return std::make_unique<ReducedStopping>(communicator, the_case, start, stream);
+std::unique_ptr<Stopping> make_mpi_stopping(const Communicator& communicator, const Case& the_case,
+                                            const RunState& start, Stream stream) {
+  return std::make_unique<MpiStopping>(communicator, the_case, start, stream);
 }
 
 }  // namespace halocline::solver
