@@ -635,7 +635,7 @@ int main(int argc, char** argv) {
   halocline_grid* early = NULL;
   halocline_grid_options options = HALOCLINE_GRID_OPTIONS;
   options.cells[0] = 8;
-  FAILS(halocline_grid_create(0, &options, &early), USAGE, "MPI is not running");
+  FAILS(halocline_grid_create(0, &options, &early), USAGE, "MPI is not initialised");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -242,10 +242,10 @@ contains
     call check(stat == HALOCLINE_USAGE .and. index(text, 'pigeon') > 0, 'no such transport')
     call exchange%create(grid, field)
     call exchange%finish(stat=stat, errmsg=text)
-    call check(stat == HALOCLINE_USAGE .and. index(text, 'not been started') > 0, 'finish without start')
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'call start() first') > 0, 'finish without start')
     call exchange%start()
     call exchange%start(stat=stat, errmsg=text)
-    call check(stat == HALOCLINE_USAGE .and. index(text, 'started again') > 0, 'start twice')
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'call finish() first') > 0, 'start twice')
     call exchange%finish()
     ! In any order, twice, and once more as they go out of scope.
     call grid%destroy()

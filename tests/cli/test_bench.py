@@ -415,7 +415,7 @@ def test_smoke_an_unproved_transport_is_left_out():
     assert transports_of(report) == ["peer", "staged"]
     assert any("gpu_aware is not timed with device memory" in note for note in report["notes"])
     end = run(*HALO, "--ranks", "2", "--cells-per-rank", "16x16", "--transport", "gpu_aware")
-    assert end.code == UNAVAILABLE and "shown to fail" in end.err
+    assert end.code == UNAVAILABLE and "gpu_aware fails here" in end.err
 
 
 def test_an_mpi_that_corrupts_a_byte(preload):

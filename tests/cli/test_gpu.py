@@ -327,7 +327,7 @@ WITHOUT_GPU = {
     "no driver": ({"CUDA_ON_CPU_DRIVER": "absent"},
                   r"no NVIDIA driver here \(libcuda\.so\.1 cannot be loaded\); install one", False),
     "old driver": ({"CUDA_ON_CPU_DRIVER": "old"},
-                   r"driver knows CUDA 12\.2, .* built with CUDA 13\.0; update the driver", True),
+                   r"driver supports CUDA 12\.2, .* built with CUDA 13\.0; update the driver", True),
     "no GPU": ({"CUDA_ON_CPU_DRIVER": "none"}, "driver finds no GPU; check nvidia-smi -L", True),
     "hidden": ({"CUDA_VISIBLE_DEVICES": ""},
                "CUDA_VISIBLE_DEVICES is '', which hides all GPUs; unset it", True),

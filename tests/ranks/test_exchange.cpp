@@ -412,7 +412,7 @@ TEST(Exchange, IsStartedAndFinishedInTurn) {
   exchange.start();
   const Caught error = caught([&] { exchange.start(); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("before it was finished"));
+  EXPECT_THAT(error.text, HasSubstr("call finish() first"));
   exchange.finish();
   EXPECT_EQ(caught([&] { exchange.finish(); }).kind, ErrorKind::usage);
   EXPECT_TRUE(fields[0].is_exchanged({}));

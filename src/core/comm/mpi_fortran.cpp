@@ -18,7 +18,7 @@ Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& optio
   const MPI_Comm comm = MPI_Comm_f2c(communicator);
   if (comm == MPI_COMM_NULL)
     throw Error(ErrorKind::usage,
-                "the communicator is MPI_COMM_NULL; pass MPI_Comm_c2f of a communicator, or "
+                "the communicator is null; pass MPI_Comm_c2f of a communicator, or "
                 "Fortran's MPI_COMM_WORLD");
   return from_mpi(comm, options);
 }
