@@ -293,7 +293,7 @@ TEST_F(GpuPacking, RefusesAGpusStreamForHostMemory) {
   const Copies copies({place.bundle}, Direction::pack, Memory::host);
   const Caught error = caught([&] { copies.run(stream.get()); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("host memory are exchanged on the host's stream"));
+  EXPECT_THAT(error.text, HasSubstr("host memory need the host's stream"));
 }
 
 TEST_F(GpuPacking, LeavesTheChoiceWhereBothReach) {

@@ -331,7 +331,7 @@ TEST_F(GpuExchanges, RefuseAStreamThatDoesNotReachTheFields) {
   Exchange exchange(communicator_with(), grid, list_of(fields));
   const Caught error = caught([&] { exchange.start(stream.get()); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("are exchanged on the host's stream"));
+  EXPECT_THAT(error.text, HasSubstr("need the host's stream"));
   // It has not been started.
   fields[0].fill(0, Stream::host());
   exchange.run();

@@ -37,8 +37,8 @@ enum class OtherFile { replace, keep };
 void change_records(const std::string& path, const RecordFormat& format, OtherFile other,
                     const std::function<std::vector<Json>(const RecordFile&)>& change);
 
-/// Converts records with `from_json`, which throws for invalid ones; adds their number to
-/// `file.wrong`.
+/// Converts records with `from_json`, which throws for invalid ones; skips these and adds their
+/// number to `file.wrong`.
 template <class Record>
 std::vector<Record> understood(RecordFile& file, const RecordFormat& format,
                                Record (*from_json)(const Json&)) {

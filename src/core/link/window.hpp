@@ -22,7 +22,7 @@ class Window {
   /// Offsets in this rank's window that a peer needs.
   using Offsets = std::array<std::int64_t, 3>;
 
-  /// Allocates `bytes` of zeros in the current GPU's memory; sends `places[p]` to rank `peers[p]`.
+  /// Allocates `bytes` of zeros in the current GPU's memory; sends `offsets[p]` to rank `peers[p]`.
   /// Every peer must name this rank too; a rank may name itself. Collective, for ranks without
   /// peers too. Throws on every rank: resource, or unavailable if GPUs or processes cannot share
   /// memory, neither by CUDA's handles nor by file descriptors. If handles fail, all ranks switch

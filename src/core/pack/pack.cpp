@@ -38,8 +38,7 @@ void Copies::run(Stream stream) const {
   } else {
     if (gpu_ == nullptr)
       throw Error(ErrorKind::usage,
-                  "fields in host memory are exchanged on the host's stream; a GPU's cannot read "
-                  "them");
+                  "fields in host memory need the host's stream; a GPU cannot read them");
     cuda::run(gpu_.get(), nullptr, stream);
   }
 }
