@@ -107,8 +107,8 @@ class LevelExchange {
   LevelExchange(const Communicator& communicator, const Grid& grid,
                 const std::vector<FieldList>& levels, const ExchangeOptions& options = {});
 
-  /// Call Exchange::start, progress, finish and run for the fields of one level, counted from 0.
-  /// Each throws usage for a level that does not exist. Several levels may be in flight at once;
+  /// Each calls the member of Exchange of the same name, for the fields of one level, counted from
+  /// 0. Throws usage for a level that does not exist. Several levels may be in flight at once;
   /// finish a level before it starts again.
   void start(std::int64_t level, Stream stream = Stream::host());
   bool progress(std::int64_t level);

@@ -121,7 +121,7 @@ struct SolveResult : RunResult {
   std::optional<Baseline> baseline;
   struct Verification {
     bool passed;
-    std::string text;  ///< what was compared, or the first cell or norm that differs
+    std::string text;  ///< the comparison that passed, or the first cell or norm that differs
   };
   std::optional<Verification> verification;
 };

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The parts of a norm that the blocks of sweeps leave in a GPU's memory.
+// Partial norms, which the blocks of a sweep store in GPU memory.
 //
-// Compiles with NVRTC, so nothing of the standard library is included.
+// Compiles with NVRTC, so it includes nothing of the standard library.
 
 namespace halocline::stencil {
 
-/// One value per block, of all regions of a sweep: maxima of |new - old|, or sums of squares.
-struct NormParts {
+/// One value per block, for all regions of a sweep: maxima of |new - old|, or sums of squares.
+struct PartialNorms {
   long long count;
   double values[1];  ///< `count` of them
 };
 
-/// Blocks of a sweep at most, and room for those of an interior and the six sides of its rim.
+/// The most blocks of a region, and memory for those of an interior and the six boxes of its rim.
 inline constexpr long long most_blocks_of_sweep = 65536;
-inline constexpr long long bytes_of_norm_parts = 8 * (1 + 7 * most_blocks_of_sweep);
+inline constexpr long long bytes_of_partial_norms = 8 * (1 + 7 * most_blocks_of_sweep);
 
 }  // namespace halocline::stencil
