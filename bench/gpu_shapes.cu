@@ -60,7 +60,7 @@ class Arena {
     const Index plane = row_ * (n + 2), planes = axes == 3 ? n + 2 : 1;
     bytes_ = (plane * planes + 128) * static_cast<Index>(sizeof(Real));
     for (auto& level : levels_) level = device::allocate(Memory::device, bytes_);
-    parts_ = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
+    parts_ = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
   }
 
   Work<Real> work(int i, int layers) const {
@@ -75,7 +75,7 @@ class Arena {
       work.owned.upper[axis] = work.cells[axis];
     }
     work.layers = layers;
-    work.parts = static_cast<stencil::NormParts*>(parts_.get());
+    work.parts = static_cast<stencil::PartialNorms*>(parts_.get());
     return work;
   }
   double copy_us(const Run& run, cudaStream_t stream) const {

@@ -124,9 +124,11 @@ void measure(const Case& c, int repetitions) {
   // As in a run: a norm is reduced while the next sweep runs.
   const auto norm = device::allocate(Memory::device, sizeof(double));
   const std::shared_ptr<void> parts[2] = {
-      device::allocate(Memory::device, stencil::bytes_of_norm_parts),
-      device::allocate(Memory::device, stencil::bytes_of_norm_parts)};
-  const auto parts_of = [&](int i) { return static_cast<stencil::NormParts*>(parts[i % 2].get()); };
+      device::allocate(Memory::device, stencil::bytes_of_partial_norms),
+      device::allocate(Memory::device, stencil::bytes_of_partial_norms)};
+  const auto parts_of = [&](int i) {
+    return static_cast<stencil::PartialNorms*>(parts[i % 2].get());
+  };
   const auto has_norm = [&](int i) {
     return i >= 0 && c.norm != Norm::none && i % c.norm_every == 0;
   };
@@ -135,7 +137,7 @@ void measure(const Case& c, int repetitions) {
                                       .out = fields[1 - i % 2],
                                       .region = grid.owned(),
                                       .norm = has_norm(i) ? c.norm : Norm::none};
-    if (has_norm(i)) arguments.norm_parts = parts_of(i);
+    if (has_norm(i)) arguments.partial_norms = parts_of(i);
     if (has_norm(i - 1))
       arguments.reduction = {
           .parts = parts_of(i - 1), .kind = c.norm, .norm = static_cast<double*>(norm.get())};

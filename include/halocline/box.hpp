@@ -10,8 +10,8 @@
 
 namespace halocline {
 
-/// A point, an extent or a count per axis. Axes that a grid does not have hold 0 in coordinates
-/// and 1 in extents.
+/// A point, an extent or a count per axis. Along the axes that a grid lacks, coordinates are 0 and
+/// extents 1.
 struct Int3 {
   std::int64_t x = 0, y = 0, z = 0;
 
@@ -22,7 +22,8 @@ struct Int3 {
   friend constexpr Int3 operator-(Int3 a, Int3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 };
 
-/// The cells from `lower` up to, not including, `upper`; empty if any side is not longer than 0.
+/// The cells from `lower` up to, not including, `upper`; empty unless `upper` is above `lower`
+/// along every axis.
 struct Box {
   Int3 lower, upper;
 
@@ -58,13 +59,13 @@ constexpr Box intersect(const Box& a, const Box& b) {
 
 constexpr Box shift(const Box& box, Int3 by) { return {box.lower + by, box.upper + by}; }
 
-/// Moves every side outward by the widths of that side; negative widths shrink.
+/// Moves every side outward by its width; negative widths shrink the box.
 constexpr Box grow(const Box& box, Int3 lower, Int3 upper) {
   return {box.lower - lower, box.upper + upper};
 }
 
-/// Cuts `outer` minus `inner` into at most six disjoint boxes: whole slabs along z first, then
-/// y, then x, so that the largest pieces are the contiguous ones.
+/// Cuts `outer` minus `inner` into at most six disjoint boxes: whole slabs along z first, then y,
+/// then x, so that the largest boxes are contiguous.
 std::vector<Box> subtract(const Box& outer, const Box& inner);
 
 }  // namespace halocline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The ranks that work together.
+// Groups of ranks, and the start and end of MPI.
 
 #include <chrono>
 #include <memory>
@@ -12,8 +12,9 @@ namespace comm {
 class State;
 }
 
-/// Starts MPI unless it runs already, and ends at destruction what it started. Make one first
-/// thing in main(); not needed in a program that calls MPI_Init itself.
+/// Initialises MPI, with MPI_THREAD_FUNNELED, unless it is running already; the destructor
+/// finalises MPI if this object initialised it. Create one first in main(); a program that calls
+/// MPI_Init itself needs none. Throws unavailable if MPI offers less than MPI_THREAD_FUNNELED.
 class Runtime {
  public:
   Runtime();
@@ -26,26 +27,28 @@ class Runtime {
 };
 
 struct CommunicatorOptions {
-  /// A wait for a peer that lasts longer ends in an Error that names the peer; 0: no limit.
+  /// A longer wait for a peer throws a communication error that names the peer; 0: no limit.
   std::chrono::duration<double> wait_limit = std::chrono::seconds(120);
 };
 
-/// A group of ranks, and which of them share a node. Copies share one state; the last copy
-/// frees the MPI communicator, so it must go before MPI is finalised.
+/// A group of ranks, and which of them share a node. Copies share one state, which owns a
+/// duplicated MPI communicator; destroy the last copy before MPI is finalised. Threads: see
+/// halocline.hpp.
 class Communicator {
  public:
-  /// Duplicates MPI_COMM_WORLD. Collective. mpi.hpp makes one from any MPI_Comm.
+  /// Duplicates MPI_COMM_WORLD. Collective. Throws usage if MPI is not running. from_mpi() in
+  /// mpi.hpp takes any MPI_Comm.
   static Communicator world(const CommunicatorOptions& options = {});
-  /// This rank alone. Not collective.
+  /// Returns a communicator of this rank alone. Not collective. Throws usage if MPI is not running.
   static Communicator self(const CommunicatorOptions& options = {});
   explicit Communicator(std::shared_ptr<comm::State> state) : state_(std::move(state)) {}
 
   int rank() const;
   int size() const;
-  /// Number of the node, 0 up, in order of each node's lowest rank.
+  /// Returns the number of a rank's node. Nodes count from 0 in the order of their lowest ranks.
   int node_of(int rank) const;
   int node_count() const;
-  /// Ranks on this rank's node.
+  /// Returns how many ranks are on this rank's node.
   int node_size() const;
   CommunicatorOptions options() const;
 

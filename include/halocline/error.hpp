@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Errors: what went wrong, in words a user can act on, and which of six kinds it is.
+// Errors: a message that users can act on, and one of six kinds.
 
 #include <stdexcept>
 #include <string>
 
 namespace halocline {
 
-/// Says who can fix it. C++, C, Fortran and the command line use the same six kinds; the command
-/// line's exit codes follow from them: usage 2, unavailable 3, others 4.
+/// Classifies errors by who can fix them. C++, C, Fortran and the command line use the same six
+/// kinds; the command line's exit codes follow from them: usage 2, unavailable 3, others 4.
 enum class ErrorKind {
   usage,          ///< the request is invalid
   unavailable,    ///< valid, but not available on this machine or in this build
@@ -18,7 +18,8 @@ enum class ErrorKind {
   internal        ///< a bug in Halocline
 };
 
-/// The only exception type that the library itself throws.
+/// The only exception type that the library itself throws. what() states the problem, with values,
+/// and a fix.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

@@ -17,51 +17,53 @@
 
 namespace halocline {
 
-/// Which halo cells are filled: those across faces only, or across edges and corners too.
+/// The halo cells to fill: those across faces only, or those across edges and corners too.
 enum class Neighbours { faces, all };
 
 struct ExchangeOptions {
   Neighbours neighbours = Neighbours::all;
-  /// Widths to fill; left out, each field's own.
+  /// Widths to fill, in cells; by default each field's halo.
   std::optional<HaloWidths> widths{};
   /// "auto", the name of one transport for every peer, or one per kind of pair:
   /// "self=self,same-node=shared,other-node=mpi".
   std::string transport = "auto";
-  /// File of proofs that MPI takes a GPU's memory; left out, the one in the user's cache. Without
-  /// such a proof auto does not use gpu_aware, which might crash.
+  /// File of proofs that MPI accepts GPU memory; by default the one in the user's cache. Without a
+  /// proof, "auto" does not use gpu_aware, which might crash.
   std::optional<std::string> proofs{};
 };
 
-/// What an exchange is made of, on this rank.
+/// The messages of one exchange of this rank, and the transports that carry them.
 struct ExchangeInfo {
   std::int64_t messages = 0;  ///< sent to other ranks, one per peer
-  std::int64_t bytes = 0;     ///< sent to other ranks
+  std::int64_t bytes = 0;     ///< sent to other ranks, in all messages
   /// (kind of pair, transport), for the kinds that occur on any rank.
   std::vector<std::pair<std::string, std::string>> transports;
-  /// One of the transports that auto timed with messages of these sizes, on the slowest rank.
+  /// A transport that "auto" timed with messages of these sizes.
   struct Race {
     std::string pair, transport;
-    double microseconds;  ///< per exchange
+    double microseconds;  ///< per exchange, on the slowest rank
   };
   std::vector<Race> races;
-  std::vector<std::string> notes;  ///< fallbacks taken, in words
+  std::vector<std::string> notes;  ///< fallbacks, as sentences
 
-  /// What ExchangeOptions::transport says to get the same again: "self=self,same-node=peer".
+  /// Returns the value of ExchangeOptions::transport that selects the same transports again:
+  /// "self=self,same-node=peer".
   std::string transport() const;
 };
 
 using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;
 
-/// A plan to fill the halos of some fields, made once and run many times: all fields, faces,
-/// edges and corners in one stage, one message per peer. Needs nothing but a grid and fields.
-/// Between start() and finish() the owned cells within a halo's width of the boundary may be
-/// read but not written, and the halo neither; finish() before the next start(). Several
-/// exchanges may be in flight and finish in any order.
+/// A plan to fill the halos of some fields, made once and run many times: all fields, faces, edges
+/// and corners in one stage, with one message per peer. Between start() and finish() the program
+/// may read, but not write, owned cells within a halo's width of the boundary, and may neither read
+/// nor write the halo. Call finish() before the next start(). Several exchanges may be in flight
+/// and finish in any order. Threads: see halocline.hpp.
 class Exchange {
  public:
-  /// Collective. Throws, on every rank, usage if the ranks' plans differ (naming the
-  /// difference), if a width exceeds a field's halo or a neighbour's cells; unavailable if the
-  /// named transport cannot reach a peer. The fields' memory must outlive the exchange.
+  /// Plans the exchange, opens transports and, where "auto" has a choice, times them. Collective.
+  /// The exchange owns its buffers; the fields' memory must outlive it. Throws, on every rank,
+  /// usage if the ranks' plans differ (the message names the difference) or a width exceeds a
+  /// field's halo or a neighbour's cells; unavailable if the named transport cannot reach a peer.
   Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
            const ExchangeOptions& options = {});
   /// Waits, within the wait limit, for an exchange still in flight.
@@ -69,12 +71,14 @@ class Exchange {
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;
 
-  /// Sends what earlier work on `stream` has written; host: what is done by now. Waits for no rank.
+  /// Sends the values that earlier work on `stream` has written. On the host stream, that work must
+  /// be done. Waits for no rank. Throws usage if the exchange is in flight.
   void start(Stream stream = Stream::host());
-  /// Moves transports on that need the host's help; true once finish() would not wait.
+  /// Advances transports that need the host; returns true once finish() would not wait.
   bool progress();
-  /// Lets later work on `stream` see the halos. Blocks if `stream` or a transport is the host's.
-  /// Throws communication if a peer does not answer within the wait limit.
+  /// Makes the halos visible to later work on `stream`. Blocks on the host stream, and where a
+  /// transport needs the host. Throws usage if the exchange is not in flight, communication if a
+  /// peer does not answer within the wait limit.
   void finish(Stream stream = Stream::host());
   /// start(), then finish().
   void run(Stream stream = Stream::host());
@@ -86,33 +90,33 @@ class Exchange {
   std::unique_ptr<Plan> plan_;
 };
 
-/// The exchanges of a program with time levels: fields of the same shapes that take turns.
+/// The exchanges of a program with time levels: fields of the same shapes, used in turn.
 ///
 ///     LevelExchange halos(world, grid, {{u[0], v[0]}, {u[1], v[1]}});
 ///     halos.run(step % 2);
 ///
-/// It holds an Exchange for each level, so what holds for Exchange holds for the fields of a
-/// level. Transports are chosen once and serve all levels.
+/// Holds one Exchange per level; the rules of Exchange apply to the fields of each level.
+/// Transports are chosen once, for all levels.
 class LevelExchange {
  public:
-  /// Plans an exchange for each level: levels[k] lists the fields of level k, in the same order
-  /// for every level. Collective. Throws, on every rank, what making an Exchange throws, and usage
-  /// for no levels or for levels that differ in the number of fields or in their memory, bytes per
-  /// cell or halo. Takes the memory and connections of as many exchanges; transports are timed for
-  /// the first level only. The fields' memory must outlive it.
+  /// Plans one exchange per level: levels[k] lists the fields of level k, in the same order for
+  /// every level. Collective. The fields' memory must outlive it. Takes the memory and connections
+  /// of as many exchanges; times transports for the first level only. Throws, on every rank, as the
+  /// constructor of Exchange does, and usage if there are no levels or if levels differ in the
+  /// number of fields or in their memory, bytes per cell or halo.
   LevelExchange(const Communicator& communicator, const Grid& grid,
                 const std::vector<FieldList>& levels, const ExchangeOptions& options = {});
 
-  /// Exchange::start, progress, finish and run of the fields of one level, counted from 0; each
-  /// throws usage for a level that is not there. Levels may be in flight at the same time; each is
-  /// finished before it starts again.
+  /// Each calls the member of Exchange of the same name, for the fields of one level, counted from
+  /// 0. Throws usage for a level that does not exist. Several levels may be in flight at once;
+  /// finish a level before it starts again.
   void start(std::int64_t level, Stream stream = Stream::host());
   bool progress(std::int64_t level);
   void finish(std::int64_t level, Stream stream = Stream::host());
   void run(std::int64_t level, Stream stream = Stream::host());
 
   std::int64_t levels() const { return static_cast<std::int64_t>(plans_.size()); }
-  /// What one exchange of one level is made of: the same for every level.
+  /// Returns the messages and transports of one exchange, the same for every level.
   const ExchangeInfo& info() const { return info_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Fields: values on the cells that a rank owns, and on the halo around them.
+// Fields: values on the cells that a rank owns and on the halo around them.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace halocline {
 
-/// What a field holds, without saying where each byte is.
+/// The cells and elements of a field, without their layout in memory.
 struct FieldShape {
   Box owned;        ///< global coordinates
-  HaloWidths halo;  ///< cells around `owned` that are held too
+  HaloWidths halo;  ///< widths of the halo held around `owned`, in cells
   std::int64_t components = 1;
   std::int64_t element_bytes = 0;
   Memory memory = Memory::host;
@@ -27,71 +27,73 @@ struct FieldShape {
   Box held() const { return grow(owned, halo.lower, halo.upper); }
 };
 
-/// `count` pieces of `bytes` bytes each, the first at `offset` from the field's first byte, the
-/// next ones `stride` bytes further on.
+/// `count` pieces of `bytes` bytes each: the first at `offset` from the field's first byte, each
+/// next one `stride` bytes further.
 struct Run {
   std::int64_t offset, bytes, count, stride;
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-/// Turns boxes of cells into runs of bytes, and nothing else: packing and transports need no more.
+/// Turns boxes of cells into runs of bytes: all that packing and transports need.
 class Layout {
  public:
   virtual ~Layout() = default;
-  /// Lists the bytes of `box`, which must lie within the held cells. Two ranks whose layouts have
-  /// equal order() list the cells of equal boxes in the same order, whatever their strides.
+  /// Lists the bytes of `box`, which must lie within the held cells. Two layouts with equal order()
+  /// list the cells of equal boxes in the same order, whatever their strides.
   virtual std::vector<Run> runs(const Box& box) const = 0;
-  /// Names the order in which cells and components follow each other, such as "cxyz".
+  /// Names the order of cells and components in memory, such as "cxyz".
   virtual std::string order() const = 0;
-  /// The strides in elements, if every cell is its coordinates times them away from the first
-  /// owned one. Nothing where a layout has no such strides, as with blocks of cells or a curve.
+  /// Returns the strides in elements if every cell lies at its coordinates times the strides from
+  /// the first owned cell. Nothing for other layouts, such as blocks of cells or a space-filling
+  /// curve.
   virtual std::optional<Strides> as_strided() const { return std::nullopt; }
 };
 
 struct FieldOptions {
   std::string name = "field";  ///< used in error texts
   HaloWidths halo = 1;
-  std::int64_t components = 1;  ///< of the element type, next to each other
+  std::int64_t components = 1;  ///< values per cell, adjacent in memory
   Memory memory = Memory::host;
 };
 
-/// The caller's memory for a field whose elements have a size but no known type.
+/// The caller's memory for a field of which only the size of an element is known, not its type.
 struct RawCells {
-  void* first_owned = nullptr;  ///< the first owned cell; the halo around it must be there too
+  void* first_owned = nullptr;  ///< the first owned cell; the memory includes the halo around it
   Strides strides;              ///< positive, in elements; any axis may be the fastest
   std::int64_t element_bytes = 0;
 };
 
-/// A field without its element type, which is all that an Exchange needs. Copies share
-/// the values.
+/// A field without its element type: all that an Exchange needs. Copies share the values; the last
+/// copy frees memory that the field allocated.
 class FieldStorage {
  public:
-  /// Allocates as Field does, for elements of `element_bytes` bytes. Throws usage if that is less
-  /// than 1, or for options that are wrong.
+  /// Allocates as Field does, for elements of `element_bytes` bytes. Not collective. Throws usage
+  /// if `element_bytes` is less than 1 or an option is invalid, unavailable if the memory is not
+  /// available on this machine, resource if it runs out.
   FieldStorage(const Grid& grid, std::int64_t element_bytes, const FieldOptions& options = {});
-  /// Uses the caller's memory, which must outlive the field. Throws usage for a null pointer, for
-  /// strides and elements that are not positive, and for options that are wrong.
+  /// Uses the caller's memory, which must outlive the field. Not collective. Throws usage for a
+  /// null pointer, for strides and element sizes that are not positive, and for invalid options.
   FieldStorage(const Grid& grid, const RawCells& cells, const FieldOptions& options = {});
 
   const std::string& name() const { return name_; }
   const FieldShape& shape() const { return shape_; }
   const Layout& layout() const { return *layout_; }
-  /// First byte, to which the offsets of runs refer.
+  /// Returns the address from which the offsets of runs count.
   std::byte* bytes() const { return bytes_; }
-  /// The first owned cell's first byte.
+  /// Returns the address of the first owned cell.
   std::byte* first_owned() const { return first_owned_; }
-  /// In elements; nothing if the layout of the field has none.
+  /// Returns the strides in elements; nothing if the layout has no strides.
   const std::optional<Strides>& as_strided() const { return strides_; }
-  /// The same for fields that are strided, as all are that Field makes. Throws usage for others.
+  /// Returns the strides in elements. Every Field is strided; throws usage for other layouts.
   const Strides& strides() const {
     if (!strides_) refuse_strides();
     return *strides_;
   }
-  /// What one allocation for this field takes; 0 if the memory is the user's.
+  /// Returns the bytes allocated for this field; 0 if it wraps the caller's memory.
   std::int64_t allocated_bytes() const { return allocated_bytes_; }
 
  protected:
-  /// The caller's memory in a layout of the caller's; offsets of runs count from `bytes`.
+  /// The caller's memory in the caller's own layout; offsets of runs count from `bytes`.
   struct LaidOut {
     std::byte* bytes = nullptr;
     std::shared_ptr<const Layout> layout;
@@ -114,35 +116,36 @@ class FieldStorage {
   std::int64_t allocated_bytes_ = 0;
 };
 
-/// Values of type T (any type that may be copied byte by byte) on the cells of a rank. Copies
+/// Values of type T, any trivially copyable type, on the cells of a rank and their halo. Copies
 /// share the values.
 template <class T>
 class Field : public FieldStorage {
   static_assert(std::is_trivially_copyable_v<T>, "halos are moved as bytes");
 
  public:
-  /// Allocates, all bytes zero, the first owned cell of every row on a 64-byte boundary.
+  /// Allocates memory, all bytes zero, with the first owned cell of every row on a 64-byte
+  /// boundary. Memory::device is on the current GPU. Not collective; throws as FieldStorage does.
   explicit Field(const Grid& grid, const FieldOptions& options = {})
       : FieldStorage(grid, sizeof(T), options) {}
 
-  /// Uses the caller's memory, which must outlive the field: `first_owned` is the first owned
-  /// cell, and the halo around it must be there too. Strides are positive; any axis may be the
-  /// fastest.
+  /// Uses the caller's memory, which must outlive the field: `first_owned` points to the first
+  /// owned cell, and the memory includes the halo around it. Strides are in elements and positive;
+  /// any axis may be the fastest. Throws as FieldStorage does.
   Field(const Grid& grid, T* first_owned, const Strides& strides, const FieldOptions& options = {})
       : FieldStorage(grid, RawCells{first_owned, strides, sizeof(T)}, options) {}
 
-  /// What a kernel or a loop is given: it addresses cells as this field does, owns nothing, and is
-  /// valid as long as the memory, that is as a copy of this field or the user's memory. With
-  /// Memory::device its values are for kernels alone. Throws usage if the field is not strided.
+  /// Returns a view for kernels and loops, which addresses cells as this field does. It owns
+  /// nothing and is valid as long as the memory: a copy of this field, or the wrapped memory. With
+  /// Memory::device, only kernels may access its values. Throws usage if the field is not strided.
   FieldView<T> view() const { return {first(), shape().owned.lower, strides()}; }
-  /// The value at a held cell, in global coordinates. Not checked.
+  /// Returns the value of a held cell, owned or halo, in global coordinates. Not checked.
   T& operator()(std::int64_t x, std::int64_t y = 0, std::int64_t z = 0,
                 std::int64_t component = 0) const {
     const Int3 at = Int3{x, y, z} - shape().owned.lower;
-    const Strides& step = *strides_;  // the constructors see to it that there are some
+    const Strides& step = *strides_;  // the constructors set them
     return first()[at.x * step.x + at.y * step.y + at.z * step.z + component * step.component];
   }
-  /// The first owned cell.
+  /// Returns the address of the first owned cell.
   T* first() const { return reinterpret_cast<T*>(first_owned()); }
 };
 

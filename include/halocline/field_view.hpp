@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A field as kernels and loops of your own see it: a pointer, and how to count from it.
+// Access to a field from your own kernels and loops: a pointer and strides.
 //
-// Compiles as plain C++ and with nvcc, for host and device. Not with NVRTC, which has no standard
+// Compiles as plain C++ and with nvcc, for host and device; not with NVRTC, which has no standard
 // library.
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include <halocline/box.hpp>
 
-/// Marks what runs on the host and on a GPU; nothing where no CUDA is compiled.
+/// Marks functions for the host and the GPU; empty unless a CUDA compiler reads it.
 #ifdef __CUDACC__
 #define HALOCLINE_HOST_DEVICE __host__ __device__
 #else
@@ -19,37 +19,37 @@
 
 namespace halocline {
 
-/// Distances in elements between neighbours along each axis and between components.
+/// Distances, in elements, between adjacent cells along each axis and between components.
 struct Strides {
   std::int64_t x = 1, y = 0, z = 0;
   std::int64_t component = 0;
   friend bool operator==(const Strides&, const Strides&) = default;
 };
 
-/// Addresses the values of a field by global coordinates, as Field does, and may be handed to a
-/// kernel by value: it is copied byte by byte and takes 72 bytes.
+/// Addresses the values of a field by global coordinates, as Field does. Pass it to kernels by
+/// value: it is trivially copyable and takes 72 bytes.
 ///
-/// It owns nothing: the memory is the field's, or that of the user whose memory the field wraps,
-/// and must outlive the view. Field::view() makes it; copies of the field keep the memory too. A
-/// view of device memory may be made, copied and asked for addresses on the host, but its values
-/// are for kernels alone. Nothing is locked or ordered: the caller orders threads and streams that
-/// write what others read, and halos belong to the exchange from start() to finish().
+/// A view, from Field::view(), owns nothing. The memory is that of the field, which its copies keep
+/// alive, or the memory that the field wraps; it must outlive the view. On the host, a view of
+/// device memory can be made, copied and asked for addresses; only kernels may access its values. A
+/// view neither locks nor orders: the caller orders the threads and streams that write values
+/// others read, and from start() to finish() the halos belong to the exchange.
 ///
-/// With `const` elements it only reads; a FieldView<T> becomes a FieldView<const T> by itself.
+/// A view with `const` elements only reads; FieldView<T> converts to FieldView<const T>.
 template <class T>
 class FieldView {
  public:
   FieldView() = default;
-  /// `first` is the cell at `origin`, in global coordinates; strides are in elements.
+  /// `first` points to the cell at `origin`, in global coordinates; strides are in elements.
   HALOCLINE_HOST_DEVICE constexpr FieldView(T* first, Int3 origin, Strides strides)
       : first_(first),
         origin_(origin),
         strides_(strides),
         lead_(origin.x * strides.x + origin.y * strides.y + origin.z * strides.z) {}
 
-  /// The value at a held cell, owned or halo. Not checked. Costs a multiplication and an addition
-  /// for each coordinate that is given. The stride along x is known at run time only; where that is
-  /// too much, row() leaves it out.
+  /// Returns the value of a held cell, owned or halo. Not checked. Costs a multiplication and an
+  /// addition per given coordinate. The stride along x is known only at run time; row() avoids that
+  /// multiplication.
   HALOCLINE_HOST_DEVICE constexpr T& operator()(std::int64_t x, std::int64_t y = 0,
                                                 std::int64_t z = 0,
                                                 std::int64_t component = 0) const {
@@ -57,19 +57,19 @@ class FieldView {
                   component * strides_.component - lead_];
   }
 
-  /// The address of a row's cell at the first owned x; y and z are any held ones. Where strides().x
-  /// is 1, as in fields of one component that Halocline has allocated, cell x of the row is
-  /// `row(y)[x - origin().x]`, without that multiplication.
+  /// Returns the address of the cell at the first owned x in a row; y and z are those of any held
+  /// row. If strides().x is 1, as in fields of one component that Halocline allocated, cell x of
+  /// the row is `row(y)[x - origin().x]`.
   HALOCLINE_HOST_DEVICE constexpr T* row(std::int64_t y = 0, std::int64_t z = 0,
                                          std::int64_t component = 0) const {
     return &(*this)(origin_.x, y, z, component);
   }
 
-  /// The address of the first owned cell.
+  /// Returns the address of the first owned cell.
   HALOCLINE_HOST_DEVICE constexpr T* first() const { return first_; }
-  /// The first owned cell, in global coordinates.
+  /// Returns the global coordinates of the first owned cell.
   HALOCLINE_HOST_DEVICE constexpr const Int3& origin() const { return origin_; }
-  /// In elements.
+  /// Returns the strides, in elements.
   HALOCLINE_HOST_DEVICE constexpr const Strides& strides() const { return strides_; }
 
   template <class U>
@@ -82,7 +82,7 @@ class FieldView {
   T* first_ = nullptr;
   Int3 origin_;
   Strides strides_;
-  std::int64_t lead_ = 0;  // elements from the cell at 0, 0, 0, were it held, to the first owned
+  std::int64_t lead_ = 0;  // elements from where cell 0, 0, 0 would be to the first owned cell
 };
 
 }  // namespace halocline

@@ -12,7 +12,7 @@ namespace halocline {
 
 class Communicator;
 
-/// Cells or parts per axis for 1, 2 or 3 axes, x first: {256, 128}.
+/// Cells or parts per axis, for 1, 2 or 3 axes, x first: {256, 128}.
 class Extents {
  public:
   Extents() = default;
@@ -21,7 +21,7 @@ class Extents {
   Extents(const Int3& values, int axes);
 
   int axes() const { return axes_; }
-  /// 1 along axes that are not there.
+  /// Returns the values, 1 along the axes beyond axes().
   const Int3& values() const { return values_; }
   std::int64_t operator[](int axis) const { return values_[axis]; }
   friend bool operator==(const Extents&, const Extents&) = default;
@@ -31,8 +31,8 @@ class Extents {
   int axes_ = 0;
 };
 
-/// Halo widths in cells, per axis and side. One number means that width on every side of every
-/// axis the grid has.
+/// Halo widths in cells, per axis and side. A single number is the width on both sides of every
+/// axis of the grid.
 struct HaloWidths {
   Int3 lower, upper;
 
@@ -47,25 +47,26 @@ struct HaloWidths {
 struct GridOptions {
   Extents cells;
   std::array<bool, 3> periodic{};
-  /// Parts per axis; their product must be the number of ranks. Empty: chosen for least traffic.
+  /// Parts per axis, whose product must be the number of ranks. Empty: Grid chooses the process
+  /// grid with the least halo traffic.
   Extents process_grid{};
-  /// What the automatic choice assumes about halo widths.
+  /// Halo widths that this choice assumes.
   HaloWidths expected_halo = 1;
 };
 
-/// One of the 27 offsets to a neighbour, each component -1, 0 or 1.
+/// The offset to a neighbour: each component is -1, 0 or 1.
 using Direction = Int3;
 
-/// How a box of cells is split over ranks: pure data, the same on every rank. Ranks count
-/// fastest along x. Uneven splits give the first parts one cell more.
+/// The split of a box of cells over ranks: plain data, the same on every rank, which any thread may
+/// read. Ranks count fastest along x. In uneven splits, the first parts have one cell more.
 class Grid {
  public:
-  /// Splits the cells over the ranks of `communicator`. Throws usage if a part would be empty or
-  /// the process grid does not match. Not collective, but every rank must give the same options
-  /// (an Exchange checks that). Keeps no reference to the communicator.
+  /// Splits the cells over the ranks of `communicator`. Not collective, but every rank must give
+  /// the same options, which the constructor of Exchange checks. Keeps no reference to the
+  /// communicator. Throws usage if a part would be empty or the process grid does not match the
+  /// number of ranks.
   Grid(const Communicator& communicator, const GridOptions& options);
-  /// The same without a communicator, as rank `rank` of `ranks`: to plan or test a split without
-  /// MPI.
+  /// Splits the cells as rank `rank` of `ranks`, without MPI: to plan or test a split.
   Grid(int rank, int ranks, const GridOptions& options);
 
   int rank() const { return rank_; }
@@ -75,18 +76,20 @@ class Grid {
   const Extents& process_grid() const { return process_grid_; }
   bool periodic(int axis) const { return periodic_[static_cast<std::size_t>(axis)]; }
 
-  /// The cells this rank updates, in global coordinates.
+  /// Returns the cells that this rank updates, in global coordinates.
   const Box& owned() const { return owned_; }
   Box owned(int rank) const;
-  /// Owned cells whose neighbours within `reach` cells are owned too, or lie outside the domain
-  /// where no rank is: they can be updated before a halo arrives.
+  /// Returns the owned cells that can be updated before the halo arrives: every neighbour
+  /// within `reach` cells is owned too or lies beyond an edge of the domain where no rank is.
   Box interior(const HaloWidths& reach = 1) const;
-  /// The other owned cells, as disjoint boxes: to be updated once the halo has arrived.
+  /// Returns the other owned cells, as at most six disjoint boxes, to update after the halo
+  /// arrived.
   std::vector<Box> boundary(const HaloWidths& reach = 1) const;
 
-  /// Coordinates of a rank in the process grid.
+  /// Returns the coordinates of a rank in the process grid.
   Int3 place_of(int rank) const;
-  /// The rank in that direction, or -1 at the edge of the domain. May be this rank itself.
+  /// Returns the neighbour of `rank` in that direction: -1 at the edge of the domain; `rank` itself
+  /// if a periodic axis has one part.
   int neighbour(int rank, Direction direction) const;
 
  private:

@@ -5,19 +5,19 @@
  * <halocline/halocline.h>; it needs no mpi.h and no CUDA header. The Fortran module `halocline`
  * offers the same in Fortran.
  *
- * Every call returns a status, and none prints, exits or aborts. Handles are made by _create or
- * _wrap, ended by _destroy, and may be ended in any order, the same on all ranks, but before MPI is
- * finalised: each keeps what it needs. Calls marked collective are made by all ranks of the grid in
- * the same order. Cells have global coordinates from 0 up, x first; what a grid of fewer axes does
- * not have is 0 in coordinates and 1 in extents.
+ * Every call returns a status; none prints, exits or aborts. _create and _wrap make handles, and
+ * _destroy destroys them, in any order, but the same on all ranks and before MPI is finalised: each
+ * handle keeps what it needs. All ranks of the grid make the calls marked collective, in the same
+ * order. Cells have global coordinates from 0 up, x first; along the axes that a grid lacks,
+ * coordinates are 0 and extents 1.
  *
- * Threads. One thread at a time may be inside Halocline, whichever handles it uses: nothing is
- * locked. What communicates (all calls but those of status, _get_info, _neighbour, _interior and
- * _boundary) must also be called from a thread that MPI allows: with MPI_THREAD_FUNNELED the one
- * that initialised MPI, with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that uses
- * fields in a GPU's memory must have that GPU current; halocline_bind_device makes it so for the
- * thread that calls it. Any thread may read and write the values of fields at any time; the program
- * orders accesses to the same cells. halocline_last_error is for the calling thread. */
+ * Threads. Only one thread at a time may be inside Halocline, whichever handles it uses: nothing is
+ * locked. Make the calls that communicate (all but those of status, _get_info, _neighbour,
+ * _interior and _boundary) from a thread that MPI allows: with MPI_THREAD_FUNNELED the one that
+ * initialised MPI, with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that uses fields
+ * in GPU memory must have made that GPU current; halocline_bind_device does so for the thread that
+ * calls it. Any thread may read and write the values of fields at any time; the program orders
+ * accesses to the same cells. halocline_last_error is about the calling thread. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,11 +38,11 @@ typedef enum halocline_status {
   HALOCLINE_INTERNAL = 6       /* a bug in Halocline */
 } halocline_status;
 
-/* Returns what went wrong in the calling thread's last call that failed: what, with values, and
- * what to do. Empty if none did. Valid until the thread's next call that fails. */
+/* Returns the error message of the calling thread's last failed call: the problem, with values, and
+ * a fix. Empty if no call failed. Valid until the thread's next failed call. */
 const char* halocline_last_error(void);
 
-/* Returns "ok", "usage", ...: the status in a word. */
+/* Returns the name of a status: "ok", "usage", ... */
 const char* halocline_status_name(halocline_status status);
 
 /* Returns the version of the library, "0.1.0". */
@@ -60,8 +60,8 @@ typedef struct halocline_widths {
   int64_t lower[3], upper[3];
 } halocline_widths;
 
-/* Options begin with their size, so that a program goes on working with a later library whose
- * options have grown. Initialise them with the macro of their name and change what you need:
+/* Options begin with their size, so that a program keeps working with a later library that has more
+ * options. Initialise them with the macro of the same name, then change members:
  *     halocline_grid_options options = HALOCLINE_GRID_OPTIONS;
  *     options.cells[0] = 1024; */
 
@@ -72,21 +72,22 @@ typedef struct halocline_grid halocline_grid;
 
 typedef struct halocline_grid_options {
   size_t struct_size;
-  int64_t cells[3];        /* of the whole domain; 0 from the first axis on that is not there */
-  int periodic[3];         /* not 0: the axis closes on itself */
-  int64_t process_grid[3]; /* parts per axis; all 0: chosen for least traffic */
-  int64_t expected_halo;   /* what that choice assumes about halo widths */
+  int64_t cells[3];        /* of the whole domain; 0 along the axes that the grid lacks */
+  int periodic[3];         /* not 0: the axis is periodic */
+  int64_t process_grid[3]; /* parts per axis; all 0: the split with the least halo traffic */
+  int64_t expected_halo;   /* halo width, in cells, that this choice assumes */
   double wait_limit;       /* seconds; a longer wait for a peer is an error; 0: no limit */
 } halocline_grid_options;
 
 #define HALOCLINE_GRID_OPTIONS \
   { sizeof(halocline_grid_options), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 1, 120.0 }
 
-/* Splits the cells over the ranks of `communicator`, an MPI communicator as Fortran holds it
- * (MPI_Comm_c2f), which is duplicated and stays the caller's. MPI must be running. Collective. */
+/* Splits the cells over the ranks of `communicator`, the Fortran handle of an MPI communicator
+ * (MPI_Comm_c2f). Duplicates it; the caller still owns and frees the original. MPI must be running.
+ * Collective. Usage if a part would be empty or the process grid does not match the ranks. */
 halocline_status halocline_grid_create(int communicator, const halocline_grid_options* options,
                                        halocline_grid** grid);
-/* Ends a grid and sets the handle to null. Does nothing for a null handle. */
+/* Destroys a grid and sets the handle to null. Does nothing for a null handle. */
 halocline_status halocline_grid_destroy(halocline_grid** grid);
 
 typedef struct halocline_grid_info {
@@ -106,25 +107,25 @@ typedef struct halocline_grid_info {
 
 halocline_status halocline_grid_get_info(const halocline_grid* grid, halocline_grid_info* info);
 
-/* Finds the rank in a direction, each component -1, 0 or 1; -1 at the edge of the domain. May be
- * this rank itself. */
+/* Finds the neighbour in a direction, each component -1, 0 or 1. `rank` gets -1 at the edge of the
+ * domain, and this rank itself where a periodic axis has one part. */
 halocline_status halocline_grid_neighbour(const halocline_grid* grid, const int direction[3],
                                           int* rank);
 
-/* Gives the owned cells that can be updated before the halo arrives: those whose neighbours within
- * `reach` (null: 1 everywhere) are owned too, or lie outside the domain where no rank is. */
+/* Finds the owned cells that can be updated before the halo arrives: every neighbour within `reach`
+ * (null: 1 everywhere) is owned too or lies beyond an edge of the domain where no rank is. */
 halocline_status halocline_grid_interior(const halocline_grid* grid, const halocline_widths* reach,
                                          halocline_box* interior);
 
-/* The most boxes that halocline_grid_boundary gives. */
+/* The most boxes that halocline_grid_boundary finds. */
 #define HALOCLINE_BOUNDARY_BOXES 6
-/* Gives the other owned cells as `count` disjoint boxes, to be updated once the halo is there. */
+/* Finds the other owned cells, as `count` disjoint boxes, to update after the halo arrived. */
 halocline_status halocline_grid_boundary(const halocline_grid* grid, const halocline_widths* reach,
                                          halocline_box boxes[HALOCLINE_BOUNDARY_BOXES], int* count);
 
 /* ---- field ---- */
 
-/* Values on a rank's cells and on the halo around them. */
+/* Values on the cells of a rank and on the halo around them. */
 typedef struct halocline_field halocline_field;
 
 typedef struct halocline_field_options {
@@ -135,9 +136,9 @@ typedef struct halocline_field_options {
   halocline_widths halo;    /* cells held around the owned ones */
   const char* memory;       /* "host", "pinned", "device", "managed" or "system" */
   int64_t extents[3];       /* of a wrapped array along x, y, z, in cells; 0: owned and halo */
-  int64_t strides[3];       /* of a wrapped array, in elements between neighbours along x, y, z;
+  int64_t strides[3];       /* of a wrapped array, in elements between adjacent cells along x, y, z;
                                0: x is fastest, then y, then z, without gaps */
-  int64_t component_stride; /* in elements; 0: the components of a cell lie next to each other */
+  int64_t component_stride; /* in elements; 0: the components of a cell are adjacent */
 } halocline_field_options;
 
 #define HALOCLINE_FIELD_OPTIONS                                                                \
@@ -146,24 +147,26 @@ typedef struct halocline_field_options {
         {0, 0, 0}, 0                                                                           \
   }
 
-/* Allocates a field, all bytes zero. In device memory it belongs to the current GPU. */
+/* Allocates a field, all bytes zero. Device memory is on the current GPU. Usage for invalid
+ * options, unavailable if this machine lacks the memory, resource if it runs out. */
 halocline_status halocline_field_create(const halocline_grid* grid,
                                         const halocline_field_options* options,
                                         halocline_field** field);
-/* Takes the caller's memory, which must outlive the field and the exchanges of it: `first` is the
- * first cell of the array, halo included. For memory "device" it is the address on the GPU, such as
- * OpenACC's host_data use_device and OpenMP's use_device_ptr give it. */
+/* Wraps the caller's memory, which must outlive the field and its exchanges: `first` is the address
+ * of the first cell of the array, halo included. For memory "device" it is the address on the GPU,
+ * as from OpenACC's host_data use_device or OpenMP's use_device_ptr. Usage if the array is too
+ * small for the owned cells and the halo. */
 halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
                                       const halocline_field_options* options,
                                       halocline_field** field);
-/* Ends a field and sets the handle to null. Does nothing for a null handle. Its own memory goes
- * with the last exchange of it. */
+/* Destroys a field and sets the handle to null. Does nothing for a null handle. Memory that the
+ * field allocated is freed when its last exchange is destroyed too. */
 halocline_status halocline_field_destroy(halocline_field** field);
 
 typedef struct halocline_field_info {
   size_t struct_size;
-  void* first;        /* the first cell held, halo included */
-  void* first_owned;  /* the first cell owned */
+  void* first;        /* the first held cell, halo included */
+  void* first_owned;  /* the first owned cell */
   int64_t strides[3]; /* in elements */
   int64_t component_stride;
   halocline_box held; /* owned and halo, in global coordinates */
@@ -189,20 +192,22 @@ typedef struct halocline_exchange_options {
   const halocline_widths* widths; /* to fill; null: each field's own halo */
   const char* transport;          /* "auto", one name for every peer, or one for each kind of pair:
                                      "self=self,same-node=shared,other-node=mpi" */
-  const char* proofs; /* file of proofs that MPI takes a GPU's memory; null: the user's cache */
+  const char* proofs; /* file of proofs that MPI accepts GPU memory; null: the user's cache */
 } halocline_exchange_options;
 
 #define HALOCLINE_EXCHANGE_OPTIONS \
   { sizeof(halocline_exchange_options), "all", NULL, "auto", NULL }
 
-/* Plans an exchange of `count` fields of one grid, one message per peer for all of them. Null
- * options are the default ones. Collective; an error in the plan is one on every rank. */
+/* Plans an exchange of `count` fields of one grid, with one message per peer for all of them, and
+ * opens its transports. Null options are the defaults. Collective. Returns the same error on every
+ * rank: usage if the ranks' plans differ or a width exceeds a halo, unavailable if the named
+ * transport cannot reach a peer. */
 halocline_status halocline_exchange_create(const halocline_grid* grid,
                                            halocline_field* const* fields, int count,
                                            const halocline_exchange_options* options,
                                            halocline_exchange** exchange);
-/* Waits for an exchange in flight, ends the plan and sets the handle to null. Does nothing for a
- * null handle. */
+/* Waits for an exchange in flight, destroys the plan and sets the handle to null. Does nothing for
+ * a null handle. */
 halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
 
 /* A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
@@ -211,17 +216,20 @@ halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
 /* cudaStreamLegacy, for programs without CUDA's headers. */
 #define HALOCLINE_CUDA_DEFAULT_STREAM ((void*)1)
 
-/* start sends what was written before it, and finish makes the halos visible to what comes after
- * it. Between them the owned cells within a halo's width of the boundary may be read but not
- * written, and the halo neither. Give both the same `stream`:
- * - a cudaStream_t, for memory that a GPU reads: both are ordered with the stream's own work, and
- *   the host goes on (finish waits where a transport needs the host).
- * - HALOCLINE_HOST_STREAM: all earlier work on the fields must be done before start, on a GPU too,
- *   and the halos are there when finish returns. For directives without a stream: wait for the
- *   kernels, start, do what needs no halo, finish.
- * OpenACC's queue q is the stream acc_get_cuda_stream(q). GCC 12's OpenMP has no stream to give. */
+/* start sends the values written before it; finish makes the halos visible to the work after it.
+ * Between them the program may read, but not write, owned cells within a halo's width of the
+ * boundary, and may neither read nor write the halo. Give both the same `stream`:
+ * - a cudaStream_t, for memory that a GPU reads: both are ordered with the stream's other work, and
+ *   the host continues (finish waits where a transport needs the host).
+ * - HALOCLINE_HOST_STREAM: all earlier work on the fields must be done before start, also on GPUs,
+ *   and the halos are filled when finish returns. For directives without a stream: wait for the
+ *   kernels, start, update the cells that need no halo, finish.
+ * Usage if start and finish do not alternate, communication if a peer does not answer within the
+ * wait limit. OpenACC's queue q is the stream acc_get_cuda_stream(q). GCC 12's OpenMP offers no
+ * stream. */
 halocline_status halocline_exchange_start(halocline_exchange* exchange, void* stream);
-/* Moves on what needs the host's help; `done` (may be null) gets 1 once finish would not wait. */
+/* Advances transports that need the host; `done` (may be null) gets 1 once finish would not wait.
+ */
 halocline_status halocline_exchange_progress(halocline_exchange* exchange, int* done);
 halocline_status halocline_exchange_finish(halocline_exchange* exchange, void* stream);
 /* start, then finish. */
@@ -230,14 +238,14 @@ halocline_status halocline_exchange_run(halocline_exchange* exchange, void* stre
 typedef struct halocline_exchange_info {
   size_t struct_size;
   int64_t messages, bytes; /* sent to other ranks by one exchange; one message per peer */
-  const char* transports;  /* what was chosen: "self=self,same-node=shared" */
-  const char* reasons;     /* why, a line each: times of transports tried, fallbacks; may be "" */
+  const char* transports;  /* the transports in use: "self=self,same-node=shared" */
+  const char* reasons;     /* a line each: times of transports tried, fallbacks; may be "" */
 } halocline_exchange_info;
 
 #define HALOCLINE_EXCHANGE_INFO \
   { sizeof(halocline_exchange_info), 0, 0, NULL, NULL }
 
-/* The texts live as long as the exchange. */
+/* Gets the messages and transports of an exchange. The exchange owns the texts. */
 halocline_status halocline_exchange_get_info(const halocline_exchange* exchange,
                                              halocline_exchange_info* info);
 
@@ -245,38 +253,40 @@ halocline_status halocline_exchange_get_info(const halocline_exchange* exchange,
 
 typedef struct halocline_device_info {
   size_t struct_size;
-  int ordinal;      /* as CUDA, OpenACC and OpenMP count the GPUs that this process sees */
-  int ranks_on_gpu; /* this one included */
+  int ordinal; /* CUDA's, OpenACC's and OpenMP's number among the GPUs visible to this process */
+  int ranks_on_gpu; /* including this one */
   char name[96], uuid[48];
 } halocline_device_info;
 
 #define HALOCLINE_DEVICE_INFO \
   { sizeof(halocline_device_info), -1, 0, "", "" }
 
-/* Gives every rank one of the GPUs it sees and makes that GPU's primary context the calling
- * thread's. Call it before the first CUDA call and the first directive: directives then use that
- * context too, instead of making a second one in which Halocline's memory and streams mean nothing.
- * Tell OpenACC (acc_set_device_num) and OpenMP (omp_set_default_device) the `ordinal`. `info` may
- * be null. Unavailable, on every rank, if a rank sees no GPU: go on without. Collective over
- * `communicator`, given as to halocline_grid_create. */
+/* Assigns each rank one of the GPUs visible to it and makes that GPU's primary context current for
+ * the calling thread. Call it before the first CUDA call and the first directive: directives then
+ * use that context too, instead of a second one in which Halocline's memory and streams are
+ * invalid. Pass `ordinal` to OpenACC (acc_set_device_num) and OpenMP (omp_set_default_device).
+ * `info` may be null. Collective over `communicator`, a handle as for halocline_grid_create.
+ * Unavailable, on every rank, if a rank sees no GPU: continue without. */
 halocline_status halocline_bind_device(int communicator, halocline_device_info* info);
 
 /* ---- measures ---- */
 
-/* The next three and halocline_report_write take fields of one component whose elements are float
- * (4 bytes) or double (8), in any memory; work on the field must be done. */
+/* The next three functions and halocline_report_write take fields of one component whose elements
+ * are float (4 bytes) or double (8), in any memory, and return usage for others. All work on the
+ * field must be done. */
 
-/* Fills the owned cells with the noise that `halocline solve laplace --seed N` starts from, 12345
- * by default: values in [0, 1), the same for every split. Halo cells are left alone. Collective. */
+/* Fills the owned cells with the noise that `halocline solve laplace --seed N` starts from (its
+ * default seed is 12345): values in [0, 1), the same for every split. Leaves halo cells unchanged.
+ * Collective. */
 halocline_status halocline_field_noise(halocline_field* field, uint64_t seed);
-/* The checksum of all owned cells of all ranks, the one that `halocline solve` prints: equal for
+/* Computes the checksum of all owned cells of all ranks, as `halocline solve` prints it: equal for
  * equal values, whatever the split. Collective. */
 halocline_status halocline_field_checksum(const halocline_field* field, uint64_t* checksum);
-/* The sum of all owned cells of all ranks. Collective. */
+/* Sums all owned cells of all ranks. Collective. */
 halocline_status halocline_field_sum(const halocline_field* field, double* sum);
 
-/* Makes the norm of all ranks from each rank's share: kind "max", the largest; "l2", the root of
- * the sum of shares, which are sums of squares. The same on every rank and in every run.
+/* All-reduces the ranks' partial norms `share` to the norm: kind "max", the largest; "l2", the root
+ * of their sum, where each is a sum of squares. The same on every rank and in every run.
  * Collective. */
 halocline_status halocline_norm(const halocline_grid* grid, const char* kind, double share,
                                 double* norm);
@@ -284,17 +294,18 @@ halocline_status halocline_norm(const halocline_grid* grid, const char* kind, do
 typedef struct halocline_report_options {
   size_t struct_size;
   const char* problem;  /* its name, the report's title */
-  const char* backend;  /* what sweeps, in a word: "openacc" */
+  const char* backend;  /* what computes the sweeps: "openacc" */
   const char* schedule; /* "sequential", "overlap", or your own word */
-  int threads;          /* of each rank */
+  int threads;          /* per rank */
   int64_t sweeps;
   const char* norm;  /* "max", "l2" or "none" */
   double norm_value; /* of the last sweep */
-  double tolerance;  /* the norm was to reach; negative: none */
+  double tolerance;  /* at which the run stops; negative: none */
   double setup_seconds, first_sweep_seconds;
-  double loop_seconds; /* of the sweeps after the first; of all if first_sweep_seconds is 0 */
-  const char* text;    /* file for the text; "-" for standard output; null: none */
-  const char* json;    /* the same for JSON */
+  double
+      loop_seconds; /* of the sweeps after the first; of all sweeps if first_sweep_seconds is 0 */
+  const char* text; /* file for the text; "-" for standard output; null: none */
+  const char* json; /* the same for JSON */
 } halocline_report_options;
 
 #define HALOCLINE_REPORT_OPTIONS                                                                  \
@@ -303,9 +314,9 @@ typedef struct halocline_report_options {
         0, 0, "-", NULL                                                                           \
   }
 
-/* Writes, on rank 0, a report as `halocline solve` does: result with checksum, rate, times (of the
- * slowest rank), ranks, transports, halo. `field` is the result, `exchange` the one that ran.
- * Collective. */
+/* Writes, on rank 0, a report in the form of `halocline solve`: checksum and sum of `field`, rate
+ * and times of the slowest rank, ranks, transports, halo. `exchange` is the one that ran.
+ * Collective. Returns, on every rank, usage for invalid options, resource if writing fails. */
 halocline_status halocline_report_write(const halocline_field* field,
                                         const halocline_exchange* exchange,
                                         const halocline_report_options* options);

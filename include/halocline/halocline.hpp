@@ -3,19 +3,19 @@
 // All public headers of libhalocline except mpi.hpp, which needs mpi.h. solver.hpp belongs to
 // libhalocline_solver.
 //
-// Threads. One thread at a time may be inside Halocline, whichever objects it uses: nothing is
-// locked, and a wait of one exchange moves the exchanges of all communicators on.
-// - What communicates must also be called from a thread that MPI allows: with MPI_THREAD_FUNNELED,
-//   which Runtime asks for, the thread that initialised MPI; with MPI_THREAD_SERIALIZED or
-//   MPI_THREAD_MULTIPLE any thread. This holds for every call that takes a Communicator, and for
-//   the calls and the end of a Communicator, an Exchange or a LevelExchange.
-// - A thread that uses fields in a GPU's memory must have that GPU current (cudaSetDevice);
-//   bind_gpu makes it so for the thread that calls it.
+// Threads. Only one thread at a time may be inside Halocline, whichever objects it uses: nothing is
+// locked, and a wait of one exchange advances the exchanges of all communicators.
+// - Call functions that communicate from a thread that MPI allows: with MPI_THREAD_FUNNELED, which
+//   Runtime asks for, the thread that initialised MPI; with MPI_THREAD_SERIALIZED or
+//   MPI_THREAD_MULTIPLE any thread. These are all functions that take a Communicator, and all
+//   members and destructors of Communicator, Exchange and LevelExchange.
+// - A thread that uses fields in GPU memory must have made that GPU current (cudaSetDevice);
+//   bind_gpu does so for the thread that calls it.
 // - Any thread may read a Grid, a Box or an ExchangeInfo at any time, and read and write values
-//   through Field and FieldView; the program orders accesses to the same cells. In a parallel
-//   region that leaves the calls to one thread, all threads may so update cells.
-// Threads that Halocline starts itself (OpenMP's for sweeps, one that hands out shared memory) do
-// not call MPI.
+//   through Field and FieldView; the program orders accesses to the same cells. So all threads of a
+//   parallel region may update cells while one of them calls Halocline.
+// The threads that Halocline starts (OpenMP threads for sweeps, one that hands out shared memory)
+// do not call MPI.
 
 #include <halocline/array.hpp>
 #include <halocline/box.hpp>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Checksum, sum and norm of fields, and the noise that `halocline solve` starts from: for programs
-// with sweeps of their own. All take fields of one component of float or double, in any memory,
-// and throw usage for others; work on the field must be done.
+// with their own sweeps. All functions are collective. Those that take a field accept one component
+// of float or double, in any memory, and throw usage, on every rank, for others or for a field of
+// another grid. All work on the field must be done before the call. Each makes one pass over the
+// owned cells, with threads; device memory is copied through the host first.
 
 #include <cstdint>
 
@@ -13,23 +15,23 @@
 
 namespace halocline {
 
-/// Fills the owned cells with values in [0, 1), the same for every split: what `solve laplace`
-/// starts from with that seed. Halo cells are left alone. Collective.
+/// Fills the owned cells with values in [0, 1), the same for every split: the start of `halocline
+/// solve laplace` with that seed. Leaves halo cells unchanged. Collective.
 void fill_noise(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
                 std::uint64_t seed = 12345);
 
-/// The checksum of all owned cells of all ranks, as `solve` prints it: equal for equal values,
-/// whatever the split. Collective.
+/// Returns the checksum of all owned cells of all ranks, as `halocline solve` prints it: equal for
+/// equal values, whatever the split. The same on every rank. Collective.
 std::uint64_t checksum(const Communicator& communicator, const Grid& grid,
                        const FieldStorage& field);
 
-/// The sum of all owned cells of all ranks. The same in every run; between splits equal to the
-/// last digits. Collective.
+/// Returns the sum of all owned cells of all ranks. The same on every rank and in every run; with
+/// another split, the last digit or two may differ. Collective.
 double sum(const Communicator& communicator, const Grid& grid, const FieldStorage& field);
 
-/// The norm of all ranks from this rank's share: of `max` the largest share; of `l2` the root of
-/// the sum of shares, which are sums of squares. The same on every rank and in every run.
-/// Collective. Throws usage for `none`.
+/// All-reduces the ranks' partial norms `share` and returns the norm: for `max` the largest; for
+/// `l2` the root of their sum, where each is a sum of squares. The same on every rank and in every
+/// run. Collective. Throws usage for `none`.
 double norm(const Communicator& communicator, Norm kind, double share);
 
 }  // namespace halocline

@@ -7,13 +7,14 @@
 
 namespace halocline {
 
-/// Where bytes live: ordinary host memory; host memory pinned for a GPU; a GPU's own; memory
-/// that the driver migrates; ordinary memory that a GPU may read too.
+/// Where bytes live: ordinary host memory; host memory pinned for a GPU; a GPU's own memory;
+/// memory that the driver migrates; ordinary host memory that a GPU can read too.
 enum class Memory { host, pinned, device, managed, system };
 
+/// Returns "host", "pinned", "device", "managed" or "system".
 std::string_view name_of(Memory memory);
 
-/// The memory of that name, or nothing.
+/// Returns the memory of that name; nothing for other names.
 inline std::optional<Memory> memory_named(std::string_view name) {
   for (const Memory memory :
        {Memory::host, Memory::pinned, Memory::device, Memory::managed, Memory::system})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The one public header that needs mpi.h: for programs that already have a communicator.
+// For programs that already have an MPI communicator. The only public header that needs mpi.h.
 
 #include <mpi.h>
 
@@ -8,7 +8,8 @@
 
 namespace halocline {
 
-/// Duplicates `comm`, which stays the caller's. Collective over `comm`.
+/// Duplicates `comm`; the caller still owns and frees `comm`. Collective over `comm`. Throws usage
+/// if MPI is not running.
 Communicator from_mpi(MPI_Comm comm, const CommunicatorOptions& options = {});
 
 }  // namespace halocline

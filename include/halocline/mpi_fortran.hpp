@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A communicator from its Fortran handle: for bindings to languages that share no mpi.h with C++.
+// Communicators from Fortran handles: for bindings to languages that share no mpi.h with C++.
 
 #include <halocline/communicator.hpp>
 
 namespace halocline {
 
-/// Duplicates the communicator that Fortran knows by this integer (MPI_Comm_c2f), which stays the
-/// caller's. Throws usage if MPI is not running or the handle is MPI_COMM_NULL's. Collective over
-/// that communicator.
+/// Duplicates the communicator with this Fortran handle (MPI_Comm_c2f); the caller still owns and
+/// frees the original. Collective over that communicator. Throws usage if MPI is not running or the
+/// handle is that of MPI_COMM_NULL.
 Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& options = {});
 
 }  // namespace halocline

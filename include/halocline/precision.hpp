@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many bits a value has.
+// Precisions of floating-point values.
 
 #include <optional>
 #include <string_view>
 
 namespace halocline {
 
-/// What the cells of a solve hold: float or double.
+/// The type of the cells of a solve: float (32 bits) or double (64 bits).
 enum class Precision { f32, f64 };
 
 /// Returns "f32" or "f64".
@@ -15,7 +15,7 @@ constexpr std::string_view name_of(Precision precision) {
   return precision == Precision::f32 ? "f32" : "f64";
 }
 
-/// The precision of that name, or nothing.
+/// Returns the precision of that name; nothing for other names.
 constexpr std::optional<Precision> precision_named(std::string_view name) {
   for (const Precision precision : {Precision::f32, Precision::f64})
     if (name_of(precision) == name) return precision;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The result of a run, for every program that sweeps.
+// The result of a run: of `halocline solve`, or of a program with its own sweeps.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace halocline {
 
-/// What sweeps: a GPU, or a node's processor.
+/// A device that computes sweeps: a GPU, or the processor of a node.
 struct RunDevice {
   std::string kind;  ///< "gpu", "cpu"
   std::string name;
@@ -29,19 +29,19 @@ struct RunResult {
   int ranks = 0, nodes = 0, threads = 0;
   std::vector<RunDevice> devices;
   std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
-  std::vector<ExchangeInfo::Race> races;                        ///< how these were chosen
+  std::vector<ExchangeInfo::Race> races;                        ///< the times of transports tried
 
   std::int64_t sweeps = 0;
   std::optional<double> tolerance;
   bool converged = false;
-  bool diverged = false;                                      ///< a norm was not finite
+  bool diverged = false;                                      ///< a norm is not finite
   std::vector<std::pair<std::int64_t, double>> norm_history;  ///< (sweep from 0, its norm)
   double sum = 0;
   std::uint64_t checksum = 0;
 
   double setup_seconds = 0, first_sweep_seconds = 0, loop_seconds = 0;
   double glups = 0, gigabytes_per_second = 0;
-  std::int64_t halo_messages = 0, halo_bytes = 0;  ///< most of any rank
+  std::int64_t halo_messages = 0, halo_bytes = 0;  ///< per exchange, the largest of any rank
   std::vector<std::string> notes;
 };
 

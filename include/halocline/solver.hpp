@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Solving the built-in problems: what `halocline solve` does, as a function.
+// Solving the built-in problems: `halocline solve` as a function.
 
 #include <array>
 #include <cstdint>
@@ -20,48 +20,47 @@
 
 namespace halocline {
 
-/// What to solve and how. Everything left out is the problem's own default, or chosen.
+/// The options of a solve. Options without a value take the problem's default, or solve() chooses.
 ///
-/// What the library fixes is an enum. Problems, backends, transports, schedules and vector levels
-/// are names: each is an entry of a registry (a folder and a row of a table), and a later version
-/// has more of them without a change here. Names that are unknown are usage errors that list
-/// those there are.
+/// Fixed sets are enums. Problems, backends, transports, schedules and vector levels are names,
+/// each an entry of a registry (a folder and a row of a table), so that later versions can add some
+/// without a change here. An unknown name is a usage error that lists the known names.
 struct SolveOptions {
   std::string problem;
-  Extents cells;           ///< the unknowns; boundary values lie outside
-  Extents cells_per_rank;  ///< instead of `cells`: times the process grid
+  Extents cells;           ///< of the whole grid: the unknowns, without boundary values
+  Extents cells_per_rank;  ///< instead of `cells`: multiplied by the process grid
   std::optional<std::int64_t> sweeps;
-  std::optional<double> tolerance;  ///< stop when the norm is not above it
+  std::optional<double> tolerance;  ///< stop when the norm is at most this
   std::optional<Norm> norm;
-  std::int64_t norm_every = 1;  ///< sweeps from one norm to the next
+  std::int64_t norm_every = 1;  ///< a norm every so many sweeps
   std::optional<Precision> precision;
   std::vector<std::pair<std::string, double>> parameters;
   std::uint64_t seed = 12345;
-  std::optional<std::string> initial;  ///< path of a .npy file to start from
+  std::optional<std::string> initial;  ///< path of a .npy file with the start values
 
   Extents process_grid;
   std::string backend = "auto";       ///< "auto": "cuda" where every rank has a GPU, else "cpu";
                                       ///< "reference"
-  std::optional<Memory> memory;       ///< of the fields; left out: device or host, as the backend
+  std::optional<Memory> memory;       ///< of the fields; by default device or host, as the backend
   std::string transport = "auto";     ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
   std::string schedule = "auto";      ///< "auto", "sequential", "overlap", "fused", "persistent"
-  /// Whether sweeps are recorded in CUDA graphs; automatic: where that is possible and pays.
+  /// Whether to record sweeps in CUDA graphs; automatic: where possible and faster.
   enum class Graphs { automatic, on, off };
   Graphs graph = Graphs::automatic;
   std::int64_t halo_depth = 1;  ///< sweeps per exchange
-  int threads = 0;              ///< of each rank; 0: its share of the node's cores
+  int threads = 0;              ///< per rank; 0: the rank's share of the node's cores
   std::string simd = "auto";    ///< vector level of the cpu backend
-  /// Seconds that may be spent on measuring what is left open of process grid, schedule and graph;
-  /// 0: choose by rule. Left out: 2 % of the sweeps, and 2 s at most.
+  /// Seconds that solve() may spend on timing alternatives where process grid, schedule or graph is
+  /// open; 0: choose by rule. By default 2 % of the sweeps, at most 2 s.
   std::optional<double> tuning_seconds;
-  /// Path of a file where what was measured is kept and found again. A run that it does not know
-  /// may spend 2 s, however short it is.
+  /// Path of a file that keeps the fastest choices for later runs. A run that the file does not
+  /// list may spend 2 s on timing, however short it is.
   std::optional<std::string> tuning_file;
 
   enum class Extra { no, yes };
-  Extra verify = Extra::no;           ///< compare with a run on one rank
-  Extra baseline = Extra::no;         ///< time the same run on one rank as well
+  Extra verify = Extra::no;           ///< compare the result with that of one rank
+  Extra baseline = Extra::no;         ///< also time the same run on one rank
   std::optional<std::string> output;  ///< path of a .npy or .png file
   std::optional<std::string> trace;   ///< path of a Chrome trace (JSON)
 
@@ -70,29 +69,29 @@ struct SolveOptions {
     std::optional<double> norm;
     double seconds, glups;
   };
-  /// Called on rank 0 now and then.
+  /// Called on rank 0 during the sweeps, at most every 0.5 s.
   std::function<void(const Progress&)> on_progress;
 };
 
-/// Over ranks.
+/// The smallest, mean and largest value of all ranks.
 struct Spread {
   double min = 0, mean = 0, max = 0;
 };
 
-/// One call site of MPI or of a wait, over all ranks.
+/// Calls and times of one call site of MPI or one kind of wait, over all ranks.
 struct SiteProfile {
   std::string site, phase;
   std::int64_t calls, bytes;
   double mean_seconds, max_seconds, longest_seconds;
 };
 
-/// What was solved and how it went; the same on every rank, but for `profile`, which rank 0 has.
+/// The result of a solve, the same on every rank except `profile`, which only rank 0 has.
 struct SolveResult : RunResult {
   std::array<bool, 3> periodic{};
   std::string processor;
   std::int64_t halo_depth = 1;
 
-  /// How process grid, schedule and graphs were chosen, and what else was measured.
+  /// How solve() chose process grid, schedule and graphs, and the times of the alternatives.
   struct Choice {
     struct Tried {
       Extents process_grid;
@@ -101,45 +100,46 @@ struct SolveResult : RunResult {
       double seconds_per_sweep;  ///< of the slowest rank
     };
     std::string by = {};           ///< "rule", "measurement", "file"
-    std::string when = {};         ///< a file's way was measured
-    double seconds = 0;            ///< that measuring took
-    double seconds_per_sweep = 0;  ///< of the way taken, where it was measured
-    /// In the order they were measured; the first is the rule's.
+    std::string when = {};         ///< with "file": when the choice was measured
+    double seconds = 0;            ///< spent on measuring
+    double seconds_per_sweep = 0;  ///< of the choice, if it was measured
+    /// In the order of measurement; the first is the choice by rule.
     std::vector<Tried> tried = {};
   };
   Choice choice;
 
   std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
-  std::int64_t sweeps_in_graphs = 0;                   ///< whose phases are not told apart
-  bool sweeps_store_halos = false;                     ///< there are no exchanges to time
-  std::int64_t exchanges = 0;                          ///< of the sweeps that are in no graph
-  Spread exchange_seconds;                             ///< of one of these
+  std::int64_t sweeps_in_graphs = 0;                   ///< timed without separate phases
+  bool sweeps_store_halos = false;  ///< sweeps send their halos: there are no exchanges to time
+  std::int64_t exchanges = 0;       ///< without those in graphs
+  Spread exchange_seconds;          ///< per such exchange
   std::vector<SiteProfile> profile;
 
   struct Baseline {
     double seconds, speedup, efficiency;
-    std::string schedule;  ///< of the one rank
+    std::string schedule;  ///< on one rank
   };
   std::optional<Baseline> baseline;
   struct Verification {
     bool passed;
-    std::string text;  ///< against what; or the first cell that differs
+    std::string text;  ///< the comparison that passed, or the first cell or norm that differs
   };
   std::optional<Verification> verification;
 };
 
-/// Solves a problem. Collective. Throws usage, unavailable, resource or communication, the same
-/// on every rank; a result that verification found wrong, or a norm that is not finite, is
-/// reported in the result, not thrown.
+/// Solves a problem. Collective. Allocates two time levels, and writes the files that the options
+/// name. Throws, the same on every rank, usage, unavailable, resource, communication or device. A
+/// failed verification or a norm that is not finite throws nothing: see the result.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 
-/// Returns what `halocline solve` prints of a result, several lines with a newline at the end.
-/// Not collective; of all ranks rank 0 has the whole result.
+/// Returns the report that `halocline solve` prints: several lines, with a newline at the end. Not
+/// collective; only rank 0 has the whole result.
 std::string text_of(const SolveResult& result);
-/// The same as JSON, as `halocline solve --json` writes it; the keys are in docs/guide.md.
+/// Returns the report as JSON, as `halocline solve --json` writes it; docs/guide.md lists the keys.
 std::string json_of(const SolveResult& result);
 
-/// Throws the usage errors that solve() would throw for this number of ranks, without MPI.
+/// Throws the usage errors that solve() would throw on this number of ranks. Needs no MPI; not
+/// collective.
 void check(const SolveOptions& options, int ranks);
 
 }  // namespace halocline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The order in which work happens.
+// Streams: the order of work on the host and on GPUs.
 
 #include <cstdint>
 
@@ -8,38 +8,40 @@
 
 namespace halocline {
 
-/// Names the queue of work that a call joins. Work given to one stream happens in the order it
-/// was given. Not owning; the host stream does its work before the call returns.
+/// Names the stream that a call's work joins. Work on one stream runs in the order of the calls.
+/// Does not own the stream. On the host stream, the work is done when the call returns.
 ///
 /// A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
 /// default stream is cudaStreamLegacy or cudaStreamPerThread.
 class Stream {
  public:
-  /// The calling thread itself: all earlier work on the fields must be done, on a GPU too, and
-  /// the call's own work is done when it returns. Its native() is null.
+  /// The calling thread: all earlier work on the fields must be done, also on GPUs, and the call's
+  /// own work is done when it returns. native() is null.
   static constexpr Stream host() { return Stream{}; }
 
-  /// A cudaStream_t. Throws usage for null: in CUDA's own calls that is the default stream, here
-  /// it would be the host's. Say which one is meant, by cuda_default() or host().
+  /// Wraps a cudaStream_t, which must outlive the work given to it. Throws usage for null: in
+  /// CUDA's calls null is the default stream, here it would be the host's; use cuda_default() or
+  /// host().
   static Stream cuda(void* stream) {
     if (stream == nullptr)
       throw Error(ErrorKind::usage,
                   "a null stream is the host's, not CUDA's default stream; use "
-                  "Stream::cuda_default() for that one, or Stream::host()");
+                  "Stream::cuda_default() or Stream::host()");
     Stream result;
     result.native_ = stream;
     return result;
   }
 
-  /// CUDA's default stream, cudaStreamLegacy: what kernels launched without a stream join, unless
-  /// compiled with --default-stream per-thread (Stream::cuda(cudaStreamPerThread)).
+  /// CUDA's default stream, cudaStreamLegacy: kernels launched without a stream join it, unless
+  /// they are compiled with --default-stream per-thread; for those use
+  /// Stream::cuda(cudaStreamPerThread).
   static Stream cuda_default() {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): CUDA defines this handle so
     return cuda(reinterpret_cast<void*>(legacy));
   }
 
   constexpr bool is_host() const { return native_ == nullptr; }
-  /// The driver's handle, a cudaStream_t; null for the host.
+  /// Returns the cudaStream_t; null for the host.
   constexpr void* native() const { return native_; }
 
  private:

@@ -166,10 +166,10 @@ CASES = [
     ("solve heat --cells 5x4 --initial header_only.npy", USAGE, "truncated"),
     ("solve heat --cells 5x4 --initial version.npy", USAGE, r"version 9\.0"),
     ("solve heat --cells 5x4 --initial header.npy", USAGE, "malformed header", "dexcr"),
-    ("solve heat --cells 5x4 --initial empty.npy", USAGE, "empty.npy", "no .npy file|truncated"),
-    ("solve heat --cells 5x4 --initial picture.npy --ranks 2", USAGE, "no .npy file",
+    ("solve heat --cells 5x4 --initial empty.npy", USAGE, "empty.npy", "not a .npy file|truncated"),
+    ("solve heat --cells 5x4 --initial picture.npy --ranks 2", USAGE, "not a .npy file",
      "numpy.save"),
-    ("solve heat --cells 5x4 --initial file", USAGE, "'file'", "no .npy file"),
+    ("solve heat --cells 5x4 --initial file", USAGE, "'file'", "not a .npy file"),
 ]
 
 

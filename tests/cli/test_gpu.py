@@ -318,7 +318,7 @@ def test_what_auto_takes(words, backend, memory):
 
 def test_vectors_are_for_the_cpu():
     notes = solve_json(*SMALL, "--simd", "scalar")["notes"]
-    assert "--simd scalar changes nothing: only the cpu backend has vectors to choose" in notes
+    assert any(note.startswith("--simd scalar has no effect") for note in notes)
     assert run("solve", *SMALL, "--simd", "mmx").code == USAGE
 
 
@@ -488,18 +488,18 @@ def test_too_little_memory_for_ranks_that_share_a_gpu():
      ["gpu_aware cannot serve", "same-node=mpi"]),
     ("--transport peer --backend cpu", UNAVAILABLE,
      ["peer cannot serve same-node pairs of fields in host memory", "same-node=shared"]),
-    ("--graph sometimes", USAGE, ["graph 'sometimes' is none of auto, on and off"]),
+    ("--graph sometimes", USAGE, ["--graph cannot be 'sometimes'", "auto, on or off"]),
     ("--graph on --transport staged", UNAVAILABLE,
      ["cannot be recorded in CUDA graphs: transport staged needs the host", "transport peer"]),
     ("--schedule persistent --backend cpu", UNAVAILABLE,
-     ["schedule persistent cannot be used: backend cpu cannot; it needs a grid of two axes"]),
+     ["schedule persistent cannot be used: backend cpu", "it needs a grid of two axes"]),
     ("--schedule persistent --transport staged", UNAVAILABLE,
-     ["schedule persistent cannot be used: transport staged is used"]),
+     ["schedule persistent cannot be used: ", "transport staged"]),
     ("--schedule persistent --transport peer --process-grid 1x2 --graph on", UNAVAILABLE,
-     ["cannot be recorded in CUDA graphs: with schedule persistent a batch of them is one launch"]),
-    ("--schedule persistent --halo-depth 2", UNAVAILABLE, ["halos are deep"]),
+     ["cannot be recorded in CUDA graphs: schedule persistent", "in one launch"]),
+    ("--schedule persistent --halo-depth 2", UNAVAILABLE, ["the halo depth is 2"]),
     ("--schedule persistent --process-grid 2x1", UNAVAILABLE, ["ranks split the cells along x"]),
-    ("--graph on --backend cpu", UNAVAILABLE, ["backend cpu queues nothing on a GPU"]),
+    ("--graph on --backend cpu", UNAVAILABLE, ["backend cpu does not run on a GPU"]),
 ])
 def test_refused(words, code, patterns):
     told(run("solve", *SMALL, *words.split(), "--ranks", "2"), code, *patterns)

@@ -52,7 +52,7 @@ def test_a_file_keeps_it(join, tmp_path):
 
     end = run("solve", *SMALL, *option)
     assert (end.code, end.err) == (0, "")
-    assert re.search(r"chosen +as the tuning file says, measured \d{4}-\d\d-\d\dT[\d:]+Z: ", end.out)
+    assert re.search(r"chosen +from the tuning file, measured \d{4}-\d\d-\d\dT[\d:]+Z: ", end.out)
     assert json.loads(file.read_text()) == kept
 
 
@@ -67,12 +67,11 @@ def test_a_file_that_cannot_be_written(tmp_path):
     report = solve_json(*SMALL, "--tune", tmp_path / "no" / "folder" / "tuning.json",
                         "--tune-budget", PLENTY)
     assert report["choice"]["by"] == "measurement"
-    assert any("the way that was measured is not kept: " in note for note in report["notes"])
+    assert any("the measured choice was not stored: " in note for note in report["notes"])
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
 def test_bad_budget(seconds):
     end = run("solve", *SMALL, f"--tune-budget={seconds}")
     assert end.code == 2
-    assert re.fullmatch(r"halocline: (-1|nan|-nan|inf) seconds cannot be spent on tuning; use 0 or "
-                        r"more\n", end.err)
+    assert re.fullmatch(r"halocline: cannot spend (-1|nan|-nan|inf) seconds on tuning; use 0 or more\n", end.err)

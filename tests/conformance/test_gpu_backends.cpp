@@ -164,7 +164,7 @@ TEST_P(GpuBackends, SettleANormWhileTheNextSweepRuns) {
                       .out = out.field(),
                       .region = region,
                       .norm = norm,
-                      .norm_parts = parts[s % 2].place(),
+                      .partial_norms = parts[s % 2].place(),
                       .is_first = is_first,
                       .reduction = is_first && s > 0 ? reduction(s - 1, expected / 2)
                                                      : stencil::NormReduction{}},
@@ -197,7 +197,7 @@ TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
                   .out = out.field(),
                   .region = there.field().shape().owned,
                   .norm = norm,
-                  .norm_parts = parts.place()},
+                  .partial_norms = parts.place()},
                  stream.get());
       sweep->reduce(
           {.parts = parts.place(), .kind = norm, .stop = stop.place(), .tolerance = tolerance},

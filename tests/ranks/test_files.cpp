@@ -445,8 +445,8 @@ TEST_F(NpyErrors, OfPathsToRead) {
 TEST_F(NpyErrors, OfContents) {
   const std::string data(12 * 8 * 8, 'x');
   EXPECT_FALSE(read_bytes(npy_file("<f8", "(8, 12)", data)).kind);
-  expect(read_bytes(""), ErrorKind::usage, "u.npy' is no .npy file");
-  expect(read_bytes("# a comment\n1 2 3\n"), ErrorKind::usage, "is no .npy file");
+  expect(read_bytes(""), ErrorKind::usage, "u.npy' is not a .npy file");
+  expect(read_bytes("# a comment\n1 2 3\n"), ErrorKind::usage, "is not a .npy file");
   expect(read_bytes(npy_file("<f8", "(12, 8)", data)), ErrorKind::usage,
          "has shape (12, 8) but the grid of 12x8 cells needs (8, 12)");
   expect(read_bytes(npy_file("<f8", "(96,)", data)), ErrorKind::usage, "has shape (96,)");
@@ -467,7 +467,7 @@ TEST_F(NpyErrors, OfFields) {
          "field 'flow' has 2 components");
   expect(write_field(Field<char>(grid_)), ErrorKind::usage, "has elements of 1 bytes");
   const Grid other(rank(), ranks(), {.cells = {24, 24}});
-  expect(write_field(Field<double>(other)), ErrorKind::usage, "was not made for this grid");
+  expect(write_field(Field<double>(other)), ErrorKind::usage, "was made for another grid");
   if (rank() == 0) {
     EXPECT_TRUE(names_in(folder_.path()).empty());
   }

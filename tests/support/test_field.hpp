@@ -14,7 +14,7 @@
 #include "device/buffer.hpp"
 #include "problem/problem.hpp"
 #include "program/noise.hpp"
-#include "stencil/norm_parts.hpp"
+#include "stencil/partial_norms.hpp"
 
 namespace halocline::test {
 
@@ -145,11 +145,13 @@ class GpuValue {
   std::shared_ptr<void> memory_;
 };
 
-/// Room in the GPU's memory for the parts of a norm.
+/// GPU memory for the partial norms of a sweep.
 class PartsOfNorm {
  public:
-  PartsOfNorm() : memory_(device::allocate(Memory::device, stencil::bytes_of_norm_parts)) {}
-  stencil::NormParts* place() const { return static_cast<stencil::NormParts*>(memory_.get()); }
+  PartsOfNorm() : memory_(device::allocate(Memory::device, stencil::bytes_of_partial_norms)) {}
+  stencil::PartialNorms* place() const {
+    return static_cast<stencil::PartialNorms*>(memory_.get());
+  }
 
  private:
   std::shared_ptr<void> memory_;

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                   o.halo_depth = 17;
                 },
                 2, "halo width 17 exceeds the 16 cells that rank 0 owns along y"},
-        Refusal{"no_depth", [](SolveOptions& o) { o.halo_depth = 0; }, 1, "not at least 1"},
+        Refusal{"no_depth", [](SolveOptions& o) { o.halo_depth = 0; }, 1, "halo depth 0"},
         Refusal{"grid",
                 [](SolveOptions& o) {
                   o.process_grid = {3, 2};
@@ -152,7 +152,8 @@ TEST(OptionWords, AreReadAsTheyAreWritten) {
   EXPECT_THAT(caught([] { read_memory("attic"); }).text,
               HasSubstr("there is no memory 'attic'; there are: auto, device"));
   EXPECT_THAT(caught([] { read_graphs("perhaps"); }).text,
-              HasSubstr("graph 'perhaps' is none of auto, on and off"));
+              testing::AllOf(HasSubstr("option 'graph' cannot be 'perhaps'"),
+                             HasSubstr("auto, on or off")));
 }
 
 TEST(Case, RefusesATuningBudgetThatIsNone) {
@@ -162,7 +163,8 @@ TEST(Case, RefusesATuningBudgetThatIsNone) {
     options.tuning_seconds = seconds;
     const Caught error = caught([&] { make_case(options, 1); });
     EXPECT_EQ(error.kind, ErrorKind::usage);
-    EXPECT_THAT(error.text, HasSubstr("seconds cannot be spent on tuning; use 0 or more"));
+    EXPECT_THAT(error.text,
+                testing::AllOf(HasSubstr("seconds on tuning"), HasSubstr("use 0 or more")));
   }
 }
 

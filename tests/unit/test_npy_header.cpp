@@ -100,8 +100,8 @@ TEST(NpyHeader, ReportsOtherTypesByTheirName) {
 }
 
 TEST(NpyHeader, RefusesWhatItCannotUse) {
-  EXPECT_THAT(refusal_of("PK\x03\x04 a zip file"), HasSubstr("'a.npy' is no .npy file"));
-  EXPECT_THAT(refusal_of(""), HasSubstr("is no .npy file"));
+  EXPECT_THAT(refusal_of("PK\x03\x04 a zip file"), HasSubstr("'a.npy' is not a .npy file"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("is not a .npy file"));
   EXPECT_THAT(refusal_of(framed("{}", 4)), HasSubstr("format version 4.0"));
   EXPECT_EQ(refusal_of(framed_type(">f8")),
             "'a.npy' is big-endian '>f8'; convert with a.astype('<f8')");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pixels to draw on: filled boxes and short texts. (0, 0) is the upper left corner.
+// A canvas of pixels: filled boxes and short texts. (0, 0) is the upper left corner.
 
 #include <cstddef>
 #include <string_view>
@@ -22,7 +22,7 @@ struct Rectangle {
 };
 
 inline constexpr int text_height = 14;   ///< of a capital, in pixels
-inline constexpr int text_descent = 4;   ///< how far a g hangs below that
+inline constexpr int text_descent = 4;   ///< of a g below the base line
 inline constexpr int text_advance = 12;  ///< from one character to the next
 
 inline int text_width(std::string_view text) {
@@ -33,7 +33,7 @@ class Canvas {
  public:
   Canvas(int width, int height, Colour background);
 
-  /// Fills a box; what lies outside the canvas is left out.
+  /// Fills a box, clipped to the canvas.
   void fill(const Rectangle& box, Colour colour);
   /// Writes one line of printable ASCII with its upper left corner at (left, top).
   void write(int left, int top, std::string_view text, Colour colour);

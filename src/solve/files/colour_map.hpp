@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers to colours.
+// Maps numbers to colours.
 
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ struct ValueRange {
   double max = 0;
 };
 
-/// Shows NaN and infinities; nowhere near a colour of the map.
+/// Shows NaN and infinities; differs clearly from every colour of the map.
 inline constexpr Colour not_finite_colour{230, 25, 75};
 
 /// Finds the smallest and the largest finite value; {0, 0} if there is none.

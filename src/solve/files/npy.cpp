@@ -31,7 +31,7 @@ std::string descr_of(const FieldStorage& field) {
   return fmt::format("<f{}", field.shape().element_bytes);
 }
 
-/// Who fixed the shape, for an error: "the grid of 128x32 cells".
+/// Returns what requires the shape, for an error: "the grid of 128x32 cells".
 std::string asked_by(const Grid& grid) {
   return fmt::format("the grid of {} cells", grid::text_of(grid.cells()));
 }
@@ -72,7 +72,7 @@ void read_npy(const Communicator& communicator, const Grid& grid, const FieldSto
               const std::string& path) {
   comm::together(communicator, [&] { require_scalar(grid, field); });
   comm::CollectiveFile file(communicator, {.path = path, .name_in_errors = path});
-  // Every rank looks at the same bytes and finds the same fault.
+  // Every rank reads the same bytes and finds the same error.
   const std::string start = file.read_start(npy_start_bytes);
   const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);
   require(header, {.shape = shape_of(grid), .descr = descr_of(field), .asked_by = asked_by(grid)},
@@ -85,8 +85,8 @@ Extents cells_in_npy(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string start(npy_start_bytes, '\0');
   if (!file.read(start.data(), static_cast<std::streamsize>(start.size())) && file.gcount() == 0)
-    throw Error(ErrorKind::usage, fmt::format("cannot read '{}': there is no such file, or "
-                                              "nothing in it",
+    throw Error(ErrorKind::usage, fmt::format("cannot read '{}': no such file, or it is "
+                                              "empty",
                                               path));
   start.resize(static_cast<std::size_t>(file.gcount()));
   const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);

@@ -23,7 +23,7 @@ constexpr std::size_t longest_header = 10000;
   throw Error(ErrorKind::usage, fmt::format("'{}' {}", file_name, reason));
 }
 
-/// Walks through the Python literal that describes the array.
+/// Parses the Python literal that describes the array.
 class Literal {
  public:
   Literal(std::string_view text, std::string_view file_name) : text_(text), file_name_(file_name) {}
@@ -131,7 +131,7 @@ Dictionary parse_dictionary(std::string_view text, std::string_view file_name) {
     literal.need(':');
     if (key == "descr") {
       if (literal.next_is('['))
-        refuse(file_name, "holds records; save each of its columns as an array of its own");
+        refuse(file_name, "holds records; save each column as its own array");
       found.descr = literal.string();
     } else if (key == "fortran_order") {
       found.fortran_order = literal.boolean();
@@ -152,7 +152,7 @@ Dictionary parse_dictionary(std::string_view text, std::string_view file_name) {
 void read_type(NpyHeader& header, std::string_view file_name) {
   const std::string& descr = header.descr;
   const auto malformed = [&] {
-    refuse(file_name, fmt::format("has a malformed header: '{}' is no type of NumPy", descr));
+    refuse(file_name, fmt::format("has a malformed header: '{}' is not a NumPy type", descr));
   };
   if (descr.size() < 2 || std::strchr("<>|=", descr[0]) == nullptr) malformed();
   header.kind = descr[1];
@@ -190,23 +190,23 @@ struct Frame {
   std::size_t header_bytes = 0;
 };
 
-/// Reads what comes before the dictionary: magic, version, length.
+/// Reads the bytes before the dictionary: magic, version, length.
 Frame parse_frame(std::string_view start, std::string_view file_name) {
   if (start.substr(0, magic.size()) != magic)
     refuse(file_name,
-           "is no .npy file: it does not start with \\x93NUMPY; write it with numpy.save");
+           "is not a .npy file: it does not start with \\x93NUMPY; write it with numpy.save");
   if (start.size() < 8) refuse(file_name, "is truncated: it ends before its version");
   const int major = static_cast<unsigned char>(start[6]);
   const int minor = static_cast<unsigned char>(start[7]);
   if (major < 1 || major > 3 || minor != 0)
     refuse(file_name,
-           fmt::format("has format version {}.{}; 1.0, 2.0 and 3.0 can be read", major, minor));
+           fmt::format("has format version {}.{}; supported are 1.0, 2.0 and 3.0", major, minor));
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   if (start.size() < 8 + length_bytes)
     refuse(file_name, "is truncated: it ends before the length of its header");
   const Frame frame{8 + length_bytes, little_endian(start.substr(8, length_bytes))};
   if (frame.header_bytes > longest_header)
-    refuse(file_name, fmt::format("has a malformed header: {} bytes long, {} are allowed",
+    refuse(file_name, fmt::format("has a malformed header: it has {} bytes, at most {} are allowed",
                                   frame.header_bytes, longest_header));
   if (start.size() - frame.header_offset < frame.header_bytes)
     refuse(file_name, fmt::format("is truncated: its header ends at byte {}, the file at {}",

@@ -12,13 +12,13 @@
 
 namespace halocline {
 
-/// Describes an array to be written: slowest axis first, (NY, NX) for a plane of NX columns.
+/// An array to write: slowest axis first, (NY, NX) for a plane of NX columns.
 struct NpyArray {
   std::vector<std::int64_t> shape;
   std::string descr = "<f8";
 };
 
-/// Describes an array found in a file. It is little-endian and in C order: others are refused.
+/// An array in a file, little-endian and in C order; parse_npy_header() rejects others.
 struct NpyHeader {
   std::vector<std::int64_t> shape;
   std::string descr;  ///< as in the file: '<f8', '|u1', ...
@@ -27,14 +27,14 @@ struct NpyHeader {
   std::size_t data_offset = 0;
 };
 
-/// What a reader needs an array to be.
+/// The shape and type that a reader needs.
 struct NpyNeeds {
   std::vector<std::int64_t> shape;
   std::string descr;
-  std::string asked_by;  ///< who fixed the shape, for the message: "--cells 32x128"
+  std::string asked_by;  ///< what requires the shape, for the message: "--cells 32x128"
 };
 
-/// How much of a file parse_npy_header may want to see: NumPy itself refuses longer headers.
+/// The most bytes that parse_npy_header() needs: NumPy itself rejects longer headers.
 inline constexpr std::size_t npy_start_bytes = 10012;
 
 /// Writes shapes as Python does: (128, 32), (5,), ().
@@ -44,14 +44,14 @@ std::string write_shape(std::span<const std::int64_t> shape);
 /// bytes.
 std::string format_npy_header(const NpyArray& array);
 
-/// Reads a header from the first bytes of a file: all of them, or npy_start_bytes of a longer
-/// one. Throws usage, naming `file_name`, for what is no such file or cannot be used as it is:
-/// truncated, malformed or of an unknown version; big-endian, in Fortran order, of Python objects
-/// or of records.
+/// Parses the header in the first bytes of a file: all of them, or npy_start_bytes of a longer
+/// file. Throws usage, with `file_name`, if it is not a .npy file, is truncated, malformed or of an
+/// unknown version, or if its array is big-endian, in Fortran order, or of Python objects or
+/// records.
 NpyHeader parse_npy_header(std::span<const std::byte> start_of_file, std::string_view file_name);
 
-/// Throws usage, with both sides' values, unless shape and type are as needed and the file of
-/// `file_bytes` holds all data.
+/// Throws usage, with the values found and needed, unless shape and type match and the file of
+/// `file_bytes` bytes holds all data.
 void require(const NpyHeader& header, const NpyNeeds& needs, std::int64_t file_bytes,
              std::string_view file_name);
 

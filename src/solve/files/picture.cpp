@@ -16,10 +16,10 @@
 namespace halocline::files {
 namespace {
 
-/// More than these along an axis the PNG writer would average.
+/// The most samples along an axis: the PNG writer would average more.
 constexpr std::int64_t most_samples = 1024;
 
-/// Every `step`-th cell along an axis, in the middle of those that it stands for.
+/// Every `step`-th cell along an axis, the middle one of the `step` cells that it represents.
 struct SampledAxis {
   std::int64_t cells;
   std::int64_t step;
@@ -35,7 +35,7 @@ struct SampledAxis {
   }
 };
 
-/// The samples of a plane, x and y being counted in samples and z in cells.
+/// The samples of a plane; x and y count samples, z counts cells.
 class SampledPlane {
  public:
   explicit SampledPlane(const Grid& grid) : axes_(grid.axes()), z_(grid.cells().values().z / 2) {
@@ -48,7 +48,7 @@ class SampledPlane {
   std::int64_t width() const { return x_.count(); }
   std::int64_t height() const { return y_.count(); }
 
-  /// The samples among `cells`, which lie next to each other.
+  /// Returns the box of the samples in `cells`.
   Box among(const Box& cells) const {
     if (z_ < cells.lower.z || z_ >= cells.upper.z) return {};
     return {{x_.before(cells.lower.x), y_.before(cells.lower.y), z_},
@@ -57,7 +57,7 @@ class SampledPlane {
 
   Int3 cell(std::int64_t x, std::int64_t y) const { return {x_.cell(x), y_.cell(y), z_}; }
 
-  /// Says what of the field is shown; empty if all is.
+  /// Describes the part of the field in the picture; empty if it is the whole field.
   std::string description() const {
     std::string text;
     if (axes_ == 3) text += fmt::format(", z = {}", z_);
@@ -97,7 +97,7 @@ void place(std::vector<double>& picture, const SampledPlane& plane, const Box& b
                 picture.begin() + (box.lower.y + y) * plane.width() + box.lower.x);
 }
 
-/// Brings the samples of all ranks to rank 0.
+/// Gathers the samples of all ranks on rank 0.
 std::vector<double> gather(const Communicator& communicator, const Grid& grid,
                            const SampledPlane& plane, std::span<const double> mine) {
   std::vector<double> picture;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Fields as pictures.
+// Draws fields as pictures.
 
 #include <string>
 
@@ -10,11 +10,11 @@
 
 namespace halocline::files {
 
-/// Draws a 2-D field, the middle plane along z of a 3-D one, or a 1-D one as a strip, as PNG. Of
-/// more than 1024 cells along an axis every n-th along each is drawn. `title` is continued by
-/// which plane and which cells these are. The picture is the same for every process grid.
-/// Elements of 8 bytes are taken for doubles, of 4 for floats. Collective; rank 0 gathers no more
-/// values than are drawn. Throws as write_npy does.
+/// Draws a 2-D field, the middle plane along z of a 3-D one, or a 1-D one as a strip, as PNG. If an
+/// axis has more than 1024 cells, draws every n-th cell along each axis. Appends plane and sampling
+/// to `title`. The picture is the same for every process grid. Elements of 8 bytes count as
+/// doubles, those of 4 as floats. Collective; rank 0 gathers only the values that it draws. Throws
+/// as write_npy does.
 void write_picture(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
                    const std::string& path, const std::string& title);
 

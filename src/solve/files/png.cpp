@@ -34,12 +34,13 @@ constexpr int largest_plot_size = 1024;
 constexpr int smallest_plot_size = 64;
 constexpr std::size_t longest_title = 80;  // characters
 
-/// How the cells along one axis become pixels.
+/// Maps the cells along an axis to pixels.
 struct Axis {
   std::int64_t cells = 0;
   int pixels = 0;
 
-  /// First cell shown by `pixel`; that of the next pixel ends its share, which is never empty.
+  /// Returns the first cell of `pixel`; its cells end at that of the next pixel, but are at least
+  /// one.
   std::int64_t first_cell(std::int64_t pixel) const { return pixel * cells / pixels; }
   std::int64_t end_cell(std::int64_t pixel) const {
     return std::max(first_cell(pixel + 1), first_cell(pixel) + 1);
@@ -56,7 +57,7 @@ Axis axis_of(std::int64_t cells, std::int64_t cells_of_longer_axis) {
         cells * std::clamp<std::int64_t>(aimed_plot_size / cells_of_longer_axis, 1, largest_cell);
   }
   if (pixels < smallest_plot_size) {
-    // A whole number of pixels for each cell, or of cells for each pixel.
+    // A whole number of pixels per cell, or of cells per pixel.
     pixels = cells <= smallest_plot_size ? cells * ((smallest_plot_size + cells - 1) / cells)
                                          : cells / (cells / smallest_plot_size);
   }
@@ -66,7 +67,7 @@ Axis axis_of(std::int64_t cells, std::int64_t cells_of_longer_axis) {
 /// Returns the mean of a block of cells; it is not finite if one of them is not.
 double mean_of(const Picture& picture, std::array<std::int64_t, 2> xs,
                std::array<std::int64_t, 2> ys) {
-  // Weighted before they are added: a sum of large values might overflow.
+  // Weights values before adding them: a sum of large values might overflow.
   const double weight = 1 / static_cast<double>((xs[1] - xs[0]) * (ys[1] - ys[0]));
   double mean = 0;
   for (std::int64_t y = ys[0]; y < ys[1]; ++y)
@@ -75,14 +76,14 @@ double mean_of(const Picture& picture, std::array<std::int64_t, 2> xs,
   return mean;
 }
 
-/// Returns the middle of a range, with no digits that are mere rounding noise beside its ends.
+/// Returns the middle of a range; 0 if it is only rounding noise compared with the ends.
 double middle_of(const ValueRange& range) {
   const double middle = range.min / 2 + range.max / 2;
   const double noise = 1e-4 * std::max(std::fabs(range.min), std::fabs(range.max));
   return std::fabs(middle) < noise ? 0 : middle;
 }
 
-/// Writes the ends and the middle of a range with as many digits as tell them apart.
+/// Writes the ends and the middle of a range with enough digits to distinguish them.
 std::array<std::string, 3> tick_labels(const ValueRange& range) {
   std::array<std::string, 3> labels;
   for (int digits = 4; digits <= 17; ++digits) {

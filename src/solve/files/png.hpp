@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plane of values as a picture for people.
+// Draws a plane of values as a PNG.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +19,15 @@ struct Picture {
   std::span<const double> values;        ///< width * height of them, x running fastest; not owned
   std::string title;                     ///< ASCII; cut if very long
   std::optional<ValueRange> range = {};  ///< of the colours; by default that of the finite values
-  std::int64_t cells_x = 0;              ///< that the values stand for; 0: one each
+  std::int64_t cells_x = 0;              ///< that the values represent; 0: one cell per value
   std::int64_t cells_y = 0;
 };
 
 /// Draws the values with y upwards (the first row is the lowest), extents along both axes and a
-/// colour bar. Few cells become crisp squares; more than about a thousand along an axis are
-/// averaged; one value that is not finite shows as its whole pixel, and they are counted. A plane
-/// that would be thinner than a finger is stretched, and its subtitle says so. Returns the bytes of
-/// a PNG file. Time: one pass over the values. Throws usage if the sizes do not fit the values.
+/// colour bar, and returns the bytes of a PNG file. Draws a few cells as squares, and averages more
+/// than about a thousand along an axis. A value that is not finite colours its whole pixel; the
+/// subtitle counts them. Stretches a thin plane and states that in the subtitle. Takes one pass
+/// over the values. Throws usage if the sizes do not match the number of values.
 std::vector<std::byte> encode_png(const Picture& picture);
 
 /// Writes encode_png's bytes through a TemporaryFile.

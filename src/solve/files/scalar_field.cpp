@@ -12,12 +12,12 @@ void require_scalar(const Grid& grid, const FieldStorage& field) {
   const auto refuse = [&](const std::string& reason) {
     throw Error(ErrorKind::usage, fmt::format("field '{}' {}", field.name(), reason));
   };
-  if (shape.owned != grid.owned()) refuse("was not made for this grid: it owns other cells");
+  if (shape.owned != grid.owned()) refuse("was made for another grid: it owns other cells");
   if (shape.components != 1)
-    refuse(fmt::format("has {} components; a file takes a field with one", shape.components));
+    refuse(fmt::format("has {} components; files need one", shape.components));
   if (shape.element_bytes != 4 && shape.element_bytes != 8)
     refuse(
-        fmt::format("has elements of {} bytes; a file takes float or double", shape.element_bytes));
+        fmt::format("has elements of {} bytes; files need float or double", shape.element_bytes));
   if (shape.memory == Memory::device)
     refuse("is in device memory; copy it to a field in host memory first");
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What files can hold: one number per cell.
+// Checks that a field has one number per cell, as files need.
 
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
 
 namespace halocline::files {
 
-/// Throws usage unless `field` has one component of 4 or 8 bytes, in memory that the host can
-/// read, on the cells that `grid` gives this rank.
+/// Throws usage unless `field` has one component of 4 or 8 bytes, in memory that the host can read,
+/// on the cells that this rank owns in `grid`.
 void require_scalar(const Grid& grid, const FieldStorage& field);
 
 }  // namespace halocline::files

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The problems there are. A new problem is one row here.
+// The catalogue of problems. To add one, add a row here.
 
 #include <span>
 
@@ -20,9 +20,10 @@ using Catalogue = List<  //
     Heat,                //
     Star7>;
 
+/// Lists the problems, in the order of the catalogue.
 std::span<const Problem* const> problems();
 
-/// Throws usage, naming the problems there are.
+/// Returns the problem of that name. Throws usage, with a list of the problems, for other names.
 const Problem& find_problem(std::string_view name);
 
 }  // namespace halocline::problem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs words: nvcc reads heat.hpp, and fails on fmt.
+// The error texts, which need fmt. nvcc compiles heat.hpp, and fails on fmt.
 
 #include "problem/heat.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The Jacobi lab's problem: a sine on the left and right edges, periodic along y, start zero.
+// The problem of the Jacobi lab: a sine on the left and right edges, periodic along y, start zero.
 
 #include "problem/laplace.hpp"
 

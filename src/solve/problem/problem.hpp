@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is solved: formula, start, boundary, parameters. A problem knows no grid split, no memory
-// and no machine; a new one is a file in this folder and a row in catalogue.hpp.
+// Problems: formula, start, boundary and parameters, independent of grid split, memory and machine.
+// To add one, add a file in this folder and a row in catalogue.hpp.
 
 #include <array>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Parameter {
   std::string_view help;
 };
 
-/// The constant facts of a problem, and what it does unless told otherwise.
+/// The constants and defaults of a problem.
 struct ProblemInfo {
   std::string_view name;
   std::string_view summary;
@@ -52,7 +52,7 @@ struct Setting {
   std::uint64_t seed = 12345;
 };
 
-/// Gives initial values a row at a time; tables it needs are made once. May be shared by threads.
+/// Computes start values one row at a time, from tables made once. Threads may share it.
 class Start {
  public:
   virtual ~Start() = default;
@@ -64,18 +64,18 @@ class Problem {
  public:
   virtual ~Problem() = default;
   virtual const ProblemInfo& info() const = 0;
-  /// Throws usage if the setting makes no sense: an unstable time step, say.
+  /// Throws usage for an invalid setting, such as an unstable time step.
   virtual void check(const Setting& setting) const;
-  /// Start values within `cells`, given in global coordinates.
+  /// Makes the start values of `cells`, which are in global coordinates.
   virtual std::unique_ptr<Start> start(const Setting& setting, const Box& cells) const = 0;
-  /// The fixed value of a cell outside the domain. Periodic axes are folded into the domain
-  /// before the call.
+  /// Returns the fixed value of a cell outside the domain. The caller folds coordinates along
+  /// periodic axes into the domain.
   virtual double boundary(const Setting& setting, Int3 cell) const;
-  /// The exact discrete solution after `sweeps` sweeps, where one is known.
+  /// Returns the exact discrete solution after `sweeps` sweeps; nothing if none is known.
   virtual std::optional<double> exact(const Setting& setting, Int3 cell, std::int64_t sweeps) const;
 };
 
-/// A start of noise.
+/// Makes start values of noise.
 std::unique_ptr<Start> noise_start(const Setting& setting);
 
 }  // namespace halocline::problem

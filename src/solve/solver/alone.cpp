@@ -12,8 +12,8 @@
 namespace halocline::solver {
 namespace {
 
-/// Copies one layer of owned cells across an axis to another, in one call: on a GPU each takes some
-/// microseconds, and with one for every row these took longer than the sweep.
+/// Copies a layer of owned cells across an axis to another layer, in one call: a call on a GPU
+/// takes some microseconds, and one call per row took longer than the sweep.
 void copy_layer(const FieldStorage& field, int axis, std::int64_t from, std::int64_t to,
                 Stream stream) {
   const Box& owned = field.shape().owned;
@@ -24,8 +24,8 @@ void copy_layer(const FieldStorage& field, int axis, std::int64_t from, std::int
   const auto at = [&](std::int64_t layer) {
     return field.first_owned() + (layer - owned.lower[axis]) * across * bytes;
   };
-  // Rows along x, one above the other; across x, rows of one cell. Between two planes these are of
-  // the halo: edges, which no formula reads.
+  // Rows along x; for a layer across x, rows of one cell. Between two planes the rows lie in the
+  // halo: edges, which no formula reads.
   const std::int64_t apart = (axis == 1 ? step.z : step.y) * bytes;
   const std::int64_t count = axis == 0   ? (extent.z - 1) * (step.z / step.y) + extent.y
                              : axis == 1 ? extent.z
@@ -48,7 +48,7 @@ void wrap_faces(const FieldStorage& field, const Case& the_case, Stream stream) 
   }
 }
 
-/// Where sweeps leave their norms: on the host, or on a GPU, which is not asked before the end.
+/// The norms of sweeps, on the host or on a GPU; the host reads the GPU's only at the end.
 class NormList {
  public:
   NormList(const Case& the_case, std::int64_t sweeps, bool on_gpu) : case_(the_case) {
@@ -58,10 +58,10 @@ class NormList {
     on_gpu_ = device::allocate(Memory::device, static_cast<std::int64_t>(norms_.size() + 1) *
                                                    std::int64_t{sizeof(double)});
     for (auto& parts : parts_)
-      parts = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
+      parts = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
   }
 
-  /// For the next sweep; on a GPU it reduces the norm before it.
+  /// Prepares the arguments of the next sweep, which on a GPU reduces the norm before it.
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments) {
     if (on_gpu_ != nullptr) arguments.reduction = std::exchange(left_, {});
     if (!case_.wants_norm(sweep)) return;
@@ -69,8 +69,8 @@ class NormList {
     if (on_gpu_ == nullptr) {
       arguments.norm_sum = &norms_[next_].second;
     } else {
-      arguments.norm_parts = static_cast<stencil::NormParts*>(parts_[next_ % 2].get());
-      left_ = {.parts = arguments.norm_parts,
+      arguments.partial_norms = static_cast<stencil::PartialNorms*>(parts_[next_ % 2].get());
+      left_ = {.parts = arguments.partial_norms,
                .kind = case_.norm,
                .norm = static_cast<double*>(on_gpu_.get()) + next_};
     }
@@ -81,7 +81,7 @@ class NormList {
     if (left_.parts != nullptr) sweep.reduce(left_, stream);
   }
 
-  /// When all sweeps are done.
+  /// Returns the norms; all sweeps must be done.
   std::vector<std::pair<std::int64_t, double>> history() {
     std::vector<double> values(norms_.size());
     if (on_gpu_ != nullptr)
@@ -102,7 +102,7 @@ class NormList {
   std::vector<std::pair<std::int64_t, double>> norms_;  // on the host, sums until the end
   std::shared_ptr<void> on_gpu_;                        // the norms
   std::array<std::shared_ptr<void>, 2> parts_;
-  stencil::NormReduction left_;  // of the last norm
+  stencil::NormReduction left_;  // the last norm, not reduced yet
   std::size_t next_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The same problem on one rank by a loop that shares nothing with the distributed one but the
-// sweep: no exchange, no decomposition, no late norms. What --verify compares with, and so not how
-// fast one rank is: see solver/baseline.hpp.
+// A solve on one rank, for --verify. Its loop shares only the sweep with the distributed solve: no
+// exchange, no decomposition, no late norms. It does not show how fast one rank is: see
+// solver/baseline.hpp.
 
 #include <utility>
 #include <vector>
@@ -24,8 +24,8 @@ struct AloneOptions {
   Stream stream;  ///< of the current GPU if the backend sweeps there
 };
 
-/// Does `sweeps` sweeps of a case, whatever the norms say; the field it returns is the host's to
-/// read. Not collective.
+/// Runs `sweeps` sweeps of a case, whatever its norms. Returns a field that the host can read. Not
+/// collective.
 AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOptions& options);
 
 }  // namespace halocline::solver

@@ -14,11 +14,11 @@
 namespace halocline::solver {
 namespace {
 
-// Two runs of the same differ by a few percent.
+// Two identical runs differ by a few percent.
 constexpr double most_speedup_per_rank = 1.05;
 
-/// Deep halos spare messages, and one rank sends none. Norms do not stop it: an L2 norm is added up
-/// in another order on one rank, and might do so a sweep earlier or later.
+/// Drops the halo depth, since one rank sends no messages, and the tolerance: one rank adds up an
+/// L2 norm in another order, which might stop the run a sweep earlier or later.
 Case case_of_one_rank(Case the_case, std::int64_t sweeps) {
   the_case.sweeps = sweeps;
   the_case.tolerance.reset();
@@ -35,7 +35,7 @@ SolveOptions options_of_one_rank(SolveOptions options) {
   return options;
 }
 
-/// The others have nothing to do on its GPU meanwhile.
+/// The other ranks leave this rank's GPU idle meanwhile.
 Target target_of_one_rank(Target target, int rank) {
   if (!target.gpu) return target;
   machine::GpuBinding::Row mine = target.gpu->map[static_cast<std::size_t>(rank)];
@@ -45,8 +45,8 @@ Target target_of_one_rank(Target target, int rank) {
   return target;
 }
 
-/// What was asked for by name and one rank cannot have, it does without. The options are the
-/// parts'.
+/// Falls back to automatic choices where one rank cannot run the schedule or graphs that the
+/// options name. `options` are those of `parts`.
 Chosen choose_execution_of_one_rank(const TuningParts& parts, SolveOptions& options, Notes& notes) {
   try {
     return choose_execution(parts, notes);
@@ -100,17 +100,14 @@ std::optional<std::string> note_on_speedup(const RunsCompared& runs) {
   if (runs.ranks == 1)
     return fmt::format(
         "the same sweeps on one rank took {} as the run and {} as its baseline: times vary that "
-        "much "
-        "here, longer runs less",
+        "much here; those of longer runs vary less",
         time(runs.all_seconds), time(runs.one_seconds));
   const auto bytes = [](double value) { return write_number(value, Format::bytes()); };
   const bool same = runs.one_schedule == runs.all_schedule;
   return fmt::format(
       "the speed-up of {:.2f} on {} is more than linear: the same sweeps took {} on one rank{}, {} "
-      "on "
-      "{}{}. That usually comes from caches: two time levels take {} on one rank, {} on each of "
-      "{}, "
-      "and what fits is swept faster",
+      "on {}{}. The usual reason is caches: two time levels take {} on one rank, {} on each of {}, "
+      "and sweeps over fields that fit in a cache are faster",
       runs.speedup(), counted(runs.ranks, "rank"), time(runs.one_seconds),
       same ? "" : fmt::format(" (schedule {})", runs.one_schedule), time(runs.all_seconds),
       runs.ranks, same ? "" : fmt::format(" (schedule {})", runs.all_schedule),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The run on one rank that --baseline compares with: what solve() does there, not a loop of its
-// own.
+// The run on one rank that --baseline compares with: by the same code as a solve on one rank.
 
 #include <cstdint>
 #include <optional>
@@ -16,14 +15,14 @@
 
 namespace halocline::solver {
 
-/// The run that is compared, as this rank takes part in it.
+/// The run to compare with, as seen by this rank.
 struct BaselineParts {
   const Communicator& communicator;
   const Case& the_case;
   const SolveOptions& options;
   const Target& target;
   const stencil::SweepOptions& sweep;
-  std::int64_t sweeps;  ///< that it did
+  std::int64_t sweeps;  ///< done by that run
 };
 
 struct Baseline {
@@ -35,10 +34,10 @@ struct Baseline {
   Notes notes;
 };
 
-/// Does as many sweeps on this rank alone, as solve() does on one rank: on the same backend and
-/// GPU, in the same memory, with this rank's threads. Of the options it leaves out what is for
-/// several ranks: process grid, transport, halo depth, and the schedules overlap and fused. Takes
-/// two more levels of the whole grid while it runs. Not collective; throws what solve() throws.
+/// Runs as many sweeps on this rank alone, as solve() does on one rank: on the same backend and
+/// GPU, in the same memory, with this rank's threads. Ignores the options that need several ranks:
+/// process grid, transport, halo depth, and the schedules overlap and fused. Allocates two more
+/// time levels of the whole grid while it runs. Not collective; throws as solve() does.
 Baseline run_baseline(const BaselineParts& parts);
 
 /// Two runs of the same sweeps.
@@ -51,8 +50,7 @@ struct RunsCompared {
   double speedup() const { return all_seconds > 0 ? one_seconds / all_seconds : 0; }
 };
 
-/// Says what to think of a speed-up that is more than 5 % above the number of ranks; nothing of
-/// others.
+/// Explains a speed-up more than 5 % above the number of ranks; nothing for others.
 std::optional<std::string> note_on_speedup(const RunsCompared& runs);
 
 }  // namespace halocline::solver

@@ -25,9 +25,9 @@ constexpr int most_threads = 4096;  // more than any node has cores
 Extents cells_of(const SolveOptions& options, const ProblemInfo& info, int ranks) {
   Extents cells = options.cells;
   if (options.cells_per_rank.axes() > 0) {
-    if (cells.axes() > 0) refuse("give the cells of the whole grid or of one rank, not both");
+    if (cells.axes() > 0) refuse("give the cells of the whole grid or those of one rank, not both");
     const Extents& each = options.cells_per_rank;
-    // Least traffic for parts of a given size: split the slowest axis only.
+    // For parts of a given size, splitting only the slowest axis causes the least halo traffic.
     Int3 parts{1, 1, 1};
     parts[each.axes() - 1] = ranks;
     if (options.process_grid.axes() > 0) parts = options.process_grid.values();
@@ -60,7 +60,8 @@ std::vector<double> parameters_of(const SolveOptions& options, const ProblemInfo
       refuse(names.empty()
                  ? fmt::format("{} has no parameters, so '{}' cannot be set", info.name, name)
                  : fmt::format("{} has no parameter '{}'; it has: {}", info.name, name, names));
-    if (!std::isfinite(value)) refuse(fmt::format("parameter {} cannot be {}", name, value));
+    if (!std::isfinite(value))
+      refuse(fmt::format("parameter {} cannot be {}; use a finite number", name, value));
     values[index] = value;
   }
   return values;
@@ -68,7 +69,7 @@ std::vector<double> parameters_of(const SolveOptions& options, const ProblemInfo
 
 Norm norm_of(const SolveOptions& options, const ProblemInfo& info) {
   if (options.norm) return *options.norm;
-  // A tolerance asks for a norm, also where the problem itself needs none.
+  // A tolerance needs a norm, also for problems without one.
   return options.tolerance && info.norm == Norm::none ? Norm::max : info.norm;
 }
 
@@ -77,7 +78,7 @@ std::optional<double> tolerance_of(const SolveOptions& options, const ProblemInf
   if (options.tolerance && norm == Norm::none)
     refuse("a tolerance needs a norm, but the norm is 'none'; choose max or l2");
   if (options.tolerance && !(*options.tolerance >= 0))
-    refuse(fmt::format("the tolerance {} is not a number from 0 up", *options.tolerance));
+    refuse(fmt::format("tolerance {} is invalid; use 0 or more", *options.tolerance));
   if (norm == Norm::none) return std::nullopt;
   return options.tolerance ? options.tolerance : info.tolerance;
 }
@@ -90,21 +91,21 @@ Case make_case(const SolveOptions& options, int ranks) {
   const Extents cells = cells_of(options, info, ranks);
   const Norm norm = norm_of(options, info);
   const std::int64_t sweeps = options.sweeps.value_or(info.sweeps);
-  if (sweeps < 0) refuse(fmt::format("{} sweeps cannot be done; use 0 or more", sweeps));
+  if (sweeps < 0) refuse(fmt::format("cannot run {} sweeps; use 0 or more", sweeps));
   if (options.norm_every < 1)
     refuse(
-        fmt::format("a norm every {} sweeps cannot be taken; use at least 1", options.norm_every));
+        fmt::format("cannot compute a norm every {} sweeps; use at least 1", options.norm_every));
   if (options.halo_depth < 1)
-    refuse(fmt::format("the halo depth {} is not at least 1", options.halo_depth));
+    refuse(fmt::format("halo depth {} is invalid; use at least 1", options.halo_depth));
   if (options.tuning_seconds &&
       !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))
-    refuse(fmt::format("{} seconds cannot be spent on tuning; use 0 or more",
-                       *options.tuning_seconds));
+    refuse(
+        fmt::format("cannot spend {} seconds on tuning; use 0 or more", *options.tuning_seconds));
   if (options.threads > most_threads)
-    refuse(fmt::format("{} threads per rank are more than the {} that can be run", options.threads,
+    refuse(fmt::format("{} threads per rank are too many; use at most {}", options.threads,
                        most_threads));
   if (options.threads < 0)
-    refuse(fmt::format("{} threads cannot be run; use 1 or more", options.threads));
+    refuse(fmt::format("cannot run {} threads per rank; use 1 or more", options.threads));
 
   Case result{.problem = &problem,
               .setting = {.cells = cells.values(),

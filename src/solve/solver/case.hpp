@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A problem with every choice made that needs no machine: pure, so it can be checked before any
-// rank is started.
+// A problem with all choices that do not depend on the machine: pure data, so that programs can
+// check it before they start ranks.
 
 #include <halocline/solver.hpp>
 
@@ -28,7 +28,8 @@ struct Case {
   }
 };
 
-/// Throws usage for options that make no sense for this problem and number of ranks.
+/// Makes the case of `options` on so many ranks. Throws usage for options that are invalid for this
+/// problem or number of ranks.
 Case make_case(const SolveOptions& options, int ranks);
 
 }  // namespace halocline::solver

@@ -15,7 +15,7 @@
 namespace halocline::solver {
 namespace {
 
-// The norm of a sweep is reduced while the next one runs.
+// The next sweep reduces the norm of a sweep.
 constexpr std::int64_t lag = 1;
 
 class GpuStopping final : public Stopping {
@@ -26,8 +26,8 @@ class GpuStopping final : public Stopping {
         batch_sweeps_(batch_sweeps_of(parts.the_case)),
         sent_(first() / batch_sweeps_),
         words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
-    for (auto& of_sweep : norm_parts_)
-      of_sweep = device::allocate(Memory::device, stencil::bytes_of_norm_parts);
+    for (auto& of_sweep : partial_norms_)
+      of_sweep = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
     for (Batch& batch : batches_)
       batch.on_host = device::allocate(Memory::pinned,
                                        batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)));
@@ -35,7 +35,7 @@ class GpuStopping final : public Stopping {
 
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream) override {
     arguments.stop = &words().stop;
-    if (has_norm(sweep)) arguments.norm_parts = norm_parts_of(sweep);
+    if (has_norm(sweep)) arguments.partial_norms = partial_norms_of(sweep);
     if (has_norm(sweep - lag)) arguments.reduction = reduction_in(sweep);
   }
 
@@ -48,7 +48,7 @@ class GpuStopping final : public Stopping {
     batch.first_norm = (batch.norm_every - first % batch.norm_every) % batch.norm_every;
     batch.reduction = reduction_in(first);
     if (!has_norm(first - lag)) batch.reduction.parts = nullptr;
-    if (has_norm(last)) batch.norm_parts = norm_parts_of(last);
+    if (has_norm(last)) batch.partial_norms = partial_norms_of(last);
   }
 
   std::int64_t batch_sweeps() const override { return batch_sweeps_; }
@@ -56,7 +56,7 @@ class GpuStopping final : public Stopping {
   bool stops_before(std::int64_t sweep) override {
     if (sweep % batch_sweeps_ == 0 && sweep > first()) {
       send(sweep / batch_sweeps_ - 1);
-      // Before a batch is written over, its norms of the time before are looked at.
+      // Read the norms of the batch whose memory this one overwrites.
       look_at(sweep / batch_sweeps_ - 2, sweep);
     }
     return stopping_sweep_.has_value();
@@ -66,7 +66,7 @@ class GpuStopping final : public Stopping {
     if (has_norm(sweeps - 1)) parts_.sweep.reduce(reduction_in(sweeps - 1 + lag), parts_.stream);
     const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
     for (std::int64_t batch = sent_; batch <= last; ++batch) {
-      // One more than there is room for, where the last sweep begins a batch.
+      // One batch more than there is memory for, if the last sweep begins a batch.
       look_at(batch - 2, sweeps);
       send(batch);
     }
@@ -75,28 +75,29 @@ class GpuStopping final : public Stopping {
   }
 
  private:
-  /// In device memory. A norm stands where the sweep that reduces it has its place.
+  /// In device memory. A norm is stored at the position of the sweep that reduces it.
   struct Words {
     double norms[2][most_batch_sweeps];
     unsigned stop;
   };
   struct Batch {
-    std::shared_ptr<void> on_host;  // its norms
+    std::shared_ptr<void> on_host;  // the norms
     device::Event arrived;
     bool is_sent = false;
   };
 
   static std::size_t index_of(std::int64_t batch) { return static_cast<std::size_t>(batch % 2); }
-  // An address only: the memory is the GPU's.
+  // Only an address: the host cannot read this memory.
   Words& words() const { return *static_cast<Words*>(words_.get()); }
 
-  stencil::NormParts* norm_parts_of(std::int64_t sweep) const {
-    return static_cast<stencil::NormParts*>(norm_parts_[static_cast<std::size_t>(sweep % 2)].get());
+  stencil::PartialNorms* partial_norms_of(std::int64_t sweep) const {
+    return static_cast<stencil::PartialNorms*>(
+        partial_norms_[static_cast<std::size_t>(sweep % 2)].get());
   }
 
-  /// The norm that is reduced in a sweep.
+  /// The reduction that a sweep does.
   stencil::NormReduction reduction_in(std::int64_t sweep) const {
-    return {.parts = norm_parts_of(sweep - lag),
+    return {.parts = partial_norms_of(sweep - lag),
             .kind = the_case().norm,
             .norm = &words().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
             .stop = &words().stop,
@@ -113,16 +114,17 @@ class GpuStopping final : public Stopping {
     sent_ = number + 1;
   }
 
-  /// Enters the norms of a batch, of the `sweeps` that have been begun.
+  /// Waits for the norms of a batch and enters those of the `sweeps` queued so far.
   void look_at(std::int64_t number, std::int64_t sweeps) {
     if (number < 0 || !batches_[index_of(number)].is_sent) return;
     Batch& batch = batches_[index_of(number)];
     batch.is_sent = false;
-    comm::wait_until(parts_.communicator.state(),
-                     {.site = "sweeps on the GPU",
-                      .phase = Phase::other,  // the GPU's own clock books them as compute
-                      .missing = [] { return std::string("its own GPU to do the sweeps queued"); }},
-                     [&] { return batch.arrived.reached(); });
+    comm::wait_until(
+        parts_.communicator.state(),
+        {.site = "sweeps on the GPU",
+         .phase = Phase::other,  // the GPU's clock books them as compute
+         .missing = [] { return std::string("its own GPU to finish the queued sweeps"); }},
+        [&] { return batch.arrived.reached(); });
     const auto* norms = static_cast<const double*>(batch.on_host.get());
     for (std::int64_t i = 0; i < batch_sweeps_ && !stopping_sweep_; ++i) {
       const std::int64_t sweep = number * batch_sweeps_ + i - lag;
@@ -132,9 +134,9 @@ class GpuStopping final : public Stopping {
 
   GpuStoppingParts parts_;
   std::int64_t batch_sweeps_;
-  std::int64_t sent_;  // batches, those before the run among them
+  std::int64_t sent_;  // batches, including those before the run
   std::shared_ptr<void> words_;
-  std::array<std::shared_ptr<void>, 2> norm_parts_;  // of even and of odd sweeps
+  std::array<std::shared_ptr<void>, 2> partial_norms_;  // of even and of odd sweeps
   std::array<Batch, 2> batches_;
   std::optional<std::int64_t> stopping_sweep_;
 };

@@ -6,15 +6,15 @@
 namespace halocline::solver {
 namespace {
 
-// A graph of 64 sweeps takes the host some hundred KiB and the GPU as much.
+// A graph of 64 sweeps takes some hundred KiB on the host and as much on the GPU.
 constexpr std::size_t most_graphs = 16;
-// To record a batch takes the host about 1 ms; a launch saves some 0.2 ms against queueing its
-// sweeps one by one. Norms every so many sweeps may make as many kinds of batches as it takes until
-// both meet again.
+// The host takes about 1 ms to record a batch; a launch saves some 0.2 ms against queueing its
+// sweeps one by one. If the interval of norms does not divide a batch, kinds of batches repeat only
+// after the least common multiple of both.
 constexpr int fewest_uses = 4, batches_to_look_ahead = 64;
 
-/// Whether such a batch leaves levels and halos as it finds them, so that the next one is like it.
-/// The last sweeps of a run, whose regions shrink, are in none.
+/// Whether such a batch ends with the same level and halo depth as it began, so that the next one
+/// can be of the same kind. Excludes the last sweeps of a run, whose regions shrink.
 bool recurs(const Case& the_case, std::int64_t first, std::int64_t count) {
   return count > 1 && count % (2 * the_case.halo_depth) == 0 &&
          first + count + the_case.halo_depth <= the_case.sweeps;
@@ -32,8 +32,8 @@ GraphStepper::Kind GraphStepper::kind_of(const Run& run, std::int64_t first, std
   return kind;
 }
 
-/// Whether such a batch is recorded, or there will be others: recording takes as long as queueing
-/// it once or twice.
+/// Whether a graph of this kind exists, or enough such batches follow: recording takes as long as
+/// queueing the batch once or twice.
 bool GraphStepper::pays(const Run& run, const Kind& kind, std::int64_t count) const {
   if (recorded_.contains(kind)) return true;
   if (recorded_.size() == most_graphs) return false;

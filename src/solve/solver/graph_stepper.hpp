@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Batches of another stepper's sweeps, with their exchanges, recorded in CUDA graphs.
+// CUDA graphs that record batches of another stepper's sweeps and exchanges.
 
 #include <map>
 #include <tuple>
@@ -15,14 +15,14 @@
 
 namespace halocline::solver {
 
-/// Whether sweeps and exchanges that may be queued at once are recorded in CUDA graphs.
+/// Where to record batches of sweeps and exchanges in CUDA graphs.
 enum class Graphs {
   none,
-  where_they_pay,  ///< where a graph is used often enough
+  where_they_pay,  ///< where a run uses a graph often enough
   wherever_possible
 };
 
-/// For one run. Sweeps that fill no batch are left to the other stepper.
+/// Replays batches as CUDA graphs, for one run. The other stepper queues sweeps that fill no batch.
 class GraphStepper final : public Stepper {
  public:
   /// The other stepper must outlive it.
@@ -36,12 +36,12 @@ class GraphStepper final : public Stepper {
   void check() override { stepper_.check(); }
 
  private:
-  /// Batches of one kind give a stream the same work, so one graph does for all.
+  /// Batches of one kind queue the same work, so that one graph serves all.
   struct Kind {
-    std::int64_t turn;          ///< of the two places that batches leave their norms in
-    std::size_t level;          ///< that the first sweep reads
-    std::int64_t fresh_layers;  ///< of its halo
-    std::vector<bool> norms;    ///< which sweeps have one, from the one before the first on
+    std::int64_t turn;          ///< which of two buffers gets the norms of the batch
+    std::size_t level;          ///< input of the first sweep
+    std::int64_t fresh_layers;  ///< of the halo of that level
+    std::vector<bool> norms;    ///< whether a sweep has a norm, from the one before the batch on
     friend bool operator==(const Kind&, const Kind&) = default;
     friend bool operator<(const Kind& a, const Kind& b) {
       return std::tie(a.turn, a.level, a.fresh_layers, a.norms) <

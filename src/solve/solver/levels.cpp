@@ -18,7 +18,7 @@ FieldStorage make_twin(const FieldStorage& field, const Case& the_case, const Gr
   return make_level(the_case, grid, field.shape().halo.lower[0], Memory::host);
 }
 
-/// Fields of one shape lie in the same way in their memory, padding included.
+/// Copies all bytes, padding included: fields of one shape have the same layout.
 void copy_all(const FieldStorage& to, const FieldStorage& from) {
   device::copy(to.bytes(), from.bytes(), from.allocated_bytes(), Stream::host());
 }
@@ -50,7 +50,7 @@ void fill_levels(const Case& the_case, const Grid& grid, Levels& levels,
   const bool directly = host_uses(levels[0].shape().memory);
   Levels filled = levels;
   if (!directly) filled.fill(make_twin(levels[0], the_case, grid));
-  // Both levels, so that each page of either is first touched by the thread that sweeps it.
+  // Both levels, so that the thread that sweeps a page touches it first.
   for (std::size_t level = 0; level < (directly ? 2 : 1); ++level)
     stencil::fill_start(filled[level], *the_case.problem, the_case.setting, threads);
   if (the_case.initial) files::read_npy(communicator, grid, filled[0], *the_case.initial);
@@ -64,7 +64,7 @@ void fill_with_noise(const FieldStorage& field, Stream stream) {
   const std::int64_t bytes = field.allocated_bytes();
   const auto block = [&]<class Real>(Real) {
     std::vector<Real> values(std::size_t{1} << 16);
-    std::uint32_t state = 1;  // a linear congruential generator: any noise does
+    std::uint32_t state = 1;  // linear congruential generator: any noise will do
     for (Real& value : values)
       value = static_cast<Real>((state = state * 1664525u + 1013904223u) >> 8) / Real{1 << 24};
     const auto block_bytes = static_cast<std::int64_t>(values.size() * sizeof(Real));

@@ -23,12 +23,12 @@ class MpiStopping final : public Stopping {
   }
 
   void end(std::int64_t sweep, Stream stream) override {
-    // By now the sweep before this one is done on a GPU, too, if its halos were exchanged.
+    // If halos were exchanged, a GPU has finished the previous sweep by now, too.
     offer_pending();
     if (!has_norm(sweep)) return;
     slot_of(sweep).end(stream);
     pending_ = sweep;
-    // On the host at once, so that the next sweep hides the reduction.
+    // On the host now, so that the next sweep hides the all-reduce.
     if (stream.is_host()) offer_pending();
   }
 
@@ -52,7 +52,7 @@ class MpiStopping final : public Stopping {
   comm::NormAllReduce& reduction_of(std::int64_t sweep) { return reductions_[index_of(sweep)]; }
   NormSlot& slot_of(std::int64_t sweep) { return slots_[index_of(sweep)]; }
 
-  /// Hands in this rank's share of the norm of the last sweep that has one.
+  /// Starts the all-reduce of the last partial norm of this rank, if it is pending.
   void offer_pending() {
     if (!pending_) return;
     reduction_of(*pending_).start(the_case().norm == Norm::max ? comm::NormAllReduce::Kind::max
@@ -61,21 +61,21 @@ class MpiStopping final : public Stopping {
     pending_.reset();
   }
 
-  /// Looks at the norm of a sweep, if it has one; true if the run stops with it.
+  /// Waits for the norm of a sweep, if it has one; returns true if that norm stops the run.
   bool look_at(std::int64_t sweep) {
     if (sweep < 0 || !reduction_of(sweep).in_flight()) return false;
     const double sum = reduction_of(sweep).finish();
     return enter(sweep, the_case().norm == Norm::l2 ? std::sqrt(sum) : sum);
   }
 
-  /// Waits for a norm that no longer matters.
+  /// Finishes the all-reduce of a norm that no longer matters.
   void discard(std::int64_t sweep) {
     if (sweep >= 0 && reduction_of(sweep).in_flight()) reduction_of(sweep).finish();
   }
 
   std::array<comm::NormAllReduce, 2> reductions_;
   std::array<NormSlot, 2> slots_;
-  std::optional<std::int64_t> pending_;  // a sweep whose norm is not on its way to all ranks yet
+  std::optional<std::int64_t> pending_;  // a sweep whose all-reduce has not started
   bool stopped_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The place where a sweep leaves its norm, and the way from there to the host.
+// Storage for the norm of a sweep, and its copy to the host.
 
 #include <memory>
 
@@ -9,17 +9,17 @@
 
 namespace halocline::solver {
 
-/// One norm at a time: begin(), a sweep or several, end(), value().
+/// Holds one norm at a time: begin(), one or more sweeps, end(), value().
 class NormSlot {
  public:
-  /// For sweeps on the host, or on the current GPU.
+  /// Allocates the storage: for sweeps on the current GPU, or on the host.
   explicit NormSlot(bool on_gpu);
 
-  /// Sets the norm to zero, in the order of `stream`; returns the place for sweeps to add it to.
+  /// Sets the norm to zero and returns the address for sweeps to add to. Ordered by `stream`.
   double* begin(Stream stream);
-  /// After the last sweep: sends it on its way to the host.
+  /// Starts the copy to the host, after the last sweep. Ordered by `stream`.
   void end(Stream stream);
-  /// Blocks until it is here.
+  /// Waits for the copy and returns the norm.
   double value() const;
 
  private:

@@ -35,7 +35,7 @@ SolveOptions::Graphs read_graphs(std::string_view word) {
   using Graphs = SolveOptions::Graphs;
   for (const Graphs graphs : {Graphs::automatic, Graphs::on, Graphs::off})
     if (word_for(graphs) == word) return graphs;
-  refuse(fmt::format("graph '{}' is none of auto, on and off", word));
+  refuse(fmt::format("option 'graph' cannot be '{}'; use auto, on or off", word));
 }
 
 std::string word_for(const std::optional<Memory>& memory) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The words of a command line or a file for the enums of SolveOptions.
+// The names of the enums of SolveOptions, as on command lines and in files.
 
 #include <optional>
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace halocline::solver {
 
-/// Each throws usage, with the words there are, for any other word.
+/// Each throws usage, with a list of the valid names, for other names.
 std::optional<Memory> read_memory(std::string_view word);  ///< nothing for "auto"
 Precision read_precision(std::string_view word);
 Norm read_norm(std::string_view word);
 SolveOptions::Graphs read_graphs(std::string_view word);
 
-/// The words for them.
+/// Returns the name of a value.
 std::string word_for(const std::optional<Memory>& memory);
 std::string word_for(SolveOptions::Graphs graphs);
 

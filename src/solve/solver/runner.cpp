@@ -51,7 +51,7 @@ void Runner::make_all_reduce() {
   } catch (const Error& error) {
     all_reduce_.reset();
     norms_stay_ = false;
-    notes_.add(fmt::format("norms are reduced by MPI: {}", error.what()));
+    notes_.add(fmt::format("MPI reduces norms, through the host: {}", error.what()));
   }
 }
 
@@ -76,7 +76,7 @@ bool Runner::needs_progress() const {
 std::optional<std::string> Runner::kernels_cannot_reach_because() const {
   for (const auto& [pair, transport] : exchange_info().transports)
     if (capabilities_of(transport).carrier != transport::Carrier::kernels)
-      return fmt::format("transport {} is used", transport);
+      return fmt::format("kernels cannot write through transport {}", transport);
   return std::nullopt;
 }
 
@@ -96,15 +96,15 @@ std::optional<std::string> Runner::unavailable(const Schedule& schedule) {
 
 std::optional<std::string> Runner::no_graphs_because() const {
   if (!parts_.target.gpu)
-    return fmt::format("backend {} queues nothing on a GPU", parts_.target.backend->name());
+    return fmt::format("backend {} does not run on a GPU", parts_.target.backend->name());
   for (const auto& [pair, transport] : exchange_info().transports)
     if (!capabilities_of(transport).stays_on_stream())
       return fmt::format("transport {} needs the host in every exchange", transport);
-  if (!norms_stay_) return "norms are reduced by MPI";
+  if (!norms_stay_) return "MPI reduces norms";
   return std::nullopt;
 }
 
-/// By norms that stay on the GPUs where no host has to move anything between two sweeps.
+/// Reduces norms on the GPUs unless exchanges need the host between two sweeps.
 std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunState& start) const {
   const Stream stream = parts_.target.stream();
   if (!norms_stay_) return make_mpi_stopping(parts_.communicator, the_case, start, stream);
@@ -123,7 +123,7 @@ Runner::Result Runner::run(const Case& the_case, const Execution& execution,
   std::unique_ptr<Stopping> stopping;
   comm::together(parts_.communicator, [&] { stopping = stopping_for(the_case, start); });
   if (const auto why_not = unavailable(*execution.schedule))
-    throw Error(ErrorKind::internal, fmt::format("no stepper of schedule {} to run: {}",
+    throw Error(ErrorKind::internal, fmt::format("schedule {} has no stepper: {}",
                                                  execution.schedule->name(), *why_not));
   Stepper* stepper = stepper_of(*execution.schedule).stepper.get();
   std::optional<GraphStepper> in_graphs;

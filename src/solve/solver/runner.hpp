@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A case on one process grid: fields and exchanges, made once and run in several ways.
+// A case on one process grid: time levels and exchanges, made once, for any number of runs.
 
 #include <functional>
 #include <map>
@@ -27,12 +27,12 @@ struct RunnerParts {
   const Communicator& communicator;
   const Target& target;
   stencil::Sweep& sweep;
-  /// Chosen among, or asked for by name, as SolveOptions has them.
+  /// "auto" or names, as in SolveOptions.
   const std::string& transport;
   const std::optional<std::string>& proofs;
 };
 
-/// How a runner gives its sweeps to the stream. Every way leads to the same bits.
+/// How a runner queues its sweeps. All executions compute the same bits.
 struct Execution {
   const Schedule* schedule = nullptr;
   Graphs graphs = Graphs::none;
@@ -40,8 +40,9 @@ struct Execution {
 
 class Runner {
  public:
-  /// Allocates two zeroed levels and opens their exchanges. The parts must outlive it. Collective;
-  /// throws, the same on every rank, what making fields and exchanges throws.
+  /// Allocates two zeroed levels and opens their exchanges. The parts must outlive it. Collective.
+  /// Throws, the same on every rank, as the constructors of Field and Exchange do, and resource if
+  /// the levels do not fit in memory.
   Runner(const Case& the_case, const RunnerParts& parts);
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -54,22 +55,22 @@ class Runner {
   const Levels& levels() const { return levels_; }
   LevelExchange& exchange() { return exchange_; }
   const ExchangeInfo& exchange_info() const { return exchange_.info(); }
-  /// What was left out that would have been used, and why.
+  /// Fallbacks, with reasons.
   const Notes& notes() const { return notes_; }
 
-  /// Why sweeps cannot be run by such a schedule, or nothing; the same on every rank. Makes what it
-  /// needs, the first time; what the halos held is lost. Collective.
+  /// Returns why the schedule cannot run these sweeps, or nothing; the same on every rank. The
+  /// first call makes the stepper, which overwrites halos. Collective.
   std::optional<std::string> unavailable(const Schedule& schedule);
-  /// Why sweeps cannot be recorded in graphs, or nothing.
+  /// Returns why CUDA graphs cannot record the sweeps, or nothing.
   std::optional<std::string> no_graphs_because() const;
-  /// Why kernels cannot store into the memory of every neighbour, or nothing.
+  /// Returns why kernels cannot write to the memory of every neighbour, or nothing.
   std::optional<std::string> kernels_cannot_reach_because() const;
-  /// Whether the host has to move halos on while they are exchanged.
+  /// Whether exchanges need the host to advance them.
   bool needs_progress() const;
-  /// Whether norms are reduced without the host.
+  /// Whether the GPUs reduce norms without the host.
   bool norms_stay_on_gpus() const { return norms_stay_; }
-  /// Sweeps that are given to a GPU at once, and from one look at norms to the next; 1 where the
-  /// host looks at every one.
+  /// Returns how many sweeps the host queues on a GPU between two reads of norms; 1 where it reads
+  /// the norm of every sweep.
   std::int64_t batch_sweeps() const;
 
   struct Result {
@@ -77,14 +78,14 @@ class Runner {
     std::unique_ptr<Stopping> stopping;
   };
   using AfterSweep = std::function<void(std::int64_t sweep, const Stopping& stopping)>;
-  /// Begins where `start` says, with the levels as they are then. `the_case` may differ from the
+  /// Runs sweeps from state `start` on, with the levels as they are. `the_case` may differ from the
   /// runner's own in sweeps and tolerance, and must outlive the result. Collective.
   Result run(const Case& the_case, const Execution& execution, const AfterSweep& after_sweep,
              const RunState& start = {});
 
-  /// Start and boundary. Collective if there is a file to start from.
+  /// Fills the levels with start and boundary values. Collective if the case starts from a file.
   void fill(int threads);
-  /// Numbers that take as long as any: of zeros, sweeps on a GPU took 0.83 of the time.
+  /// Fills the levels with numbers for timing: over zeros, sweeps on a GPU took 0.83 of the time.
   void fill_for_trial(int threads);
 
  private:
@@ -99,7 +100,7 @@ class Runner {
   LevelExchange exchange_;
   bool norms_stay_ = false;
   std::optional<link::NormAllReduce> all_reduce_;
-  std::map<const Schedule*, MadeStepper> steppers_;  // those that were asked for
+  std::map<const Schedule*, MadeStepper> steppers_;  // those made so far
   Notes notes_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Schedules: in which order sweeps and the exchanges before them are done, and by whom.
+// Schedules: the order of sweeps and exchanges, and whether kernels or the host start them.
 
 #include <functional>
 #include <memory>
@@ -15,11 +15,11 @@ namespace halocline::solver {
 
 class Runner;
 
-/// A stepper, or why there is none.
+/// A stepper, or the reason why there is none.
 struct MadeStepper {
   std::unique_ptr<Stepper> stepper;
   std::string why_not = {};
-  /// Whether it should have worked: whoever leaves the choice to auto is told then, too.
+  /// failed: it should have worked, so auto reports it in a note.
   enum class Reason { expected, failed } reason = Reason::expected;
 };
 
@@ -27,37 +27,38 @@ class Schedule {
  public:
   virtual ~Schedule() = default;
   virtual std::string_view name() const = 0;
-  /// Makes all that its sweeps need beside the runner's levels and exchanges; what the halos held
-  /// is lost. The runner must outlive the stepper. Collective, the same result on every rank.
+  /// Makes a stepper, with everything that its sweeps need besides the runner's levels and
+  /// exchanges. Overwrites halos. The runner must outlive the stepper. Collective, the same result
+  /// on every rank.
   virtual MadeStepper make(Runner& runner) const = 0;
-  /// What it needs, for the text of an error.
+  /// Returns its requirements, for error messages.
   virtual std::string_view needs() const { return "nothing else"; }
-  /// Whether schedule_by_rule() takes it, where it can be made, before those above it in the table.
+  /// Whether schedule_by_rule() prefers it to the schedules above it in the table, if available.
   virtual bool is_preferred(const Runner& runner) const = 0;
-  /// Whether it differs from others only in how the halos of other subdomains come: where there
-  /// are none, it is not worth trying.
+  /// Whether it differs from others only in how halos of other subdomains arrive: without such
+  /// halos it is not worth measuring.
   virtual bool is_about_halos() const { return false; }
   /// Whether its sweeps store the halos of the next ones, so that there are no exchanges to time.
   virtual bool sweeps_store_halos() const { return false; }
-  /// Why its sweeps cannot be recorded in graphs, or nothing.
+  /// Returns why CUDA graphs cannot record its sweeps, or nothing.
   virtual std::optional<std::string> no_graphs_because() const { return std::nullopt; }
 };
 
-/// From the plainest on. A new one is a file in solver/schedules, its declaration in schedules.hpp
-/// there and a row in schedule.cpp, whose place is its rank in schedule_by_rule().
+/// Lists the schedules, simplest first. To add one, add a file in solver/schedules, its declaration
+/// in schedules.hpp there and a row in schedule.cpp, whose place is its rank in schedule_by_rule().
 std::span<const Schedule* const> schedules();
 
-/// What auto takes without measuring: `persistent`, else `fused`, else `overlap` where the host has
-/// to move messages on, else `sequential`. In terms of the table: the last one that is preferred,
-/// may be tried and can be made. Collective.
+/// Returns what auto takes without measuring: `persistent`, else `fused`, else `overlap` where the
+/// host has to move messages on, else `sequential`. In terms of the table: the last schedule that
+/// is preferred, may be tried and can be made. Collective.
 const Schedule& schedule_by_rule(Runner& runner,
                                  const std::function<bool(const Schedule&)>& may_be_tried);
 
-/// Appends a schedule of another library's, which must live as long as the program. Not while a
-/// solve runs.
+/// Appends a schedule from another library, which must live as long as the program. Do not call it
+/// while a solve runs.
 void add_schedule(const Schedule& schedule);
 
-/// Throws usage, naming the schedules there are.
+/// Returns the schedule of that name. Throws usage, with a list of the schedules, for other names.
 const Schedule& find_schedule(std::string_view name);
 
 }  // namespace halocline::solver

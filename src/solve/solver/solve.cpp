@@ -31,7 +31,8 @@ namespace {
 
 using solver::Case;
 
-// Up to here --verify uses plain loops, some seconds on one core; above, the fast backend.
+// Up to so many updates --verify uses plain loops, some seconds on one core; above, the fast
+// backend.
 constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
 
 Spread spread_over_ranks(const Communicator& communicator, double mine) {
@@ -53,7 +54,7 @@ OutputKind kind_of(const std::string& path) {
                           path));
 }
 
-/// Throws now what would otherwise be found out when the work is done.
+/// Throws now the errors that would otherwise appear only after the run.
 void check_outputs(const Communicator& communicator, const SolveOptions& options) {
   comm::together(communicator, [&] {
     if (options.output) kind_of(*options.output);
@@ -83,7 +84,7 @@ class SolveRun {
   void take_notes_of(const solver::Baseline& alone);
   void write();
   void say_what_ran();
-  /// The result, as the host reads it.
+  /// The result, in memory that the host can read.
   const FieldStorage& answer() const { return *answer_; }
   double glups_of(double sweeps, double seconds) const;
   const Grid& grid() const { return chosen_.runner->grid(); }
@@ -133,8 +134,8 @@ void SolveRun::note_crowding() {
   const int wanted = communicator_.node_size() * sweep_options_.threads;
   if (wanted > cores)
     notes_.add(
-        fmt::format("{} with {} each share {} of a node: the times say "
-                    "little",
+        fmt::format("{} with {} each share {} of a node: "
+                    "times are unreliable",
                     counted(communicator_.node_size(), "rank"),
                     counted(sweep_options_.threads, "thread"), counted(cores, "core")));
 }
@@ -175,8 +176,8 @@ void SolveRun::loop() {
   result_.loop_seconds = comm::max_over_ranks(communicator_, done.loop_seconds);
   if (stopping->was_close())
     notes_.add(
-        "the L2 norm came within 1e-12 of the tolerance: another number of ranks may stop "
-        "one sweep earlier or later");
+        "the L2 norm came within 1e-12 of the tolerance: on another number of ranks the run may "
+        "stop one sweep earlier or later");
   if (result_.diverged)
     notes_.add(fmt::format("the norm of sweep {} is not finite: the run diverged",
                            result_.norm_history.back().first));
@@ -187,7 +188,7 @@ void SolveRun::measure() {
   result_.glups = one_sweep
                       ? glups_of(static_cast<double>(result_.sweeps), result_.first_sweep_seconds)
                       : glups_of(static_cast<double>(result_.sweeps - 1), result_.loop_seconds);
-  // Each update reads one value and writes one, at best.
+  // At best, each update reads one value and writes one.
   result_.gigabytes_per_second = result_.glups * 2 * static_cast<double>(case_.element_bytes());
 
   const Recorder& recorder = comm::recorder(communicator_);
@@ -198,7 +199,7 @@ void SolveRun::measure() {
     result_.phases.emplace_back(name_of(phase), spread_over_ranks(communicator_, seconds));
     if (phase != Phase::compute && phase != Phase::reduce) exchange_seconds += seconds;
   }
-  // The first exchange is not in the recorder: it belongs to the first sweep.
+  // The recorder excludes the first sweep and its exchange.
   const auto counted = std::max<std::int64_t>(1, result_.exchanges - 1);
   result_.exchange_seconds =
       spread_over_ranks(communicator_, exchange_seconds / static_cast<double>(counted));
@@ -280,16 +281,17 @@ void SolveRun::compare_with_one_rank() {
 void SolveRun::take_notes_of(const solver::Baseline& alone) {
   const std::uint64_t checksum = comm::sum_over_ranks(communicator_, alone.checksum);
   if (checksum != result_.checksum)
-    notes_.add(fmt::format("the baseline's result is another: its checksum is {:016x}", checksum));
+    notes_.add(
+        fmt::format("the result of the baseline differs: its checksum is {:016x}", checksum));
   const auto mine = static_cast<std::int64_t>(alone.notes.all().size());
   const std::int64_t count = comm::max_over_ranks(communicator_, mine);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::string note = comm::broadcast(
         communicator_, i < mine ? alone.notes.all()[static_cast<std::size_t>(i)] : "", 0);
-    // What holds of the run was told before.
+    // The notes of the run already have it.
     const std::vector<std::string>& told = notes_.all();
     if (std::find(told.begin(), told.end(), note) == told.end())
-      notes_.add(fmt::format("of the baseline: {}", note));
+      notes_.add(fmt::format("baseline: {}", note));
   }
 }
 
@@ -328,7 +330,7 @@ void SolveRun::say_what_ran() {
 
 SolveResult SolveRun::run() {
   prepare();
-  // Not of what is measured before.
+  // After tuning, so that the trace shows only the run.
   if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
   loop();
   measure();

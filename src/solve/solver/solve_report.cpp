@@ -50,7 +50,7 @@ void add_schedule(Report& report, const SolveResult& result) {
                                           result.sweeps_in_graphs));
 }
 
-/// How process grid, schedule and graphs were chosen, and what lost.
+/// Adds the choice of process grid, schedule and graphs, and the slower alternatives.
 void add_choice(Report& report, const SolveResult& result) {
   const SolveResult::Choice& choice = result.choice;
   Section& section = report.add_section("choice", "", Audience::json);
@@ -82,7 +82,7 @@ void add_choice(Report& report, const SolveResult& result) {
 
   if (choice.by == "file")
     report.add_text("chosen",
-                    fmt::format("as the tuning file says, measured {}: {} per sweep", choice.when,
+                    fmt::format("from the tuning file, measured {}: {} per sweep", choice.when,
                                 write_number(choice.seconds_per_sweep, Format::time())));
   if (choice.tried.empty()) return;
   std::string losers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What `halocline solve` tells: one tree for text and JSON.
+// The report of `halocline solve`: one tree for text and JSON.
 
 #include <halocline/solver.hpp>
 

@@ -8,7 +8,7 @@
 namespace halocline::solver {
 
 void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
-  throw Error(ErrorKind::internal, "norms that go by the host cannot be taken in a batch");
+  throw Error(ErrorKind::internal, "a batch of sweeps cannot have norms that the host reduces");
 }
 
 bool Stopping::enter(std::int64_t sweep, double norm) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Norms, and when a run stops by them.
+// Norms of a run, and the decision when it stops.
 
 #include <memory>
 #include <utility>
@@ -15,50 +15,51 @@
 
 namespace halocline::solver {
 
-/// Takes the norms of a run and decides when it stops. By then later sweeps may have begun: one on
-/// the host, up to two batches on GPUs, where they do nothing. The result is still there, since
-/// only its input has been written over.
+/// Collects the norms of a run and decides when it stops. By then later sweeps may have begun: one
+/// on the host, up to two batches on GPUs, where they do nothing. The result remains, since later
+/// sweeps overwrote only its input.
 class Stopping {
  public:
-  /// Of a run that begins at `start`.
+  /// For a run that begins at `start`.
   Stopping(const Case& the_case, const RunState& start)
       : case_(the_case), first_(start.sweep), history_(start.norms) {}
   virtual ~Stopping() = default;
   Stopping(const Stopping&) = delete;
   Stopping& operator=(const Stopping&) = delete;
 
-  /// Tells a sweep that has a norm where to leave it.
+  /// Sets the norm's destination in the arguments of a sweep that has a norm.
   virtual void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) = 0;
-  /// After every sweep was given to the stream.
+  /// Call it after queueing each sweep.
   virtual void end(std::int64_t sweep, Stream stream) = 0;
-  /// How many sweeps, from a multiple of this number on, may begin before stops_before() is asked
-  /// again. What begin() and end() give to a stream for them depends on nothing but their numbers.
+  /// Returns how many sweeps, from a multiple of this number on, may begin before the next call of
+  /// stops_before(). The work that begin() and end() queue for them depends only on their numbers.
   virtual std::int64_t batch_sweeps() const { return 1; }
-  /// Sweeps left of the batch in which this one is.
+  /// Returns the sweeps left of the batch of this one, itself included.
   std::int64_t sweeps_at_once(std::int64_t sweep) const {
     return batch_sweeps() - sweep % batch_sweeps();
   }
-  /// Instead of begin() and end(), tells a batch of sweeps_at_once() or fewer that are one launch
-  /// where to leave their norms. Throws internal where norms need the host.
+  /// Sets the destinations of the norms of a batch, at most sweeps_at_once() sweeps in one launch;
+  /// replaces begin() and end(). Throws internal where norms need the host.
   virtual void begin_batch(std::int64_t first, stencil::SweepBatch& batch);
-  /// True if this sweep need not begin any more: asked by all ranks alike.
+  /// Returns true if the run stops before this sweep; the same on all ranks.
   virtual bool stops_before(std::int64_t sweep) = 0;
-  /// After the last; returns how many of the `sweeps` that were begun count.
+  /// Reads the remaining norms, after the last sweep; returns how many of the `sweeps` queued
+  /// count.
   virtual std::int64_t finish(std::int64_t sweeps) = 0;
 
   bool converged() const { return converged_; }
   bool diverged() const { return diverged_; }
-  /// A tolerance so near a norm that another split of an L2 sum might have decided otherwise.
+  /// Whether an L2 norm was so near the tolerance that another split might have decided otherwise.
   bool was_close() const { return was_close_; }
   const std::vector<std::pair<std::int64_t, double>>& history() const { return history_; }
 
  protected:
-  /// Enters a norm into the history; true if the run stops with that sweep.
+  /// Adds a norm to the history; returns true if the run stops with that sweep.
   bool enter(std::int64_t sweep, double norm);
   const Case& the_case() const { return case_; }
   /// Whether a sweep of this run has a norm.
   bool has_norm(std::int64_t sweep) const { return sweep >= first_ && case_.wants_norm(sweep); }
-  std::int64_t first() const { return first_; }  ///< sweep of the run
+  std::int64_t first() const { return first_; }  ///< number of the run's first sweep
 
  private:
   const Case& case_;
@@ -67,9 +68,8 @@ class Stopping {
   bool converged_ = false, diverged_ = false, was_close_ = false;
 };
 
-/// By norms of all ranks, reduced through MPI one sweep late: the norm of sweep k is reduced while
-/// sweep k+1 runs and looked at before sweep k+2 begins, always then and never earlier, so that
-/// every rank decides at the same place.
+/// All-reduces norms through MPI, one sweep late: the norm of sweep k while sweep k+1 runs. Decides
+/// before sweep k+2 begins, never earlier, so that every rank decides at the same sweep.
 std::unique_ptr<Stopping> make_mpi_stopping(const Communicator& communicator, const Case& the_case,
                                             const RunState& start, Stream stream);
 
@@ -77,13 +77,14 @@ struct GpuStoppingParts {
   const Communicator& communicator;
   const Case& the_case;
   stencil::Sweep& sweep;
-  /// Of all ranks, or null: there is one rank, or no norm is wanted.
+  /// Null on one rank, or without norms.
   const device::AllReducePort* all_reduce;
   Stream stream;
 };
 
-/// By norms that never leave the GPUs. Sweeps are queued far ahead; those after the one that stops
-/// the run do nothing. The norm of a sweep is reduced by the next one, so that nobody waits for it.
+/// Reduces norms on the GPUs. The host queues sweeps far ahead; those after the sweep that stops
+/// the run do nothing. Each sweep leaves partial norms, and the next sweep reduces them while it
+/// updates cells, over all ranks if there are several, so that no rank waits for a norm.
 std::unique_ptr<Stopping> make_gpu_stopping(const GpuStoppingParts& parts, const RunState& start);
 
 }  // namespace halocline::solver

@@ -30,13 +30,13 @@ void require_reachable(const stencil::Backend& backend, Memory memory) {
                                 backend.name()));
 }
 
-/// How many ranks can use a backend. Collective.
+/// Counts the ranks that can use a backend. Collective.
 std::uint64_t ranks_able(const Communicator& communicator, const stencil::Backend& backend) {
   return comm::sum_over_ranks(communicator, std::uint64_t{backend.unavailable() ? 0u : 1u});
 }
 
-/// What auto takes: the backend that reaches the memory, if only one does; else cuda where all
-/// ranks can, and cpu, with the reason, where somebody may expect a GPU.
+/// Chooses for "auto": the backend that reaches the memory, if only one does; else cuda if all
+/// ranks can use it; else cpu, with a note if the machine has a driver for GPUs.
 const stencil::Backend& best_backend(const Communicator& communicator,
                                      const std::optional<Memory>& memory, Notes& notes) {
   const stencil::Backend& cuda = stencil::find_backend("cuda");
@@ -47,14 +47,14 @@ const stencil::Backend& best_backend(const Communicator& communicator,
   if (able == static_cast<std::uint64_t>(communicator.size())) return cuda;
   if (able > 0)
     notes.add(
-        "some ranks see a GPU and some do not, so all use the cpu backend; option 'backend' set "
-        "to 'cuda' says which");
+        "some ranks see a GPU and some do not, so all use the cpu backend; set option 'backend' "
+        "to 'cuda' to see which");
   else if (!device::gpus().driver.empty())
     notes.add(fmt::format("no GPU is used: {}", *cuda.unavailable()));
   return cpu;
 }
 
-/// Throws unavailable if no rank sees a GPU; where some do, binding says which do not.
+/// Throws unavailable if no rank sees a GPU; if only some do, bind_gpu() names those that do not.
 void require_a_gpu(const Communicator& communicator, const SolveOptions& options,
                    const stencil::Backend& backend) {
   if (ranks_able(communicator, backend) > 0) return;
@@ -96,7 +96,7 @@ Target choose_target(const Communicator& communicator, const SolveOptions& optio
                                              : &stencil::find_backend(options.backend);
   if (options.simd != "auto" && target.backend->name() != "cpu")
     notes.add(fmt::format(
-        "option 'simd' set to '{}' changes nothing: only the cpu backend has vectors to choose",
+        "option 'simd' set to '{}' has no effect: only the cpu backend has vector levels",
         options.simd));
   const bool on_gpu = target.backend->on_gpu();
   target.memory = memory.value_or(on_gpu ? Memory::device : Memory::host);
@@ -107,7 +107,7 @@ Target choose_target(const Communicator& communicator, const SolveOptions& optio
   target.gpu = machine::bind_gpu(communicator);
   for (const std::string& note : target.gpu->notes) notes.add(note);
   comm::together(communicator, [&] { target.own_stream.emplace(); });
-  // Before time levels are made: neighbours may store into them (exchange/face_links.hpp).
+  // Before the time levels are allocated: neighbours may write to them (exchange/face_links.hpp).
   if (target.memory == Memory::device && communicator.size() > 1)
     link::agree_on_sharing(communicator);
   return target;
@@ -127,7 +127,7 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
                    fmt::format("two time levels on GPU {} ({})", target.gpu->gpu.ordinal,
                                target.gpu->gpu.name),
                    "GPUs");
-    // Start and result pass through the host.
+    // Start values and result pass through the host.
     require_memory(the_case, grid, level * on_node, node_free, node_total,
                    "the host's copy of one time level on this node", "nodes");
   } else {

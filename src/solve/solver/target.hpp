@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where a solve runs: which backend sweeps, on which processor or GPU, over which memory.
+// The target of a solve: backend, processor or GPU, and memory.
 
 #include <optional>
 #include <vector>
@@ -18,24 +18,24 @@ namespace halocline::solver {
 struct Target {
   const stencil::Backend* backend = nullptr;
   Memory memory = Memory::host;
-  std::optional<machine::GpuBinding> gpu{};         // of this rank, and everybody's
+  std::optional<machine::GpuBinding> gpu{};         // this rank's, and the map of all ranks
   std::optional<device::OwnedStream> own_stream{};  // of that GPU
 
   Stream stream() const { return own_stream ? own_stream->get() : Stream::host(); }
 };
 
-/// Throws usage for a backend or a memory that there is not, or that do not go together.
+/// Throws usage for an unknown backend, or for memory that the backend cannot reach.
 void check_target(const SolveOptions& options);
 
-/// Chooses, and starts using this rank's GPU if the backend sweeps on one. Collective; throws,
-/// the same on every rank, also unavailable and device.
+/// Chooses the target and, if its backend runs on a GPU, binds this rank to one. Collective;
+/// throws, the same on every rank, usage as check_target() does, unavailable and device.
 Target choose_target(const Communicator& communicator, const SolveOptions& options, Notes& notes);
 
-/// Throws resource if two time levels do not fit the memory of this rank's GPU or node.
+/// Throws resource if two time levels do not fit in the memory of this rank's GPU or node.
 void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid,
                   const Target& target);
 
-/// What sweeps, in order of its first rank. Collective.
+/// Lists the devices that compute sweeps, in the order of their first ranks. Collective.
 std::vector<RunDevice> devices_of(const Communicator& communicator, const Target& target);
 
 }  // namespace halocline::solver

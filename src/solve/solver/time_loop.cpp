@@ -35,13 +35,13 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   }
   const std::int64_t counted = run.stopping.finish(run.at.sweep);
   device::synchronize(stream);
-  // A kernel may have given up waiting for a neighbour.
+  // Throws if a kernel gave up waiting for a neighbour.
   for (const std::int64_t level : {0, 1}) runner.exchange().progress(level);
   stepper.check();
   const double loop_seconds = seconds_since(begun);
   comm::barrier(runner.communicator());
   recorder.collect();
-  // Sweeps beyond the last that counts have not written the level it wrote.
+  // Surplus sweeps have not overwritten the level of the last sweep that counts.
   const auto done = static_cast<std::size_t>(counted - start.sweep);
   return {.sweeps = counted,
           .level = (start.level + done) % 2,

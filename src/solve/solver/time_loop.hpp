@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sweep after sweep, until the last or until a norm stops the run.
+// The time loop: sweeps until the last one, or until a norm stops the run.
 
 #include <functional>
 
@@ -12,18 +12,18 @@ namespace halocline::solver {
 class Runner;
 
 struct LoopResult {
-  std::int64_t sweeps;  ///< done by all runs so far that count: the one that stopped it is the last
-  std::size_t level;    ///< which level holds the result
-  std::int64_t exchanges;                    ///< done one by one
-  std::int64_t sweeps_in_graphs;             ///< of those begun
-  double first_sweep_seconds, loop_seconds;  ///< of this rank; the loop without the first sweep
+  std::int64_t sweeps;            ///< of this and earlier runs, up to the sweep that stopped it
+  std::size_t level;              ///< the level with the result
+  std::int64_t exchanges;         ///< queued outside graphs
+  std::int64_t sweeps_in_graphs;  ///< of the sweeps queued
+  double first_sweep_seconds, loop_seconds;  ///< of this rank; the loop excludes the first sweep
 };
 
-/// Called after a sweep, or after the last of some queued at once, with its number from 0; must be
-/// cheap.
+/// Called after queueing a sweep, or the last of several, with its number from 0; must be cheap.
 using AfterSweep = std::function<void(std::int64_t sweep)>;
 
-/// Runs a case from where `start` stands to its last sweep. Collective.
+/// Runs a case from the state `run.at` to its last sweep, and waits until all sweeps are done.
+/// Collective. Throws communication if a neighbour does not answer.
 LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep);
 
 }  // namespace halocline::solver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A time line of every rank, for Chrome's and Perfetto's trace viewers.
+// Time lines of all ranks, for the trace viewers of Chrome and Perfetto.
 
 #include <string>
 #include <vector>

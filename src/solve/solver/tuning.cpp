@@ -21,28 +21,28 @@ namespace halocline::solver {
 namespace {
 
 constexpr double share_of_run = 0.02, most_seconds = 2;
-// A run that may converge is not counted as longer: nobody knows when it ends.
+// A run with a tolerance counts as at most so long: when it converges is unknown.
 constexpr std::int64_t most_sweeps_until_converged = 1000;
-// What a way has to gain over the rule's: two measurements of the same differ by as much.
+// The least gain over the rule's choice: two measurements of the same execution differ by as much.
 constexpr double least_gain = 0.03;
-// Of many ranks there are dozens, and those with more traffic lose.
+// Many ranks have dozens of process grids, of which those with more traffic are slower.
 constexpr std::size_t most_process_grids = 4;
 
-// Of the sweeps that are timed: enough that recording a graph again, and the ranks' barrier
-// before and after, do not matter. With 1 ms instead, sequential sweeps of 13 us were taken for 8.
+// Of the timed sweeps: enough that recording a graph again, and the barriers before and after, do
+// not matter. With 1 ms instead, sequential sweeps of 13 us were measured as 8 us.
 constexpr double seconds_of_trial = 0.01;
 
-/// Two runs whose difference is the time of whole units of sweeps: batches, where these are given
-/// to a GPU at once. Each is done twice, and the shorter time counts.
+/// Two runs whose difference is the time of whole units of sweeps, which are batches where the host
+/// queues batches on a GPU. Each runs twice, and the shorter time counts.
 struct Trial {
-  std::int64_t first;         ///< sweeps before the first unit: what only they cost
-  std::int64_t unit;          ///< sweeps
-  std::int64_t fewest_timed;  ///< of them
+  std::int64_t first;         ///< sweeps before the first unit, with costs that only they have
+  std::int64_t unit;          ///< sweeps of a unit
+  std::int64_t fewest_timed;  ///< sweeps
   std::int64_t sweeps(std::int64_t timed) const { return 2 * first + 2 * (first + timed); }
 };
 
-/// After a batch of single sweeps and one that is recorded; or, where the host looks at every
-/// sweep, after the first ones.
+/// Units begin after a batch of single sweeps and a recorded batch; where the host reads the norm
+/// of every sweep, after the first two sweeps.
 Trial trial_of(const Case& the_case, std::int64_t batch_sweeps) {
   if (batch_sweeps == 1) return {.first = 2, .unit = 1, .fewest_timed = 2};
   return {.first = 2 * batch_sweeps + the_case.halo_depth,
@@ -52,7 +52,7 @@ Trial trial_of(const Case& the_case, std::int64_t batch_sweeps) {
 
 using GraphOption = SolveOptions::Graphs;
 
-/// What the options leave open, and what a file has decided.
+/// The choices that the options or a tuning file fix; the others are open.
 struct Wanted {
   Extents process_grid;  // no axes: open
   std::string transport, schedule;
@@ -84,7 +84,7 @@ class Chooser {
   Execution rule(Runner& runner) const;
   Graphs graphs_for(const Runner& runner, const Schedule& schedule) const;
   Execution execution_of(const Runner& runner, const Schedule& schedule) const;
-  /// Not if graphs are asked for, and it has none.
+  /// False if the options require graphs and the schedule has none.
   bool may_be_tried(const Schedule& schedule) const {
     return wanted_.graph != GraphOption::on || !schedule.no_graphs_because();
   }
@@ -125,7 +125,7 @@ std::unique_ptr<Runner> Chooser::runner_on(const Extents& process_grid) const {
                                                         .proofs = parts_.options.proofs});
 }
 
-/// Throws unavailable for a schedule that was asked for and cannot be.
+/// Throws unavailable if the options name a schedule that is not available.
 const Schedule& Chooser::schedule_by_rule(Runner& runner) const {
   const std::string& wanted = wanted_.schedule;
   if (!is_open(wanted)) {
@@ -139,7 +139,7 @@ const Schedule& Chooser::schedule_by_rule(Runner& runner) const {
                                   [this](const Schedule& one) { return may_be_tried(one); });
 }
 
-/// Throws unavailable if graphs are asked for and cannot be.
+/// Throws unavailable if the options require graphs and they are not available.
 Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const {
   if (wanted_.graph == GraphOption::off) return Graphs::none;
   std::optional<std::string> why_not = runner.no_graphs_because();
@@ -166,21 +166,21 @@ double Chooser::seconds_used() const {
   return comm::max_over_ranks(parts_.communicator, seconds_since(begun_));
 }
 
-/// Whether so many more sweeps may be done, of such a length and after something else.
+/// Whether the budget allows so many more sweeps of so many seconds each, and `other_seconds`.
 bool Chooser::can_afford(std::int64_t sweeps, double per_sweep, double other_seconds) const {
   return sweeps_used_ + sweeps <= budget_.sweeps &&
          seconds_used() + static_cast<double>(sweeps) * per_sweep + other_seconds <=
              budget_.seconds;
 }
 
-/// Whether one more way may be measured, if it is as fast as the best.
+/// Whether the budget allows one more trial, if it is as fast as the best so far.
 bool Chooser::can_try(double other_seconds) const {
   const Trial trial = trial_of(parts_.the_case, runner_->batch_sweeps());
   return can_afford(trial.sweeps(trial.fewest_timed), best_seconds_,
                     other_seconds + 2 * seconds_of_trial);
 }
 
-/// Seconds that so many sweeps take after the first of them, on the slowest rank.
+/// Returns the seconds of so many sweeps without the first, on the slowest rank.
 double Chooser::seconds_of(std::int64_t sweeps, const Execution& execution) {
   Case short_case = parts_.the_case;
   short_case.sweeps = sweeps;
@@ -195,9 +195,9 @@ double Chooser::seconds_of(std::int64_t sweeps, const Execution& execution) {
   return std::min(one, once());
 }
 
-/// Seconds per sweep; nothing if the budget is spent before.
+/// Returns the seconds per sweep; nothing if the budget ends before.
 std::optional<double> Chooser::measure(Execution execution) {
-  // A trial has no time to find out whether graphs pay.
+  // A trial is too short to find out whether graphs pay.
   if (execution.graphs == Graphs::where_they_pay) execution.graphs = Graphs::wherever_possible;
   runner_->fill_for_trial(parts_.threads);
   const Trial trial = trial_of(parts_.the_case, runner_->batch_sweeps());
@@ -242,7 +242,8 @@ void Chooser::try_graphs() {
     consider({best_.schedule, Graphs::none});
 }
 
-/// The next best in traffic, and slabs, whose sweeps may send their halos themselves.
+/// Returns the process grids with the next least traffic, and slabs, whose sweeps can send their
+/// own halos.
 std::vector<Extents> Chooser::other_process_grids() const {
   if (wanted_.process_grid.axes() > 0) return {};
   std::vector<Extents> grids =
@@ -262,16 +263,16 @@ std::vector<Extents> Chooser::other_process_grids() const {
 
 void Chooser::try_process_grids() {
   for (const Extents& process_grid : other_process_grids()) {
-    // One to be built for the trial, and again if it is not the last one.
+    // The time to build a runner for the trial and, if it is not the fastest, another one.
     if (!can_try(2 * build_seconds_)) return;
     const Schedule* best = best_.schedule;
     Execution by_rule;
-    runner_.reset();  // its memory may be all there is
+    runner_.reset();  // two runners may not fit in memory
     try {
       runner_ = runner_on(process_grid);
       by_rule = rule(*runner_);
     } catch (const Error& error) {
-      // One that the schedule asked for does not suit is no news.
+      // The schedule that the options name may not suit this process grid: no reason for a note.
       if (error.kind() != ErrorKind::unavailable)
         notes_.add(fmt::format("process grid {} was left out: {}", grid::text_of(process_grid),
                                error.what()));
@@ -285,9 +286,9 @@ void Chooser::try_process_grids() {
   }
 }
 
-/// Whether there is anything that measuring could change, and sweeps to measure with.
+/// Whether a measurement could change the choice and the budget allows one.
 bool Chooser::has_a_choice() const {
-  // Where no halo moves, the plainest schedule is the rule's unless another is better in all.
+  // Without halos, a rule that chooses the simplest schedule leaves no other to try.
   const bool of_schedule =
       is_open(wanted_.schedule) &&
       (!runner_->exchange_info().transports.empty() || best_.schedule != schedules().front());
@@ -313,13 +314,13 @@ Chosen Chooser::choose() {
     if (runner_->grid().process_grid() != best_grid_) {
       runner_.reset();
       runner_ = runner_on(best_grid_);
-      // Makes the links of the schedule.
+      // For its side effect: makes the stepper and its links.
       runner_->unavailable(*best_.schedule);
     }
   }
   Chosen chosen{.runner = std::move(runner_), .execution = best_, .report = {}};
   chosen.report.by = "rule";
-  // One alone says nothing.
+  // A single measurement is no comparison.
   if (tried_.size() < 2) return chosen;
   chosen.report = {.by = "measurement",
                    .when = {},
@@ -329,7 +330,7 @@ Chosen Chooser::choose() {
   return chosen;
 }
 
-/// The fields of a record that options leave open.
+/// Fills the open choices from a record.
 Wanted completed(Wanted wanted, const TunedExecution& tuned) {
   if (wanted.process_grid.axes() == 0) wanted.process_grid = tuned.process_grid;
   if (is_open(wanted.transport)) wanted.transport = tuned.transport;
@@ -377,7 +378,8 @@ Chosen choose_execution(const TuningParts& parts, Notes& notes) {
       return chosen;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unavailable && error.kind() != ErrorKind::usage) throw;
-      notes.add(fmt::format("what '{}' says of such a run cannot be: {}", path, error.what()));
+      notes.add(
+          fmt::format("the choice stored in '{}' cannot be used here: {}", path, error.what()));
     }
   }
   Chosen chosen = Chooser(parts, wanted, budget, notes).choose();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Choosing how a case is run: by rule, or, where the run is long enough, by short measurements.
+// Tuning: chooses how to run a case, by rule or, if the run is long enough, by short measurements.
 
 #include <memory>
 
@@ -26,20 +26,20 @@ struct Chosen {
   SolveResult::Choice report;
 };
 
-/// Chooses what the options leave open of process grid, schedule and graphs; transports are chosen
-/// when an exchange is planned. What the user's tuning file knows is not measured again, and what
-/// was measured is kept there. Sweeps over zeros, so fields are to be filled afterwards.
-/// Collective; throws unavailable, the same on every rank, if what was asked for by name cannot be.
+/// Chooses process grid, schedule and graphs where the options leave them open; Exchange chooses
+/// transports. Reads the choice from the user's tuning file if it has one for this case, and stores
+/// there what it measured. Overwrites the levels: fill them afterwards. Collective; throws
+/// unavailable, the same on every rank, if a choice that the options name is not available.
 Chosen choose_execution(const TuningParts& parts, Notes& notes);
 
-/// What choosing may cost.
+/// The cost that tuning may have.
 struct TuningBudget {
   double seconds;
   std::int64_t sweeps;
 };
 
-/// Of a case: what its options say, or 2 % of the run and 2 s at most. What is measured for a file
-/// pays off in later runs and may take 2 s of any run.
+/// Returns the budget of a case: that of its options, or 2 % of its sweeps and at most 2 s. With a
+/// tuning file, whose measurements later runs reuse, 2 s for any run.
 TuningBudget tuning_budget(const Case& the_case, const SolveOptions& options);
 
 }  // namespace halocline::solver

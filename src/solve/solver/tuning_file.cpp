@@ -22,7 +22,7 @@ namespace halocline::solver {
 namespace {
 
 constexpr RecordFormat format{.format = "halocline tuning", .version = 1, .list = "ways"};
-// The oldest go.
+// The most records of a file, which drops the oldest.
 constexpr std::size_t most_kept = 1024;
 
 Json to_json(const TunedExecution& execution) {
@@ -99,7 +99,7 @@ proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& t
   const std::vector<std::string> environment =
       proof::environment_key(proof::this_environment(variables)).ingredients;
   lines.insert(lines.end(), environment.begin(), environment.end());
-  // Rank 0 speaks for all: files and variables may differ a little from node to node.
+  // The key of rank 0 counts for all: files and variables may differ a little between nodes.
   proof::EnvironmentKey key = proof::key_of(std::move(lines));
   key.hash = comm::broadcast(communicator, key.hash, 0);
   return key;
@@ -135,8 +135,8 @@ void keep_tuned(const Communicator& communicator, const std::string& path,
             records.push_back(to_json(other));
         return records;
       });
-    } catch (const std::exception& error) {  // of Error, of the file system
-      note = fmt::format("the way that was measured is not kept: {}", error.what());
+    } catch (const std::exception& error) {  // Error, or one of the file system
+      note = fmt::format("the measured choice was not stored: {}", error.what());
     }
   });
   note = comm::broadcast(communicator, note, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ways to run that were measured, kept in a file and used again.
+// The tuning file: measured choices, kept for later runs.
 
 #include <optional>
 #include <string>
@@ -15,9 +15,9 @@
 
 namespace halocline::solver {
 
-/// The fastest way that was found for one case on one machine.
+/// The fastest execution measured for one case on one machine.
 struct TunedExecution {
-  proof::EnvironmentKey key;  ///< see tuning_key(): of no use under another
+  proof::EnvironmentKey key;  ///< from tuning_key(); valid only for an equal key
   std::string when;           ///< "2026-01-31T12:00:00Z"
   Extents process_grid;
   std::string transport;  ///< as ExchangeOptions::transport
@@ -26,18 +26,19 @@ struct TunedExecution {
   double seconds_per_sweep = 0;
 };
 
-/// What a way depends on: machine, MPI, driver and the variables that matter; case and ranks; and
-/// what the options leave open. The same on every rank. Collective.
+/// Returns the key of everything that a choice depends on: machine, MPI, driver and relevant
+/// environment variables; case and ranks; and the options that are not open. The same on every
+/// rank. Collective.
 proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& the_case,
                                  const SolveOptions& options, const Target& target, int threads);
 
-/// The way kept for this key, if there is one. A file that cannot be understood is told in a note.
-/// The same on every rank. Collective.
+/// Returns the record of this key, or nothing. Notes a file that it cannot parse. The same on every
+/// rank. Collective.
 std::optional<TunedExecution> find_tuned(const Communicator& communicator, const std::string& path,
                                          const std::string& key_hash, Notes& notes);
 
-/// Adds a way to a file, in place of one of the same key. A file that cannot be written, or is none
-/// of ours, is told in a note. Rank 0 writes; collective.
+/// Adds a record to a file and replaces one of the same key. Notes a file that it cannot write or
+/// that is not a tuning file. Rank 0 writes; collective.
 void keep_tuned(const Communicator& communicator, const std::string& path,
                 const TunedExecution& execution, Notes& notes);
 

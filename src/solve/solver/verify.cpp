@@ -49,7 +49,7 @@ void compare_row(const Case& the_case, Int3 first, std::int64_t count, const std
   }
 }
 
-/// Rows travel one by one to rank 0: the whole is never held there twice.
+/// Sends rows one by one to rank 0, which so never holds the whole result twice.
 void send_rows(const Comparison& c) {
   const Box& owned = c.grid.owned();
   const auto bytes = static_cast<std::size_t>(owned.extent().x * c.the_case.element_bytes());
@@ -77,7 +77,7 @@ Difference compare_all(const Comparison& c) {
   return difference;
 }
 
-/// Maximum norms are the same bits; L2 sums may be added in another order.
+/// Compares maximum norms bit by bit; L2 sums may be added up in another order.
 std::optional<std::string> compare_norms(const Comparison& c) {
   const double allowed = c.the_case.norm == Norm::max ? 0 : 1e-12;
   const auto& theirs = c.alone->norm_history;

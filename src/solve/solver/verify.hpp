@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Comparing a distributed result with one that was computed alone, cell by cell.
+// Compares a distributed result with that of one rank, cell by cell.
 
 #include <halocline/solver.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace halocline::solver {
 
-/// What is compared: on every rank its own part, on rank 0 the whole as computed alone.
+/// The results to compare: each rank's own part and, on rank 0, the whole result of one rank.
 struct Comparison {
   const Communicator& communicator;
   const Case& the_case;
@@ -16,11 +16,11 @@ struct Comparison {
   const FieldStorage& field;
   const std::vector<std::pair<std::int64_t, double>>& norm_history;
   const AloneResult* alone;  ///< on rank 0
-  std::string against;       ///< what it was computed with, in words
+  std::string against;       ///< what computed `alone`, for messages
 };
 
 /// Finds the first cell, in global order, whose bits differ, then compares the norms. Collective;
-/// the same answer on every rank.
+/// the same result on every rank.
 SolveResult::Verification compare(const Comparison& comparison);
 
 }  // namespace halocline::solver

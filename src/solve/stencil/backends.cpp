@@ -15,13 +15,13 @@
 namespace halocline::stencil {
 
 void Sweep::reduce(const NormReduction&, Stream) {
-  throw Error(ErrorKind::internal, "only sweeps on a GPU leave parts of a norm");
+  throw Error(ErrorKind::internal, "only sweeps on a GPU leave partial norms to reduce");
 }
 
 bool Sweep::can_push(const FieldStorage&, const FieldStorage&) const { return false; }
 
 std::unique_ptr<PersistentSweep> Backend::make_persistent(const PersistentParts&) const {
-  throw Error(ErrorKind::unavailable, fmt::format("backend {} cannot", name()));
+  throw Error(ErrorKind::unavailable, fmt::format("backend {} has no persistent sweeps", name()));
 }
 
 std::span<const Backend* const> backends() {

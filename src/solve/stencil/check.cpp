@@ -27,11 +27,13 @@ void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, S
     throw Error(ErrorKind::internal, needs.on_gpu ? "a sweep on a GPU was given the host's stream"
                                                   : "a sweep on the host was given a GPU's stream");
   if (arguments.norm != Norm::none && arguments.norm_sum == nullptr &&
-      arguments.norm_parts == nullptr)
-    throw Error(ErrorKind::internal, "a sweep has a norm to take and no place for it");
-  if (!needs.on_gpu && (arguments.norm_parts != nullptr || arguments.reduction.parts != nullptr ||
-                        arguments.stop != nullptr || arguments.faces != nullptr))
-    throw Error(ErrorKind::internal, "a sweep on the host leaves norms and halos to its caller");
+      arguments.partial_norms == nullptr)
+    throw Error(ErrorKind::internal, "a sweep with a norm has no destination for it");
+  if (!needs.on_gpu &&
+      (arguments.partial_norms != nullptr || arguments.reduction.parts != nullptr ||
+       arguments.stop != nullptr || arguments.faces != nullptr))
+    throw Error(ErrorKind::internal,
+                "a sweep on the host has no partial norms, reductions, stop words or faces");
   const std::int64_t element_bytes = needs.precision == problem::Precision::f32 ? 4 : 8;
   for (const FieldStorage* field : {&arguments.in, &arguments.out}) {
     const Memory memory = field->shape().memory;

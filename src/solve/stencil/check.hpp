@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every backend asks of the arguments of a sweep.
+// Checks of the arguments of a sweep, for every backend.
 
 #include "stencil/sweep.hpp"
 
@@ -12,9 +12,9 @@ struct SweepNeeds {
   bool on_gpu = false;
 };
 
-/// Throws internal if the region or its neighbours are not held, an element has another size,
-/// the norm has no place to go, or the stream or the memory is not the backend's. Cheap enough for
-/// every sweep.
+/// Throws internal if a field does not hold the region or its neighbours, an element has another
+/// size, the norm has no destination, or the backend cannot use the stream or the memory. Cheap
+/// enough for every sweep.
 void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, Stream stream);
 
 }  // namespace halocline::stencil

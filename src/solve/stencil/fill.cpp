@@ -20,7 +20,7 @@ Int3 folded(const Grid& grid, Int3 cell) {
   return cell;
 }
 
-/// The domain, without end along periodic axes.
+/// Returns the domain, unbounded along periodic axes.
 Box unfolded_domain(const Grid& grid) {
   Box domain{{0, 0, 0}, grid.cells().values()};
   for (int axis = 0; axis < grid.axes(); ++axis)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a problem, known at run time, to its formula, whose type is known when compiling.
+// Maps a problem, known at run time, to its formula, a type known at compile time.
 
 #include "problem/catalogue.hpp"
 
 namespace halocline::stencil {
 
-/// Throws usage: the problem does not have that many axes.
+/// Throws a usage error for a problem that does not have that many axes.
 [[noreturn]] void refuse_axes(const problem::Problem& problem, const problem::Setting& setting);
 
-/// Makes something of a problem's formula: calls `maker.template make<Real, axes>(formula)` for the
-/// setting's number of axes and the precision, and returns its result. Throws usage if the
-/// problem does not have that many axes.
+/// Calls `maker.template make<Real, axes>(formula)` with the problem's formula for the setting's
+/// number of axes and the precision, and returns its result. Throws usage if the problem does not
+/// have that many axes.
 template <class Maker, class... Problems>
 auto make_of_formula(problem::List<Problems...>, const problem::Problem& problem,
                      const problem::Setting& setting, problem::Precision precision,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Many sweeps of a rank in one launch on a GPU, to the same bits as one after the other.
+// Persistent sweeps: one launch on a GPU runs many sweeps of a rank, with the same bits as one
+// launch per sweep.
 
 #include <array>
 #include <functional>
@@ -10,30 +11,31 @@
 
 namespace halocline::stencil {
 
-/// Neighbouring sweeps, the first of which reads the newest level.
+/// Consecutive sweeps, of which the first reads the newest level.
 struct SweepBatch {
-  std::size_t level;   ///< that the first sweep reads
+  std::size_t level;   ///< input of the first sweep
   std::int64_t count;  ///< sweeps, at least 1
   Norm norm = Norm::none;
-  /// Sweeps that have a norm: this one, counted from the batch's first, and each `norm_every` after
-  /// it.
+  /// Sweeps with a norm: number `first_norm`, counted from the batch's first, and every
+  /// `norm_every`-th after it.
   std::int64_t first_norm = 0, norm_every = 1;
-  /// Where the last sweep of the batch leaves its norm, if it has one; another sweep reduces it.
-  NormParts* norm_parts = nullptr;
-  /// Of the norm before the batch, if it has parts. The norm of the batch's sweep i, but for the
-  /// last one, is reduced likewise, before sweep i + 2 begins: to norm[i + 1], or nowhere where
-  /// norm is null. If one stops the run, its sweep's result is in the level that the sweep would
-  /// have written by itself, and the batch ends.
+  /// Destination of the partial norms of the batch's last sweep, if it has a norm; a later sweep
+  /// reduces them.
+  PartialNorms* partial_norms = nullptr;
+  /// Of the norm before the batch, unless its `parts` are null. The batch reduces the norms of its
+  /// own sweeps, except the last, in the same way: that of sweep i before sweep i + 2 begins, into
+  /// norm[i + 1] unless norm is null. If a norm stops the run, the batch ends, and the result of
+  /// that sweep is in the level that a single sweep would have written.
   NormReduction reduction{};
 };
 
-/// A problem's update on a rank's cells, which stay in the GPU's registers from sweep to sweep.
+/// A problem's update on a rank's cells, which stay in the GPU's registers between sweeps.
 class PersistentSweep {
  public:
   virtual ~PersistentSweep() = default;
-  /// Does all sweeps of the batch with one launch; all neighbours must do the same. Then the level
-  /// of the last sweep holds its result, without halos beside other subdomains. Does nothing where
-  /// `batch.reduction.stop` is set when it begins. Ordered by `stream`.
+  /// Runs all sweeps of the batch in one launch; all neighbours must do the same. Afterwards the
+  /// output level of the last sweep holds its result, but not the halos of other subdomains. Does
+  /// nothing if `batch.reduction.stop` is set when it begins. Ordered by `stream`.
   virtual void run(const SweepBatch& batch, Stream stream) = 0;
 };
 
@@ -43,11 +45,11 @@ struct PersistentParts {
   problem::Precision precision;
   std::array<std::reference_wrapper<const FieldStorage>, 2> levels;
   bool wraps_along_x;
-  /// Of the ends along the last axis; halos where there is no neighbour are read from the levels
-  /// when a batch begins.
+  /// Connects both ends of the last axis to the neighbours. At an end without neighbour, a batch
+  /// reads the halo from the levels when it begins.
   device::EdgePort port;
-  /// That a warp keeps at the least; fewer make more warps, which hide each other's waits. Other
-  /// values are for tests.
+  /// Least rows per warp. Fewer rows make more warps, which hide each other's waits. Other values
+  /// are for tests.
   int fewest_rows = 2;
 };
 

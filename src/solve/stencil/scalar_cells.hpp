@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a formula sees when it is evaluated one cell at a time.
+// The argument of a formula that is evaluated one cell at a time.
 
 #include <halocline/field.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One sweep over a region: what every backend computes, each in its way, to the same bits.
+// The interface of backends: sweeps over regions, with the same bits on every backend.
 
 #include <memory>
 #include <optional>
@@ -14,52 +14,52 @@
 #include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
 #include "problem/problem.hpp"
-#include "stencil/norm_parts.hpp"
+#include "stencil/partial_norms.hpp"
 
 namespace halocline::stencil {
 
-/// A norm whose parts earlier work on a GPU's stream has left, and what becomes of it.
+/// A norm to reduce from partial norms of an earlier sweep, and where it goes.
 struct NormReduction {
-  const NormParts* parts = nullptr;  ///< null: there is none
+  const PartialNorms* parts = nullptr;  ///< null: nothing to reduce
   Norm kind = Norm::none;
-  /// In device memory, may be null: gets the norm itself (of l2, the root of the sum).
+  /// In device memory, may be null: gets the norm (for l2 the root of the sum).
   double* norm = nullptr;
-  /// In device memory, may be null: gets the larger of what is there and the norm, or their sum of
-  /// squares.
+  /// In device memory, may be null: accumulates. Gets the larger of its value and the norm, or for
+  /// l2 the sum of its value and the squares.
   double* sum = nullptr;
-  /// Set to 1 if the norm is at most `tolerance`, or not finite; may be null. Where it is set
-  /// before, nothing is done.
+  /// In device memory, may be null: set to 1 if the norm is at most `tolerance`, or not finite. If
+  /// it is set before, the reduction does nothing.
   unsigned* stop = nullptr;
   double tolerance = -1;
-  /// Ranks whose parts make one norm, or null. All must reduce it; it waits for them.
+  /// Connects the ranks whose partial norms make one norm, or null. Waits until all ranks reduce
+  /// it.
   const device::AllReducePort* all_reduce = nullptr;
 };
 
 struct SweepArguments {
   const FieldStorage& in;
   const FieldStorage& out;
-  /// Cells to update; may reach into the halo of `out` (the redundant rim of a deep halo), and
-  /// the neighbours of every cell must be held by `in`.
+  /// Cells to update; may reach into the halo of `out` (the redundant rim of a deep halo). `in`
+  /// must hold the neighbours of every cell.
   Box region;
   Norm norm = Norm::none;
-  /// Where the norm of the update is added up, in the backend's memory: the maximum of
-  /// |new - old|, or the sum of squares of new - old in double precision (the difference taken in
-  /// the fields' precision). Starts from the value found there, so that several regions make one
-  /// norm. Owned cells only. A difference that is not a number makes it not a number. Unused if
-  /// norm is none. A GPU needs a second launch for it.
+  /// Destination of the norm of the update, in the backend's memory: the maximum of |new - old|, or
+  /// the sum of squares of new - old in double precision (with the difference in the fields'
+  /// precision). Accumulates, so that several regions make one norm. Counts owned cells only. NaN
+  /// if a difference is NaN. Unused if `norm` is none. A GPU needs a second launch for it.
   double* norm_sum = nullptr;
-  /// On a GPU, instead: the parts of the norm are left here, to be reduced by a later sweep.
-  NormParts* norm_parts = nullptr;
-  /// The first region of its sweep to be queued: parts of an earlier norm make room. And the last,
-  /// with which it is known how many there are. Regions may be swept at the same time.
+  /// On a GPU, instead: destination of partial norms, for a later sweep to reduce.
+  PartialNorms* partial_norms = nullptr;
+  /// Whether this is the first queued region of its sweep, which overwrites earlier partial norms,
+  /// and the last, which stores their number. Regions may run at the same time.
   bool is_first = true, is_last = true;
-  /// On a GPU: reduced by one more block while the others sweep. Not the parts that are left.
+  /// On a GPU: one more block reduces this norm, of an earlier sweep, while the others sweep.
   NormReduction reduction{};
-  /// In the backend's memory; a sweep that finds it not zero when it begins does nothing, so that
-  /// sweeps may be queued before it is known where the run ends. Null: always sweep.
+  /// In the backend's memory; a sweep does nothing if this is not zero when it begins, so that the
+  /// host can queue sweeps before it knows where the run ends. Null: always sweep.
   const unsigned* stop = nullptr;
-  /// On a GPU: the halo along the last axis is awaited and sent by the sweep itself; see
-  /// Sweep::can_push. Null: it is there.
+  /// On a GPU: the sweep itself waits for the halo along the last axis and sends the next one; see
+  /// Sweep::can_push. Null: the halo is filled already.
   const device::FacePort* faces = nullptr;
 };
 
@@ -67,29 +67,29 @@ struct SweepArguments {
 class Sweep {
  public:
   virtual ~Sweep() = default;
-  /// Reads `in`, writes `out`: no third array, no second pass. Ordered by `stream`.
+  /// Reads `in` and writes `out`, in one pass and without a third array. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
-  /// Reduces a norm by itself, on a GPU. Ordered by `stream`.
+  /// Reduces a norm in its own launch, on a GPU. Ordered by `stream`. Throws internal on the host.
   virtual void reduce(const NormReduction& reduction, Stream stream);
-  /// Room for parts of a norm, on a GPU; null on the host. For a sweep in several regions whose
-  /// norm is reduced when all are done.
-  virtual NormParts* room_for_parts() { return nullptr; }
-  /// Whether it can take `faces` for such fields and all their owned cells.
+  /// Returns memory for partial norms on a GPU, owned by the sweep; null on the host. For a sweep
+  /// in several regions whose norm is reduced after the last.
+  virtual PartialNorms* room_for_partial_norms() { return nullptr; }
+  /// Whether run() accepts `faces` for these fields and all their owned cells.
   virtual bool can_push(const FieldStorage& in, const FieldStorage& out) const;
-  /// The vector level it computes with, one of simd_levels(); empty on a GPU.
+  /// Returns the vector level in use, one of simd_levels(); empty on a GPU.
   virtual std::string_view simd() const { return "scalar"; }
 };
 
 struct SweepOptions {
   int threads = 1;        ///< of this rank
-  int ranks_on_node = 1;  ///< this one too: they share caches
-  /// "auto" or one of simd_levels(): the widest vectors to use.
+  int ranks_on_node = 1;  ///< including this one: they share caches
+  /// The widest vectors to use: "auto" or one of simd_levels().
   std::string simd = "auto";
-  /// Boxes of fewer cells are not worth waking threads for: laplace 128^2 in fp64 takes 4.5 us in
-  /// one thread of an EPYC 9004 and 4.0 in two, 256^2 18 and 11, and a busy machine wakes them
-  /// late. Other values are for tests.
+  /// Boxes of fewer cells run in one thread: laplace 128^2 in fp64 takes 4.5 us in one thread of an
+  /// EPYC 9004 and 4.0 in two, 256^2 18 and 11, and a busy machine wakes threads late. Other values
+  /// are for tests.
   std::int64_t fewest_cells_for_threads = 32768;
-  /// Of the caches that this rank can use; 0 asks the operating system. Other values are for
+  /// Size of the caches that this rank can use; 0 asks the operating system. Other values are for
   /// tests.
   std::int64_t cache_bytes = 0;
 };
@@ -101,30 +101,30 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// Why it cannot be used here, or nothing.
+  /// Returns why the backend is not available here, or nothing.
   virtual std::optional<std::string> unavailable() const { return std::nullopt; }
-  /// Where it sweeps: on a stream of a GPU over memory that the GPU reads, or on the host.
+  /// Whether it sweeps on a stream of a GPU, over memory that the GPU can read; else on the host.
   virtual bool on_gpu() const { return false; }
-  /// Throws usage if the problem does not have that many axes.
+  /// Makes the sweep of a problem. Throws usage if the problem does not have that many axes.
   virtual std::unique_ptr<Sweep> make(const problem::Problem& problem,
                                       const problem::Setting& setting, problem::Precision precision,
                                       const SweepOptions& options) const = 0;
-  /// See stencil/persistent.hpp. Throws unavailable with the reason where the backend, the problem
-  /// or the size of the fields does not allow it.
+  /// Makes a persistent sweep: see stencil/persistent.hpp. Throws unavailable, with the reason, if
+  /// the backend, the problem or the size of the fields does not allow one.
   virtual std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const;
 };
 
-/// The backends of this build. A new one is a folder and a row in backends.cpp.
+/// Lists the backends of this build. To add one, add a folder and a row in backends.cpp.
 std::span<const Backend* const> backends();
 
-/// Throws usage, naming the backends there are.
+/// Returns the backend of that name. Throws usage, with a list of the backends, for other names.
 const Backend& find_backend(std::string_view name);
 
-/// The vector levels that this build knows and this processor has, narrowest first.
+/// Lists the vector levels that this build and this processor support, narrowest first.
 std::vector<std::string> simd_levels();
 
-/// Throws usage, naming those there are, if that is neither "auto" nor a vector level, and
-/// unavailable if this processor lacks it. For the cpu backend; others have no such choice.
+/// Throws usage, with a list of the levels, unless `name` is "auto" or a vector level; unavailable
+/// if this processor lacks that level. Only the cpu backend has vector levels.
 void check_simd(std::string_view name);
 
 }  // namespace halocline::stencil

@@ -24,11 +24,11 @@ class FusedStepper final : public SingleSweeps {
                {std::cref(runner.levels()[0]), std::cref(runner.levels()[1])}) {}
 
   void advance(Run& run, std::int64_t most) override {
-    // The first sweep of a run finds no halo that an earlier one has sent.
+    // No earlier sweep has sent the halo of a run's first sweep.
     is_sent_ = run.at.fresh_layers > 0;
     run.at.fresh_layers = 0;
     SingleSweeps::advance(run, most);
-    // The next sweep waits for it.
+    // The next sweep waits for the halo.
     run.at.fresh_layers = 1;
   }
 
@@ -43,21 +43,22 @@ class FusedStepper final : public SingleSweeps {
   }
 
   exchange::FaceLinks links_;
-  bool is_sent_ = false;  // the halo of the next sweep, by the neighbours' sweeps
+  bool is_sent_ = false;  // the neighbours' sweeps send the halo of the next sweep
 };
 
-/// Why sweeps cannot send their halos themselves; nothing if they can, on every rank.
+/// Returns why sweeps cannot send their own halos; nothing if they can, on every rank.
 std::optional<std::string> no_links_because(const Runner& runner) {
   const Target& target = runner.target();
-  if (!target.gpu) return fmt::format("backend {} cannot", target.backend->name());
-  if (runner.the_case().halo_depth > 1) return "halos are deep";
+  if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
+  if (runner.the_case().halo_depth > 1)
+    return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
   const Levels& levels = runner.levels();
   if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.grid(), levels[0]))
     return why;
   if (auto why = runner.kernels_cannot_reach_because()) return why;
   const bool able = target.gpu->ranks_on_gpu == 1 && runner.sweep().can_push(levels[0], levels[1]);
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{able ? 0 : 1}) > 0)
-    return "ranks share a GPU, or rows do not begin on 16 bytes";
+    return "ranks share a GPU, or rows do not begin on 16-byte boundaries";
   return std::nullopt;
 }
 

@@ -14,8 +14,9 @@
 namespace halocline::solver {
 namespace {
 
-// Cells swept between two looks at MPI: about 90 us at 3 GLUP/s per rank, so that a rendezvous
-// of several steps still finishes within a sweep of a millisecond, at a cost of 0.1 us each.
+// Cells swept between two calls of progress(): about 90 us at 3 GLUP/s per rank, so that a
+// rendezvous of several steps still finishes within a sweep of a millisecond, at a cost of 0.1 us
+// per call.
 constexpr std::int64_t cells_between_progress = 1 << 18;
 
 class OverlapStepper final : public SingleSweeps {
@@ -59,24 +60,26 @@ class OverlapStepper final : public SingleSweeps {
     }
   }
 
-  /// On four H200 laplace in f32 on 16384x16384 cells and a process grid of 1x4 took 142 us a sweep
-  /// with peer (one stream for all 155, sequential 146) and 156 with staged (169, 216); star7 in
-  /// f64 with 512^3 cells for each of 2x2x1 took 808 with peer (838; sequential 655, since an
-  /// interior that begins within a vector, and rims one cell wide, cost more than is hidden) and
-  /// 2593 with staged (2462, 2772). To sweep the rim first, and send it while the interior is
-  /// swept, would make the same chain: halo, rim, next halo beside one interior.
+  /// The exchange, the rim and the reduction of the previous norm run on a branch of the stream;
+  /// the interior waits for no rank. The result is right in any order of the two, even one after
+  /// the other: a rank waits only for other ranks' branches, which pack halos before they wait for
+  /// halos, and send norms after that.
   ///
-  /// The halo, the rim and the norm to reduce go by a branch; the interior waits for nobody. So it
-  /// is right in whatever order the two are done, also one after the other: what a rank waits for
-  /// is in other ranks' branches only, halos packed before halos awaited, norms sent after them.
+  /// On four H200, laplace in f32 on 16384x16384 cells and a process grid of 1x4 took 142 us per
+  /// sweep with peer (155 on one stream, 146 with sequential) and 156 with staged (169, 216); star7
+  /// in f64 with 512^3 cells per rank and a process grid of 2x2x1 took 808 us with peer (838; 655
+  /// with sequential: an interior that begins within a vector, and rims one cell wide, cost more
+  /// than the overlap hides) and 2593 with staged (2462, 2772). Sweeping the rim first and sending
+  /// it during the interior would form the same chain: halo, rim and next halo, beside one
+  /// interior.
   void run_on_gpu(const Step& step, const Box& interior, const std::vector<Box>& rim,
                   Stream stream) {
     stencil::Sweep& sweep = runner().sweep();
     stencil::SweepArguments arguments = step.arguments;
     const stencil::NormReduction reduction = std::exchange(arguments.reduction, {});
-    // A norm that would be added up after each region is once all are done.
-    const bool adds_up = arguments.norm != Norm::none && arguments.norm_parts == nullptr;
-    if (adds_up) arguments.norm_parts = sweep.room_for_parts();
+    // Add up the norm once after all regions, not after each.
+    const bool adds_up = arguments.norm != Norm::none && arguments.partial_norms == nullptr;
+    if (adds_up) arguments.partial_norms = sweep.room_for_partial_norms();
 
     const Stream branch = branch_->fork(stream);
     runner().exchange().start(step.level, branch);
@@ -90,13 +93,13 @@ class OverlapStepper final : public SingleSweeps {
       arguments.is_first = interior.empty() && box == 0;
       arguments.is_last = box + 1 == rim.size();
       arguments.reduction = box == 0 ? reduction : stencil::NormReduction{};
-      // Beside the interior, which is timed.
+      // Not timed: it runs at the same time as the interior, which is.
       sweep.run(arguments, branch);
     }
     branch_->join(stream);
     if (adds_up)
       sweep.reduce(
-          {.parts = arguments.norm_parts, .kind = arguments.norm, .sum = arguments.norm_sum},
+          {.parts = arguments.partial_norms, .kind = arguments.norm, .sum = arguments.norm_sum},
           stream);
   }
 
@@ -109,8 +112,8 @@ class Overlap final : public Schedule {
   MadeStepper make(Runner& runner) const override {
     return {.stepper = std::make_unique<OverlapStepper>(runner)};
   }
-  /// It pays where the host has to wait for others to send. Copies on the node use the same memory
-  /// as the sweep: nothing is gained by doing both at once.
+  /// Pays where the host waits for messages. Copies within a node share the memory bandwidth with
+  /// the sweep, so that overlap gains nothing.
   bool is_preferred(const Runner& runner) const override { return runner.needs_progress(); }
   bool is_about_halos() const override { return true; }
 };

@@ -33,7 +33,7 @@ class PersistentStepper final : public Stepper {
 
   void advance(Run& run, std::int64_t most) override {
     RunState& at = run.at;
-    // The first and the last sweep of a run go by themselves.
+    // The first and the last sweep of a run are single launches.
     const std::int64_t count = std::min(most, run.the_case.sweeps - 1 - at.sweep);
     if (at.sweep == run.first || count < 1) return single_->advance(run, 1);
     stencil::SweepBatch batch{.level = at.level, .count = count};
@@ -54,15 +54,17 @@ class PersistentStepper final : public Stepper {
   device::StreamClock clock_;
 };
 
-/// Why many sweeps cannot be one launch; nothing if they can, as far as is known without trying.
+/// Returns why one launch cannot run many sweeps; nothing if, as far as known without trying, it
+/// can.
 std::optional<std::string> no_persistence_because(const Runner& runner) {
   const Target& target = runner.target();
-  if (!target.gpu) return fmt::format("backend {} cannot", target.backend->name());
-  if (runner.the_case().halo_depth > 1) return "halos are deep";
+  if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
+  if (runner.the_case().halo_depth > 1)
+    return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
   if (target.memory != Memory::device) return "the fields are not in device memory";
   if (auto why = exchange::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;
   if (auto why = runner.kernels_cannot_reach_because()) return why;
-  if (!runner.norms_stay_on_gpus()) return "norms are reduced by MPI";
+  if (!runner.norms_stay_on_gpus()) return "MPI reduces norms";
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{target.gpu->ranks_on_gpu}) > 1)
     return "ranks share a GPU";
   return std::nullopt;
@@ -89,13 +91,13 @@ class Persistent final : public Schedule {
  public:
   std::string_view name() const override { return "persistent"; }
   std::string_view needs() const override {
-    return "a grid of two axes whose cells find room in the GPUs' registers, transport peer, one "
-           "GPU for each rank and a process grid that splits the last axis only";
+    return "a grid of two axes whose cells fit in the GPUs' registers, transport peer, one GPU for "
+           "each rank and a process grid that splits the last axis only";
   }
   MadeStepper make(Runner& runner) const override {
     using Reason = MadeStepper::Reason;
     if (auto why_not = no_persistence_because(runner)) return {.stepper = {}, .why_not = *why_not};
-    // Cells too many for the registers, most likely, are no failure.
+    // Links should not fail; sweeps fail most likely because the cells do not fit in registers.
     Reason reason = Reason::failed;
     try {
       Links links;
@@ -111,7 +113,7 @@ class Persistent final : public Schedule {
   }
   bool is_preferred(const Runner&) const override { return true; }
   std::optional<std::string> no_graphs_because() const override {
-    return "with schedule persistent a batch of them is one launch";
+    return "schedule persistent runs a batch of sweeps in one launch";
   }
 };
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The schedules of this build, for their table in solver/schedule.cpp.
+// The schedules of this build, for the table in solver/schedule.cpp.
 
 #include "solver/schedule.hpp"
 
 namespace halocline::solver {
 
-/// First the exchange, then the sweep.
+/// Exchanges, then sweeps.
 const Schedule& sequential_schedule();
-/// Sweeps the cells that need no halo while the halo is on its way.
+/// Sweeps the cells that need no halo during the exchange.
 const Schedule& overlap_schedule();
-/// Leaves halos to the sweep itself: one launch does all.
+/// Sweeps exchange their own halos: one launch per sweep does both.
 const Schedule& fused_schedule();
-/// Many sweeps in one launch, whose cells stay in the GPU's registers: stencil/persistent.hpp.
+/// Runs many sweeps in one launch, with cells in the GPU's registers: stencil/persistent.hpp.
 const Schedule& persistent_schedule();
 
 }  // namespace halocline::solver

@@ -12,7 +12,7 @@ namespace halocline::solver {
 SingleSweeps::SingleSweeps(Runner& runner)
     : runner_(runner), clock_(comm::recorder(runner.communicator()), Phase::compute, "sweep") {}
 
-/// Owned cells, and `reach` layers of the halo where another subdomain lies.
+/// Returns the owned cells and `reach` layers of the halos next to other subdomains.
 Box SingleSweeps::region(std::int64_t reach) const {
   const Grid& grid = runner_.grid();
   Box box = grid.owned();
@@ -32,7 +32,7 @@ void SingleSweeps::advance(Run& run, std::int64_t) {
   const Stream stream = runner_.target().stream();
   const bool needs_exchange = at.fresh_layers == 0;
   if (needs_exchange) at.fresh_layers = the_case.halo_depth;
-  // No wider than the sweeps still to come before the next exchange can use.
+  // No wider than the sweeps before the next exchange can use.
   const std::int64_t reach = std::min(at.fresh_layers, the_case.sweeps - at.sweep) - 1;
 
   const bool wants_norm = the_case.wants_norm(at.sweep);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One sweep after the other, each by itself: what schedules share that differ in how a halo comes.
+// Steppers that queue one sweep at a time and differ in how halos arrive.
 
 #include "device/stream_clock.hpp"
 #include "solver/stepper.hpp"
@@ -13,21 +13,22 @@ class Runner;
 /// A sweep that needs fresh halos.
 struct Step {
   stencil::SweepArguments arguments;  ///< of the whole region
-  std::int64_t level;                 ///< that it reads, whose halos are to be exchanged
+  std::int64_t level;                 ///< the input level, whose halos to exchange
 };
 
 class SingleSweeps : public Stepper {
  public:
   explicit SingleSweeps(Runner& runner);
-  /// Queues one sweep: with stale halos through exchange_and_sweep(), else, in a deep halo, alone.
+  /// Queues one sweep: through exchange_and_sweep() if halos are stale, else, in a deep halo,
+  /// alone.
   void advance(Run& run, std::int64_t most) override;
 
  protected:
-  /// Whether a region is the first one of its sweep: then it begins the norm, and reduces the one
-  /// before.
+  /// Whether a region is the first of its sweep: the first one begins the norm and reduces the
+  /// previous norm.
   enum class Part { first, more };
 
-  /// Queues the exchange of a step's level and its sweep, in some order that is right.
+  /// Queues the exchange of a step's level and its sweep, in any valid order.
   virtual void exchange_and_sweep(const Step& step, Stream stream) = 0;
   /// Sweeps a region and books the time as compute.
   void sweep(const stencil::SweepArguments& arguments, const Box& region, Part part, Stream stream);

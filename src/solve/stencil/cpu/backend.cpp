@@ -19,14 +19,16 @@ namespace halocline::stencil {
 namespace cpu {
 namespace {
 
-// What is kept of a plane until the next planes need it: half of a second-level cache of 1 MiB
-// holds two such pieces. star7 fp64 on one core of an EPYC 9004: 512^3 the same with and without;
-// 1024x1024x64 1.54 GLUP/s to 1.35; 2048x2048x24 1.54 to 1.37; 64 to 512 KiB differ by 3 %.
+// The piece of a plane that stays in a cache until the next planes need it: half of a second-level
+// cache of 1 MiB holds two such pieces. star7 fp64 on one core of an EPYC 9004: 512^3 the same with
+// and without; 1024x1024x64 1.54 GLUP/s to 1.35; 2048x2048x24 1.54 to 1.37; 64 to 512 KiB differ by
+// 3 %.
+//
 // In 2-D the rows of strips that stay in the first-level cache are too short for the prefetcher:
 // 8192^2 in strips of 2048 cells is 10 % slower than whole rows.
 constexpr std::int64_t plane_piece_bytes = 256 << 10;
 
-/// One call of a sweep: a box whose cells all count for the norm, or all do not.
+/// A part of a sweep: a box of which all cells count for the norm, or none.
 struct Task {
   const FieldStorage& in;
   const FieldStorage& out;
@@ -98,7 +100,7 @@ class CpuSweep final : public Sweep {
     if (task.norm == Norm::l2)
       row_sums_.resize(static_cast<std::size_t>(segments(task.box) * extent.y * extent.z));
     double maximum = 0;
-    // All threads or one: a team that shrinks and grows again makes its threads anew.
+    // All threads or one: OpenMP makes new threads when a team grows again.
     if (options_.threads == 1 || task.box.cells() < options_.fewest_cells_for_threads) {
       maximum = update_share(task, task.box);
     } else {
@@ -117,7 +119,7 @@ class CpuSweep final : public Sweep {
     return (box.extent().x + field::segment_cells(box) - 1) / field::segment_cells(box);
   }
 
-  /// Returns the maximum norm, if that is wanted.
+  /// Updates a thread's share; returns its part of the maximum norm, if that is the norm.
   double update_share(const Task& task, const Box& share) {
     const std::int64_t rows = rows_per_block(task), cells = field::segment_cells(task.box);
     BlockNorm norm{.kind = task.norm, .plane = task.box.extent().y};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectors as wide as the processor has, and threads.
+// The cpu backend: the widest vectors of the processor, and threads.
 
 #include "stencil/sweep.hpp"
 
@@ -9,8 +9,8 @@ namespace halocline::stencil::cpu {
 class Backend final : public stencil::Backend {
  public:
   std::string_view name() const override { return "cpu"; }
-  /// Throws usage if there are no threads or no such vector level, unavailable if this processor
-  /// does not have it.
+  /// Throws usage for less than one thread or an unknown vector level, unavailable if this
+  /// processor lacks the level.
   std::unique_ptr<Sweep> make(const problem::Problem& problem, const problem::Setting& setting,
                               problem::Precision precision,
                               const SweepOptions& options) const override;

@@ -10,7 +10,7 @@
 namespace halocline::stencil::cpu {
 namespace {
 
-/// Reads one line; empty if there is none.
+/// Reads the first word of a file; empty if there is none.
 std::string line_of(const std::string& path) {
   std::string line;
   std::ifstream(path) >> line;
@@ -45,7 +45,7 @@ std::int64_t bytes_of(const std::string& size) {
 Caches find_caches() {
   const auto processors = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
   try {
-    // sysconf alone will not do: on AMD processors glibc 2.36 reports the sum over the socket
+    // sysconf is not enough: on AMD processors glibc 2.36 reports the sum over the socket
     // (320 MiB on an EPYC 9004 whose cores see 32).
     for (const char* index : {"index3", "index2"}) {
       const std::string folder = std::string("/sys/devices/system/cpu/cpu0/cache/") + index;
@@ -54,7 +54,7 @@ Caches find_caches() {
       if (bytes > 0) return {bytes, sharing, std::max(1, processors / sharing)};
     }
   } catch (const std::exception&) {
-    // Unreadable text is no text.
+    // Treat text that cannot be parsed as missing.
   }
 #ifdef _SC_LEVEL3_CACHE_SIZE
   return {std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)), processors, 1};
@@ -76,7 +76,7 @@ bool exceeds(const Caches& caches, const Footprint& footprint) {
   const int reached =
       std::clamp((busy + caches.processors - 1) / caches.processors, 1, caches.count);
   // Half of the cache: on an EPYC 9004 with 32 MiB (fp64 laplace, one thread) streamed stores are
-  // as fast as others when the two fields take 16 MiB, 1.3 times faster with 26, 1.6 with 80.
+  // as fast as others when both fields take 16 MiB, 1.3 times faster with 26, 1.6 with 80.
   return footprint.bytes * footprint.ranks_on_node > caches.bytes * reached / 2;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether the fields of a sweep stay in the caches.
+// Decides whether the fields of a sweep stay in the caches.
 
 #include <cstdint>
 
@@ -8,23 +8,23 @@ namespace halocline::stencil::cpu {
 
 /// The outermost level of cache.
 struct Caches {
-  std::int64_t bytes = 0;  ///< of one such cache; 0 if not known
-  int processors = 1;      ///< that share one
-  int count = 1;           ///< of such caches
+  std::int64_t bytes = 0;  ///< of one cache; 0 if not known
+  int processors = 1;      ///< that share one cache
+  int count = 1;           ///< of caches
 };
 
-/// Asks the operating system, once.
+/// Returns the caches of this machine; asks the operating system once.
 const Caches& caches();
 
-/// What a rank works on.
+/// The memory that a rank sweeps over, and the ranks and threads that share its node.
 struct Footprint {
   std::int64_t bytes;
   int ranks_on_node;
   int threads;
 };
 
-/// Whether so little of it stays in the caches from one sweep to the next that stores had better
-/// go past them. False if the caches are not known.
+/// Whether the fields exceed the caches so far that stores that bypass them are faster. False if
+/// the caches are not known.
 bool exceeds(const Caches& caches, const Footprint& footprint);
 
 }  // namespace halocline::stencil::cpu

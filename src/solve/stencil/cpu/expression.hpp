@@ -2,17 +2,16 @@
 #pragma once
 // The formula of a stencil as a type.
 //
-// A function written outside the code of a vector target is compiled for the baseline processor,
-// even when it is a template, and may then not use the vectors of a wider one. So a formula is
-// never called with vectors. It is called once with symbols; what it returns is an expression
-// whose type spells out the formula and whose only contents are the coefficients; and the code of
-// each target evaluates that.
+// The compiler compiles a function outside the code of a vector target, even a template, for the
+// baseline processor, where it cannot use wider vectors. So the code never calls a formula with
+// vectors. It calls the formula once with symbols and gets an expression, whose type spells out the
+// formula and whose only members are the coefficients; the code of each target evaluates that.
 
 #include <type_traits>
 
 namespace halocline::stencil::cpu {
 
-/// The value of the cell that far away.
+/// The value of the cell at that distance.
 template <int X, int Y, int Z>
 struct Cell {};
 
@@ -55,7 +54,7 @@ inline constexpr bool is_expression<Product<L, R>> = true;
 template <class T>
 concept Expression = is_expression<T>;
 
-/// Axes along which an expression has neighbours; an axis counts if a later one does.
+/// The number of axes of an expression: the last axis along which it has neighbours.
 template <class T>
 inline constexpr int axes_of = 1;
 template <int X, int Y, int Z>
@@ -78,7 +77,7 @@ constexpr Product<L, R> operator*(const L& left, const R& right) {
   return {left, right};
 }
 
-/// What a formula sees when it is asked for its expression.
+/// The argument of a formula that returns its expression.
 template <class Real>
 struct Symbols {
   constexpr Cell<0, 0, 0> c() const { return {}; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The innermost work of a sweep: one block of cells in one thread.
+// Kernels of the cpu backend: each call updates one block of cells in one thread.
 
 #include <memory>
 #include <span>
@@ -18,29 +18,29 @@ struct Block {
   Int3 in_step, out_step;
 };
 
-/// Whether results go through the caches or past them. Past them saves reading every line
-/// before it is written, but then it has to come from memory when it is next needed.
+/// Whether stores go through the caches or bypass them. Bypassing saves reading every line before
+/// it is written, but its next use loads it from memory.
 enum class Stores { cached, streamed };
 
-/// Where a block leaves its part of the norm.
+/// The partial norm of a block.
 struct BlockNorm {
   Norm kind;
-  double max = 0;              ///< kind max: raised
-  double* row_sums = nullptr;  ///< kind l2: set, one per row of the block
-  std::int64_t plane = 0;      ///< from one plane's first row to the next one's
+  double max = 0;              ///< kind max: the kernel raises it
+  double* row_sums = nullptr;  ///< kind l2: the kernel sets one per row of the block
+  std::int64_t plane = 0;      ///< rows from one plane to the next in `row_sums`
 };
 
-/// A formula compiled for one kind of vectors. May be shared by threads.
+/// A formula compiled for one kind of vectors. Threads may share it.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Streamed stores are in order with later ones only after flush_stores().
+  /// Updates a block. Streamed stores are ordered with later ones only after flush_stores().
   virtual void update(const Block& block, Stores stores, BlockNorm& norm) const = 0;
 };
 
 void flush_stores();
 
-/// The larger one; not a number if either is.
+/// Returns the larger value; NaN if either is NaN.
 inline double larger(double a, double b) { return a > b || a != a ? a : b; }
 
 using MakeKernel = std::unique_ptr<Kernel> (*)(const problem::Problem&, const problem::Setting&,
@@ -49,16 +49,16 @@ using MakeKernel = std::unique_ptr<Kernel> (*)(const problem::Problem&, const pr
 /// Vectors of one width.
 struct Level {
   std::string_view name;
-  MakeKernel make;  ///< for rows whose cells are next to each other
+  MakeKernel make;  ///< for rows of adjacent cells
 };
 
-/// What this build knows and this processor has, narrowest first.
+/// Lists the levels that this build and this processor support, narrowest first.
 std::span<const Level> levels();
 
-/// Whether this build knows a level of that name that this processor does not have.
+/// Whether this build has a level of that name that this processor lacks.
 bool is_level_elsewhere(std::string_view name);
 
-/// Makes a kernel for any strides, by plain loops.
+/// Makes a kernel for any strides, with plain loops.
 std::unique_ptr<Kernel> make_strided_kernel(const problem::Problem& problem,
                                             const problem::Setting& setting,
                                             problem::Precision precision);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector kernels: this file is compiled once for each kind of vectors that it lists at its
-// end, each time in a namespace of its own.
+// The vector kernels. Highway compiles this file once for each kind of vectors listed at its end,
+// each in its own namespace.
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 #include "stencil/cpu/kernel.hpp"
 #include "stencil/formulas.hpp"
 
-// Vectors whose length is not known when compiling cannot be members of a class. SSSE3 and AVX3_DL
-// would bring nothing over their neighbours.
+// Vectors of a length unknown at compile time cannot be members of a class. SSSE3 and AVX3_DL gain
+// nothing over their neighbours.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
   (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3 | HWY_AVX3_DL)
@@ -43,8 +43,8 @@ struct All {
   HWY_INLINE hn::Vec<D> keep(hn::Vec<D> value) const { return value; }
 };
 
-/// Whether part of a vector can be stored, fast and without touching what lies beside it, which
-/// another thread or a neighbour's message may be writing.
+/// Whether the target has fast stores of part of a vector that leave the adjacent bytes untouched:
+/// another thread or a neighbour's message may be writing them.
 constexpr bool has_masked_stores = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
 
 /// The first lanes of a vector only.
@@ -60,7 +60,7 @@ struct First {
   HWY_INLINE hn::Vec<D> keep(hn::Vec<D> value) const { return hn::IfThenElseZero(mask, value); }
 };
 
-/// A cell of the input, from which neighbours are a number of elements away.
+/// A cell of the input, and the distances in elements to its neighbours.
 template <class Real>
 struct Place {
   const Real* cell;
@@ -97,8 +97,7 @@ HWY_INLINE auto evaluate(const Lanes& lanes, const Product<L, R>& product, const
   return hn::Mul(evaluate(lanes, product.left, at), evaluate(lanes, product.right, at));
 }
 
-// What a norm keeps in registers while rows are updated. Rows that are updated together are
-// numbered from 0.
+// The partial norms in registers during the update of rows. Rows of one step count from 0.
 
 template <class Real, int rows>
 struct NoNorm {
@@ -108,9 +107,9 @@ struct NoNorm {
   HWY_INLINE void end(BlockNorm&) {}
 };
 
-/// The largest |change|. Magnitudes are compared as integers: for numbers that is the same
-/// order, and what is not a number comes after infinity and so is never lost, which a maximum
-/// of floating-point vectors does not promise.
+/// The largest |change|. Compares magnitudes as integers: the order of numbers is the same, and NaN
+/// compares above infinity and so is never lost, which a maximum of floating-point vectors does not
+/// guarantee.
 template <class Real, int rows>
 class MaxNorm {
  public:
@@ -191,8 +190,7 @@ class SquaresNorm {
   double single_[rows];
 };
 
-/// What is updated in one step: `vectors` vectors of each of `rows` rows in each of `planes`
-/// planes.
+/// The vectors updated in one step: `vectors` of each of `rows` rows in each of `planes` planes.
 template <int rows_, int planes_, int vectors_>
 struct Shape {
   static constexpr int rows = rows_, planes = planes_, vectors = vectors_;
@@ -203,17 +201,19 @@ struct Shape {
   static constexpr int vector(int i) { return i % vectors; }
 };
 
-// Several rows at a time, because each row of the input is then read from the second-level cache
-// once or twice and not three times, and because more lines are on their way from memory at a
-// time. One core of an EPYC 9004, fp64 laplace 8192^2, AVX-512, as a fraction of the speed of a
-// copy with streamed stores: 1 row 0.49, 2 rows 0.67, 4 rows 0.80, 8 rows 0.97, 16 rows 0.88 (no
-// more registers).
+// Several rows at a time, because a step then reads each row of the input from the second-level
+// cache once or twice instead of three times, and because more loads from memory are in flight. One
+// core of an EPYC 9004, fp64 laplace 8192^2, AVX-512, as a fraction of the speed of a copy with
+// streamed stores: 1 row 0.49, 2 rows 0.67, 4 rows 0.80, 8 rows 0.97, 16 rows 0.88 (no registers
+// left).
+//
 // Streamed stores come a whole line at a time: half lines of 8 rows overflow the processor's
-// write-combining buffers (AVX2, 4 rows: 0.44 by half lines, 0.57 by whole lines; 8 rows 0.75).
-// In the caches 4 rows are as good as 8 with 32 registers and 7 % better with 16.
-// In 3-D, rows are short, and many of them side by side are many starts for the prefetcher;
-// planes side by side are not. star7 512^3: 8x1 rows by planes 0.40, 4x1 0.44, 1x4 0.53, 2x4 with
-// rows ahead prefetched 0.61.
+// write-combining buffers (AVX2, 4 rows: 0.44 by half lines, 0.57 by whole lines; 8 rows 0.75). In
+// the caches 4 rows are as good as 8 with 32 registers and 7 % better with 16.
+//
+// In 3-D, rows are short, and many rows side by side restart the prefetcher often; planes side by
+// side do not. star7 512^3: 8x1 rows by planes 0.40, 4x1 0.44, 1x4 0.53, 2x4 with rows ahead
+// prefetched 0.61.
 template <class Real, int axes, Stores stores>
 constexpr auto shape_for() {
   constexpr int bytes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<Real>()) * sizeof(Real));
@@ -240,7 +240,7 @@ struct Rows {
   Real* out;
   std::int64_t cells;
   std::int64_t in_y, in_z, out_y, out_z;
-  std::int64_t number, number_z;  // of the first one's sum of squares, and to the next plane's
+  std::int64_t number, number_z;  // of the first row's sum of squares; step to the next plane's
 
   HWY_INLINE Place<Real> place(std::int64_t x, int row, int plane) const {
     return {in + row * in_y + plane * in_z + x, in_y, in_z};
@@ -291,7 +291,7 @@ class VectorKernel final : public Kernel {
     using Most = decltype(shape_for<Real, axes_of<Formula>, stores>());
     using One = Shape<1, 1, 1>;
     const Int3 count = block.extent;
-    // What does not fill a shape is done row by row.
+    // Rows and planes that fill no shape are updated row by row.
     const bool fits = rows_are_aligned_alike(block);
     const std::int64_t rows = fits ? count.y / Most::rows * Most::rows : 0;
     const std::int64_t planes = fits ? count.z / Most::planes * Most::planes : 0;
@@ -307,8 +307,8 @@ class VectorKernel final : public Kernel {
         update_rows<Norm, stores, One>(rows_from(block, norm, y, z), norm);
   }
 
-  /// Streamed stores must be aligned. And the squares of a row are added up in an order that
-  /// depends on where its vectors begin, but not on the rows that it is updated with.
+  /// Streamed stores must be aligned. Besides, the order in which a row's squares are added up must
+  /// depend only on where its vectors begin, not on the rows updated with it.
   static bool rows_are_aligned_alike(const Block& block) {
     const auto width = static_cast<std::int64_t>(hn::Lanes(Wide()));
     return block.out_step.y % width == 0 && block.out_step.z % width == 0;
@@ -347,7 +347,7 @@ class VectorKernel final : public Kernel {
         update_ends<Norm>(rows.only(row, plane), first, x, norm);
   }
 
-  /// The cells of a row before and after its whole vectors.
+  /// Updates the cells of a row before and after its whole vectors.
   template <template <class, int> class Norm>
   HWY_NOINLINE void update_ends(const Rows<Real>& row, std::int64_t first, std::int64_t last,
                                 BlockNorm& norm) const {
@@ -357,7 +357,7 @@ class VectorKernel final : public Kernel {
     end_rows<Shape<1, 1, 1>>(row, sum, norm, Counter<1>());
   }
 
-  // Written out by the numbers of a pack, not by a loop, so that all stays in registers.
+  // Unrolled by a parameter pack instead of a loop, so that all values stay in registers.
   template <int count>
   using Counter = std::make_integer_sequence<int, count>;
 
@@ -367,11 +367,12 @@ class VectorKernel final : public Kernel {
                                         std::integer_sequence<int, i...>) {
     const All<Wide> lanes{};
     const auto width = static_cast<std::int64_t>(hn::Lanes(lanes.d));
-    // The rows after the next ones; the next ones' first row is read now already.
+    // Prefetch the rows after the next step's; this step already reads the first of the next
+    // step's.
     if constexpr (S::planes > 1)
       (hwy::Prefetch(rows.place(x, S::row(i) + S::rows + 1, S::plane(i) + 1).cell), ...);
     const Place<Real> places[] = {rows.place(x + S::vector(i) * width, S::row(i), S::plane(i))...};
-    // All loads before the first store: what two rows both need is then loaded once.
+    // All loads before the first store, so that values that two rows need are loaded once.
     const hn::Vec<Wide> updated[] = {evaluate(lanes, formula, places[i])...};
     (sum.add(lanes, hn::Sub(updated[i], lanes.load(places[i].cell)), i / S::vectors), ...);
     (store<stores>(updated[i], rows.target(x + S::vector(i) * width, S::row(i), S::plane(i))), ...);
@@ -392,7 +393,7 @@ class VectorKernel final : public Kernel {
     sum.end(norm);
   }
 
-  /// Fewer cells than a vector holds.
+  /// Updates fewer cells than a vector holds.
   template <class Norm>
   static HWY_INLINE void update_few(const Formula& formula, const Rows<Real>& row,
                                     std::int64_t from, std::int64_t to, Norm& sum) {
@@ -448,7 +449,7 @@ HWY_AFTER_NAMESPACE();
 namespace halocline::stencil::cpu {
 namespace {
 
-/// The lowest level, which every processor has that this was compiled for.
+/// Returns the lowest level, which every processor that this build supports has.
 std::string_view name_of_baseline() {
   switch (HWY_STATIC_TARGET) {
     case HWY_AVX3:
@@ -469,7 +470,7 @@ struct WiderLevel {
   std::int64_t target;
 };
 
-/// Narrowest first. Without a function where this build does not know it.
+/// Lists the wider levels, narrowest first; `make` is null for those that this build lacks.
 std::span<const WiderLevel> wider_levels() {
   static const WiderLevel all[] = {
       {{"sse4", HWY_CHOOSE_SSE4(make_kernel)}, HWY_SSE4},

@@ -32,7 +32,7 @@ class StridedKernel final : public Kernel {
       out[x * block.out_step.x] =
           formula_(ScalarCells<Real>{in + x * block.in_step.x, block.in_step});
   }
-  // A second pass over the row, which is in the first-level cache by now.
+  // A second pass over the row, which is in the first-level cache now.
   static double largest_change(const Block& block, const Real* in, const Real* out) {
     double largest = 0;
     for (std::int64_t x = 0; x < block.extent.x; ++x)

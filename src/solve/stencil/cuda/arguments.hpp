@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What kernels that load vectors ask of a field, and norms as they see them.
+// Arguments of the kernels: requirements on fields, and norms.
 
 #include <cstdint>
 
@@ -13,8 +13,8 @@ namespace halocline::stencil::cuda {
 
 inline constexpr std::int64_t vector_bytes = 16;
 
-/// Whether rows of vectors can be read: rows without gaps, each on the same side of a boundary,
-/// in memory of ours, which has room for the rest of the last vector.
+/// Whether kernels can read the field in vectors: contiguous rows, equally aligned to 16 bytes, in
+/// memory that Halocline allocated, which holds the rest of a row's last vector.
 inline bool has_rows_of_vectors(const FieldStorage& field, std::int64_t element_bytes) {
   const Strides& step = field.strides();
   const auto aligned = [&](std::int64_t cells) {

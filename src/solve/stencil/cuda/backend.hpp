@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sweeps on an NVIDIA GPU.
+// The cuda backend: sweeps on an NVIDIA GPU.
 
 #include "stencil/sweep.hpp"
 
@@ -11,8 +11,8 @@ class Backend final : public stencil::Backend {
   std::string_view name() const override { return "cuda"; }
   std::optional<std::string> unavailable() const override;
   bool on_gpu() const override { return true; }
-  /// The sweep belongs to the GPU that is current now. It runs on one stream at a time. Throws
-  /// unavailable without a GPU.
+  /// Makes a sweep on the current GPU, which runs on one stream at a time. Throws unavailable
+  /// without a GPU.
   std::unique_ptr<Sweep> make(const problem::Problem& problem, const problem::Setting& setting,
                               problem::Precision precision,
                               const SweepOptions& options) const override;

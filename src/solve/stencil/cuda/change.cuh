@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Norms of the update, taken inside the sweep: one value per thread, then one per block, which is
-// left for a later launch to reduce. So nothing waits at the end of a sweep: there the last block
-// to come added 5 us to one of 2048x2048 cells, and 9 to one of 16384x16384.
+// Partial norms of the update, computed inside the sweep: one value per thread, then one per block,
+// which a later launch reduces. So no block waits at the end of a sweep: a reduction by the last
+// block added 5 us to a sweep of 2048x2048 cells, and 9 to one of 16384x16384.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
 
-/// The larger one, or what is not a number.
+/// Returns the larger value; NaN if either is NaN.
 __device__ inline double larger(double a, double b) { return !(a >= b) && !(a != a) ? b : a; }
 
 template <Norm kind>
@@ -18,7 +18,7 @@ __device__ double joined(double a, double b) {
   return kind == Norm::max ? larger(a, b) : a + b;
 }
 
-/// The values of all lanes of a warp joined, in an order that is always the same. On all lanes.
+/// Joins the values of all lanes of a warp, always in the same order. All lanes get the result.
 template <Norm kind>
 __device__ double joined_over_warp(double value) {
   for (int distance = warp_lanes / 2; distance > 0; distance /= 2)
@@ -26,12 +26,12 @@ __device__ double joined_over_warp(double value) {
   return value;
 }
 
-/// The same of all threads of a block of so many warps.
+/// Joins the values of all threads of a block of so many warps. All threads get the result.
 template <Norm kind, int warps = block_warps>
 __device__ double joined_over_block(double value) {
   __shared__ double of_warp[warps];
   value = joined_over_warp<kind>(value);
-  __syncthreads();  // of_warp may still be read from the time before
+  __syncthreads();  // the previous call may still read of_warp
   if (threadIdx.x % warp_lanes == 0) of_warp[threadIdx.x / warp_lanes] = value;
   __syncthreads();
   double all = of_warp[0];
@@ -39,12 +39,12 @@ __device__ double joined_over_block(double value) {
   return all;
 }
 
-/// Leaves a block's part of a norm.
+/// Stores a block's partial norm.
 template <class Real>
 __device__ void leave(const Work<Real>& work, const SweepBlocks& blocks, double part) {
   if (threadIdx.x != 0) return;
   work.parts->values[work.first_part + blocks.number] = part;
-  // By one region alone: others may be under way.
+  // Only by the last region: others may be running.
   if (blocks.number == 0 && work.is_last) work.parts->count = work.first_part + blocks.count;
 }
 
@@ -74,14 +74,14 @@ template <class Real>
 class Change<Norm::max, Real> {
  public:
   __device__ void add(Real now, Real before) {
-    // Through bits, since the comparison of numbers would lose a NaN: those of numbers that are not
-    // negative are ordered as the numbers are, and any NaN is above them all.
+    // Compares bits, since comparing numbers would lose a NaN: the bits of numbers that are not
+    // negative have the order of the numbers, and every NaN is above them.
     const Bits bits = bits_of(now - before);
     largest_ = bits > largest_ ? bits : largest_;
   }
-  /// All lanes of a warp get that of the warp.
+  /// Returns the partial norm of the warp, on all lanes.
   __device__ double of_warp() const { return number_of(largest_of_warp()); }
-  /// All threads of the block.
+  /// Stores the partial norm of the block. Call it on all threads of the block.
   __device__ void publish(const Work<Real>& work, const SweepBlocks& blocks) const {
     __shared__ Bits of_warp[block_warps];
     Bits largest = largest_of_warp();
@@ -105,7 +105,7 @@ class Change<Norm::max, Real> {
     return largest;
   }
 
-  // Of the magnitude: without the sign, which a NaN may have, too.
+  // The bits of the magnitude, without the sign, which a NaN may have too.
   static __device__ unsigned int bits_of(float value) {
     return __float_as_uint(value) & 0x7fffffffu;
   }
@@ -127,9 +127,9 @@ class Change<Norm::l2, Real> {
     const double change = static_cast<double>(now - before);  // rounded to Real first
     sum_ += change * change;
   }
-  /// All lanes of a warp get that of the warp.
+  /// Returns the partial norm of the warp, on all lanes.
   __device__ double of_warp() const { return joined_over_warp<Norm::l2>(sum_); }
-  /// All threads of the block.
+  /// Stores the partial norm of the block. Call it on all threads of the block.
   __device__ void publish(const Work<Real>& work, const SweepBlocks& blocks) const {
     leave(work, blocks, joined_over_block<Norm::l2>(sum_));
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The outermost layers of a sweep: a warp waits for the halo beside its cells and stores them into
-// the neighbour's: see device/face_port.hpp.
+// The outermost layers of a sweep: a warp waits for the halo next to its cells and writes its cells
+// to the neighbour's halo: see device/face_port.hpp.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/flags.cuh"
 #include "stencil/cuda/lane.cuh"
 
 namespace halocline::stencil::cuda {
 
-/// A warp waits until the neighbour has stored the halo that it is about to read. `face` is its
-/// number among the warps of the layer, `side` names the wait.
+/// Waits until the neighbour has written the halo that this warp reads next. `face` is the warp's
+/// number in the layer; `side` identifies the wait.
 __device__ inline void await_face(const device::FaceSide& side_port, const device::Watch* watch,
                                   Index face, int side) {
   if (threadIdx.x % warp_lanes == 0)
@@ -19,8 +19,8 @@ __device__ inline void await_face(const device::FaceSide& side_port, const devic
   __syncwarp();
 }
 
-/// A warp stores what it has written of a layer, `rows` rows from `row` on, into the neighbour's
-/// halo. Each lane reads back what it wrote itself.
+/// Copies the cells that this warp wrote, `rows` rows of a layer from `row` on, to the neighbour's
+/// halo. Each lane reads only values that it wrote itself.
 template <int rows, int axes, class Real>
 __device__ void push_face(const Work<Real>& work, const device::FaceSide& side,
                           const Lane<Real>& lane, Index row, Index layer, Index face) {
@@ -30,7 +30,7 @@ __device__ void push_face(const Work<Real>& work, const device::FaceSide& side,
   for (Index r = 0; r < rows_here; ++r) {
     const Index in_layer = lane.column + (axes == 2 ? 0 : (row + r) * work.out_step[1]);
     const Real* from = work.out + layer * work.out_step[axes - 1] + in_layer;
-    // `to` is where the region's first cell goes; `work.out` begins `lead` cells before it.
+    // `to` is the destination of the region's first cell; `work.out` begins `lead` cells before it.
     Real* to = static_cast<Real*>(side.to) - work.lead + in_layer;
     if (lane.inside == Lane<Real>::all)
       *reinterpret_cast<Vector*>(to) = *reinterpret_cast<const Vector*>(from);

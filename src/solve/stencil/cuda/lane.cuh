@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A warp's strip of cells, and a lane's part of it.
+// The strip of cells of a warp, and each lane's part of it.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #include "stencil/cuda/work.cuh"
 
@@ -27,7 +27,7 @@ struct VectorOf<double> {
   static __device__ void split(const double2& from, double* v) { v[0] = from.x, v[1] = from.y; }
 };
 
-/// A lane's part of one row, and the cell beside the strip for the first and the last lane.
+/// A lane's part of one row; for the first and the last lane also the cell next to the strip.
 template <class Real>
 struct RowPart {
   static constexpr int width = 16 / sizeof(Real);
@@ -38,24 +38,24 @@ struct RowPart {
 template <class Real>
 inline constexpr int strip_cells = warp_lanes* RowPart<Real>::width;
 
-/// A lane's place in a strip. Columns count from 16 bytes' boundary before the region.
+/// A lane's position in a strip. Columns count from the 16-byte boundary at or before the region.
 template <class Real>
 struct Lane {
   static constexpr int width = RowPart<Real>::width;
   static constexpr unsigned int all = (1u << width) - 1;
 
   Index column;
-  int number, beside;  ///< in its warp; from its first column to the cell beside the strip
+  int number, beside;  ///< in its warp; offset from its first column to the cell next to the strip
   bool reads, reads_beside;
-  /// A bit for each of its cells: in the region, and counted by the norm. Once for a whole walk.
+  /// A bit per cell: in the region, and counted in the norm. Computed once for a whole walk.
   unsigned int inside = 0, owned = 0;
 
   __device__ Lane(const Work<Real>& work, Index strip)
       : number(static_cast<int>(threadIdx.x) % warp_lanes) {
     column = strip * strip_cells<Real> + number * width;
     const Index first = work.lead, end = work.lead + work.cells[0];
-    // The cell to the right of the region is read, too. To the left, a strip that begins before
-    // the region has it in its first vector; there may be no memory before that.
+    // The cell to the right of the region is read, too. The one to the left is in the first vector
+    // of a strip that begins before the region; before that vector there may be no memory.
     reads = column <= end;
     const bool left = number == 0 && (column > 0 || first == 0) && column < end;
     const bool right = number == warp_lanes - 1 && column + width <= end;
@@ -69,8 +69,8 @@ struct Lane {
     }
   }
 
-  /// Whether every cell of the strip is in the region: then nothing needs to be asked again. The
-  /// same for the whole warp.
+  /// Whether every cell of the strip is in the region, so that a walk needs no checks. The same for
+  /// the whole warp.
   __device__ bool strip_is_whole() const { return __all_sync(~0u, inside == all) != 0; }
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The fast sweep on a GPU. A warp updates a strip as wide as 32 vectors of 16 bytes and walks along
-// the last axis, so that every cell is loaded once: the cells behind, here and ahead stay in
-// registers, those to the left and right come from the neighbouring lanes. In 3-D a lane walks with
-// a few rows at once, so that the rows above and below are mostly its own. Several layers are
-// loaded before the first is used: a GPU has to have about 30 KiB of loads under way per
-// multiprocessor to be at the speed of its memory.
+// The fast sweep on a GPU. A warp updates a strip of 32 vectors of 16 bytes and walks along the
+// last axis, so that it loads every cell once: the cells behind, here and ahead stay in registers,
+// those to the left and right come from the neighbouring lanes. In 3-D a lane walks with a few rows
+// at once, so that the rows above and below are mostly its own. A warp loads several layers before
+// it uses the first: to reach the speed of its memory, a GPU needs about 30 KiB of loads in flight
+// per multiprocessor.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
@@ -18,19 +18,19 @@
 
 namespace halocline::stencil::cuda {
 
-/// How a walk is done. `ahead`: layers loaded before the first is used; `rows`: that a lane walks
-/// with in 3-D; `blocks`: that a multiprocessor must have room for, which limits the registers;
-/// `layers`: the length of a walk, unless the region is small, or its planes are.
+/// The shape of a walk. `ahead`: layers loaded before the first is used; `rows`: rows per lane in
+/// 3-D; `blocks`: blocks that must fit on a multiprocessor, which limits registers; `layers`: the
+/// length of a walk, unless the region or its planes are small.
 template <int ahead_, int rows_, int blocks_, int layers_ = 2 * ahead_>
 struct Shape {
   static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_, layers = layers_;
 };
 
-// The fastest of those that bench_gpu_shapes tries, on an H200 (bench/results/h200). Longer walks
-// load fewer layers twice, yet were slower where planes are large: what neighbours load has left
-// the cache by then.
-// Loading the next group before the last one was used took 116 to 160 % of the time: it takes the
-// registers of the warps that hide the loads.
+// The fastest shapes of bench_gpu_shapes on an H200 (bench/results/h200). Longer walks load fewer
+// layers twice, but were slower with large planes: the values that neighbours loaded have left the
+// cache by then.
+// Loading the next group before using the last one took 116 to 160 % of the time: it takes
+// registers from the warps that hide the loads.
 template <Norm kind, int axes, class Real>
 struct ShapeFor : Shape<8, 1, 1, 24> {};
 template <>
@@ -42,13 +42,13 @@ struct ShapeFor<Norm::none, 2, double> : Shape<10, 1, 2, 30> {};
 template <Norm kind, class Real>
 struct ShapeFor<kind, 3, Real> : Shape<2, 2, 2, 12> {};
 
-/// Of walks at the ends, which have more to keep in registers: with as many layers ahead as others
-/// they would take those of all warps, and half of these would find no room.
+/// The shape of walks at the ends, which keep more in registers: with as many layers ahead as
+/// others, all warps would get as many registers, and only half of the warps would fit.
 template <class Inner>
 using AtFace = Shape<(Inner::ahead > 4 ? 4 : Inner::ahead), Inner::rows, Inner::blocks>;
 
-/// One warp's walk: a strip of `rows` rows over some layers. `whole`: all cells of the strip, and
-/// all rows, are in the region.
+/// The walk of a warp: a strip of `rows` rows over some layers. `whole`: all cells of the strip and
+/// all rows are in the region.
 template <bool whole, class Shape, Norm kind, int axes, class Real, class Formula>
 class Walk {
  public:
@@ -69,7 +69,7 @@ class Walk {
             (axes == 2 ? 0 : first_row * in_row_)),
         out_(work.out + lane.column + first_layer * out_layer_ +
              (axes == 2 ? 0 : first_row * out_row_)) {
-    // In numbers of 32 bits, from the walk's first layer and row on.
+    // 32-bit numbers, counted from the walk's first layer and row.
     const Range& owned = work.owned;
     counted_from_ = within_walk(owned.lower[axes - 1] - first_layer);
     counted_to_ = within_walk(owned.upper[axes - 1] - first_layer);
@@ -128,7 +128,7 @@ class Walk {
     return layer;
   }
 
-  /// Updates the layer at which in_ and out_ stand, and moves them on.
+  /// Updates the layer at in_ and out_, and advances them.
   __device__ void update(int at, const Layer& behind, const Layer& here, const Layer& ahead_of,
                          Change<kind, Real>& change) {
     const unsigned int counted =
@@ -182,7 +182,7 @@ class Walk {
   __device__ void store(Real* out, const Real* values) const {
     using Vector = typename VectorOf<Real>::Type;
     if (whole || lane_.inside == Lane<Real>::all) {
-      // Not a streaming store, though nothing of it is read soon: that was 1 % slower.
+      // Not a streaming store: that was 1 % slower, although the values are not read soon.
       *reinterpret_cast<Vector*>(out) = VectorOf<Real>::make(values);
     } else {
       for (int i = 0; i < width; ++i)
@@ -200,7 +200,8 @@ class Walk {
   unsigned int counted_rows_ = 0;
 };
 
-/// Strips along x, groups of rows (3-D only) and pieces along the last axis: one for each warp.
+/// Divides a region into tiles, one walk of a warp each: strips along x, groups of rows (only in
+/// 3-D) and pieces along the last axis.
 template <class Shape, class Real, int axes>
 class Tiles {
  public:
@@ -214,7 +215,7 @@ class Tiles {
     return tiles;
   }
   __host__ __device__ Index count() const { return strips * row_groups * pieces; }
-  /// Those at both ends first: neighbours wait for them.
+  /// Orders pieces so that those at both ends come first: neighbours wait for them.
   __device__ Index piece(Index turn) const {
     return turn == 0 ? 0 : turn == 1 ? pieces - 1 : turn - 1;
   }
@@ -236,7 +237,8 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
   Change<kind, Real> change;
   for (Index tile = static_cast<Index>(blocks.number) * block_warps + threadIdx.x / warp_lanes;
        tile < tiles.count(); tile += warps) {
-    // In 3-D the warps of a block are neighbours along y, whose rows meet in the first cache.
+    // In 3-D the warps of a block are adjacent along y, so that they share rows in the first-level
+    // cache.
     const Index group = tile % tiles.row_groups, rest = tile / tiles.row_groups;
     const Index strip = rest % tiles.strips;
     const Index from = tiles.piece(rest / tiles.strips) * work.layers;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The sweep on a GPU for any layout: a cell per thread.
+// The sweep on a GPU for any strides: one cell per thread.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the tiles of a persistent sweep, and starts it.
+// Chooses the tiles of a persistent sweep, and launches it.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace {
 
 int ceil_div(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-/// Tiles for rows of so many vectors, `wide` to a block side by side.
+/// Returns the tiling for rows of so many vectors, with `wide` tiles side by side in a block.
 Tiling tiling_of(std::int64_t vectors, std::int64_t height, int rows, int wide) {
   Tiling tiles{};
   tiles.rows = rows;
@@ -35,10 +35,11 @@ Tiling tiling_of(std::int64_t vectors, std::int64_t height, int rows, int wide) 
   return tiles;
 }
 
-/// What the edges of a block cost, in words of its rows. Sides are sent last and waited for first,
-/// so to have any costs as much as a thousand words, and each of theirs eight times as much. On an
-/// H200, 2048x2048 cells in f32 took 3.76 us a sweep with four tiles side by side, 4.03 with one
-/// and 4.78 with sixteen; 256x256 took 2.45 with one and 1.76 with two, which leave no sides.
+/// Estimates the cost of a block's edges, in words of its rows. A block sends its sides last and
+/// waits for them first, so having sides costs as much as 1024 words, and each of their words as
+/// much as eight. On an H200, 2048x2048 cells in f32 took 3.76 us per sweep with four tiles side by
+/// side, 4.03 with one and 4.78 with sixteen; 256x256 took 2.45 with one and 1.76 with two, which
+/// have no sides.
 std::int64_t cost_of_edges(const Tiling& tiles, bool wraps) {
   const std::int64_t rows = 2 * 4 * warp_lanes * tiles.wide;
   const bool has_sides = tiles.blocks_wide > 1 || wraps;
@@ -53,12 +54,13 @@ class CudaPersistentSweep final : public PersistentSweep {
     const Int3 cells = field.shape().owned.extent();
     const std::int64_t vectors = ceil_div(cells.x, RowPart<Real>::width);
     for (const FieldStorage& level : parts.levels)
-      if (!has_rows_of_vectors(level, sizeof(Real))) refuse("rows do not begin on 16 bytes");
+      if (!has_rows_of_vectors(level, sizeof(Real)))
+        refuse("rows do not begin on 16-byte boundaries");
     if (vectors < 2) refuse("rows are shorter than 32 bytes");
     if (parts.wraps_along_x && cells.x % RowPart<Real>::width != 0)
-      refuse("rows that are periodic along x are no multiple of 16 bytes");
+      refuse("rows along a periodic x are not a multiple of 16 bytes long");
     if (cells.x > most_cells_along || cells.y > most_cells_along)
-      refuse("there are too many cells along an axis");
+      refuse("an axis has more than " + std::to_string(most_cells_along) + " cells");
     choose_tiles(vectors, cells.y, parts);
     for (std::size_t l = 0; l < 2; ++l) {
       const FieldStorage& level = parts.levels[l];
@@ -76,7 +78,9 @@ class CudaPersistentSweep final : public PersistentSweep {
   void run(const SweepBatch& batch, Stream stream) override {
     constexpr std::int64_t most = 1 << 30;
     if (stream.is_host() || batch.count < 1 || batch.count > most)
-      throw Error(ErrorKind::internal, "a batch of sweeps that cannot be");
+      throw Error(ErrorKind::internal,
+                  "invalid sweep batch: " + std::to_string(batch.count) + " sweeps on " +
+                      (stream.is_host() ? "the host's" : "a GPU's") + " stream");
     ResidentWork<Real> work = work_;
     for (std::size_t l = 0; l < 2; ++l) {
       work.level[l] = levels_[(batch.level + l) % 2];
@@ -90,7 +94,7 @@ class CudaPersistentSweep final : public PersistentSweep {
     work.first_norm = has_norms ? within(batch.first_norm) : work.count;
     work.norm_every = has_norms ? within(batch.norm_every) : work.count;
     work.norm_before = batch.reduction.parts != nullptr;
-    work.last_parts = batch.norm_parts;
+    work.last_parts = batch.partial_norms;
     work.epoch = epoch_;
     work.first_permit = permit_;
     epoch_ += static_cast<unsigned>(batch.count);
@@ -117,7 +121,7 @@ class CudaPersistentSweep final : public PersistentSweep {
     return static_cast<std::size_t>(ResidentShared<Real>::of(tiles).end) * sizeof(Vector);
   }
 
-  /// The lowest tiles of which all find room, in the blocks whose edges cost least.
+  /// Chooses the lowest tiles that all fit on the GPU, in blocks whose edges cost least.
   void choose_tiles(std::int64_t vectors, std::int64_t height, const PersistentParts& parts) {
     std::int64_t most_cells = 0;
     for (const Kernels& chosen : {kernels<2>(), kernels<4>(), kernels<8>(), kernels<16>()}) {
@@ -130,7 +134,7 @@ class CudaPersistentSweep final : public PersistentSweep {
             device::cuda::most_resident_blocks(chosen.of_max, resident_threads, shared);
         room = std::min(room,
                         device::cuda::most_resident_blocks(chosen.of_l2, resident_threads, shared));
-        // Threads of one block gather all parts of a norm; and it is one block more.
+        // One more block reduces norms, with a thread for each of the others.
         room = std::min<std::int64_t>(room - 1, resident_threads);
         most_cells =
             std::max(most_cells, room * resident_threads * chosen.rows * RowPart<Real>::width);
@@ -144,8 +148,8 @@ class CudaPersistentSweep final : public PersistentSweep {
       }
       if (least_cost) return;
     }
-    if (most_cells <= 0) refuse("the GPU has not enough shared memory, or no cooperative launches");
-    refuse("the GPU has registers for " + std::to_string(most_cells) + " cells of a rank at most");
+    if (most_cells <= 0) refuse("the GPU lacks shared memory or cooperative launches");
+    refuse("the GPU's registers hold at most " + std::to_string(most_cells) + " cells of a rank");
   }
 
   void allocate_edges(std::int64_t vectors, std::int64_t height) {
@@ -185,7 +189,7 @@ class CudaPersistentSweep final : public PersistentSweep {
   Real* levels_[2];
   Index steps_[2];
   std::shared_ptr<void> memory_;
-  // Zeroed memory must hold neither.
+  // From 1, since zeroed memory must hold neither.
   unsigned epoch_ = 1;
   unsigned long long permit_ = 1;
 };
@@ -199,7 +203,7 @@ struct Maker {
     if constexpr (axes == 2)
       return std::make_unique<CudaPersistentSweep<Real, Formula>>(formula, parts);
     else
-      refuse("it takes two axes");
+      refuse("it needs a grid of two axes");
   }
 };
 

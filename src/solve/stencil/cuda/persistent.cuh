@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Many sweeps in one launch. All blocks are resident at once; each keeps its cells in registers,
-// and waits for nobody but its neighbours' edges. One block more reduces norms while the others
-// sweep on: those wait for its permission before the second sweep after one that has a norm.
+// Many sweeps in one launch. All blocks are resident at once; each keeps its cells in registers and
+// waits only for the edges of its neighbours. One more block reduces norms while the others
+// continue: they wait for its permission before the second sweep after one that has a norm.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 
@@ -12,20 +12,20 @@
 
 namespace halocline::stencil::cuda {
 
-/// What the reducing block tells the others: numbers that rise from launch to launch, one for each
-/// sweep that may begin, times two; odd: the run stops there.
+/// The word by which the reducing block permits sweeps: twice a number that rises from sweep to
+/// sweep and from launch to launch; odd if the run stops there.
 class Permission {
  public:
   template <class Real>
   __device__ explicit Permission(const ResidentWork<Real>& work)
       : word_(work.permission), first_(work.first_permit), watch_(work.port.watch) {}
 
-  /// Sweeps up to this one may begin. Number `count` is the end.
+  /// Permits the sweeps up to this one. Number `count` is the end.
   __device__ void give(int sweep) const { device::cuda::send(word_, 2 * number(sweep)); }
   __device__ void stop(int count) const { device::cuda::send(word_, 2 * number(count) + 1); }
 
   enum class Answer { go, stop, lost };
-  /// Waits until a sweep may begin, or not.
+  /// Waits until a sweep is permitted, or the run stops. `lost` if the wait took too long.
   __device__ Answer ask(int sweep) {
     device::cuda::Patience patience(watch_, -1);
     while (seen_ / 2 < number(sweep)) {
@@ -47,13 +47,14 @@ class Permission {
   unsigned long long seen_ = 0;
 };
 
-/// Reduces the norms of all sweeps but the last, and of the one before the first. `before`: that
-/// one's, or where its norm would go.
+/// Reduces the norm of the sweep before the batch, described by `before`, and those of all sweeps
+/// of the batch except the last. Without a norm before the batch, `before` still gives the
+/// destinations.
 template <Norm kind, class Real>
 __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& before) {
   Permission permission(work);
   __shared__ bool ends;
-  // Sweeps after the one that has the next norm begin; those behind it wait.
+  // Permits sweeps up to the one after the next norm; later ones wait.
   const auto give_up_to = [&](int next_norm) {
     if (threadIdx.x != 0) return;
     if (ends)
@@ -91,7 +92,7 @@ __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& 
   }
 }
 
-/// The first warp of a block sends what the block's warps have added to a norm.
+/// The first warp of a block sends the partial norm of the block's warps.
 template <Norm kind, class Real>
 __device__ void send_part(const ResidentWork<Real>& work, int block, const double* of_warp,
                           int sweep) {
@@ -128,13 +129,13 @@ __global__ void __launch_bounds__(resident_threads, 1)
   if (cells.works()) cells.begin();
   Permission permission(work);
   int to_norm = work.first_norm;  // sweeps until one has a norm
-  bool had_norm = false;          // the sweep before
+  bool had_norm = false;          // of the previous sweep
   for (int sweep = 0;; ++sweep) {
     if (threadIdx.x == 0) answers[sweep % 2] = lost ? Answer::lost : permission.ask(sweep);
     __syncthreads();
     const Answer answer = answers[sweep % 2];
     if (answer != Answer::go) {
-      // The result of the last sweep but one; before the second sweep it still is where it was.
+      // Store the result of the last sweep but one; before the second sweep the level still has it.
       if (answer == Answer::stop && sweep > 1 && cells.works()) cells.store_kept((sweep - 1) % 2);
       return;
     }

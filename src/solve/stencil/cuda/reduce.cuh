@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The end of a norm: the parts of all blocks, then those of all ranks.
+// The reduction of a norm: over the partial norms of all blocks, then over all ranks.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/flags.cuh"
 #include "stencil/cuda/change.cuh"
@@ -10,13 +10,13 @@
 
 namespace halocline::stencil::cuda {
 
-/// Sends this rank's share to all ranks and joins theirs; `all_here` is false if one did not come.
-/// All threads of a block; the result is thread 0's.
+/// All-reduces this rank's partial norm `share`. Sets `all_here` to false if a rank did not answer.
+/// Call it on all threads of a block; thread 0 gets the result.
 template <Norm kind>
 __device__ double joined_over_ranks(const device::AllReducePort& all_reduce, double share,
                                     bool& all_here) {
   const device::Epoch number = *all_reduce.count + 1;
-  __syncthreads();  // all have read the count
+  __syncthreads();  // all threads have read the count
   if (threadIdx.x == 0) *all_reduce.count = number;
   const int rank = static_cast<int>(threadIdx.x);
   if (rank < all_reduce.ranks) {
@@ -27,15 +27,15 @@ __device__ double joined_over_ranks(const device::AllReducePort& all_reduce, dou
   }
   __syncthreads();
   if (threadIdx.x != 0) return 0;
-  // In the order of ranks, so that a sum is the same each time.
+  // In rank order, so that a sum is always the same.
   double all = 0;
   for (int r = 0; r < all_reduce.ranks; ++r)
     all = joined<kind>(all, __ldcg(all_reduce.numbers + 2 * r + number % 2));
   return all;
 }
 
-/// Reduces the norm whose parts the threads of a block of so many warps have joined to `mine`. True
-/// on thread 0 if the run goes no further: it has stopped, or a rank did not come.
+/// Reduces a norm from each thread's value `mine`, on all threads of a block of so many warps.
+/// Returns true, on thread 0, if the run ends: the norm stops it, or a rank did not answer.
 template <Norm kind, int warps = block_warps>
 __device__ bool reduce_share(const ReduceWork& work, double mine) {
   __shared__ bool all_here;
@@ -53,7 +53,7 @@ __device__ bool reduce_share(const ReduceWork& work, double mine) {
   return stops;
 }
 
-/// The same with the parts where a sweep has left them.
+/// Reduces a norm from the partial norms that a sweep stored.
 template <Norm kind, int warps = block_warps>
 __device__ bool reduce_parts(const ReduceWork& work) {
   double mine = 0;
@@ -62,9 +62,9 @@ __device__ bool reduce_parts(const ReduceWork& work) {
   return reduce_share<kind, warps>(work, mine);
 }
 
-/// All threads of a block.
+/// Reduces a norm. Call it on all threads of a block.
 __device__ inline void reduce(const ReduceWork& work) {
-  // Where the run has stopped, ranks have left no more parts.
+  // After a stop there are no new partial norms.
   if (work.stop_seen != nullptr && *work.stop_seen != 0) return;
   if (work.kind == Norm::max)
     reduce_parts<Norm::max>(work);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A warp's tile of cells that stay in registers from sweep to sweep, and its edges: to warps of the
+// The tile of cells that a warp keeps in registers between sweeps, and its edges: to warps of the
 // same block through shared memory, to other blocks and GPUs as words: see device/edge_port.hpp.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/edge_words.cuh"
 #include "stencil/cuda/change.cuh"
@@ -14,8 +14,9 @@ namespace halocline::stencil::cuda {
 inline constexpr int resident_warps = 16;
 inline constexpr int resident_threads = resident_warps * warp_lanes;
 
-/// The tiles of a rank's cells: strips of columns as even as vectors of 16 bytes allow, each up to
-/// a warp wide, by groups of rows. A block has `wide` x `tall` of them, the last ones fewer.
+/// The tiles of a rank's cells: strips of columns, as equal as vectors of 16 bytes allow and at
+/// most a warp wide, times groups of rows. A block has `wide` x `tall` tiles, the last blocks
+/// fewer.
 struct Tiling {
   int rows;  ///< of a tile
   int wide, tall;
@@ -25,36 +26,36 @@ struct Tiling {
   __host__ __device__ int blocks() const { return blocks_wide * blocks_tall; }
 };
 
-/// Many sweeps, as their kernel sees them.
+/// The arguments of a persistent kernel.
 template <class Real>
 struct ResidentWork {
-  Real* level[2];  ///< first cells: of what the first sweep reads, and of what it would write
+  Real* level[2];  ///< first cells of the levels that the first sweep reads and would write
   Index row_step[2];
   Index cells[2];
   Tiling tiles;
   bool wraps;   ///< along x
   bool ragged;  ///< rows end within a vector
-  /// Between blocks of this launch, edges as in device/edge_port.hpp: for each row of blocks what
-  /// comes from below and from above, for each column of them what comes from both sides.
+  /// Edges between blocks of this launch, as in device/edge_port.hpp: per row of blocks those from
+  /// below and above, per column of blocks those from both sides.
   device::EdgeWords *from_below, *from_above;
   device::cuda::EdgeWord *from_left, *from_right;
   device::EdgePort port;
-  unsigned epoch;              ///< of what the first sweep reads
+  unsigned epoch;              ///< of the first sweep's input
   int count;                   ///< sweeps
-  int first_norm, norm_every;  ///< sweeps that have a norm: the first, and each so many after it
-  bool norm_before;            ///< the sweep before the first has one
-  device::EdgeWords* parts;    ///< one per block
-  NormParts* last_parts;       ///< of the last sweep's norm
+  int first_norm, norm_every;  ///< sweeps with a norm: the first, and the interval between them
+  bool norm_before;            ///< the sweep before the batch has a norm
+  device::EdgeWords* parts;    ///< partial norms, one per block
+  PartialNorms* last_parts;    ///< of the last sweep's norm
   unsigned long long* permission;
   unsigned long long first_permit;
 };
 
-/// Where the parts of a block's shared memory begin, in vectors of 16 bytes.
+/// Offsets of the sections of a block's shared memory, in vectors of 16 bytes.
 template <class Real>
 struct ResidentShared {
   static constexpr int width = RowPart<Real>::width;
   int rows_up, rows_down, columns_left, columns_right, kept, end;
-  int line, side;  ///< vectors of a row of tiles' edge, and of a tile's side
+  int line, side;  ///< vectors of the edge of a row of tiles, and of the side of a tile
 
   __host__ __device__ static ResidentShared of(const Tiling& tiles) {
     ResidentShared at{};
@@ -103,10 +104,10 @@ class Resident {
       inside_ |= lane_ <= last_lane_ && column + i < work.cells[0] ? 1u << i : 0u;
   }
 
-  /// Whether the warp has cells at all.
+  /// Whether the warp has any cells.
   __device__ bool works() const { return works_; }
 
-  /// Loads the cells and what beside them never changes, and sends the edges.
+  /// Loads the cells and the boundary values next to them, which never change, and sends the edges.
   __device__ void begin() {
     const Real* from = work_.level[0] + Index{row_} * work_.row_step[0] + Index{vector_} * width;
 #pragma unroll
@@ -130,15 +131,15 @@ class Resident {
     send_sides(work_.epoch);
   }
 
-  /// Leaves the cells to store_kept().
+  /// Keeps the cells in shared memory for store_kept().
   __device__ void keep() const {
 #pragma unroll
     for (int r = 0; r < rows; ++r) *kept(r) = VectorOf<Real>::make(cell_[r]);
   }
 
-  /// One sweep, from `epoch` to the next. `sends`: somebody will wait for the edges. Rows and
-  /// columns of the tile that hold no cells of the rank are computed with the others, without
-  /// branches, and put right where somebody looks at them.
+  /// Does one sweep, from `epoch` to the next. `sends`: a neighbour will wait for the edges.
+  /// Computes rows and columns of the tile that hold no cells of the rank with the others, without
+  /// branches, and corrects those that are read.
   template <Norm kind, class Formula>
   __device__ __forceinline__ void sweep(const Formula& formula, unsigned epoch, bool sends,
                                         Change<kind, Real>& change) {
@@ -147,7 +148,7 @@ class Resident {
     await_south(epoch, behind);
     await_sides(epoch);
     if (!full) {
-      // What lies beyond the last row stands in the row after it.
+      // The halo beyond the last row goes to the row after it.
       await_north(epoch, beyond);
       put_row(rows_here_, beyond);
     }
@@ -197,7 +198,7 @@ class Resident {
     for (int r = 0; r < rows; ++r)
       if (r < rows_here_) store_row(level, r, cell_[r]);
   }
-  /// Stores what the last sweep that kept its input has read.
+  /// Stores the cells of the last keep() into a level.
   __device__ void store_kept(int level) const {
     for (int r = 0; r < rows_here_; ++r) {
       Real values[width];
@@ -217,7 +218,7 @@ class Resident {
       if (r == row)
         for (int i = 0; i < width; ++i) cell_[r][i] = values[i];
   }
-  /// Where rows end within a vector, the cell beside the last one lies in it, too, and stays.
+  /// Restores the boundary cell in the last vector of rows that end within a vector.
   __device__ void put_fixed() {
     const Real* const fixed = reinterpret_cast<const Real*>(column_left(0, x_ + 1));
 #pragma unroll
@@ -226,11 +227,11 @@ class Resident {
         if (lane_ == last_lane_ && (inside_ >> i & 1) == 0) cell_[r][i] = fixed[r];
   }
 
-  // ---- shared memory. Of both epochs' edges, those that come from outside of the block have
-  // places like those of its own warps.
+  // ---- shared memory. For both epochs; edges from outside the block have slots like those of its
+  // own warps.
 
   __device__ Vector* at(int part) const { return shared_ + part; }
-  /// What the warps of row y of the block see to their south, or north.
+  /// The edge to the south of the block's warps in row y, or to the north.
   __device__ Vector* row_up(unsigned epoch, int y) const {
     const auto shared = ResidentShared<Real>::of(work_.tiles);
     const int slot = static_cast<int>(epoch % 2);
@@ -241,7 +242,7 @@ class Resident {
     const auto shared = ResidentShared<Real>::of(work_.tiles);
     return row_up(epoch, y) + (shared.rows_down - shared.rows_up);
   }
-  /// What the warp at x of this one's row sees to its left, or right.
+  /// The edge to the left of the warp at x in this warp's row, or to the right.
   __device__ Vector* column_right(unsigned epoch, int x) const {
     const auto shared = ResidentShared<Real>::of(work_.tiles);
     const int slot = static_cast<int>(epoch % 2);
@@ -252,7 +253,7 @@ class Resident {
     const auto shared = ResidentShared<Real>::of(work_.tiles);
     return column_right(epoch, x) - (shared.columns_right - shared.columns_left);
   }
-  /// For the first lane what lies to the left of the tile, for the last one to the right.
+  /// For the first lane the edge to the left of the tile, for the last lane that to the right.
   __device__ const Vector* side_from(unsigned epoch) const {
     return lane_ == 0 ? column_right(epoch, x_) : column_left(epoch, x_ + 1);
   }
@@ -264,7 +265,7 @@ class Resident {
     return at(ResidentShared<Real>::of(work_.tiles).kept + (warp * rows + r) * warp_lanes + lane_);
   }
 
-  // ---- edges between blocks; null where there is none
+  // ---- edges between blocks; null where there is no other block
 
   __device__ bool lowest_block() const { return block_y_ == 0; }
   __device__ bool highest_block() const { return block_y_ + 1 == work_.tiles.blocks_tall; }
@@ -287,7 +288,7 @@ class Resident {
     if (!last_y_) return nullptr;
     return highest_block() ? work_.port.upper.to : line(work_.from_below, block_y_ + 1);
   }
-  /// Of a row of the tile; a value of 64 bits takes two words.
+  /// The side value of a row of the tile; 64-bit values take two words.
   __device__ EdgeWord* column(EdgeWord* columns, int block_x, unsigned epoch, int r) const {
     constexpr int words = sizeof(Real) / 4;
     return columns + ((Index{block_x} * 2 + epoch % 2) * work_.cells[1] + row_ + r) * words;
@@ -297,7 +298,7 @@ class Resident {
     return last_x_ && (block_x_ + 1 < work_.tiles.blocks_wide || work_.wraps);
   }
 
-  /// Who of another process is waited for at an end of this rank's cells; nobody elsewhere.
+  /// The patience of waits for another rank at an end of this rank's cells, or for another block.
   __device__ device::cuda::Patience patience(int side) const {
     const bool outside = side == 0 ? y_ == 0 && lowest_block() : last_y_ && highest_block();
     return {work_.port.watch, outside ? side : -1};
@@ -364,7 +365,8 @@ class Resident {
       *row_up(epoch, y_ + 1) = VectorOf<Real>::make(top);
   }
 
-  /// The sides travel one row per lane: to the left those of the first half of the warp.
+  /// Lanes exchange sides one row each: the first half of the warp on the left, the second on the
+  /// right.
   static_assert(rows <= warp_lanes / 2);
   __device__ int row_of_side() const { return lane_ % (warp_lanes / 2); }
   __device__ bool is_left() const { return lane_ < warp_lanes / 2; }
@@ -410,9 +412,10 @@ class Resident {
                                                             device::cuda::word_of(bits[1], epoch)});
   }
 
-  /// Of the tile's last lane, that are the rank's.
+  /// Counts the rank's cells in the vector of this lane, the tile's last.
   __device__ int cells_of_last_vector() const { return __popc(inside_); }
-  /// What lies outside of the rank's cells and stays: into the places of both epochs' edges.
+  /// Puts the boundary values next to the rank's cells, which never change, into both epochs'
+  /// edges.
   __device__ void fill_fixed(const Real* first) const {
     const Index step = work_.row_step[0];
     for (unsigned slot = 0; slot < 2; ++slot) {
@@ -471,7 +474,7 @@ class Resident {
   int lane_, last_lane_ = 0;
   int x_, y_, block_x_, block_y_;  // of the tile in its block; of the block
   int vector_ = 0, row_ = 0, rows_here_ = 0;
-  bool works_, last_x_ = false, last_y_ = false;  // in their block
+  bool works_, last_x_ = false, last_y_ = false;  // of its block
   bool last_x_of_all_ = false;
   unsigned inside_ = 0;
   Real cell_[rows][width];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses a kernel for the fields and the region at hand, and starts it.
+// Chooses a kernel for fields and region, and launches it.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,10 +18,10 @@
 namespace halocline::stencil::cuda {
 namespace {
 
-// Layers that a warp walks at the least: each walk loads two layers more than it updates.
+// Least layers of a walk: each walk loads two layers more than it updates.
 constexpr std::int64_t fewest_layers = 4;
 
-/// Cells from the 16-byte boundary at or before `cell` to it.
+/// Returns the cells from the 16-byte boundary at or before `cell` to `cell`.
 template <class Real>
 int lead_of(const std::byte* cell) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(cell) % vector_bytes / sizeof(Real));
@@ -47,7 +47,7 @@ class CudaSweep final : public stencil::Sweep {
         needs_(needs),
         multiprocessors_(device::cuda::multiprocessors()),
         start_(device::cuda::earliest_start()),
-        parts_(device::allocate(Memory::device, bytes_of_norm_parts)) {
+        parts_(device::allocate(Memory::device, bytes_of_partial_norms)) {
     load<Norm::none>();
     load<Norm::max>();
     load<Norm::l2>();
@@ -63,8 +63,8 @@ class CudaSweep final : public stencil::Sweep {
       run_with<Norm::l2>(arguments, stream);
     else
       run_with<Norm::none>(arguments, stream);
-    // Where somebody wants the sum now, and not while the next sweep runs.
-    if (arguments.norm != halocline::Norm::none && arguments.norm_parts == nullptr)
+    // The caller wants the sum now, not during the next sweep.
+    if (arguments.norm != halocline::Norm::none && arguments.partial_norms == nullptr)
       add_to_sum(arguments, stream);
   }
 
@@ -72,7 +72,9 @@ class CudaSweep final : public stencil::Sweep {
     device::cuda::launch(reduce_alone, 1, block_threads, stream, work_of(reduction));
   }
 
-  NormParts* room_for_parts() override { return static_cast<NormParts*>(parts_.get()); }
+  PartialNorms* room_for_partial_norms() override {
+    return static_cast<PartialNorms*>(parts_.get());
+  }
 
   bool can_push(const FieldStorage& in, const FieldStorage& out) const override {
     return axes > 1 && marches(in, out, out.shape().owned);
@@ -108,7 +110,7 @@ class CudaSweep final : public stencil::Sweep {
       }
     }
     if (arguments.faces != nullptr)
-      throw Error(ErrorKind::internal, "a sweep over such fields cannot send its halo itself");
+      throw Error(ErrorKind::internal, "a sweep over these fields cannot send its own halo");
     launch(per_cell<kind, axes, Real, Formula>,
            device::cuda::blocks_for(arguments.region.cells(), block_threads, most_blocks_of_sweep),
            work, arguments, stream);
@@ -124,7 +126,7 @@ class CudaSweep final : public stencil::Sweep {
 
   void add_to_sum(const SweepArguments& arguments, Stream stream) const {
     ReduceWork work{};
-    work.parts = static_cast<const NormParts*>(parts_.get());
+    work.parts = static_cast<const PartialNorms*>(parts_.get());
     work.kind = norm_of(arguments.norm);
     work.sum = arguments.norm_sum;
     work.stop_seen = arguments.stop;
@@ -143,10 +145,10 @@ class CudaSweep final : public stencil::Sweep {
       work.cells[axis] = extent[axis];
     }
     work.owned = owned_within(region, arguments.out.shape().owned);
-    work.parts = arguments.norm_parts != nullptr ? arguments.norm_parts
-                                                 : static_cast<NormParts*>(parts_.get());
-    // Without parts of the caller's every region is reduced at once.
-    const bool reduced_at_once = arguments.norm_parts == nullptr;
+    work.parts = arguments.partial_norms != nullptr ? arguments.partial_norms
+                                                    : static_cast<PartialNorms*>(parts_.get());
+    // Without the caller's memory for partial norms, each region is reduced at once.
+    const bool reduced_at_once = arguments.partial_norms == nullptr;
     work.first_part = arguments.is_first || reduced_at_once ? 0 : next_part_;
     work.is_last = arguments.is_last || reduced_at_once;
     work.stop = arguments.stop;
@@ -154,9 +156,10 @@ class CudaSweep final : public stencil::Sweep {
     return work;
   }
 
-  /// Layers of a walk in large regions. Planes of 1 MiB at most stay in the cache along a long one,
-  /// which loads fewer of them twice: 75 us instead of 81 at 256^3 in fp64, 287 instead of 293 at
-  /// 512^3 in fp32. Larger ones do not: 582 us instead of 549 at 500^3 in fp64 (bench_gpu_shapes).
+  /// Returns the layers of a walk in large regions. Planes of at most 1 MiB stay in the cache
+  /// during a long walk, which loads fewer of them twice: 75 us instead of 81 at 256^3 in fp64, 287
+  /// instead of 293 at 512^3 in fp32. Larger planes do not: 582 us instead of 549 at 500^3 in fp64
+  /// (bench_gpu_shapes).
   template <class Chosen>
   static std::int64_t layers_of_walk(const Work<Real>& work) {
     constexpr std::int64_t most_bytes = 1 << 20, long_walk = 64;
@@ -172,8 +175,8 @@ class CudaSweep final : public stencil::Sweep {
     work.in -= work.lead;
     work.out -= work.lead;
     work.layers = layers_of_walk<Chosen>(work);
-    // Small regions: shorter walks, of whole groups as long as they can be, until there are 12
-    // warps for each multiprocessor.
+    // In small regions shorten the walks, by whole groups of layers while possible, until each
+    // multiprocessor has 12 warps.
     const std::int64_t wanted = std::int64_t{12} * multiprocessors_;
     while (work.layers > fewest_layers && Tiles<Chosen, Real, axes>::of(work).count() < wanted)
       work.layers = work.layers > Chosen::ahead ? work.layers - Chosen::ahead : work.layers / 2;
@@ -183,7 +186,7 @@ class CudaSweep final : public stencil::Sweep {
   SweepNeeds needs_;
   int multiprocessors_;
   device::cuda::Start start_;
-  std::shared_ptr<void> parts_;  // of norms that are wanted at once
+  std::shared_ptr<void> parts_;  // partial norms that are reduced at once
   Index next_part_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From backend.cpp, which the C++ compiler reads, to sweep.cu, which nvcc reads.
+// Functions in .cu files, which nvcc compiles, for backend.cpp, which the C++ compiler compiles.
 
 #include <memory>
 
@@ -12,7 +12,8 @@ std::unique_ptr<stencil::Sweep> make_sweep(const problem::Problem& problem,
                                            const problem::Setting& setting,
                                            problem::Precision precision);
 
-/// Throws unavailable.
+/// Throws unavailable, with the reason, if the fields or the problem do not allow a persistent
+/// sweep.
 std::unique_ptr<PersistentSweep> make_persistent_sweep(const PersistentParts& parts);
 
 }  // namespace halocline::stencil::cuda

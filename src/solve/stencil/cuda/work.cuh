@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One sweep over a region, as kernels see it, and what a formula sees.
+// The arguments of kernels for one sweep over a region, and those of formulas.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
 #ifndef __CUDACC_RTC__
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@
 
 #include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
-#include "stencil/norm_parts.hpp"
+#include "stencil/partial_norms.hpp"
 
 namespace halocline::stencil::cuda {
 
@@ -24,13 +24,13 @@ inline constexpr int block_warps = block_threads / warp_lanes;
 
 /// A norm to reduce: see stencil::NormReduction.
 struct ReduceWork {
-  const NormParts* parts;  ///< null: nothing to reduce
+  const PartialNorms* parts;  ///< null: nothing to reduce
   Norm kind;
   double *norm, *sum;
   unsigned int* stop;
-  const unsigned int* stop_seen;  ///< not zero: do nothing; may be null
+  const unsigned int* stop_seen;  ///< if it is not zero, do nothing; may be null
   double tolerance;
-  device::AllReducePort all_reduce;  ///< no ranks: this one alone
+  device::AllReducePort all_reduce;  ///< without ranks: this rank alone
 };
 
 /// A box of cells within a region: lower and upper along each axis.
@@ -38,24 +38,24 @@ struct Range {
   Index lower[3], upper[3];
 };
 
-/// One sweep over a region, as a kernel sees it.
+/// The arguments of one sweep over a region.
 template <class Real>
 struct Work {
-  const Real* in;  ///< the region's first cell; for `march` `lead` cells before it
+  const Real* in;  ///< the region's first cell; for `march`, `lead` cells before it
   Real* out;
   Index in_step[3], out_step[3];  ///< elements from a cell to the next along x, y, z
   Index cells[3];                 ///< of the region
   int lead;                       ///< cells from a 16-byte boundary to the region's first
-  Index layers;                   ///< that a warp walks along the last axis
-  Range owned;                    ///< those the norm counts, in the region's coordinates
-  NormParts* parts;               ///< of the norm; null if there is none
-  Index first_part;               ///< of this region's
-  bool is_last;                   ///< region of its sweep: all parts are known
-  const unsigned int* stop;       ///< not zero: do nothing; may be null
-  device::FacePort faces;         ///< of the region's ends along the last axis
+  Index layers;                   ///< of a warp's walk along the last axis
+  Range owned;                    ///< cells that the norm counts, in the region's coordinates
+  PartialNorms* parts;            ///< null if there is no norm
+  Index first_part;               ///< index of this region's first partial norm
+  bool is_last;                   ///< region of its sweep: stores the number of partial norms
+  const unsigned int* stop;       ///< if it is not zero, do nothing; may be null
+  device::FacePort faces;         ///< at the region's ends along the last axis
 };
 
-/// The blocks of a launch that sweep: all, but for a first one that reduces a norm.
+/// The blocks of a launch that sweep: all, except the first one if it reduces a norm.
 struct SweepBlocks {
   unsigned int number, count;
 
@@ -64,7 +64,7 @@ struct SweepBlocks {
         count(gridDim.x - (reduction.parts != nullptr ? 1 : 0)) {}
 };
 
-/// What a formula sees.
+/// The argument of a formula.
 template <class Real>
 struct Cells {
   Real c_, w_, e_, s_, n_, d_, t_;

@@ -29,7 +29,7 @@ class RowNorm {
   }
 
  private:
-  /// Not a number if either is.
+  /// Returns the larger value; NaN if either is NaN.
   static double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
   Norm kind_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Plain loops: the definition of what every backend must compute.
+// The reference backend: plain loops that define the result of every backend.
 
 #include "stencil/sweep.hpp"
 
 namespace halocline::stencil::reference {
 
-/// One cell after the other in a single thread; options are not looked at.
+/// Updates one cell after the other in a single thread; ignores the options.
 class Backend final : public stencil::Backend {
  public:
   std::string_view name() const override { return "reference"; }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Partial norms, which the blocks of a sweep store in GPU memory.
+//
+// Compiles with NVRTC, so it includes nothing of the standard library.
+
+namespace halocline::stencil {
+
+/// One value per block, for all regions of a sweep: maxima of |new - old|, or sums of squares.
+struct PartialNorms {
+  long long count;
+  double values[1];  ///< `count` of them
+};
+
+/// The most blocks of a region, and memory for those of an interior and the six boxes of its rim.
+inline constexpr long long most_blocks_of_sweep = 65536;
+inline constexpr long long bytes_of_partial_norms = 8 * (1 + 7 * most_blocks_of_sweep);
+
+}  // namespace halocline::stencil
