@@ -24,7 +24,6 @@ namespace halocline::test {
 namespace {
 
 using comm::NormAllReduce;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 

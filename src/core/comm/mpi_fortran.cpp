@@ -5,6 +5,7 @@
 
 namespace halocline {
 
+// NOLINTNEXTLINE(misc-redundant-expression): another type in other MPIs
 static_assert(sizeof(MPI_Fint) == sizeof(int), "bindings hold communicators as int");
 
 Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& options) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/schedule.hpp"
 
-#include <ranges>
+#include <algorithm>
 #include <vector>
 
 #include "base/find_named.hpp"
@@ -23,10 +23,12 @@ std::span<const Schedule* const> schedules() { return table(); }
 
 const Schedule& schedule_by_rule(Runner& runner,
                                  const std::function<bool(const Schedule&)>& may_be_tried) {
-  for (const Schedule* schedule : std::views::reverse(schedules()))
-    if (schedule->is_preferred(runner) && may_be_tried(*schedule) && !runner.unavailable(*schedule))
-      return *schedule;
-  return *schedules().front();
+  const std::span<const Schedule* const> all = schedules();
+  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const Schedule* schedule) {
+    return schedule->is_preferred(runner) && may_be_tried(*schedule) &&
+           !runner.unavailable(*schedule);
+  });
+  return found == all.rend() ? *all.front() : **found;
 }
 
 void add_schedule(const Schedule& schedule) { table().push_back(&schedule); }
