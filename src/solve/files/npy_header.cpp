@@ -206,7 +206,7 @@ Frame parse_frame(std::string_view start, std::string_view file_name) {
     refuse(file_name, "is truncated: it ends before the length of its header");
   const Frame frame{8 + length_bytes, little_endian(start.substr(8, length_bytes))};
   if (frame.header_bytes > longest_header)
-    refuse(file_name, fmt::format("has a malformed header: it has {} bytes, at most {} are allowed",
+    refuse(file_name, fmt::format("has a malformed header: {} bytes long, at most {} are allowed",
                                   frame.header_bytes, longest_header));
   if (start.size() - frame.header_offset < frame.header_bytes)
     refuse(file_name, fmt::format("is truncated: its header ends at byte {}, the file at {}",
