@@ -97,7 +97,7 @@ CASES = [
     ("solve laplace --cells 8x8 --ranks 4 --process-grid 3x1", USAGE, "3x1 is for 3 ranks",
      "there are 4"),
     ("solve laplace --cells 8x8 --ranks 2 --process-grid 2", USAGE, "1 axis", "has 2"),
-    ("solve laplace --cells 8x8 --ranks 2 --process-grid 0x2", USAGE, "0x2", "no part"),
+    ("solve laplace --cells 8x8 --ranks 2 --process-grid 0x2", USAGE, "0x2", "at least 1 part"),
     ("solve laplace --cells 8x8 --ranks 2 --process-grid 2z1", USAGE, "'2z1' is not a size"),
     ("solve laplace --cells 8x2 --ranks 3 --process-grid 1x3", USAGE, "3 parts along y",
      "2 cells"),

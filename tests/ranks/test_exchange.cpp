@@ -320,7 +320,7 @@ TEST_F(LevelExchanges, NeedLevelsOfTheSameShapes) {
   EXPECT_THAT(refusal({}).text, HasSubstr("at least one level"));
   std::vector<FieldList> lists = make_levels(2);
   lists[1].push_back(lists[0][0]);
-  EXPECT_THAT(refusal(lists).text, HasSubstr("level 1 has 2 fields, level 0 has 1 field; the"));
+  EXPECT_THAT(refusal(lists).text, HasSubstr("level 1 has 2 fields, level 0 has 1 field; "));
   const Field<double> wide(grid_, {.name = "wide", .halo = 3});
   EXPECT_THAT(refusal({lists[0], {wide}}).text, HasSubstr("field 'wide' of level 1"));
   EXPECT_THAT(refusal({lists[0], {wide}}).text, HasSubstr("differ in halo"));

@@ -208,7 +208,7 @@ TEST(ProcessGrid, MustMatchTheRanks) {
   EXPECT_THAT(text(4, {8, 3}, {1, 4}),
               AllOf(HasSubstr("process grid 1x4"), HasSubstr("4 parts along y"),
                     HasSubstr("only 3 cells"), HasSubstr("at most one part per cell")));
-  EXPECT_THAT(text(4, {8, 8}, {-2, -2}), HasSubstr("at least 1 per axis"));
+  EXPECT_THAT(text(4, {8, 8}, {-2, -2}), HasSubstr("at least 1 part"));
   const std::int64_t big = std::int64_t{1} << 32;
   EXPECT_THAT(text(1, {8, 8}, {big, big}), HasSubstr("but there are 1")) << "a product past 2^63";
 }

@@ -103,7 +103,7 @@ void check_process_grid(const Extents& process_grid, int ranks, const Extents& c
   const Int3& parts = process_grid.values();
   if (parts.x < 1 || parts.y < 1 || parts.z < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("the process grid {} has an axis with 0 parts; use at least 1 per axis",
+                fmt::format("the process grid {} needs at least 1 part along each axis",
                             text_of(process_grid)));
   // In floating point: a product that overflows is not the number of ranks either.
   const double product =
