@@ -15,7 +15,7 @@ namespace halocline::doctor {
 enum class Severity {
   broken,  ///< something does not work, and should
   slow,    ///< it works, and another setting would be faster
-  absent,  ///< a path is not to be had here, and nobody promised it
+  absent,  ///< not available on this machine, and not expected to be
   note     ///< worth knowing
 };
 std::string_view name_of(Severity severity);
