@@ -13,8 +13,9 @@
 // after it has seen, from the neighbour's thread that reads them, words of e + 1, which that thread
 // has computed from those of e. Since every pair of neighbours sends both ways in every epoch, this
 // needs no acknowledgement; it is the rule of device/port.hpp for each word. Spin checks it in
-// every order of events: tests/model. Epochs are compared for equality, as numbers of 32 bits: a
-// slot holds only e - 2 and e.
+// every order of events: tests/model. A kernel that begins after its run has stopped sends nothing:
+// the neighbour may not have read the last edges yet, and will send none. Epochs are compared for
+// equality, as numbers of 32 bits: a slot holds only e - 2 and e.
 
 #include "device/watch.hpp"
 

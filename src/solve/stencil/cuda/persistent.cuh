@@ -12,8 +12,9 @@
 
 namespace halocline::stencil::cuda {
 
-/// The word by which the reducing block permits sweeps: twice a number that rises from sweep to
-/// sweep and from launch to launch; odd if the run stops there.
+/// The word by which the reducing block permits sweeps: four times a number that rises from sweep
+/// to sweep and from launch to launch, plus 1 if the run stops there, or 2 if it had stopped before
+/// the launch.
 class Permission {
  public:
   template <class Real>
@@ -21,20 +22,27 @@ class Permission {
       : word_(work.permission), first_(work.first_permit), watch_(work.port.watch) {}
 
   /// Permits the sweeps up to this one. Number `count` is the end.
-  __device__ void give(int sweep) const { device::cuda::send(word_, 2 * number(sweep)); }
-  __device__ void stop(int count) const { device::cuda::send(word_, 2 * number(count) + 1); }
+  __device__ void give(int sweep) const { device::cuda::send(word_, 4 * number(sweep)); }
+  __device__ void stop(int count) const { device::cuda::send(word_, 4 * number(count) + 1); }
+  __device__ void refuse_all(int count) const { device::cuda::send(word_, 4 * number(count) + 2); }
 
   enum class Answer { go, stop, lost };
   /// Waits until a sweep is permitted, or the run stops. `lost` if the wait took too long.
   __device__ Answer ask(int sweep) {
     device::cuda::Patience patience(watch_, -1);
-    while (seen_ / 2 < number(sweep)) {
+    while (seen_ / 4 < number(sweep)) {
       seen_ = device::cuda::look(word_);
-      if (seen_ / 2 >= number(sweep)) break;
+      if (seen_ / 4 >= number(sweep)) break;
       device::cuda::between_looks();
       if (!patience.lasts(0)) return Answer::lost;
     }
-    return seen_ % 2 != 0 ? Answer::stop : Answer::go;
+    return seen_ % 4 != 0 ? Answer::stop : Answer::go;
+  }
+  /// Waits for the first word of the launch: `stop` if the run had stopped before it. Where this
+  /// launch stops the run, all blocks begin: their neighbours wait for their first edges.
+  __device__ Answer ask_to_begin() {
+    const Answer answer = ask(0);
+    return answer == Answer::stop && seen_ % 4 == 1 ? Answer::go : answer;
   }
 
  private:
@@ -62,10 +70,13 @@ __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& 
     else
       permission.give(next_norm + 1 < work.count ? next_norm + 1 : work.count);
   };
-  if (threadIdx.x == 0) ends = before.stop_seen != nullptr && *before.stop_seen != 0;
-  give_up_to(work.norm_before ? -1 : work.first_norm);
+  if (threadIdx.x == 0) {
+    ends = before.stop_seen != nullptr && *before.stop_seen != 0;
+    if (ends) permission.refuse_all(work.count);
+  }
   __syncthreads();
   if (ends) return;
+  give_up_to(work.norm_before ? -1 : work.first_norm);
   if (work.norm_before) {
     const bool no_more = reduce_parts<kind, resident_warps>(before);
     if (threadIdx.x == 0) ends = no_more;
@@ -126,8 +137,14 @@ __global__ void __launch_bounds__(resident_threads, 1)
   Resident<rows, Real> cells(
       work, block, reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::block_memory()),
       lost);
-  if (cells.works()) cells.begin();
   Permission permission(work);
+  if (threadIdx.x == 0) answers[1] = permission.ask_to_begin();
+  if (cells.works()) cells.load();
+  __syncthreads();
+  // After a stop nothing may be sent: a neighbour that is late has yet to read, for the sweep that
+  // its run ends with, the edge in the slot that this launch's first one would overwrite.
+  if (answers[1] != Answer::go) return;
+  if (cells.works()) cells.send_first();
   int to_norm = work.first_norm;  // sweeps until one has a norm
   bool had_norm = false;          // of the previous sweep
   for (int sweep = 0;; ++sweep) {

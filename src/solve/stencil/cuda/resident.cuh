@@ -107,8 +107,8 @@ class Resident {
   /// Whether the warp has any cells.
   __device__ bool works() const { return works_; }
 
-  /// Loads the cells and the boundary values next to them, which never change, and sends the edges.
-  __device__ void begin() {
+  /// Loads the cells and the boundary values next to them, which never change.
+  __device__ void load() {
     const Real* from = work_.level[0] + Index{row_} * work_.row_step[0] + Index{vector_} * width;
 #pragma unroll
     for (int r = 0; r < rows; ++r)
@@ -120,6 +120,10 @@ class Resident {
           VectorOf<Real>::split(*reinterpret_cast<const Vector*>(from + r * work_.row_step[0]),
                                 cell_[r]);
     fill_fixed(from);
+  }
+
+  /// Sends the edges that the first sweep waits for.
+  __device__ void send_first() {
     send_bottom(work_.epoch);
     send_top(work_.epoch);
     const bool is_side = lane_ == 0 || lane_ == last_lane_;
