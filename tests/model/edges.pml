@@ -12,6 +12,7 @@
  *   READ_BEFORE_WAIT       words are read without a look at their epochs
  *   ONE_LOOK               the epoch of the first word is taken for that of all
  *   ONE_WAY                a thread goes on without the other's edge
+ *   SENDS_AFTER_STOP       a launch after the run's last sweep sends its first edge all the same
  */
 
 #ifdef ONE_WINDOW
@@ -86,6 +87,11 @@ proctype Thread(byte me) {
     epoch++
   :: else -> break
   od
+#ifdef SENDS_AFTER_STOP
+  ;
+  store(me, 0, SWEEPS + WINDOWS);
+  store(me, 1, SWEEPS + WINDOWS)
+#endif
 }
 
 init {

@@ -72,6 +72,7 @@ MODELS = [
     ("words are read without a look at their epochs", 2, 4, "READ_BEFORE_WAIT", (TOO_EARLY,)),
     ("one word is looked at for all", 2, 4, "ONE_LOOK", (TOO_EARLY,)),
     ("a thread goes on without the other's edge", 2, 4, "ONE_WAY", (OVERWRITTEN,)),
+    ("a launch after the stop sends", 2, 4, "SENDS_AFTER_STOP", (OVERWRITTEN,)),
 ]]
 
 
