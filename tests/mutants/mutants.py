@@ -190,7 +190,7 @@ MUTANTS = [
            "    if (is_of(words, epoch) || came) return words;",
            "conformance_tests", "*PersistentSweeps.ComputeTheBits*", 1),
     Mutant("a stop that no persistent sweep obeys", "src/solve/stencil/cuda/persistent.cuh",
-           "return seen_ % 2 != 0 ? Answer::stop : Answer::go;", "return Answer::go;",
+           "return seen_ % 4 != 0 ? Answer::stop : Answer::go;", "return Answer::go;",
            "conformance_tests", "*PersistentSweeps.StopAt*", 1),
     Mutant("the result of a stop stored into the other level", "src/solve/stencil/cuda/persistent.cuh",
            "cells.store_kept((sweep - 1) % 2);", "cells.store_kept(sweep % 2);",

@@ -109,13 +109,18 @@ def prepare(tree, targets):
         require(build(tree, targets), "the build without a mutant")
 
 
-def survives(mutant, tree, launcher):
-    """Whether its tests pass all the same, or do not say in time that they fail."""
-    source = tree / mutant.file
-    original = source.read_text()
+def read_source(mutant, tree):
+    """The source that the mutant changes, which must have its text once."""
+    original = (tree / mutant.file).read_text()
     if original.count(mutant.find) != 1:
         sys.exit(f"'{mutant.name}': its text stands {original.count(mutant.find)} times in "
                  f"{mutant.file}; mend tests/mutants/mutants.py")
+    return original
+
+
+def survives(mutant, tree, launcher):
+    """Whether its tests pass all the same, or do not say in time that they fail."""
+    source, original = tree / mutant.file, read_source(mutant, tree)
     start = time.monotonic()
     source.write_text(original.replace(mutant.find, mutant.replace))
     try:
@@ -158,13 +163,15 @@ def copies_for(mutants):
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", help="of the copies")
-    parser.add_argument("preset")
-    parser.add_argument("launcher", help="in one string")
+    parser.add_argument("folder", nargs="?", help="of the copies")
+    parser.add_argument("preset", nargs="?")
+    parser.add_argument("launcher", nargs="?", default="", help="in one string")
     parser.add_argument("names", nargs="*", help="choose mutants (default: all)")
     parser.add_argument("--turn", nargs=2, metavar=("COUNT", "HASH"),
                         help="choose so many, whose turn it is by a commit's hash")
     parser.add_argument("--prepare", action="store_true", help="only build what they need")
+    parser.add_argument("--check", action="store_true",
+                        help="only check that the texts of all mutants stand in this tree, once each")
     parser.add_argument("--build", metavar="TARGETS",
                         help="only build these, joined by commas, in the first copy: for other tests")
     return parser.parse_args()
@@ -172,6 +179,12 @@ def read_options():
 
 def main():
     options = read_options()
+    if options.check:
+        for mutant in MUTANTS:
+            read_source(mutant, ROOT)
+        return
+    if not options.launcher:
+        sys.exit("give a folder, a preset and a launcher, or --check")
     folder, launcher = pathlib.Path(options.folder).resolve(), shlex.split(options.launcher)
     if options.build:
         prepare(folder / "0", options.build.split(","))
