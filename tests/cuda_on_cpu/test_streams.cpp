@@ -167,8 +167,8 @@ TEST_P(CudaOnCpu, RowsAreCopied) {
   EXPECT_EQ("abcdzzzzklmnzzzzuvwxzzzzzzzzzz", std::string(to.begin(), to.end()));
   EXPECT_EQ(cudaErrorInvalidPitchValue,
             cudaMemcpy2DAsync(device, 3, from.data(), 10, 4, 3, cudaMemcpyDefault));
-  EXPECT_EQ(cudaErrorInvalidPitchValue,
-            cudaMemcpy2DAsync(device, std::size_t{1} << 31, from.data(), 10, 4, 1));
+  EXPECT_EQ(cudaErrorInvalidPitchValue, cudaMemcpy2DAsync(device, std::size_t{1} << 31, from.data(),
+                                                          10, 4, 1, cudaMemcpyDefault));
   EXPECT_EQ(cudaErrorInvalidValue,
             cudaMemcpy2DAsync(device, 16, from.data(), 10, 4, 4, cudaMemcpyDefault));
   EXPECT_EQ(cudaErrorInvalidValue, cudaMemcpy(device, from.data(), 4, cudaMemcpyDeviceToHost));
