@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which arrays a field may wrap: two values never share an element, compared with enumeration.
 
+#include <algorithm>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,14 +28,14 @@ using testing::HasSubstr;
 Grid grid_of(const Extents& cells) { return Grid(0, 1, {.cells = cells}); }
 
 bool values_overlap_by_enumeration(const std::vector<ArrayAxis>& axes) {
-  std::multiset<std::int64_t> offsets{0};
+  std::vector<std::int64_t> offsets{0};
   for (const ArrayAxis& axis : axes) {
-    std::multiset<std::int64_t> all;
-    for (std::int64_t i = 0; i < axis.count; ++i)
-      for (const std::int64_t offset : offsets) all.insert(offset + i * axis.stride);
-    offsets = all;
+    const std::size_t inner = offsets.size();
+    for (std::int64_t i = 1; i < axis.count; ++i)
+      for (std::size_t o = 0; o < inner; ++o) offsets.push_back(offsets[o] + i * axis.stride);
   }
-  return std::set<std::int64_t>(offsets.begin(), offsets.end()).size() != offsets.size();
+  std::sort(offsets.begin(), offsets.end());
+  return std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
 }
 
 TEST(Array, KnowsExactlyWhetherValuesShareAnElement) {
@@ -44,7 +44,7 @@ TEST(Array, KnowsExactlyWhetherValuesShareAnElement) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(most)) + 1;
   };
   int overlapping = 0, apart = 0;
-  for (int number = 0; number < 20'000; ++number) {
+  for (int number = 0; number < 5'000; ++number) {
     std::vector<ArrayAxis> axes;
     std::string text;
     for (std::int64_t i = up_to(4); i > 0; --i) {
@@ -56,8 +56,8 @@ TEST(Array, KnowsExactlyWhetherValuesShareAnElement) {
     (expected ? overlapping : apart) += 1;
     ASSERT_EQ(field::values_overlap(axes), expected) << text;
   }
-  EXPECT_GT(overlapping, 1000);
-  EXPECT_GT(apart, 1000);
+  EXPECT_GT(overlapping, 500);
+  EXPECT_GT(apart, 500);
 }
 
 TEST(Array, KnowsItForLargeArraysToo) {
