@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the program, the library, the headers and the CMake package. No installed file names the
-# folder it was installed to, so the whole may be moved.
+# Installs the program, the library, the headers, the CMake package, the documents and the examples.
+# No installed file names the folder it was installed to, so the whole may be moved.
 
 install(TARGETS halocline_cli)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
+  "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(HALOCLINE_PORTABLE)
   return()  # a program to carry, nothing to develop with
 endif()
@@ -11,6 +14,10 @@ if(halocline_fetched AND NOT BUILD_SHARED_LIBS)
     "(${halocline_fetched})")
   return()
 endif()
+
+# Their CMakeLists.txt are part of this build; the README says how to compile without it.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples"
+  DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/halocline" PATTERN CMakeLists.txt EXCLUDE)
 
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/halocline")

@@ -68,6 +68,7 @@ PUBLIC = {
     "array.hpp": "field",
     "gpu.hpp": "machine",
     "exchange.hpp": "exchange",
+    "npy.hpp": "files",
     "solver.hpp": "solver",
     "run_result.hpp": "exchange",
     "measure.hpp": "program",

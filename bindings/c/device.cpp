@@ -9,7 +9,7 @@
 
 using namespace halocline;
 
-// Version 1. A later one adds members at the end, and check_size accepts both sizes.
+// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
 static_assert(sizeof(halocline_device_info) == 160);
 
 namespace {

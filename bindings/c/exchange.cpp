@@ -12,9 +12,10 @@ using namespace halocline;
 using binding::checked;
 using binding::fillable;
 using binding::guarded;
+using binding::made;
 using binding::required;
 
-// Version 1. A later one adds members at the end, and check_size accepts both sizes.
+// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
 static_assert(sizeof(halocline_exchange_options) == 40);
 static_assert(sizeof(halocline_exchange_info) == 40);
 
@@ -52,7 +53,7 @@ Stream stream_from(void* stream) {
 }
 
 Exchange& required_exchange(halocline_exchange* exchange) {
-  return required(exchange, "the exchange").exchange;
+  return made(exchange, "exchange").exchange;
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
   return guarded([&] {
     halocline_exchange*& result = required(exchange, "the place for the exchange");
     result = nullptr;
-    const halocline_grid& on = required(grid, "the grid");
+    const halocline_grid& on = made(grid, "grid");
     if (count < 1)
       throw Error(ErrorKind::usage,
                   "an exchange of " + std::to_string(count) + " fields; at least 1 is needed");
@@ -73,8 +74,7 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
     const ExchangeOptions wanted = options_from(
         options == nullptr ? defaults : checked(options, "halocline_exchange_options"));
     std::vector<FieldStorage> kept;
-    for (int i = 0; i < count; ++i)
-      kept.push_back(required(fields[i], "a field of the exchange").storage);
+    for (int i = 0; i < count; ++i) kept.push_back(made(fields[i], "field").storage);
     Exchange plan(on.communicator, on.grid, {kept.begin(), kept.end()}, wanted);
     const ExchangeInfo& info = plan.info();
     result = new halocline_exchange{std::move(kept), std::move(plan),
@@ -109,7 +109,7 @@ halocline_status halocline_exchange_run(halocline_exchange* exchange, void* stre
 halocline_status halocline_exchange_get_info(const halocline_exchange* exchange,
                                              halocline_exchange_info* info) {
   return guarded([&] {
-    const halocline_exchange& its = required(exchange, "the exchange");
+    const halocline_exchange& its = made(exchange, "exchange");
     halocline_exchange_info& answer = fillable(info, "halocline_exchange_info");
     answer.messages = its.exchange.info().messages;
     answer.bytes = its.exchange.info().bytes;

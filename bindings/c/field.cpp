@@ -10,9 +10,10 @@ using namespace halocline;
 using binding::checked;
 using binding::fillable;
 using binding::guarded;
+using binding::made;
 using binding::required;
 
-// Version 1. A later one adds members at the end, and check_size accepts both sizes.
+// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
 static_assert(sizeof(halocline_field_options) == 144);
 static_assert(sizeof(halocline_field_info) == 104);
 
@@ -33,8 +34,8 @@ halocline_status halocline_field_create(const halocline_grid* grid,
   return guarded([&] {
     halocline_field*& result = required(field, "the place for the field");
     result = nullptr;
-    const halocline_grid& on = required(grid, "the grid");
-    const halocline_field_options& given = checked(options, "halocline_field_options");
+    const halocline_grid& on = made(grid, "grid");
+    const halocline_field_options given = checked(options, "halocline_field_options");
     result =
         new halocline_field{on, FieldStorage(on.grid, given.element_bytes, options_from(given))};
   });
@@ -46,8 +47,8 @@ halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
   return guarded([&] {
     halocline_field*& result = required(field, "the place for the field");
     result = nullptr;
-    const halocline_grid& on = required(grid, "the grid");
-    const halocline_field_options& given = checked(options, "halocline_field_options");
+    const halocline_grid& on = made(grid, "grid");
+    const halocline_field_options given = checked(options, "halocline_field_options");
     const FieldOptions wanted = options_from(given);
     std::byte& cells = required(static_cast<std::byte*>(first), "the array");
     const ArrayPlace place = place_in_array(
@@ -66,7 +67,7 @@ halocline_status halocline_field_destroy(halocline_field** field) {
 halocline_status halocline_field_get_info(const halocline_field* field,
                                           halocline_field_info* info) {
   return guarded([&] {
-    const FieldStorage& its = required(field, "the field").storage;
+    const FieldStorage& its = made(field, "field").storage;
     halocline_field_info& answer = fillable(info, "halocline_field_info");
     const Strides& step = its.strides();
     const Int3& lead = its.shape().halo.lower;
@@ -81,14 +82,14 @@ halocline_status halocline_field_get_info(const halocline_field* field,
 
 halocline_status halocline_field_noise(halocline_field* field, std::uint64_t seed) {
   return guarded([&] {
-    const halocline_field& its = required(field, "the field");
+    const halocline_field& its = made(field, "field");
     fill_noise(its.on.communicator, its.on.grid, its.storage, seed);
   });
 }
 
 halocline_status halocline_field_checksum(const halocline_field* field, std::uint64_t* checksum) {
   return guarded([&] {
-    const halocline_field& its = required(field, "the field");
+    const halocline_field& its = made(field, "field");
     std::uint64_t& answer = required(checksum, "the place for the checksum");
     answer = halocline::checksum(its.on.communicator, its.on.grid, its.storage);
   });
@@ -96,7 +97,7 @@ halocline_status halocline_field_checksum(const halocline_field* field, std::uin
 
 halocline_status halocline_field_sum(const halocline_field* field, double* sum) {
   return guarded([&] {
-    const halocline_field& its = required(field, "the field");
+    const halocline_field& its = made(field, "field");
     double& answer = required(sum, "the place for the sum");
     answer = halocline::sum(its.on.communicator, its.on.grid, its.storage);
   });

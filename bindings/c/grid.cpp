@@ -13,10 +13,11 @@ using namespace halocline;
 using binding::checked;
 using binding::fillable;
 using binding::guarded;
+using binding::made;
 using binding::required;
 
-// Version 1. A later one adds members at the end, and check_size accepts both sizes.
-static_assert(sizeof(halocline_grid_options) == 88);
+// A later version adds members at the end of a struct, and earlier_sizes has its size before.
+static_assert(sizeof(halocline_grid_options) == 96);
 static_assert(sizeof(halocline_grid_info) == 144);
 
 namespace {
@@ -28,7 +29,9 @@ GridOptions options_from(const halocline_grid_options& given) {
     throw Error(ErrorKind::usage, "cells has a 0 before its last axis");
   const Int3 parts = binding::int3(given.process_grid);
   GridOptions options{.cells = {binding::int3(given.cells), axes},
-                      .expected_halo = given.expected_halo};
+                      .expected_halo = given.expected_widths != nullptr
+                                           ? binding::widths(*given.expected_widths)
+                                           : HaloWidths(given.expected_halo)};
   std::transform(given.periodic, given.periodic + 3, options.periodic.begin(),
                  [](int value) { return value != 0; });
   if (!(parts == Int3{})) options.process_grid = {parts, axes};
@@ -42,7 +45,7 @@ halocline_status halocline_grid_create(int communicator, const halocline_grid_op
   return guarded([&] {
     halocline_grid*& result = required(grid, "the place for the grid");
     result = nullptr;
-    const halocline_grid_options& given = checked(options, "halocline_grid_options");
+    const halocline_grid_options given = checked(options, "halocline_grid_options");
     const GridOptions wanted = options_from(given);
     const Communicator all = from_mpi_fortran(
         communicator, {.wait_limit = std::chrono::duration<double>(given.wait_limit)});
@@ -56,7 +59,7 @@ halocline_status halocline_grid_destroy(halocline_grid** grid) {
 
 halocline_status halocline_grid_get_info(const halocline_grid* grid, halocline_grid_info* info) {
   return guarded([&] {
-    const Grid& its = required(grid, "the grid").grid;
+    const Grid& its = made(grid, "grid").grid;
     halocline_grid_info& answer = fillable(info, "halocline_grid_info");
     answer.rank = its.rank();
     answer.ranks = its.ranks();
@@ -71,7 +74,7 @@ halocline_status halocline_grid_get_info(const halocline_grid* grid, halocline_g
 halocline_status halocline_grid_neighbour(const halocline_grid* grid, const int direction[3],
                                           int* rank) {
   return guarded([&] {
-    const Grid& its = required(grid, "the grid").grid;
+    const Grid& its = made(grid, "grid").grid;
     required(direction, "the direction");
     for (int axis = 0; axis < 3; ++axis)
       if (direction[axis] < -1 || direction[axis] > 1)
@@ -85,7 +88,7 @@ halocline_status halocline_grid_neighbour(const halocline_grid* grid, const int 
 halocline_status halocline_grid_interior(const halocline_grid* grid, const halocline_widths* reach,
                                          halocline_box* interior) {
   return guarded([&] {
-    const Grid& its = required(grid, "the grid").grid;
+    const Grid& its = made(grid, "grid").grid;
     required(interior, "the place for the box") = binding::box(its.interior(binding::reach(reach)));
   });
 }
@@ -94,7 +97,7 @@ halocline_status halocline_grid_boundary(const halocline_grid* grid, const haloc
                                          halocline_box boxes[HALOCLINE_BOUNDARY_BOXES],
                                          int* count) {
   return guarded([&] {
-    const Grid& its = required(grid, "the grid").grid;
+    const Grid& its = made(grid, "grid").grid;
     required(boxes, "the place for the boxes");
     int& number = required(count, "the place for the number of boxes");
     const std::vector<Box> all = its.boundary(binding::reach(reach));

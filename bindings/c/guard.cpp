@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -51,8 +52,10 @@ halocline_status status_of_exception() noexcept {
   }
 }
 
-void check_size(std::size_t given, std::size_t known, const char* type) {
+void check_size(std::size_t given, std::size_t known, const char* type,
+                std::span<const std::size_t> earlier) {
   if (given == known) return;
+  if (std::find(earlier.begin(), earlier.end(), given) != earlier.end()) return;
   const std::string sizes = "struct_size of " + std::string(type) + " is " + std::to_string(given) +
                             ", not " + std::to_string(known);
   throw Error(ErrorKind::usage,

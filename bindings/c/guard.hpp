@@ -3,8 +3,10 @@
 // The boundary between C and C++: no exception crosses it, and all arguments from C are checked
 // here.
 
+#include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include <halocline/error.hpp>
@@ -26,6 +28,15 @@ halocline_status guarded(const Work& work) noexcept {
   }
 }
 
+/// Throws usage for a handle that no _create or _wrap has set; `what` is its noun: "grid".
+template <class Handle>
+Handle& made(Handle* handle, const char* what) {
+  if (handle == nullptr)
+    throw Error(ErrorKind::usage, std::string("the ") + what +
+                                      " does not exist: its handle is null; create it first");
+  return *handle;
+}
+
 /// Throws usage if the pointer is null; `what` is its name in the error: "the grid".
 template <class T>
 T& required(T* pointer, const char* what) {
@@ -33,15 +44,26 @@ T& required(T* pointer, const char* what) {
   return *pointer;
 }
 
-/// Throws usage unless a struct's struct_size is the one that this library knows.
-void check_size(std::size_t given, std::size_t known, const char* type);
-
-/// Returns the caller's options. Throws usage if they were not initialised.
+/// The sizes of a struct of options in earlier versions, which had fewer members at its end.
 template <class Options>
-const Options& checked(const Options* options, const char* type) {
-  const Options& given = required(options, type);
-  check_size(given.struct_size, sizeof(Options), type);
-  return given;
+inline constexpr std::array<std::size_t, 0> earlier_sizes{};
+template <>
+inline constexpr std::array<std::size_t, 1> earlier_sizes<halocline_grid_options>{88};
+
+/// Throws usage unless a struct's struct_size is the one that this library knows, or an earlier
+/// one.
+void check_size(std::size_t given, std::size_t known, const char* type,
+                std::span<const std::size_t> earlier = {});
+
+/// Returns the caller's options; members that the caller's version lacks are zero. Throws usage if
+/// they were not initialised.
+template <class Options>
+Options checked(const Options* options, const char* type) {
+  const std::size_t size = required(options, type).struct_size;
+  check_size(size, sizeof(Options), type, earlier_sizes<Options>);
+  Options result{};
+  std::memcpy(&result, options, size);
+  return result;
 }
 
 /// Returns the caller's struct for results. Throws usage as checked().

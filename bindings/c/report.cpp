@@ -7,9 +7,10 @@
 #include "translate.hpp"
 
 using namespace halocline;
+using binding::made;
 using binding::required;
 
-// Version 1. A later one adds members at the end, and check_size accepts both sizes.
+// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
 static_assert(sizeof(halocline_report_options) == 112);
 
 namespace {
@@ -46,7 +47,7 @@ ReportFiles files_from(const halocline_report_options& given) {
 halocline_status halocline_norm(const halocline_grid* grid, const char* kind, double share,
                                 double* norm) {
   return binding::guarded([&] {
-    const Communicator& all = required(grid, "the grid").communicator;
+    const Communicator& all = made(grid, "grid").communicator;
     double& result = required(norm, "the place for the norm");
     const Norm wanted = norm_named_by(binding::text(kind, "the kind of norm"), "max, l2");
     result = halocline::norm(all, wanted, share);
@@ -57,9 +58,9 @@ halocline_status halocline_report_write(const halocline_field* field,
                                         const halocline_exchange* exchange,
                                         const halocline_report_options* options) {
   return binding::guarded([&] {
-    const halocline_field& result = required(field, "the field");
-    const ExchangeInfo& info = required(exchange, "the exchange").exchange.info();
-    const auto& given = binding::checked(options, "halocline_report_options");
+    const halocline_field& result = made(field, "field");
+    const ExchangeInfo& info = made(exchange, "exchange").exchange.info();
+    const auto given = binding::checked(options, "halocline_report_options");
     write_report(result.on.communicator, result.on.grid, result.storage, info, facts_from(given),
                  files_from(given));
   });

@@ -54,9 +54,11 @@ module halocline
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
-    ! create(communicator, cells [, periodic, process_grid, expected_halo, wait_limit]). The
-    ! communicator is an integer: that of module mpi, or mpi_val of one of mpi_f08. It is
-    ! duplicated. Collective.
+    ! create(communicator, cells [, periodic, process_grid, expected_halo, wait_limit,
+    ! expected_sides]). The communicator is an integer: that of module mpi, or mpi_val of one of
+    ! mpi_f08. It is duplicated. Without process_grid the grid chooses the split with the least halo
+    ! traffic for halos of expected_halo cells (default 1), or as wide as expected_sides sets for
+    ! each side. Collective.
     generic :: create => grid_create_int32, grid_create_int64
     procedure :: rank => grid_rank
     procedure :: ranks => grid_ranks
@@ -83,14 +85,16 @@ module halocline
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
-    ! wrap(grid, array [, halo, name, sides]) wraps an existing real array of 1, 2 or 3 axes on the
-    ! host: owned cells and halo, with any lower bounds and strides. The array must be a target and
-    ! outlive the field. The halo is `halo` cells wide on all sides (default 1), or as wide as
-    ! `sides` sets for each side. wrap(grid, address, element_bytes [, halo, components, memory,
+    ! wrap(grid, array [, halo, name, sides, component_axis]) wraps an existing real array on the
+    ! host: owned cells and halo, with any lower bounds and strides, and one axis for each axis of
+    ! the grid. With several components it has one axis more, component_axis: u(5, nx, ny) with
+    ! component_axis=1, u(nx, ny, 5) with component_axis=3. The array must be a target and outlive
+    ! the field. The halo is `halo` cells wide on all sides (default 1), or as wide as `sides` sets
+    ! for each side. wrap(grid, address, element_bytes [, halo, components, memory,
     ! extents, strides, component_stride, name, sides]) wraps memory by the address (c_loc) of its
     ! first cell, halo included; with memory='device' inside host_data use_device or use_device_ptr.
-    generic :: wrap => wrap_address, wrap_real32_1, wrap_real32_2, wrap_real32_3, &
-                       wrap_real64_1, wrap_real64_2, wrap_real64_3
+    generic :: wrap => wrap_address, wrap_real32_1, wrap_real32_2, wrap_real32_3, wrap_real32_4, &
+                       wrap_real64_1, wrap_real64_2, wrap_real64_3, wrap_real64_4
     ! create(grid, element_bytes [, halo, components, memory, name, sides]) allocates one, all bytes
     ! zero.
     procedure :: create => field_create
@@ -105,14 +109,19 @@ module halocline
     procedure :: checksum => field_checksum
     procedure :: sum => field_sum
     procedure :: destroy => field_destroy
-    procedure, private :: wrap_address, wrap_real32_1, wrap_real32_2, wrap_real32_3
-    procedure, private :: wrap_real64_1, wrap_real64_2, wrap_real64_3
+    procedure, private :: wrap_address
+    procedure, private :: wrap_real32_1, wrap_real32_2, wrap_real32_3, wrap_real32_4
+    procedure, private :: wrap_real64_1, wrap_real64_2, wrap_real64_3, wrap_real64_4
     procedure, private :: copy_field
     generic :: assignment(=) => copy_field
     final :: finalize_field
   end type
 
-  ! A plan to fill the halos of some fields, made once and run many times.
+  ! A plan to fill the halos of some fields, made once and run many times. An exchange writes the
+  ! halo cells that lie in the domain or, along periodic axes, in the domain once wrapped around.
+  ! Halo cells beyond an edge of the domain along an axis that is not periodic keep their values,
+  ! which the program sets; also those in the corner between such an edge and a neighbour's side.
+  ! With neighbours='faces' so do all cells that lie outside the owned box along more than one axis.
   type :: halocline_exchange
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -157,6 +166,7 @@ module halocline
     integer(c_int64_t) :: process_grid(3) = 0
     integer(c_int64_t) :: expected_halo = 1
     real(c_double) :: wait_limit = 120
+    type(c_ptr) :: expected_widths = c_null_ptr
   end type
 
   type, bind(c) :: c_grid_info
@@ -402,13 +412,21 @@ contains
     has_axes = number <= 3
     if (has_axes) return
     write (text, '(2a, i0, a)') what, ' has ', number, ' values, but a grid has 3 axes at most'
+    call refuse(text, stat, errmsg)
+  end function
+
+  ! Returns a usage error of this module's own.
+  subroutine refuse(text, stat, errmsg)
+    character(*), intent(in) :: text
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     if (present(stat)) stat = HALOCLINE_USAGE
     if (present(errmsg)) errmsg = text
     if (present(stat)) return
     write (error_unit, '(2a)') 'halocline: ', trim(text)
     flush (error_unit)
     error stop 1
-  end function
+  end subroutine
 
   ! A copy of a C string; empty for a null one.
   function text_of(address) result(text)
@@ -446,7 +464,7 @@ contains
   ! ---- grid ----
 
   subroutine grid_create_int64(this, communicator, cells, periodic, process_grid, expected_halo, &
-                               wait_limit, stat, errmsg)
+                               wait_limit, expected_sides, stat, errmsg)
     class(halocline_grid), intent(inout) :: this
     integer, intent(in) :: communicator
     integer(int64), intent(in) :: cells(:)
@@ -454,8 +472,10 @@ contains
     integer, intent(in), optional :: process_grid(:)
     integer, intent(in), optional :: expected_halo
     real(real64), intent(in), optional :: wait_limit  ! seconds; 0: none
+    type(halocline_widths), intent(in), optional :: expected_sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(c_box), target :: widths
     type(c_grid_options) :: options
     call this%destroy()
     options%struct_size = c_sizeof(options)
@@ -469,13 +489,16 @@ contains
     options%cells(:size(cells)) = cells
     if (present(periodic)) options%periodic(:size(periodic)) = merge(1, 0, periodic)
     if (present(process_grid)) options%process_grid(:size(process_grid)) = process_grid
-    if (present(expected_halo)) options%expected_halo = expected_halo
+    if (present(expected_halo) .or. present(expected_sides)) then
+      widths = widths_of(expected_halo, expected_sides)
+      options%expected_widths = c_loc(widths)
+    end if
     if (present(wait_limit)) options%wait_limit = wait_limit
     call return_status(c_grid_create(int(communicator, c_int), options, this%handle), stat, errmsg)
   end subroutine
 
   subroutine grid_create_int32(this, communicator, cells, periodic, process_grid, expected_halo, &
-                               wait_limit, stat, errmsg)
+                               wait_limit, expected_sides, stat, errmsg)
     class(halocline_grid), intent(inout) :: this
     integer, intent(in) :: communicator
     integer(int32), intent(in) :: cells(:)
@@ -483,10 +506,11 @@ contains
     integer, intent(in), optional :: process_grid(:)
     integer, intent(in), optional :: expected_halo
     real(real64), intent(in), optional :: wait_limit
+    type(halocline_widths), intent(in), optional :: expected_sides
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call grid_create_int64(this, communicator, int(cells, int64), periodic, process_grid, &
-                           expected_halo, wait_limit, stat, errmsg)
+                           expected_halo, wait_limit, expected_sides, stat, errmsg)
   end subroutine
 
   function info_of(this) result(info)
@@ -688,13 +712,70 @@ contains
     distance = transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)
   end function
 
-  subroutine wrap_real64_1(this, grid, array, halo, name, sides, stat, errmsg)
+  ! Wraps an array of any number of axes; strides are 0 along those with one element.
+  subroutine wrap_array(this, grid, first, element_bytes, extents, strides, halo, name, sides, &
+                        component_axis, stat, errmsg)
+    class(halocline_field), intent(inout) :: this
+    class(halocline_grid), intent(in) :: grid
+    type(c_ptr), intent(in) :: first
+    integer, intent(in) :: element_bytes
+    integer(int64), intent(in) :: extents(:), strides(:)
+    integer, intent(in), optional :: halo
+    character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_grid_info) :: info
+    integer(c_int) :: status
+    integer(int64) :: component_stride
+    integer :: axes, components
+    logical :: is_space(size(extents))
+    character(300) :: text
+    call this%destroy()
+    info%struct_size = c_sizeof(info)
+    status = c_grid_get_info(grid%handle, info)
+    if (status /= HALOCLINE_OK) then
+      call return_status(status, stat, errmsg)
+      return
+    end if
+    axes = size(extents)
+    components = 1
+    component_stride = 0
+    is_space = .true.
+    if (present(component_axis)) then
+      if (component_axis < 1 .or. component_axis > axes) then
+        write (text, '(2(a, i0))') 'component_axis is ', component_axis, &
+          ', but the array has axes 1 to ', axes
+        call refuse(text, stat, errmsg)
+        return
+      end if
+      components = int(extents(component_axis))
+      component_stride = strides(component_axis)
+      is_space(component_axis) = .false.
+    end if
+    if (count(is_space) /= info%axes) then
+      write (text, '(2(a, i0), a)') 'the grid has ', info%axes, ' axes, but the array has ', &
+        count(is_space), ' for cells; for several components per cell the array has one axis ' // &
+        'more, and component_axis is its number'
+      call refuse(text, stat, errmsg)
+    else if (any(extents < 1)) then
+      call refuse('the array has no elements', stat, errmsg)
+    else
+      call make_field(this, grid, first, element_bytes, halo, components, &
+                      pack(extents, is_space), pack(strides, is_space), component_stride, &
+                      name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
+    end if
+  end subroutine
+
+  subroutine wrap_real64_1(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real64), intent(in), target :: array(:)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
     type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -702,18 +783,19 @@ contains
     first = c_null_ptr
     if (size(array) > 0) first = c_loc(array(1))
     strides = 0
-    if (size(array) > 1) strides(1) = distance(first, c_loc(array(2)))/8
-    call make_field(this, grid, first, 8, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
+    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2)))/8
+    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
   end subroutine
 
-  subroutine wrap_real64_2(this, grid, array, halo, name, sides, stat, errmsg)
+  subroutine wrap_real64_2(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real64), intent(in), target :: array(:, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
     type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -723,17 +805,18 @@ contains
     strides = 0
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/8
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/8
-    call make_field(this, grid, first, 8, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
+    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
   end subroutine
 
-  subroutine wrap_real64_3(this, grid, array, halo, name, sides, stat, errmsg)
+  subroutine wrap_real64_3(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real64), intent(in), target :: array(:, :, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
     type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -744,17 +827,41 @@ contains
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1)))/8
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/8
     if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2)))/8
-    call make_field(this, grid, first, 8, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
+    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
   end subroutine
 
-  subroutine wrap_real32_1(this, grid, array, halo, name, sides, stat, errmsg)
+  subroutine wrap_real64_4(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
+    class(halocline_field), intent(inout) :: this
+    class(halocline_grid), intent(in) :: grid
+    real(real64), intent(in), target :: array(:, :, :, :)
+    integer, intent(in), optional :: halo
+    character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: first
+    integer(int64) :: strides(4)
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1, 1, 1, 1))
+    strides = 0
+    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1, 1)))/8
+    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1, 1)))/8
+    if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2, 1)))/8
+    if (size(array, 4) > 1) strides(4) = distance(first, c_loc(array(1, 1, 1, 2)))/8
+    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
+  end subroutine
+
+  subroutine wrap_real32_1(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real32), intent(in), target :: array(:)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
     type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -762,18 +869,19 @@ contains
     first = c_null_ptr
     if (size(array) > 0) first = c_loc(array(1))
     strides = 0
-    if (size(array) > 1) strides(1) = distance(first, c_loc(array(2)))/4
-    call make_field(this, grid, first, 4, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
+    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2)))/4
+    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
   end subroutine
 
-  subroutine wrap_real32_2(this, grid, array, halo, name, sides, stat, errmsg)
+  subroutine wrap_real32_2(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real32), intent(in), target :: array(:, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
     type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -783,17 +891,18 @@ contains
     strides = 0
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/4
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/4
-    call make_field(this, grid, first, 4, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
+    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
   end subroutine
 
-  subroutine wrap_real32_3(this, grid, array, halo, name, sides, stat, errmsg)
+  subroutine wrap_real32_3(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     real(real32), intent(in), target :: array(:, :, :)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
     type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: first
@@ -804,8 +913,31 @@ contains
     if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1)))/4
     if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/4
     if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2)))/4
-    call make_field(this, grid, first, 4, halo, extents=shape(array, int64), strides=strides, &
-                    name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
+    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
+  end subroutine
+
+  subroutine wrap_real32_4(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
+    class(halocline_field), intent(inout) :: this
+    class(halocline_grid), intent(in) :: grid
+    real(real32), intent(in), target :: array(:, :, :, :)
+    integer, intent(in), optional :: halo
+    character(*), intent(in), optional :: name
+    type(halocline_widths), intent(in), optional :: sides
+    integer, intent(in), optional :: component_axis
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: first
+    integer(int64) :: strides(4)
+    first = c_null_ptr
+    if (size(array) > 0) first = c_loc(array(1, 1, 1, 1))
+    strides = 0
+    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1, 1)))/4
+    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1, 1)))/4
+    if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2, 1)))/4
+    if (size(array, 4) > 1) strides(4) = distance(first, c_loc(array(1, 1, 1, 2)))/4
+    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
+                    component_axis, stat, errmsg)
   end subroutine
 
   function field_address(this) result(address)

@@ -12,8 +12,8 @@ namespace halocline {
 /// The shape of an array that holds the owned cells of a rank and their halo; it begins with the
 /// first halo cell. The default, 0 everywhere, is a contiguous array.
 struct ArrayShape {
-  Int3 extents;  ///< cells along each axis; 0: owned cells plus halo
-  Int3 strides;  ///< in elements; 0: x is fastest, then y, then z, without gaps
+  Int3 extents{};  ///< cells along each axis; 0: owned cells plus halo
+  Int3 strides{};  ///< in elements; 0: x is fastest, then y, then z, without gaps
   std::int64_t component_stride = 0;  ///< in elements; 0: the components of a cell are adjacent
 };
 
@@ -25,7 +25,7 @@ struct ArrayPlace {
 
 /// Returns the strides and the offset that Field needs to wrap the array. Not collective; touches
 /// no memory. Throws usage, with both sizes, if the array is too small for the owned cells and the
-/// halo of `options`.
+/// halo of `options`; and with strides that fit, if two values of the array would share an element.
 ArrayPlace place_in_array(const Grid& grid, const FieldOptions& options, const ArrayShape& array);
 
 }  // namespace halocline

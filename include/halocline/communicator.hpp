@@ -13,8 +13,9 @@ class State;
 }
 
 /// Initialises MPI, with MPI_THREAD_FUNNELED, unless it is running already; the destructor
-/// finalises MPI if this object initialised it. Create one first in main(); a program that calls
-/// MPI_Init itself needs none. Throws unavailable if MPI offers less than MPI_THREAD_FUNNELED.
+/// finalises MPI if this object initialised it and nobody has finalised it. Create one first in
+/// main(); a program that calls MPI_Init itself needs none. Throws unavailable if MPI offers less
+/// than MPI_THREAD_FUNNELED, usage if MPI is finalised.
 class Runtime {
  public:
   Runtime();
@@ -32,8 +33,9 @@ struct CommunicatorOptions {
 };
 
 /// A group of ranks, and which of them share a node. Copies share one state, which owns a
-/// duplicated MPI communicator; destroy the last copy before MPI is finalised. Threads: see
-/// halocline.hpp.
+/// duplicated MPI communicator. Destroy this and all that was made with it before MPI is finalised:
+/// what ends later makes no MPI call and keeps MPI's resources, and calls then throw usage.
+/// Threads: see halocline.hpp.
 class Communicator {
  public:
   /// Duplicates MPI_COMM_WORLD. Collective. Throws usage if MPI is not running. from_mpi() in

@@ -58,12 +58,21 @@ using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;
 /// may read, but not write, owned cells within a halo's width of the boundary, and may neither read
 /// nor write the halo. Call finish() before the next start(). Several exchanges may be in flight
 /// and finish in any order. Threads: see halocline.hpp.
+///
+/// What an exchange writes: the halo cells, within its widths, that lie in the domain or, along
+/// periodic axes, in the domain once wrapped around. Each gets the value of the cell that a rank
+/// owns there. Halo cells beyond an edge of the domain along an axis that is not periodic keep
+/// their values, which the program sets; also those in the corner between such an edge and a
+/// neighbour's side. With Neighbours::faces so do all cells that lie outside the owned box along
+/// more than one axis. Owned cells and what lies between the values of a wrapped array are never
+/// written.
 class Exchange {
  public:
   /// Plans the exchange, opens transports and, where "auto" has a choice, times them. Collective.
   /// The exchange owns its buffers; the fields' memory must outlive it. Throws, on every rank,
-  /// usage if the ranks' plans differ (the message names the difference) or a width exceeds a
-  /// field's halo or a neighbour's cells; unavailable if the named transport cannot reach a peer.
+  /// usage if the ranks' plans differ (the message names the difference), a field is listed twice,
+  /// or a width exceeds a field's halo or a neighbour's cells (the message names a process grid
+  /// that fits, if there is one); unavailable if the named transport cannot reach a peer.
   Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
            const ExchangeOptions& options = {});
   /// Waits, within the wait limit, for an exchange still in flight.

@@ -23,6 +23,9 @@ struct FieldShape {
   std::int64_t components = 1;
   std::int64_t element_bytes = 0;
   Memory memory = Memory::host;
+  /// False if the elements are known to be neither float nor double: those of Field<int>. The type
+  /// of a FieldStorage without Field is not known.
+  bool may_be_real = true;
 
   Box held() const { return grow(owned, halo.lower, halo.upper); }
 };
@@ -72,7 +75,8 @@ class FieldStorage {
   /// available on this machine, resource if it runs out.
   FieldStorage(const Grid& grid, std::int64_t element_bytes, const FieldOptions& options = {});
   /// Uses the caller's memory, which must outlive the field. Not collective. Throws usage for a
-  /// null pointer, for strides and element sizes that are not positive, and for invalid options.
+  /// null pointer, for strides and element sizes that are not positive, for strides with which two
+  /// values share an element, and for invalid options.
   FieldStorage(const Grid& grid, const RawCells& cells, const FieldOptions& options = {});
 
   const std::string& name() const { return name_; }
@@ -126,13 +130,17 @@ class Field : public FieldStorage {
   /// Allocates memory, all bytes zero, with the first owned cell of every row on a 64-byte
   /// boundary. Memory::device is on the current GPU. Not collective; throws as FieldStorage does.
   explicit Field(const Grid& grid, const FieldOptions& options = {})
-      : FieldStorage(grid, sizeof(T), options) {}
+      : FieldStorage(grid, sizeof(T), options) {
+    shape_.may_be_real = std::is_floating_point_v<T>;
+  }
 
   /// Uses the caller's memory, which must outlive the field: `first_owned` points to the first
   /// owned cell, and the memory includes the halo around it. Strides are in elements and positive;
   /// any axis may be the fastest. Throws as FieldStorage does.
   Field(const Grid& grid, T* first_owned, const Strides& strides, const FieldOptions& options = {})
-      : FieldStorage(grid, RawCells{first_owned, strides, sizeof(T)}, options) {}
+      : FieldStorage(grid, RawCells{first_owned, strides, sizeof(T)}, options) {
+    shape_.may_be_real = std::is_floating_point_v<T>;
+  }
 
   /// Returns a view for kernels and loops, which addresses cells as this field does. It owns
   /// nothing and is valid as long as the memory: a copy of this field, or the wrapped memory. With

@@ -50,7 +50,8 @@ struct GridOptions {
   /// Parts per axis, whose product must be the number of ranks. Empty: Grid chooses the process
   /// grid with the least halo traffic.
   Extents process_grid{};
-  /// Halo widths that this choice assumes.
+  /// Halo widths, for each axis and side, that this choice assumes: no part is narrower than the
+  /// halo that a neighbour fills from it. Set it for fields with wider halos.
   HaloWidths expected_halo = 1;
 };
 

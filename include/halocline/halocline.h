@@ -7,9 +7,10 @@
  *
  * Every call returns a status; none prints, exits or aborts. _create and _wrap make handles, and
  * _destroy destroys them, in any order, but the same on all ranks and before MPI is finalised: each
- * handle keeps what it needs. All ranks of the grid make the calls marked collective, in the same
- * order. Cells have global coordinates from 0 up, x first; along the axes that a grid lacks,
- * coordinates are 0 and extents 1.
+ * handle keeps what it needs. After MPI_Finalize _destroy frees memory but makes no MPI call, and
+ * calls that communicate return usage. All ranks of the grid make the calls marked collective, in
+ * the same order. Cells have global coordinates from 0 up, x first; along the axes that a grid
+ * lacks, coordinates are 0 and extents 1.
  *
  * Threads. Only one thread at a time may be inside Halocline, whichever handles it uses: nothing is
  * locked. Make the calls that communicate (all but those of status, _get_info, _neighbour,
@@ -61,7 +62,8 @@ typedef struct halocline_widths {
 } halocline_widths;
 
 /* Options begin with their size, so that a program keeps working with a later library that has more
- * options. Initialise them with the macro of the same name, then change members:
+ * options; those that the program lacks have their defaults. Initialise them with the macro of the
+ * same name, then change members:
  *     halocline_grid_options options = HALOCLINE_GRID_OPTIONS;
  *     options.cells[0] = 1024; */
 
@@ -77,10 +79,12 @@ typedef struct halocline_grid_options {
   int64_t process_grid[3]; /* parts per axis; all 0: the split with the least halo traffic */
   int64_t expected_halo;   /* halo width, in cells, that this choice assumes */
   double wait_limit;       /* seconds; a longer wait for a peer is an error; 0: no limit */
+  const halocline_widths* expected_widths; /* the halo of each axis and side instead of
+                                              expected_halo; null: that everywhere */
 } halocline_grid_options;
 
 #define HALOCLINE_GRID_OPTIONS \
-  { sizeof(halocline_grid_options), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 1, 120.0 }
+  { sizeof(halocline_grid_options), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 1, 120.0, NULL }
 
 /* Splits the cells over the ranks of `communicator`, the Fortran handle of an MPI communicator
  * (MPI_Comm_c2f). Duplicates it; the caller still owns and frees the original. MPI must be running.
@@ -155,7 +159,7 @@ halocline_status halocline_field_create(const halocline_grid* grid,
 /* Wraps the caller's memory, which must outlive the field and its exchanges: `first` is the address
  * of the first cell of the array, halo included. For memory "device" it is the address on the GPU,
  * as from OpenACC's host_data use_device or OpenMP's use_device_ptr. Usage if the array is too
- * small for the owned cells and the halo. */
+ * small for the owned cells and the halo, or if with its strides two values share an element. */
 halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
                                       const halocline_field_options* options,
                                       halocline_field** field);
@@ -183,7 +187,11 @@ halocline_status halocline_field_get_info(const halocline_field* field, haloclin
 
 /* ---- exchange ---- */
 
-/* A plan to fill the halos of some fields, made once and run many times. */
+/* A plan to fill the halos of some fields, made once and run many times. An exchange writes the
+ * halo cells that lie in the domain or, along periodic axes, in the domain once wrapped around.
+ * Halo cells beyond an edge of the domain along an axis that is not periodic keep their values,
+ * which the program sets; also those in the corner between such an edge and a neighbour's side.
+ * With "faces" so do all cells that lie outside the owned box along more than one axis. */
 typedef struct halocline_exchange halocline_exchange;
 
 typedef struct halocline_exchange_options {
@@ -200,8 +208,8 @@ typedef struct halocline_exchange_options {
 
 /* Plans an exchange of `count` fields of one grid, with one message per peer for all of them, and
  * opens its transports. Null options are the defaults. Collective. Returns the same error on every
- * rank: usage if the ranks' plans differ or a width exceeds a halo, unavailable if the named
- * transport cannot reach a peer. */
+ * rank: usage if the ranks' plans differ, a field is listed twice or a width exceeds a halo or the
+ * cells of a neighbour, unavailable if the named transport cannot reach a peer. */
 halocline_status halocline_exchange_create(const halocline_grid* grid,
                                            halocline_field* const* fields, int count,
                                            const halocline_exchange_options* options,

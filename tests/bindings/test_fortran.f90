@@ -205,6 +205,95 @@ contains
                                   'a reach, a boundary')
   end subroutine
 
+  ! Several components per cell: as the first axis of an array, as its last and in between; on grids
+  ! of one axis and of three.
+  subroutine takes_arrays_of_several_components()
+    type(halocline_grid) :: grid
+    type(halocline_field) :: fields(3)
+    type(halocline_exchange) :: exchange
+    type(halocline_box) :: here
+    integer, parameter :: cells(3) = [6, 5, 12]
+    real(real64), allocatable, target :: first(:, :, :, :), last(:, :, :, :), line(:, :)
+    real(real32), allocatable, target :: between(:, :, :, :)
+    real(real64) :: expected
+    integer(int64) :: x, y, z
+    integer :: c, wrong
+    call grid%create(MPI_COMM_WORLD, cells, periodic=[.true., .true., .true.])
+    here = grid%owned()
+    associate (lx => here%lower(1) - 1, ux => here%upper(1) + 1, ly => here%lower(2) - 1, &
+               uy => here%upper(2) + 1, lz => here%lower(3) - 1, uz => here%upper(3) + 1)
+      allocate (first(5, lx:ux, ly:uy, lz:uz), last(lx:ux, ly:uy, lz:uz, 2), source=poison)
+      allocate (between(lx:ux, 3, ly:uy, lz:uz), source=real(poison, real32))
+    end associate
+    call fields(1)%wrap(grid, first, name='first', component_axis=1)
+    call fields(2)%wrap(grid, last, name='last', component_axis=4)
+    call fields(3)%wrap(grid, between, name='between', component_axis=2)
+    do z = here%lower(3), here%upper(3)
+      do y = here%lower(2), here%upper(2)
+        do x = here%lower(1), here%upper(1)
+          first(:, x, y, z) = [(value_at(cells, x, y, z) + 0.125*c, c=1, 5)]
+          last(x, y, z, :) = first(:2, x, y, z)
+          between(x, :, y, z) = mod(int(value_at(cells, x, y, z)), 1000) + [1, 2, 3]
+        end do
+      end do
+    end do
+    call exchange%create(grid, fields)
+    call exchange%run()
+    wrong = 0
+    do z = lbound(last, 3), ubound(last, 3)
+      do y = lbound(last, 2), ubound(last, 2)
+        do x = lbound(last, 1), ubound(last, 1)
+          do c = 1, 5
+            expected = value_at(cells, x, y, z) + 0.125*c
+            if (first(c, x, y, z) /= expected) wrong = wrong + 1
+            if (c <= 2) then
+              if (last(x, y, z, c) /= expected) wrong = wrong + 1
+            end if
+            if (c <= 3) then
+              if (between(x, c, y, z) /= real(mod(int(value_at(cells, x, y, z)), 1000) + c, real32)) &
+                wrong = wrong + 1
+            end if
+          end do
+        end do
+      end do
+    end do
+    call check(wrong == 0, 'every component of every halo cell has its value')
+    call exchange%destroy()
+    call grid%create(MPI_COMM_WORLD, [32], periodic=[.true.])
+    here = grid%owned()
+    allocate (line(2, here%lower(1)-1:here%upper(1)+1), source=poison)
+    do x = here%lower(1), here%upper(1)
+      line(:, x) = [real(x, real64), real(-x, real64)]
+    end do
+    call fields(1)%wrap(grid, line, component_axis=1)
+    call exchange%create(grid, fields(1))
+    call exchange%run()
+    x = here%lower(1) - 1
+    call check(all(line(:, x) == real(merge(32_int64, x, x == 0)*[1, -1], real64)), 'a line of pairs')
+  end subroutine
+
+  ! The automatic process grid has room for halos that differ between axes and sides.
+  subroutine splits_for_the_expected_sides()
+    type(halocline_grid) :: grid
+    type(halocline_field) :: field
+    type(halocline_exchange) :: exchange
+    type(halocline_widths), parameter :: halo = halocline_widths(lower=[0, 0, 0], upper=[0, 0, 9])
+    integer :: parts(3), stat
+    character(500) :: text
+    call grid%create(MPI_COMM_WORLD, [16, 16, 18])
+    parts = grid%process_grid()
+    call check(parts(3) == all_ranks, 'planes without expected_sides')
+    call field%create(grid, 8, sides=halo)
+    if (all_ranks > 2) then
+      call exchange%create(grid, field, stat=stat, errmsg=text)
+      call check(stat == HALOCLINE_USAGE .and. index(text, 'expected_halo') > 0, 'a halo too wide')
+    end if
+    call grid%create(MPI_COMM_WORLD, [16, 16, 18], expected_sides=halo)
+    call field%create(grid, 8, sides=halo)
+    call exchange%create(grid, field, stat=stat, errmsg=text)
+    call check(stat == HALOCLINE_OK, 'room for expected_sides')
+  end subroutine
+
   pure integer(int64) function cells_of(box)
     type(halocline_box), intent(in) :: box
     cells_of = product(max(0_int64, box%upper - box%lower + 1))
@@ -214,7 +303,7 @@ contains
     type(halocline_grid) :: grid
     type(halocline_field) :: field
     type(halocline_exchange) :: exchange
-    real(real64), target :: u(5, 5)
+    real(real64), target :: u(5, 5), cube(20, 20, 20)
     character(500) :: text
     integer :: stat
     u = 0
@@ -223,13 +312,19 @@ contains
     call grid%create(MPI_COMM_WORLD, [16, 16], process_grid=[all_ranks + 1, 1], stat=stat, errmsg=text)
     call check(stat == HALOCLINE_USAGE, 'a process grid too large')
     call field%wrap(grid, u, stat=stat, errmsg=text)
-    call check(stat == HALOCLINE_USAGE .and. index(text, 'the grid is a null pointer') > 0, 'no grid')
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'the grid does not exist') > 0, 'no grid')
     call grid%create(MPI_COMM_WORLD, [16, 16], stat=stat)
     call check(stat == HALOCLINE_OK, 'a good grid')
     call field%wrap(grid, u, halo=1, stat=stat, errmsg=text)
     call check(stat == HALOCLINE_USAGE .and. index(text, 'has 5 cells along x') > 0, 'a small array')
     call field%wrap(grid, u(:, 6:), stat=stat, errmsg=text)
-    call check(stat == HALOCLINE_USAGE, 'an array without elements')
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'no elements') > 0, 'an array without elements')
+    call field%wrap(grid, cube, stat=stat, errmsg=text)
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'component_axis') > 0, 'too many axes')
+    call field%wrap(grid, cube(:, 1, 1), stat=stat, errmsg=text)
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'the grid has 2 axes') > 0, 'too few axes')
+    call field%wrap(grid, cube, component_axis=4, stat=stat, errmsg=text)
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'component_axis is 4') > 0, 'no such axis')
     call grid%create(MPI_COMM_WORLD, [16, 16, 16, 2], stat=stat, errmsg=text)
     call check(stat == HALOCLINE_USAGE .and. index(text, 'cells has 4 values') > 0, 'four axes')
     call grid%create(MPI_COMM_WORLD, [16, 16])
@@ -290,6 +385,8 @@ program test_fortran
   call fills_sections_of_two_kinds()
   call takes_addresses()
   call takes_widths_of_each_side()
+  call takes_arrays_of_several_components()
+  call splits_for_the_expected_sides()
   call tells_errors()
   call takes_a_communicator_of_mpi_f08(stat, rank_there)
   call check(stat == HALOCLINE_OK .and. rank_there == (all_ranks - 1 - my_rank)/2, 'mpi_f08')

@@ -30,6 +30,23 @@ def shape(lines):
         r"off (.*?)by [-\de]+| +\S+ ms", "#", line)) for line in lines)
 
 
+def test_says_how_to_start_more_ranks_than_cores():
+    """Open MPI starts no more than there are cores, unless told so, and many machines have two."""
+    for path in EXAMPLES.rglob("README.md"):
+        text = path.read_text()
+        most = max(map(int, re.findall(r"mpiexec -n (\d+)", text)), default=1)
+        assert most <= 2 or f"mpiexec --oversubscribe -n {most}" in text, path
+
+
+def test_index_says_which_plain_programs_need_openmp():
+    """Those for which its first command is not enough."""
+    index = (EXAMPLES / "README.md").read_text()
+    line, = (line for line in index.splitlines() if " -fopenmp " in line)
+    plain = [path for path in EXAMPLES.rglob("*.cpp") if "halocline" not in path.read_text()]
+    threaded = [path.stem for path in plain if re.search(r"omp\.h|pragma omp", path.read_text())]
+    assert threaded and [name for name in threaded if name not in line] == []
+
+
 def test_index_names_every_folder():
     rows = [line for line in (EXAMPLES / "README.md").read_text().splitlines() if "](" in line]
     named = [name for row in rows for name in re.findall(r"\[(\w+)\]\(\1\)", row)]
@@ -39,7 +56,7 @@ def test_index_names_every_folder():
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_readme_is_short_and_names_every_program(folder):
     text = (EXAMPLES / folder / "README.md").read_text()
-    assert text.startswith("# ") and "\nAnswers " in text and len(text.splitlines()) <= 27
+    assert text.startswith("# ") and "\nShows " in text and len(text.splitlines()) <= 27
     programs = [path.stem for path in (EXAMPLES / folder).iterdir() if path.suffix != ".md"
                 and re.search("^(int main|program )", path.read_text(), re.MULTILINE)]
     assert programs and [name for name in programs if name not in text] == []

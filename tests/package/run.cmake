@@ -26,6 +26,13 @@ foreach(file IN LISTS exported)
   endif()
 endforeach()
 
+foreach(file LICENSE README.md CHANGELOG.md docs/guide.md docs/laplace.png)
+  if(NOT EXISTS "${FOLDER}/moved/${DOCUMENTS}/${file}")
+    message(FATAL_ERROR "${file} is not installed in ${DOCUMENTS}")
+  endif()
+endforeach()
+set(examples "${FOLDER}/moved/${DATA}/halocline/examples")
+
 run("${FOLDER}/moved/${PROGRAM}" --version)
 run("${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${FOLDER}/build" -G Ninja
   "-DCMAKE_PREFIX_PATH=${FOLDER}/moved" "-DCMAKE_CXX_COMPILER=${COMPILER}"
@@ -48,7 +55,7 @@ endfunction()
 run("${CMAKE_COMMAND}" -S "${CONSUMER}/c_and_fortran" -B "${FOLDER}/bindings" -G Ninja
   "-DCMAKE_PREFIX_PATH=${FOLDER}/moved" "-DCMAKE_C_COMPILER=${C_COMPILER}"
   "-DMPI_C_COMPILER=${MPI_C_COMPILER}" "-DMPI_Fortran_COMPILER=${MPI_Fortran_COMPILER}"
-  "-DFORTRAN=${FORTRAN}" "-DEXAMPLES=${SOURCE}/examples"
+  "-DFORTRAN=${FORTRAN}" "-DEXAMPLES=${examples}"
   "-DHALOCLINE_LIBRARIES=${FOLDER}/moved/${LIBRARIES}")
 run("${CMAKE_COMMAND}" --build "${FOLDER}/bindings")
 solve("${FOLDER}/bindings/c_laplace")
@@ -61,15 +68,30 @@ endif()
 find_program(pkg_config pkg-config)
 if(pkg_config)
   set(ENV{PKG_CONFIG_PATH} "${FOLDER}/moved/${LIBRARIES}/pkgconfig")
-  set(ENV{LD_LIBRARY_PATH} "${FOLDER}/moved/${LIBRARIES}:$ENV{LD_LIBRARY_PATH}")
+  # These options are enough for a program to find its libraries as it starts.
   function(build_by_pkg_config compiler name source)
     execute_process(COMMAND "${pkg_config}" --cflags --libs ${name}
       OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     separate_arguments(options UNIX_COMMAND "${options}")
-    run("${compiler}" "${SOURCE}/examples/${source}" ${options} -lm -o "${FOLDER}/by_pkg_config")
+    run("${compiler}" "${examples}/${source}" ${options} -lm -o "${FOLDER}/by_pkg_config")
     solve("${FOLDER}/by_pkg_config")
   endfunction()
   build_by_pkg_config("${MPI_C_COMPILER}" halocline c_laplace/c_laplace.c)
+
+  # A program compiled with another MPI is told so.
+  find_program(other_compiler mpicc.mpich)
+  if(other_compiler AND MPI_IS_OPEN)
+    execute_process(COMMAND "${pkg_config}" --cflags --libs halocline
+      OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(options UNIX_COMMAND "${options}")
+    run("${other_compiler}" "${examples}/c_laplace/c_laplace.c" ${options} -lm
+      -o "${FOLDER}/of_mpich")
+    execute_process(COMMAND "${FOLDER}/of_mpich" RESULT_VARIABLE failed TIMEOUT 60
+      OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    if(NOT failed OR NOT said MATCHES "runs MPICH.*built with Open MPI")
+      message(FATAL_ERROR "a program of MPICH (${failed}) says '${said}'")
+    endif()
+  endif()
   if(FORTRAN)
     build_by_pkg_config("${MPI_Fortran_COMPILER}" halocline-fortran
       fortran_laplace/fortran_laplace.f90)

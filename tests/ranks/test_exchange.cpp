@@ -96,6 +96,28 @@ TEST(Exchange, LeavesOutsideHalosAloneHoweverWide) {
   run(c);
 }
 
+// The sentences at Exchange in exchange.hpp, one by one.
+TEST(Exchange, LeavesCellsBeyondWallsToTheProgram) {
+  const Extents cells{6, 4 * ranks()};
+  const Grid grid(rank(), ranks(), {.cells = cells, .process_grid = {1, ranks()}});
+  const Field<double> u(grid, {.halo = 2});
+  const Box held = u.shape().held(), owned = grid.owned();
+  const auto owners = [&](std::int64_t x, std::int64_t y) {
+    return static_cast<double>(x + cells[0] * y);
+  };
+  const auto for_held = [&](auto&& work) {
+    for (std::int64_t y = held.lower.y; y < held.upper.y; ++y)
+      for (std::int64_t x = held.lower.x; x < held.upper.x; ++x) work(x, y);
+  };
+  constexpr double wall = -5;
+  for_held([&](auto x, auto y) { u(x, y) = owned.contains(Int3{x, y, 0}) ? owners(x, y) : wall; });
+  Exchange(communicator_with(), grid, {u}).run();
+  for_held([&](auto x, auto y) {
+    const bool in_domain = x >= 0 && x < cells[0] && y >= 0 && y < cells[1];
+    EXPECT_EQ(u(x, y), in_domain ? owners(x, y) : wall) << x << ", " << y;
+  });
+}
+
 TEST(Exchange, CarriesFieldsOfManyTypesAtOnce) {
   ExchangeCase c = case_along_last_axis(2);
   c.fields = {{.element = Element::f32, .halo = 1},

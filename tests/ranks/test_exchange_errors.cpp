@@ -10,6 +10,7 @@
 
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
+#include <halocline/measure.hpp>
 
 #include "comm/settings.hpp"
 #include "support/caught.hpp"
@@ -143,11 +144,42 @@ TEST(ExchangeErrors, NameAWidthBeyondTheNeighboursCells) {
   const Field<double> field(grid, {.halo = 3});
   const Caught error = caught([&] { Exchange(communicator_with(), grid, {field}); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("halo width 3 exceeds the 2 cells that rank 0 owns along x"));
+  EXPECT_THAT(
+      error.text,
+      HasSubstr("halo width 3 of field 'field' exceeds the 2 cells that rank 0 owns along x"));
   EXPECT_THAT(error.text, HasSubstr(ranks() == 1 ? "use a width of at most 2" : "use at most "));
   EXPECT_EQ(caught([&] { Exchange(communicator_with(), grid, {field}, {.widths = 2}); }).text,
             "no error");
   expect_communicator_to_work();
+}
+
+TEST(ExchangeErrors, NameAFieldThatIsListedTwice) {
+  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}, .process_grid = {ranks()}});
+  const Field<double> u(grid, {.name = "u"}), v(grid, {.name = "v"});
+  const Field<double> same(grid, u.first(), u.strides(), {.name = "same"});
+  const Caught error = caught([&] { Exchange(communicator_with(), grid, {u, v, u}); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, HasSubstr("'u'"));
+  EXPECT_THAT(caught([&] {
+                Exchange(communicator_with(), grid, {u, same});
+              }).text,
+              AllOf(HasSubstr("'u'"), HasSubstr("'same'")));
+  expect_communicator_to_work();
+}
+
+TEST(MeasureErrors, NameFieldsThatAreNeitherFloatNorDouble) {
+  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}, .process_grid = {ranks()}});
+  const Field<std::int32_t> field(grid, {.name = "mask"});
+  for (const Caught& error : {caught([&] { checksum(communicator_with(), grid, field); }),
+                              caught([&] { sum(communicator_with(), grid, field); }),
+                              caught([&] { fill_noise(communicator_with(), grid, field); })}) {
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    EXPECT_THAT(error.text, HasSubstr("'mask'"));
+  }
+  EXPECT_FALSE(caught([&] {
+                 // Whose type nobody tells: as C's fields.
+                 checksum(communicator_with(), grid, FieldStorage(grid, 4));
+               }).kind);
 }
 
 TEST(ExchangeErrors, NameAWidthBeyondTheFieldsHalo) {

@@ -25,6 +25,7 @@
 #include <halocline/error.hpp>
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/npy.hpp>
 
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
@@ -390,6 +391,23 @@ TEST_F(Files, CellsOfNobodyAreAnError) {
   EXPECT_EQ(write(9).kind, ErrorKind::internal);
   EXPECT_EQ(write(11).kind, ErrorKind::internal);
   EXPECT_FALSE(write(10).kind);
+}
+
+TEST_F(Files, KeepAProgramsOwnFields) {
+  const std::string path = folder_ / "own.npy";
+  const Grid grid(world_, {.cells = {9, 8}});
+  const Field<double> written(grid), read(grid, {.halo = 2});
+  for_each_cell(grid.owned(),
+                [&](Int3 at) { written(at.x, at.y) = static_cast<double>(at.x + 100 * at.y); });
+  write_npy(world_, grid, written, path);
+  read_npy(world_, grid, read, path);
+  for_each_cell(grid.owned(), [&](Int3 at) { EXPECT_EQ(read(at.x, at.y), written(at.x, at.y)); });
+  const Field<std::int64_t> numbers(grid, {.name = "numbers"});
+  for (const Caught& error : {together([&] { write_npy(world_, grid, numbers, path); }),
+                              together([&] { read_npy(world_, grid, numbers, path); })}) {
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    EXPECT_THAT(error.text, HasSubstr("'numbers'"));
+  }
 }
 
 class NpyErrors : public Files {

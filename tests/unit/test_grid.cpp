@@ -168,6 +168,57 @@ TEST(ProcessGrid, LeavesRoomForTheHalo) {
   EXPECT_EQ(chosen(4, {10, 6}, 2), (Extents{2, 2})) << "a part of 1 or 2 cells would be too thin";
 }
 
+TEST(ProcessGrid, LeavesRoomForTheHaloOfEachAxisAndSide) {
+  GridOptions options = options_of({17, 13, 16});
+  const HaloWidths halo({0, 0, 0}, {0, 0, 3});
+  EXPECT_TRUE(caught([&] { grid::check_widths(Grid(0, 7, options), halo); }).kind);
+  options.expected_halo = halo;
+  const Grid grid(0, 7, options);
+  EXPECT_FALSE(caught([&] { grid::check_widths(grid, halo); }).kind);
+
+  // Parts of 3, 3 and 2 cells: only the last is too narrow for a halo of 3, and at the edge of the
+  // domain no halo is filled from it, unless the axis is periodic.
+  options = options_of({8});
+  options.expected_halo = HaloWidths({3, 0, 0}, {0, 0, 0});
+  EXPECT_EQ(Grid(0, 3, options).process_grid(), (Extents{3}));
+  options.expected_halo = HaloWidths({0, 0, 0}, {3, 0, 0});
+  EXPECT_EQ(caught([&] { Grid(0, 3, options); }).kind, ErrorKind::usage);
+  options = options_of({8}, {}, {true, false, false});
+  options.expected_halo = HaloWidths({3, 0, 0}, {0, 0, 0});
+  EXPECT_EQ(caught([&] { Grid(0, 3, options); }).kind, ErrorKind::usage);
+}
+
+TEST(ProcessGrid, FitsTheExpectedHaloExactlyIfItIsChosen) {
+  for (int ranks = 1; ranks <= 12; ++ranks)
+    for (const Extents& cells : {Extents{11}, Extents{7, 9}, Extents{5, 6, 13}})
+      for (const bool periodic : {false, true})
+        for (const HaloWidths& halo :
+             {HaloWidths(1), HaloWidths({2, 0, 1}, {0, 3, 4}), HaloWidths({0, 4, 0}, {1, 0, 2})}) {
+          GridOptions options = options_of(cells, {}, {periodic, !periodic, periodic});
+          options.expected_halo = halo;
+          // All splits, by brute force.
+          std::set<std::string> fitting, listed;
+          for (std::int64_t x = 1; x <= ranks; ++x)
+            for (std::int64_t y = 1; y <= ranks; ++y)
+              for (std::int64_t z = 1; z <= ranks; ++z) {
+                const Extents parts(Int3{x, y, z}, cells.axes());
+                const Int3& p = parts.values();
+                if (x * y * z != ranks || !(p == Int3{x, y, z})) continue;
+                if (x > cells[0] || (cells.axes() > 1 && y > cells[1]) ||
+                    (cells.axes() > 2 && z > cells[2]))
+                  continue;
+                options.process_grid = parts;
+                const Grid grid(0, ranks, options);
+                if (!caught([&] { grid::check_widths(grid, halo); }).kind)
+                  fitting.insert(grid::text_of(parts));
+              }
+          options.process_grid = {};
+          for (const Extents& parts : grid::process_grids(ranks, options))
+            listed.insert(grid::text_of(parts));
+          EXPECT_EQ(listed, fitting) << ranks << " ranks, cells " << grid::text_of(cells);
+        }
+}
+
 TEST(ProcessGrid, IsListedWithAllOthersLeastTrafficFirst) {
   const auto grids = [](int ranks, const Extents& cells) {
     GridOptions options = options_of(cells);
@@ -192,7 +243,12 @@ TEST(ProcessGrid, SaysHowManyRanksFit) {
             "each split axis; use at most 9 ranks");
   GridOptions options = options_of({9});
   options.expected_halo = 2;
-  EXPECT_THAT(caught([&] { Grid(0, 5, options); }).text, HasSubstr("use at most 4 ranks"));
+  EXPECT_THAT(caught([&] { Grid(0, 5, options); }).text,
+              AllOf(HasSubstr("use at most 4 ranks"), HasSubstr("option 'expected_halo'")));
+  options = options_of({9, 4});
+  options.expected_halo = HaloWidths({4, 1, 0}, {0, 1, 0});
+  EXPECT_THAT(caught([&] { Grid(0, 11, options); }).text,
+              AllOf(HasSubstr("4 cells along x and 1 cell along y"), HasSubstr("most 8 ranks")));
 }
 
 TEST(ProcessGrid, MustMatchTheRanks) {
@@ -329,6 +385,17 @@ TEST(CheckWidths, NamesTheRankWhoseCellsAreTooFew) {
   EXPECT_EQ(error.text,
             "halo width 3 exceeds the 2 cells that rank 1 owns along z; use at most 4 ranks "
             "along z");
+}
+
+TEST(CheckWidths, NamesAProcessGridThatFits) {
+  const HaloWidths halo({0, 0, 0}, {0, 0, 3});
+  const Grid grid(0, 7, options_of({17, 13, 16}, {1, 1, 7}));
+  const std::string text = caught([&] { grid::check_widths(grid, halo, "u"); }).text;
+  EXPECT_THAT(text, AllOf(HasSubstr("width 3 of field 'u'"), HasSubstr("2 cells that rank 2 owns"),
+                          HasSubstr("along z"), HasSubstr("process grid 1x7x1"),
+                          HasSubstr("option 'expected_halo'")));
+  const Grid fitting(0, 7, options_of({17, 13, 16}, {1, 7, 1}));
+  EXPECT_FALSE(caught([&] { grid::check_widths(fitting, halo, "u"); }).kind);
 }
 
 TEST(CheckWidths, LooksOnlyWhereThereIsANeighbour) {

@@ -126,7 +126,8 @@ MpiFamily family() {
 }
 
 std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  // Of any MPI, also of one with longer texts than the one that this was compiled with.
+  std::array<char, std::max(MPI_MAX_LIBRARY_VERSION_STRING, 8192)> text{};
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
   const std::string_view all(text.data(), static_cast<std::size_t>(length));

@@ -14,11 +14,44 @@
 #include <halocline/error.hpp>
 #include <halocline/mpi.hpp>
 
+#include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/state.hpp"
 
 namespace halocline {
 namespace comm {
+
+MpiPhase mpi_phase() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return finalized != 0 ? MpiPhase::over : initialized != 0 ? MpiPhase::running : MpiPhase::before;
+}
+
+void require_mpi() {
+  switch (mpi_phase()) {
+    case MpiPhase::running:
+      return;
+    case MpiPhase::before:
+      throw Error(ErrorKind::usage,
+                  "MPI is not initialised: create a halocline::Runtime first, or call MPI_Init");
+    case MpiPhase::over:
+      throw Error(ErrorKind::usage, "MPI is finalised; call Halocline before MPI_Finalize");
+  }
+}
+
+void require_same_mpi() {
+  const std::string running = library_version();
+  const bool is_open = running.starts_with("Open MPI"),
+             is_mpich = running.find("MPICH") != std::string::npos ||
+                        running.find("Intel(R) MPI") != std::string::npos;
+  // An MPI with a name of its own is taken for the right one.
+  if (family() == MpiFamily::open_mpi ? !is_mpich : !is_open) return;
+  throw Error(ErrorKind::unavailable,
+              fmt::format("this program runs {}, but this Halocline was built with {}; build both "
+                          "with the same MPI",
+                          running, family() == MpiFamily::open_mpi ? "Open MPI" : "MPICH"));
+}
 
 State::State(MPI_Comm source, const Settings& settings) : settings_(settings) {
   check(MPI_Comm_dup(source, &all_), "MPI_Comm_dup");
@@ -37,14 +70,14 @@ State::State(MPI_Comm source, const Settings& settings) : settings_(settings) {
 }
 
 State::~State() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0 || others_may_be_gone()) return;
+  if (others_may_be_gone()) return;
   MPI_Comm_free(&node_);
   MPI_Comm_free(&all_);
 }
 
-bool State::others_may_be_gone() const { return given_up_ || std::uncaught_exceptions() > 0; }
+bool State::others_may_be_gone() const {
+  return given_up_ || std::uncaught_exceptions() > 0 || mpi_phase() != MpiPhase::running;
+}
 
 void State::find_nodes() {
   if (settings_.ranks_per_node > 0) {
@@ -94,11 +127,8 @@ int State::next_tag() {
 namespace {
 
 Communicator make_communicator(MPI_Comm source, const Settings& settings) {
-  int initialized = 0;
-  MPI_Initialized(&initialized);
-  if (initialized == 0)
-    throw Error(ErrorKind::usage,
-                "MPI is not initialised: create a halocline::Runtime first, or call MPI_Init");
+  require_mpi();
+  require_same_mpi();
   if (settings.piece_bytes < 1 || settings.piece_bytes > std::numeric_limits<int>::max())
     throw Error(ErrorKind::usage,
                 fmt::format("messages cannot be cut into pieces of {} bytes; give 1 to {}",
@@ -117,9 +147,10 @@ const Settings& settings_of(const Communicator& communicator) {
 }  // namespace comm
 
 Runtime::Runtime() {
-  int initialized = 0;
-  MPI_Initialized(&initialized);
-  if (initialized != 0) return;
+  if (comm::mpi_phase() != comm::MpiPhase::before) {
+    comm::require_mpi();
+    return;
+  }
   int provided = 0;
   comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   started_ = true;
@@ -130,7 +161,8 @@ Runtime::Runtime() {
 }
 
 Runtime::~Runtime() {
-  if (started_) MPI_Finalize();
+  // The program may have finalised MPI itself.
+  if (started_ && comm::mpi_phase() == comm::MpiPhase::running) MPI_Finalize();
 }
 
 Communicator Communicator::world(const CommunicatorOptions& options) {

@@ -22,6 +22,7 @@ void check(int code, const char* call);
 /// Makes a call that returns at once, such as the posting of a message.
 template <class Call>
 void post(State& state, const char* site, std::int64_t bytes, Call&& call) {
+  require_mpi();
   const Span span(state.recorder(), Phase::call, site, bytes);
   check(std::forward<Call>(call)(), site);
 }
@@ -29,6 +30,7 @@ void post(State& state, const char* site, std::int64_t bytes, Call&& call) {
 /// Makes a call that may block inside MPI and cannot be polled; the watchdog guards it.
 template <class Call>
 void block(State& state, const char* site, Call&& call) {
+  require_mpi();
   const Watchdog::Guard guard(state.watchdog(), site);
   const Span span(state.recorder(), Phase::other, site);
   check(std::forward<Call>(call)(), site);

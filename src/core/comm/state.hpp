@@ -11,6 +11,7 @@
 #include <halocline/communicator.hpp>
 
 #include "base/recorder.hpp"
+#include "comm/running.hpp"
 #include "comm/settings.hpp"
 #include "comm/watchdog.hpp"
 
@@ -24,9 +25,16 @@ class State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  MPI_Comm all() const { return all_; }
+  /// Throws usage unless MPI is running, as node() does.
+  MPI_Comm all() const {
+    require_mpi();
+    return all_;
+  }
   /// The ranks of this node.
-  MPI_Comm node() const { return node_; }
+  MPI_Comm node() const {
+    require_mpi();
+    return node_;
+  }
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(node_of_.size()); }
   int node_of(int rank) const { return node_of_[static_cast<std::size_t>(rank)]; }
@@ -41,7 +49,7 @@ class State {
   /// thousand plans at the earliest.
   int next_tag();
   /// After a wait exceeded its limit, or while an error unwinds the stack, other ranks may not join
-  /// a collective call: clean-up that needs them is skipped.
+  /// a collective call, and after MPI_Finalize there is none: clean-up that needs them is skipped.
   bool others_may_be_gone() const;
   void give_up() { given_up_ = true; }
 

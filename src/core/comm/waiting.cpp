@@ -11,6 +11,7 @@
 
 #include <halocline/error.hpp>
 
+#include "comm/running.hpp"
 #include "comm/state.hpp"
 
 namespace halocline::comm {
@@ -49,6 +50,7 @@ void give_way(const State& state, std::int64_t turn) {
 }  // namespace
 
 void wait_until(State& state, const Wait& wait, const std::function<bool()>& done) {
+  require_mpi();
   const Span span(state.recorder(), wait.phase, wait.site, wait.bytes);
   for (int poll = 0; poll < polls_before_yield; ++poll)
     if (done()) return;

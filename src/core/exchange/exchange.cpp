@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "comm/running.hpp"
 #include "comm/settings.hpp"
 #include "comm/waiting.hpp"
 #include "device/queue.hpp"
@@ -75,9 +77,18 @@ HaloWidths widths_of(const FieldStorage& field, const ExchangeOptions& options) 
 /// Throws usage for errors that one rank can detect alone.
 void check_fields(const Grid& grid, const FieldList& fields, const ExchangeOptions& options) {
   if (fields.empty()) throw Error(ErrorKind::usage, "an exchange needs at least one field");
+  std::map<const std::byte*, const FieldStorage*> by_first_cell;
+  for (const FieldStorage& field : fields) {
+    const auto [other, is_new] = by_first_cell.emplace(field.first_owned(), &field);
+    if (!is_new)
+      throw Error(ErrorKind::usage,
+                  fmt::format("fields '{}' and '{}' of an exchange have the same values; give it "
+                              "each field once",
+                              other->second->name(), field.name()));
+  }
   for (const FieldStorage& field : fields) {
     const HaloWidths widths = widths_of(field, options);
-    grid::check_widths(grid, widths);
+    grid::check_widths(grid, widths, field.name());
     const FieldShape& shape = field.shape();
     if (!(shape.owned == grid.owned()))
       throw Error(ErrorKind::usage,
@@ -412,6 +423,7 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
 /// Throws usage unless an exchange may begin; also throws the error of an earlier one in which a
 /// GPU waited too long.
 void Exchange::Plan::check_begin() {
+  comm::require_mpi();
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "start() was called for an exchange that is in flight; call finish() first");
@@ -456,12 +468,14 @@ void Exchange::Plan::start(Stream stream) {
 }
 
 bool Exchange::Plan::progress() {
+  comm::require_mpi();
   bool done = true;
   for (const auto& channel : channels_) done &= channel->progress();
   return done;
 }
 
 void Exchange::Plan::finish(Stream stream) {
+  comm::require_mpi();
   if (!in_flight_)
     throw Error(ErrorKind::usage,
                 "finish() was called for an exchange that is not in flight; call start() first");

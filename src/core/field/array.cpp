@@ -5,13 +5,15 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
+#include "field/checks.hpp"
 
 namespace halocline {
 
 ArrayPlace place_in_array(const Grid& grid, const FieldOptions& options, const ArrayShape& array) {
+  field::check_options(options, grid.axes());
   const Int3 owned = grid.owned().extent();
   std::int64_t dense = array.component_stride == 0 ? options.components : 1;
-  Int3 strides;
+  Int3 extents{1, 1, 1}, strides;
   std::int64_t first_owned = 0;
   for (int axis = 0; axis < grid.axes(); ++axis) {
     const std::int64_t lower = options.halo.lower[axis], upper = options.halo.upper[axis];
@@ -22,13 +24,16 @@ ArrayPlace place_in_array(const Grid& grid, const FieldOptions& options, const A
                                                 "but {} owned cells and halos of {} and {} need {}",
                                                 options.name, extent, "xyz"[axis], owned[axis],
                                                 lower, upper, needed));
+    extents[axis] = extent;
     strides[axis] = array.strides[axis] != 0 ? array.strides[axis] : dense;
     first_owned += lower * strides[axis];
     dense = checked_multiply(dense, extent, "elements of an array");
   }
-  return {
+  const ArrayPlace place{
       {strides.x, strides.y, strides.z, array.component_stride != 0 ? array.component_stride : 1},
       first_owned};
+  field::check_strides(options.name, extents, grid.axes(), options.components, place.strides);
+  return place;
 }
 
 }  // namespace halocline

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "device/buffer.hpp"
 #include "device/sharing.hpp"
+#include "field/checks.hpp"
 #include "field/strided_layout.hpp"
 
 namespace halocline {
@@ -19,19 +20,13 @@ FieldShape shape_of(const Grid& grid, const FieldOptions& options, std::int64_t 
                    .components = options.components,
                    .element_bytes = element_bytes,
                    .memory = options.memory};
-  if (options.components < 1)
-    throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components; at least 1 is needed",
-                                              options.name, options.components));
+  field::check_options(options, grid.axes());
   if (element_bytes < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("field '{}' has elements of {} bytes; at least 1 is needed",
                             options.name, element_bytes));
-  for (int axis = 0; axis < 3; ++axis) {
-    if (axis >= grid.axes()) shape.halo.lower[axis] = shape.halo.upper[axis] = 0;
-    if (shape.halo.lower[axis] < 0 || shape.halo.upper[axis] < 0)
-      throw Error(ErrorKind::usage, fmt::format("field '{}' has a negative halo width along {}",
-                                                options.name, "xyz"[axis]));
-  }
+  for (int axis = grid.axes(); axis < 3; ++axis)
+    shape.halo.lower[axis] = shape.halo.upper[axis] = 0;
   return shape;
 }
 
@@ -85,18 +80,7 @@ FieldStorage::FieldStorage(const Grid& grid, const RawCells& cells, const FieldO
     : name_(options.name), shape_(shape_of(grid, options, cells.element_bytes)) {
   const Strides& strides = cells.strides;
   refuse_null(name_, cells.first_owned);
-  const std::array<std::int64_t, 3> along{strides.x, strides.y, strides.z};
-  for (int axis = 0; axis < grid.axes(); ++axis)
-    if (along[static_cast<std::size_t>(axis)] < 1)
-      throw Error(
-          ErrorKind::usage,
-          fmt::format(
-              "field '{}' has stride {} along {}; strides are in elements and must be positive",
-              name_, along[static_cast<std::size_t>(axis)], "xyz"[axis]));
-  if (options.components > 1 && strides.component < 1)
-    throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components and stride {} between "
-                                              "them; strides are in elements and must be positive",
-                                              name_, options.components, strides.component));
+  field::check_strides(name_, shape_.held().extent(), grid.axes(), shape_.components, strides);
   first_owned_ = static_cast<std::byte*>(cells.first_owned);
   const std::int64_t lead = lead_in(shape_, strides) * cells.element_bytes;
   bytes_ = first_owned_ - lead;

@@ -26,13 +26,63 @@ std::int64_t narrowest_part(const GridOptions& options, int axis) {
       1, std::max(options.expected_halo.lower[axis], options.expected_halo.upper[axis]));
 }
 
+/// An upper bound. Where one side's halo is narrower, the part at that edge may be too.
+double most_parts(const GridOptions& options, int axis) {
+  const bool has_free_edge = !options.periodic[static_cast<std::size_t>(axis)] &&
+                             options.expected_halo.lower[axis] != options.expected_halo.upper[axis];
+  return std::max(1.0, std::floor(static_cast<double>(options.cells[axis]) /
+                                  static_cast<double>(narrowest_part(options, axis)))) +
+         (has_free_edge ? 1 : 0);
+}
+
+/// "1 cell along each split axis", or the cells along each axis.
+std::string narrowest_parts_text(const GridOptions& options) {
+  const HaloWidths& halo = options.expected_halo;
+  const int axes = options.cells.axes();
+  bool is_uniform = true;
+  std::string of_each;
+  for (int axis = 0; axis < axes; ++axis) {
+    is_uniform &= narrowest_part(options, axis) == narrowest_part(options, 0);
+    of_each += fmt::format("{}{} along {}",
+                           axis == 0          ? ""
+                           : axis + 1 == axes ? " and "
+                                              : ", ",
+                           counted(narrowest_part(options, axis), "cell"), "xyz"[axis]);
+  }
+  std::string text = is_uniform
+                         ? counted(narrowest_part(options, 0), "cell") + " along each split axis"
+                         : of_each + " where they are split";
+  if (!(halo == HaloWidths(1))) text += ", as wide as option 'expected_halo'";
+  return text;
+}
+
+std::optional<Misfit> misfit_along(int axis, std::int64_t cells, std::int64_t parts, bool periodic,
+                                   const HaloWidths& widths) {
+  // The first part, the first with a neighbour below and the first of the smaller ones.
+  for (const std::int64_t place : {std::int64_t{0}, std::int64_t{1}, cells % parts}) {
+    if (place >= parts) continue;
+    const Interval part = part_of(cells, parts, place);
+    const std::int64_t here = part.upper - part.lower;
+    // A neighbour's lower halo is filled from the part below it.
+    const bool has_above = place + 1 < parts || periodic, has_below = place > 0 || periodic;
+    if (has_above && widths.lower[axis] > here)
+      return Misfit{axis, place, here, widths.lower[axis]};
+    if (has_below && widths.upper[axis] > here)
+      return Misfit{axis, place, here, widths.upper[axis]};
+  }
+  return std::nullopt;
+}
+
 /// Cost of the cells that the largest part sends per exchange, or nothing if the split does not
 /// fit.
 std::optional<double> cost_of(const Int3& parts, const GridOptions& options) {
   Int3 largest{1, 1, 1};
   for (int axis = 0; axis < options.cells.axes(); ++axis) {
     const std::int64_t cells = options.cells[axis];
-    if (cells / parts[axis] < (parts[axis] > 1 ? narrowest_part(options, axis) : 1))
+    if (cells < parts[axis]) return std::nullopt;
+    // With one part, the halo of a periodic axis is no reason to choose another split.
+    const bool periodic = options.periodic[static_cast<std::size_t>(axis)];
+    if (parts[axis] > 1 && misfit_along(axis, cells, parts[axis], periodic, options.expected_halo))
       return std::nullopt;
     largest[axis] = (cells + parts[axis] - 1) / parts[axis];
   }
@@ -54,6 +104,15 @@ Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part) {
   const std::int64_t base = cells / parts, extra = cells % parts;
   const std::int64_t lower = part * base + std::min(part, extra);
   return {lower, lower + base + (part < extra ? 1 : 0)};
+}
+
+std::optional<Misfit> find_misfit(const GridOptions& options, const Extents& process_grid,
+                                  const HaloWidths& widths) {
+  for (int axis = 0; axis < options.cells.axes(); ++axis)
+    if (const auto misfit = misfit_along(axis, options.cells[axis], process_grid[axis],
+                                         options.periodic[static_cast<std::size_t>(axis)], widths))
+      return misfit;
+  return std::nullopt;
 }
 
 std::vector<Extents> process_grids(int ranks, const GridOptions& options) {
@@ -82,16 +141,14 @@ Extents choose_process_grid(int ranks, const GridOptions& options) {
     return grids.front();
   const int axes = options.cells.axes();
   double parts_there = 1;
-  for (int axis = 0; axis < axes; ++axis)
-    parts_there *= std::max(1.0, std::floor(static_cast<double>(options.cells[axis]) /
-                                            static_cast<double>(narrowest_part(options, axis))));
+  for (int axis = 0; axis < axes; ++axis) parts_there *= most_parts(options, axis);
   auto most = static_cast<std::int64_t>(std::min(parts_there, ranks - 1.0));
   while (most > 1 && process_grids(static_cast<int>(most), options).empty()) --most;
   throw Error(ErrorKind::usage,
-              fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {} "
-                          "along each split axis; use at most {}",
-                          text_of(options.cells), ranks,
-                          counted(narrowest_part(options, 0), "cell"), counted(most, "rank")));
+              fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {}; "
+                          "use at most {}",
+                          text_of(options.cells), ranks, narrowest_parts_text(options),
+                          counted(most, "rank")));
 }
 
 void check_process_grid(const Extents& process_grid, int ranks, const Extents& cells) {

@@ -2,6 +2,7 @@
 #pragma once
 // Splits cells over ranks: the number of parts along each axis, and the cells of each part.
 
+#include <optional>
 #include <vector>
 
 #include <halocline/grid.hpp>
@@ -15,13 +16,25 @@ struct Interval {
 /// Returns the cells of part `part` of `parts`: the first `cells % parts` parts get one more.
 Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part);
 
-/// Returns every split over `ranks` ranks that gives each part at least the expected halo width in
-/// cells, the one with the least traffic per rank first.
+/// A part with fewer cells than the halo, `width` cells wide, that a neighbour along `axis` fills
+/// from them; `place` is the part's along that axis.
+struct Misfit {
+  int axis;
+  std::int64_t place, cells, width;
+};
+
+/// Finds the first part, along x first, that is too narrow for halos of `widths`; where no
+/// neighbour is, no halo is filled. `process_grid` is not that of `options`, which gives the rest.
+std::optional<Misfit> find_misfit(const GridOptions& options, const Extents& process_grid,
+                                  const HaloWidths& widths);
+
+/// Returns every split over `ranks` ranks whose parts have the cells of the expected halos, on each
+/// side of each split axis; the one with the least traffic per rank first.
 std::vector<Extents> process_grids(int ranks, const GridOptions& options);
 
 /// Chooses parts per axis for `ranks` ranks: the least traffic per rank, with a preference for
-/// faces whose cells are contiguous. Throws usage, with the largest possible number of ranks, if no
-/// split gives every part at least the expected halo width in cells.
+/// faces whose cells are contiguous. Throws usage, with the largest possible number of ranks, if
+/// the expected halos fit no split.
 Extents choose_process_grid(int ranks, const GridOptions& options);
 
 /// Throws usage if `process_grid` does not match the ranks or leaves a part without cells.

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grid/halo_regions.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
 
+#include "base/words.hpp"
 #include "grid/decomposition.hpp"
+#include "grid/text.hpp"
 
 namespace halocline::grid {
 namespace {
@@ -38,23 +41,21 @@ Box receive_box(const Box& owned, const HaloWidths& widths, Direction direction)
   return box;
 }
 
-/// Throws if the part at `place` along `axis` holds fewer cells than the halo that receives them.
-void check_part(const Grid& grid, int axis, std::int64_t place, std::int64_t width) {
-  const std::int64_t parts = grid.process_grid()[axis];
-  const Interval part = part_of(grid.cells()[axis], parts, place);
-  const std::int64_t cells = part.upper - part.lower;
-  if (width <= cells) return;
-  Int3 at;
-  at[axis] = place;
-  const Int3& grid_parts = grid.process_grid().values();
-  const auto rank = at.x + grid_parts.x * (at.y + grid_parts.y * at.z);
-  const std::int64_t most = grid.cells()[axis] / width;
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("halo width {} exceeds the {} cells that rank {} owns along {}; {}", width, cells,
-                  rank, "xyz"[axis],
-                  most >= 1 ? fmt::format("use at most {} ranks along {}", most, "xyz"[axis])
-                            : fmt::format("use a width of at most {}", grid.cells()[axis])));
+/// What to do about halos that do not fit the parts of a grid.
+std::string advice_for(const GridOptions& options, int ranks, const HaloWidths& widths,
+                       const Misfit& misfit) {
+  GridOptions wanted = options;
+  wanted.expected_halo = widths;
+  for (const Extents& process_grid : process_grids(ranks, wanted))
+    if (!find_misfit(wanted, process_grid, widths))
+      return fmt::format(
+          "the process grid {} fits: give that one, or none, so that the grid "
+          "chooses it, with option 'expected_halo' as wide as the halo",
+          text_of(process_grid));
+  const std::int64_t most = options.cells[misfit.axis] / misfit.width;
+  return most >= 1
+             ? fmt::format("use at most {} along {}", counted(most, "rank"), "xyz"[misfit.axis])
+             : fmt::format("use a width of at most {}", options.cells[misfit.axis]);
 }
 
 }  // namespace
@@ -73,21 +74,24 @@ std::string direction_name(Direction direction) {
   return name;
 }
 
-void check_widths(const Grid& grid, const HaloWidths& widths) {
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t lower = widths.lower[axis], upper = widths.upper[axis];
-    if (lower < 0 || upper < 0)
-      throw Error(ErrorKind::usage, fmt::format("halo width {} along {} is negative",
-                                                std::min(lower, upper), "xyz"[axis]));
-    if (axis >= grid.axes()) continue;
-    const std::int64_t parts = grid.process_grid()[axis];
-    for (std::int64_t place = 0; place < parts; ++place) {
-      const bool has_above = place + 1 < parts || grid.periodic(axis);
-      const bool has_below = place > 0 || grid.periodic(axis);
-      if (has_above) check_part(grid, axis, place, lower);
-      if (has_below) check_part(grid, axis, place, upper);
-    }
-  }
+void check_widths(const Grid& grid, const HaloWidths& widths, std::string_view field) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (const std::int64_t least = std::min(widths.lower[axis], widths.upper[axis]); least < 0)
+      throw Error(ErrorKind::usage,
+                  fmt::format("halo width {} along {} is negative", least, "xyz"[axis]));
+  const GridOptions options{.cells = grid.cells(),
+                            .periodic = {grid.periodic(0), grid.periodic(1), grid.periodic(2)}};
+  const std::optional<Misfit> misfit = find_misfit(options, grid.process_grid(), widths);
+  if (!misfit) return;
+  Int3 at;
+  at[misfit->axis] = misfit->place;
+  const Int3& parts = grid.process_grid().values();
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("halo width {}{} exceeds the {} that rank {} owns along {}; {}", misfit->width,
+                  field.empty() ? std::string() : fmt::format(" of field '{}'", field),
+                  counted(misfit->cells, "cell"), at.x + parts.x * (at.y + parts.y * at.z),
+                  "xyz"[misfit->axis], advice_for(options, grid.ranks(), widths, *misfit)));
 }
 
 std::vector<HaloRegion> halo_regions(const Grid& grid, int rank, const HaloWidths& widths,

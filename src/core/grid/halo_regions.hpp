@@ -3,6 +3,7 @@
 // The cells that go to each neighbour: pure functions on boxes.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <halocline/grid.hpp>
@@ -31,7 +32,8 @@ int direction_index(Direction direction);
 std::string direction_name(Direction direction);
 
 /// Throws usage if a width is negative or exceeds the cells of a neighbour, anywhere in the grid:
-/// every rank throws the same. Ignores axes that the grid does not have.
-void check_widths(const Grid& grid, const HaloWidths& widths);
+/// every rank throws the same, with a process grid that fits, if there is one. Ignores axes that
+/// the grid does not have. `field` is a name for the error.
+void check_widths(const Grid& grid, const HaloWidths& widths, std::string_view field = {});
 
 }  // namespace halocline::grid

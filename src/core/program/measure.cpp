@@ -24,6 +24,11 @@ void require_measurable(const Grid& grid, const FieldStorage& field) {
     throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components of {} bytes; these "
                                               "functions need one float or double per cell",
                                               field.name(), shape.components, shape.element_bytes));
+  if (!shape.may_be_real)
+    throw Error(ErrorKind::usage,
+                fmt::format("the elements of field '{}' are of another type than float and double; "
+                            "these functions need one float or double per cell",
+                            field.name()));
   if (!(shape.owned == grid.owned()))
     throw Error(ErrorKind::usage, fmt::format("field '{}' belongs to another grid", field.name()));
 }

@@ -11,8 +11,9 @@ namespace {
 
 /// Option of the libraries, flag. scripts/check_option_names.py looks here for those that texts
 /// name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> flags{{
     {"backend", "--backend"},
+    {"expected_halo", "--halo-depth"},
     {"graph", "--graph"},
     {"memory", "--memory"},
     {"proofs", "--proofs"},

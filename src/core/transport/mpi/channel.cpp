@@ -35,6 +35,7 @@ MpiChannel::MpiChannel(const Communicator& communicator, std::vector<Message> me
 
 MpiChannel::~MpiChannel() {
   if (posted_) abandon();
+  if (comm::mpi_phase() != comm::MpiPhase::running) return;  // nor are there requests any more
   for (MPI_Request& request : requests_) MPI_Request_free(&request);
 }
 
@@ -110,7 +111,8 @@ void MpiChannel::create(int peer, int tag, std::byte* bytes, std::int64_t count,
 /// Cancels the receives of messages that have not arrived, so that none arrives in memory that has
 /// been freed. Outgoing data may still be read: it is kept.
 void MpiChannel::abandon() {
-  const std::size_t receives = receive_requests_of_.back();
+  const bool can_cancel = comm::mpi_phase() == comm::MpiPhase::running;
+  const std::size_t receives = can_cancel ? receive_requests_of_.back() : 0;
   for (std::size_t r = 0; r < receives; ++r) {
     int done = 0;
     MPI_Request_get_status(requests_[r], &done, MPI_STATUS_IGNORE);

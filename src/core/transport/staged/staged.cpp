@@ -53,6 +53,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
 
   ~StagedChannel() override {
     if (in_flight_) abandon();
+    if (comm::mpi_phase() != comm::MpiPhase::running) return;  // nor are there requests any more
     for (auto* requests : {&receive_requests_, &send_requests_})
       for (MPI_Request& request : *requests) MPI_Request_free(&request);
   }
@@ -216,8 +217,9 @@ class StagedChannel final : public Channel, private comm::InFlight {
   /// Cancels the receives of messages that have not arrived; memory that MPI or the GPU may still
   /// access stays to the end of the program.
   void abandon() {
-    for (std::size_t p = 0; p < receives_.size(); ++p)
-      if (receives_[p].state == Chunk::State::moving) MPI_Cancel(&receive_requests_[p]);
+    if (comm::mpi_phase() == comm::MpiPhase::running)
+      for (std::size_t p = 0; p < receives_.size(); ++p)
+        if (receives_[p].state == Chunk::State::moving) MPI_Cancel(&receive_requests_[p]);
     comm::keep_for_mpi(std::make_shared<decltype(memory_)>(std::move(memory_)));
   }
 
