@@ -19,9 +19,11 @@ bool is_dashes(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c == '-'; });
 }
 
-/// "[node:1234] 1 more process has sent help message ...", and what Open MPI says below that.
-bool counts_explanations(std::string_view line) {
-  return line.find("sent help message help-") != std::string_view::npos ||
+/// "[node:1234] 1 more process has sent help message ...", what Open MPI says below that, and
+/// "mpiexec: Forwarding signal 18 to job".
+bool is_chatter(std::string_view line) {
+  return line.find(": Forwarding signal ") != std::string_view::npos ||
+         line.find("sent help message help-") != std::string_view::npos ||
          line.find("orte_base_help_aggregate") != std::string_view::npos ||
          line.find("prte_base_help_aggregate") != std::string_view::npos;
 }
@@ -68,7 +70,7 @@ bool Sieve::take_explanation(std::string_view line) {
   if (explanations_ == Explanations::passed) return false;
   const std::string_view text = without_end(line);
   const bool is_rule = text.size() >= dashes_of_a_rule && is_dashes(text);
-  if (!explains_ && !is_rule) return counts_explanations(line);
+  if (!explains_ && !is_rule) return is_chatter(line);
   explanation_ += line;
   if (is_rule) explains_ = !explains_;
   if (!explains_) withheld_ += std::exchange(explanation_, {});
