@@ -167,8 +167,8 @@ def test_smoke_a_signal_is_heard_while_a_launcher_is_asked(tmp_path):
 
 
 def test_a_signal_leaves_no_folder_of_a_comparison(tmp_path):
-    with started("bench", "step", "--cells", "4096x4096", "--repetitions", "100000", "--ranks", "2",
-                 "--ab", "NOTHING=1", "--backend", "cpu", env={"TMPDIR": str(tmp_path)}) as job:
+    with started("bench", "halo", "--cells-per-rank", "64x64", "--repetitions", "10000000", "--ranks", "2",
+                 "--ab", "NOTHING=1", env={"TMPDIR": str(tmp_path)}) as job:
         in_mid_run(job, ranks=2)
         assert [*tmp_path.glob("halocline-*")]
         job.child.send_signal(signal.SIGTERM)
