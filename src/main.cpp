@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // halocline: the command.
 
+#include <fcntl.h>
+
 #include <exception>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 
 #include "cli/benchmarks.hpp"
 #include "cli/command_line.hpp"
+#include "cli/departure.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/examine_command.hpp"
 #include "cli/exit_code.hpp"
@@ -16,10 +19,12 @@
 #include "cli/probe_command.hpp"
 #include "cli/solve_command.hpp"
 
-int main(int argc, char** argv) {
-  using namespace halocline;
+namespace {
+
+using namespace halocline;
+
+int run(const std::vector<std::string>& words) {
   try {
-    const std::vector<std::string> words(argv + 1, argv + argc);
     if (cli::is_probe(words)) return cli::run_probe(words);
     if (cli::is_examination(words)) return cli::run_examination(words);
     const cli::CommandLine line = cli::read_command_line(words);
@@ -36,4 +41,21 @@ int main(int argc, char** argv) {
     cli::complain(error.what());
     return cli::exit_failure;
   }
+}
+
+/// Lets nothing that is opened later, such as a pipe of MPI's, take the place of a standard stream
+/// that is closed. Writing there stays an error.
+void fill_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fill_standard_streams();
+  std::vector<std::string> words(argv + 1, argv + argc);
+  cli::take_start(words);
+  cli::guard_departure();
+  return cli::leave(run(words));
 }

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from command import HALOCLINE, run, skip, solve_json
+from command import HALOCLINE, run, skip, solve_json, started
 
 SMALL = ["solve", "laplace", "--cells", "40x30", "--sweeps", "5"]
 
@@ -71,6 +71,97 @@ def test_a_launcher_that_does_not_exist():
     end = launch("no-such-launcher")
     assert end.code == 3 and end.out == ""
     assert re.fullmatch("halocline: HALOCLINE_LAUNCHER is 'no-such-launcher'.*\n", end.err)
+
+
+@pytest.mark.parametrize("words", [
+    ["solve", "laplace", "--cells", "40x30", "--sweeps", "5", "--verify"],
+    ["bench", "halo", "--cells-per-rank", "8x8", "--transport", "mpi"]])
+@pytest.mark.parametrize("launcher", ["true", "echo", "fake"])
+def test_smoke_a_launcher_that_starts_nothing(launcher, words, tmp_path):
+    """No result is no success, whatever the launcher says."""
+    if launcher == "fake":
+        launcher = tmp_path / "fake"
+        launcher.write_text("#!/bin/sh\necho 'all is well'\n")
+        launcher.chmod(0o755)
+    end = run(*words, "--ranks", "2", "--json", tmp_path / "z.json",
+              env={"HALOCLINE_LAUNCHER": str(launcher)})
+    assert end.code == 4, end
+    assert re.search(f"^halocline: .*{launcher}.* on 2 ranks", end.err, re.MULTILINE)
+    assert not (tmp_path / "z.json").exists()
+
+
+def test_a_launcher_that_starts_fewer_ranks(mpirun, tmp_path):
+    script = tmp_path / "one-only"
+    script.write_text(f'#!/bin/sh\n[ "$1" = -n ] && shift 2 && set -- -n 1 "$@"\nexec "{mpirun.path}" "$@"\n')
+    script.chmod(0o755)
+    end = launch(script)
+    assert end.code == 3 and end.out == "", end
+    assert re.search("^halocline: .*1 rank instead of 2", end.err, re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", [1, 3, 7])
+def test_the_ranks_tell_the_exit_code(code, mpirun, small_checksum, tmp_path):
+    """A launcher's own code, here after a run that went well, is not taken for theirs."""
+    script = tmp_path / "odd"
+    script.write_text(f'#!/bin/sh\n"{mpirun.path}" "$@"\nexit {code}\n')
+    script.chmod(0o755)
+    end = launch(script)
+    assert end.code == 0 and small_checksum in end.out, end
+    assert f"note: {script} ended with exit code {code} " in end.err
+
+
+def test_a_launcher_that_marks_every_line(mpirun, small_checksum):
+    option = "--tag-output" if mpirun.is_open_mpi else "-prepend-rank"
+    end = launch(f"{mpirun.path} {option}")
+    assert end.code == 0 and small_checksum in end.out
+    assert end.err == ""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_smoke_an_mpi_that_ends_the_process(ranks, preload):
+    """1 means a wrong result and nothing else, also for one rank without a launcher."""
+    for how in ("exit(1)", "_exit(1)"):
+        end = run(*SMALL, "--ranks", ranks, env=preload(f"""
+#include <stdlib.h>
+#include <unistd.h>
+int MPI_Init_thread(int *a, char ***b, int c, int *d) {{ {how}; return 0; }}
+int MPI_Init(int *a, char ***b) {{ {how}; return 0; }}"""))
+        assert end.code == 4 and end.out == "", end
+        assert re.search("^halocline: MPI_Init ended this process", end.err, re.MULTILINE)
+
+
+def test_mpi_says_why_it_does_not_start(mpirun):
+    if not mpirun.is_open_mpi:
+        skip("Open MPI's words are known here", needs="openmpi")
+    end = run(*SMALL, "--ranks", "2", env={"OMPI_MCA_pml": "no-such-pml"})
+    assert end.code == 4 and end.out == "", end
+    assert "no-such-pml" in end.err and "halocline: MPI_Init ended this process" in end.err
+
+
+def test_too_few_slots_are_told_whole(mpirun):
+    if not mpirun.is_open_mpi:
+        skip("Open MPI counts slots", needs="openmpi")
+    end = launch(f"{mpirun.path} --host localhost:1")
+    assert end.code == 4 and end.out == "", end
+    assert re.search("^halocline: .* ended with exit code", end.err, re.MULTILINE)
+    assert "slots" in end.err and "--oversubscribe" in end.err
+
+
+def test_usage_errors_do_not_start_mpi(preload):
+    """As one rank, too: this MPI cannot be started."""
+    env = preload("#include <stdlib.h>\n"
+                  "int MPI_Init_thread(int *a, char ***b, int c, int *d) { abort(); }\n"
+                  "int MPI_Init(int *a, char ***b) { abort(); }")
+    for words in (["--backend", "gpu"], ["--process-grid", "2x1"], ["--halo-depth", "0"]):
+        assert run(*SMALL, *words, env=env).code == 2, words
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_closed_standard_output_is_no_place_for_a_report(ranks):
+    script = f'exec "$0" solve heat --sweeps 2 --ranks {ranks} 0<&- >&-'
+    with started("-c", script, HALOCLINE, program=["/bin/sh"]) as job:
+        end = job.finish()
+    assert end.code == 4 and "standard output" in end.err, end
 
 
 @pytest.mark.parametrize("code", [1, 2, 7, 255])

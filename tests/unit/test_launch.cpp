@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 
 #include <halocline/error.hpp>
 
+#include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
@@ -499,6 +501,122 @@ TEST(RunJob, PassesSignalsOn) {
     EXPECT_EQ(end.exit_code, 7);
     EXPECT_EQ(end.out, "got it\n");
   }
+}
+
+TEST(RunJob, AsksForTheEndWhateverSignalWantsIt) {
+  // A launcher would die of these at once, and leave its ranks behind: it gets SIGTERM.
+  for (const int signal : {SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU}) {
+    const JobEnd end = run_shell("trap 'echo asked; exit 7' TERM; kill -" + std::to_string(signal) +
+                                 " $PPID; while :; do sleep 0.05; done");
+    EXPECT_EQ(end.how, JobEnd::How::interrupted);
+    EXPECT_EQ(end.signal, signal);
+    EXPECT_EQ(end.out, "asked\n");
+  }
+}
+
+TEST(RunJob, AsksOnceHoweverOftenItIsAsked) {
+  const JobEnd end = run_shell(
+      "trap 'echo asked' INT; for i in 1 2 3 4 5 6 7 8; do kill -INT $PPID; done; "
+      "i=0; while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; exit 7");
+  EXPECT_EQ(end.how, JobEnd::How::interrupted);
+  EXPECT_EQ(end.out, "asked\n");
+}
+
+TEST(RunJob, StartsNothingAfterASignal) {
+  const Interrupts interrupts;
+  ::raise(SIGUSR1);
+  const JobEnd end = run_shell("echo started");
+  EXPECT_EQ(end.how, JobEnd::How::interrupted);
+  EXPECT_EQ(end.signal, SIGUSR1);
+  EXPECT_EQ(end.out, "");
+}
+
+TEST(RunJob, OutlivesAReaderThatIsGone) {
+  const Interrupts interrupts;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  const int ours = ::dup(1);
+  ::dup2(ends[1], 1);
+  JobOptions options;
+  options.output = JobOutput::relay;
+  const JobEnd end = run_shell("echo text; sleep 0.2; echo more", options);
+  ::dup2(ours, 1);
+  ::close(ours);
+  ::close(ends[1]);
+  EXPECT_EQ(end.relay_error, EPIPE);
+  EXPECT_EQ(end.out, "text\nmore\n");
+}
+
+TEST(RunJob, EndsByASignalThoughNobodyReads) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const int ours = ::dup(1);
+  ::dup2(ends[1], 1);
+  JobOptions options;
+  options.output = JobOutput::relay;
+  const auto start = std::chrono::steady_clock::now();
+  const JobEnd end = run_shell(
+      "(sleep 1; kill -TERM $PPID) & trap 'exit 7' TERM; yes 1234567", options);
+  ::dup2(ours, 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  EXPECT_EQ(end.how, JobEnd::How::interrupted);
+  EXPECT_EQ(::fcntl(ends[1], F_GETFL) & O_NONBLOCK, 0) << "others share this description";
+  for (const int descriptor : {ours, ends[0], ends[1]}) ::close(descriptor);
+}
+
+TEST(RunJob, KeepsMarkedLinesApart) {
+  JobOptions options;
+  options.mark = "the-mark: ";
+  const JobEnd end =
+      run_shell("echo one; echo 'the-mark: 4 x'; echo two >&2; echo '<2>the-mark: 0' >&2", options);
+  EXPECT_EQ(end.out, "one\n");
+  EXPECT_EQ(end.err, "two\n");
+  EXPECT_THAT(end.marked, ElementsAre("4 x", "0"));
+}
+
+// -------------------------------------------------------------------------------------- Sieve
+
+/// Passes a text through in pieces of such a size.
+std::string sifted(Sieve& sieve, const std::string& text, std::size_t piece) {
+  std::string passed;
+  for (std::size_t at = 0; at < text.size(); at += piece)
+    passed += sieve.pass(text.substr(at, piece));
+  return passed + sieve.finish();
+}
+
+const std::string rule = std::string(74, '-') + "\n";
+
+TEST(Sieve, FindsTheMarkInPiecesOfAnySize) {
+  for (std::size_t piece = 1; piece < 40; ++piece) {
+    Sieve sieve("mark: ", Explanations::withheld);
+    EXPECT_EQ(sifted(sieve, "a\nmark: 1\nmar b\nmark: 2 x\r\n--- c ma", piece),
+              "a\nmar b\n--- c ma");
+    EXPECT_THAT(sieve.marked(), ElementsAre("1", "2 x"));
+  }
+}
+
+TEST(Sieve, WithholdsExplanations) {
+  const std::string explained = rule + "No slots.\n\n  - none\n" + rule;
+  for (std::size_t piece : {1, 7, 1000}) {
+    Sieve sieve("", Explanations::withheld);
+    EXPECT_EQ(sifted(sieve, "a\n" + explained + "b\n" + explained, piece), "a\nb\n");
+    EXPECT_EQ(sieve.withheld(), explained + explained);
+    Sieve open("", Explanations::passed);
+    EXPECT_EQ(sifted(open, "a\n" + explained, piece), "a\n" + explained);
+  }
+}
+
+TEST(Sieve, TakesNothingForAnExplanationThatHasNoEnd) {
+  Sieve sieve("", Explanations::withheld);
+  EXPECT_EQ(sifted(sieve, "a\n" + rule + "b\nc", 5), "a\n" + rule + "b\nc");
+  EXPECT_EQ(sieve.withheld(), "");
+}
+
+TEST(Sieve, KeepsNoPartOfAnOrdinaryLineBack) {
+  Sieve sieve("mark: ", Explanations::withheld);
+  EXPECT_EQ(sieve.pass("\rsweep 5 of 10"), "\rsweep 5 of 10");
+  EXPECT_EQ(sieve.pass("\rsweep 6 of 10"), "\rsweep 6 of 10");
 }
 
 TEST(RunJob, KillsAJobThatIgnoresTheSignal) {

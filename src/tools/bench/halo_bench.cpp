@@ -73,6 +73,7 @@ class HaloBench {
 
  private:
   void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Target& target) const;
+  std::unique_ptr<Exchange> plan(const Trial& trial, const Grid& grid, const FieldList& fields);
   std::optional<HaloTiming> time(const Trial& trial);
   void measure(HaloTiming& timing, const solver::Target& target, const std::function<void()>& work);
   void add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Target& target);
@@ -184,7 +185,23 @@ void HaloBench::add_ceiling(HaloTiming& timing, const Grid& grid, const solver::
     timing.link_gigabytes_per_second = link_rate(grid);
 }
 
-/// Nothing, and a note why, for a graph that cannot be.
+/// Nothing, and a note why, for a transport that nobody named and that has no room.
+std::unique_ptr<Exchange> HaloBench::plan(const Trial& trial, const Grid& grid,
+                                          const FieldList& fields) {
+  try {
+    return std::make_unique<Exchange>(communicator_, grid, fields,
+                                      ExchangeOptions{.neighbours = options_.neighbours,
+                                                      .transport = trial.transport,
+                                                      .proofs = options_.proofs});
+  } catch (const Error& error) {  // the same on every rank
+    if (!options_.transports.empty() || error.kind() != ErrorKind::resource) throw;
+    notes_.add(fmt::format("transport {} is not timed with {} cells per rank: {}", trial.transport,
+                           grid::text_of(trial.the_case.cells_per_rank), error.what()));
+    return nullptr;
+  }
+}
+
+/// Nothing, and a note why, for what cannot be timed.
 std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   const HaloCase& the_case = trial.the_case;
   const solver::Target& target = trial.target;
@@ -198,9 +215,9 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
                                       .memory = target.memory});
     fields->fill();
   });
-  Exchange exchange(
-      communicator_, grid, fields->list(),
-      {.neighbours = options_.neighbours, .transport = trial.transport, .proofs = options_.proofs});
+  const std::unique_ptr<Exchange> made = plan(trial, grid, fields->list());
+  if (!made) return std::nullopt;
+  Exchange& exchange = *made;
   for (const std::string& note : exchange.info().notes) notes_.add(note);
   if (trial.graph == "on")
     if (const auto why_not = not_in_graph(exchange.info(), target)) {
@@ -265,10 +282,12 @@ HaloBenchResult HaloBench::run() {
         for (const std::string& graph : options_.graphs)
           if (auto timing = time({the_case, combination.target, transport, graph}))
             result.timings.push_back(std::move(*timing));
-  if (result.timings.empty())
+  if (result.timings.empty() && no_graph_)
     throw Error(ErrorKind::unavailable,
                 fmt::format("{}; use --graph off, or --transport peer between GPUs of one node",
                             *no_graph_));
+  if (result.timings.empty())
+    throw Error(ErrorKind::resource, fmt::format("nothing can be timed: {}", notes_.all().back()));
   result.notes = notes_.all();
   return result;
 }

@@ -15,6 +15,7 @@
 #include "bench/comparison.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
+#include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 
@@ -76,12 +77,15 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
                 fmt::format("--ab makes several runs, and each would write '{}'; leave --trace out",
                             *options.trace));
   if (options.json && *options.json != "-") const TemporaryFile can_be_made(*options.json);
+  const Interrupts interrupts;  // for the folder's sake
   const Folder folder;
   const std::vector<std::string> run = words_of_a_run(words, folder.file());
   bench::Runs runs;
   const auto add = [&](std::vector<Json>& side, const Variables& extra,
                        const std::vector<std::string>& without) {
     const JobEnd end = run_job(run, extra, {.output = JobOutput::capture, .without = without});
+    if (end.how == JobEnd::How::interrupted)
+      throw Error(ErrorKind::communication, "stopped by " + signal_in_words(end.signal));
     fmt::print(stderr, "{}", end.err);
     if (end.how != JobEnd::How::exited) throw Error(ErrorKind::communication, end.reason);
     if (end.exit_code == exit_ok) side.push_back(Json::parse(std::ifstream(folder.file())));

@@ -6,6 +6,7 @@
 
 #include <halocline/error.hpp>
 
+#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/limited_runtime.hpp"
 #include "cli/options.hpp"
@@ -54,8 +55,7 @@ doctor::PathsToExamine wanted_by(const ExamineWords& words) {
 void say(const std::string& line) { print(line + "\n"); }
 
 [[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
-  complain(fmt::format("rank {}: {}", world.rank(), text));
-  comm::abort(world, code);
+  comm::abort(world, leave(code, fmt::format("rank {}: {}", world.rank(), text)));
 }
 
 }  // namespace

@@ -7,16 +7,18 @@
 
 #include <fmt/format.h>
 
+#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/print.hpp"
 #include "comm/watchdog.hpp"
 #include "launch/launched.hpp"
 
 namespace halocline::cli {
 
 LimitedRuntime::LimitedRuntime(double limit_seconds, Calls calls) : limit_seconds_(limit_seconds) {
+  set_stage("MPI_Init");
   if (calls == Calls::from_any_thread) threaded_.emplace();
   runtime_.emplace();
+  set_stage("");
 }
 
 LimitedRuntime::~LimitedRuntime() {
@@ -24,15 +26,17 @@ LimitedRuntime::~LimitedRuntime() {
   watchdog.set_handler(
       [](const std::string& text) {
         const std::optional<Launched> launched = launched_by(current_variables());
-        complain(fmt::format(
-            "{}{}; this rank had finished its work",
-            launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "", text));
-        std::_Exit(exit_failure);
+        const std::string rank =
+            launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "";
+        std::_Exit(
+            leave(exit_failure, fmt::format("{}{}; this rank had finished its work", rank, text)));
       },
       std::chrono::duration<double>(limit_seconds_));
   const comm::Watchdog::Guard guard(watchdog, "MPI_Finalize");
+  set_stage("MPI_Finalize");
   runtime_.reset();
   threaded_.reset();
+  set_stage("");
 }
 
 }  // namespace halocline::cli

@@ -21,8 +21,12 @@ void print(const std::string& text) {
               fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
-void complain(const std::string& text) {
-  std::fprintf(stderr, "halocline: %s\n", with_flags(text).c_str());
+void complain(const std::string& text) { complain_after("", text); }
+
+void complain_after(const std::string& before, const std::string& text) {
+  std::string all = before;
+  if (!text.empty()) all += fmt::format("halocline: {}\n", with_flags(text));
+  std::fputs(all.c_str(), stderr);
   std::fflush(stderr);
 }
 

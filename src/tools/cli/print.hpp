@@ -16,6 +16,10 @@ void print(const std::string& text);
 /// Prints what went wrong on standard error, behind the name of the command.
 void complain(const std::string& text);
 
+/// The same, in one piece with `before`, a whole line as it is. Nothing of its own for an empty
+/// `text`.
+void complain_after(const std::string& before, const std::string& text);
+
 /// Prints a remark on standard error.
 void remark(const std::string& text);
 

@@ -6,6 +6,7 @@
 
 #include <halocline/error.hpp>
 
+#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/limited_runtime.hpp"
 #include "cli/options.hpp"
@@ -77,8 +78,8 @@ int run_probe(const std::vector<std::string>& words) {
     return exit_code_of(proof::probe(world, options));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::usage) throw;
-    complain(fmt::format("rank {}: {}", world.rank(), error.what()));
-    comm::abort(world, exit_code(error.kind()));
+    comm::abort(world, leave(exit_code(error.kind()),
+                             fmt::format("rank {}: {}", world.rank(), error.what())));
   }
 }
 

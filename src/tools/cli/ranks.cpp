@@ -15,10 +15,13 @@
 
 #include "base/environment.hpp"
 #include "base/temporary_file.hpp"
+#include "base/words.hpp"
 #include "build_info.hpp"
+#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
+#include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 #include "launch/launcher.hpp"
@@ -36,6 +39,12 @@ int work_together(const RankJob& job, const Communicator& world) {
         ErrorKind::usage,
         fmt::format("--ranks {} was given, but a launcher started {} ranks; leave --ranks out",
                     *job.ranks, world.size()));
+  const std::optional<Start>& start = start_of_this_rank();
+  if (start && start->ranks != world.size())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("the launcher started {} instead of {}; {} or the launcher's own "
+                            "settings say otherwise",
+                            counted(world.size(), "rank"), start->ranks, launcher_variable));
   if (job.json && *job.json != "-")
     comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*job.json); });
   return job.work(world);
@@ -43,8 +52,7 @@ int work_together(const RankJob& job, const Communicator& world) {
 
 /// Ends all ranks from whatever thread finds out that the others will not come.
 [[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
-  complain(text);
-  comm::abort(world, code);
+  comm::abort(world, leave(code, text));
 }
 
 /// True if all ranks come here soon: then they all have the same error.
@@ -62,7 +70,7 @@ void require_to_be_found() {
   const std::optional<Launched> launched = launched_by(current_variables());
   const int found = Communicator::world().size();
   if (!launched || launched->size.value_or(1) <= 1 || found > 1) return;
-  if (launched->rank.value_or(0) != 0) std::exit(exit_unavailable);
+  if (launched->rank.value_or(0) != 0) std::exit(leave(exit_unavailable));
   throw Error(
       ErrorKind::unavailable,
       fmt::format("{} started {} ranks, but they do not find each other, so each would "
@@ -78,6 +86,7 @@ int work_as_rank(const RankJob& job) {
   CommunicatorOptions options;
   options.wait_limit = std::chrono::duration<double>(job.wait_limit_seconds);
   const Communicator world = Communicator::world(options);
+  set_rank(world.rank());
   options.wait_limit = std::chrono::seconds(5);
   const Communicator brief = Communicator::world(options);
   comm::set_stall_handler(world, [&world](const std::string& text) {
@@ -95,40 +104,68 @@ int work_as_rank(const RankJob& job) {
   }
 }
 
+/// Says how a job ended whose ranks did not tell that themselves.
 std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
+  if (end.how == JobEnd::How::interrupted)
+    return fmt::format("stopped by {}", signal_in_words(end.signal));
   if (end.how != JobEnd::How::exited) return fmt::format("{}: {}", launcher.path, end.reason);
+  std::string complaint = end.withheld;
   if (const auto signal = signal_of_rank(launcher.kind, end.exit_code))
-    return fmt::format("a rank was ended by signal {} ({})", *signal, strsignal(*signal));
-  const std::string complaint = complaint_of(launcher, job);
-  return fmt::format("{} ended with exit code {}{}{}", launcher.path, end.exit_code,
-                     complaint.empty() ? "" : ": ", complaint);
+    return fmt::format("a rank was ended by {}{}{}", signal_in_words(*signal),
+                       complaint.empty() ? "" : "\n", complaint);
+  if (end.exit_code == exit_ok)
+    return fmt::format(
+        "{} ended with exit code 0, but no rank has told that it finished: check that {} starts "
+        "the command that it is given, on {}, and passes on what ranks print on standard error",
+        launcher.path, launcher.path, counted(job.ranks, "rank"));
+  if (complaint.empty()) complaint = complaint_of(launcher, job);
+  return fmt::format("{} ended with exit code {}, and no rank has told that it finished{}{}",
+                     launcher.path, end.exit_code, complaint.empty() ? "" : ":\n", complaint);
+}
+
+/// Returns the exit code of a job that ran to its end, as its ranks told it. Throws communication
+/// if they did not.
+int exit_code_of(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
+  const Departures departures = read_departures(end.marked);
+  const bool exited = end.how == JobEnd::How::exited;
+  const int code = departures.code.value_or(exit_failure);
+  const bool crashed = code < exit_usage && signal_of_rank(launcher.kind, end.exit_code);
+  if (!exited || !departures.code || crashed)
+    throw Error(ErrorKind::communication, how_it_ended(launcher, job, end));
+  if (departures.by_a_library) std::fputs(end.withheld.c_str(), stderr);
+  if (code == exit_ok && end.exit_code != exit_ok)
+    remark(fmt::format("{} ended with exit code {} after the ranks had finished", launcher.path,
+                       end.exit_code));
+  if (code == exit_ok && end.relay_error != 0)
+    throw Error(ErrorKind::resource,
+                fmt::format("cannot write to standard output: {}", std::strerror(end.relay_error)));
+  return code;
 }
 
 int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
-  wanted.check(*wanted.ranks);  // usage errors cost no start of a job
+  const Interrupts interrupts;
   make_proofs(wanted.proofs);
   const Variables variables = current_variables();
   const Launcher launcher =
       find_launcher(comm::family(), std::string(build_info::mpi_launcher), variables);
-  const JobSpec job{.ranks = *wanted.ranks,
-                    .program = std::filesystem::read_symlink("/proc/self/exe"),
-                    .arguments = words,
-                    .cores = usable_cores(),
-                    .threads_per_rank = std::max(1, wanted.threads_per_rank)};
+  const Start start = new_start(*wanted.ranks);
+  JobSpec job{.ranks = *wanted.ranks,
+              .program = std::filesystem::read_symlink("/proc/self/exe"),
+              .arguments = words,
+              .cores = usable_cores(),
+              .threads_per_rank = std::max(1, wanted.threads_per_rank),
+              .chatter = launcher.kind == LauncherKind::open_mpi ? Chatter::full : Chatter::quiet};
+  job.arguments.insert(job.arguments.begin(), word_of(start));
   Variables extra = job_variables(launcher, job);
   if (isatty(STDERR_FILENO) != 0) extra[terminal_variable] = "1";
-  const JobEnd end =
-      run_job(halocline::command(launcher, job), extra, {.output = JobOutput::relay});
-  // Ranks say why they end with anything but 0; another code is the launcher's own.
-  const bool said_why =
-      end.exit_code == exit_ok || end.err.find("halocline: ") != std::string::npos;
-  if (end.how == JobEnd::How::exited && end.exit_code <= exit_failure && said_why) {
-    if (end.exit_code == exit_ok && end.relay_error != 0)
-      throw Error(ErrorKind::resource, fmt::format("cannot write to standard output: {}",
-                                                   std::strerror(end.relay_error)));
-    return end.exit_code;
-  }
-  throw Error(ErrorKind::communication, how_it_ended(launcher, job, end));
+  // A launcher that has not ended its ranks by then will not: mpirun takes a second.
+  constexpr std::chrono::milliseconds grace{1400};
+  const JobEnd end = run_job(halocline::command(launcher, job), extra,
+                             {.output = JobOutput::relay,
+                              .grace = grace,
+                              .mark = mark_of(start),
+                              .explanations = Explanations::withheld});
+  return exit_code_of(launcher, job, end);
 }
 
 }  // namespace
@@ -161,8 +198,10 @@ void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seco
 }
 
 int run_on_ranks(const RankJob& job, const std::vector<std::string>& words) {
-  if (job.ranks.value_or(1) == 1 || launched_by(current_variables())) return work_as_rank(job);
-  return start_ranks(job, words);
+  if (launched_by(current_variables())) return work_as_rank(job);
+  const int ranks = job.ranks.value_or(1);
+  job.check(ranks);  // usage errors cost no start of MPI
+  return ranks == 1 ? work_as_rank(job) : start_ranks(job, words);
 }
 
 bool errors_reach_a_terminal() {

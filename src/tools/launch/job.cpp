@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
@@ -22,6 +20,9 @@
 #include <halocline/error.hpp>
 
 #include "launch/child.hpp"
+#include "launch/interrupts.hpp"
+#include "launch/leftovers.hpp"
+#include "launch/outlet.hpp"
 #include "launch/process_tree.hpp"
 
 namespace halocline {
@@ -29,88 +30,35 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int forwarded_signals[] = {SIGINT, SIGTERM, SIGHUP};
-constexpr unsigned char child_ended = 0;  // among the signal numbers on the pipe of events
-
-// A signal handler takes no arguments of ours; jobs take turns, so one place is enough.
-std::atomic<int> event_pipe{-1};
-static_assert(std::atomic<int>::is_always_lock_free);
-
-void post_event(int descriptor, unsigned char event) {
-  while (::write(descriptor, &event, 1) < 0 && errno == EINTR) {
-  }
-}
-
-extern "C" void halocline_note_signal(int signal) {
-  const int saved = errno;
-  const int descriptor = event_pipe.load();
-  if (descriptor >= 0) post_event(descriptor, static_cast<unsigned char>(signal));
-  errno = saved;
-}
-
-/// Sends signals to the pipe of events while it lives. What the user had ignored stays ignored.
-class SignalWatch {
- public:
-  explicit SignalWatch(int descriptor) {
-    event_pipe = descriptor;
-    struct sigaction action {};
-    action.sa_handler = halocline_note_signal;
-    action.sa_flags = SA_RESTART;
-    ::sigemptyset(&action.sa_mask);
-    for (std::size_t i = 0; i < before_.size(); ++i) {
-      ::sigaction(forwarded_signals[i], nullptr, &before_[i]);
-      if (before_[i].sa_handler == SIG_IGN) continue;
-      ::sigaction(forwarded_signals[i], &action, nullptr);
-      watched_.push_back(forwarded_signals[i]);
-    }
-  }
-  ~SignalWatch() {
-    for (std::size_t i = 0; i < before_.size(); ++i)
-      ::sigaction(forwarded_signals[i], &before_[i], nullptr);
-    event_pipe = -1;
-  }
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
-
-  const std::vector<int>& watched() const { return watched_; }
-
- private:
-  std::array<struct sigaction, std::size(forwarded_signals)> before_{};
-  std::vector<int> watched_;
-};
+/// Returns the signal that asks a launcher to end its job in order: they know these three. Of
+/// others that end a process they would die at once, and leave its ranks and MPI's files behind.
+int request_for(int signal) { return signal == SIGINT || signal == SIGHUP ? signal : SIGTERM; }
 
 /// One of the job's streams on its way to us.
 struct Stream {
   Descriptor source;
-  int relay_to = -1;
-  int relay_error = 0;
+  Outlet outlet;
+  Sieve sieve;
   std::string kept;
+
+  /// Returns what to poll for news; -1 if there can be none, or if nobody takes what is there.
+  int descriptor_to_poll() const { return outlet.is_full() ? -1 : source.get(); }
 
   /// Reads what is there; closes at the end.
   void drain(std::size_t kept_bytes) {
     std::array<char, 65536> buffer;
     const ssize_t got = ::read(source.get(), buffer.data(), buffer.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (got <= 0) {
+    if (got <= 0)
       source.close();
-      return;
-    }
-    const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
-    relay(text);
-    kept += text;
-    if (kept.size() > 2 * kept_bytes) kept.erase(0, kept.size() - kept_bytes);
+    else
+      keep(sieve.pass(std::string_view(buffer.data(), static_cast<std::size_t>(got))), kept_bytes);
   }
 
-  void relay(std::string_view text) {
-    while (relay_to >= 0 && !text.empty()) {
-      const ssize_t written = ::write(relay_to, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) {  // nobody listens any more; the job goes on
-        relay_error = errno;
-        relay_to = -1;
-      }
-      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    }
+  void keep(const std::string& text, std::size_t kept_bytes) {
+    outlet.put(text);
+    kept += text;
+    if (kept.size() > 2 * kept_bytes) kept.erase(0, kept.size() - kept_bytes);
   }
 
   std::string take(std::size_t kept_bytes) {
@@ -132,7 +80,8 @@ class Job {
         while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 &&
                errno == EINTR) {
         }
-        post_event(descriptor, child_ended);
+        while (::write(descriptor, "", 1) < 0 && errno == EINTR) {
+        }
       });
     } catch (const std::system_error& error) {
       end_now();
@@ -165,9 +114,8 @@ class Job {
     // The child is dead but not reaped: its number, the group's, cannot be anyone else's yet.
     ::kill(-child_, SIGKILL);
     kill_all(descendants_);
-    const auto enough = Clock::now() + std::chrono::seconds(1);
-    while (Clock::now() < enough && poll_streams(std::chrono::milliseconds(100))) {
-    }
+    pass_on_the_rest();
+    leftovers_.remove();
     return conclude();
   }
 
@@ -189,56 +137,108 @@ class Job {
   }
 
   void wait_for_news(std::optional<Clock::time_point> deadline) {
-    // A closed stream has descriptor -1, which poll passes over.
-    pollfd waited[] = {{events_.read.get(), POLLIN, 0},
-                       {streams_[0].source.get(), POLLIN, 0},
-                       {streams_[1].source.get(), POLLIN, 0}};
-    if (::poll(waited, std::size(waited), milliseconds_until(deadline)) <= 0) return;
-    for (std::size_t i = 0; i < streams_.size(); ++i) {
-      if (waited[i + 1].revents == 0) continue;
-      streams_[i].drain(options_.kept_bytes);
-      hear();
-    }
-    if (waited[0].revents != 0) take_event();
+    if (poll_all(milliseconds_until(deadline)) == News::of_streams) hear();
   }
 
-  /// Reads what the streams still hold; false if nothing came or all are closed.
-  bool poll_streams(std::chrono::milliseconds patience) {
-    pollfd waited[] = {{streams_[0].source.get(), POLLIN, 0},
-                       {streams_[1].source.get(), POLLIN, 0}};
-    if (waited[0].fd < 0 && waited[1].fd < 0) return false;
-    if (::poll(waited, std::size(waited), static_cast<int>(patience.count())) <= 0) return false;
-    for (std::size_t i = 0; i < streams_.size(); ++i)
-      if (waited[i].revents != 0) streams_[i].drain(options_.kept_bytes);
-    return true;
+  enum class News { none, of_readers, of_streams };
+  /// Waits for anything to happen, and deals with it.
+  News poll_all(int milliseconds) {
+    // poll passes over descriptors below 0.
+    std::array<pollfd, 6> waited{{{events_.read.get(), POLLIN, 0},
+                                  {Interrupts::descriptor(), POLLIN, 0},
+                                  {streams_[0].descriptor_to_poll(), POLLIN, 0},
+                                  {streams_[1].descriptor_to_poll(), POLLIN, 0},
+                                  {streams_[0].outlet.descriptor_to_poll(), POLLOUT, 0},
+                                  {streams_[1].outlet.descriptor_to_poll(), POLLOUT, 0}}};
+    if (::poll(waited.data(), waited.size(), milliseconds) <= 0) return News::none;
+    News news = News::none;
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (waited[i + 4].revents != 0) {
+        streams_[i].outlet.flush();
+        news = std::max(news, News::of_readers);
+      }
+      if (waited[i + 2].revents != 0) {
+        streams_[i].drain(options_.kept_bytes);
+        news = News::of_streams;
+      }
+    }
+    if (waited[1].revents != 0) take_signals();
+    if (waited[0].revents != 0) take_event();
+    return news;
+  }
+
+  /// Passes on what the ended job's streams still hold. A reader may take its time, unless somebody
+  /// wants the end; a stranger who holds the streams open is not waited for.
+  void pass_on_the_rest() {
+    constexpr int quiet_milliseconds = 100;
+    auto enough = Clock::now() + std::chrono::seconds(1);
+    const auto is_open = [](const Stream& stream) { return stream.source.is_open(); };
+    const auto is_waiting = [](const Stream& stream) { return stream.outlet.is_waiting(); };
+    while (std::any_of(streams_.begin(), streams_.end(), is_open) && Clock::now() < enough) {
+      const News news = poll_all(quiet_milliseconds);
+      const bool held_up = !stopping_ && std::any_of(streams_.begin(), streams_.end(), is_waiting);
+      if (held_up) enough = Clock::now() + std::chrono::seconds(1);
+      if (news == News::none && !held_up) break;
+    }
+    for (Stream& stream : streams_) stream.keep(stream.sieve.finish(), options_.kept_bytes);
+    const auto last_moment = Clock::now() + std::chrono::milliseconds(quiet_milliseconds);
+    while (std::any_of(streams_.begin(), streams_.end(), is_waiting)) {
+      if (stopping_ && Clock::now() >= last_moment) break;
+      poll_all(quiet_milliseconds);
+    }
   }
 
   void take_event() {
     unsigned char event = 0;
-    if (::read(events_.read.get(), &event, 1) != 1) return;
-    if (event == child_ended) {
-      ended_ = true;
-      return;
+    if (::read(events_.read.get(), &event, 1) == 1) ended_ = true;
+  }
+
+  void take_signals() {
+    while (const std::optional<int> signal = Interrupts::next()) {
+      if (*signal == SIGTSTP) {
+        if (!stopping_ && !ended_) pause();
+        continue;
+      }
+      if (end_.how != JobEnd::How::interrupted) {
+        end_.how = JobEnd::How::interrupted;
+        end_.signal = *signal;
+      }
+      // Launchers take a second request for one to leave everything behind.
+      if (!stopping_) stop(request_for(*signal));
     }
-    if (end_.how == JobEnd::How::exited) {
-      end_.how = JobEnd::How::interrupted;
-      end_.signal = event;
-    }
-    stop(event);
+  }
+
+  /// Stops the job and this process, until somebody lets it continue. Ranks are in groups of their
+  /// own, which no terminal reaches.
+  void pause() {
+    const auto since = Clock::now();
+    std::vector<Process> job = descendants_of(child_);
+    // The launcher first: it is not to see its ranks stop.
+    ::kill(child_, SIGSTOP);
+    signal_all(job, SIGSTOP);
+    ::raise(SIGSTOP);
+    signal_all(job, SIGCONT);
+    ::kill(child_, SIGCONT);
+    const auto paused = Clock::now() - since;
+    for (std::optional<Clock::time_point>* limit : {&time_limit_, &silence_limit_})
+      if (*limit) **limit += paused;
   }
 
   /// Asks the job to end; what is left after the grace is killed.
   void stop(int signal) {
     // Taken while the launcher lives: its orphans could not be told from other processes later.
     remember_descendants();
-    ::kill(-child_, signal);
+    if (!ended_) ::kill(-child_, signal);
     if (!stopping_) kill_at_ = Clock::now() + options_.grace;
     stopping_ = true;
   }
 
   void remember_descendants() {
-    const std::vector<Process> found = descendants_of(child_);
+    if (ended_) return;
+    std::vector<Process> found = descendants_of(child_);
     descendants_.insert(descendants_.end(), found.begin(), found.end());
+    found.push_back({child_, 0});
+    leftovers_.note(found, current_variables());
   }
 
   void kill_everything() {
@@ -263,8 +263,13 @@ class Job {
 
   JobEnd conclude() {
     const int status = reap();
+    for (const Stream& stream : streams_) {
+      const std::vector<std::string>& marked = stream.sieve.marked();
+      end_.marked.insert(end_.marked.end(), marked.begin(), marked.end());
+      end_.withheld += stream.sieve.withheld();
+    }
+    end_.relay_error = streams_[0].outlet.error();
     end_.out = streams_[0].take(options_.kept_bytes);
-    end_.relay_error = streams_[0].relay_error;
     end_.err = streams_[1].take(options_.kept_bytes);
     if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
     if (end_.how == JobEnd::How::exited && WIFSIGNALED(status)) {
@@ -281,6 +286,7 @@ class Job {
   std::optional<Clock::time_point> time_limit_, silence_limit_;
   std::optional<Clock::time_point> kill_at_;
   std::vector<Process> descendants_;
+  Leftovers leftovers_;
   std::thread waiter_;
   bool stopping_ = false;
   bool ended_ = false;
@@ -294,8 +300,7 @@ std::string reason_of(const JobEnd& end, const std::string& program, const JobOp
       if (end.exit_code == 0) return "";
       return fmt::format("'{}' ended with exit code {}", program, end.exit_code);
     case JobEnd::How::signalled:
-      return fmt::format("'{}' was killed by signal {} ({})", program, end.signal,
-                         ::strsignal(end.signal));
+      return fmt::format("'{}' was killed by {}", program, signal_in_words(end.signal));
     case JobEnd::How::timed_out:
       return fmt::format("'{}' did not end within {:g} s and was stopped", program,
                          static_cast<double>(options.time_limit->count()) / 1000);
@@ -303,8 +308,7 @@ std::string reason_of(const JobEnd& end, const std::string& program, const JobOp
       return fmt::format("'{}' had no output for {:g} s and was stopped", program,
                          static_cast<double>(options.silence_limit->count()) / 1000);
     case JobEnd::How::interrupted:
-      return fmt::format("'{}' was stopped by signal {} ({})", program, end.signal,
-                         ::strsignal(end.signal));
+      return fmt::format("'{}' was stopped by {}", program, signal_in_words(end.signal));
     case JobEnd::How::not_started:
       return fmt::format("cannot start '{}': {}", program,
                          std::generic_category().message(end.error));
@@ -329,7 +333,16 @@ JobEnd not_started(int error) {
   return end;
 }
 
+JobEnd interrupted(int signal) {
+  JobEnd end;
+  end.how = JobEnd::How::interrupted;
+  end.signal = signal;
+  return end;
+}
+
 JobEnd run(Program program, const JobOptions& options) {
+  const Interrupts interrupts;
+  if (const auto signal = Interrupts::first()) return interrupted(*signal);
   Pipe events = make_pipe();
   std::array<Stream, 2> streams;
   std::array<Descriptor, 2> sinks;
@@ -338,14 +351,15 @@ JobEnd run(Program program, const JobOptions& options) {
       Pipe pipe = make_pipe();
       streams[i].source = std::move(pipe.read);
       sinks[i] = std::move(pipe.write);
-      if (options.output == JobOutput::relay) streams[i].relay_to = static_cast<int>(i) + 1;
+      if (options.output == JobOutput::relay) streams[i].outlet = Outlet(static_cast<int>(i) + 1);
+      // Explanations come on standard error; lines of dashes in a report are a report's.
+      streams[i].sieve = Sieve(options.mark, i == 1 ? options.explanations : Explanations::passed);
     }
   }
   program.out = sinks[0].get();
   program.err = sinks[1].get();
 
-  const SignalWatch signals(events.write.get());
-  program.default_signals = signals.watched();
+  program.default_signals = Interrupts::watched();
   const auto [child, error] = start(program);
   if (error != 0) return not_started(error);
   for (Descriptor& sink : sinks) sink.close();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/variables.hpp"
+#include "launch/sieve.hpp"
 
 namespace halocline {
 
@@ -28,6 +29,10 @@ struct JobOptions {
   std::chrono::milliseconds grace = std::chrono::seconds(5);
   /// Variables of this process that the job does not get.
   std::vector<std::string> without = {};
+  /// Lines with this text in them are kept in JobEnd::marked instead; empty: there are none.
+  std::string mark = {};
+  /// What the launcher explains is kept in JobEnd::withheld instead.
+  Explanations explanations = Explanations::passed;
   /// How much of each stream is kept: its end.
   std::size_t kept_bytes = 1 << 20;
 };
@@ -44,22 +49,25 @@ struct JobEnd {
   How how = How::exited;
   int exit_code = 0;
   int signal = 0;
-  int error = 0;        ///< errno
-  int relay_error = 0;  ///< errno of our standard output, if it took no more
-  std::string out;      ///< with relay or capture
-  std::string err;      ///< with relay or capture
-  std::string reason;   ///< in words, for all but exit code 0
+  int error = 0;                         ///< errno
+  int relay_error = 0;                   ///< errno of our standard output, if it took no more
+  std::string out;                       ///< with relay or capture
+  std::string err;                       ///< with relay or capture
+  std::vector<std::string> marked = {};  ///< what stood behind the mark, line by line
+  std::string withheld = {};             ///< see JobOptions::explanations
+  std::string reason;                    ///< in words, for all but exit code 0
 
   bool succeeded() const { return how == How::exited && exit_code == 0; }
 };
 
 /// Runs command[0], looked up on PATH, with the other words as arguments, in this process's
 /// environment changed by `extra`, with nothing on standard input, and waits. Flush your own
-/// streams first if the job shares them. Interrupts, terminations and hang-ups that reach this
-/// process meanwhile are passed on; when the job is over, or ended for the time limit, its
-/// processes, also those in groups of their own, are gone. Should this process be killed, the
-/// command is terminated. Callable from any thread; calls take turns. Throws resource if there are
-/// no more files or threads.
+/// streams first if the job shares them. Signals that ask this process to end (see Interrupts) end
+/// the job instead: the first asks it to, what is left after the grace is killed, with MPI's files.
+/// SIGTSTP stops the job too, until this process continues. When the job is over, or ended for the
+/// time limit, its processes, also those in groups of their own, are gone. Should this process be
+/// killed, the command is terminated. Callable from any thread; calls take turns. Throws resource
+/// if there are no more files or threads.
 JobEnd run_job(const std::vector<std::string>& command, const Variables& extra = {},
                const JobOptions& options = {});
 

@@ -17,6 +17,7 @@
 
 #include <halocline/error.hpp>
 
+#include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
 
@@ -44,11 +45,20 @@ std::optional<LauncherKind> kind_by_name(const std::filesystem::path& path) {
   return std::nullopt;
 }
 
+/// Throws communication if a signal ended a job that a launcher was asked something by.
+void require_no_interrupt(const JobEnd& end) {
+  if (end.how == JobEnd::How::interrupted)
+    throw Error(ErrorKind::communication,
+                fmt::format("stopped by {}", signal_in_words(end.signal)));
+}
+
 std::string version_text(const std::string& path) {
   JobOptions options;
   options.output = JobOutput::capture;
   options.time_limit = std::chrono::seconds(10);
+  options.grace = std::chrono::seconds(1);
   const JobEnd end = run_job({path, "--version"}, {}, options);
+  require_no_interrupt(end);
   return end.out + end.err;
 }
 
@@ -267,7 +277,9 @@ std::string complaint_of(const Launcher& launcher, const JobSpec& job) {
   JobOptions options;
   options.output = JobOutput::capture;
   options.time_limit = std::chrono::seconds(30);
+  options.grace = std::chrono::seconds(1);
   const JobEnd end = run_job(command(launcher, harmless), job_variables(launcher, job), options);
+  require_no_interrupt(end);
   if (end.succeeded()) return "";
   return end.err.empty() && end.out.empty() ? end.reason : end.out + end.err;
 }

@@ -68,11 +68,13 @@ std::vector<Process> descendants_of(pid_t root) {
   return found;
 }
 
-void kill_all(const std::vector<Process>& processes) {
+void signal_all(const std::vector<Process>& processes, int signal) {
   for (const Process& process : processes) {
     const auto now = read_entry(process.id);
-    if (now && now->process.start == process.start) ::kill(process.id, SIGKILL);
+    if (now && now->process.start == process.start) ::kill(process.id, signal);
   }
 }
+
+void kill_all(const std::vector<Process>& processes) { signal_all(processes, SIGKILL); }
 
 }  // namespace halocline

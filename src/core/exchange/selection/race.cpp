@@ -76,11 +76,10 @@ void Trial::run_queued(int count) {
 }
 
 double microseconds_of(const Communicator& communicator, const transport::Transport& transport,
-                       std::vector<Message> messages, Memory fields) {
+                       Trial& trial) {
   // The first messages map memory and connect: up to 0.2 s.
   constexpr int warm_up = 3, timed = 5;
-  const int at_once = gpu_reads(fields) && transport.capabilities().stays_on_stream() ? 32 : 1;
-  Trial trial(communicator, transport, std::move(messages), {.memory = fields});
+  const int at_once = trial.is_on_gpu() && transport.capabilities().stays_on_stream() ? 32 : 1;
   double best = std::numeric_limits<double>::max();
   for (int i = 0; i < warm_up + timed; ++i) {
     comm::barrier(communicator);

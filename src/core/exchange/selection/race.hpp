@@ -35,6 +35,7 @@ class Trial {
   /// need the host in between.
   void run_queued(int count);
 
+  bool is_on_gpu() const { return own_.has_value(); }
   transport::Channel& channel() { return *channel_; }
   /// In place where requested.
   const std::vector<transport::Message>& messages() const { return messages_; }
@@ -51,11 +52,11 @@ class Trial {
   std::optional<device::OwnedStream> own_;
 };
 
-/// Returns the microseconds per exchange of such messages through `transport`: the best of a few
+/// Returns the microseconds per exchange of a trial of `transport`: the best of a few
 /// after some to warm up, on the slowest rank. If all of an exchange is work on a GPU's stream,
 /// many are queued at once, as in a run: with a wait of the host for each, that wait would dominate
-/// the time. Collective; throws as Transport::open() and Channel::finish().
+/// the time. Collective; throws as Channel::finish().
 double microseconds_of(const Communicator& communicator, const transport::Transport& transport,
-                       std::vector<transport::Message> messages, Memory fields);
+                       Trial& trial);
 
 }  // namespace halocline::exchange

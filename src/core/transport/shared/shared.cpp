@@ -10,6 +10,7 @@
 
 #include "comm/gate.hpp"
 #include "comm/swap.hpp"
+#include "transport/shared/room.hpp"
 
 namespace halocline::transport {
 namespace {
@@ -33,6 +34,7 @@ class Window {
   Window(const Communicator& communicator, std::int64_t bytes, std::int64_t flag_bytes)
       : communicator_(communicator) {
     comm::State& state = communicator.state();
+    require_room_for_window(state, bytes);
     allocate(bytes);
     // The rank that reads a page touches it first, so that it is in that rank's NUMA node.
     for (std::int64_t at = 0; at < bytes; at += page_bytes) mine_[at] = std::byte{0};

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/departure.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <random>
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+
+#include "cli/exit_code.hpp"
+#include "cli/print.hpp"
+
+namespace halocline::cli {
+namespace {
+
+constexpr std::string_view start_word = "--started-as=";
+constexpr std::string_view by_a_library = " by a library";
+
+std::optional<Start> start;
+std::atomic<bool> is_first_rank{false};
+std::atomic<const char*> current_stage{""};
+// Of the process whose end is guarded: a child that a library forks may end as it likes.
+std::atomic<pid_t> guarded{0};
+
+/// In one piece with the text, so that no launcher ends this process between the two.
+void tell(int code, std::string_view how, const std::string& text) {
+  const std::string line =
+      start ? fmt::format("{}{}{}\n", mark_of(*start), code, how) : std::string();
+  complain_after(line, text);
+}
+
+/// Called as a library ends this process.
+void stop_departure() {
+  if (guarded.exchange(0) != ::getpid()) return;
+  const std::string_view stage = current_stage.load();
+  tell(exit_failure, by_a_library,
+       fmt::format("{} ended this process: its own words stand above; 'halocline doctor' looks for "
+                   "the cause",
+                   stage.empty() ? "a library" : stage));
+  ::syscall(SYS_exit_group, exit_failure);
+}
+
+}  // namespace
+
+Start new_start(int ranks) {
+  std::random_device random;
+  return {ranks, (std::uint64_t{random()} << 32) | random()};
+}
+
+std::string mark_of(const Start& start) {
+  return fmt::format("halocline-rank-ended-{:016x}: ", start.number);
+}
+
+std::string word_of(const Start& start) {
+  return fmt::format("{}{},{}", start_word, start.ranks, start.number);
+}
+
+void take_start(std::vector<std::string>& words) {
+  if (words.empty() || !words[0].starts_with(start_word)) return;
+  const std::string word = words[0].substr(start_word.size());
+  words.erase(words.begin());
+  Start found;
+  const char* const end = word.data() + word.size();
+  const auto [comma, error] = std::from_chars(word.data(), end, found.ranks);
+  if (error == std::errc{} && comma != end &&
+      std::from_chars(comma + 1, end, found.number).ec == std::errc{})
+    start = found;
+}
+
+const std::optional<Start>& start_of_this_rank() { return start; }
+
+void guard_departure() {
+  guarded = ::getpid();
+  std::atexit(stop_departure);
+}
+
+void set_stage(const char* stage) { current_stage = stage; }
+
+void set_rank(int rank) { is_first_rank = rank == 0; }
+
+int leave(int code) {
+  guarded = 0;
+  if (start && (code != exit_ok || is_first_rank)) tell(code, "", "");
+  return code;
+}
+
+int leave(int code, const std::string& text) {
+  guarded = 0;
+  tell(code, "", text);
+  return code;
+}
+
+Departures read_departures(const std::vector<std::string>& lines) {
+  Departures departures;
+  for (const std::string& line : lines) {
+    int code = 0;
+    const char* const end = line.data() + line.size();
+    const auto [rest, error] = std::from_chars(line.data(), end, code);
+    if (error != std::errc{}) continue;
+    departures.code = std::max(departures.code.value_or(exit_ok), code);
+    if (std::string_view(rest, end) == by_a_library) departures.by_a_library = true;
+  }
+  return departures;
+}
+
+}  // namespace halocline::cli
+
+// Open MPI ends a process whose MPI_Init fails by this function, past all handlers of exit().
+extern "C" __attribute__((visibility("default"))) void _exit(int code) {
+  halocline::cli::stop_departure();
+  for (;;) ::syscall(SYS_exit_group, code);
+}

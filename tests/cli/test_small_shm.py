@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where /dev/shm is as small as docker makes it, halos that do not fit go another way."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from command import HALOCLINE, run, skip
+
+MEGABYTES = 8
+
+
+@pytest.fixture(scope="module")
+def small_shm():
+    """Starts the command where /dev/shm holds little: run("solve", ..., **small_shm)."""
+    mount = f"mount -t tmpfs -o size={MEGABYTES}m none /dev/shm"
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-m", "sh", "-c", mount],
+                                         capture_output=True).returncode != 0:
+        skip("no file system can be mounted in a namespace of its own", needs="mount")
+    return {"program": [unshare, "-m", "sh", "-c", f'{mount} && exec "$0" "$@"', HALOCLINE]}
+
+
+# Halos of 2 MiB; with 8 ranks each MPI needs room of its own, too.
+CASES = [(2, "512x512x8", "1x1x2"), (3, "512x512x12", "1x1x3")]
+
+
+def words(ranks, cells, process_grid):
+    return ["star7", "--cells", cells, "--process-grid", process_grid, "--ranks", ranks, "--sweeps", "2",
+            "--backend", "cpu", "--wait-limit", "20"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_smoke_auto_goes_another_way(case, small_shm):
+    end = run("solve", *words(*case), "--verify", "--json", "-", **small_shm, timeout=120)
+    assert end.code == 0, end
+    report = json.loads(end.out)
+    assert report["verified"]
+    assert report["transport"]["same-node"] == "mpi"
+    assert any("shared was left out" in note and "/dev/shm" in note for note in report["notes"])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_smoke_shared_says_what_is_missing(case, small_shm):
+    end = run("solve", *words(*case), "--transport", "shared", **small_shm, timeout=120)
+    assert end.code == 4 and end.out == "", end
+    told = re.search(r"^halocline: .* need (\d+) bytes .*'/dev/shm' has only (\d+) bytes.*transport mpi",
+                     end.err, re.MULTILINE)
+    assert told, end.err
+    assert int(told.group(1)) > 0.9 * int(told.group(2)) and int(told.group(2)) <= MEGABYTES << 20
+
+
+def test_smoke_what_fits_is_still_shared(small_shm):
+    end = run("solve", "laplace", "--cells", "64x64", "--sweeps", "2", "--ranks", "2", "--transport", "shared",
+              "--backend", "cpu", **small_shm, timeout=120)
+    assert end.code == 0, end
+
+
+def test_smoke_a_benchmark_leaves_out_what_has_no_room(small_shm):
+    end = run("bench", "halo", "--cells-per-rank", "512x512x8", "--width", "2", "--memory", "host",
+              "--repetitions", "2", "--ranks", "2", "--json", "-", **small_shm, timeout=120)
+    assert end.code == 0, end
+    report = json.loads(end.out)
+    assert any("shared is not timed" in note and "/dev/shm" in note for note in report["notes"])
