@@ -14,11 +14,13 @@
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/probe_command.hpp"
+#include "cli/signals.hpp"
 #include "cli/solve_command.hpp"
 
 int main(int argc, char** argv) {
   using namespace halocline;
   try {
+    cli::let_large_files_be_errors();
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (cli::is_probe(words)) return cli::run_probe(words);
     if (cli::is_examination(words)) return cli::run_examination(words);

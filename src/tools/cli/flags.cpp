@@ -11,12 +11,18 @@ namespace {
 
 /// Option of the libraries, flag. scripts/check_option_names.py looks here for those that texts
 /// name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> flags{{
     {"backend", "--backend"},
+    {"baseline", "--baseline"},
     {"graph", "--graph"},
+    {"initial", "--initial"},
     {"memory", "--memory"},
+    {"output", "--output"},
     {"proofs", "--proofs"},
     {"simd", "--simd"},
+    {"trace", "--trace"},
+    {"tuning_file", "--tune"},
+    {"verify", "--verify"},
     {"wait_limit", "--wait-limit"},
 }};
 

@@ -18,6 +18,7 @@
 #include "build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
+#include "cli/signals.hpp"
 #include "comm/collectives.hpp"
 #include "launch/job.hpp"
 #include "launch/launched.hpp"
@@ -36,14 +37,14 @@ int work_together(const RankJob& job, const Communicator& world) {
         ErrorKind::usage,
         fmt::format("--ranks {} was given, but a launcher started {} ranks; leave --ranks out",
                     *job.ranks, world.size()));
-  if (job.json && *job.json != "-")
-    comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*job.json); });
+  comm::on_first_rank(world, [&] { check(job.files); });
   return job.work(world);
 }
 
 /// Ends all ranks from whatever thread finds out that the others will not come.
 [[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
   complain(text);
+  remove_temporary_files();
   comm::abort(world, code);
 }
 
@@ -73,6 +74,8 @@ void require_to_be_found() {
 
 int work_as_rank(const RankJob& job) {
   make_proofs(job.proofs);
+  const EndingSignals signals(launched_by(current_variables()) ? EndingSignals::Says::nothing
+                                                               : EndingSignals::Says::which);
   const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
   require_to_be_found();
   CommunicatorOptions options;
