@@ -129,8 +129,8 @@ struct SolveResult : RunResult {
   std::optional<Verification> verification;
 };
 
-/// Thrown by solve() if all sweeps were done and only something after them failed: a file that could
-/// not be written, the verification or the baseline. Kind and text are those of what failed.
+/// Thrown by solve() if all sweeps were done and only something after them failed: a file that
+/// could not be written, the verification or the baseline. Kind and text are those of what failed.
 class IncompleteSolve : public Error {
  public:
   IncompleteSolve(const Error& error, SolveResult result)

@@ -60,9 +60,9 @@ TEST_F(ResultFiles, OfOneFileAreRefusedWithBothOptions) {
   fs::create_symlink("there", folder_ / "link");
   fs::create_hard_link(folder_ / "there", folder_ / "hard");
   fs::create_directory_symlink(".", folder_ / "around");
-  for (const auto& [first, second] : {std::pair("new", "new"), std::pair("new", "./new"),
-                                      std::pair("new", "around/new"), std::pair("there", "link"),
-                                      std::pair("hard", "there"), std::pair("around/link", "hard")}) {
+  for (const auto& [first, second] :
+       {std::pair("new", "new"), std::pair("new", "./new"), std::pair("new", "around/new"),
+        std::pair("there", "link"), std::pair("hard", "there"), std::pair("around/link", "hard")}) {
     const Error error = error_of(first, second);
     EXPECT_EQ(error.kind(), ErrorKind::usage) << first << " and " << second;
     EXPECT_THAT(error.what(), AllOf(HasSubstr("option 'output'"), HasSubstr("option 'trace'")));

@@ -120,9 +120,10 @@ void require_room(const ResultFile& result) {
   if (::statvfs(folder_of(path).c_str(), &disk) != 0 || disk.f_blocks == 0) return;
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (free < static_cast<double>(result.bytes))
-    refuse(fmt::format("No space left on device: '{}' has {} free; free some space or write "
-                       "elsewhere",
-                       folder_of(path).string(), size_text(free)));
+    refuse(
+        fmt::format("No space left on device: '{}' has {} free; free some space or write "
+                    "elsewhere",
+                    folder_of(path).string(), size_text(free)));
 }
 
 }  // namespace

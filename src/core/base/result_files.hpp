@@ -36,8 +36,9 @@ struct RunFiles {
 };
 
 /// Throws usage, with both options, if two of the results are one file, whatever its names, or a
-/// result is a file that the run uses; usage for a folder or file that must not be written; resource
-/// if the disk or a limit leaves less room than the bytes of a result. Opens no pipe or device.
+/// result is a file that the run uses; usage for a folder or file that must not be written;
+/// resource if the disk or a limit leaves less room than the bytes of a result. Opens no pipe or
+/// device.
 void check(const RunFiles& files);
 
 }  // namespace halocline

@@ -124,8 +124,8 @@ struct Target {
 /// A redirected standard output: a new file under its name would not get what is printed.
 bool is_standard_output(const Target& target) {
   struct stat out {};
-  return target.exists && ::fstat(STDOUT_FILENO, &out) == 0 &&
-         out.st_dev == target.status.st_dev && out.st_ino == target.status.st_ino;
+  return target.exists && ::fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == target.status.st_dev &&
+         out.st_ino == target.status.st_ino;
 }
 
 /// True if the folder lets only the owners of files replace them, and this is somebody else's.

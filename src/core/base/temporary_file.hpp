@@ -21,9 +21,9 @@ enum class Otherwise {
 /// A file written under a temporary name in the target's folder. commit() renames it to the target;
 /// without a commit it is removed and the target is unchanged. A target that is not a regular file
 /// (a device, a pipe), or is this process's standard output, is written in place, because it must
-/// not be replaced; for the reader of a named pipe the constructor waits up to 10 s. Errors name the
-/// target and the system's reason: usage if another path would help, resource for a full or broken
-/// disk.
+/// not be replaced; for the reader of a named pipe the constructor waits up to 10 s. Errors name
+/// the target and the system's reason: usage if another path would help, resource for a full or
+/// broken disk.
 class TemporaryFile {
  public:
   /// Creates an empty file in the folder of `target`, with the target's permissions if it exists.

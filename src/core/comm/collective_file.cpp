@@ -142,12 +142,10 @@ CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpe
 void CollectiveFile::open() {
   const bool reads = file_.access == FileToOpen::Access::read;
   const bool is_first = communicator_.rank() == 0;
-  // Without O_NONBLOCK, opening a pipe would block until another process opens it, too. Files do not
-  // know it.
-  const int flags =
-      O_NONBLOCK | (reads ? O_RDONLY : is_first ? O_WRONLY | O_CREAT : O_WRONLY);
-  descriptor_ =
-      std::make_shared<Descriptor>(::open(file_.path.c_str(), flags | O_CLOEXEC, 0666));
+  // Without O_NONBLOCK, opening a pipe would block until another process opens it, too. Files do
+  // not know it.
+  const int flags = O_NONBLOCK | (reads ? O_RDONLY : is_first ? O_WRONLY | O_CREAT : O_WRONLY);
+  descriptor_ = std::make_shared<Descriptor>(::open(file_.path.c_str(), flags | O_CLOEXEC, 0666));
   const int error = errno;
   if (descriptor_->is_open()) return look_at_type();
   if (error != ENOENT) fail(error);
@@ -197,8 +195,9 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
     const std::span<const std::byte> chunk = transfer.chunk(round);
     const Span span(recorder(communicator_), Phase::other, "file, write",
                     static_cast<std::int64_t>(chunk.size()));
-    on_disks([file = descriptor_, chunk, keeps = transfer.memory(),
-              offset = transfer.offset_bytes(round)] { return write_at(file->get(), chunk, offset); });
+    on_disks(
+        [file = descriptor_, chunk, keeps = transfer.memory(),
+         offset = transfer.offset_bytes(round)] { return write_at(file->get(), chunk, offset); });
   }
   written_to_ = std::max(written_to_, array.end_bytes());
 }

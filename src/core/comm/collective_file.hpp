@@ -25,8 +25,8 @@ struct FileToOpen {
 
 /// An open file that all ranks access. All calls are collective. All ranks throw the same errors,
 /// which name the file and the system's reason: usage if another path would help, resource for a
-/// full or broken disk, communication for a rank that does not answer: a disk may take any time, but
-/// a rank that is stopped or lost is waited for no longer than the wait limit.
+/// full or broken disk, communication for a rank that does not answer: a disk may take any time,
+/// but a rank that is stopped or lost is waited for no longer than the wait limit.
 class CollectiveFile {
  public:
   /// Creates a file to be written if it does not exist, and keeps its content. A file to be read
@@ -48,8 +48,8 @@ class CollectiveFile {
   /// error it is unspecified which cells were read.
   void read(const ArrayInFile& array, const PartInMemory& part);
 
-  /// Waits until all data is on the disk, however slow that is, and closes the file. A file destroyed
-  /// without this call may be incomplete.
+  /// Waits until all data is on the disk, however slow that is, and closes the file. A file
+  /// destroyed without this call may be incomplete.
   void close();
 
  private:

@@ -57,8 +57,8 @@ void ask_all(State& state, int tag, const std::shared_ptr<Words>& words) {
   wait_all(state, requests,
            {.site = site, .phase = Phase::other, .missing = [&] { return missing_of(requests); }},
            words);
-  words->of_all = std::min(words->mine,
-                           *std::min_element(words->of_ranks.begin(), words->of_ranks.end()));
+  words->of_all =
+      std::min(words->mine, *std::min_element(words->of_ranks.begin(), words->of_ranks.end()));
   for (std::size_t i = 0; i < others; ++i)
     check(MPI_Isend(&words->of_all, 1, MPI_INT, static_cast<int>(i) + 1, tag, state.all(),
                     &requests[i]),
@@ -106,8 +106,7 @@ std::future<int> start(const std::function<int()>& work) {
 
 }  // namespace
 
-DiskEnd on_every_disk(const Communicator& communicator, int tag,
-                      const std::function<int()>& work) {
+DiskEnd on_every_disk(const Communicator& communicator, int tag, const std::function<int()>& work) {
   State& state = communicator.state();
   DiskEnd end;
   if (state.size() == 1) {

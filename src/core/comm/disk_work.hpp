@@ -11,17 +11,16 @@ namespace halocline::comm {
 
 /// How work on a disk ended.
 struct DiskEnd {
-  int error = 0;         ///< what this rank's work returned; 0: it succeeded
-  bool on_all = true;    ///< it succeeded on every rank
+  int error = 0;       ///< what this rank's work returned; 0: it succeeded
+  bool on_all = true;  ///< it succeeded on every rank
 };
 
 /// Runs `work` on every rank, each in a thread of its own, and waits until all are done. Meanwhile
 /// the ranks tell each other that they are there: a slow disk is waited for without a limit, but a
-/// rank that says nothing for the wait limit is stopped or lost. `work` must own what it uses, since
-/// it goes on after such an error, and must not call MPI nor throw. `tag` is one of the
-/// communicator's, which several calls may share. Collective. Throws communication, naming the ranks
-/// that say nothing.
-DiskEnd on_every_disk(const Communicator& communicator, int tag,
-                      const std::function<int()>& work);
+/// rank that says nothing for the wait limit is stopped or lost. `work` must own what it uses,
+/// since it goes on after such an error, and must not call MPI nor throw. `tag` is one of the
+/// communicator's, which several calls may share. Collective. Throws communication, naming the
+/// ranks that say nothing.
+DiskEnd on_every_disk(const Communicator& communicator, int tag, const std::function<int()>& work);
 
 }  // namespace halocline::comm

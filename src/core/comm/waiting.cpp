@@ -53,7 +53,9 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
   for (int poll = 0; poll < polls_before_yield; ++poll)
     if (done()) return;
 
-  const double times = wait.limit == Wait::Limit::none ? 0 : wait.limit == Wait::Limit::twice ? 2 : 1;
+  const double times = wait.limit == Wait::Limit::none    ? 0
+                       : wait.limit == Wait::Limit::twice ? 2
+                                                          : 1;
   const double limit = times * state.settings().wait_limit.count();
   auto since = Clock::now(), last = since;
   for (std::int64_t turn = 0; !done(); ++turn) {

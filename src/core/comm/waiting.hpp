@@ -19,8 +19,8 @@ struct Wait {
   std::int64_t bytes = 0;
   /// Names the missing rank and message: "rank 1: field 'u', +x". Called at most once.
   std::function<std::string()> missing;
-  /// No limit, for waits that depend on the other side's work; twice the limit for a rank that itself
-  /// waits with the limit.
+  /// No limit, for waits that depend on the other side's work; twice the limit for a rank that
+  /// itself waits with the limit.
   enum class Limit { as_set, twice, none } limit = Limit::as_set;
 };
 

@@ -17,7 +17,7 @@ struct NodeMemory {
 
 /// Where Linux says how much memory there is.
 struct MemoryPlaces {
-  std::string processes = "/proc";           ///< has meminfo and self/cgroup
+  std::string processes = "/proc";  ///< has meminfo and self/cgroup
   std::string control_groups = "/sys/fs/cgroup";
 };
 

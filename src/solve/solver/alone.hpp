@@ -13,8 +13,8 @@
 
 namespace halocline::solver {
 
-/// Up to so many updates option 'verify' uses plain loops, some seconds on one core; above, the fast
-/// backend.
+/// Up to so many updates option 'verify' uses plain loops, some seconds on one core; above, the
+/// fast backend.
 inline constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
 
 struct AloneResult {

@@ -239,9 +239,8 @@ void SolveRun::measure() {
 }
 
 void SolveRun::verify() {
-  const bool by_reference =
-      case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
-      solver::most_updates_by_reference;
+  const bool by_reference = case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
+                            solver::most_updates_by_reference;
   std::optional<solver::AloneResult> alone;
   comm::on_first_rank(communicator_, [&] {
     if (by_reference)

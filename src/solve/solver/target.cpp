@@ -172,12 +172,13 @@ void check_memory_alone(const Communicator& communicator, const Case& the_case, 
   const double level = bytes_of_level(the_case, grid);
   const auto require = [&](double run, double extra, double free, const std::string& where) {
     if (run + extra <= free) return;
-    throw Error(ErrorKind::resource,
-                fmt::format("{} cells in {}: {} needs {} for the whole grid on rank 0, beside {} of "
-                            "the run, but {} has {} free; leave {} out, or use fewer cells",
-                            grid::text_of(grid.cells()), problem::name_of(the_case.precision),
-                            option, bytes_text(extra), bytes_text(run), where, bytes_text(free),
-                            verifies && options.baseline == Extra::yes ? "them" : "it"));
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("{} cells in {}: {} needs {} for the whole grid on rank 0, beside {} of "
+                    "the run, but {} has {} free; leave {} out, or use fewer cells",
+                    grid::text_of(grid.cells()), problem::name_of(the_case.precision), option,
+                    bytes_text(extra), bytes_text(run), where, bytes_text(free),
+                    verifies && options.baseline == Extra::yes ? "them" : "it"));
   };
   if (is_on_gpu(target))
     require(2 * level * target.gpu->ranks_on_gpu, whole.on_gpu,

@@ -114,8 +114,8 @@ std::optional<std::string> CopyBench::first_wrong(const Ends& ends, std::int64_t
 
 void CopyBench::time(const std::string& from, const std::string& to, std::int64_t bytes) {
   // The pattern, and the ends that are not on a GPU.
-  const std::int64_t on_host = 1 + std::int64_t{from != "device"} +
-                               std::int64_t{to != "device" && to != "next device"};
+  const std::int64_t on_host =
+      1 + std::int64_t{from != "device"} + std::int64_t{to != "device" && to != "next device"};
   comm::together(communicator_, [&] {
     machine::require_memory(communicator_, {.bytes_per_rank = on_host * bytes,
                                             .what = fmt::format("copies of {} bytes", bytes),

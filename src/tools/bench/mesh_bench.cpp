@@ -198,10 +198,9 @@ MeshBenchResult MeshBench::run() {
                           communicator_.node_size(), cores));
   for (const std::int64_t bytes : options_.sizes) {
     comm::together(communicator_, [&] {
-      machine::require_memory(communicator_,
-                              {.bytes_per_rank = MeshExchange::memory_bytes(bytes),
-                               .what = fmt::format("messages of {} bytes", bytes),
-                               .advice = "use smaller messages or fewer ranks"});
+      machine::require_memory(communicator_, {.bytes_per_rank = MeshExchange::memory_bytes(bytes),
+                                              .what = fmt::format("messages of {} bytes", bytes),
+                                              .advice = "use smaller messages or fewer ranks"});
     });
     MeshExchange exchange(communicator_, neighbours_, bytes);
     for (const MeshOrder order : options_.orders) {

@@ -169,10 +169,9 @@ void ProgressBench::time(const solver::Target& target, const std::string& transp
   std::unique_ptr<Row> row;
   comm::together(communicator_, [&] {
     // The owned bytes, the halos on both sides, and a copy to check what came.
-    machine::require_memory(communicator_,
-                            {.bytes_per_rank = 4 * bytes,
-                             .what = fmt::format("messages of {} bytes", bytes),
-                             .advice = "use smaller messages"});
+    machine::require_memory(communicator_, {.bytes_per_rank = 4 * bytes,
+                                            .what = fmt::format("messages of {} bytes", bytes),
+                                            .advice = "use smaller messages"});
     row = std::make_unique<Row>(communicator_, bytes, target.memory);
     row->fill(0);
   });

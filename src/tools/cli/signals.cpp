@@ -21,14 +21,13 @@ struct Named {
 #define HALOCLINE_TEXT_OF(number) #number
 #define HALOCLINE_SIGNAL(number, words) \
   { number, "halocline: ended by signal " HALOCLINE_TEXT_OF(number) " (" words ")\n" }
-constexpr std::array<Named, 8> signals{{HALOCLINE_SIGNAL(SIGINT, "Interrupt"),
-                                        HALOCLINE_SIGNAL(SIGTERM, "Terminated"),
-                                        HALOCLINE_SIGNAL(SIGHUP, "Hangup"),
-                                        HALOCLINE_SIGNAL(SIGQUIT, "Quit"),
-                                        HALOCLINE_SIGNAL(SIGUSR1, "User defined signal 1"),
-                                        HALOCLINE_SIGNAL(SIGUSR2, "User defined signal 2"),
-                                        HALOCLINE_SIGNAL(SIGXCPU, "CPU time limit exceeded"),
-                                        HALOCLINE_SIGNAL(SIGALRM, "Alarm clock")}};
+constexpr std::array<Named, 8> signals{
+    {HALOCLINE_SIGNAL(SIGINT, "Interrupt"), HALOCLINE_SIGNAL(SIGTERM, "Terminated"),
+     HALOCLINE_SIGNAL(SIGHUP, "Hangup"), HALOCLINE_SIGNAL(SIGQUIT, "Quit"),
+     HALOCLINE_SIGNAL(SIGUSR1, "User defined signal 1"),
+     HALOCLINE_SIGNAL(SIGUSR2, "User defined signal 2"),
+     HALOCLINE_SIGNAL(SIGXCPU, "CPU time limit exceeded"),
+     HALOCLINE_SIGNAL(SIGALRM, "Alarm clock")}};
 #undef HALOCLINE_SIGNAL
 #undef HALOCLINE_TEXT_OF
 
@@ -45,8 +44,7 @@ extern "C" void halocline_end_by_signal(int signal) {
   remove_temporary_files();
   for (const Named& one : signals)
     if (one.number == signal && says_which && takes_text(STDERR_FILENO)) {
-      [[maybe_unused]] const ssize_t told =
-          ::write(STDERR_FILENO, one.line, std::strlen(one.line));
+      [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, one.line, std::strlen(one.line));
     }
   // SA_RESETHAND has restored the default, and the signal comes again when this returns.
   ::raise(signal);
