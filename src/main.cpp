@@ -17,6 +17,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/probe_command.hpp"
+#include "cli/signals.hpp"
 #include "cli/solve_command.hpp"
 
 namespace {
@@ -25,6 +26,7 @@ using namespace halocline;
 
 int run(const std::vector<std::string>& words) {
   try {
+    cli::let_large_files_be_errors();
     if (cli::is_probe(words)) return cli::run_probe(words);
     if (cli::is_examination(words)) return cli::run_examination(words);
     const cli::CommandLine line = cli::read_command_line(words);

@@ -5,12 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <halocline/communicator.hpp>
+#include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
 #include <halocline/memory.hpp>
@@ -127,9 +129,24 @@ struct SolveResult : RunResult {
   std::optional<Verification> verification;
 };
 
+/// Thrown by solve() if all sweeps were done and only something after them failed: a file that
+/// could not be written, the verification or the baseline. Kind and text are those of what failed.
+class IncompleteSolve : public Error {
+ public:
+  IncompleteSolve(const Error& error, SolveResult result)
+      : Error(error), result_(std::make_shared<const SolveResult>(std::move(result))) {}
+  /// Returns the result without what failed. Lives as long as a copy of the exception.
+  const SolveResult& result() const noexcept { return *result_; }
+
+ private:
+  std::shared_ptr<const SolveResult> result_;
+};
+
 /// Solves a problem. Collective. Allocates two time levels, and writes the files that the options
-/// name. Throws, the same on every rank, usage, unavailable, resource, communication or device. A
-/// failed verification or a norm that is not finite throws nothing: see the result.
+/// name as soon as the sweeps are done. Throws, the same on every rank, usage, unavailable,
+/// resource, communication or device; after the sweeps an IncompleteSolve, which has the result. An
+/// array that is complete but cannot be put in place is kept, and the error names it. A failed
+/// verification or a norm that is not finite throws nothing: see the result.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 
 /// Returns the report that `halocline solve` prints: several lines, with a newline at the end. Not

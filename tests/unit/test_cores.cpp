@@ -51,11 +51,5 @@ TEST(Ranges, AreReadAsLinuxWritesThem) {
     EXPECT_EQ(numbers_in(text), Numbers{}) << text;
 }
 
-TEST(NodeMemory, IsThere) {
-  const NodeMemory memory = node_memory();
-  EXPECT_GT(memory.available_bytes, 0);
-  EXPECT_LE(memory.available_bytes, memory.total_bytes);
-}
-
 }  // namespace
 }  // namespace halocline::machine

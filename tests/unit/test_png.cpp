@@ -317,6 +317,74 @@ TEST_F(TemporaryFileTest, SaysThatTheDiskIsFull) {
   EXPECT_THAT(message, HasSubstr("'/dev/full': No space left on device"));
 }
 
+TEST_F(TemporaryFileTest, KeepsACompleteFileThatCannotBeRenamed) {
+  fs::create_directory(folder_ / "out");
+  TemporaryFile file(in_folder("out/x.txt"));
+  file.write("all");
+  fs::rename(folder_ / "out", folder_ / "moved");
+  const auto [kind, message] = error_of([&] { file.commit(); });
+  EXPECT_EQ(kind, ErrorKind::resource);
+  ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "moved"), fs::directory_iterator()), 1);
+  const std::string kept = fs::directory_iterator(folder_ / "moved")->path().string();
+  EXPECT_EQ(content_of(kept), "all");
+  EXPECT_THAT(message, HasSubstr("the complete file is '" + fs::canonical(kept).string() + "'"));
+  EXPECT_THAT(message, HasSubstr(in_folder("out/x.txt")));
+}
+
+/// Works in a folder until its end.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const fs::path& folder) { fs::current_path(folder); }
+  ~WorkingFolder() { fs::current_path(before_); }
+
+ private:
+  fs::path before_ = fs::current_path();
+};
+
+TEST_F(TemporaryFileTest, SavesAFileWhoseFolderIsRemoved) {
+  fs::create_directories(folder_ / "out");
+  fs::create_directories(folder_ / "here");
+  TemporaryFile file(in_folder("out/x.txt"));
+  file.write("all");
+  fs::remove_all(folder_ / "out");
+  const WorkingFolder here(folder_ / "here");
+  const auto [kind, message] = error_of([&] { file.commit(); });
+  EXPECT_EQ(kind, ErrorKind::resource);
+  ASSERT_NE(fs::directory_iterator(folder_ / "here"), fs::directory_iterator());
+  const fs::path kept = fs::directory_iterator(folder_ / "here")->path();
+  EXPECT_EQ(content_of(kept), "all");
+  EXPECT_THAT(message, HasSubstr("/here/" + kept.filename().string() + "'"));
+}
+
+TEST_F(TemporaryFileTest, WritesToTheWorkingFolderOnlyIfAskedTo) {
+  fs::create_directory(folder_ / "here");
+  const WorkingFolder here(folder_ / "here");
+  const std::string target = in_folder("none/x.txt");
+  EXPECT_EQ(error_of([&] { write_text_file(target, "all"); }).first, ErrorKind::usage);
+  EXPECT_EQ(fs::directory_iterator(folder_ / "here"), fs::directory_iterator());
+  EXPECT_EQ(error_of([&] { write_text_file(target, "all", Otherwise::use_working_folder); }).first,
+            ErrorKind::resource);
+  ASSERT_NE(fs::directory_iterator(folder_ / "here"), fs::directory_iterator());
+  EXPECT_EQ(content_of(fs::directory_iterator(folder_ / "here")->path()), "all");
+}
+
+TEST_F(TemporaryFileTest, GoesWhenTheProcessIsEndedByASignal) {
+  write_text_file(in_folder("done.txt"), "all");
+  TemporaryFile first(in_folder("a.txt")), second(in_folder("b.txt"));
+  EXPECT_EQ(files_in_folder(), 3U);
+  remove_temporary_files();
+  EXPECT_EQ(files_in_folder(), 1U);
+}
+
+TEST_F(TemporaryFileTest, ChecksATargetWithoutAReaderOfAPipe) {
+  ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);
+  check_target(in_folder("pipe"));
+  check_target("/dev/null");
+  check_target(in_folder("new.txt"));
+  EXPECT_EQ(files_in_folder(), 1U);
+  EXPECT_EQ(error_of([&] { check_target(in_folder("none/x.txt")); }).first, ErrorKind::usage);
+}
+
 TEST_F(TemporaryFileTest, KeepsTheOldPictureWhenTheNewOneFails) {
   const std::string target = in_folder("field.png");
   const std::vector<double> values(4, 1.0);

@@ -29,7 +29,7 @@ constexpr std::uintmax_t largest_file = std::uintmax_t{16} << 20;
 RecordFile other_file(std::string wrong) { return {{}, std::move(wrong), true}; }
 
 RecordFile parse(const std::string& text, const RecordFormat& format) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (json.is_discarded() || !json.is_object() || !json.contains("format") ||
       json["format"] != format.format || !json.contains(format.list) ||
       !json[format.list].is_array())

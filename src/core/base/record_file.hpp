@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include "base/json_text.hpp"
 
 namespace halocline {
-
-using Json = nlohmann::ordered_json;
 
 /// The header of a file of such records.
 struct RecordFormat {

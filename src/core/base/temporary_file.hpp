@@ -3,20 +3,31 @@
 // Writes a file such that readers see either the old content or the complete new one.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include <halocline/error.hpp>
+
 namespace halocline {
+
+/// What happens to a file that cannot be made in its folder.
+enum class Otherwise {
+  fail,               ///< throws at once
+  use_working_folder  ///< it is written to the working folder, and commit() throws with its name
+};
 
 /// A file written under a temporary name in the target's folder. commit() renames it to the target;
 /// without a commit it is removed and the target is unchanged. A target that is not a regular file
-/// (a device, a pipe) is written in place, because it must not be replaced. Errors name the target
-/// and the system's reason: usage if another path would help, resource for a full or broken disk.
+/// (a device, a pipe), or is this process's standard output, is written in place, because it must
+/// not be replaced; for the reader of a named pipe the constructor waits up to 10 s. Errors name
+/// the target and the system's reason: usage if another path would help, resource for a full or
+/// broken disk.
 class TemporaryFile {
  public:
   /// Creates an empty file in the folder of `target`, with the target's permissions if it exists.
-  explicit TemporaryFile(std::string target);
+  explicit TemporaryFile(std::string target, Otherwise otherwise = Otherwise::fail);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -26,21 +37,39 @@ class TemporaryFile {
   /// Appends.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Flushes to the disk and renames to the target, replacing it. Call it once.
+  /// Flushes to the disk and renames to the target, replacing it. A complete file that cannot be
+  /// renamed is kept, and the error names it. Call it once.
   void commit();
 
  private:
-  enum class Mode { rename, in_place };
+  enum class Mode { rename, in_place, keep };
 
+  void open_target();
   void create_beside_target();
+  void create_in_working_folder();
+  void open_in_place();
+  void take_name(const std::string& path);
+  [[noreturn]] void keep(const std::string& reason);
+  void copy_to_working_folder();
+  void close();
 
   std::string target_;
   std::string path_;
   Mode mode_ = Mode::rename;
   int descriptor_ = -1;
+  int place_ = -1;                     // among the files to remove on a signal
+  std::optional<Error> not_in_place_;  // why it is in the working folder
 };
 
 /// Writes a whole file through a TemporaryFile.
-void write_text_file(const std::string& path, std::string_view text);
+void write_text_file(const std::string& path, std::string_view text,
+                     Otherwise otherwise = Otherwise::fail);
+
+/// Throws the usage error that a TemporaryFile for this target would meet now. Opens no pipe or
+/// device: whoever reads a pipe would take that for its end.
+void check_target(const std::string& target);
+
+/// Removes the temporary files of this process, which is about to end. Async-signal-safe.
+void remove_temporary_files() noexcept;
 
 }  // namespace halocline

@@ -17,6 +17,7 @@
 #include <halocline/error.hpp>
 
 #include "comm/collectives.hpp"
+#include "comm/disk_work.hpp"
 #include "comm/file_transfer.hpp"
 #include "comm/gate.hpp"
 
@@ -31,17 +32,8 @@
 namespace halocline::comm {
 namespace {
 
-/// Rounds between two agreements of the ranks to continue. Between these they need not wait for
-/// each other, so the number is small compared with the rounds that a slow disk writes within the
-/// wait limit.
-constexpr std::int64_t rounds_per_leg = 8;
-
 /// In addition to the system's error numbers.
 constexpr int ended_early = -1;
-
-bool ends_leg(std::int64_t round, std::int64_t rounds) {
-  return (round + 1) % rounds_per_leg == 0 || round + 1 == rounds;
-}
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 
@@ -77,6 +69,13 @@ std::string reason_of(int error, const std::string& name) {
       return fmt::format("'{}' is not a folder", folder_of(name));
     case ESPIPE:
       return "several ranks cannot write to one pipe; give the name of a file";
+    case ENXIO:
+      return "it is a socket, or a pipe that nobody reads; give the name of a file";
+    case EFBIG:
+      return fmt::format(
+          "{}; raise the limit of the shell (ulimit -f), or write to a file system that allows "
+          "larger files",
+          text_of(error));
     case ENOSPC:
     case EDQUOT:
       return fmt::format("{} in '{}'; free some space or write elsewhere", text_of(error),
@@ -118,20 +117,16 @@ ReadResult read_at(int descriptor, std::span<std::byte> bytes, std::int64_t offs
   return result;
 }
 
-/// Waits for every rank's disk, without a limit: a slow disk does not mean a lost rank.
-void wait_for_disks(const Communicator& communicator) {
-  State& state = communicator.state();
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibarrier(state.all(), &request), "MPI_Ibarrier");
-  wait_all(
-      state, {&request, 1},
-      {.site = "file, disks", .phase = Phase::other, .missing = {}, .limit = Wait::Limit::none});
+/// Returns 0 or errno.
+int sync(const Descriptor& file, bool is_regular) {
+  if (::fsync(file.get()) == 0) return 0;
+  return is_regular ? errno : 0;  // pipes and some devices have no disk
 }
 
 }  // namespace
 
 CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpen& file)
-    : communicator_(communicator), file_(file) {
+    : communicator_(communicator), file_(file), tag_(communicator.state().next_tag()) {
   if (file_.name_in_errors.empty()) file_.name_in_errors = file_.path;
   on_first_rank(communicator_, [this] {
     open();
@@ -147,11 +142,12 @@ CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpe
 void CollectiveFile::open() {
   const bool reads = file_.access == FileToOpen::Access::read;
   const bool is_first = communicator_.rank() == 0;
-  // Without O_NONBLOCK, opening a pipe would block until another process writes to it.
-  const int flags = reads ? O_RDONLY | O_NONBLOCK : is_first ? O_WRONLY | O_CREAT : O_WRONLY;
-  descriptor_ = Descriptor(::open(file_.path.c_str(), flags | O_CLOEXEC, 0666));
+  // Without O_NONBLOCK, opening a pipe would block until another process opens it, too. Files do
+  // not know it.
+  const int flags = O_NONBLOCK | (reads ? O_RDONLY : is_first ? O_WRONLY | O_CREAT : O_WRONLY);
+  descriptor_ = std::make_shared<Descriptor>(::open(file_.path.c_str(), flags | O_CLOEXEC, 0666));
   const int error = errno;
-  if (descriptor_.is_open()) return look_at_type();
+  if (descriptor_->is_open()) return look_at_type();
   if (error != ENOENT) fail(error);
   if (!is_first) fail(ErrorKind::usage, "it does not exist here; all nodes must share its folder");
   if (reads) fail(ErrorKind::usage, "there is no such file");
@@ -161,7 +157,7 @@ void CollectiveFile::open() {
 
 void CollectiveFile::look_at_type() {
   struct stat status {};
-  if (::fstat(descriptor_.get(), &status) != 0) fail(errno);
+  if (::fstat(descriptor_->get(), &status) != 0) fail(errno);
   is_regular_ = S_ISREG(status.st_mode);
   if (communicator_.rank() == 0) bytes_ = status.st_size;
   if (file_.access == FileToOpen::Access::write || is_regular_) return;
@@ -174,7 +170,7 @@ std::string CollectiveFile::read_start(std::int64_t most_bytes) {
   on_first_rank(communicator_, [&] {
     text.resize(static_cast<std::size_t>(std::min(most_bytes, bytes_)));
     const ReadResult result =
-        read_at(descriptor_.get(), std::as_writable_bytes(std::span(text)), 0);
+        read_at(descriptor_->get(), std::as_writable_bytes(std::span(text)), 0);
     if (result.error != 0) fail(result.error);
     text.resize(result.bytes);
   });
@@ -183,7 +179,7 @@ std::string CollectiveFile::read_start(std::int64_t most_bytes) {
 
 void CollectiveFile::write_start(std::string_view text) {
   on_first_rank(communicator_, [&] {
-    const int error = write_at(descriptor_.get(), std::as_bytes(std::span(text)), 0);
+    const int error = write_at(descriptor_->get(), std::as_bytes(std::span(text)), 0);
     if (error != 0) fail(error);
     written_to_ = std::max(written_to_, static_cast<std::int64_t>(text.size()));
   });
@@ -194,14 +190,14 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
   if (transfer.cells_held() != array.cells.x * array.cells.y * array.cells.z)
     fail(ErrorKind::internal, "the ranks hold fewer or more cells than the array has");
   on_first_rank(communicator_, [&] { reserve(array); });
-  int error = 0;
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
     transfer.collect(round);
     const std::span<const std::byte> chunk = transfer.chunk(round);
     const Span span(recorder(communicator_), Phase::other, "file, write",
                     static_cast<std::int64_t>(chunk.size()));
-    if (error == 0) error = write_at(descriptor_.get(), chunk, transfer.offset_bytes(round));
-    if (ends_leg(round, transfer.rounds())) finish_leg(error);
+    on_disks(
+        [file = descriptor_, chunk, keeps = transfer.memory(),
+         offset = transfer.offset_bytes(round)] { return write_at(file->get(), chunk, offset); });
   }
   written_to_ = std::max(written_to_, array.end_bytes());
 }
@@ -212,55 +208,52 @@ void CollectiveFile::reserve(const ArrayInFile& array) {
   if (!is_regular_) return;
   int result = 0;
   do {
-    result = ::fallocate(descriptor_.get(), 0, array.offset_bytes, array.bytes());
+    result = ::fallocate(descriptor_->get(), 0, array.offset_bytes, array.bytes());
   } while (result != 0 && errno == EINTR);
   if (result != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) fail(errno);
 }
 
 void CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {
   FileTransfer transfer(communicator_, array, part, file_.name_in_errors);
-  int error = 0;
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
     const std::span<std::byte> chunk = transfer.chunk(round);
-    if (error == 0) {
+    {
       const Span span(recorder(communicator_), Phase::other, "file, read",
                       static_cast<std::int64_t>(chunk.size()));
-      const ReadResult result = read_at(descriptor_.get(), chunk, transfer.offset_bytes(round));
-      error = result.bytes < chunk.size() && result.error == 0 ? ended_early : result.error;
+      on_disks([file = descriptor_, chunk, keeps = transfer.memory(),
+                offset = transfer.offset_bytes(round)] {
+        const ReadResult result = read_at(file->get(), chunk, offset);
+        return result.bytes < chunk.size() && result.error == 0 ? ended_early : result.error;
+      });
     }
     transfer.distribute(round);
-    if (ends_leg(round, transfer.rounds())) finish_leg(error);
   }
 }
 
-void CollectiveFile::finish_leg(int error) {
-  wait_for_disks(communicator_);
+/// Runs `work`, which returns an error number or 0, on every rank; throws, on every rank, if it
+/// failed on any.
+void CollectiveFile::on_disks(const std::function<int()>& work) {
+  const DiskEnd end = on_every_disk(communicator_, tag_, work);
+  if (end.on_all) return;
   together(communicator_, [&] {
-    if (error == ended_early) fail(ErrorKind::resource, "it ends before the array does");
-    if (error != 0) fail(error);
+    if (end.error == ended_early) fail(ErrorKind::resource, "it ends before the array does");
+    if (end.error != 0) fail(end.error);
   });
 }
 
 void CollectiveFile::close() {
   if (file_.access == FileToOpen::Access::write) {
     const Span span(recorder(communicator_), Phase::other, "file, sync");
-    const int error = sync();
-    finish_leg(error);
+    on_disks([file = descriptor_, is_regular = is_regular_] { return sync(*file, is_regular); });
     on_first_rank(communicator_, [this] { check_length(); });
   }
   // Network file systems report late errors here.
-  const int error = descriptor_.close();
-  finish_leg(error);
-}
-
-int CollectiveFile::sync() const {
-  if (::fsync(descriptor_.get()) == 0) return 0;
-  return is_regular_ ? errno : 0;  // pipes and some devices have no disk
+  on_disks([file = descriptor_] { return file->close(); });
 }
 
 void CollectiveFile::check_length() const {
   struct stat status {};
-  if (::fstat(descriptor_.get(), &status) != 0) fail(errno);
+  if (::fstat(descriptor_->get(), &status) != 0) fail(errno);
   if (is_regular_ && status.st_size < written_to_)
     fail(ErrorKind::resource,
          fmt::format("{} bytes were written, but the file has {}", written_to_, status.st_size));

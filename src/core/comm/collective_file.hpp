@@ -3,6 +3,8 @@
 // One file that all ranks read or write, each a part of it.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,7 +25,8 @@ struct FileToOpen {
 
 /// An open file that all ranks access. All calls are collective. All ranks throw the same errors,
 /// which name the file and the system's reason: usage if another path would help, resource for a
-/// full or broken disk, communication for a rank that does not answer.
+/// full or broken disk, communication for a rank that does not answer: a disk may take any time,
+/// but a rank that is stopped or lost is waited for no longer than the wait limit.
 class CollectiveFile {
  public:
   /// Creates a file to be written if it does not exist, and keeps its content. A file to be read
@@ -45,25 +48,25 @@ class CollectiveFile {
   /// error it is unspecified which cells were read.
   void read(const ArrayInFile& array, const PartInMemory& part);
 
-  /// Waits without a limit until all data is on the disk, and closes the file. A file destroyed
-  /// without this call may be incomplete.
+  /// Waits until all data is on the disk, however slow that is, and closes the file. A file
+  /// destroyed without this call may be incomplete.
   void close();
 
  private:
   void open();
   void look_at_type();
   void reserve(const ArrayInFile& array);
-  void finish_leg(int error);
-  int sync() const;
+  void on_disks(const std::function<int()>& work);
   void check_length() const;
   [[noreturn]] void fail(int error) const;
   [[noreturn]] void fail(ErrorKind kind, const std::string& reason) const;
 
   Communicator communicator_;
   FileToOpen file_;
-  Descriptor descriptor_;
+  std::shared_ptr<Descriptor> descriptor_;
   bool is_regular_ = true;
   std::int64_t bytes_ = 0;
+  int tag_ = 0;
   std::int64_t written_to_ = 0;  ///< the end of all that was written
 };
 

@@ -55,7 +55,10 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
   for (int poll = 0; poll < polls_before_yield; ++poll)
     if (done()) return;
 
-  const double limit = wait.limit == Wait::Limit::none ? 0 : state.settings().wait_limit.count();
+  const double times = wait.limit == Wait::Limit::none    ? 0
+                       : wait.limit == Wait::Limit::twice ? 2
+                                                          : 1;
+  const double limit = times * state.settings().wait_limit.count();
   auto since = Clock::now(), last = since;
   for (std::int64_t turn = 0; !done(); ++turn) {
     move_others_on(state);

@@ -19,8 +19,9 @@ struct Wait {
   std::int64_t bytes = 0;
   /// Names the missing rank and message: "rank 1: field 'u', +x". Called at most once.
   std::function<std::string()> missing;
-  /// No limit, for waits that depend on the other side's work.
-  enum class Limit { as_set, none } limit = Limit::as_set;
+  /// No limit, for waits that depend on the other side's work; twice the limit for a rank that
+  /// itself waits with the limit.
+  enum class Limit { as_set, twice, none } limit = Limit::as_set;
 };
 
 /// Calls `done` until it returns true. Throws communication after the wait limit, naming the rank

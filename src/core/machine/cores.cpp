@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
@@ -18,26 +17,6 @@
 
 namespace halocline::machine {
 namespace {
-
-constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-
-/// A number in a file of one word; `unlimited` for "max" or a missing file.
-std::int64_t read_number(const char* path) {
-  std::ifstream file(path);
-  std::int64_t number = unlimited;
-  return file >> number ? number : unlimited;
-}
-
-std::int64_t kilobytes_in_meminfo(const std::string& key) {
-  std::ifstream file("/proc/meminfo");
-  std::string name, unit;
-  std::int64_t value = 0;
-  while (file >> name >> value) {
-    if (name == key + ":") return value * 1024;
-    std::getline(file, unit);
-  }
-  return unlimited;
-}
 
 /// Returns the cores of each rank on this node, and this rank's index. Collective.
 std::pair<std::vector<std::vector<int>>, std::size_t> cores_on_node(
@@ -133,21 +112,6 @@ int node_cores(const Communicator& communicator) {
   for (const auto& of_rank : cores_on_node(communicator).first)
     cores.insert(of_rank.begin(), of_rank.end());
   return static_cast<int>(cores.size());
-}
-
-NodeMemory node_memory() {
-  const std::int64_t physical = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
-                                static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
-  NodeMemory memory{std::min(physical, kilobytes_in_meminfo("MemAvailable")), physical};
-  const std::int64_t limit = read_number("/sys/fs/cgroup/memory.max");
-  if (limit != unlimited) {
-    const std::int64_t used = read_number("/sys/fs/cgroup/memory.current");
-    memory.total_bytes = std::min(memory.total_bytes, limit);
-    if (used != unlimited)
-      memory.available_bytes =
-          std::min(memory.available_bytes, std::max<std::int64_t>(0, limit - used));
-  }
-  return memory;
 }
 
 std::string processor_name() {

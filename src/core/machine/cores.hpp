@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Cores and memory that a rank may use.
+// Cores that a rank may use.
 
 #include <string>
 #include <vector>
@@ -28,14 +28,6 @@ int default_threads(const Communicator& communicator);
 
 /// Returns the number of cores of this rank's node that its ranks may use. Collective.
 int node_cores(const Communicator& communicator);
-
-struct NodeMemory {
-  std::int64_t available_bytes;  ///< without swapping or killing processes
-  std::int64_t total_bytes;
-};
-
-/// Returns this node's memory, or the limit of the control group if that is lower.
-NodeMemory node_memory();
 
 /// "AMD EPYC 9655", or "unknown processor".
 std::string processor_name();

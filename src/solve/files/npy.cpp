@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/npy.hpp"
 
-#include <fstream>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <halocline/error.hpp>
 
-#include "base/temporary_file.hpp"
+#include "base/descriptor.hpp"
 #include "base/words.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
@@ -21,19 +27,53 @@
 namespace halocline::files {
 namespace {
 
-std::vector<std::int64_t> shape_of(const Grid& grid) {
+std::vector<std::int64_t> shape_of(const Extents& cells) {
   std::vector<std::int64_t> shape;
-  for (int axis = grid.axes() - 1; axis >= 0; --axis) shape.push_back(grid.cells()[axis]);
+  for (int axis = cells.axes() - 1; axis >= 0; --axis) shape.push_back(cells[axis]);
   return shape;
 }
 
-std::string descr_of(const FieldStorage& field) {
-  return fmt::format("<f{}", field.shape().element_bytes);
+std::string descr_of(std::int64_t element_bytes) { return fmt::format("<f{}", element_bytes); }
+
+NpyNeeds needs_of(const Extents& cells, std::int64_t element_bytes) {
+  return {.shape = shape_of(cells),
+          .descr = descr_of(element_bytes),
+          .asked_by = fmt::format("the grid of {} cells", grid::text_of(cells))};
 }
 
-/// Returns what requires the shape, for an error: "the grid of 128x32 cells".
-std::string asked_by(const Grid& grid) {
-  return fmt::format("the grid of {} cells", grid::text_of(grid.cells()));
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw Error(ErrorKind::usage, fmt::format("cannot read '{}': {}", path, reason));
+}
+
+struct HeaderInFile {
+  NpyHeader header;
+  std::int64_t file_bytes;
+};
+
+/// Throws usage for what is no .npy file.
+HeaderInFile read_header(const std::string& path) {
+  // Without O_NONBLOCK, opening a pipe would block until another process writes to it.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const int error = errno;
+  if (!file.is_open())
+    refuse(path, error == ENOENT  ? "there is no such file"
+                 : error == ENXIO ? "it is a socket; give the name of a file"
+                                  : std::generic_category().message(error));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) refuse(path, std::generic_category().message(errno));
+  if (S_ISDIR(status.st_mode)) refuse(path, "it is a folder; give the name of a file");
+  if (!S_ISREG(status.st_mode)) refuse(path, "it is a pipe or a device; give the name of a file");
+  if (status.st_size == 0) refuse(path, "it is empty, and so not a .npy file");
+  std::array<std::byte, npy_start_bytes> start;
+  std::size_t bytes = 0;
+  while (bytes < start.size()) {
+    const ssize_t got = ::read(file.get(), start.data() + bytes, start.size() - bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse(path, std::generic_category().message(errno));
+    if (got == 0) break;
+    bytes += static_cast<std::size_t>(got);
+  }
+  return {parse_npy_header(std::span(start).first(bytes), path), status.st_size};
 }
 
 comm::ArrayInFile array_of(const Grid& grid, const FieldStorage& field, std::size_t offset) {
@@ -53,15 +93,16 @@ comm::PartInMemory part_of(const FieldStorage& field) {
 }  // namespace
 
 void write_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
-               const std::string& path) {
+               const std::string& path, Otherwise otherwise) {
   comm::together(communicator, [&] { require_scalar(grid, field); });
   std::optional<TemporaryFile> temporary;  // on rank 0
-  comm::on_first_rank(communicator, [&] { temporary.emplace(path); });
+  comm::on_first_rank(communicator, [&] { temporary.emplace(path, otherwise); });
 
   comm::CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
                                            .access = comm::FileToOpen::Access::write,
                                            .name_in_errors = path});
-  const std::string header = format_npy_header({.shape = shape_of(grid), .descr = descr_of(field)});
+  const std::string header = format_npy_header(
+      {.shape = shape_of(grid.cells()), .descr = descr_of(field.shape().element_bytes)});
   file.write_start(header);
   file.write(array_of(grid, field, header.size()), part_of(field));
   file.close();
@@ -75,21 +116,14 @@ void read_npy(const Communicator& communicator, const Grid& grid, const FieldSto
   // Every rank reads the same bytes and finds the same error.
   const std::string start = file.read_start(npy_start_bytes);
   const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);
-  require(header, {.shape = shape_of(grid), .descr = descr_of(field), .asked_by = asked_by(grid)},
-          file.bytes(), path);
+  require(header, needs_of(grid.cells(), field.shape().element_bytes), file.bytes(), path);
   file.read(array_of(grid, field, header.data_offset), part_of(field));
   file.close();
 }
 
 Extents cells_in_npy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string start(npy_start_bytes, '\0');
-  if (!file.read(start.data(), static_cast<std::streamsize>(start.size())) && file.gcount() == 0)
-    throw Error(ErrorKind::usage, fmt::format("cannot read '{}': no such file, or it is "
-                                              "empty",
-                                              path));
-  start.resize(static_cast<std::size_t>(file.gcount()));
-  const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);
+  const auto [header, file_bytes] = read_header(path);
+  require_complete(header, file_bytes, path);
   const std::size_t axes = header.shape.size();
   if (axes < 1 || axes > 3)
     throw Error(ErrorKind::usage,
@@ -98,6 +132,20 @@ Extents cells_in_npy(const std::string& path) {
   for (std::size_t axis = 0; axis < axes; ++axis)
     cells[static_cast<int>(axis)] = header.shape[axes - 1 - axis];
   return Extents(cells, static_cast<int>(axes));
+}
+
+void check_npy(const std::string& path, const Extents& cells, std::int64_t element_bytes) {
+  const HeaderInFile found = read_header(path);
+  require(found.header, needs_of(cells, element_bytes), found.file_bytes, path);
+}
+
+void require_seekable(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode))
+    throw Error(ErrorKind::usage,
+                fmt::format("cannot write '{}': it is a pipe, and an array is not written from its "
+                            "start to its end; give the name of a file",
+                            path));
 }
 
 }  // namespace halocline::files

@@ -267,6 +267,11 @@ void require(const NpyHeader& header, const NpyNeeds& needs, std::int64_t file_b
   if (header.descr != needs.descr)
     refuse(file_name, fmt::format("holds '{}' but '{}' is needed; convert with a.astype('{}')",
                                   header.descr, needs.descr, needs.descr));
+  require_complete(header, file_bytes, file_name);
+}
+
+void require_complete(const NpyHeader& header, std::int64_t file_bytes,
+                      std::string_view file_name) {
   const std::int64_t expected = data_bytes_of(header, file_name);
   const std::int64_t present = file_bytes - static_cast<std::int64_t>(header.data_offset);
   if (present < expected)

@@ -37,6 +37,9 @@ struct NpyNeeds {
 /// The most bytes that parse_npy_header() needs: NumPy itself rejects longer headers.
 inline constexpr std::size_t npy_start_bytes = 10012;
 
+/// The fewest bytes that format_npy_header() returns for one to three axes.
+inline constexpr std::size_t npy_header_bytes = 128;
+
 /// Writes shapes as Python does: (128, 32), (5,), ().
 std::string write_shape(std::span<const std::int64_t> shape);
 
@@ -49,6 +52,9 @@ std::string format_npy_header(const NpyArray& array);
 /// unknown version, or if its array is big-endian, in Fortran order, or of Python objects or
 /// records.
 NpyHeader parse_npy_header(std::span<const std::byte> start_of_file, std::string_view file_name);
+
+/// Throws usage unless a file of `file_bytes` bytes holds all data.
+void require_complete(const NpyHeader& header, std::int64_t file_bytes, std::string_view file_name);
 
 /// Throws usage, with the values found and needed, unless shape and type match and the file of
 /// `file_bytes` bytes holds all data.

@@ -119,7 +119,7 @@ std::vector<double> gather(const Communicator& communicator, const Grid& grid,
 }  // namespace
 
 void write_picture(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
-                   const std::string& path, const std::string& title) {
+                   const std::string& path, const std::string& title, Otherwise otherwise) {
   const SampledPlane plane(grid);
   std::vector<double> mine;
   comm::together(communicator, [&] {
@@ -128,12 +128,14 @@ void write_picture(const Communicator& communicator, const Grid& grid, const Fie
   });
   const std::vector<double> values = gather(communicator, grid, plane, mine);
   comm::on_first_rank(communicator, [&] {
-    write_png(path, {.width = plane.width(),
-                     .height = plane.height(),
-                     .values = values,
-                     .title = title + plane.description(),
-                     .cells_x = grid.cells().values().x,
-                     .cells_y = grid.cells().values().y});
+    write_png(path,
+              {.width = plane.width(),
+               .height = plane.height(),
+               .values = values,
+               .title = title + plane.description(),
+               .cells_x = grid.cells().values().x,
+               .cells_y = grid.cells().values().y},
+              otherwise);
   });
 }
 

@@ -8,6 +8,8 @@
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
 
+#include "base/temporary_file.hpp"
+
 namespace halocline::files {
 
 /// Draws a 2-D field, the middle plane along z of a 3-D one, or a 1-D one as a strip, as PNG. If an
@@ -16,6 +18,7 @@ namespace halocline::files {
 /// doubles, those of 4 as floats. Collective; rank 0 gathers only the values that it draws. Throws
 /// as write_npy does.
 void write_picture(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
-                   const std::string& path, const std::string& title);
+                   const std::string& path, const std::string& title,
+                   Otherwise otherwise = Otherwise::fail);
 
 }  // namespace halocline::files

@@ -267,9 +267,9 @@ std::vector<std::byte> encode_png(const Picture& picture) {
   return file;
 }
 
-void write_png(const std::string& path, const Picture& picture) {
+void write_png(const std::string& path, const Picture& picture, Otherwise otherwise) {
   const std::vector<std::byte> bytes = encode_png(picture);
-  TemporaryFile file(path);
+  TemporaryFile file(path, otherwise);
   file.write(bytes);
   file.commit();
 }

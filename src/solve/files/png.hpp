@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_file.hpp"
 #include "files/colour_map.hpp"
 
 namespace halocline {
@@ -31,6 +32,7 @@ struct Picture {
 std::vector<std::byte> encode_png(const Picture& picture);
 
 /// Writes encode_png's bytes through a TemporaryFile.
-void write_png(const std::string& path, const Picture& picture);
+void write_png(const std::string& path, const Picture& picture,
+               Otherwise otherwise = Otherwise::fail);
 
 }  // namespace halocline

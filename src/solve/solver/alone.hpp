@@ -4,6 +4,7 @@
 // exchange, no decomposition, no late norms. It does not show how fast one rank is: see
 // solver/baseline.hpp.
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "stencil/sweep.hpp"
 
 namespace halocline::solver {
+
+/// Up to so many updates option 'verify' uses plain loops, some seconds on one core; above, the
+/// fast backend.
+inline constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
 
 struct AloneResult {
   FieldStorage field;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -8,11 +9,13 @@
 #include <halocline/error.hpp>
 #include <halocline/solver.hpp>
 
+#include "base/attempts.hpp"
 #include "base/notes.hpp"
-#include "base/temporary_file.hpp"
+#include "base/result_files.hpp"
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "files/npy.hpp"
+#include "files/npy_header.hpp"
 #include "files/picture.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
@@ -30,10 +33,6 @@ namespace halocline {
 namespace {
 
 using solver::Case;
-
-// Up to so many updates --verify uses plain loops, some seconds on one core; above, the fast
-// backend.
-constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
 
 Spread spread_over_ranks(const Communicator& communicator, double mine) {
   const std::vector<double> all = comm::gather_all(communicator, mine);
@@ -54,13 +53,34 @@ OutputKind kind_of(const std::string& path) {
                           path));
 }
 
-/// Throws now the errors that would otherwise appear only after the run.
-void check_outputs(const Communicator& communicator, const SolveOptions& options) {
+/// The bytes of the file, or more than any disk has if that cannot be counted.
+std::int64_t bytes_of_npy(const Case& the_case) {
+  double bytes = static_cast<double>(the_case.element_bytes());
+  for (int axis = 0; axis < the_case.grid.cells.axes(); ++axis)
+    bytes *= static_cast<double>(the_case.grid.cells[axis]);
+  bytes += static_cast<double>(npy_header_bytes);
+  return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : std::numeric_limits<std::int64_t>::max();
+}
+
+/// Throws now the errors that would otherwise appear only after the run, or after its start has
+/// taken memory and time.
+void check_files(const Communicator& communicator, const SolveOptions& options,
+                 const Case& the_case) {
   comm::together(communicator, [&] {
-    if (options.output) kind_of(*options.output);
+    const bool is_array = options.output && kind_of(*options.output) == OutputKind::npy;
     if (communicator.rank() != 0) return;
-    for (const auto& path : {options.output, options.trace})
-      if (path) const TemporaryFile can_be_made(*path);
+    RunFiles all;
+    all.add_result("option 'output'", options.output, is_array ? bytes_of_npy(the_case) : 0);
+    all.add_result("option 'trace'", options.trace);
+    // A run may go on from the array of an earlier one and replace it: that one stays until the new
+    // one is complete.
+    all.add_used("option 'initial'", options.initial, is_array ? "option 'output'" : "");
+    all.add_used("option 'tuning_file'", options.tuning_file);
+    all.add_used("option 'proofs'", options.proofs);
+    check(all);
+    if (is_array) files::require_seekable(*options.output);
+    if (options.initial)
+      files::check_npy(*options.initial, the_case.grid.cells, the_case.element_bytes());
   });
 }
 
@@ -82,7 +102,7 @@ class SolveRun {
   void verify();
   void compare_with_one_rank();
   void take_notes_of(const solver::Baseline& alone);
-  void write();
+  void write_output();
   void say_what_ran();
   /// The result, in memory that the host can read.
   const FieldStorage& answer() const { return *answer_; }
@@ -104,11 +124,12 @@ class SolveRun {
 };
 
 void SolveRun::prepare() {
-  check_outputs(communicator_, options_);
+  check_files(communicator_, options_, case_);
   target_ = solver::choose_target(communicator_, options_, notes_);
   comm::together(communicator_, [&] {
     const Grid grid(communicator_, case_.grid);
     solver::check_memory(communicator_, case_, grid, target_);
+    solver::check_memory_alone(communicator_, case_, grid, target_, options_);
   });
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
@@ -218,8 +239,8 @@ void SolveRun::measure() {
 }
 
 void SolveRun::verify() {
-  const bool by_reference =
-      case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <= most_updates_by_reference;
+  const bool by_reference = case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
+                            solver::most_updates_by_reference;
   std::optional<solver::AloneResult> alone;
   comm::on_first_rank(communicator_, [&] {
     if (by_reference)
@@ -295,16 +316,15 @@ void SolveRun::take_notes_of(const solver::Baseline& alone) {
   }
 }
 
-void SolveRun::write() {
-  if (options_.output) {
-    if (kind_of(*options_.output) == OutputKind::npy)
-      files::write_npy(communicator_, grid(), answer(), *options_.output);
-    else
-      files::write_picture(communicator_, grid(), answer(), *options_.output,
-                           fmt::format("{} {}, {} sweeps", options_.problem,
-                                       grid::text_of(grid().cells()), result_.sweeps));
-  }
-  if (options_.trace) solver::write_trace(communicator_, *options_.trace);
+void SolveRun::write_output() {
+  if (kind_of(*options_.output) == OutputKind::npy)
+    files::write_npy(communicator_, grid(), answer(), *options_.output,
+                     Otherwise::use_working_folder);
+  else
+    files::write_picture(communicator_, grid(), answer(), *options_.output,
+                         fmt::format("{} {}, {} sweeps", options_.problem,
+                                     grid::text_of(grid().cells()), result_.sweeps),
+                         Otherwise::use_working_folder);
 }
 
 void SolveRun::say_what_ran() {
@@ -325,7 +345,6 @@ void SolveRun::say_what_ran() {
   result_.threads = sweep_options_.threads;
   result_.halo_depth = case_.halo_depth;
   result_.tolerance = case_.tolerance;
-  result_.notes = notes_.all();
 }
 
 SolveResult SolveRun::run() {
@@ -334,10 +353,18 @@ SolveResult SolveRun::run() {
   if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
   loop();
   measure();
-  if (options_.verify == SolveOptions::Extra::yes) verify();
-  if (options_.baseline == SolveOptions::Extra::yes) compare_with_one_rank();
-  write();
   say_what_ran();
+  // From here on there is a result, which nothing that fails may take away. Files come first: what
+  // follows them may take as long as the run, and more memory.
+  Attempts attempts;
+  if (options_.output) attempts.attempt([this] { write_output(); });
+  if (options_.trace)
+    attempts.attempt([this] { solver::write_trace(communicator_, *options_.trace); });
+  if (options_.verify == SolveOptions::Extra::yes) attempts.attempt([this] { verify(); });
+  if (options_.baseline == SolveOptions::Extra::yes)
+    attempts.attempt([this] { compare_with_one_rank(); });
+  result_.notes = notes_.all();
+  if (attempts.error()) throw IncompleteSolve(*attempts.error(), std::move(result_));
   return std::move(result_);
 }
 

@@ -11,7 +11,9 @@
 #include "grid/text.hpp"
 #include "link/window.hpp"
 #include "machine/cores.hpp"
+#include "machine/memory.hpp"
 #include "report/format.hpp"
+#include "solver/alone.hpp"
 #include "solver/levels.hpp"
 #include "solver/option_words.hpp"
 
@@ -79,6 +81,27 @@ void require_memory(const Case& the_case, const Grid& grid, double wanted, doubl
                   the_case.precision == problem::Precision::f64 ? "f32, " : "", more));
 }
 
+bool is_on_gpu(const Target& target) {
+  return target.gpu && (target.memory == Memory::device || target.memory == Memory::managed);
+}
+
+/// Bytes of the whole grid that a run on one rank holds in two memories.
+struct WholeGrid {
+  double on_gpu = 0, on_host = 0;
+};
+
+WholeGrid whole_grid(const Case& the_case, const Target& target, bool may_use_reference) {
+  GridOptions options = the_case.grid;
+  options.process_grid = {};
+  Case alone = the_case;
+  alone.halo_depth = 1;
+  const double level = bytes_of_level(alone, Grid(0, 1, options));
+  if (!is_on_gpu(target)) return {.on_host = 2 * level};
+  // The reference backend sweeps on the host. A run that converges early may come to it, too.
+  const bool by_reference = may_use_reference && the_case.cells() <= most_updates_by_reference;
+  return {.on_gpu = 2 * level, .on_host = (by_reference ? 2 : 1) * level};
+}
+
 }  // namespace
 
 void check_target(const SolveOptions& options) {
@@ -120,7 +143,7 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
   const int on_node = communicator.node_size();
   const auto node_free = static_cast<double>(node.available_bytes);
   const auto node_total = static_cast<double>(node.total_bytes);
-  if (target.gpu && (target.memory == Memory::device || target.memory == Memory::managed)) {
+  if (is_on_gpu(target)) {
     const device::GpuMemory gpu = device::gpu_memory();
     require_memory(the_case, grid, 2 * level * target.gpu->ranks_on_gpu,
                    static_cast<double>(gpu.free_bytes), static_cast<double>(gpu.total_bytes),
@@ -134,6 +157,35 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
     require_memory(the_case, grid, 2 * level * on_node, node_free, node_total,
                    "two time levels on this node", "nodes");
   }
+}
+
+void check_memory_alone(const Communicator& communicator, const Case& the_case, const Grid& grid,
+                        const Target& target, const SolveOptions& options) {
+  using Extra = SolveOptions::Extra;
+  const bool verifies = options.verify == Extra::yes;
+  if ((!verifies && options.baseline != Extra::yes) || communicator.rank() != 0) return;
+  const std::string option = verifies && options.baseline == Extra::yes
+                                 ? "option 'verify' or option 'baseline'"
+                             : verifies ? "option 'verify'"
+                                        : "option 'baseline'";
+  const WholeGrid whole = whole_grid(the_case, target, verifies);
+  const double level = bytes_of_level(the_case, grid);
+  const auto require = [&](double run, double extra, double free, const std::string& where) {
+    if (run + extra <= free) return;
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("{} cells in {}: {} needs {} for the whole grid on rank 0, beside {} of "
+                    "the run, but {} has {} free; leave {} out, or use fewer cells",
+                    grid::text_of(grid.cells()), problem::name_of(the_case.precision), option,
+                    bytes_text(extra), bytes_text(run), where, bytes_text(free),
+                    verifies && options.baseline == Extra::yes ? "them" : "it"));
+  };
+  if (is_on_gpu(target))
+    require(2 * level * target.gpu->ranks_on_gpu, whole.on_gpu,
+            static_cast<double>(device::gpu_memory().free_bytes),
+            fmt::format("GPU {}", target.gpu->gpu.ordinal));
+  require((is_on_gpu(target) ? 1 : 2) * level * communicator.node_size(), whole.on_host,
+          static_cast<double>(machine::node_memory().available_bytes), "the node");
 }
 
 std::vector<RunDevice> devices_of(const Communicator& communicator, const Target& target) {

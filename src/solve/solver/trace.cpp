@@ -40,7 +40,7 @@ void write_trace(const Communicator& communicator, const std::string& path) {
   const std::vector<std::string> texts = comm::gather_texts(communicator, events_of(communicator));
   comm::together(communicator, [&] {
     if (communicator.rank() != 0) return;
-    TemporaryFile file(path);
+    TemporaryFile file(path, Otherwise::use_working_folder);
     file.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     for (std::size_t rank = 0; rank < texts.size(); ++rank) {
       if (rank > 0) file.write(",\n");

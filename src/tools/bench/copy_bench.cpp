@@ -13,7 +13,7 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "link/window.hpp"
-#include "machine/cores.hpp"
+#include "machine/memory.hpp"
 #include "proof/pattern.hpp"
 #include "solver/target.hpp"
 
@@ -113,6 +113,14 @@ std::optional<std::string> CopyBench::first_wrong(const Ends& ends, std::int64_t
 }
 
 void CopyBench::time(const std::string& from, const std::string& to, std::int64_t bytes) {
+  // The pattern, and the ends that are not on a GPU.
+  const std::int64_t on_host =
+      1 + std::int64_t{from != "device"} + std::int64_t{to != "device" && to != "next device"};
+  comm::together(communicator_, [&] {
+    machine::require_memory(communicator_, {.bytes_per_rank = on_host * bytes,
+                                            .what = fmt::format("copies of {} bytes", bytes),
+                                            .advice = "copy fewer bytes, or use fewer ranks"});
+  });
   const Ends ends = make_ends(from, to, bytes);
   CopyTiming timing{.from = from, .to = to, .bytes = bytes};
   timing.wrong = first_wrong(ends, bytes);

@@ -17,6 +17,7 @@
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
 #include "machine/cores.hpp"
+#include "machine/memory.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -46,6 +47,11 @@ FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions
                   {.cells = {cells * communicator.size()}, .process_grid = {communicator.size()}});
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator, [&] {
+    // The owned cells and the halos on both sides; a field on a GPU is filled from the host.
+    machine::require_memory(communicator,
+                            {.bytes_per_rank = 3 * bytes,
+                             .what = fmt::format("fields with {} bytes for each neighbour", bytes),
+                             .advice = "use smaller messages or fewer ranks"});
     fields = make_known_fields(
         grid, {.element_bytes = element_bytes, .width = cells, .memory = target.memory});
     fields->fill();

@@ -18,6 +18,7 @@
 #include "device/queue.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
+#include "machine/memory.hpp"
 #include "report/format.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"

@@ -15,6 +15,7 @@
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
+#include "machine/memory.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -196,6 +197,11 @@ MeshBenchResult MeshBench::run() {
     notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
                           communicator_.node_size(), cores));
   for (const std::int64_t bytes : options_.sizes) {
+    comm::together(communicator_, [&] {
+      machine::require_memory(communicator_, {.bytes_per_rank = MeshExchange::memory_bytes(bytes),
+                                              .what = fmt::format("messages of {} bytes", bytes),
+                                              .advice = "use smaller messages or fewer ranks"});
+    });
     MeshExchange exchange(communicator_, neighbours_, bytes);
     for (const MeshOrder order : options_.orders) {
       result.timings.push_back(time(exchange, order));

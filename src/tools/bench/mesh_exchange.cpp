@@ -47,7 +47,7 @@ MeshExchange::MeshExchange(const Communicator& communicator, const MeshNeighbour
     : communicator_(communicator),
       neighbours_(neighbours),
       bytes_(bytes),
-      memory_(allocate_together(communicator, 2 * mesh_lanes * bytes)),
+      memory_(allocate_together(communicator, memory_bytes(bytes))),
       posts_(communicator, mesh_lanes, memory_) {}
 
 std::byte* MeshExchange::outgoing(int lane) const {

@@ -30,6 +30,9 @@ struct MeshTimes {
 /// Messages of equal size with the neighbours of a mesh.
 class MeshExchange {
  public:
+  /// Returns the memory that a rank takes for messages of so many bytes.
+  static std::int64_t memory_bytes(std::int64_t bytes) { return 2 * mesh_lanes * bytes; }
+
   /// Collective. Throws resource.
   MeshExchange(const Communicator& communicator, const MeshNeighbours& neighbours,
                std::int64_t bytes);

@@ -17,6 +17,7 @@
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "machine/cores.hpp"
+#include "machine/memory.hpp"
 #include "mpi/threads.hpp"
 #include "proof/pattern.hpp"
 #include "solver/target.hpp"
@@ -167,6 +168,10 @@ void ProgressBench::time(const solver::Target& target, const std::string& transp
                          std::int64_t bytes) {
   std::unique_ptr<Row> row;
   comm::together(communicator_, [&] {
+    // The owned bytes, the halos on both sides, and a copy to check what came.
+    machine::require_memory(communicator_, {.bytes_per_rank = 4 * bytes,
+                                            .what = fmt::format("messages of {} bytes", bytes),
+                                            .advice = "use smaller messages"});
     row = std::make_unique<Row>(communicator_, bytes, target.memory);
     row->fill(0);
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/benchmark.hpp"
 
+#include "base/attempts.hpp"
 #include "base/temporary_file.hpp"
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
@@ -51,7 +52,8 @@ RankJob Benchmark::job() const {
   if (!job.ranks && !launched_by(current_variables())) job.ranks = ranks_otherwise_;
   job.threads_per_rank = 1;
   job.wait_limit_seconds = common_.wait_limit_seconds;
-  job.json = common_.json;
+  add_report(job.files, common_.json);
+  job.files.add_result("--trace", common_.trace);
   job.proofs.says = common_.quiet ? ProofWish::Says::nothing : ProofWish::Says::what_it_does;
   return job;
 }
@@ -62,19 +64,18 @@ void want_proofs(RankJob& job, const std::vector<std::string>& transports,
   job.proofs.memories = memories_for_gpu_aware(
       transports.empty() ? std::vector<std::string>{"auto"} : transports, memories);
   job.proofs.file = file;
+  job.files.add_used("--proofs", file);
 }
 
-void check_trace(const CommonOptions& options, const Communicator& world) {
-  if (!options.trace) return;
-  comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*options.trace); });
-}
-
-void write_results(const CommonOptions& options, const Report& report) {
-  write_report(report, options.json, options.quiet ? Text::quiet : Text::shown);
-}
-
-void write_trace(const CommonOptions& options, const std::string& trace) {
-  if (options.trace) write_text_file(*options.trace, trace);
+void write_results(const CommonOptions& options, const Report& report,
+                   const std::optional<std::string>& trace) {
+  Attempts attempts;
+  attempts.attempt(
+      [&] { write_report(report, options.json, options.quiet ? Text::quiet : Text::shown); });
+  if (options.trace && trace)
+    attempts.attempt(
+        [&] { write_text_file(*options.trace, *trace, Otherwise::use_working_folder); });
+  attempts.finish();
 }
 
 int tell_wrong(const Communicator& world, const std::optional<std::string>& wrong) {

@@ -81,12 +81,10 @@ class Benchmark {
 void want_proofs(RankJob& job, const std::vector<std::string>& transports,
                  const std::vector<std::string>& memories, const std::optional<std::string>& file);
 
-/// Throws, on every rank, if the trace that is wanted cannot be written. Collective.
-void check_trace(const CommonOptions& options, const Communicator& world);
-
-/// Prints and writes a report, as the options want it. For the first rank.
-void write_results(const CommonOptions& options, const Report& report);
-void write_trace(const CommonOptions& options, const std::string& trace);
+/// Prints and writes a report, as the options want it, and the trace if they want one. For the
+/// first rank.
+void write_results(const CommonOptions& options, const Report& report,
+                   const std::optional<std::string>& trace = {});
 /// Lets the first rank say what any rank found wrong; returns the exit code, the same on all.
 /// Collective.
 int tell_wrong(const Communicator& world, const std::optional<std::string>& wrong);
@@ -102,11 +100,12 @@ BenchCommand Benchmark::command(const Options& options,
       check(options);
   };
   command.job.work = [options, measure, common = common_](const Communicator& world) {
-    check_trace(common, world);
     const Result result = measure(world, options);
     comm::on_first_rank(world, [&] {
-      write_results(common, report_of(result));
-      if constexpr (requires { trace_of(result); }) write_trace(common, trace_of(result));
+      std::optional<std::string> trace;
+      if constexpr (requires { trace_of(result); })
+        if (common.trace) trace = trace_of(result);
+      write_results(common, report_of(result), trace);
     });
     return tell_wrong(world, wrong_of(result));
   };

@@ -11,7 +11,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/temporary_file.hpp"
+#include "base/result_files.hpp"
 #include "bench/comparison.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
@@ -76,7 +76,9 @@ int run_compared(const CommonOptions& options, const std::vector<std::string>& w
     throw Error(ErrorKind::usage,
                 fmt::format("--ab makes several runs, and each would write '{}'; leave --trace out",
                             *options.trace));
-  if (options.json && *options.json != "-") const TemporaryFile can_be_made(*options.json);
+  RunFiles files;
+  add_report(files, options.json);
+  check(files);
   const Interrupts interrupts;  // for the folder's sake
   const Folder folder;
   const std::vector<std::string> run = words_of_a_run(words, folder.file());

@@ -61,8 +61,12 @@ int run_doctor(const DoctorCommand& command) {
   std::optional<std::string> before;
   if (command.compare) before = content_of(*command.compare);
   if (before) doctor::changes(*before, *before, *command.compare);
-  for (const auto& file : {command.json, command.save})
-    if (file && *file != "-") const TemporaryFile can_be_made(*file);
+  RunFiles files;
+  add_report(files, command.json);
+  files.add_result("--save", command.save);
+  files.add_used("--compare", command.compare, "--save");
+  files.add_used("--proofs", command.proofs);
+  check(files);
 
   const doctor::Diagnosis diagnosis =
       doctor::examine({.launcher = command.launcher,

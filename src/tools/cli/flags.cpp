@@ -11,13 +11,19 @@ namespace {
 
 /// Option of the libraries, flag. scripts/check_option_names.py looks here for those that texts
 /// name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> flags{{
     {"backend", "--backend"},
+    {"baseline", "--baseline"},
     {"expected_halo", "--halo-depth"},
     {"graph", "--graph"},
+    {"initial", "--initial"},
     {"memory", "--memory"},
+    {"output", "--output"},
     {"proofs", "--proofs"},
     {"simd", "--simd"},
+    {"trace", "--trace"},
+    {"tuning_file", "--tune"},
+    {"verify", "--verify"},
     {"wait_limit", "--wait-limit"},
 }};
 

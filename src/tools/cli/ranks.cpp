@@ -20,6 +20,7 @@
 #include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
+#include "cli/signals.hpp"
 #include "comm/collectives.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
@@ -45,13 +46,13 @@ int work_together(const RankJob& job, const Communicator& world) {
                 fmt::format("the launcher started {} instead of {}; {} or the launcher's own "
                             "settings say otherwise",
                             counted(world.size(), "rank"), start->ranks, launcher_variable));
-  if (job.json && *job.json != "-")
-    comm::on_first_rank(world, [&] { const TemporaryFile can_be_made(*job.json); });
+  comm::on_first_rank(world, [&] { check(job.files); });
   return job.work(world);
 }
 
 /// Ends all ranks from whatever thread finds out that the others will not come.
 [[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
+  remove_temporary_files();
   comm::abort(world, leave(code, text));
 }
 
@@ -81,6 +82,8 @@ void require_to_be_found() {
 
 int work_as_rank(const RankJob& job) {
   make_proofs(job.proofs);
+  const EndingSignals signals(launched_by(current_variables()) ? EndingSignals::Says::nothing
+                                                               : EndingSignals::Says::which);
   const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
   require_to_be_found();
   CommunicatorOptions options;

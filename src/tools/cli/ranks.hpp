@@ -9,6 +9,7 @@
 
 #include <halocline/communicator.hpp>
 
+#include "base/result_files.hpp"
 #include "cli/limited_runtime.hpp"
 #include "cli/proofs.hpp"
 
@@ -18,9 +19,9 @@ namespace halocline::cli {
 struct RankJob {
   std::optional<int> ranks;  ///< to start
   double wait_limit_seconds = 120;
-  std::optional<std::string> json;  ///< checked before the work: "-" or a file that can be made
-  ProofWish proofs;                 ///< made before MPI and GPUs are used
-  int threads_per_rank = 0;         ///< 0: whatever the cores allow
+  RunFiles files;            ///< checked before the work
+  ProofWish proofs;          ///< made before MPI and GPUs are used
+  int threads_per_rank = 0;  ///< 0: whatever the cores allow
   using Calls = LimitedRuntime::Calls;
   Calls calls_mpi = Calls::from_one_thread;
   /// Throws usage for what can be seen wrong for this number of ranks, before any is started.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/attempts.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
@@ -68,17 +69,49 @@ SolveOptions options_of(const SolveCommand& command) {
   return options;
 }
 
+struct Solved {
+  SolveResult result;
+  std::optional<Error> error;  ///< of what came after the sweeps
+};
+
+Solved solve_if_possible(const Communicator& world, const SolveOptions& options) {
+  try {
+    return {solve(world, options), std::nullopt};
+  } catch (const IncompleteSolve& error) {
+    return {error.result(), error};
+  }
+}
+
+/// The files of a run, under the names of their flags.
+RunFiles files_of(const SolveCommand& command) {
+  const SolveOptions& options = command.options;
+  RunFiles files;
+  files.add_result("--output", options.output);
+  files.add_result("--trace", options.trace);
+  add_report(files, command.json);
+  files.add_used("--initial", options.initial, "--output");
+  files.add_used("--tune", options.tuning_file);
+  files.add_used("--proofs", options.proofs);
+  return files;
+}
+
 /// Solves as one of the ranks; throws the same error on every rank.
 int solve_together(const SolveCommand& command, const Communicator& world) {
   ProgressLine line;
   SolveOptions options = options_of(command);
   if (command.quiet == Flag::no)
     options.on_progress = [&](const auto& progress) { line.show(progress); };
-  const SolveResult result = solve(world, options);
+  const Solved solved = solve_if_possible(world, options);
   line.clear();
-  comm::on_first_rank(world, [&] { write_results(command, result); });
-  const std::optional<std::string> wrong = what_is_wrong(result);
+  Attempts attempts(solved.error);
+  // Without the others if they may be gone.
+  if (solved.error && solved.error->kind() == ErrorKind::communication && world.rank() == 0)
+    Attempts().attempt([&] { write_results(command, solved.result); });
+  attempts.attempt(
+      [&] { comm::on_first_rank(world, [&] { write_results(command, solved.result); }); });
+  const std::optional<std::string> wrong = what_is_wrong(solved.result);
   if (wrong && world.rank() == 0) complain("wrong result: " + *wrong);
+  attempts.finish();
   return wrong ? exit_wrong_result : exit_ok;
 }
 
@@ -89,7 +122,7 @@ int run_solve(const SolveCommand& command, const std::vector<std::string>& words
   return run_on_ranks(
       {.ranks = command.ranks,
        .wait_limit_seconds = command.wait_limit_seconds,
-       .json = command.json,
+       .files = files_of(command),
        .proofs = {.ranks = command.ranks,
                   .memories = options.backend == "auto" || options.backend == "cuda"
                                   ? memories_for_gpu_aware({options.transport},

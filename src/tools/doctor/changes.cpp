@@ -4,9 +4,10 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <halocline/error.hpp>
+
+#include "base/json_text.hpp"
 
 namespace halocline::doctor {
 namespace {
@@ -105,7 +106,7 @@ std::vector<Change> changes(std::string_view before, std::string_view now,
   std::vector<Change> all;
   const Json later = Json::parse(now);
   try {
-    const Json earlier = Json::parse(before);
+    const Json earlier(parse_json(before));
     std::map<std::string, std::string> old_facts, new_facts;
     flatten(earlier.at("facts"), "", old_facts);
     flatten(later.at("facts"), "", new_facts);

@@ -8,9 +8,10 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <halocline/error.hpp>
+
+#include "base/json_text.hpp"
 
 namespace halocline::plan {
 namespace {
@@ -97,7 +98,7 @@ void add_figures(Figures& figures, const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(ErrorKind::usage, fmt::format("cannot read the figures in '{}'", path));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const Json report = Json::parse(text, nullptr, false);
+  const Json report(parse_json(text));
   try {
     if (report.contains("bench") && report["bench"] == "step") return add_steps(figures, report);
     if (report.contains("bench") && report["bench"] == "halo")

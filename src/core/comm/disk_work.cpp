@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/disk_work.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "comm/gate.hpp"
+
+namespace halocline::comm {
+namespace {
+
+constexpr const char* site = "file, disks";
+constexpr int root = 0;
+
+/// What a rank tells the root, and the root all of them: the first that is true of any rank.
+enum class Said : int { busy, failed, done };
+
+/// A rank whose work takes longer says so this often. Of an idle disk no write takes so long.
+std::chrono::duration<double> interval_of(const State& state) {
+  const double limit = state.settings().wait_limit.count();
+  return std::chrono::duration<double>(limit > 0 ? std::min(0.5, limit / 4) : 0.5);
+}
+
+/// Buffers that MPI may go on using after an error.
+struct Words {
+  std::vector<int> of_ranks;
+  int mine = 0, of_all = 0;
+};
+
+std::string missing_of(const std::vector<MPI_Request>& requests) {
+  std::string names;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    int there = 0;
+    MPI_Request_get_status(requests[i], &there, MPI_STATUS_IGNORE);
+    if (there == 0) names += fmt::format("{}rank {}", names.empty() ? "" : ", ", i + 1);
+  }
+  return names.empty() ? "the other ranks" : names;
+}
+
+/// The root hears every rank, then answers all.
+void ask_all(State& state, int tag, const std::shared_ptr<Words>& words) {
+  const auto others = static_cast<std::size_t>(state.size() - 1);
+  words->of_ranks.assign(others, 0);
+  std::vector<MPI_Request> requests(others, MPI_REQUEST_NULL);
+  for (std::size_t i = 0; i < others; ++i)
+    check(MPI_Irecv(&words->of_ranks[i], 1, MPI_INT, static_cast<int>(i) + 1, tag, state.all(),
+                    &requests[i]),
+          site);
+  wait_all(state, requests,
+           {.site = site, .phase = Phase::other, .missing = [&] { return missing_of(requests); }},
+           words);
+  words->of_all =
+      std::min(words->mine, *std::min_element(words->of_ranks.begin(), words->of_ranks.end()));
+  for (std::size_t i = 0; i < others; ++i)
+    check(MPI_Isend(&words->of_all, 1, MPI_INT, static_cast<int>(i) + 1, tag, state.all(),
+                    &requests[i]),
+          site);
+  wait_all(state, requests,
+           {.site = site, .phase = Phase::other, .missing = [&] { return missing_of(requests); }},
+           words);
+}
+
+/// The others wait longer: the root, which waits for the same rank as they do, can name it.
+void ask_root(State& state, int tag, const std::shared_ptr<Words>& words) {
+  std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
+  check(MPI_Isend(&words->mine, 1, MPI_INT, root, tag, state.all(), &requests[0]), site);
+  check(MPI_Irecv(&words->of_all, 1, MPI_INT, root, tag, state.all(), &requests[1]), site);
+  wait_all(state, requests,
+           {.site = site,
+            .phase = Phase::other,
+            .missing = [] { return fmt::format("rank {}", root); },
+            .limit = Wait::Limit::twice},
+           words);
+}
+
+/// Collective.
+Said agree(State& state, int tag, Said mine) {
+  const auto words = std::make_shared<Words>();
+  words->mine = static_cast<int>(mine);
+  if (state.rank() == root)
+    ask_all(state, tag, words);
+  else
+    ask_root(state, tag, words);
+  return static_cast<Said>(words->of_all);
+}
+
+/// Not std::async: its future would wait for the work while an error of this rank has to be told.
+std::future<int> start(const std::function<int()>& work) {
+  const auto result = std::make_shared<std::promise<int>>();
+  std::future<int> future = result->get_future();
+  try {
+    std::thread([work, result] { result->set_value(work()); }).detach();
+  } catch (const std::system_error&) {  // no more threads: then without them
+    result->set_value(work());
+  }
+  return future;
+}
+
+}  // namespace
+
+DiskEnd on_every_disk(const Communicator& communicator, int tag, const std::function<int()>& work) {
+  State& state = communicator.state();
+  DiskEnd end;
+  if (state.size() == 1) {
+    end.error = work();
+    end.on_all = end.error == 0;
+    return end;
+  }
+  std::future<int> result = start(work);
+  const auto interval = interval_of(state);
+  Said mine = Said::busy;
+  for (;;) {
+    if (mine == Said::busy && result.wait_for(interval) == std::future_status::ready) {
+      end.error = result.get();
+      mine = end.error == 0 ? Said::done : Said::failed;
+    }
+    const Said all = agree(state, tag, mine);
+    if (all == Said::busy) continue;
+    end.on_all = all == Said::done;
+    return end;
+  }
+}
+
+}  // namespace halocline::comm

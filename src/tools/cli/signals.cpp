@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/signals.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/temporary_file.hpp"
+
+namespace halocline::cli {
+namespace {
+
+struct Named {
+  int number;
+  const char* line;  // a handler cannot format
+};
+#define HALOCLINE_TEXT_OF(number) #number
+#define HALOCLINE_SIGNAL(number, words) \
+  { number, "halocline: ended by signal " HALOCLINE_TEXT_OF(number) " (" words ")\n" }
+constexpr std::array<Named, 8> signals{
+    {HALOCLINE_SIGNAL(SIGINT, "Interrupt"), HALOCLINE_SIGNAL(SIGTERM, "Terminated"),
+     HALOCLINE_SIGNAL(SIGHUP, "Hangup"), HALOCLINE_SIGNAL(SIGQUIT, "Quit"),
+     HALOCLINE_SIGNAL(SIGUSR1, "User defined signal 1"),
+     HALOCLINE_SIGNAL(SIGUSR2, "User defined signal 2"),
+     HALOCLINE_SIGNAL(SIGXCPU, "CPU time limit exceeded"),
+     HALOCLINE_SIGNAL(SIGALRM, "Alarm clock")}};
+#undef HALOCLINE_SIGNAL
+#undef HALOCLINE_TEXT_OF
+
+std::atomic<bool> says_which{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+/// Waits a little for a reader that is slow; one that does not read must not keep the process.
+bool takes_text(int descriptor) {
+  pollfd waited{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  return ::poll(&waited, 1, 1000) == 1;
+}
+
+extern "C" void halocline_end_by_signal(int signal) {
+  remove_temporary_files();
+  for (const Named& one : signals)
+    if (one.number == signal && says_which && takes_text(STDERR_FILENO)) {
+      [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, one.line, std::strlen(one.line));
+    }
+  // SA_RESETHAND has restored the default, and the signal comes again when this returns.
+  ::raise(signal);
+}
+
+}  // namespace
+
+EndingSignals::EndingSignals(Says says) {
+  says_which = says == Says::which;
+  struct sigaction action {};
+  action.sa_handler = halocline_end_by_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a macro of an unsigned number
+  // One ending at a time.
+  ::sigfillset(&action.sa_mask);
+  for (const Named& one : signals) replace(one.number, action);
+  // A reader that has gone is an error of what is written to it, and not the end of all results.
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigemptyset(&ignore.sa_mask);
+  replace(SIGPIPE, ignore);
+}
+
+void EndingSignals::replace(int signal, const struct sigaction& action) {
+  struct sigaction before {};
+  ::sigaction(signal, nullptr, &before);
+  if (before.sa_handler != SIG_DFL) return;
+  ::sigaction(signal, &action, nullptr);
+  before_.emplace_back(signal, before);
+}
+
+EndingSignals::~EndingSignals() {
+  for (const auto& [number, before] : before_) ::sigaction(number, &before, nullptr);
+}
+
+void let_large_files_be_errors() { ::signal(SIGXFSZ, SIG_IGN); }
+
+}  // namespace halocline::cli

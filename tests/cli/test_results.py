@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results are never lost: what is refused before a run, what is kept when a file cannot be put in place,
+and what is left behind when a signal ends a run."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import tempfile
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from command import HALOCLINE, run, skip, solve, solve_json, started
+
+SMALL = ["laplace", "--cells", "60x50", "--sweeps", "20", "--tolerance", "0"]
+# Some seconds of one core, in which a test may change the folder.
+LONG = ["laplace", "--cells", "400x400", "--tolerance", "0", "--backend", "cpu", "--threads", "1"]
+
+
+def refused(end, *texts, code=2):
+    assert end.code == code, end
+    assert end.err.startswith("halocline: ") and end.err.count("\n") == 1, end.err
+    for text in texts:
+        assert text in end.err, end.err
+    assert end.out == ""
+
+
+def temporary_files(folder):
+    return [name for name in os.listdir(folder) if name.startswith(".halocline-")]
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.02)
+
+
+def working_for(job, seconds):
+    """Waits until the command, which works alone, has used the processor so long."""
+    def used():
+        try:
+            fields = pathlib.Path(f"/proc/{job.child.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return seconds
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    wait_for(lambda: used() >= seconds)
+
+
+# Two results of one name
+
+
+@pytest.mark.parametrize("first, second", [
+    ("--output", "--trace"), ("--output", "--json"), ("--trace", "--json"), ("--tune", "--json"),
+    ("--proofs", "--trace"), ("--tune", "--output")])
+@pytest.mark.parametrize("other", ["same.npy", "./same.npy", "link.npy"])
+def test_two_results_of_one_name_are_refused(first, second, other, tmp_path):
+    (tmp_path / "link.npy").symlink_to("same.npy")
+    if other == "link.npy":
+        (tmp_path / "same.npy").write_text("old")
+    end = run("solve", *SMALL, first, "same.npy", second, other, cwd=tmp_path)
+    refused(end, first, second, "same.npy")
+    if other == "link.npy":
+        assert (tmp_path / "same.npy").read_text() == "old"
+
+
+def test_hard_links_of_one_file_are_one_result(tmp_path):
+    (tmp_path / "a.json").write_text("old")
+    os.link(tmp_path / "a.json", tmp_path / "b.json")
+    end = run("solve", *SMALL, "--trace", "a.json", "--json", "b.json", cwd=tmp_path)
+    refused(end, "--trace", "--json", "a.json", "b.json")
+
+
+@pytest.mark.parametrize("option", ["--trace", "--json"])
+def test_no_report_replaces_the_start(option, tmp_path):
+    np.save(tmp_path / "u.npy", np.zeros((50, 60)))
+    before = (tmp_path / "u.npy").read_bytes()
+    end = run("solve", "laplace", "--initial", "u.npy", option, "u.npy", cwd=tmp_path)
+    refused(end, "--initial", option, "u.npy")
+    assert (tmp_path / "u.npy").read_bytes() == before
+
+
+def test_two_results_of_a_benchmark_are_refused(tmp_path):
+    end = run("bench", "mesh", "--ranks", "2", "--json", "r.json", "--trace", "./r.json", cwd=tmp_path)
+    refused(end, "--json", "--trace", "r.json")
+    end = run("doctor", "--json", "d.json", "--save", "d.json", cwd=tmp_path)
+    refused(end, "--json", "--save", "d.json")
+    assert os.listdir(tmp_path) == []
+
+
+def test_devices_take_several_results(tmp_path):
+    assert "checksum" in solve(*SMALL, "--json", "/dev/null", "--trace", "/dev/null", cwd=tmp_path)
+
+
+def test_a_minus_is_no_name_of_a_trace(tmp_path):
+    refused(run("solve", *SMALL, "--trace", "-", cwd=tmp_path), "--trace", "./-")
+
+
+# What cannot be put in place
+
+
+def kept_file(end):
+    """The file that an error names as the complete one."""
+    match = re.search(r"the complete file is '([^']*)'", end.err)
+    assert match, end.err
+    return pathlib.Path(match[1])
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_array_is_kept_if_its_folder_has_gone(ranks, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "here").mkdir()
+    with started("solve", *LONG, "--sweeps", "20000", "--ranks", ranks, "--output", "../out/u.npy",
+                 "--json", "r.json", cwd=tmp_path / "here") as job:
+        if ranks == 1:
+            working_for(job, 0.7)
+        else:
+            wait_for(lambda: len(job.ranks()) == ranks)
+            time.sleep(1.5)
+        (tmp_path / "out").rename(tmp_path / "gone")
+        end = job.finish()
+    assert end.code == 4 and "checksum" in end.out
+    report = json.loads((tmp_path / "here" / "r.json").read_text())
+    assert report["sweeps"] == 20000
+    assert "../out" in end.err
+    assert np.load(kept_file(end)).shape == (400, 400)
+    assert kept_file(end).parent == tmp_path / "here"
+    assert temporary_files(tmp_path / "here") == [] and os.listdir(tmp_path / "gone") == []
+
+
+def test_an_array_is_kept_if_its_folder_is_renamed_while_it_is_written(tmp_path, preload):
+    (tmp_path / "out").mkdir()
+    env = preload("#include <unistd.h>\nint fsync(int file) { sleep(2); return 0; }")
+    with started("solve", *SMALL, "--output", "out/u.npy", cwd=tmp_path, env=env) as job:
+        wait_for(lambda: temporary_files(tmp_path / "out"))
+        (tmp_path / "out").rename(tmp_path / "moved")
+        end = job.finish()
+    assert end.code == 4 and "checksum" in end.out
+    assert kept_file(end).parent == tmp_path / "moved"
+    assert np.load(kept_file(end)).shape == (50, 60)
+
+
+def test_an_array_is_kept_if_its_folder_is_removed_while_it_is_written(tmp_path, preload):
+    (tmp_path / "out").mkdir()
+    env = preload("#include <unistd.h>\nint fsync(int file) { sleep(2); return 0; }")
+    with started("solve", *SMALL, "--output", "out/u.npy", cwd=tmp_path, env=env) as job:
+        wait_for(lambda: temporary_files(tmp_path / "out"))
+        time.sleep(0.5)  # until it is in fsync
+        for name in os.listdir(tmp_path / "out"):
+            (tmp_path / "out" / name).unlink()
+        (tmp_path / "out").rmdir()
+        end = job.finish()
+    assert end.code == 4 and "checksum" in end.out
+    assert np.load(kept_file(end)).shape == (50, 60)
+
+
+@pytest.mark.parametrize("option", ["--trace", "--json"])
+def test_one_result_that_fails_takes_no_other_with_it(option, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "here").mkdir()
+    results = {"--trace": "t.json", "--json": "r.json", option: "../out/x.json"}
+    words = [word for pair in results.items() for word in pair]
+    with started("solve", *LONG, "--sweeps", "20000", *words, "--output", "u.npy", "--verify",
+                 cwd=tmp_path / "here") as job:
+        working_for(job, 0.7)
+        (tmp_path / "out").rmdir()
+        end = job.finish()
+    assert end.code == 4 and "checksum" in end.out and "verified" in end.out
+    assert np.load(tmp_path / "here" / "u.npy").shape == (400, 400)
+    for name in set(results.values()) - {"../out/x.json"}:
+        json.loads((tmp_path / "here" / name).read_text())
+    json.loads(kept_file(end).read_text())
+
+
+def as_ordinary_user(*words, **options):
+    """Runs the command without the rights of root."""
+    if os.geteuid() != 0:
+        return run(*words, **options)
+    with tempfile.TemporaryDirectory() as folder:  # where every user may reach the command
+        os.chmod(folder, 0o755)
+        command = shutil.copy(HALOCLINE, folder)
+        program = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", command]
+        probe = run("--version", program=program)
+        if probe.code != 0:
+            skip(f"another user cannot run the command: {probe.err}", needs="users")
+        return run(*words, program=program, cwd="/", **options)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may reach."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(folder)
+
+
+def test_a_file_in_a_sticky_folder_is_its_owners(open_folder):
+    if os.geteuid() != 0:
+        skip("files of two users need root", needs="users")
+    folder = open_folder / "sticky"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    (folder / "u.npy").write_text("old")
+    (folder / "u.npy").chmod(0o666)
+    start = time.monotonic()
+    end = as_ordinary_user("solve", *LONG, "--sweeps", "10000000", "--output", folder / "u.npy")
+    refused(end, "u.npy", "sticky", "choose another name")
+    assert time.monotonic() - start < 60
+    assert (folder / "u.npy").read_text() == "old" and os.listdir(folder) == ["u.npy"]
+
+
+def test_a_start_that_may_not_be_read_is_told_so(open_folder):
+    np.save(open_folder / "u.npy", np.zeros((50, 60)))
+    (open_folder / "u.npy").chmod(0)
+    end = as_ordinary_user("solve", "laplace", "--initial", open_folder / "u.npy")
+    refused(end, "u.npy", "Permission denied")
+
+
+def test_a_socket_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("s.npy")
+        refused(run("solve", "laplace", "--initial", "s.npy", cwd=tmp_path), "s.npy", "socket")
+        refused(run("solve", *SMALL, "--json", "s.npy", cwd=tmp_path), "s.npy", "socket")
+
+
+# Limits
+
+
+# Open MPI keeps a file of some MiB unless it is told not to.
+NO_FILES_OF_MPI = {"PMIX_MCA_gds": "hash"}
+
+
+def limited(kibibytes):
+    return ["bash", "-c", f'ulimit -f {kibibytes}; exec "$@"', "bash", HALOCLINE]
+
+
+def test_a_limit_on_files_is_told_before_the_run(tmp_path):
+    end = run("solve", *LONG, "--sweeps", "10000000", "--output", "u.npy", cwd=tmp_path,
+              program=limited(1000), env=NO_FILES_OF_MPI)
+    refused(end, "u.npy", "ulimit -f", code=4)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_limit_on_files_takes_no_other_result(tmp_path):
+    end = run("solve", "laplace", "--cells", "40x30", "--sweeps", "2000", "--tolerance", "0", "--trace",
+              "t.json", "--json", "r.json", cwd=tmp_path, program=limited(200),
+              env=NO_FILES_OF_MPI)
+    assert end.code == 4 and "checksum" in end.out, end
+    assert "t.json" in end.err and "ulimit -f" in end.err
+    json.loads((tmp_path / "r.json").read_text())
+    assert os.listdir(tmp_path) == ["r.json"]
+
+
+@pytest.fixture
+def memory_group():
+    """A control group with 1 GiB, and the command in one below it that has no limit."""
+    lines = pathlib.Path("/proc/self/cgroup").read_text().splitlines()
+    unified = [line[3:] for line in lines if line.startswith("0::")]
+    memory = [line.split(":", 2)[2] for line in lines if ":memory:" in line]
+    if memory:
+        folder, limit = pathlib.Path("/sys/fs/cgroup/memory" + memory[0]), "memory.limit_in_bytes"
+    else:
+        folder, limit = pathlib.Path("/sys/fs/cgroup" + unified[0]), "memory.max"
+    group = folder / f"halocline-test-{os.getpid()}"
+    try:
+        (group / "job").mkdir(parents=True)
+        (group / limit).write_text(str(1 << 30))
+    except OSError as error:
+        for path in (group / "job", group):
+            if path.is_dir():
+                path.rmdir()
+        skip(f"no control group can be made: {error}", needs="cgroups")
+    yield ["bash", "-c", f'echo $$ >{group}/job/cgroup.procs && exec "$@"', "bash", HALOCLINE]
+    for path in (group / "job", group):
+        wait_for(lambda path=path: not (path / "cgroup.procs").read_text())
+        path.rmdir()
+
+
+@pytest.mark.parametrize("option", ["--verify", "--baseline"])
+def test_memory_for_one_rank_alone_counts(option, memory_group, tmp_path):
+    words = ["solve", "laplace", "--cells", "6500x6500", "--sweeps", "1"]
+    end = run(*words, option, "--output", "u.npy", cwd=tmp_path, program=memory_group)
+    refused(end, "6500x6500", option, "leave it out", "MiB", code=4)
+    end = run("solve", "laplace", "--cells", "9000x9000", "--sweeps", "1", cwd=tmp_path,
+              program=memory_group)
+    refused(end, "9000x9000", "use fewer cells", code=4)
+
+
+@pytest.mark.parametrize("words", [
+    "mesh --ranks 2 --sizes 256Mi", "progress --sizes 1Gi --memory host",
+    "first-use --sizes 512Mi"])
+def test_benchmarks_ask_for_memory_first(words, memory_group):
+    end = run("bench", *words.split(), program=memory_group)
+    assert end.code == 4, end
+    assert "bytes" in end.err and "free of" in end.err and "use smaller messages" in end.err
+
+
+@pytest.mark.parametrize("words", ["copy --sizes 1Gi --ranks 1", "p2p --sizes 512Mi --ranks 2"])
+def test_benchmarks_leave_out_what_has_no_room(words, memory_group):
+    end = run("bench", *words.split(), program=memory_group)
+    assert "free of" in end.out + end.err, end
+    assert "Killed" not in end.err
+
+
+# Pipes
+
+
+def test_a_pipe_gets_the_whole_report(tmp_path):
+    os.mkfifo(tmp_path / "p.json")
+    texts = []
+    reader = threading.Thread(target=lambda: texts.append((tmp_path / "p.json").read_text()),
+                              daemon=True)
+    reader.start()
+    end = run("solve", *SMALL, "--json", "p.json", cwd=tmp_path, timeout=60)
+    reader.join(timeout=30)
+    assert end.code == 0, end
+    assert json.loads(texts[0])["sweeps"] == 20
+
+
+def test_a_pipe_that_nobody_reads_ends_with_an_error(tmp_path):
+    os.mkfifo(tmp_path / "p.json")
+    end = run("solve", *SMALL, "--trace", "p.json", cwd=tmp_path, timeout=60)
+    assert end.code == 4 and "checksum" in end.out
+    assert "p.json" in end.err and "nobody" in end.err and "reader" in end.err
+
+
+@pytest.mark.parametrize("option", ["--initial", "--output"])
+def test_arrays_are_no_pipes(option, tmp_path):
+    os.mkfifo(tmp_path / "p.npy")
+    refused(run("solve", "laplace", option, "p.npy", cwd=tmp_path, timeout=60), "p.npy", "pipe")
+
+
+def test_standard_output_has_a_name(tmp_path):
+    end = run("solve", *SMALL, "--quiet", "--json", "/dev/stdout", cwd=tmp_path)
+    assert json.loads(end.out)["sweeps"] == 20
+    with open(tmp_path / "out.json", "w", encoding="utf-8") as out:
+        end = run("solve", *SMALL, "--quiet", "--json", "/dev/stdout", cwd=tmp_path, stdout=out)
+    assert json.loads((tmp_path / "out.json").read_text())["sweeps"] == 20
+
+
+# Signals, and ranks that stop
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "XCPU", "ALRM"])
+def test_a_signal_leaves_no_part_of_an_array(name, tmp_path, preload):
+    number = getattr(signal, f"SIG{name}")
+    env = preload("#include <unistd.h>\nint fsync(int file) { for (;;) pause(); }")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    program = ["bash", "-c", 'ulimit -c 0; exec "$@"', "bash", HALOCLINE]
+    with started("solve", *SMALL, "--output", "u.npy", cwd=folder, env=env, program=program) as job:
+        wait_for(lambda: temporary_files(folder))
+        start = time.monotonic()
+        job.child.send_signal(number)
+        end = job.finish(timeout=30)
+    assert time.monotonic() - start < 10
+    assert end.code == -number
+    assert end.err.count("\n") == 1 and f"signal {number} " in end.err
+    assert os.listdir(folder) == []
+
+
+def test_a_signal_to_all_ranks_leaves_no_part_of_an_array(tmp_path, preload):
+    env = preload("#include <unistd.h>\nint fsync(int file) { for (;;) pause(); }")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with started("solve", *SMALL, "--ranks", "2", "--output", "u.npy", cwd=folder, env=env) as job:
+        wait_for(lambda: temporary_files(folder))
+        job.child.send_signal(signal.SIGTERM)
+        end = job.finish(timeout=60)
+    assert end.code not in (0, 1) and f"signal {int(signal.SIGTERM)} " in end.err
+    assert os.listdir(folder) == []
+
+
+SLOW_DISK = "#include <unistd.h>\nint fsync(int file) { sleep(%d); return 0; }"
+
+
+def test_a_slow_disk_is_waited_for(tmp_path, preload):
+    report = solve_json(*SMALL, "--ranks", "2", "--wait-limit", "2", "--output", "u.npy",
+                        cwd=tmp_path, env=preload(SLOW_DISK % 7))
+    assert report["sweeps"] == 20
+    assert np.load(tmp_path / "u.npy").shape == (50, 60)
+
+
+@pytest.mark.parametrize("stopped", [1, 2])
+def test_a_rank_that_stops_while_it_writes_is_named(stopped, tmp_path, preload):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with started("solve", *SMALL, "--ranks", "3", "--wait-limit", "2", "--output", "u.npy", cwd=folder,
+                 env=preload(SLOW_DISK % 10)) as job:
+        wait_for(lambda: temporary_files(folder))
+        time.sleep(1)  # until all ranks wait for their disks
+        os.kill(job.ranks()[stopped], signal.SIGSTOP)
+        start = time.monotonic()
+        end = job.finish(timeout=120)
+    assert time.monotonic() - start < 60
+    assert end.code == 4
+    assert re.search(rf"^halocline: .*rank 0 has waited 2 s in file, disks for rank {stopped};", end.err,
+                     re.MULTILINE), end.err
+    assert os.listdir(folder) == []
+
+
+# Files that others wrote
+
+
+def test_a_truncated_start_is_known_by_its_size(tmp_path):
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (300000, 300000), }".ljust(117) + "\n"
+    (tmp_path / "u.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) +
+                                     header.encode() + bytes(1000))
+    for words in ([], ["--cells", "300000x300000"]):
+        end = run("solve", "laplace", "--initial", "u.npy", *words, cwd=tmp_path)
+        refused(end, "u.npy", "truncated", "720000000000")
+
+
+@pytest.mark.parametrize("option", ["--tune", "--proofs"])
+def test_a_file_nested_too_deeply_is_no_file_of_records(option, tmp_path):
+    text = '{"format": "halocline tuning", "version": 1, "ways": ' + "[" * 200000 + "]" * 200000 + "}"
+    (tmp_path / "f.json").write_text(text)
+    end = run("solve", *SMALL, option, "f.json", cwd=tmp_path)
+    assert end.code in (0, 3) and (option == "--proofs" or "f.json" in end.out), end
+
+
+def test_a_figure_nested_too_deeply_is_no_figure(tmp_path):
+    (tmp_path / "f.json").write_text("[" * 200000 + "]" * 200000)
+    end = run("plan", "laplace", "--figures", "f.json", cwd=tmp_path)
+    refused(end, "f.json")
+
+
+def test_control_characters_stay_off_the_terminal(tmp_path):
+    name = "\x1b[31m\x07\u009bred.npy"
+    end = run("solve", "laplace", "--initial", name, cwd=tmp_path)
+    refused(end, "\\x1b[31m\\x07\\x9bred.npy")
+    header = "{'descr': '\x1b]0;x\x07', 'fortran_order': False, 'shape': (3,), }".ljust(117) + "\n"
+    (tmp_path / "u.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) +
+                                     header.encode() + bytes(24))
+    end = run("solve", "laplace", "--initial", "u.npy", cwd=tmp_path)
+    refused(end, "\\x1b]0;x\\x07")
