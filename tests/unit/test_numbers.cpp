@@ -69,7 +69,8 @@ TEST(WholeNumbers, FitTheirTypeOrAreRefusedWithTheBound) {
   EXPECT_THAT(refusal<int>("-2147483649"), HasSubstr("at least -2147483648"));
   EXPECT_EQ(whole("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(whole("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
-  EXPECT_THAT(refusal<std::int64_t>("9223372036854775808"), HasSubstr("at most 9223372036854775807"));
+  EXPECT_THAT(refusal<std::int64_t>("9223372036854775808"),
+              HasSubstr("at most 9223372036854775807"));
   EXPECT_THAT(refusal<std::int64_t>("-9223372036854775809"), HasSubstr("at least"));
   EXPECT_THAT(refusal<std::int64_t>("8589934592Gi"), HasSubstr("at most"));
   EXPECT_THAT(refusal<std::int64_t>("1e400"), HasSubstr("at most"));
@@ -99,8 +100,8 @@ TEST(Numbers, AreDecimalAndFinite) {
   EXPECT_EQ(read_number("-1e-6", "--t"), -1e-6);
   EXPECT_EQ(read_number(".5", "--t"), 0.5);
   EXPECT_EQ(read_number("1.7976931348623157e308", "--t"), std::numeric_limits<double>::max());
-  for (const char* word : {"", "nan", "inf", "-inf", "infinity", "1e400", "-1e400", "1e-400", "0x1p3",
-                           "+1", " 1", "1 ", "1,5", "5s", "1Ki", "e3", "-", "."}) {
+  for (const char* word : {"", "nan", "inf", "-inf", "infinity", "1e400", "-1e400", "1e-400",
+                           "0x1p3", "+1", " 1", "1 ", "1,5", "5s", "1Ki", "e3", "-", "."}) {
     const Caught error = caught([&] { read_number(word, "--t"); });
     EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << word << "'";
     EXPECT_THAT(error.text, HasSubstr("--t '" + std::string(word) + "'"));

@@ -136,8 +136,8 @@ TEST(Options, KeepStandardOutputForReports) {
 }
 
 TEST(NearMiss, IsFewLettersAway) {
-  const std::vector<std::string> names{"--ranks", "--tolerance", "--set", "--seed", "--cells",
-                                       "--cells-per-rank"};
+  const std::vector<std::string> names{"--ranks", "--tolerance", "--set",
+                                       "--seed",  "--cells",     "--cells-per-rank"};
   EXPECT_EQ(near_miss("--rank", names), "--ranks");
   EXPECT_EQ(near_miss("--toelrance", names), "--tolerance");
   EXPECT_EQ(near_miss("--cell", names), "--cells");
@@ -162,7 +162,10 @@ TEST(Parse, SetsAParameterOnce) {
   EXPECT_THAT(parse_assignments({"a=1", "b=-2e3"}, "--set"),
               ElementsAre(std::pair("a", 1.0), std::pair("b", -2000.0)));
   for (const std::string word : {"a=2", "b", "b=", "=1", "b=nan", "b=1e400", "b=0x1"})
-    EXPECT_EQ(caught([&] { parse_assignments({"a=1", word}, "--set"); }).kind, ErrorKind::usage)
+    EXPECT_EQ(caught([&] {
+                parse_assignments({"a=1", word}, "--set");
+              }).kind,
+              ErrorKind::usage)
         << word;
 }
 

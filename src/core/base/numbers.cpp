@@ -136,10 +136,10 @@ double read_number(std::string_view word, std::string_view what) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   const bool is_all = end == word.data() + word.size();
   if (error == std::errc::result_out_of_range && is_all)
-    refuse(what, word,
-           fmt::format("is out of range; use 0, or a size from {:.3g} to {:.3g}",
-                       std::numeric_limits<double>::denorm_min(),
-                       std::numeric_limits<double>::max()));
+    refuse(
+        what, word,
+        fmt::format("is out of range; use 0, or a size from {:.3g} to {:.3g}",
+                    std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()));
   if (error != std::errc{} || !is_all || !std::isfinite(value))
     refuse(what, word, "is not a finite number; write it as 0.5 or 1e-6");
   return value;

@@ -26,7 +26,8 @@ int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine)
 inline constexpr int most_threads = 4096;
 
 /// Reads a value of OMP_NUM_THREADS: a number, or a list of which the first counts here, as for
-/// OpenMP's outermost parallel region. Throws usage for anything else, and beyond 1 to most_threads.
+/// OpenMP's outermost parallel region. Throws usage for anything else, and beyond 1 to
+/// most_threads.
 int threads_in(const std::string& value);
 
 /// Returns OMP_NUM_THREADS if it is set, else threads_for() with the cores of this node's ranks.

@@ -133,8 +133,9 @@ Case make_case(const SolveOptions& options, int ranks) {
   // Also where nobody sends such a halo: its cells would only take memory, or exceed 64 bits.
   const std::int64_t longest = std::max({cells.values().x, cells.values().y, cells.values().z});
   if (options.halo_depth > longest)
-    refuse(fmt::format("halo depth {} is more than the {} cells of the longest axis; use at most {}",
-                       options.halo_depth, longest, longest));
+    refuse(
+        fmt::format("halo depth {} is more than the {} cells of the longest axis; use at most {}",
+                    options.halo_depth, longest, longest));
   grid::check_widths(grid, HaloWidths(options.halo_depth));
   return result;
 }

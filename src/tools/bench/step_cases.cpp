@@ -56,7 +56,8 @@ std::vector<std::pair<Norm, std::int64_t>> norms_of(const StepBenchOptions& opti
       if (norm != Norm::none) norms.emplace_back(norm, every);
   }
   const auto is_none = [](const auto& norm) { return norm.first == Norm::none; };
-  if (std::all_of(norms.begin(), norms.end(), is_none) && options.norms_every != std::vector<std::int64_t>{1})
+  if (std::all_of(norms.begin(), norms.end(), is_none) &&
+      options.norms_every != std::vector<std::int64_t>{1})
     refuse(
         fmt::format("{} has no norm to take every {} sweeps; choose one with --norm max or "
                     "--norm l2",

@@ -38,7 +38,8 @@ class BenchHalo final : public Benchmark {
 
 BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchanges", footer) {
   const OptionGroup what = group("What to exchange");
-  what.option("--cells-per-rank", "LIST", cells_per_rank_, "cells of each rank, x first: 1024x1024,64x64x64 (3 squares, 3\n"
+  what.option("--cells-per-rank", "LIST", cells_per_rank_,
+              "cells of each rank, x first: 1024x1024,64x64x64 (3 squares, 3\n"
               "cubes)");
   what.option("--width", "LIST", width_, "halo widths in cells (1)");
   what.option("--fields", "LIST", fields_, "numbers of fields exchanged together (1)");

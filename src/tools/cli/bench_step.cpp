@@ -92,9 +92,10 @@ BenchStep::BenchStep(Syntax& bench)
 bench::StepBenchOptions BenchStep::read() const {
   bench::StepBenchOptions options = options_;
   if (problem_ && named_problem_)
-    throw Error(ErrorKind::usage,
-                fmt::format("the problem is given twice, as '{}' and as --problem '{}'; give it once",
-                            *problem_, *named_problem_));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the problem is given twice, as '{}' and as --problem '{}'; give it once",
+                    *problem_, *named_problem_));
   if (problem_ || named_problem_) options.problem = problem_ ? *problem_ : *named_problem_;
   const auto read_sizes = [](const std::optional<std::string>& word, const char* option) {
     std::vector<Extents> sizes;

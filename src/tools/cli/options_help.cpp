@@ -61,7 +61,8 @@ struct Syntax::HelpText {
     std::string text;
     for (const std::string& group : groups) {
       text += fmt::format("\n{}:\n", group);
-      if (help == Help::offered && group == general) text += line_of("-h,--help", "print this help");
+      if (help == Help::offered && group == general)
+        text += line_of("-h,--help", "print this help");
       for (const Option& option : syntax.options_)
         if (!option.is_word() && option.group == group)
           text += line_of(name_of(option), option.help);

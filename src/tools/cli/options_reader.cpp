@@ -68,8 +68,8 @@ struct Setter {
   void check_choice(const std::string& word) const {
     const auto& choices = option.choices;
     if (!choices.empty() && std::find(choices.begin(), choices.end(), word) == choices.end())
-      refuse(fmt::format("{} '{}' is unknown; use {}", option.name, word,
-                         fmt::join(choices, ", ")));
+      refuse(
+          fmt::format("{} '{}' is unknown; use {}", option.name, word, fmt::join(choices, ", ")));
   }
 };
 
@@ -78,9 +78,10 @@ void check_text(const Option& option, const std::string& word) {
     refuse(fmt::format("{} '' is empty; give {}{}", option.name, option.type,
                        option.given == Option::Given::always ? "" : ", or leave it out"));
   if (option.type == "FILE" && word == "-" && option.dash == Option::Dash::refused)
-    refuse(fmt::format("{} - would be standard output, which only takes --json; give a file, ./- "
-                       "for one named so",
-                       option.name));
+    refuse(
+        fmt::format("{} - would be standard output, which only takes --json; give a file, ./- "
+                    "for one named so",
+                    option.name));
 }
 
 }  // namespace
@@ -123,8 +124,11 @@ class Syntax::Reader {
         refuse(fmt::format("{} needs {}", option.name, option.needs));
       if (!option.excludes.empty() && is_given(option.excludes))
         refuse(fmt::format("{} excludes {}", option.name, option.excludes));
-      std::visit([&](const auto& target) { Setter{option, given.words}(target.get()); },
-                 option.target);
+      std::visit(
+          [&](const auto& target) {
+            Setter{option, given.words}(target.get());
+          },
+          option.target);
     }
     for (const Option& option : syntax_->options_)
       if (option.given == Option::Given::always && !is_given(option.name))
@@ -171,8 +175,8 @@ class Syntax::Reader {
       return give(*option, words_[++at_]);
     std::string fault = fmt::format("{} needs a value, {}", option->name, option->type);
     if (at_ + 1 < words_.size())
-      fault += fmt::format(", but '{0}' follows; write {1}={0} if that is meant",
-                           words_[at_ + 1], option->name);
+      fault += fmt::format(", but '{0}' follows; write {1}={0} if that is meant", words_[at_ + 1],
+                           option->name);
     faults_.push_back(std::move(fault));
   }
 
@@ -205,7 +209,8 @@ class Syntax::Reader {
       command_ += " " + word;
       return;
     }
-    faults_.push_back(fmt::format("unknown command '{}'{}", word, question(near_miss(word, names))));
+    faults_.push_back(
+        fmt::format("unknown command '{}'{}", word, question(near_miss(word, names))));
     is_lost_ = true;  // what follows belongs to it
   }
 

@@ -107,8 +107,8 @@ std::vector<std::pair<std::string, double>> parse_assignments(const std::vector<
     const std::string what = part_of(word, option, "of the form NAME=NUMBER");
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorKind::usage, fmt::format("{} '{}' is not of the form NAME=NUMBER", option,
-                                                word));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} '{}' is not of the form NAME=NUMBER", option, word));
     const std::string name = word.substr(0, equals);
     for (const auto& [other, value] : assignments)
       if (other == name)
