@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from command import gpu_name, mpi_that_corrupts, run, skip_without_emulation
+from command import HALOCLINE, gpu_name, mpi_that_corrupts, run, skip_without_emulation
 from schema import (check_bench_copy, check_bench_first_use, check_bench_halo, check_bench_p2p,
                     check_bench_step)
 
@@ -142,9 +142,10 @@ def test_smoke_step_table_and_json_tell_the_same(tmp_path):
 
 
 def test_every_combination_is_a_step():
-    report = step_json("--problem", "star7", "--backend", "cpu", "--ranks", "1,4",
+    report = step_json("star7", "--backend", "cpu", "--ranks", "1,4",
                        "--cells-per-rank", "8x8x8", "--process-grid", "auto,1x2x2", "--sweeps", "6",
-                       "--precision", "f32,f64", "--norm-every", "1,3", "--transport", "mpi,shared",
+                       "--precision", "f32,f64", "--norm", "max", "--norm-every", "1,3",
+                       "--transport", "mpi,shared",
                        "--schedule", "sequential,overlap")
     keys = [(case["precision"], case["norm_every"], case["ranks"], tuple(case["process_grid"]),
              case["schedule"], case["transport"]) for case in report["cases"]]
@@ -153,6 +154,26 @@ def test_every_combination_is_a_step():
         for schedule in ("sequential", "overlap") for transport in ("mpi", "shared")]
     assert keys == [(precision, every, *rest) for precision in ("f32", "f64") for every in (1, 3)
                     for rest in of_ranks]
+
+
+def test_steps_with_and_without_norms(tmp_path):
+    end = run(*STEP, "star7", "--backend", "cpu", "--ranks", "1", "--cells", "8x8x8", "--sweeps",
+              "4", "--norm", "none,max,l2", "--norm-every", "1,3", "--json",
+              "step.json", cwd=tmp_path)
+    cases = json.loads((tmp_path / "step.json").read_text())["cases"]
+    assert [(case["norm"], case["norm_every"]) for case in cases] == [
+        ("none", 1), ("max", 1), ("max", 3), ("l2", 1), ("l2", 3)]
+    rows = re.findall(r"^    (none|max every sweep|max every 3 sweeps|l2 every sweep|"
+                      r"l2 every 3 sweeps) ", end.out, re.MULTILINE)
+    assert len(set(rows)) == 5, "every row is told apart"
+
+
+def test_ranks_with_other_words_are_refused(mpirun):
+    words = ["bench", "halo", "--cells-per-rank", "8x8", "--repetitions", "2", "--width"]
+    end = run(*words, "1", ":", "-n", "1", HALOCLINE, *words, "2", **mpirun(1))
+    assert end.code == USAGE
+    ours = [line for line in end.err.splitlines() if line.startswith("halocline: ")]
+    assert len(ours) == 1 and "differ" in ours[0] and "«1»" in ours[0] and "«2»" in ours[0]
 
 
 def test_smoke_step_under_a_launcher(mpirun):
@@ -337,8 +358,12 @@ CASES = [
     ("bench", USAGE, "halo, step", "--help"),
     ("bench step --ranks 0", USAGE, "0 ranks"),
     ("bench step --ranks 1,b", USAGE, "'1,b'", "whole numbers"),
-    ("bench step more", USAGE, "more", "bench step --help"),
+    ("bench step star7 more", USAGE, "'more'", "bench step --help"),
+    ("bench step soup", USAGE, "'soup'", "laplace"),
     ("bench step --problem soup", USAGE, "'soup'", "laplace"),
+    ("bench step laplace --problem star7", USAGE, "'laplace'", "'star7'", "once"),
+    ("bench step star7 --ranks 2 --norm-every 1,100", USAGE, "no norm", "--norm max"),
+    ("bench step --ranks 2 --norm most", USAGE, "'most'", "max, l2, none"),
     ("bench step --ranks 2 --cells 8x8,4y4", USAGE, "'4y4' is not a size"),
     ("bench step --ranks 1,2 --process-grid 3x1", USAGE, "3x1 is for 3 ranks", "1, 2"),
     ("bench step --ranks 2 --sweeps 1", USAGE, "1 sweeps", "2 or more"),

@@ -46,6 +46,28 @@ TEST(Solver, StopsLaplaceWhereTheReferenceDoes) {
   EXPECT_TRUE(result.verification->passed) << result.verification->text;
 }
 
+TEST(Solver, RefusesOptionsThatDifferBetweenRanks) {
+  if (world().size() < 2) GTEST_SKIP() << "one rank agrees with itself";
+  const bool last = world().rank() == world().size() - 1;
+  const auto refusal = [&](auto change) {
+    SolveOptions options = small("laplace", {64, 64}, 4);
+    if (last) change(options);
+    const Caught error = caught([&] { solve(world(), options); });
+    EXPECT_EQ(error.kind, ErrorKind::usage) << error.text;
+    return error.text;
+  };
+  EXPECT_THAT(refusal([](SolveOptions& o) { o.seed = 8; }), HasSubstr("seed 8"));
+  EXPECT_THAT(refusal([](SolveOptions& o) { o.sweeps = 5; }), HasSubstr("sweeps 5"));
+  EXPECT_THAT(refusal([](SolveOptions& o) { o.tolerance = 0.25; }), HasSubstr("tolerance 0.25"));
+  EXPECT_THAT(refusal([](SolveOptions& o) { o.norm_every = 3; }), HasSubstr("norm every 3"));
+  EXPECT_THAT(refusal([](SolveOptions& o) { o.cells = {64, 65}; }), HasSubstr("64x65"));
+  EXPECT_THAT(refusal([](SolveOptions& o) { o.verify = SolveOptions::Extra::yes; }),
+              HasSubstr("verify"));
+  SolveOptions threads = small("laplace", {64, 64}, 4);
+  threads.threads = last ? 2 : 1;
+  EXPECT_EQ(solve(world(), threads).sweeps, 4) << "nodes may have other numbers of cores";
+}
+
 TEST(Solver, TakesNormsWhereAskedAndStopsOnlyThere) {
   SolveOptions options = small("laplace", {256, 128}, 526);
   options.norm_every = 50;

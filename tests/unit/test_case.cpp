@@ -110,6 +110,11 @@ INSTANTIATE_TEST_SUITE_P(
                   o.halo_depth = 17;
                 },
                 2, "halo width 17 exceeds the 16 cells that rank 0 owns along y"},
+        Refusal{"depth_beyond_the_grid", [](SolveOptions& o) { o.halo_depth = 65; }, 1,
+                "use at most 64"},
+        Refusal{"depth_beyond_any_grid",
+                [](SolveOptions& o) { o.halo_depth = std::numeric_limits<std::int64_t>::max(); }, 1,
+                "use at most 64"},
         Refusal{"no_depth", [](SolveOptions& o) { o.halo_depth = 0; }, 1, "halo depth 0"},
         Refusal{"grid",
                 [](SolveOptions& o) {
@@ -135,6 +140,13 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 1, "more than 2^63"}),
     [](const auto& test) { return test.param.what; });
+
+TEST(Case, TakesDepthsUpToTheLongestAxis) {
+  SolveOptions options = options_for("heat");
+  options.cells = {1, 50};
+  options.halo_depth = 50;
+  EXPECT_EQ(make_case(options, 1).halo_depth, 50);
+}
 
 TEST(OptionWords, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read_memory("auto"), std::nullopt);

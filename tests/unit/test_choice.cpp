@@ -38,6 +38,13 @@ std::string chosen(const std::string& wanted, const PairsThere& there = all,
   return chosen_from(wanted, {.there = there, .fields = fields});
 }
 
+TEST(WantedTransports, NameEachKindOfPairOnce) {
+  const test::Caught error =
+      test::caught([] { exchange::read_wanted("same-node=mpi,other-node=mpi,same-node=shared"); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, testing::HasSubstr("same-node twice"));
+}
+
 TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
   EXPECT_EQ(chosen("auto"), "self/shared/mpi");
   EXPECT_EQ(chosen("auto", one_node), "self/shared/-");

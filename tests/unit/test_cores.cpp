@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many threads a rank runs.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "machine/cores.hpp"
+#include "support/caught.hpp"
 
 namespace halocline::machine {
 namespace {
@@ -49,6 +51,22 @@ TEST(Ranges, AreReadAsLinuxWritesThem) {
   for (const char* text :
        {"", "\n", "none", "3-1", "0-x", "0+3", "-1", "0-99999999999", "0-300000"})
     EXPECT_EQ(numbers_in(text), Numbers{}) << text;
+}
+
+TEST(ThreadsIn, AreANumberOrTheFirstOfAList) {
+  EXPECT_EQ(threads_in("4"), 4);
+  EXPECT_EQ(threads_in("010"), 10);
+  EXPECT_EQ(threads_in(" 3 , 2"), 3);
+  EXPECT_EQ(threads_in("4096"), most_threads);
+}
+
+TEST(ThreadsIn, AreNothingElse) {
+  for (const char* value : {"", " ", ",2", "0", "-1", "4097", "100000", "99999999999999999999",
+                            "two", "0x4", "1.5", "4 2"}) {
+    const test::Caught error = test::caught([&] { threads_in(value); });
+    EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << value << "'";
+    EXPECT_THAT(error.text, testing::HasSubstr("OMP_NUM_THREADS"));
+  }
 }
 
 }  // namespace

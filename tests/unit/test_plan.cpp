@@ -63,6 +63,12 @@ TEST(Plan, SaysHowUnevenPartsAre) {
   EXPECT_DOUBLE_EQ(on(make_plan(laplace({10, 10}), 3, {}), {1, 3}).imbalance, 40.0 * 3 / 100);
 }
 
+TEST(Plan, CountsUpdatesOfDepthsThatNobodyCouldCountOneByOne) {
+  constexpr std::int64_t length = 1'000'000'000'000'000, depth = 400'000'000'000'000;
+  const Plan plan = make_plan(laplace({4, length}, depth), 2, {});
+  EXPECT_NEAR(on(plan, {1, 2}).redundant, 0.5 * depth / (length / 2), 1e-12);
+}
+
 TEST(Plan, RefusesWithAReason) {
   const Plan plan = make_plan(laplace({100, 3}, 2), 8, {});
   ASSERT_EQ(plan.prospects.size(), 1u);
@@ -129,7 +135,7 @@ TEST(Plan, SaysWhatFiguresItMisses) {
   const Plan plan = make_plan(laplace({1200, 800}), 4, figures);
   EXPECT_FALSE(plan.prospects[0].times);
   ASSERT_EQ(plan.notes.size(), 1u);
-  EXPECT_THAT(plan.notes[0], HasSubstr("bench step --problem"));
+  EXPECT_THAT(plan.notes[0], HasSubstr("bench step laplace"));
 }
 
 TEST(Figures, RefuseWhatIsNoReport) {

@@ -8,6 +8,7 @@
 #include "proof/environment_key.hpp"
 #include "proof/fixes.hpp"
 #include "proof/surroundings.hpp"
+#include "support/caught.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {
@@ -243,6 +244,12 @@ TEST(CountGpus, AreNotThoseHidden) {
   EXPECT_EQ(shown("-1"), 0);
   EXPECT_EQ(proof::count_gpus({{proof::assume_gpu_variable, "4"}}, root.path()), 4);
   EXPECT_EQ(proof::count_gpus({{proof::assume_gpu_variable, "0"}}, root.path()), 0);
+  for (const char* value : {"yes", "-1", "1.5", "4294967297"})
+    EXPECT_EQ(test::caught([&] {
+                proof::count_gpus({{proof::assume_gpu_variable, value}}, root.path());
+              }).kind,
+              ErrorKind::usage)
+        << value;
 }
 
 TEST(PairsBetween, RanksOfOneNode) {

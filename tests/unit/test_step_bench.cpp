@@ -56,6 +56,30 @@ TEST(StepCases, AreStrongAndWeak) {
   }
 }
 
+TEST(StepCases, HaveTheNormsThatAreAskedFor) {
+  StepBenchOptions options;
+  options.problem = "star7";  // has none of its own
+  options.ranks = {1};
+  const auto norms = [&] {
+    std::vector<std::pair<Norm, std::int64_t>> all;
+    for (const StepCase& one : step_cases(options, 1)) {
+      all.emplace_back(*one.solve.norm, one.solve.norm_every);
+      EXPECT_EQ(one.solve.tolerance.has_value(), one.solve.norm != Norm::none);
+    }
+    return all;
+  };
+  EXPECT_THAT(norms(), ElementsAre(std::pair(Norm::none, 1)));
+  options.norms_every = {1, 100};
+  const Caught error = caught([&] { step_cases(options, 1); });
+  EXPECT_EQ(error.kind, ErrorKind::usage) << "two cases that nothing would tell apart";
+  EXPECT_THAT(error.text, HasSubstr("--norm"));
+  options.norms = {"none", "max"};
+  EXPECT_THAT(norms(), ElementsAre(std::pair(Norm::none, 1), std::pair(Norm::max, 1),
+                                   std::pair(Norm::max, 100)));
+  options.norms = {"most"};
+  EXPECT_EQ(caught([&] { step_cases(options, 1); }).kind, ErrorKind::usage);
+}
+
 TEST(StepCases, UseAProcessGridWithItsRanks) {
   StepBenchOptions options;
   options.problem = "star7";

@@ -5,18 +5,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include "base/environment.hpp"
+#include "base/numbers.hpp"
 #include "comm/collectives.hpp"
 
 namespace halocline::machine {
 namespace {
+
+constexpr const char* threads_variable = "OMP_NUM_THREADS";
 
 /// Returns the cores of each rank on this node, and this rank's index. Collective.
 std::pair<std::vector<std::vector<int>>, std::size_t> cores_on_node(
@@ -100,11 +103,22 @@ int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine)
   return std::max(1, static_cast<int>(share + 1e-9));
 }
 
+int threads_in(const std::string& value) {
+  const std::string first = value.substr(0, value.find(','));
+  const std::size_t begin = std::min(first.find_first_not_of(" \t"), first.size());
+  const std::size_t end = first.find_last_not_of(" \t") + 1;
+  return read_whole<int>(first.substr(begin, end - std::min(begin, end)), threads_variable, 1,
+                         most_threads);
+}
+
 int default_threads(const Communicator& communicator) {
-  if (const auto wanted = environment("OMP_NUM_THREADS"))
-    if (const int threads = std::atoi(wanted->c_str()); threads > 0) return threads;
+  std::optional<int> wanted;
+  comm::together(communicator, [&] {
+    if (const auto value = environment(threads_variable)) wanted = threads_in(*value);
+  });
+  // By all ranks, whichever of them have the variable.
   const auto [cores_of, mine] = cores_on_node(communicator);
-  return threads_for(cores_of, mine);
+  return wanted.value_or(threads_for(cores_of, mine));
 }
 
 int node_cores(const Communicator& communicator) {

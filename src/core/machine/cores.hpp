@@ -22,8 +22,16 @@ std::vector<int> numbers_in(const std::string& ranges);
 /// the ranks of one node, `mine` is an index into it.
 int threads_for(const std::vector<std::vector<int>>& cores_of, std::size_t mine);
 
-/// Returns OMP_NUM_THREADS if it is set (on all ranks or on none), else threads_for() with the
-/// cores of this node's ranks. Collective.
+/// The most threads of a rank: more than any node has cores, fewer than a process can start.
+inline constexpr int most_threads = 4096;
+
+/// Reads a value of OMP_NUM_THREADS: a number, or a list of which the first counts here, as for
+/// OpenMP's outermost parallel region. Throws usage for anything else, and beyond 1 to
+/// most_threads.
+int threads_in(const std::string& value);
+
+/// Returns OMP_NUM_THREADS if it is set, else threads_for() with the cores of this node's ranks.
+/// Collective; throws usage, on every rank, for a value that threads_in() refuses on one.
 int default_threads(const Communicator& communicator);
 
 /// Returns the number of cores of this rank's node that its ranks may use. Collective.

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.hpp"
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
@@ -141,7 +142,7 @@ std::vector<std::string> files_of_settings(const Variables& variables, const fs:
 
 int count_gpus(const Variables& variables, const fs::path& root) {
   const std::string assumed = value_of(variables, assume_gpu_variable);
-  if (!assumed.empty()) return number(assumed).value_or(1);
+  if (!assumed.empty()) return read_whole<int>(assumed, assume_gpu_variable, 0);
   const auto is_gpu = [](const fs::path& path) {
     constexpr std::string_view stem = "nvidia";
     const std::string name = path.filename().string();

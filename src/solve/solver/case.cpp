@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/case.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "base/checked.hpp"
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
+#include "machine/cores.hpp"
 #include "problem/catalogue.hpp"
 #include "solver/target.hpp"
 
@@ -17,8 +19,6 @@ namespace halocline::solver {
 namespace {
 
 using problem::ProblemInfo;
-
-constexpr int most_threads = 4096;  // more than any node has cores
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
@@ -101,9 +101,9 @@ Case make_case(const SolveOptions& options, int ranks) {
       !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))
     refuse(
         fmt::format("cannot spend {} seconds on tuning; use 0 or more", *options.tuning_seconds));
-  if (options.threads > most_threads)
+  if (options.threads > machine::most_threads)
     refuse(fmt::format("{} threads per rank are too many; use at most {}", options.threads,
-                       most_threads));
+                       machine::most_threads));
   if (options.threads < 0)
     refuse(fmt::format("cannot run {} threads per rank; use 1 or more", options.threads));
 
@@ -130,6 +130,12 @@ Case make_case(const SolveOptions& options, int ranks) {
   }
   problem.check(result.setting);
   const Grid grid(0, ranks, result.grid);
+  // Also where nobody sends such a halo: its cells would only take memory, or exceed 64 bits.
+  const std::int64_t longest = std::max({cells.values().x, cells.values().y, cells.values().z});
+  if (options.halo_depth > longest)
+    refuse(
+        fmt::format("halo depth {} is more than the {} cells of the longest axis; use at most {}",
+                    options.halo_depth, longest, longest));
   grid::check_widths(grid, HaloWidths(options.halo_depth));
   return result;
 }

@@ -29,7 +29,7 @@ double bytes_of_level(const Case& the_case, const Grid& grid) {
   const Int3 owned = grid.owned().extent();
   double cells = 1;
   for (int axis = 0; axis < grid.axes(); ++axis)
-    cells *= static_cast<double>(owned[axis] + 2 * the_case.halo_depth);
+    cells *= static_cast<double>(owned[axis]) + 2 * static_cast<double>(the_case.halo_depth);
   return cells * static_cast<double>(the_case.element_bytes());
 }
 

@@ -5,10 +5,16 @@
 
 #include <halocline/error.hpp>
 
+#include "grid/text.hpp"
+
 namespace halocline::solver {
 namespace {
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+std::string size_text(const Extents& size) {
+  return size.axes() == 0 ? "auto" : grid::text_of(size);
+}
 
 }  // namespace
 
@@ -36,6 +42,39 @@ SolveOptions::Graphs read_graphs(std::string_view word) {
   for (const Graphs graphs : {Graphs::automatic, Graphs::on, Graphs::off})
     if (word_for(graphs) == word) return graphs;
   refuse(fmt::format("option 'graph' cannot be '{}'; use auto, on or off", word));
+}
+
+std::vector<std::string> shared_options(const SolveOptions& options) {
+  const auto or_auto = [](const auto& value) {
+    return value ? fmt::format("{}", *value) : std::string("auto");
+  };
+  std::vector<std::string> lines{
+      fmt::format("problem {}", options.problem),
+      fmt::format("cells {}", size_text(options.cells)),
+      fmt::format("cells per rank {}", size_text(options.cells_per_rank)),
+      fmt::format("sweeps {}", or_auto(options.sweeps)),
+      fmt::format("tolerance {}", or_auto(options.tolerance)),
+      fmt::format("norm {}", options.norm ? name_of(*options.norm) : "auto"),
+      fmt::format("norm every {} sweeps", options.norm_every),
+      fmt::format("precision {}", options.precision ? name_of(*options.precision) : "auto"),
+      fmt::format("seed {}", options.seed),
+      fmt::format("initial array {}", options.initial.value_or("none")),
+      fmt::format("process grid {}", size_text(options.process_grid)),
+      fmt::format("backend {}", options.backend),
+      fmt::format("memory {}", word_for(options.memory)),
+      fmt::format("transport {}", options.transport),
+      fmt::format("schedule {}", options.schedule),
+      fmt::format("graph {}", word_for(options.graph)),
+      fmt::format("halo depth {}", options.halo_depth),
+      fmt::format("tuning seconds {}", or_auto(options.tuning_seconds)),
+      fmt::format("tuning file {}", options.tuning_file ? "given" : "none"),
+      fmt::format("verify {}", options.verify == SolveOptions::Extra::yes),
+      fmt::format("baseline {}", options.baseline == SolveOptions::Extra::yes),
+      fmt::format("output {}", options.output.value_or("none")),
+      fmt::format("trace {}", options.trace ? "given" : "none")};
+  for (const auto& [name, value] : options.parameters)
+    lines.push_back(fmt::format("parameter {} {}", name, value));
+  return lines;
 }
 
 std::string word_for(const std::optional<Memory>& memory) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <halocline/solver.hpp>
 
@@ -15,6 +16,10 @@ std::optional<Memory> read_memory(std::string_view word);  ///< nothing for "aut
 Precision read_precision(std::string_view word);
 Norm read_norm(std::string_view word);
 SolveOptions::Graphs read_graphs(std::string_view word);
+
+/// Lists the options that every rank has to set alike, a line each. Those left out may differ:
+/// threads and vectors, as nodes do, and what only one rank uses.
+std::vector<std::string> shared_options(const SolveOptions& options);
 
 /// Returns the name of a value.
 std::string word_for(const std::optional<Memory>& memory);

@@ -24,6 +24,7 @@
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
+#include "solver/option_words.hpp"
 #include "solver/target.hpp"
 #include "solver/trace.hpp"
 #include "solver/tuning.hpp"
@@ -371,6 +372,7 @@ SolveResult SolveRun::run() {
 }  // namespace
 
 SolveResult solve(const Communicator& communicator, const SolveOptions& options) {
+  comm::require_same(communicator, "options", solver::shared_options(options));
   std::optional<SolveRun> run;
   comm::together(communicator, [&] { run.emplace(communicator, options); });
   return run->run();

@@ -96,7 +96,7 @@ void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
   const Int3 owned = grid.owned().extent();
   double field = static_cast<double>(element_bytes());
   for (int axis = 0; axis < grid.axes(); ++axis)
-    field *= static_cast<double>(owned[axis] + 2 * the_case.width);
+    field *= static_cast<double>(owned[axis]) + 2 * static_cast<double>(the_case.width);
   const auto require = [&](double wanted, double free, const std::string& where) {
     if (wanted <= free) return;
     throw Error(ErrorKind::resource,

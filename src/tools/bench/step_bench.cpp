@@ -144,7 +144,7 @@ void summarize(StepTiming& timing) {
 
 bool is_same_work(const StepTiming& a, const StepTiming& b) {
   return a.scaling == b.scaling && a.size == b.size && a.precision == b.precision &&
-         a.norm_every == b.norm_every;
+         a.norm == b.norm && a.norm_every == b.norm_every;
 }
 
 void find_efficiency(StepTiming& timing, const std::vector<StepTiming>& timings) {

@@ -22,9 +22,10 @@ struct StepBenchOptions {
   std::vector<Extents> process_grids;
   // Each as in SolveOptions; empty precisions: the problem's own.
   std::vector<std::string> schedules{"auto"}, transports{"auto"}, graphs{"auto"}, precisions;
-  std::vector<std::int64_t> norms_every{1};
-  std::optional<std::int64_t> sweeps;  ///< of a repetition; left out, the problem's own
-  std::int64_t repetitions = 5;        ///< of each case, each a solve from its start
+  std::vector<std::string> norms;            ///< empty: the problem's own
+  std::vector<std::int64_t> norms_every{1};  ///< cases without a norm ignore it
+  std::optional<std::int64_t> sweeps;        ///< of a repetition; left out, the problem's own
+  std::int64_t repetitions = 5;              ///< of each case, each a solve from its start
   std::string backend = "auto";
   int threads = 0;  ///< of each rank, whatever their number; 0: its share where all ranks work
   std::optional<std::string> proofs;

@@ -43,6 +43,28 @@ std::vector<Extents> process_grids_for(const StepBenchOptions& options, int rank
   return grids;
 }
 
+/// Each norm with how often it is taken; without one there is nothing to take.
+std::vector<std::pair<Norm, std::int64_t>> norms_of(const StepBenchOptions& options,
+                                                    const problem::ProblemInfo& info) {
+  std::vector<Norm> kinds;
+  for (const std::string& norm : options.norms) kinds.push_back(solver::read_norm(norm));
+  if (kinds.empty()) kinds.push_back(info.norm);
+  std::vector<std::pair<Norm, std::int64_t>> norms;
+  for (const Norm norm : kinds) {
+    if (norm == Norm::none) norms.emplace_back(norm, 1);
+    for (const std::int64_t every : options.norms_every)
+      if (norm != Norm::none) norms.emplace_back(norm, every);
+  }
+  const auto is_none = [](const auto& norm) { return norm.first == Norm::none; };
+  if (std::all_of(norms.begin(), norms.end(), is_none) &&
+      options.norms_every != std::vector<std::int64_t>{1})
+    refuse(
+        fmt::format("{} has no norm to take every {} sweeps; choose one with --norm max or "
+                    "--norm l2",
+                    info.name, fmt::join(options.norms_every, ", ")));
+  return norms;
+}
+
 void check_values(const StepBenchOptions& options, const std::vector<int>& numbers, int most) {
   for (const int ranks : numbers)
     if (ranks < 1 || ranks > most)
@@ -72,12 +94,11 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
   const problem::ProblemInfo& info = problem::find_problem(options.problem).info();
   const std::vector<int> numbers = numbers_of_ranks(options, ranks);
   check_values(options, numbers, ranks);
+  const auto norms = norms_of(options, info);
 
   StepCase one;
   one.solve.problem = options.problem;
   one.solve.sweeps = options.sweeps;
-  // Runs to its last sweep, as far as norms allow.
-  if (info.norm != Norm::none) one.solve.tolerance = 0;
   one.solve.backend = options.backend;
   one.solve.threads = options.threads;
   one.solve.proofs = options.proofs;
@@ -111,9 +132,12 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
     for (const std::string& precision : options.precisions.empty()
                                             ? std::vector{std::string(name_of(info.precision))}
                                             : options.precisions)
-      for (const std::int64_t norm_every : options.norms_every) {
+      for (const auto& [norm, norm_every] : norms) {
         one.solve.precision = solver::read_precision(precision);
+        one.solve.norm = norm;
         one.solve.norm_every = norm_every;
+        // Runs to its last sweep, as far as norms allow.
+        one.solve.tolerance = norm == Norm::none ? std::nullopt : std::optional(0.0);
         add_ranks();
       }
     one.solve.cells = one.solve.cells_per_rank = {};

@@ -21,6 +21,12 @@ std::string size_text(const StepTiming& timing) {
   return grid::text_of(timing.size) + (timing.scaling == Scaling::weak ? " per rank" : "");
 }
 
+std::string norm_text(const StepTiming& timing) {
+  if (timing.norm == "none") return timing.norm;
+  return timing.norm_every == 1 ? fmt::format("{} every sweep", timing.norm)
+                                : fmt::format("{} every {} sweeps", timing.norm, timing.norm_every);
+}
+
 std::string transport_text(const StepTiming& timing) {
   const std::string text = text_of(timing.transports);
   return text.empty() ? "none" : text;
@@ -29,14 +35,7 @@ std::string transport_text(const StepTiming& timing) {
 std::vector<StepTrait> traits() {
   return {{"cells", "cells", size_text},
           {"precision", "precision", [](const StepTiming& timing) { return timing.precision; }},
-          {"norm every", "norm",
-           [](const StepTiming& timing) {
-             return timing.norm == "none"
-                        ? timing.norm
-                        : fmt::format("{}", timing.norm_every == 1
-                                                ? std::string("sweep")
-                                                : fmt::format("{} sweeps", timing.norm_every));
-           }},
+          {"norm", "norm", norm_text},
           {"ranks", "", [](const StepTiming& timing) { return fmt::to_string(timing.ranks); }},
           {"grid", "", [](const StepTiming& timing) { return grid::text_of(timing.process_grid); }},
           {"schedule", "schedule", [](const StepTiming& timing) { return timing.schedule; }},

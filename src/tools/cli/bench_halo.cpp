@@ -38,7 +38,9 @@ class BenchHalo final : public Benchmark {
 
 BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchanges", footer) {
   const OptionGroup what = group("What to exchange");
-  what.option("--cells-per-rank", "LIST", cells_per_rank_, "sizes, x first: 1024x1024,64x64x64");
+  what.option("--cells-per-rank", "LIST", cells_per_rank_,
+              "cells of each rank, x first: 1024x1024,64x64x64 (3 squares, 3\n"
+              "cubes)");
   what.option("--width", "LIST", width_, "halo widths in cells (1)");
   what.option("--fields", "LIST", fields_, "numbers of fields exchanged together (1)");
   what.flag("--corners", corners_, "exchange edges and corners too, not only faces");
@@ -55,8 +57,7 @@ BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchan
              "off; on: 100 exchanges in one CUDA graph, one launch per repetition,\n"
              "where the transports allow it (off)");
   add_ranks(how, 2);
-  how.option("--process-grid", "PXxPY[xPZ]", process_grid_,
-             "ranks along each axis (splits the last axis only)");
+  add_process_grid(how, process_grid_, "all along the last axis");
   add_loop(how, loop_, "0.2");
   add_proofs(how, proofs_);
   add_ab(how);

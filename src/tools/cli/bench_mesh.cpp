@@ -48,8 +48,7 @@ BenchMesh::BenchMesh(Syntax& bench)
 
   const OptionGroup how = group("How");
   add_ranks(how, 4);
-  how.option("--process-grid", "PXxPY", process_grid_,
-             "ranks along x and y (as square as possible)");
+  add_process_grid(how, process_grid_, "2 axes, as square as possible");
   add_loop(how, loop_, "0.2");
   add_wait_limit(how);
   const OptionGroup results = group("Results");

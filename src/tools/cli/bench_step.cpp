@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/checked.hpp"
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
 #include "bench/step_bench.hpp"
 #include "bench/step_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -21,7 +24,7 @@ const char* footer =
     "with equal cells must give bitwise equal results on any number of ranks.\n\n"
     "Examples:\n"
     "  halocline bench step --cells 1024x1024 --ranks 1,2 --sweeps 200\n"
-    "  halocline bench step --problem star7 --cells-per-rank 64x64x64 --process-grid auto,1x2x1\n"
+    "  halocline bench step star7 --cells-per-rank 64x64x64 --process-grid auto,1x2x1\n"
     "  halocline bench step --cells 512x512 --schedule sequential,overlap --json step.json\n"
     "  mpirun -n 2 halocline bench step --cells-per-rank 256x256 --norm-every 1,100\n\n"
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
@@ -44,8 +47,8 @@ class BenchStep final : public Benchmark {
   bench::StepBenchOptions read() const;
 
   // Words as the user wrote them, before they become options.
-  std::optional<std::string> cells_, cells_per_rank_, ranks_, process_grid_, schedule_, transport_,
-      graph_, precision_, norm_every_;
+  std::optional<std::string> problem_, named_problem_, cells_, cells_per_rank_, ranks_,
+      process_grid_, schedule_, transport_, graph_, precision_, norm_, norm_every_;
   bench::StepBenchOptions options_;  // what needs no reading
 };
 
@@ -53,11 +56,14 @@ BenchStep::BenchStep(Syntax& bench)
     : Benchmark(bench, "step", "time sweeps on different numbers of ranks", footer) {
   bench::StepBenchOptions& options = options_;
   const OptionGroup what = group("What to solve");
-  what.option("--problem", "PROBLEM", options.problem, "name of a problem (laplace)");
+  add_problem(problem_);
+  what.option("--problem", "PROBLEM", named_problem_, "the same, as an option");
   what.option("--cells", "LIST", cells_, "sizes for all ranks together, x first: strong scaling");
   what.option("--cells-per-rank", "LIST", cells_per_rank_, "sizes for each rank: weak scaling");
   what.option("--precision", "LIST", precision_, "f32, f64 (the problem's default)");
-  what.option("--norm-every", "LIST", norm_every_, "take the norm every K sweeps (1)");
+  what.option("--norm", "LIST", norm_, "max, l2, none (the problem's default)");
+  what.option("--norm-every", "LIST", norm_every_,
+              "take the norm every K sweeps, and at the last (1)");
   what.option("--sweeps", "N", options.sweeps, "sweeps of each solve (the problem's default)");
   what.option("--repetitions", "N", options.repetitions, "solves of each case (5)");
 
@@ -66,8 +72,8 @@ BenchStep::BenchStep(Syntax& bench)
              "numbers of ranks; starts the largest (1, 2, 4, ... and all: one per\n"
              "GPU or core, or those of mpirun or srun)");
   how.option("--process-grid", "LIST", process_grid_,
-             "ranks along each axis, for cases with that many ranks, or\n"
-             "auto: as solve chooses (auto)");
+             "ranks along each axis, x first, for cases with that many ranks,\n"
+             "or auto: as solve chooses (auto)");
   how.option("--schedule", "LIST", schedule_,
              "auto, sequential, overlap, fused, persistent (auto)");
   how.option("--transport", "LIST", transport_,
@@ -85,6 +91,12 @@ BenchStep::BenchStep(Syntax& bench)
 
 bench::StepBenchOptions BenchStep::read() const {
   bench::StepBenchOptions options = options_;
+  if (problem_ && named_problem_)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the problem is given twice, as '{}' and as --problem '{}'; give it once",
+                    *problem_, *named_problem_));
+  if (problem_ || named_problem_) options.problem = problem_ ? *problem_ : *named_problem_;
   const auto read_sizes = [](const std::optional<std::string>& word, const char* option) {
     std::vector<Extents> sizes;
     if (word)
@@ -98,9 +110,7 @@ bench::StepBenchOptions BenchStep::read() const {
   };
   options.cells = read_sizes(cells_, "--cells");
   options.cells_per_rank = read_sizes(cells_per_rank_, "--cells-per-rank");
-  if (ranks_)
-    for (const std::int64_t ranks : parse_numbers(*ranks_, "--ranks"))
-      options.ranks.push_back(checked_cast<int>(ranks));
+  if (ranks_) options.ranks = parse_ranks(*ranks_, "--ranks");
   if (process_grid_)
     for (const std::string& grid : parse_list(*process_grid_, "--process-grid"))
       options.process_grids.push_back(grid == "auto" ? Extents()
@@ -112,6 +122,7 @@ bench::StepBenchOptions BenchStep::read() const {
     read_words(transport_, "--transport", options.transports);
   read_words(graph_, "--graph", options.graphs);
   read_words(precision_, "--precision", options.precisions);
+  read_words(norm_, "--norm", options.norms);
   if (norm_every_) options.norms_every = parse_numbers(*norm_every_, "--norm-every");
   return options;
 }

@@ -35,10 +35,7 @@ void Benchmark::add_results(const OptionGroup& group) {
   add_quiet(group, common_.quiet);
 }
 
-void Benchmark::add_trace(const OptionGroup& group) {
-  group.option("--trace", "FILE", common_.trace,
-               "write timelines for chrome://tracing or Perfetto");
-}
+void Benchmark::add_trace(const OptionGroup& group) { cli::add_trace(group, common_.trace); }
 
 void Benchmark::add_ab(const OptionGroup& group) {
   group.option("--ab", "NAME=VALUE", common_.ab,

@@ -52,9 +52,15 @@ BenchCommand Benchmarks::finish() const {
 
 int run_bench(const BenchCommand& command, const std::vector<std::string>& words) {
   if (command.common.ab) return run_compared(command.common, words);
-  return run_on_ranks(command.job, command.ranks_option == BenchCommand::RanksOption::list
-                                       ? words
-                                       : words_for_ranks(words));
+  RankJob job = command.job;
+  job.work = [&](const Communicator& world) {
+    // Ranks of a launcher with other cases would wait for each other, or mix results.
+    comm::require_same(world, "command lines", words_for_ranks(words));
+    return command.job.work(world);
+  };
+  return run_on_ranks(job, command.ranks_option == BenchCommand::RanksOption::list
+                               ? words
+                               : words_for_ranks(words));
 }
 
 }  // namespace halocline::cli

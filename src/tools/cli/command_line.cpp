@@ -95,8 +95,7 @@ void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
   what.option("--set", "NAME=VALUE", words.settings,
               "set a parameter of the problem; may be repeated");
   what.option("--seed", "N", options.seed,
-              "seed of the noise that some problems start from (12345)")
-      .range = Option::Range::not_negative;
+              "seed of the noise that some problems start from (12345)");
   what.option("--initial", "FILE", words.initial,
               "start from an array, .npy of shape ([NZ,] NY, NX); sets --cells");
 }
@@ -105,8 +104,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   const OptionGroup how = solve.group("How");
   SolveOptions& options = command.options;
   add_ranks(how, command.ranks);
-  how.option("--process-grid", "PXxPY[xPZ]", words.process_grid,
-             "ranks along each axis (least traffic)");
+  add_process_grid(how, words.process_grid, "least traffic");
   how.option("--threads", "N", options.threads, "threads per rank (its share of the cores)");
   how.option("--backend", "NAME", options.backend,
              "auto (cuda if every rank sees a GPU), cuda, cpu or reference");
@@ -140,8 +138,7 @@ void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
                  "write the array (.npy) or a picture of it (.png)");
   add_json(results, command.json);
   results.flag("--profile", words.profile, "add a table of MPI calls and waits");
-  results.option("--trace", "FILE", words.trace,
-                 "write a time line for chrome://tracing or Perfetto");
+  add_trace(results, words.trace);
   add_quiet(results, words.quiet);
 }
 
@@ -158,8 +155,7 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
     options.cells_per_rank = parse_extents(*words.cells_per_rank, "--cells-per-rank");
   if (words.process_grid)
     options.process_grid = parse_extents(*words.process_grid, "--process-grid");
-  for (const std::string& word : words.settings)
-    options.parameters.push_back(parse_assignment(word, "--set"));
+  options.parameters = parse_assignments(words.settings, "--set");
   options.sweeps = words.sweeps;
   options.tolerance = words.tolerance;
   options.initial = words.initial;
@@ -173,8 +169,9 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   return command;
 }
 
-/// The problem that a word of the command line names, so that help can be about it.
+/// The problem that the words of `solve` name, so that help can be about it.
 const ProblemInfo* named_problem(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "solve") return nullptr;
   for (const std::string& word : words)
     for (const problem::Problem* problem : problem::problems())
       if (problem->info().name == word) return &problem->info();
@@ -202,8 +199,8 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   add_how(solve, solve_words, command);
   add_results(solve, solve_words, command);
   const ProblemInfo* info = named_problem(words);
-  solve.footer((info != nullptr ? problem_text(*info) : problems_text()) + "\n" + examples + "\n" +
-               exit_codes);
+  if (info != nullptr) solve.header(problem_text(*info));
+  solve.footer((info == nullptr ? problems_text() + "\n" : "") + examples + "\n" + exit_codes);
   const Benchmarks bench(syntax);
   const PlanLine plan(syntax);
   const DoctorLine doctor(syntax);

@@ -13,6 +13,12 @@ void add_ranks(const OptionGroup& group, std::optional<int>& ranks, std::optiona
                    (otherwise ? fmt::format(" ({})", *otherwise) : ""));
 }
 
+void add_process_grid(const OptionGroup& group, std::optional<std::string>& words,
+                      const char* otherwise) {
+  group.option("--process-grid", "PXxPY[xPZ]", words,
+               fmt::format("ranks along each axis, x first ({})", otherwise));
+}
+
 void add_proofs(const OptionGroup& group, std::optional<std::string>& file) {
   group.option("--proofs", "FILE", file, "keep here whether MPI accepts GPU memory (user's cache)");
 }
@@ -23,7 +29,12 @@ void add_wait_limit(const OptionGroup& group, double& seconds) {
 }
 
 void add_json(const OptionGroup& group, std::optional<std::string>& file) {
-  group.option("--json", "FILE", file, "write the report as JSON; - for standard output");
+  group.option("--json", "FILE", file, "write the report as JSON; - for standard output").dash =
+      Option::Dash::standard_output;
+}
+
+void add_trace(const OptionGroup& group, std::optional<std::string>& file) {
+  group.option("--trace", "FILE", file, "write a timeline for chrome://tracing or Perfetto");
 }
 
 void add_quiet(const OptionGroup& group, bool& quiet) {

@@ -14,9 +14,13 @@ namespace halocline::cli {
 /// Each adds an option to a group of the help; of ranks, `otherwise` are started without it.
 void add_ranks(const OptionGroup& group, std::optional<int>& ranks,
                std::optional<int> otherwise = {});
+/// `otherwise` is what is said of the default.
+void add_process_grid(const OptionGroup& group, std::optional<std::string>& words,
+                      const char* otherwise);
 void add_proofs(const OptionGroup& group, std::optional<std::string>& file);
 void add_wait_limit(const OptionGroup& group, double& seconds);
 void add_json(const OptionGroup& group, std::optional<std::string>& file);
+void add_trace(const OptionGroup& group, std::optional<std::string>& file);
 void add_quiet(const OptionGroup& group, bool& quiet);
 
 /// How often to repeat a measurement, as the user wrote it.

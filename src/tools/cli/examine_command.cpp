@@ -32,7 +32,7 @@ ExamineWords read(const std::vector<std::string>& words) {
   const OptionGroup options = syntax.group("Options");
   options.flag("--facts", result.facts);
   Option& paths = options.option("--paths", "TEXT", result.paths);
-  paths.separator = ',';
+  paths.lists = Option::Lists::commas;
   paths.excludes = "--facts";
   options.option("--gpus", "TEXT", result.gpus).choices = {"in-turn", "first"};
   options.option("--wait-limit", "FLOAT", result.wait_limit_seconds).range =

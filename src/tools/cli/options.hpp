@@ -23,17 +23,27 @@ using Target =
                      std::optional<std::string>, std::optional<int>, std::optional<std::int64_t>,
                      std::optional<double>, std::vector<std::string>, std::vector<std::int64_t>>;
 
-/// An option, a flag, or a word without a name of its own.
+/// An option, a flag, or a word without a name of its own. Numbers are those of base/numbers.hpp.
 struct Option {
-  std::string name;  ///< "--ranks"; without dashes: a word that has to be given
-  std::string type;  ///< what help calls its word: "N"
+  std::string name;  ///< "--ranks"; without dashes: a word without a name
+  std::string type;  ///< what help calls its word: "N"; "FILE": the path of a file
   Target target;     ///< has to live until the command line is parsed
   std::string help, group;
-  std::optional<char> separator = {};     ///< of a vector that is given as lists
+  enum class Given { maybe, always };
+  Given given = Given::maybe;
+  enum class Lists { none, commas };
+  Lists lists = Lists::none;              ///< commas: a vector is given once, as a list
   std::vector<std::string> choices = {};  ///< empty: any word
   enum class Range { all, not_negative, positive };
-  Range range = Range::all;               ///< of numbers
-  std::string needs = {}, excludes = {};  ///< the name of an option that was added before
+  Range range = Range::all;  ///< of numbers
+  enum class Dash { refused, standard_output };
+  Dash dash = Dash::refused;              ///< what "-" means as a FILE
+  std::string needs = {}, excludes = {};  ///< names of other options
+
+  bool is_flag() const { return std::holds_alternative<std::reference_wrapper<bool>>(target); }
+  bool is_word() const { return name[0] != '-'; }
+  /// True for a vector without lists, to which every time adds one.
+  bool may_be_repeated() const;
 };
 
 /// Options that help tells of under one title. A handle of a Syntax, which has to outlive it.
@@ -52,6 +62,8 @@ class OptionGroup {
 };
 
 /// What may be written behind a command: its options, or a subcommand with options of its own.
+/// Options are "--name VALUE" or "--name=VALUE", each once unless it may be repeated. No value is
+/// empty; one that begins with "--" has to be written behind "=".
 class Syntax {
  public:
   Syntax(std::string command, std::string summary);
@@ -63,7 +75,12 @@ class Syntax {
   /// Adds a word that has to be given, before, between or behind options.
   void word(const std::string& name, const std::string& type, std::string& target,
             const std::string& help);
+  /// Adds one that may be left out.
+  void optional_word(const std::string& name, const std::string& type,
+                     std::optional<std::string>& target, const std::string& help);
   OptionGroup group(const std::string& title) { return {options_, title}; }
+  /// Sets what help begins with, before the options.
+  void header(const std::string& text) { header_ = text; }
   /// Sets what help ends with.
   void footer(const std::string& text) { footer_ = text; }
   /// Adds --help to this command and all its subcommands, and word of it to errors. For the
@@ -71,7 +88,7 @@ class Syntax {
   void offer_help() { help_ = Help::offered; }
 
   /// Sets the variables of the options that are given. Returns the text of help if that is asked
-  /// for. Throws usage.
+  /// for, whatever else is wrong. Throws usage, for unknown words in the order in which they stand.
   std::optional<std::string> parse(const std::vector<std::string>& words);
 
   const std::string& command() const { return command_; }
@@ -81,12 +98,17 @@ class Syntax {
   std::string help() const;
 
  private:
-  struct Reader;
+  class Reader;
+  struct HelpText;
+  enum class Help { none, offered };
 
-  std::string command_, summary_, footer_;
+  /// Returns the text of help for the subcommand that was parsed last.
+  std::string help_of_parsed(const std::string& before, Help help) const;
+
+  std::string command_, summary_, header_, footer_;
   std::deque<Option> options_;
   std::list<Syntax> subcommands_;
-  enum class Help { none, offered } help_ = Help::none;
+  Help help_ = Help::none;
   bool parsed_ = false;
 };
 

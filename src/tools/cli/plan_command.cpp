@@ -49,8 +49,7 @@ PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   what.option("--precision", "P", words.precision, "f32 or f64");
   const OptionGroup how = plan.group("How");
   how.option("--ranks", "N", words.command.ranks, "ranks of the planned run (1)");
-  how.option("--process-grid", "PXxPY[xPZ]", words.process_grid,
-             "only this process grid (all possible ones)");
+  add_process_grid(how, words.process_grid, "all possible ones");
   how.option("--halo-depth", "K", words.command.options.halo_depth,
              "exchange every K sweeps, K cells deep (1)");
   how.option("--figures", "FILE", words.command.figures,

@@ -31,10 +31,10 @@ ProbeWords read(const std::vector<std::string>& words) {
   Syntax syntax("halocline prove-gpu-aware", "shows whether a transport takes a GPU's memory");
   const OptionGroup options = syntax.group("Options");
   Option& memory = options.option("--memory", "TEXT", result.memories);
-  memory.separator = ',';
+  memory.lists = Option::Lists::commas;
   memory.choices = {"host", "pinned", "device", "managed"};
   Option& bytes = options.option("--bytes", "INT", result.bytes);
-  bytes.separator = ',';
+  bytes.lists = Option::Lists::commas;
   bytes.range = Option::Range::positive;
   options.option("--gpus", "TEXT", result.gpus).choices = {"in-turn", "first"};
   options.option("--pairs", "TEXT", result.pairs).choices = {"all", "of-a-node"};

@@ -2,6 +2,7 @@
 #include "plan/prospects.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
@@ -34,23 +35,26 @@ std::vector<Extents> all_process_grids(int ranks, int axes) {
 /// first of K sweeps reaches K - 1 cells beyond its own, the last one none.
 double redundant_updates(const Case& the_case, const Grid& grid) {
   const Int3 owned = grid.owned().extent();
-  double updates = 0, own = 0;
-  for (std::int64_t reach = 0; reach < the_case.halo_depth; ++reach) {
-    double region = 1, cells = 1;
-    for (int axis = 0; axis < grid.axes(); ++axis) {
-      int sides = 0;
-      for (const int side : {-1, 1}) {
-        Direction direction;
-        direction[axis] = side;
-        if (grid.neighbour(grid.rank(), direction) >= 0) ++sides;
-      }
-      cells *= static_cast<double>(owned[axis]);
-      region *= static_cast<double>(owned[axis] + sides * reach);
+  // A region of reach r has (x + r * sides of x) * (y + ...) * ... cells: a polynomial in r.
+  std::array<double, 4> region{1, 0, 0, 0};
+  for (int axis = 0; axis < grid.axes(); ++axis) {
+    int sides = 0;
+    for (const int side : {-1, 1}) {
+      Direction direction;
+      direction[axis] = side;
+      if (grid.neighbour(grid.rank(), direction) >= 0) ++sides;
     }
-    updates += region;
-    own += cells;
+    for (std::size_t power = 3; power > 0; --power)
+      region[power] = region[power] * static_cast<double>(owned[axis]) + region[power - 1] * sides;
+    region[0] *= static_cast<double>(owned[axis]);
   }
-  return updates / own - 1;
+  // Sums of r^0 to r^3 over r from 0 to K - 1, for a depth may have as many cells as a grid.
+  const auto k = static_cast<double>(the_case.halo_depth);
+  const double ones = k * (k - 1) / 2;
+  const std::array<double, 4> sums{k, ones, ones * (2 * k - 1) / 3, ones * ones};
+  double updates = 0;
+  for (std::size_t power = 0; power < 4; ++power) updates += region[power] * sums[power];
+  return updates / (region[0] * k) - 1;
 }
 
 struct Traffic {
@@ -142,7 +146,7 @@ void predict_all(Plan& plan, const Figures& figures) {
   else if (!figures.empty())
     plan.notes.push_back(fmt::format(
         "the figures do not predict times: they need the rate of one rank for {} in {} (bench step "
-        "--problem {} --ranks 1) and exchange times (bench halo)",
+        "{} --ranks 1) and exchange times (bench halo)",
         plan.problem, plan.precision, plan.problem));
 }
 

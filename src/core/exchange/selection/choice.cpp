@@ -59,6 +59,7 @@ WantedTransports read_wanted(const std::string& text) {
       if (pair != Pair::self || text == "self") wanted[static_cast<std::size_t>(pair)] = &one;
     return wanted;
   }
+  std::array<bool, std::size(transport::pairs)> is_named{};
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string entry = text.substr(at, end - at);
@@ -72,6 +73,12 @@ WantedTransports read_wanted(const std::string& text) {
                   fmt::format("'{}' in transport '{}' is invalid; use self=, same-node= or "
                               "other-node= with the name of a transport",
                               entry, text));
+    bool& named = is_named[static_cast<std::size_t>(*pair)];
+    if (named)
+      throw Error(ErrorKind::usage,
+                  fmt::format("transport '{}' names {} twice; name each kind of pair once", text,
+                              transport::name_of(*pair)));
+    named = true;
     const std::string name = entry.substr(equals + 1);
     if (name != "auto") wanted[static_cast<std::size_t>(*pair)] = &transport::find_transport(name);
   }

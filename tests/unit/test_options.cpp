@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the words of a command line to variables.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/near_miss.hpp"
+#include "cli/options.hpp"
+#include "cli/parse.hpp"
+#include "support/caught.hpp"
+
+namespace halocline::cli {
+namespace {
+
+using test::Caught;
+using test::caught;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Optional;
+
+/// A command with one option of each kind, and a subcommand.
+struct Line {
+  std::string problem;
+  std::optional<std::string> file, other;
+  std::optional<std::int64_t> sweeps;
+  std::optional<double> tolerance;
+  int ranks = 1;
+  std::vector<std::string> settings, list;
+  std::vector<std::int64_t> bytes{7, 8};
+  bool verify = false;
+
+  std::optional<std::string> read(const std::vector<std::string>& words) {
+    Syntax syntax("halo", "a command");
+    syntax.offer_help();
+    Syntax& solve = syntax.subcommand("solve", "solves");
+    syntax.subcommand("doctor", "examines");
+    solve.word("problem", "PROBLEM", problem, "a name");
+    const OptionGroup all = solve.group("All");
+    all.option("--json", "FILE", file).dash = Option::Dash::standard_output;
+    all.option("--trace", "FILE", other);
+    all.option("--sweeps", "N", sweeps);
+    all.option("--tolerance", "T", tolerance);
+    all.option("--ranks", "N", ranks);
+    all.option("--set", "NAME=VALUE", settings);
+    all.option("--list", "LIST", list).lists = Option::Lists::commas;
+    Option& sizes = all.option("--bytes", "LIST", bytes);
+    sizes.lists = Option::Lists::commas;
+    sizes.range = Option::Range::positive;
+    all.flag("--verify", verify);
+    return syntax.parse(words);
+  }
+};
+
+std::string refusal(std::vector<std::string> words) {
+  words.insert(words.begin(), "solve");
+  const Caught error = caught([&] { Line().read(words); });
+  EXPECT_EQ(error.kind, ErrorKind::usage) << error.text;
+  EXPECT_THAT(error.text, HasSubstr("halo solve --help"));
+  return error.text;
+}
+
+TEST(Options, SetVariables) {
+  Line line;
+  line.read({"solve", "--sweeps", "1e3", "heat", "--json", "-", "--verify", "--set", "a=1",
+             "--set=b=-2", "--tolerance=-1e-3", "--ranks", "-3", "--list", "x,y", "--bytes",
+             "8,64Ki"});
+  EXPECT_EQ(line.problem, "heat");
+  EXPECT_THAT(line.file, Optional(std::string("-")));
+  EXPECT_THAT(line.sweeps, Optional(1000));
+  EXPECT_THAT(line.tolerance, Optional(-1e-3));
+  EXPECT_EQ(line.ranks, -3);
+  EXPECT_THAT(line.settings, ElementsAre("a=1", "b=-2"));
+  EXPECT_THAT(line.list, ElementsAre("x", "y"));
+  EXPECT_THAT(line.bytes, ElementsAre(8, 65536));
+  EXPECT_TRUE(line.verify);
+}
+
+TEST(Options, TakeNoOtherOptionForTheirValue) {
+  EXPECT_THAT(refusal({"heat", "--json", "--verify"}),
+              AllOf(HasSubstr("--json"), HasSubstr("--json=--verify")));
+  EXPECT_THAT(refusal({"heat", "--json"}), HasSubstr("--json needs a value"));
+  Line line;
+  line.read({"solve", "heat", "--json=--verify"});
+  EXPECT_THAT(line.file, Optional(std::string("--verify")));
+  EXPECT_FALSE(line.verify);
+}
+
+TEST(Options, AreNotEmpty) {
+  for (const char* name : {"--json", "--sweeps", "--tolerance", "--ranks", "--set", "--list"}) {
+    EXPECT_THAT(refusal({"heat", name, ""}), AllOf(HasSubstr(name), HasSubstr("empty")));
+    EXPECT_THAT(refusal({"heat", std::string(name) + "="}), HasSubstr("empty"));
+  }
+  EXPECT_THAT(refusal({""}), HasSubstr("empty"));
+}
+
+TEST(Options, AreGivenOnce) {
+  EXPECT_THAT(refusal({"heat", "--sweeps", "2", "--sweeps=3"}),
+              AllOf(HasSubstr("--sweeps"), HasSubstr("'2' and '3'")));
+  EXPECT_THAT(refusal({"heat", "--list", "a", "--list", "b"}), HasSubstr("--list"));
+  EXPECT_THAT(refusal({"heat", "--json", "a", "--json", "a"}), HasSubstr("--json"));
+}
+
+TEST(Options, AreNumbersWithinBounds) {
+  EXPECT_THAT(refusal({"heat", "--ranks", "many"}), HasSubstr("--ranks 'many'"));
+  EXPECT_THAT(refusal({"heat", "--ranks", "4294967297"}), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refusal({"heat", "--tolerance", "1e400"}), HasSubstr("--tolerance '1e400'"));
+  EXPECT_THAT(refusal({"heat", "--bytes", "8,0"}), HasSubstr("at least 1"));
+}
+
+TEST(Options, NameUnknownWordsInTheirOrder) {
+  const std::string text = refusal({"heat", "--rank", "3", "more", "--nothing", "--verfy"});
+  EXPECT_THAT(text, AllOf(HasSubstr("--ranks?"), HasSubstr("--verify?"), Not(HasSubstr("'3'"))));
+  EXPECT_LT(text.find("'--rank'"), text.find("'more'"));
+  EXPECT_LT(text.find("'more'"), text.find("'--nothing'"));
+  EXPECT_LT(text.find("'--nothing'"), text.find("'--verfy'"));
+}
+
+TEST(Options, NameACommandThatMayBeMeant) {
+  const Caught error = caught([] { Line().read({"slove", "heat", "--sweeps", "2"}); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, AllOf(HasSubstr("'slove'"), HasSubstr("solve?"), HasSubstr("halo --help"),
+                                Not(HasSubstr("heat"))));
+}
+
+TEST(Options, GiveHelpWhateverElseIsWrong) {
+  EXPECT_THAT(Line().read({"solve", "--sweeps", "x", "--nothing", "--help"}),
+              Optional(AllOf(HasSubstr("halo solve"), HasSubstr("--sweeps N"))));
+  EXPECT_THAT(Line().read({"slove", "--help"}), Optional(HasSubstr("doctor")));
+}
+
+TEST(Options, KeepStandardOutputForReports) {
+  EXPECT_THAT(refusal({"heat", "--trace", "-"}), AllOf(HasSubstr("--trace"), HasSubstr("--json")));
+}
+
+TEST(NearMiss, IsFewLettersAway) {
+  const std::vector<std::string> names{"--ranks", "--tolerance", "--set",
+                                       "--seed",  "--cells",     "--cells-per-rank"};
+  EXPECT_EQ(near_miss("--rank", names), "--ranks");
+  EXPECT_EQ(near_miss("--toelrance", names), "--tolerance");
+  EXPECT_EQ(near_miss("--cell", names), "--cells");
+  EXPECT_EQ(near_miss("--tol", names), "--tolerance") << "the only one that begins so";
+  EXPECT_THAT(near_miss("--verify", names), IsEmpty());
+  EXPECT_THAT(near_miss("-x", names), IsEmpty());
+}
+
+TEST(Parse, ReadsListsWithTheSameNumbers) {
+  EXPECT_EQ(parse_extents("1Kix1e2x010", "--cells"), Extents({1024, 100, 10}));
+  EXPECT_THAT(parse_numbers("1,1e3,-2", "--n"), ElementsAre(1, 1000, -2));
+  EXPECT_THAT(parse_pairs("0-1,00-3", "--p"), ElementsAre(std::pair(0, 1), std::pair(0, 3)));
+  for (const char* word : {"1,", "", "1,0x2", "2147483648", "1.5"})
+    EXPECT_EQ(caught([&] { parse_ranks(word, "--ranks"); }).kind, ErrorKind::usage) << word;
+  for (const char* word : {"", "x", "1x", "-1x2", "1x2x3x4", "9223372036854775808x1"})
+    EXPECT_EQ(caught([&] { parse_extents(word, "--cells"); }).kind, ErrorKind::usage) << word;
+  for (const char* word : {"0", "0-", "0-1-2", "0--1", "0-2147483648"})
+    EXPECT_EQ(caught([&] { parse_pairs(word, "--pairs"); }).kind, ErrorKind::usage) << word;
+}
+
+TEST(Parse, SetsAParameterOnce) {
+  EXPECT_THAT(parse_assignments({"a=1", "b=-2e3"}, "--set"),
+              ElementsAre(std::pair("a", 1.0), std::pair("b", -2000.0)));
+  for (const std::string word : {"a=2", "b", "b=", "=1", "b=nan", "b=1e400", "b=0x1"})
+    EXPECT_EQ(caught([&] {
+                parse_assignments({"a=1", word}, "--set");
+              }).kind,
+              ErrorKind::usage)
+        << word;
+}
+
+}  // namespace
+}  // namespace halocline::cli
