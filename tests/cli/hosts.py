@@ -88,13 +88,13 @@ def make(prefix, names, slow, mbit_per_second):
         ip("-n", prefix + name, "address", "add", f"10.222.0.{number}/24", "dev", "eth0")
         ip("-n", prefix + name, "link", "set", "eth0", "up")
         ip("-n", prefix + name, "link", "set", "lo", "up")
-        if name == slow:
+        if name in slow:
             limit(prefix + name, mbit_per_second)
 
 
 @contextlib.contextmanager
-def hosts(folder, names, slow=None, mbit_per_second=100):
-    """Makes hosts of these names; `slow` is the one that sends slowly. Gone at the end of the block."""
+def hosts(folder, names, slow=(), mbit_per_second=100):
+    """Makes hosts of these names; `slow` are those that send slowly. Gone at the end of the block."""
     require()
     prefix = f"halo{os.getpid()}-"
     agent = folder / "agent"

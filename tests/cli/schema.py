@@ -182,8 +182,8 @@ BENCH_STEP = record(
 )
 ANY_TEXT = {"type": "string"}
 MAP_OF_TEXTS = {"type": "object", "additionalProperties": ANY_TEXT}
-SEVERITIES = ["broken", "slow", "absent", "note"]
-DOCTOR_TRANSPORTS = ["MPI_Send", "mpi", "shared", "peer", "staged", "gpu_aware"]
+SEVERITIES = ["broken", "slow", "untested", "absent", "note"]
+DOCTOR_TRANSPORTS = ["MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv", "mpi", "shared", "peer", "staged", "gpu_aware"]
 
 
 def doctor_result(paths, memories):
@@ -204,6 +204,7 @@ DOCTOR = record(
     mpi=TEXT,
     ranks=POSITIVE,
     nodes=POSITIVE,
+    load=optional(AMOUNT),
     seconds=AMOUNT,
     speeds=list_of(record(host=TEXT, gpu=optional(COUNT), copy_gb_per_s=AMOUNT,
                           host_gb_per_s=optional(AMOUNT))),
@@ -250,7 +251,8 @@ def check_doctor(report, code):
     assert severities == sorted(severities, key=SEVERITIES.index)
     is_ill = bool({"broken", "slow"} & set(severities))
     assert (code == 1) == is_ill, (code, severities)
-    assert code in (0, 1, 3)
+    assert (code == 4) == ("untested" in severities and not is_ill), (code, severities)
+    assert code in (0, 1, 3, 4)
     for path in report["paths"] + report["collectives"]:
         assert (path["how"] == "") == (path["outcome"] == "works"), path
     for path in report["paths"]:

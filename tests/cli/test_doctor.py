@@ -15,6 +15,9 @@ from schema import check_doctor
 
 NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
 
+# Of MPI itself, as ordinary programs send.
+WAYS = ("MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv")
+
 
 def doctor(*words, env=None, program=(HALOCLINE,), **options):
     """Runs doctor without GPUs, unless `env` says otherwise; returns how it ended and its report."""
@@ -52,8 +55,10 @@ def plain():
 def test_smoke_a_machine_that_works(plain):
     report = plain
     assert not [finding for finding in report["findings"] if finding["severity"] == "broken"]
-    for transport in ("MPI_Send", "mpi", "shared"):
+    for transport in (*WAYS, "mpi", "shared"):
         assert path(report, transport)["outcome"] == "works"
+    for name in ("MPI_Allreduce", "MPI_Bcast", "MPI_Allgather"):
+        assert collective(report, name, "host")["outcome"] == "works"
     sizes = [size for size, us in path(report, "shared")["us"]]
     assert sizes == [8, 4096, 65536, 1 << 20, 16 << 20]
     assert report["taken"]["host"] in ("mpi", "shared")
@@ -68,6 +73,7 @@ def test_text():
     assert re.search(r"^    shared +host +same-node .* works$", end.out, re.MULTILINE)
     assert "\n  a run uses  " in end.out and "\n  start with  " in end.out
     assert re.search(r"^    ranks' cores  ", end.out, re.MULTILINE)
+    assert re.search(r"^  ranks ran on  cores \d", end.out, re.MULTILINE)
     if end.code == 0:
         assert "\n  all paths work\n" in end.out
 
@@ -100,6 +106,17 @@ def test_save_and_compare(kept):
     assert {"what": "settings.UCX_LOG_LEVEL", "before": "nothing",
             "now": "warn"} in changed["changes"]
     assert not [change for change in changed["changes"] if change["what"].startswith("mpi")]
+
+
+def test_compares_times(plain, tmp_path):
+    """What has become much slower is a finding; a path that is gone is one, too."""
+    before = json.loads(json.dumps(plain))
+    before["findings"] = []
+    mpi = path(before, "mpi")
+    mpi["us"] = [[size, us / 100] for size, us in mpi["us"]]
+    (tmp_path / "before.json").write_text(json.dumps(before))
+    finding = found(doctor("--compare", "before.json", cwd=tmp_path), "path mpi:host", "slow")
+    assert "before.json" in finding["seen"] and "times as slow" in finding["what"]
 
 
 def test_batch_scripts(kept):
@@ -170,8 +187,55 @@ def test_a_launcher_that_hangs(tmp_path):
     script = tmp_path / "slow-launcher"
     script.write_text("#!/bin/sh\nsleep 100\n")
     script.chmod(0o755)
-    report = doctor("--launcher", str(script), "--time-limit", "2")
-    assert "timed out after 2 s" in found(report, "do not start", "broken")["seen"]
+    report = doctor("--launcher", str(script), "--time-limit", "10")
+    assert "no output for 10 s" in found(report, "do not start", "broken")["seen"]
+
+
+@pytest.mark.parametrize("words", ["true", "echo"])
+def test_a_launcher_that_starts_nothing(words):
+    """It ends with 0, and is not silently replaced."""
+    for options in ({"env": {"HALOCLINE_LAUNCHER": words}},
+                    {"words": ("--launcher", f"{words} -n {{ranks}}")}):
+        report = doctor(*options.get("words", ()), env=options.get("env"))
+        finding = found(report, "2 ranks do not start", "broken")
+        assert f"/{words}: " in finding["seen"] and "exit code 0" in finding["seen"]
+        assert "bench p2p" in finding["do"] and "doctor used " in finding["do"]
+        assert path(report, "mpi")["outcome"] == "works"
+
+
+def test_a_time_limit_that_is_too_short():
+    """A sound machine is not called broken."""
+    report = doctor("--time-limit", "1")
+    assert not [finding for finding in report["findings"] if finding["severity"] == "broken"]
+    for finding in report["findings"]:
+        if finding["severity"] == "untested":
+            assert "--time-limit" in finding["do"]
+
+
+def test_a_time_limit_in_which_nothing_can_start(tmp_path):
+    script = tmp_path / "slow-launcher"
+    script.write_text("#!/bin/sh\nsleep 100\n")
+    script.chmod(0o755)
+    report = doctor("--launcher", str(script), "--time-limit", "1")
+    finding = found(report, "the time limit was too short", "untested")
+    assert "1 s" in finding["seen"] and report["paths"] == []
+
+
+def test_a_setting_that_keeps_ranks_from_starting(mpi):
+    name, value = ("OMPI_MCA_pml", "nonesuch") if "Open MPI" in mpi else ("UCX_TLS", "nonesuch")
+    report = doctor(env={name: value, "UCX_LOG_LEVEL": "error"})
+    if "MPICH" in mpi and report["facts"]["mpi_settings"].get("device") != "ch4:ucx":
+        skip("this MPICH does not use UCX", needs="mpich-ucx")
+    finding = found(report, f"do not start with {name}={value}", "broken")
+    assert f"unset {name}" in finding["do"] and "UCX_LOG_LEVEL" not in finding["do"]
+    assert path(report, "mpi")["outcome"] == "works"
+
+
+def test_messages_through_tcp_within_the_node(mpi):
+    name, value = ("OMPI_MCA_btl", "self,tcp") if "Open MPI" in mpi else ("MPIR_CVAR_NOLOCAL", "1")
+    finding = found(doctor(env={name: value}), "does not use shared memory", "slow")
+    assert f"{name} is '{value}'" in finding["seen"] and "8 bytes" in finding["seen"]
+    assert f"unset {name}" in finding["do"]
 
 
 def test_smoke_an_mpi_that_crashes(preload):
@@ -215,6 +279,60 @@ def test_an_mpi_that_corrupts_a_byte(preload):
     assert report["findings"][0] == finding, "worst first"
 
 
+def test_an_mpi_that_corrupts_large_messages_sent_at_once(preload):
+    report = doctor(env=preload("""
+#include <stdlib.h>
+#include <string.h>
+int PMPI_Isend(const void *, int, long, int, int, long, void *);
+int MPI_Isend(const void *from, int count, long type, int to, int tag, long comm, void *request) {
+  if (count <= 1 << 20) return PMPI_Isend(from, count, type, to, tag, comm, request);
+  char *copy = malloc(count);
+  memcpy(copy, from, count);
+  copy[100] ^= 1;
+  return PMPI_Isend(copy, count, type, to, tag, comm, request);
+}"""))
+    finding = found(report, "MPI_Isend between two ranks delivers wrong bytes", "broken")
+    assert "byte 100 of 4194304" in finding["seen"] and "shim.so" in finding["do"]
+    assert path(report, "MPI_Send")["outcome"] == path(report, "mpi")["outcome"] == "works"
+
+
+def test_an_mpi_that_adds_wrongly(preload):
+    report = doctor(env=preload("""
+int PMPI_Allreduce(const void *, void *, int, long, long, long);
+int MPI_Allreduce(const void *in, void *out, int count, long type, long op, long comm) {
+  const int code = PMPI_Allreduce(in, out, count, type, op, comm);
+  const int in_place = (unsigned long)in + 1 <= 2;  /* 1 or -1 */
+  if (!in_place) *(double *)out += 1;
+  return code;
+}"""))
+    finding = found(report, "wrong values from MPI_Allreduce on host memory", "broken")
+    assert "of 8 that rank" in finding["seen"]
+    assert collective(report, "MPI_Allreduce", "host")["outcome"] == "wrong"
+    assert collective(report, "MPI_Bcast", "host")["outcome"] == "works"
+
+
+def test_an_mpi_that_crashes_while_facts_are_gathered(preload, gpu):
+    """It is named as what it is, and paths are tried all the same."""
+    report = doctor(env=preload(ASKS + """
+int PMPI_Iallgather(const void *, int, long, void *, int, long, long, void *);
+int MPI_Iallgather(const void *in, int n, long type, void *out, int m, long their, long comm, void *r) {
+  if (this_is("--facts")) raise(SIGSEGV);
+  return PMPI_Iallgather(in, n, type, out, m, their, comm, r);
+}"""))
+    finding = found(report, "ranks end early, while gathering facts", "broken")
+    assert "GPU" not in finding["what"] and "signal 11" in finding["seen"]
+    assert path(report, "mpi")["outcome"] == path(report, "shared")["outcome"] == "works"
+
+
+def test_an_mpi_without_shared_windows(preload):
+    report = doctor(env=preload(
+        "int MPI_Win_allocate_shared(long bytes, int unit, long info, long comm, void *base, void *w) "
+        "{ return 16; }"))
+    finding = found(report, "cannot use transport shared", "slow")
+    assert "MPI_Win_allocate_shared" in finding["seen"] and "shim.so" in finding["do"]
+    assert path(report, "shared")["outcome"] == "unavailable"
+
+
 def test_ranks_on_one_core():
     taskset = shutil.which("taskset") or skip("there is no taskset", needs="taskset")
     report = doctor(program=(taskset, "-c", "0", HALOCLINE))
@@ -248,12 +366,26 @@ def test_shared_memory_that_is_too_small():
     assert report["facts"]["limits"]["shm_bytes"] == 65536
 
 
+def test_the_shared_memory_that_docker_gives():
+    """64 MB: enough for MPI, not for the largest messages of transport shared."""
+    program = unshare("-m")
+    report = doctor(program=(program, "-m", "sh", "-c",
+                             'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$@"', "sh",
+                             HALOCLINE), timeout=240)
+    finding, = [finding for finding in report["findings"] if "transport shared" in finding["what"]]
+    assert finding["severity"] in ("broken", "slow")
+    assert "/dev/shm has a size of 64.0 MiB" in finding["seen"] and "need up to" in finding["seen"]
+    assert "--shm-size" in finding["do"] and "--ipc=host" in finding["do"]
+    assert "reinstall" not in finding["do"]
+    assert path(report, "mpi")["outcome"] == "works"
+
+
 def test_ipc_namespaces_of_their_own(mpirun):
     program = unshare("--ipc")
     options = mpirun(ranks=2)
     launcher = " ".join(options["program"][:-2]) + " {ranks} " + program + " --ipc"
     report = doctor("--launcher", launcher, env=options["env"])
-    finding = found(report, "IPC namespaces", "slow")
+    finding = found(report, "IPC namespaces", "note")
     assert finding["seen"].count("ipc:[") == 2 and "--ipc=host" in finding["do"]
 
 
@@ -481,5 +613,5 @@ int MPI_Startall(int count, void *requests) {
     assert {path["with"] for path in cured} == {"MPIR_CVAR_ENABLE_GPU=1"}
     assert {path["outcome"] for path in cured} == {"works"}
     assert [path["memory"] for path in cured[:3]] == ["device", "pool", "vmm"]
-    assert len(cured) == 3 + len(report["collectives"])
+    assert len(cured) == 3 + 3, "collectives on the host need no cure"
     assert "-genv MPIR_CVAR_ENABLE_GPU 1" in report["launch"]

@@ -3,6 +3,8 @@
 
 import json
 
+import pytest
+
 from command import HALOCLINE, run
 from hosts import hosts
 from schema import check_doctor
@@ -41,16 +43,27 @@ def test_smoke_a_solve_over_two_hosts(tmp_path, mpirun):
 
 
 def test_doctor_names_the_slow_one_of_three_hosts(tmp_path, mpirun):
-    with hosts(tmp_path, ["n1", "n2", "n3"], slow="n3", mbit_per_second=20) as three:
+    with hosts(tmp_path, ["n1", "n2", "n3"], slow=["n3"], mbit_per_second=20) as three:
         report = doctor(three, mpirun, NO_GPU)
     slow = [finding for finding in report["findings"] if "node n3 is slow to" in finding["what"]]
     assert slow and slow[0]["severity"] == "slow", report["findings"]
     assert len(report["links"]) == 3
     assert {one["host"] for one in report["speeds"]} == {"n1", "n2", "n3"}
     works = outcomes_between_nodes(report)
-    assert works == {("MPI_Send", "host"): "works", ("mpi", "host"): "works"}
+    ways = ("MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv", "mpi")
+    assert works == {(way, "host"): "works" for way in ways}
     assert report["taken_between_nodes"] == {"host": "mpi", "device": None}
     assert "n1:1,n2:1,n3:1 -n 3 halocline solve" in report["launch"]
+
+
+@pytest.mark.parametrize("mbit, words", [(100, "as slow as 100 Mbit/s"), (10, "slower than 100 Mbit/s")])
+def test_doctor_knows_a_slow_network_from_a_broken_one(tmp_path, mpirun, mbit, words):
+    with hosts(tmp_path, ["n1", "n2"], slow=["n1", "n2"], mbit_per_second=mbit) as two:
+        report = doctor(two, mpirun, NO_GPU)
+    assert not [finding for finding in report["findings"] if finding["severity"] == "broken"]
+    assert set(outcomes_between_nodes(report).values()) == {"works"}
+    slow, = [finding for finding in report["findings"] if "network between nodes" in finding["what"]]
+    assert words in slow["what"] and slow["severity"] == "slow"
 
 
 def test_doctor_proves_gpu_aware_between_hosts(tmp_path, mpirun, emulation):

@@ -87,6 +87,32 @@ TEST(DoctorAdvice, Slurm) {
   EXPECT_FALSE(batch_named("lsf"));
 }
 
+TEST(DoctorAdvice, KeepsTheOptionsOfTheUsersLauncher) {
+  Evidence evidence = healthy();
+  Launching& launching = evidence.facts.launching;
+  launching.chosen_by = "HALOCLINE_LAUNCHER";
+  launching.launcher->arguments = {"--mca", "pml", "ob1"};
+  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)),
+              StartsWith("mpirun --mca pml ob1 -n 4 --bind-to core halocline"));
+  launching.launcher->arguments = {"--mca", "pml", "ob1", "-np", "{ranks}"};
+  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)),
+              StartsWith("/usr/bin/mpirun --mca pml ob1 -np 4 halocline"));
+  launching.launcher = Launcher{LauncherKind::srun, "/usr/bin/srun", {"--mpi=pmix_v4"}};
+  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)),
+              AllOf(StartsWith("srun --mpi=pmix_v4 -n 4 "), Not(HasSubstr("--mpi=pmix "))));
+  launching.objection = "belongs to MPICH";
+  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)), Not(HasSubstr("pmix_v4")));
+}
+
+TEST(DoctorAdvice, ScriptsHaveALineForWhatSitesAsk) {
+  const Start start = recommended_start(healthy(), User::ordinary);
+  EXPECT_THAT(batch_script(start, Batch::slurm),
+              AllOf(HasSubstr("\n#SBATCH --output="), HasSubstr("\n##SBATCH --account="),
+                    HasSubstr("\n##SBATCH --partition=")));
+  EXPECT_THAT(batch_script(start, Batch::pbs),
+              AllOf(HasSubstr("\n##PBS -A "), HasSubstr("\n##PBS -q ")));
+}
+
 TEST(DoctorAdvice, LongCommandsAreOneForAShell) {
   EXPECT_THAT(in_lines("mpirun -n 2 a"), ElementsAre("mpirun -n 2 a"));
   const std::string word(50, 'x');

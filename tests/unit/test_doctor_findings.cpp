@@ -74,15 +74,27 @@ TEST(DoctorFindings, AnSrunThatIsNotToldHowThisMpiStarts) {
               ElementsAre(finding(Severity::broken, "do not start", "OPAL", "--mpi=pmix")));
   srun.arguments.push_back("--mpi=pmi2");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "do not start", "OPAL", "by hand")));
+              ElementsAre(finding(Severity::broken, "do not start", "OPAL",
+                                  "told --mpi=pmi2: Open MPI starts by --mpi=pmix")));
+  srun.arguments.back() = "--mpi=pmix_v4";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start", "OPAL", "bench p2p")));
+  evidence.facts.ranks.ended_badly = "srun: fatal: Could not establish a configuration source";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start", "source", "finds no Slurm")));
 }
 
 TEST(DoctorFindings, RanksThatDoNotStart) {
   Evidence evidence = healthy();
   evidence.paths.clear();
   evidence.facts.ranks = {.ended_badly = "timed out after 20 s"};
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start",
-                                                      "timed out after 20 s", "by hand")));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start", "timed out after 20 s",
+                                  "/usr/bin/mpirun -n 2 --bind-to none halocline bench p2p")));
+  evidence.facts.launching.launcher->arguments = {"-H", "n1,n2"};
+  evidence.facts.node.is_root = true;
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start", "timed out",
+                                                      "mpirun --allow-run-as-root -H n1,n2 -n 2")));
   evidence.facts.node.limits.shm_bytes = 64 << 10;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "do not start",
@@ -164,12 +176,142 @@ TEST(DoctorFindings, NamespacesOfTheirOwn) {
   RankSeen& rank = evidence.facts.ranks.ranks.back();
   rank.ipc_namespace = "ipc:[2]";
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::slow, "IPC namespaces", "ipc:[2]", "--ipc=host")));
+              ElementsAre(finding(Severity::note, "IPC namespaces", "ipc:[2]", "--ipc=host")))
+      << "nothing suffers";
   rank.process_namespace = "pid:[2]";
   EXPECT_THAT(findings(evidence),
               Contains(finding(Severity::slow, "each other's processes", "pid:[2]", "--pid=host")));
   rank.host = "node2";
   EXPECT_THAT(findings(evidence), IsEmpty());
+}
+
+TEST(DoctorFindings, OneCauseIsOneFinding) {
+  Evidence evidence = healthy();
+  evidence.facts.ranks.ranks.back().shm_device = "28";
+  evidence.facts.node.limits.shm_bytes = 64 << 10;
+  evidence.paths.back() = ends("shared", Memory::host, Outcome::failed, "signal 7 (Bus error)");
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "transport shared",
+                                                      "different /dev/shm", "--ipc=host")));
+  evidence = with_gpus();
+  evidence.facts.ranks.ranks.back().ipc_namespace = "ipc:[2]";
+  evidence.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "IPC namespaces",
+                                                      "invalid handle", "--ipc=host")));
+}
+
+TEST(DoctorFindings, SharedMemoryThatIsTooSmallForLargeMessages) {
+  Evidence evidence = healthy();
+  evidence.facts.node.limits.shm_bytes = evidence.facts.node.limits.shm_free_bytes = 64 << 20;
+  PathResult& shared = evidence.paths.back();
+  shared = ends("shared", Memory::host, Outcome::failed, "no output for 20 s");
+  shared.tried_bytes = 16 << 20;
+  shared.arrived_bytes = 1 << 20;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "transport shared",
+                                  "/dev/shm has a size of 64.0 MiB, 2 ranks with messages of 16.0 "
+                                  "MiB need up to 80.0 MiB",
+                                  "--shm-size")));
+  shared.outcome = Outcome::unavailable;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "only for messages of up to 1.00 MiB", "80.0 MiB",
+                                  "--shm-size")));
+  evidence.facts.node.limits.shm_bytes = evidence.facts.node.limits.shm_free_bytes = 8LL << 30;
+  shared = ends("shared", Memory::host, Outcome::unavailable, "MPI_ERR_INTERN");
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "cannot use transport shared",
+                                                      "MPI_ERR_INTERN", "df -h")));
+}
+
+TEST(DoctorFindings, ALimitThatIsTooShortBreaksNothing) {
+  Evidence evidence = healthy();
+  evidence.paths[1] = ends("mpi", Memory::host, Outcome::untried, "the limit of 1 s was too short");
+  evidence.paths[1].out_of_time = true;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::untested, "transport mpi", "1 s", "--time-limit")));
+  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::untested);
+  evidence.paths.clear();
+  evidence.facts.ranks = {.doing = "", .ended_badly = "the limit was too short"};
+  evidence.facts.ranks.out_of_time = true;
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::untested, "anything")));
+}
+
+TEST(DoctorFindings, SettingsWithoutWhichRanksStart) {
+  Evidence evidence = healthy();
+  evidence.facts.misstarted = RankFacts{};
+  evidence.facts.misstarted->ended_badly = "exit code 1; its output: PML foo cannot be selected";
+  evidence.facts.launching.blamed = {{"OMPI_MCA_pml", "foo"}};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start with OMPI_MCA_pml=foo",
+                                  "PML foo cannot be selected", "unset OMPI_MCA_pml")));
+  evidence.facts.launching.blamed.clear();
+  evidence.facts.launching.chosen_by = "HALOCLINE_LAUNCHER";
+  evidence.facts.launching.launcher->arguments = {"--mca", "pml", "foo"};
+  evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start", "PML foo",
+                                  "what HALOCLINE_LAUNCHER sets: OMPI_MCA_pml=foo")));
+}
+
+TEST(DoctorFindings, RanksThatEndBeforeTheySayWhoTheyAre) {
+  Evidence evidence = healthy();
+  evidence.paths.clear();
+  evidence.facts.ranks = {.doing = "making communicators", .ended_badly = "signal 11"};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "end early, while making communicators",
+                                  "signal 11", "bench p2p")));
+}
+
+TEST(DoctorFindings, MessagesThatLeaveTheNodesMemory) {
+  Evidence evidence = healthy();
+  auto& settings = evidence.facts.node.settings;
+  const auto detour = [](const char* seen, const char* fix) {
+    return ElementsAre(finding(Severity::slow, "does not use shared memory", seen, fix));
+  };
+  settings = {{"OMPI_MCA_btl", "self,tcp"}};
+  EXPECT_THAT(findings(evidence), detour("OMPI_MCA_btl is 'self,tcp'; 8 bytes", "add vader"));
+  settings = {{"OMPI_MCA_btl", "^vader"}};
+  EXPECT_THAT(findings(evidence), detour("'^vader'", "unset OMPI_MCA_btl"));
+  for (const char* list : {"self,vader,tcp", "sm,self", "^openib", "^tcp,ofi"}) {
+    settings = {{"OMPI_MCA_btl", list}};
+    EXPECT_THAT(findings(evidence), IsEmpty()) << list;
+  }
+  settings = {{"UCX_TLS", "tcp,self"}};
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "nothing says that this MPI uses UCX";
+  settings["OMPI_MCA_pml"] = "ucx";
+  EXPECT_THAT(findings(evidence), detour("UCX_TLS is 'tcp,self'", "add sm"));
+  settings["UCX_TLS"] = "^cuda_ipc";
+  EXPECT_THAT(findings(evidence), IsEmpty());
+  settings.clear();
+  evidence.facts.ranks.mpi_settings = {{"btl", "tcp,self"}};
+  EXPECT_THAT(findings(evidence), detour("parameter btl is 'tcp,self'", "mca-params.conf"));
+  evidence.facts.node.family = MpiFamily::mpich;
+  EXPECT_THAT(findings(evidence), IsEmpty());
+  settings = {{"MPIR_CVAR_NOLOCAL", "1"}};
+  EXPECT_THAT(findings(evidence), detour("MPIR_CVAR_NOLOCAL", "unset MPIR_CVAR_NOLOCAL"));
+}
+
+TEST(DoctorFindings, OtherWorkOnTheMachine) {
+  Evidence evidence = healthy();
+  evidence.facts.node.load = 2.3;
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "two of four threads are free";
+  evidence.facts.node.load = 7.3;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::note, "busy", "load 7.3", "quiet machine")));
+  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::strict), Verdict::fine);
+}
+
+TEST(DoctorFindings, CollectivesThatAreWrongOnTheHost) {
+  Evidence evidence = healthy();
+  evidence.collectives = {works(collectives[0], Memory::host, 8),
+                          works(collectives[1], Memory::host, 8)};
+  EXPECT_THAT(findings(evidence), IsEmpty());
+  evidence.collectives[0] =
+      ends(collectives[0], Memory::host, Outcome::wrong, "byte 0 of 8 that rank 1 received");
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "wrong values from MPI_Allreduce on host",
+                                  "byte 0 of 8", "coll ^hcoll")));
+  evidence.collectives[1] = ends(collectives[1], Memory::host, Outcome::failed, "signal 11");
+  EXPECT_THAT(findings(evidence), Contains(finding(Severity::broken, "MPI_Bcast with host memory",
+                                                   "signal 11", "coll")));
 }
 
 TEST(DoctorFindings, NoDirectCopies) {

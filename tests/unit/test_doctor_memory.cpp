@@ -164,7 +164,7 @@ TEST(DoctorCollectives, ThatAreWrong) {
   evidence = with_collectives();
   evidence.collectives[0] = ends(collectives[0], Memory::host, Outcome::wrong, "byte 8");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "MPI_Allreduce with host memory does not work",
+              ElementsAre(finding(Severity::broken, "wrong values from MPI_Allreduce on host",
                                   "byte 8", "coll")));
 }
 

@@ -65,9 +65,46 @@ TEST(DoctorNodes, OfTwoNobodyIsTheOddOne) {
   Evidence evidence = three_nodes();
   auto& ranks = evidence.facts.ranks;
   ranks.nodes.pop_back();
-  ranks.links = {{0, 1, 200, 0.01}};
+  ranks.links = {{0, 1, 200, 1}};
   ranks.nodes[0].memory_gb_per_s = 1;
   EXPECT_THAT(findings(evidence), IsEmpty());
+}
+
+TEST(DoctorNodes, ANetworkThatIsSlowForAll) {
+  Evidence evidence = three_nodes();
+  auto& links = evidence.facts.ranks.links;
+  const auto all = [&](double us, double gb_per_s) {
+    for (Link& link : links) link = {link.from, link.to, us, gb_per_s};
+  };
+  all(60, 0.0117);
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "as slow as 100 Mbit/s", "0.0117 GB/s")));
+  all(60, 0.00118);
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "slower than 100 Mbit/s",
+                                                      "GB/s; 8 bytes: 60.0 us")));
+  all(30, 0.117);
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::note, "as slow as 1 Gbit/s", "0.117 GB/s")));
+  all(15, 1.1);
+  EXPECT_THAT(findings(evidence), IsEmpty());
+  for (NodeSeen& node : evidence.facts.ranks.nodes) node.adapters = {"mlx5_0"};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "though they have mlx5_0", "15.0 us")));
+  all(1.5, 24);
+  EXPECT_THAT(findings(evidence), IsEmpty());
+}
+
+TEST(DoctorNodes, SmallMessagesThatArriveAndLargeOnesThatDoNot) {
+  Evidence evidence = three_nodes();
+  PathResult& far = evidence.paths.emplace_back(
+      ends("MPI_Send", Memory::host, Outcome::failed, "no output for 20 s"));
+  far.path.distance = Distance::other_node;
+  far.arrived_bytes = 512;
+  const auto fix = [](const char* words) {
+    return ElementsAre(Field(&Finding::fix, HasSubstr(words)));
+  };
+  EXPECT_THAT(findings(evidence), fix("MTU"));
+  EXPECT_THAT(findings(evidence), testing::Not(fix("firewall")));
 }
 
 TEST(DoctorNodes, ANodeThatIsSlowWithAllOthers) {

@@ -45,7 +45,7 @@ TEST(DoctorReport, IsShortWhereAllIsWell) {
   const std::string text = text_of(with_gpus());
   EXPECT_THAT(text, StartsWith("node1: 4 cores, 2 x NVIDIA H200, Open MPI 4.1.6\n\n"
                                "  all paths work\n"));
-  EXPECT_THAT(text, AllOf(HasSubstr("a run uses  shared for host memory, peer for device memory"),
+  EXPECT_THAT(text, AllOf(ContainsRegex("a run uses +shared for host memory, peer for device memory\n"),
                           Not(HasSubstr("MPI_Send")), Not(HasSubstr("seen:"))));
 }
 
@@ -124,6 +124,44 @@ TEST(DoctorReport, TellsWhatChangedInCollectives) {
   ASSERT_NE(at, std::string::npos);
   old.replace(at + 1, 11, "unheard_of");
   EXPECT_THAT(changes(old, before, "f"), IsEmpty());
+}
+
+TEST(DoctorReport, TellsWhatHasBecomeWorse) {
+  Evidence now = with_gpus();
+  const std::string before = json_of(now);
+  now.paths[1].times[0].us *= 2;
+  EXPECT_THAT(setbacks(before, json_of(now), "f"), IsEmpty()) << "that much may be chance";
+  now.paths[1].times[0].us *= 5;
+  now.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
+  EXPECT_THAT(setbacks(before, json_of(now), "f"),
+              testing::UnorderedElementsAre(
+                  AllOf(Field(&Finding::severity, Severity::slow),
+                        Field(&Finding::what, HasSubstr("mpi:host has become 10.0 times as slow"))),
+                  AllOf(Field(&Finding::severity, Severity::slow),
+                        Field(&Finding::what, HasSubstr("peer:device worked once")),
+                        Field(&Finding::seen, HasSubstr("invalid handle")))));
+  EXPECT_THAT(setbacks(json_of(now), before, "f"), IsEmpty()) << "it has become better";
+  EXPECT_THROW(setbacks("{}", before, "f"), Error);
+}
+
+TEST(DoctorReport, NamesChangesInWords) {
+  EXPECT_EQ(words_for_change("limits.memlock_bytes"), "limit on locked memory in bytes");
+  EXPECT_EQ(words_for_change("settings.UCX_LOG_LEVEL"), "variable UCX_LOG_LEVEL");
+  EXPECT_EQ(words_for_change("kernel_driver"), "kernel driver");
+  EXPECT_EQ(words_for_change("path mpi:host"), "path mpi:host");
+}
+
+TEST(DoctorReport, ShowsTheRanksCores) {
+  Evidence evidence = healthy();
+  EXPECT_THAT(text_of(evidence), ContainsRegex("ranks ran on +cores 0-3 each\n"));
+  evidence.facts.ranks.ranks.back().cores = "2";
+  EXPECT_THAT(text_of(evidence), ContainsRegex("ranks ran on +cores 0-3 \\| 2\n"));
+}
+
+TEST(DoctorReport, SaysThatPathsWorkBesideNotes) {
+  Evidence evidence = healthy();
+  evidence.facts.node.load = 9;
+  EXPECT_THAT(text_of(evidence), AllOf(HasSubstr("all paths work"), HasSubstr("busy")));
 }
 
 TEST(DoctorReport, TellsWhatChanged) {

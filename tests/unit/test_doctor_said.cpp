@@ -62,7 +62,8 @@ TEST(DoctorSaid, PathsTellHowFarTheyCame) {
   EXPECT_TRUE(said.rows[0].is_decided);
   EXPECT_EQ(us_for(said.rows[0].result, 8), 1.5);
   EXPECT_FALSE(said.rows[1].is_decided);
-  EXPECT_EQ(said.rows[1].bytes, 4096);
+  EXPECT_EQ(said.rows[1].result.tried_bytes, 4096);
+  EXPECT_EQ(said.rows[1].result.arrived_bytes, 8);
   EXPECT_EQ(said.rows[0].result.in_order_up_to, std::nullopt);
   EXPECT_FALSE(path_named("peer"));
   EXPECT_FALSE(path_named("peer:paper"));

@@ -43,6 +43,7 @@ std::string content_of(const std::string& path) {
 
 int exit_code_of(doctor::Verdict verdict) {
   if (verdict == doctor::Verdict::ill) return exit_wrong_result;
+  if (verdict == doctor::Verdict::untested) return exit_failure;
   return verdict == doctor::Verdict::incomplete ? exit_unavailable : exit_ok;
 }
 
@@ -68,7 +69,7 @@ int run_doctor(const DoctorCommand& command) {
   files.add_used("--proofs", command.proofs);
   check(files);
 
-  const doctor::Diagnosis diagnosis =
+  doctor::Diagnosis diagnosis =
       doctor::examine({.launcher = command.launcher,
                        .ranks = command.ranks,
                        .time_limit = command.time_limit,
@@ -80,8 +81,9 @@ int run_doctor(const DoctorCommand& command) {
   doctor::ReportOptions options = command.report;
   if (before) {
     options.compared_with = command.compare;
-    options.changes = doctor::changes(
-        *before, with_flags(render_json(doctor::report_of(diagnosis, {}))), *command.compare);
+    const std::string now = with_flags(render_json(doctor::report_of(diagnosis, {})));
+    options.changes = doctor::changes(*before, now, *command.compare);
+    doctor::add_findings(diagnosis.found, doctor::setbacks(*before, now, *command.compare));
   }
   const Report report = doctor::report_of(diagnosis, options);
   write_report(report, command.json, Text::shown);

@@ -22,8 +22,9 @@ const char* footer =
     "  halocline doctor --launcher \"mpirun -H n1:2,n2:2 -n {ranks}\" --ranks 4\n"
     "  halocline doctor --save good.json                 # while all is well\n"
     "  halocline doctor --compare good.json --strict     # what has changed since\n\n"
-    "Exit codes: 0 all works, and runs take the fastest path, 1 something is broken or slow,\n"
-    "2 usage, 3 with --strict: a path is not available, 4 failure.";
+    "Exit codes: 0 all works, and runs take the fastest path, 1 something is broken or slow, or\n"
+    "with --compare slower than it was, 2 usage, 3 with --strict: a path is not available,\n"
+    "4 failure, or the time limit was too short to test all.";
 
 }  // namespace
 

@@ -71,8 +71,12 @@ int run_examination(const std::vector<std::string>& words) {
   const rlimit nothing{0, 0};
   ::setrlimit(RLIMIT_CORE, &nothing);
 
-  if (read_words.facts) say(doctor::doing_line("starting MPI (MPI_Init)"));
+  if (read_words.facts) say(doctor::doing_line(doctor::starting_mpi));
   const LimitedRuntime runtime(read_words.wait_limit_seconds);
+  if (read_words.facts)
+    say(doctor::doing_line(
+        "making communicators (MPI_Comm_dup, MPI_Comm_split_type, MPI_Bcast, MPI_Allgather, "
+        "MPI_Allreduce)"));
   CommunicatorOptions limits;
   limits.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds);
   const Communicator world = Communicator::world(limits);

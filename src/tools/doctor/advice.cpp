@@ -28,8 +28,15 @@ std::string before(const Variables& settings) {
   return words;
 }
 
+/// The launcher with the user's own options.
+std::string launcher_words(const Start& start) {
+  std::string words = start.launcher;
+  for (const std::string& argument : start.arguments) words += " " + argument;
+  return words;
+}
+
 std::string with_mpirun(const Start& start) {
-  std::string words = fmt::format("{} -n {}", start.launcher, start.ranks * start.nodes);
+  std::string words = fmt::format("{} -n {}", launcher_words(start), start.ranks * start.nodes);
   if (start.as_root) words += " --allow-run-as-root";
   if (start.cores_per_rank > 1 || start.nodes > 1)
     words +=
@@ -46,7 +53,7 @@ std::string with_mpirun(const Start& start) {
 }
 
 std::string with_hydra(const Start& start) {
-  std::string words = fmt::format("{} -n {}", start.launcher, start.ranks * start.nodes);
+  std::string words = fmt::format("{} -n {}", launcher_words(start), start.ranks * start.nodes);
   if (start.nodes > 1) words += fmt::format(" -ppn {}", start.ranks);
   words += fmt::format(" -bind-to core:{}", start.cores_per_rank);
   for (const auto& [name, value] : start.settings)
@@ -55,8 +62,9 @@ std::string with_hydra(const Start& start) {
 }
 
 std::string with_pals(const Start& start) {
-  std::string words = fmt::format("{} -n {} --ppn {} --depth {} --cpu-bind depth", start.launcher,
-                                  start.ranks * start.nodes, start.ranks, start.cores_per_rank);
+  std::string words =
+      fmt::format("{} -n {} --ppn {} --depth {} --cpu-bind depth", launcher_words(start),
+                  start.ranks * start.nodes, start.ranks, start.cores_per_rank);
   for (const auto& [name, value] : start.settings)
     words += fmt::format(" --env {}={}", name, value);
   return words;
@@ -65,12 +73,23 @@ std::string with_pals(const Start& start) {
 std::string with_srun(const Start& start) {
   std::string words =
       fmt::format("{}{} -n {} --cpus-per-task={} --cpu-bind=cores", before(start.settings),
-                  start.launcher, start.ranks * start.nodes, start.cores_per_rank);
+                  launcher_words(start), start.ranks * start.nodes, start.cores_per_rank);
   if (start.nodes > 1)
     words += fmt::format(" -N {} --ntasks-per-node={}", start.nodes, start.ranks);
   if (start.gpus > 0) words += fmt::format(" --gpus-per-node={} --gpu-bind=none", start.gpus);
   if (!start.srun_mpi.empty()) words += " --mpi=" + start.srun_mpi;
   return words;
+}
+
+bool says_ranks(const Launcher& launcher) {
+  return std::any_of(
+      launcher.arguments.begin(), launcher.arguments.end(),
+      [](const std::string& word) { return word.find(ranks_placeholder) != std::string::npos; });
+}
+
+bool has_option(const std::vector<std::string>& words, std::string_view option) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return word.starts_with(option); });
 }
 
 std::string in_script(const std::string& command) {
@@ -86,7 +105,12 @@ std::string slurm_script(const Start& start) {
       "#SBATCH --cpus-per-task={}\n",
       start.nodes, start.ranks, start.cores_per_rank);
   if (start.gpus > 0) text += fmt::format("#SBATCH --gpus-per-node={}\n", start.gpus);
-  text += "#SBATCH --time=00:30:00\n\n";
+  text +=
+      "#SBATCH --time=00:30:00\n"
+      "#SBATCH --output=halocline-%j.out\n"
+      "# Sites may want these; without the first # they count:\n"
+      "##SBATCH --account=NAME\n"
+      "##SBATCH --partition=NAME\n\n";
   for (const auto& [name, value] : start.settings)
     text += fmt::format("export {}={}\n", name, value);
   text += "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n";
@@ -103,7 +127,11 @@ std::string pbs_script(const Start& start) {
       "#!/bin/bash\n"
       "#PBS -N halocline\n"
       "#PBS -l select={}:ncpus={}:mpiprocs={}{}\n"
-      "#PBS -l walltime=00:30:00\n\n"
+      "#PBS -l walltime=00:30:00\n"
+      "#PBS -j oe\n"
+      "# Sites may want these; without the first # they count:\n"
+      "##PBS -A ACCOUNT\n"
+      "##PBS -q QUEUE\n\n"
       "cd \"$PBS_O_WORKDIR\"\n",
       start.nodes, start.ranks * start.cores_per_rank, start.ranks,
       start.gpus > 0 ? fmt::format(":ngpus={}", start.gpus) : "");
@@ -150,10 +178,16 @@ Start recommended_start(const Evidence& evidence, User user) {
     start.settings["MPICH_GPU_SUPPORT_ENABLED"] = "1";
   start.as_root = user == User::root;
   start.nodes = std::max(1, static_cast<int>(evidence.facts.ranks.nodes.size()));
-  if (start.nodes > 1 && launcher && !launching.chosen_by.empty() && !launching.instead) {
+  if (!launcher || launching.chosen_by.empty() || launching.instead || !launching.objection.empty())
+    return start;
+  if (start.nodes > 1 || says_ranks(*launcher)) {
     start.starter = Starter::as_told;
-    start.words = command(*launcher, {.ranks = evidence.ranks, .program = ""});
+    start.words = command(*launcher,
+                          {.ranks = start.nodes > 1 ? evidence.ranks : start.ranks, .program = ""});
     start.words.pop_back();
+  } else {
+    start.arguments = launcher->arguments;
+    if (start.starter == Starter::srun && has_option(start.arguments, "--mpi")) start.srun_mpi = "";
   }
   return start;
 }

@@ -24,8 +24,9 @@ struct Start {
   int nodes = 1;
   int ranks = 1, gpus = 0;  ///< on each node
   int cores_per_rank = 1;
-  std::string srun_mpi = {};            ///< of srun: "pmix"; empty: as the site has it
-  std::vector<std::string> words = {};  ///< as_told: the user's own
+  std::string srun_mpi = {};                ///< of srun: "pmix"; empty: as the site has it
+  std::vector<std::string> words = {};      ///< as_told: the user's own
+  std::vector<std::string> arguments = {};  ///< of the launcher, before ours: the user's
   Variables settings = {};
   bool as_root = false;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,6 +44,22 @@ std::optional<proof::GpuPair> pair_of(const RankFacts& ranks) {
   return uuids.size() > 1 ? proof::GpuPair::same_node : proof::GpuPair::same_gpu;
 }
 
+/// Where each rank is: as MPI says or, if the ranks did not get to that, by their hosts' names.
+std::vector<int> nodes_of_ranks(const RankFacts& facts, int ranks) {
+  std::vector<int> node_of;
+  for (const machine::RankFacts& rank : facts.machine) node_of.push_back(rank.node);
+  if (std::ssize(node_of) == ranks) return node_of;
+  node_of.assign(static_cast<std::size_t>(ranks), 0);
+  std::vector<std::string> hosts;
+  for (const RankSeen& rank : facts.ranks) {
+    auto host = std::find(hosts.begin(), hosts.end(), rank.host);
+    if (host == hosts.end()) host = hosts.insert(hosts.end(), rank.host);
+    if (rank.rank < ranks)
+      node_of[static_cast<std::size_t>(rank.rank)] = static_cast<int>(host - hosts.begin());
+  }
+  return node_of;
+}
+
 /// Memory of a GPU that is not cudaMalloc's.
 constexpr device::Allocator other_allocators[] = {device::Allocator::pool,
                                                   device::Allocator::virtual_memory};
@@ -80,7 +97,9 @@ class Examination {
     facts.node.settings = settings_among(in_ranks(variables_));
     options_.says(fmt::format("collecting facts from {} ranks", evidence_.ranks));
     facts.ranks = ask_ranks(probes_);
-    if (!find_each_other()) start_otherwise();
+    if (!find_each_other() && !facts.ranks.out_of_time) {
+      if (!start_without_settings()) start_otherwise();
+    }
     if (find_each_other()) try_all();
     std::stable_sort(
         evidence_.paths.begin(), evidence_.paths.end(),
@@ -89,9 +108,47 @@ class Examination {
   }
 
  private:
-  bool find_each_other() const {
-    const auto& ranks = evidence_.facts.ranks.ranks;
-    return !ranks.empty() && ranks.front().size == evidence_.ranks;
+  bool find_each_other() const { return find_each_other(evidence_.facts.ranks); }
+  bool find_each_other(const RankFacts& facts) const {
+    return !facts.ranks.empty() && facts.ranks.front().size == evidence_.ranks;
+  }
+
+  /// Leaves out the user's variables that change what MPI does, if ranks start only without them.
+  bool start_without_settings() {
+    Facts& facts = evidence_.facts;
+    // Ranks that said who they are have started.
+    if (!facts.ranks.ranks.empty() || !facts.launching.objection.empty()) return false;
+    const Variables suspects = settings_of_mpi(variables_);
+    if (suspects.empty()) return false;
+    options_.says("starting ranks without the settings of MPI");
+    RankFacts without_all = ask_without(suspects);
+    if (!find_each_other(without_all)) return false;
+    facts.misstarted = std::exchange(facts.ranks, std::move(without_all));
+    facts.launching.blamed = suspects;
+    if (suspects.size() > 1) blame_one_of(suspects);
+    for (const auto& [name, value] : facts.launching.blamed) {
+      probes_.without.push_back(name);
+      variables_.erase(name);
+    }
+    evidence_.bad_ends.clear();
+    return true;
+  }
+
+  RankFacts ask_without(const Variables& settings) const {
+    Probes probes = probes_;
+    probes.on_bad_end = {};
+    for (const auto& [name, value] : settings) probes.without.push_back(name);
+    return ask_ranks(probes);
+  }
+
+  void blame_one_of(const Variables& suspects) {
+    for (const auto& suspect : suspects) {
+      RankFacts without_it = ask_without({suspect});
+      if (!find_each_other(without_it)) continue;
+      evidence_.facts.ranks = std::move(without_it);
+      evidence_.facts.launching.blamed = {suspect};
+      return;
+    }
   }
 
   /// Takes a launcher of our own choice in the place of the user's, if that can be seen to be at
@@ -107,11 +164,20 @@ class Examination {
     } catch (const Error&) {
       return;  // the finding about the user's launcher says what to install
     }
-    if (facts.launching.instead->path == probes_.launcher.path) return;
-    probes_.launcher = *facts.launching.instead;
-    facts.misstarted = std::move(facts.ranks);
+    const Launcher& instead = *facts.launching.instead;
+    const bool is_same =
+        instead.path == probes_.launcher.path && instead.arguments == probes_.launcher.arguments;
+    if (is_same) return facts.launching.instead.reset();
+    const Launcher users = std::exchange(probes_.launcher, instead);
     evidence_.bad_ends.clear();  // of the launcher that is left now
-    facts.ranks = ask_ranks(probes_);
+    RankFacts started = ask_ranks(probes_);
+    if (find_each_other(started)) {
+      facts.misstarted = std::exchange(facts.ranks, std::move(started));
+      return;
+    }
+    // No better: what the user's launcher said is the finding.
+    facts.launching.instead.reset();
+    probes_.launcher = users;
   }
 
   void try_all() {
@@ -122,7 +188,7 @@ class Examination {
       const auto add = [&](const char* transport, Memory memory) {
         paths.push_back({transport, memory, distance});
       };
-      add(plain_mpi, Memory::host);
+      for (const char* way : plain_ways) add(way, Memory::host);
       add("mpi", Memory::host);
       if (near) add("shared", Memory::host);
       if (!evidence_.gpu_pair) continue;
@@ -130,18 +196,21 @@ class Examination {
       add("staged", Memory::device);
       add("mpi", Memory::pinned);
     }
+    if (paths.empty()) return;
+    for (const char* name : collectives) paths.push_back({name, Memory::host, distances().back()});
     options_.says(fmt::format("trying {} paths", paths.size()));
     try_as_it_is(paths);
-    if (!evidence_.gpu_pair || paths.empty()) return;
+    if (!evidence_.gpu_pair) return;
     try_memory_of_programs();
     try_gpu_aware();
     give_other_memory_to_mpi();
-    try_collectives();
+    try_collectives_on_gpus();
   }
 
   void try_as_it_is(const std::vector<Path>& paths) {
     for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn))
-      evidence_.paths.push_back(std::move(result));
+      (is_collective(result.path) ? evidence_.collectives : evidence_.paths)
+          .push_back(std::move(result));
   }
 
   /// Fields that a program has from elsewhere: kernels pack them, or they are copied from where
@@ -178,20 +247,19 @@ class Examination {
   }
 
   /// Also where MPI takes no message from a GPU: it may have a way of its own for collectives.
-  void try_collectives() {
+  void try_collectives_on_gpus() {
     const Distance distance = distances().back();
-    std::vector<Path> paths{{collectives[0], Memory::host, distance}};
+    std::vector<Path> paths;
     for (const char* name : collectives) paths.push_back({name, Memory::device, distance});
     options_.says("trying collectives on GPU memory");
-    evidence_.collectives = try_paths(probes_, paths, proof::GpuChoice::in_turn,
-                                      settings_that_work(evidence_).value_or(Variables{}));
+    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn,
+                                        settings_that_work(evidence_).value_or(Variables{})))
+      evidence_.collectives.push_back(std::move(result));
   }
 
   /// Those that there are between the ranks.
   std::vector<Distance> distances() const {
-    std::vector<int> node_of;
-    for (const machine::RankFacts& rank : evidence_.facts.ranks.machine)
-      node_of.push_back(rank.node);
+    const std::vector<int> node_of = nodes_of_ranks(evidence_.facts.ranks, evidence_.ranks);
     std::vector<Distance> found;
     for (const Distance distance : {Distance::same_node, Distance::other_node})
       if (first_pair(node_of, distance)) found.push_back(distance);
@@ -237,9 +305,11 @@ class Examination {
          .key = proof::environment_key(proof::this_environment(in_ranks(all))),
          .memories = memories,
          .with = with,
+         .without = probes_.without,
          .ranks = evidence_.ranks,
          .nodes = evidence_.nodes,
-         .time_limit = probes_.time_limit});
+         // Proofs count for later runs too: a limit that sound ranks exceed must not make one.
+         .time_limit = std::max<std::chrono::milliseconds>(probes_.time_limit, telling_start)});
     evidence_.bad_ends.insert(evidence_.bad_ends.end(), answer.bad_ends.begin(),
                               answer.bad_ends.end());
     std::vector<proof::Proof> proofs = answer.proofs;
@@ -300,7 +370,7 @@ class Examination {
   }
 
   const DoctorOptions& options_;
-  const Variables& variables_;
+  Variables variables_;
   Evidence evidence_;
   Probes probes_;
 };

@@ -11,6 +11,7 @@
 #include <halocline/error.hpp>
 
 #include "base/host_name.hpp"
+#include "base/recorder.hpp"
 #include "bench/harness.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
@@ -61,18 +62,33 @@ std::vector<int> nodes_of_ranks(const Communicator& communicator) {
   return nodes;
 }
 
-/// Two ranks send to each other, one after the other. Returns what was wrong, on every rank.
-std::string send_plainly(const Communicator& communicator, std::pair<int, int> pair,
-                         std::int64_t bytes) {
+/// What two ranks exchange in one of MPI's ways: one after the other, or at once.
+void send_and_receive(const Communicator& communicator, const std::string& way,
+                      std::pair<int, int> pair, const std::vector<std::byte>& out,
+                      std::vector<std::byte>& in) {
+  const bool begins = communicator.rank() == pair.first;
+  const int peer = begins ? pair.second : pair.first;
+  if (way != plain_mpi)
+    return mpi::mpi_exchange(communicator,
+                             way == plain_ways[1]   ? mpi::Way::posted
+                             : way == plain_ways[2] ? mpi::Way::persistent
+                                                    : mpi::Way::sendrecv,
+                             peer, out, in);
+  if (begins) mpi::mpi_send(communicator, peer, out);
+  mpi::mpi_receive(communicator, peer, in);
+  if (!begins) mpi::mpi_send(communicator, peer, out);
+}
+
+/// Two ranks send to each other. Returns what was wrong, on every rank.
+std::string send_plainly(const Communicator& communicator, const std::string& way,
+                         std::pair<int, int> pair, std::int64_t bytes) {
   const int me = communicator.rank();
   std::string wrong;
   if (me == pair.first || me == pair.second) {
     const int peer = me == pair.first ? pair.second : pair.first;
     std::vector<std::byte> out(static_cast<std::size_t>(bytes)), in(out.size());
     proof::fill(out.data(), bytes, proof::seed_of(me, peer, 0));
-    if (me == pair.first) mpi::mpi_send(communicator, peer, out);
-    mpi::mpi_receive(communicator, peer, in);
-    if (me == pair.second) mpi::mpi_send(communicator, peer, out);
+    send_and_receive(communicator, way, pair, out, in);
     const std::int64_t at = proof::first_difference(in.data(), bytes, proof::seed_of(peer, me, 0));
     if (at < bytes)
       wrong = text_of(proof::WrongByte{.at = at, .bytes = bytes, .from = peer, .to = me});
@@ -126,13 +142,13 @@ class PathExaminer {
                                                                    : "all ranks are on one node"));
     try {
       Time time;
-      for (const std::int64_t bytes : wanted_.bytes) {
-        if (time.us > 0 && seconds_for(bytes, time) > most_seconds) break;
+      for (const std::int64_t bytes : sizes_of(path)) {
+        if (time.us > 0 && seconds_for(path, bytes, time) > most_seconds) break;
         say(trying_line(path, bytes));
         time = {bytes};
         if (const Fault fault = examine(path, time); fault.outcome != Outcome::works)
           return say(outcome_line(path, fault.outcome, fault.how));
-        say(arrived_line(path, time));
+        say(arrived_line(path, is_plain(path) ? Time{bytes} : time));
       }
       say(outcome_line(path, Outcome::works, ""));
     } catch (const Error& error) {
@@ -145,10 +161,24 @@ class PathExaminer {
     }
   }
 
+  /// Ways of MPI are tried on both sides of what it may send otherwise: eagerly, by rendezvous, in
+  /// pieces. They are not timed, so more sizes take no longer.
+  std::vector<std::int64_t> sizes_of(const Path& path) const {
+    if (is_plain(path)) return proof::sizes_to_probe();
+    std::vector<std::int64_t> sizes = wanted_.bytes;
+    // Every rank gets the data of all.
+    constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
+    if (is_collective(path))
+      std::erase_if(sizes, [&](std::int64_t bytes) {
+        return bytes * communicator_.size() > most_bytes && bytes > 64 << 10;
+      });
+    return sizes;
+  }
+
   /// A network may be so slow that what it shows with large messages is not worth the wait.
   static constexpr double most_seconds = 3;
-  static double seconds_for(std::int64_t bytes, const Time& before) {
-    constexpr int times_each = 13;  // to prove, to warm up, to time
+  static double seconds_for(const Path& path, std::int64_t bytes, const Time& before) {
+    const int times_each = is_plain(path) ? 1 : 13;  // to prove, to warm up, to time
     // What less than that takes does not grow with it.
     if (before.bytes < 64 << 10) return 0;
     return times_each * 1e-6 * before.us * static_cast<double>(bytes) /
@@ -157,14 +187,23 @@ class PathExaminer {
 
   /// Returns what was wrong and, if nothing was, how long it took.
   Fault examine(const Path& path, Time& time) {
-    if (path.transport == plain_mpi)
-      return wrong_if(send_plainly(
-          communicator_, *first_pair(nodes_of_ranks(communicator_), path.distance), time.bytes));
+    if (is_plain(path)) return send_once(path, time);
     if (gpu_reads(path.memory) && !has_gpu_) {
       comm::together(communicator_, [this] { proof::take_gpu(communicator_, wanted_.gpus); });
       has_gpu_ = true;
     }
     return is_collective(path) ? call_together(path, time) : exchange(path, time);
+  }
+
+  /// The time is of one try: enough to know how long a larger message would take.
+  Fault send_once(const Path& path, Time& time) {
+    const auto begun = Clock::now();
+    const std::string wrong =
+        send_plainly(communicator_, path.transport,
+                     *first_pair(nodes_of_ranks(communicator_), path.distance), time.bytes);
+    time.us = comm::max_over_ranks(
+        communicator_, std::chrono::duration<double, std::micro>(Clock::now() - begun).count());
+    return wrong_if(wrong);
   }
 
   Fault call_together(const Path& path, Time& time) {
@@ -282,7 +321,11 @@ void examine_facts(const Communicator& communicator, const Say& say) {
   };
   say(line_of(this_rank(communicator)));
   if (is_first) say(line_of(mpi::claims()));
-  say_once(doing_line("querying the driver for GPUs"));
+  if (device::gpus_are_supported()) {
+    say_once(doing_line("querying the driver for GPUs"));
+    device::gpus();
+  }
+  say_once(doing_line("gathering facts from all ranks (MPI_Iallgather, MPI_Isend, MPI_Ibcast)"));
   for (const machine::RankFacts& facts : machine::gather_facts(communicator))
     say_once(machine_line(facts));
   if (is_first) {

@@ -53,6 +53,8 @@ struct Launching {
   std::string chosen_by = {};  ///< "--launcher", a variable; empty: doctor found it
   /// One that fits, where the user's does not.
   std::optional<Launcher> instead = {};
+  /// Variables of the user's that keep ranks from starting: without them they start.
+  Variables blamed = {};
 };
 
 struct NodeFacts {
@@ -70,7 +72,9 @@ struct NodeFacts {
   std::vector<Adapter> adapters;
   Limits limits;
   Allocation allocation;
-  Variables settings;  ///< variables that change what MPI and GPUs do
+  Variables settings;               ///< variables that change what MPI and GPUs do
+  std::optional<double> load = {};  ///< processes that ran or wanted to, in the minute before
+  bool is_root = false;             ///< the user is
 };
 
 /// A library that was looked for where programs would find it, and where packages of Python, conda
@@ -125,7 +129,7 @@ struct NodeSeen {
 struct Link {
   int from = 0, to = 0;  ///< nodes
   double us = 0;         ///< one way, 8 bytes
-  double gb_per_s = 0;   ///< one way, large messages
+  double gb_per_s = 0;   ///< one way, messages of 1 MiB; of 64 KiB where these would take seconds
 };
 
 /// What the probe job found, as far as it came.
@@ -144,13 +148,15 @@ struct RankFacts {
   std::vector<Link> links = {};
   std::string doing = {};        ///< what it was at when it ended too early
   std::string ended_badly = {};  ///< how; empty if it came to its end
+  bool out_of_time = false;      ///< by a time limit that is too short to tell anything
 };
 
 struct Facts {
   NodeFacts node;
   Launching launching;
   RankFacts ranks;
-  /// What ranks said under the user's launcher, if `ranks` were started by Launching::instead.
+  /// What ranks said under the user's launcher and settings, if `ranks` were started by
+  /// Launching::instead or without Launching::blamed.
   std::optional<RankFacts> misstarted = {};
 };
 

@@ -12,7 +12,7 @@
 namespace halocline::doctor {
 
 std::string_view name_of(Severity severity) {
-  constexpr std::string_view names[] = {"broken", "slow", "absent", "note"};
+  constexpr std::string_view names[] = {"broken", "slow", "untested", "absent", "note"};
   return names[static_cast<std::size_t>(severity)];
 }
 
@@ -72,9 +72,15 @@ std::vector<Finding> findings(const Evidence& evidence) {
   std::vector<Finding> all;
   for (const auto rule : rules::all)
     for (Finding& finding : rule(evidence)) all.push_back(std::move(finding));
-  std::stable_sort(all.begin(), all.end(),
+  std::vector<Finding> sorted;
+  add_findings(sorted, std::move(all));
+  return sorted;
+}
+
+void add_findings(std::vector<Finding>& found, std::vector<Finding> more) {
+  for (Finding& finding : more) found.push_back(std::move(finding));
+  std::stable_sort(found.begin(), found.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
-  return all;
 }
 
 Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found,
@@ -84,6 +90,7 @@ Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found,
                        [&](const Finding& finding) { return finding.severity == severity; });
   };
   if (any(Severity::broken) || any(Severity::slow)) return Verdict::ill;
+  if (any(Severity::untested)) return Verdict::untested;
   if (strictness == Strictness::lenient) return Verdict::fine;
   const auto all_work = [](const std::vector<PathResult>& results) {
     return std::all_of(results.begin(), results.end(), [](const PathResult& result) {

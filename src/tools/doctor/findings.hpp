@@ -13,10 +13,11 @@
 namespace halocline::doctor {
 
 enum class Severity {
-  broken,  ///< something does not work, and should
-  slow,    ///< it works, and another setting would be faster
-  absent,  ///< not available on this machine, and not expected to be
-  note     ///< worth knowing
+  broken,    ///< something does not work, and should
+  slow,      ///< it works, and another setting would be faster
+  untested,  ///< doctor could not find out
+  absent,    ///< not available on this machine, and not expected to be
+  note       ///< worth knowing
 };
 std::string_view name_of(Severity severity);
 
@@ -46,6 +47,9 @@ const PathResult* result_of(const Evidence& evidence, const Path& path);
 /// What is to be told, worst first.
 std::vector<Finding> findings(const Evidence& evidence);
 
+/// Adds more of them, worst first again.
+void add_findings(std::vector<Finding>& found, std::vector<Finding> more);
+
 /// The transport that a run with fields in such memory would take so far, going by what was
 /// measured; nothing if none works.
 std::optional<std::string> taken_for(const Evidence& evidence, Memory memory,
@@ -62,9 +66,9 @@ Variables fix_settings(const Evidence& evidence);
 /// not seen to take it.
 std::optional<Variables> settings_that_work(const Evidence& evidence);
 
-/// Exit codes: broken or slow; a path that is not available, where that counts.
+/// Exit codes: broken or slow; not all was tested; a path that is not available, where that counts.
 enum class Strictness { lenient, strict };
-enum class Verdict { fine, ill, incomplete };
+enum class Verdict { fine, ill, untested, incomplete };
 Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found, Strictness strictness);
 
 }  // namespace halocline::doctor

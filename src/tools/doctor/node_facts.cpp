@@ -66,6 +66,24 @@ int count_numa_nodes() {
 
 }  // namespace
 
+Variables settings_of_mpi(const Variables& variables) {
+  constexpr std::string_view beginnings[] = {"UCX_",       "OMPI_MCA_", "MPICH_",
+                                             "MPIR_CVAR_", "MV2_",      "I_MPI_",
+                                             "FI_",        "PMIX_MCA_", "PRTE_MCA_"};
+  Variables found;
+  for (const auto& [name, value] : variables)
+    if (std::any_of(std::begin(beginnings), std::end(beginnings),
+                    [&name = name](std::string_view word) { return name.starts_with(word); }))
+      found.emplace(name, value);
+  return found;
+}
+
+std::optional<double> read_load(const fs::path& root) {
+  std::istringstream words(first_line(root / "proc/loadavg"));
+  double load = 0;
+  return words >> load ? std::optional(load) : std::nullopt;
+}
+
 Limits read_limits(const Variables& variables, const fs::path& root) {
   Limits limits;
   struct statvfs shm {};
@@ -169,6 +187,8 @@ NodeFacts read_node(const Variables& variables) {
   facts.limits = read_limits(variables);
   facts.allocation = read_allocation(variables);
   facts.settings = settings_among(variables);
+  facts.load = read_load();
+  facts.is_root = current_user() == User::root;
   return facts;
 }
 

@@ -22,6 +22,12 @@ std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
 /// Those that change what MPI, UCX, NCCL, NVSHMEM, CUDA and this program do.
 Variables settings_among(const Variables& variables);
 
+/// Those among them by which a user tells MPI and its network layers what to do.
+Variables settings_of_mpi(const Variables& variables);
+
+/// The processes that ran or wanted to, on average of the last minute.
+std::optional<double> read_load(const std::filesystem::path& root = "/");
+
 NodeFacts read_node(const Variables& variables);
 
 /// Takes the launcher that the user names, whatever family it is of, or finds one. `named` is

@@ -28,6 +28,11 @@ std::optional<Kind> kind_named(std::string_view word) {
 
 }  // namespace
 
+bool is_plain(const Path& path) {
+  return std::find(std::begin(plain_ways), std::end(plain_ways), path.transport) !=
+         std::end(plain_ways);
+}
+
 bool is_collective(const Path& path) {
   return std::find(std::begin(collectives), std::end(collectives), path.transport) !=
          std::end(collectives);
@@ -63,8 +68,8 @@ std::optional<Path> path_named(std::string_view word) {
 
 std::string words_for(const Path& path) {
   const bool far = path.distance == Distance::other_node;
-  if (path.transport == plain_mpi)
-    return fmt::format("{} between two {}", plain_mpi, far ? "nodes" : "ranks");
+  if (is_plain(path))
+    return fmt::format("{} between two {}", path.transport, far ? "nodes" : "ranks");
   return fmt::format("{}{} with {} memory{}", is_collective(path) ? "" : "transport ",
                      path.transport, memory_of(path), far ? " between nodes" : "");
 }

@@ -18,8 +18,11 @@
 
 namespace halocline::doctor {
 
-/// MPI_Send and MPI_Recv as ordinary programs call them; not a transport.
+/// Ways to send as ordinary programs do: MPI_Send and MPI_Recv; MPI_Isend and MPI_Irecv;
+/// MPI_Send_init and MPI_Recv_init; MPI_Sendrecv. They are no transports.
 inline constexpr const char* plain_mpi = "MPI_Send";
+inline constexpr const char* plain_ways[] = {plain_mpi, "MPI_Isend", "MPI_Send_init",
+                                             "MPI_Sendrecv"};
 
 /// Collectives as ordinary programs call them, over all ranks; no transports either.
 inline constexpr const char* collectives[] = {"MPI_Allreduce", "MPI_Bcast", "MPI_Allgather"};
@@ -28,7 +31,7 @@ inline constexpr const char* collectives[] = {"MPI_Allreduce", "MPI_Bcast", "MPI
 enum class Distance { same_node, other_node };
 
 struct Path {
-  std::string transport;  ///< as transport::find_transport() knows it, plain_mpi or a collective
+  std::string transport;  ///< as transport::find_transport() knows it, a plain way or a collective
   Memory memory = Memory::host;
   Distance distance = Distance::same_node;
   device::Allocator allocator = device::Allocator::ordinary;
@@ -36,6 +39,7 @@ struct Path {
   friend bool operator==(const Path&, const Path&) = default;
 };
 
+bool is_plain(const Path& path);
 bool is_collective(const Path& path);
 
 /// The memory of its fields: as halocline::name_of() has it, "pool" or "vmm".
@@ -73,6 +77,9 @@ struct PathResult {
   Variables with = {};  ///< settings that were tried on top of the user's
   /// Bytes up to which exchanges were shown to keep their place in a GPU's stream.
   std::optional<std::int64_t> in_order_up_to = {};
+  std::int64_t tried_bytes = 0;    ///< the last size that was tried; 0: none
+  std::int64_t arrived_bytes = 0;  ///< the largest size of which every byte arrived
+  bool out_of_time = false;        ///< untried, because the time limit was too short to tell
 };
 
 /// System memory where the GPUs do not read it: most do not, and nobody expects it of them.

@@ -14,6 +14,12 @@
 
 namespace halocline::doctor {
 
+// Ranks start within seconds, also where programs lie on a disk of other nodes and the cores are
+// busy; those that have started answer each other sooner. What takes longer than such a limit
+// hangs, what takes longer than a shorter limit may be just slow.
+inline constexpr std::chrono::milliseconds telling_start = std::chrono::seconds(10),
+                                           telling_answer = std::chrono::seconds(4);
+
 /// The subcommand of the program that runs in the ranks.
 inline constexpr const char* examine_command = "examine-paths";
 
@@ -23,7 +29,8 @@ struct Probes {
   int ranks = 2;
   int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
   std::chrono::milliseconds time_limit =
-      std::chrono::seconds(20);  ///< of silence; of a job, times its paths
+      std::chrono::seconds(20);           ///< of silence; of a job, times its paths
+  std::vector<std::string> without = {};  ///< variables of this process that ranks do not get
   /// Called for a job whose ranks had said all they had to, and that did not end well all the same,
   /// with how it ended.
   std::function<void(const std::string& how)> on_bad_end = {};

@@ -52,7 +52,11 @@ bool all_work(const Diagnosis& diagnosis) {
 void add_findings(Report& report, const Diagnosis& diagnosis) {
   Section& section = report.add_section("", "");
   const auto& found = diagnosis.found;
-  if (found.empty()) section.add_line(all_work(diagnosis) ? "all paths work" : "no problems found");
+  const bool notes_only = std::all_of(found.begin(), found.end(), [](const Finding& finding) {
+    return finding.severity == Severity::note;
+  });
+  if (notes_only) section.add_line(all_work(diagnosis) ? "all paths work" : "no problems found");
+  if (notes_only && !found.empty()) section.add_line("");
   for (const Finding& finding : found) {
     if (&finding != &found.front()) section.add_line("");
     section.add_text(
@@ -98,6 +102,14 @@ bool is_shown(const PathResult& result) {
   return (!works || !result.times.empty()) && !is_for_few(result);
 }
 
+/// Collectives on the host are shown beside those on a GPU, or where one does not work.
+bool collectives_matter(const Evidence& evidence) {
+  return std::any_of(
+      evidence.collectives.begin(), evidence.collectives.end(), [](const PathResult& result) {
+        return result.path.memory != Memory::host || result.outcome != Outcome::works;
+      });
+}
+
 struct TableOfResults {
   std::string label, title;
   const std::vector<PathResult>& results;
@@ -137,6 +149,7 @@ void add_paths(Report& report, const Evidence& evidence) {
       {.label = "path",
        .title = "one message each way at once: time for 8 bytes, GB/s each way for larger ones",
        .results = evidence.paths});
+  if (!collectives_matter(evidence)) return;
   add_results(
       report, evidence,
       {.label = "collective",
@@ -289,6 +302,19 @@ std::string add_taken(Report& report, const Evidence& evidence, Distance distanc
   return words;
 }
 
+/// "cores 0 | 1", of the first ranks; "cores 0-1 each".
+std::string cores_text(const RankFacts& ranks) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> cores;
+  for (const RankSeen& rank : ranks.ranks) cores.push_back(rank.cores);
+  if (cores.empty()) return "";
+  if (std::all_of(cores.begin(), cores.end(), [&](const auto& one) { return one == cores[0]; }))
+    return fmt::format("cores {}{}", cores[0], cores.size() > 1 ? " each" : "");
+  const bool all = cores.size() <= most;
+  cores.resize(std::min(cores.size(), most));
+  return fmt::format("cores {}{}", fmt::join(cores, " | "), all ? "" : " | ...");
+}
+
 void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& options) {
   Section& section = report.add_section("", "");
   section.add_line("");
@@ -298,6 +324,8 @@ void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& 
   if (const std::string words = add_taken(report, diagnosis.evidence, Distance::other_node);
       !words.empty())
     section.add_text("between nodes", words);
+  if (const std::string cores = cores_text(diagnosis.evidence.facts.ranks); !cores.empty())
+    section.add_text("ranks ran on", cores);
   const std::string line = launch_line(diagnosis.start);
   const char* label = "start with";
   for (const std::string& part : in_lines(line)) section.add_text(std::exchange(label, " "), part);
@@ -319,7 +347,8 @@ void add_changes(Report& report, const ReportOptions& options) {
                        ? fmt::format("nothing has changed since {}", *options.compared_with)
                        : fmt::format("changed since {}:", *options.compared_with));
   for (const Change& change : options.changes)
-    section.add_line(fmt::format("  {}: {} -> {}", change.what, change.before, change.now));
+    section.add_line(
+        fmt::format("  {}: {} -> {}", words_for_change(change.what), change.before, change.now));
   Table& table =
       report.add_table({.key = "changes",
                         .title = {},
@@ -501,6 +530,7 @@ Report report_of(const Diagnosis& diagnosis, const ReportOptions& options) {
       .add_json("mpi", evidence.facts.node.mpi)
       .add_json("ranks", evidence.ranks)
       .add_json("nodes", std::max<std::size_t>(1, evidence.facts.ranks.nodes.size()))
+      .add_json("load", value_of(evidence.facts.node.load))
       .add_json("seconds", diagnosis.seconds);
   report.add_line("");
   add_findings(report, diagnosis);

@@ -131,20 +131,47 @@ Findings other_memory(const Evidence& evidence) {
   return found;
 }
 
+Findings collectives_on_hosts(const Evidence& evidence) {
+  Collectives wrong, lost;
+  for (const PathResult& result : evidence.collectives) {
+    if (result.path.memory != Memory::host || !is_failure(result.outcome)) continue;
+    (result.outcome == Outcome::wrong ? wrong : lost).push_back(&result);
+  }
+  const std::string of_preload = fix_for_preload(evidence.facts);
+  const std::string fix =
+      !of_preload.empty() ? of_preload
+      : evidence.facts.node.family == MpiFamily::open_mpi
+          ? "check whether it works without third-party parts: mpirun --mca coll ^hcoll,ucc; "
+            "otherwise use another version of this MPI"
+          : "check whether it works with MPIR_CVAR_ENABLE_HCOLL=0; otherwise use another version "
+            "of "
+            "this MPI";
+  Findings found;
+  if (!wrong.empty())
+    found.push_back({Severity::broken,
+                     fmt::format("{} returns wrong values from {} on host memory",
+                                 evidence.facts.node.mpi, names_of(wrong)),
+                     seen_of(wrong), fix});
+  if (!lost.empty())
+    found.push_back({Severity::broken,
+                     fmt::format("{} with host memory {} not work", names_of(lost),
+                                 lost.size() == 1 ? "does" : "do"),
+                     seen_of(lost), fix});
+  return found;
+}
+
 Findings collectives_on_gpus(const Evidence& evidence) {
   const std::string& mpi = evidence.facts.node.mpi;
   Collectives wrong, lost, working;
   for (const PathResult& result : evidence.collectives) {
     if (result.outcome != Outcome::works && !is_failure(result.outcome)) continue;
+    // On a GPU they cannot do better.
+    if (result.path.memory == Memory::host && result.outcome != Outcome::works) return {};
     if (result.path.memory == Memory::device)
       (result.outcome == Outcome::works   ? working
        : result.outcome == Outcome::wrong ? wrong
                                           : lost)
           .push_back(&result);
-    else if (result.outcome != Outcome::works)
-      return {{Severity::broken, words_for(result.path) + " does not work", result.how,
-               "reinstall this MPI; for Open MPI check whether it works without third-party parts: "
-               "mpirun --mca coll ^hcoll,ucc"}};
   }
   const bool messages_work = settings_that_work(evidence).has_value();
   Findings found;

@@ -27,57 +27,91 @@ bool differ(const std::vector<RankSeen>& ranks, const Of& of) {
 
 }  // namespace
 
-std::string small_shm(const Evidence& evidence, int ranks) {
+std::string larger_shm(const Facts& facts) {
+  // Open MPI's shared memory between ranks; its windows are in the session folder, in TMPDIR.
+  const bool is_open_mpi = facts.node.family == MpiFamily::open_mpi;
+  return fmt::format(
+      "make /dev/shm larger: docker or podman run --shm-size=8g (or --ipc=host), in Kubernetes an "
+      "emptyDir with medium Memory; on your own node: mount -o remount,size=50% /dev/shm; until "
+      "then use --transport mpi{}",
+      is_open_mpi ? ", and where MPI itself fails mpirun --mca btl_vader_backing_directory /tmp"
+                  : "");
+}
+
+std::string small_shm(const Evidence& evidence, int ranks, std::int64_t message_bytes) {
   const Limits& limits = evidence.facts.node.limits;
   if (!limits.shm_bytes) return "/dev/shm is missing";
-  if (*limits.shm_bytes < shm_bytes_per_rank * ranks)
-    return fmt::format("/dev/shm has a size of {}", bytes_text(*limits.shm_bytes));
-  if (*limits.shm_free_bytes < shm_bytes_per_rank * ranks)
-    return fmt::format("/dev/shm has {} free of {}", bytes_text(*limits.shm_free_bytes),
-                       bytes_text(*limits.shm_bytes));
+  // Transport shared has two buffers for each neighbour in the ring.
+  const std::int64_t neighbours = std::min(ranks - 1, 2);
+  const std::int64_t needed = ranks * (shm_bytes_per_rank + 2 * neighbours * message_bytes);
+  const std::string of_what = message_bytes == 0 ? fmt::format("{} ranks", ranks)
+                                                 : fmt::format("{} ranks with messages of {}",
+                                                               ranks, bytes_text(message_bytes));
+  if (*limits.shm_bytes < needed)
+    return fmt::format("/dev/shm has a size of {}, {} need up to {}", bytes_text(*limits.shm_bytes),
+                       of_what, bytes_text(needed));
+  if (limits.shm_free_bytes.value_or(*limits.shm_bytes) < needed)
+    return fmt::format("/dev/shm has {} free of {}, {} need up to {}",
+                       bytes_text(*limits.shm_free_bytes), bytes_text(*limits.shm_bytes), of_what,
+                       bytes_text(needed));
   return "";
 }
 
 Findings shared_memory(const Evidence& evidence) {
   const std::string here = small_shm(evidence, ranks_here(evidence));
   // What it broke is told by those who saw it.
-  if (!start_of_ranks(evidence).empty() || !failed_paths(evidence).empty()) return {};
+  if (!start_of_ranks(evidence).empty() || !failed_paths(evidence).empty() ||
+      !no_shared_transport(evidence).empty())
+    return {};
   const int many = likely_ranks(evidence);
   const std::string later = small_shm(evidence, many);
-  const auto needed = [](int ranks) {
-    return fmt::format(
-        "MPI and transport shared need up to {} of it for each of {} ranks, and "
-        "more for large halos",
-        bytes_text(shm_bytes_per_rank), ranks);
-  };
+  const std::string more = "larger halos need more";
   if (!here.empty())
     return {{Severity::slow,
              "/dev/shm is too small: MPI and transport shared may crash with a bus error, or use a "
              "slower path",
-             fmt::format("{}; {}", here, needed(ranks_here(evidence))), larger_shm}};
+             fmt::format("{}; {}", here, more), larger_shm(evidence.facts)}};
   if (!later.empty())
     return {{Severity::note, fmt::format("/dev/shm is small for {} ranks", many),
-             fmt::format("{}; {}", later, needed(many)), larger_shm}};
+             fmt::format("{}; {}", later, more), larger_shm(evidence.facts)}};
   return {};
+}
+
+std::optional<Apart> apart(const Evidence& evidence) {
+  const auto& ranks = evidence.facts.ranks.ranks;
+  if (ranks.size() < 2) return std::nullopt;
+  if (differ(ranks, [](const RankSeen& rank) { return rank.shm_device; }))
+    return Apart{
+        "ranks of this node see different /dev/shm: its device number differs between them",
+        "start all ranks of a node in one container, or each container with --ipc=host, so "
+        "that they see one /dev/shm; do not mount one for each rank"};
+  if (differ(ranks, [](const RankSeen& rank) { return rank.ipc_namespace; }))
+    return Apart{
+        fmt::format("rank {} is in {}, rank {} in {}", ranks.front().rank,
+                    ranks.front().ipc_namespace, ranks.back().rank, ranks.back().ipc_namespace),
+        "start all ranks of a node in one container, or each container with --ipc=host; do "
+        "not use unshare --ipc"};
+  return std::nullopt;
 }
 
 Findings namespaces(const Evidence& evidence) {
   const auto& ranks = evidence.facts.ranks.ranks;
   if (ranks.size() < 2) return {};
   Findings found;
-  if (differ(ranks, [](const RankSeen& rank) { return rank.ipc_namespace; }))
+  // What it broke on the host is told by those who saw it.
+  const bool told = !failed_paths(evidence).empty() || !no_shared_transport(evidence).empty();
+  if (const std::optional<Apart> why = apart(evidence); why && !told) {
+    const PathResult* peer = result_of(evidence, {"peer", Memory::device});
+    const bool gpus_suffer = peer != nullptr && peer->outcome != Outcome::works;
     found.push_back(
-        {Severity::slow,
-         "ranks of this node are in separate IPC namespaces: CUDA IPC (transport peer) and shared "
-         "memory do not work between them",
-         fmt::format("rank {} is in {}, rank {} in {}", ranks.front().rank,
-                     ranks.front().ipc_namespace, ranks.back().rank, ranks.back().ipc_namespace),
-         "start all ranks of a node in one container, or each container with --ipc=host; do not "
-         "use unshare --ipc"});
-  if (differ(ranks, [](const RankSeen& rank) { return rank.shm_device; }))
-    found.push_back({Severity::slow, "ranks of this node see different /dev/shm",
-                     "its device number differs between ranks",
-                     "start all ranks of a node in one container, or each with --ipc=host"});
+        {gpus_suffer ? Severity::slow : Severity::note,
+         gpus_suffer
+             ? "ranks of this node are in separate IPC namespaces: kernels cannot store into "
+               "the neighbour's GPU (transport peer)"
+             : "ranks of this node are in separate IPC namespaces, where CUDA IPC (transport "
+               "peer) and some ways of MPI do not work",
+         gpus_suffer ? fmt::format("{}; {}", why->seen, peer->how) : why->seen, why->fix});
+  }
   if (differ(ranks, [](const RankSeen& rank) { return rank.process_namespace; }))
     found.push_back({Severity::slow,
                      "ranks of this node do not see each other's processes: MPI cannot copy "
@@ -87,6 +121,28 @@ Findings namespaces(const Evidence& evidence) {
                                  ranks.back().process_namespace),
                      "start all ranks of a node in one container, or each with --pid=host"});
   return found;
+}
+
+bool is_busy(const Evidence& evidence) {
+  // The probes' ranks want a thread each beside what else runs; half a process is noise.
+  const NodeFacts& node = evidence.facts.node;
+  return node.load && *node.load + ranks_here(evidence) > node.online_threads + 0.5;
+}
+
+std::string load_text(const Evidence& evidence) {
+  const NodeFacts& node = evidence.facts.node;
+  return fmt::format("load {:.1f} in the minute before, {} hardware thread{}",
+                     node.load.value_or(0), node.online_threads,
+                     node.online_threads == 1 ? "" : "s");
+}
+
+Findings other_work(const Evidence& evidence) {
+  if (!is_busy(evidence)) return {};
+  return {{Severity::note,
+           "this machine is busy: what works is right, but times are longer than they could be",
+           fmt::format("{}, {} ranks", load_text(evidence), ranks_here(evidence)),
+           "see who works here (top, uptime), and repeat on a quiet machine before you compare "
+           "times"}};
 }
 
 Findings direct_reads(const Evidence& evidence) {

@@ -12,38 +12,56 @@ namespace {
 
 std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
 
-bool uses_shared_memory(const Path& path) {
-  return path.memory == Memory::host && path.distance == Distance::same_node;
+/// Whether a lack of memory that ranks of a node share may explain it.
+bool may_lack_shared_memory(const PathResult& result) {
+  return result.path.memory == Memory::host && result.path.distance == Distance::same_node &&
+         result.outcome != Outcome::wrong;
+}
+
+/// "/dev/shm has a size of ..."; empty if that is not what a path lacked.
+std::string lack_of_shm(const Evidence& evidence, const PathResult& result) {
+  if (!may_lack_shared_memory(result) || apart(evidence)) return "";
+  return small_shm(evidence, ranks_here(evidence),
+                   result.path.transport == "shared" ? result.tried_bytes : 0);
+}
+
+/// Of messages between nodes that do not arrive.
+std::string fix_for_network(const Facts& facts, const PathResult& result) {
+  if (result.arrived_bytes > 0)
+    return fmt::format(
+        "messages of up to {} arrive, so the nodes reach each other: check that the MTU is the "
+        "same "
+        "on both and on the switch between (ip link; tracepath), and whether the network loses "
+        "packets (ip -s link); if it is only slow, use a longer --time-limit",
+        bytes_text(result.arrived_bytes));
+  return facts.node.family == MpiFamily::open_mpi
+             ? "tell MPI which network connects the nodes: mpirun --mca btl_tcp_if_include NAME "
+               "(ip -brief address shows names) or UCX_NET_DEVICES=NAME; and check that no "
+               "firewall "
+               "separates them"
+             : "tell MPI which network connects the nodes: mpiexec -iface NAME (ip -brief address "
+               "shows names), FI_TCP_IFACE=NAME; and check that no firewall separates them";
 }
 
 std::string fix_for(const Evidence& evidence, const PathResult& result) {
   const Facts& facts = evidence.facts;
-  if (uses_shared_memory(result.path) && !small_shm(evidence, ranks_here(evidence)).empty())
-    return larger_shm;
+  if (may_lack_shared_memory(result))
+    if (const std::optional<Apart> why = apart(evidence)) return why->fix;
+  if (!lack_of_shm(evidence, result).empty()) return larger_shm(facts);
   if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
   if (result.outcome == Outcome::out_of_order)
     return fmt::format(
         "wait for the stream (cudaStreamSynchronize) before and after each "
         "exchange{}, and update driver and MPI",
         result.path.transport == "staged" ? "" : ", or use transport staged");
-  if (result.path.distance == Distance::other_node)
-    return facts.node.family == MpiFamily::open_mpi
-               ? "tell MPI which network connects the nodes: mpirun --mca btl_tcp_if_include NAME "
-                 "(ip "
-                 "-brief address shows names) or UCX_NET_DEVICES=NAME; and check that no firewall "
-                 "separates them"
-               : "tell MPI which network connects the nodes: mpiexec -iface NAME (ip -brief "
-                 "address "
-                 "shows names), FI_TCP_IFACE=NAME; and check that no firewall separates them";
+  if (result.path.distance == Distance::other_node) return fix_for_network(facts, result);
   if (result.path.transport == "peer")
     return "update driver and container; until then use transport staged";
   if (facts.node.family == MpiFamily::open_mpi)
     return "try another transport of this MPI: mpirun --mca pml ob1 --mca btl self,tcp; if that "
-           "works, "
-           "its shared memory or network layer is at fault; otherwise reinstall this MPI";
+           "works, its shared memory or network layer is at fault; otherwise reinstall this MPI";
   return "try another transport of this MPI: FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1; if that works, "
-         "its "
-         "shared memory or network layer is at fault; otherwise reinstall this MPI";
+         "its shared memory or network layer is at fault; otherwise reinstall this MPI";
 }
 
 /// Paths that failed alike are told once.
@@ -57,8 +75,8 @@ std::vector<Group> failures_of(const Evidence& evidence) {
   std::vector<Group> groups;
   for (const PathResult& result : evidence.paths) {
     const bool is_bad = is_failure(result.outcome) || result.outcome == Outcome::untried;
-    // Of gpu_aware another rule knows more.
-    if (!is_bad || result.path.transport == "gpu_aware") continue;
+    // Of gpu_aware another rule knows more, and of what there was no time for.
+    if (!is_bad || result.path.transport == "gpu_aware" || result.out_of_time) continue;
     const std::string fix = fix_for(evidence, result);
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) {
       return one.outcome == result.outcome && one.fix == fix;
@@ -69,6 +87,15 @@ std::vector<Group> failures_of(const Evidence& evidence) {
       group->results.push_back(&result);
   }
   return groups;
+}
+
+/// How a path failed, and what of the machine explains it.
+std::string seen_with_cause(const Evidence& evidence, const PathResult& result) {
+  std::string seen = result.how;
+  if (const std::string lack = lack_of_shm(evidence, result); !lack.empty()) seen += "; " + lack;
+  if (const std::optional<Apart> why = apart(evidence); why && may_lack_shared_memory(result))
+    seen += "; " + why->seen;
+  return seen;
 }
 
 const PathResult* working(const Evidence& evidence, const Path& path) {
@@ -139,11 +166,28 @@ Findings failed_paths(const Evidence& evidence) {
         : group.outcome == Outcome::untried
             ? fmt::format("{} could not be tried", paths)
             : fmt::format("{} do{} not work", paths, many ? "" : "es");
-    std::string seen = group.results.front()->how;
-    if (group.fix == larger_shm) seen += "; " + small_shm(evidence, ranks_here(evidence));
-    found.push_back({Severity::broken, what, seen, group.fix});
+    found.push_back(
+        {Severity::broken, what, seen_with_cause(evidence, *group.results.front()), group.fix});
   }
   return found;
+}
+
+Findings no_shared_transport(const Evidence& evidence) {
+  const PathResult* result = result_of(evidence, {"shared", Memory::host});
+  if (result == nullptr || result->outcome != Outcome::unavailable) return {};
+  const std::string what =
+      result->arrived_bytes == 0
+          ? std::string("ranks of this node cannot use transport shared")
+          : fmt::format("ranks of this node can use transport shared only for messages of up to {}",
+                        bytes_text(result->arrived_bytes));
+  const bool has_cause = !lack_of_shm(evidence, *result).empty() || apart(evidence) ||
+                         !fix_for_preload(evidence.facts).empty();
+  return {{Severity::slow, what, seen_with_cause(evidence, *result),
+           has_cause
+               ? fix_for(evidence, *result)
+               : "check that /dev/shm and TMPDIR can be written and have space (df -h /dev/shm "
+                 "/tmp), and whether this MPI has shared windows (MPI_Win_allocate_shared); "
+                 "until then runs use transport mpi"}};
 }
 
 Findings crossover(const Evidence& evidence) {
@@ -189,11 +233,11 @@ Findings slow_paths(const Evidence& evidence) {
   constexpr double slow_us = 50;
   const PathResult* mpi = working(evidence, {"mpi", Memory::host});
   const std::optional<double> latency = mpi != nullptr ? us_for(*mpi, small) : std::nullopt;
-  if (latency && *latency > slow_us && cores(evidence).empty())
+  if (latency && *latency > slow_us && cores(evidence).empty() && !detour_within_a_node(evidence))
     found.push_back(
         {Severity::slow, "MPI's small messages are slow between ranks of this node",
-         fmt::format("8 bytes each way: {} at best; shared memory takes about a microsecond",
-                     us_text(*latency)),
+         fmt::format("8 bytes each way: {} at best; shared memory takes about a microsecond{}",
+                     us_text(*latency), is_busy(evidence) ? "; " + load_text(evidence) : ""),
          "check whether other processes use these cores (uptime), and whether MPI uses TCP: "
          "OMPI_MCA_btl, UCX_TLS, FI_PROVIDER must allow shared memory"});
   for (Finding& finding : better_than_taken(evidence)) found.push_back(std::move(finding));

@@ -3,8 +3,12 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "doctor/node_facts.hpp"
 #include "doctor/rules.hpp"
+#include "doctor/said.hpp"
+#include "launch/settings.hpp"
 #include "machine/cores.hpp"
 
 namespace halocline::doctor::rules {
@@ -39,38 +43,104 @@ std::string taken_instead(const Facts& facts) {
   return fmt::format("; doctor used {} for the remaining tests", facts.launching.instead->path);
 }
 
-constexpr auto how_srun_starts =
-    "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or --mpi=cray_shasta for "
-    "MPICH; srun --mpi=list shows the choices";
+/// What srun was told of how MPI starts: "pmi2"; empty: nothing.
+std::string srun_was_told(const Evidence& evidence, const Launcher& launcher) {
+  constexpr std::string_view option = "--mpi=";
+  for (const std::string& word : launcher.arguments)
+    if (word.starts_with(option)) return word.substr(option.size());
+  const auto site = evidence.facts.node.settings.find("SLURM_MPI_TYPE");
+  return site == evidence.facts.node.settings.end() ? "" : site->second;
+}
 
-/// Started by srun without a word of how: many sites have no default that fits every MPI.
-bool is_srun_untold(const Evidence& evidence, const Launcher& launcher) {
-  return launcher.kind == LauncherKind::srun &&
-         !evidence.facts.node.settings.contains("SLURM_MPI_TYPE") &&
-         std::none_of(launcher.arguments.begin(), launcher.arguments.end(),
-                      [](const std::string& word) { return word.starts_with("--mpi"); });
+/// What to do about ranks that srun starts alone or not at all; empty if it is not about srun.
+std::string fix_for_srun(const Evidence& evidence, const Launcher& launcher,
+                         const std::string& seen) {
+  if (launcher.kind != LauncherKind::srun) return "";
+  const NodeFacts& node = evidence.facts.node;
+  const auto says = [&](const char* words) { return seen.find(words) != std::string::npos; };
+  if (says("configuration source") || says("slurm controller") || says("slurm_load_ctl_conf"))
+    return fmt::format(
+        "srun finds no Slurm here (sinfo must answer): run doctor where it does, or start ranks "
+        "with the launcher of {}: {}",
+        name_of(node.family), node.family == MpiFamily::open_mpi ? "mpirun" : "mpiexec");
+  const bool is_cray = node.mpi.find("CRAY") != std::string::npos;
+  const std::string fitting = node.family == MpiFamily::open_mpi ? "pmix"
+                              : is_cray                          ? "cray_shasta"
+                                                                 : "pmi2";
+  const std::string told = srun_was_told(evidence, launcher);
+  if (!told.empty() && !told.starts_with(fitting))
+    return fmt::format("srun was told --mpi={}: {} starts by --mpi={}, if srun --mpi=list shows it",
+                       told, name_of(node.family), fitting);
+  if (told.empty())
+    return "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
+           "--mpi=cray_shasta "
+           "for MPICH; srun --mpi=list shows the choices";
+  return "";
+}
+
+/// The command that doctor's ranks were started with, for a benchmark of MPI's messages.
+std::string by_hand(const Evidence& evidence, const Launcher& launcher) {
+  const NodeFacts& node = evidence.facts.node;
+  Launcher with_permission = launcher;
+  if (launcher.kind == LauncherKind::open_mpi && node.is_root)
+    with_permission.arguments.insert(with_permission.arguments.begin(), "--allow-run-as-root");
+  const std::vector<std::string> words = command(
+      with_permission, {.ranks = evidence.ranks,
+                        .program = "halocline",
+                        .arguments = {"bench", "p2p"},
+                        .cores = node.usable_cores * evidence.nodes,
+                        .ranks_per_node = evidence.nodes > 1 ? evidence.ranks / evidence.nodes : 0,
+                        .chatter = Chatter::full});
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// "--mca pml foo" among the launcher's own words; empty if it sets nothing of MPI's.
+std::string settings_in(const Launcher& launcher) {
+  return settings_text(settings_of_mpi(variables_in_ranks(launcher, {})));
+}
+
+/// Ranks that start only without some variables of the user's.
+Finding blamed_settings(const Evidence& evidence, const Launcher& launcher) {
+  const Launching& launching = evidence.facts.launching;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : launching.blamed) names.push_back(name);
+  const std::string settings = settings_text(launching.blamed);
+  return {Severity::broken, fmt::format("{} ranks do not start with {}", evidence.ranks, settings),
+          fmt::format("{}: {}; without {} they start", launcher.path,
+                      first_start(evidence.facts).ended_badly, names.size() == 1 ? "it" : "them"),
+          fmt::format("unset {}, or correct {}; doctor made the remaining tests without",
+                      fmt::join(names, " and "), names.size() == 1 ? "it" : "them")};
 }
 
 /// What to do about ranks that ended before they had told all.
 Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const Facts& facts = evidence.facts;
   const RankFacts& ranks = first_start(facts);
-  const std::string what =
-      ranks.ranks.empty() ? fmt::format("{} ranks do not start", evidence.ranks)
-                          : fmt::format("ranks end early, while {}",
-                                        ranks.doing.empty() ? "collecting facts" : ranks.doing);
+  const bool started =
+      !ranks.ranks.empty() || (!ranks.doing.empty() && ranks.doing != starting_mpi);
+  const std::string what = started
+                               ? fmt::format("ranks end early, while {}",
+                                             ranks.doing.empty() ? "collecting facts" : ranks.doing)
+                               : fmt::format("{} ranks do not start", evidence.ranks);
   const std::string seen = fmt::format("{}: {}", launcher.path, ranks.ended_badly);
   if (const std::string small = small_shm(evidence, ranks_here(evidence)); !small.empty())
-    return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm};
-  if (ranks.ranks.empty() && is_srun_untold(evidence, launcher))
-    return {Severity::broken, what, seen, how_srun_starts + taken_instead(facts)};
+    return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm(facts)};
+  if (const std::string fix = fix_for_srun(evidence, launcher, seen); !started && !fix.empty())
+    return {Severity::broken, what, seen, fix + taken_instead(facts)};
+  const std::string settings = settings_in(launcher);
+  if (!started && facts.launching.instead && !settings.empty())
+    return {
+        Severity::broken, what, seen,
+        fmt::format("correct or remove what {} sets: {}{}",
+                    facts.launching.chosen_by.empty() ? launcher.path : facts.launching.chosen_by,
+                    settings, taken_instead(facts))};
   const auto preload = facts.node.settings.find("LD_PRELOAD");
   return {Severity::broken, what, seen,
-          fmt::format("{}run it by hand and read its whole output: {} -n {} hostname{}",
+          fmt::format("{}run it by hand and read its whole output: {}{}",
                       preload == facts.node.settings.end()
                           ? ""
                           : fmt::format("try without LD_PRELOAD ({}), then ", preload->second),
-                      launcher.path, evidence.ranks, taken_instead(facts))};
+                      by_hand(evidence, launcher), taken_instead(facts))};
 }
 
 /// What MPI says of one of its settings; empty if nothing.
@@ -145,16 +215,19 @@ Findings start_of_ranks(const Evidence& evidence) {
   // Of a launcher of another MPI the rule above has told.
   if (!facts.launching.launcher || !facts.launching.objection.empty()) return {};
   const Launcher& launcher = *facts.launching.launcher;
+  const std::string of_srun = fix_for_srun(evidence, launcher, "");
   if (are_alone(evidence))
-    return {{Severity::broken,
-             fmt::format("{} ranks do not find each other: each runs alone", evidence.ranks),
-             fmt::format("started by {}, each reported itself as the only rank", launcher.path),
-             (launcher.kind == LauncherKind::srun
-                  ? how_srun_starts
-                  : fmt::format("the launcher must belong to {}, the MPI of this program",
-                                facts.node.mpi)) +
-                 taken_instead(facts)}};
+    return {
+        {Severity::broken,
+         fmt::format("{} ranks do not find each other: each runs alone", evidence.ranks),
+         fmt::format("started by {}, each reported itself as the only rank", launcher.path),
+         (of_srun.empty() ? fmt::format("the launcher must belong to {}, the MPI of this program",
+                                        facts.node.mpi)
+                          : of_srun) +
+             taken_instead(facts)}};
   const RankFacts& ranks = first_start(facts);
+  if (ranks.out_of_time) return {};
+  if (!facts.launching.blamed.empty()) return {blamed_settings(evidence, launcher)};
   if (!ranks.ended_badly.empty()) return {early_end(evidence, launcher)};
   if (ranks.ranks.empty() || ranks.ranks.front().size == evidence.ranks) return {};
   return {{Severity::broken,
@@ -162,6 +235,27 @@ Findings start_of_ranks(const Evidence& evidence) {
            fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
            fmt::format("write {} where the number of ranks belongs: \"mpirun -n {}\"{}",
                        ranks_placeholder, ranks_placeholder, taken_instead(facts))}};
+}
+
+Findings not_tested(const Evidence& evidence) {
+  const RankFacts& ranks = first_start(evidence.facts);
+  std::vector<std::string> names, seen;
+  if (ranks.out_of_time) {
+    names.emplace_back(ranks.ranks.empty() ? "anything" : "some facts");
+    seen.push_back(fmt::format("{} while {}", ranks.ended_badly,
+                               ranks.doing.empty() ? "ranks were started" : ranks.doing));
+  }
+  for (const auto* results : {&evidence.paths, &evidence.collectives})
+    for (const PathResult& result : *results) {
+      if (!result.out_of_time) continue;
+      names.push_back(words_for(result.path));
+      if (std::find(seen.begin(), seen.end(), result.how) == seen.end()) seen.push_back(result.how);
+    }
+  if (names.empty()) return {};
+  return {{Severity::untested,
+           fmt::format("the time limit was too short to test {}", fmt::join(names, ", ")),
+           fmt::format("{}", fmt::join(seen, "; ")),
+           "use a longer --time-limit; 20 seconds are enough on most machines"}};
 }
 
 Findings cores(const Evidence& evidence) {

@@ -103,8 +103,9 @@ void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
   if (!path) return;
   PathsSaid::Row& row = *row_of(said, *path);
   if (row.is_decided) return;  // of several ranks, the first one's word
-  if (kind == "trying") content.at("bytes").get_to(row.bytes);
+  if (kind == "trying") content.at("bytes").get_to(row.result.tried_bytes);
   if (kind == "in_order") row.result.in_order_up_to = content.at("bytes").get<std::int64_t>();
+  if (kind == "arrived") content.at("bytes").get_to(row.result.arrived_bytes);
   if (kind == "arrived" && content.at("us").get<double>() > 0)
     row.result.times.push_back({content.at("bytes"), content.at("us")});
   if (kind != "outcome") return;

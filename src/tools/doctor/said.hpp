@@ -32,6 +32,9 @@ std::string direct_reads_line(bool works, const std::string& because);
 std::string doing_line(const std::string& what);
 std::string ends_line();
 
+/// What ranks are at before they can say who they are.
+inline constexpr const char* starting_mpi = "starting MPI (MPI_Init)";
+
 /// Begins a size of a path; the last one when the probe crashed or hung.
 std::string trying_line(const Path& path, std::int64_t bytes);
 /// Every byte of this size arrived; `us` is 0 if it was not timed.
@@ -48,7 +51,6 @@ RankFacts read_rank_facts(std::string_view output);
 struct PathsSaid {
   struct Row {
     PathResult result;
-    std::int64_t bytes = 0;  ///< last tried
     bool is_decided = false;
   };
   std::vector<Row> rows;

@@ -29,6 +29,34 @@ void mpi_receive(const Communicator& communicator, int from, std::span<std::byte
   });
 }
 
+void mpi_exchange(const Communicator& communicator, Way way, int peer,
+                  std::span<const std::byte> out, std::span<std::byte> in) {
+  comm::State& state = communicator.state();
+  const MPI_Comm all = state.all();
+  const int sent = checked_cast<int>(out.size()), due = checked_cast<int>(in.size());
+  if (way == Way::sendrecv)
+    return comm::block(state, "MPI_Sendrecv", [&] {
+      return MPI_Sendrecv(out.data(), sent, MPI_BYTE, peer, tag, in.data(), due, MPI_BYTE, peer,
+                          tag, all, MPI_STATUS_IGNORE);
+    });
+  std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  if (way == Way::posted) {
+    comm::check(MPI_Irecv(in.data(), due, MPI_BYTE, peer, tag, all, &requests[0]), "MPI_Irecv");
+    comm::check(MPI_Isend(out.data(), sent, MPI_BYTE, peer, tag, all, &requests[1]), "MPI_Isend");
+  } else {
+    comm::check(MPI_Recv_init(in.data(), due, MPI_BYTE, peer, tag, all, &requests[0]),
+                "MPI_Recv_init");
+    comm::check(MPI_Send_init(out.data(), sent, MPI_BYTE, peer, tag, all, &requests[1]),
+                "MPI_Send_init");
+    comm::check(MPI_Startall(2, requests.data()), "MPI_Startall");
+  }
+  comm::block(state, way == Way::posted ? "MPI_Isend and MPI_Irecv" : "MPI_Startall",
+              [&] { return MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE); });
+  if (way == Way::persistent)
+    for (MPI_Request& request : requests)
+      comm::check(MPI_Request_free(&request), "MPI_Request_free");
+}
+
 struct PlainPair::Inside {
   Inside(const Communicator& whole, const Options& wanted)
       : communicator(whole),

@@ -17,6 +17,16 @@ namespace halocline::mpi {
 void mpi_send(const Communicator& communicator, int to, std::span<const std::byte> bytes);
 void mpi_receive(const Communicator& communicator, int from, std::span<std::byte> bytes);
 
+/// The same exchange in the other ways that MPI has: this rank and `peer` send each other `out`, of
+/// the same size, at once, and wait for both. Block as the above.
+enum class Way {
+  posted,      ///< MPI_Irecv, MPI_Isend, MPI_Waitall
+  persistent,  ///< MPI_Recv_init, MPI_Send_init, MPI_Startall, MPI_Waitall
+  sendrecv     ///< MPI_Sendrecv
+};
+void mpi_exchange(const Communicator& communicator, Way way, int peer,
+                  std::span<const std::byte> out, std::span<std::byte> in);
+
 /// Two ranks that send each other messages of one size, one of them first: what benchmarks of MPI
 /// do (OSU's latency, bw and bibw). The calls block inside MPI as the above; they may not be
 /// further apart than the wait limit.

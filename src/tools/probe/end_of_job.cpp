@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/end_of_job.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <regex>
 #include <sstream>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace halocline::proof {
 namespace {
@@ -34,6 +37,97 @@ LastWords last_words(const JobEnd& end, LauncherKind kind) {
   return words;
 }
 
+/// One thing that was said: a line, or all of a text that MPI frames by lines of dashes.
+struct Words {
+  std::string text;
+  bool is_routine = false;  ///< said of any job that ends early
+};
+
+/// Of Open MPI, its runtime, and Hydra.
+bool is_routine(const std::string& text) {
+  constexpr std::string_view phrases[] = {"ORTE_ERROR_LOG",
+                                          "PMIX ERROR",
+                                          "It looks like MPI_INIT failed",
+                                          "It looks like orte_init failed",
+                                          "Primary job terminated normally",
+                                          "detected that one or more processes exited",
+                                          "MPI_ABORT was invoked",
+                                          "more process has sent help message",
+                                          "more processes have sent help message",
+                                          "orte_base_help_aggregate",
+                                          "An error occurred in MPI_Init",
+                                          "reported by process",
+                                          "on a NULL communicator",
+                                          "*** Unknown error",
+                                          "MPI_ERRORS_ARE_FATAL",
+                                          "and potentially your MPI job",
+                                          "Local abort before MPI_INIT completed",
+                                          "EXIT CODE:",
+                                          "CLEANING UP REMAINING",
+                                          "YOU CAN IGNORE THE BELOW",
+                                          "BAD TERMINATION",
+                                          "RUNNING AT",
+                                          "EXIT STRING",
+                                          "typically refers to a problem with your application",
+                                          "see the FAQ page"};
+  return std::any_of(std::begin(phrases), std::end(phrases), [&](std::string_view phrase) {
+    return text.find(phrase) != std::string::npos;
+  });
+}
+
+/// One line without runs of spaces and dots, and without who said it: "[vm:14172] ",
+/// "[1795359705.019822] [vm:14277:0] ".
+std::string in_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) {
+    const bool is_speaker = line.empty() && word.front() == '[' && word.back() == ']' &&
+                            word.find_first_of("0123456789") != std::string::npos;
+    if (is_speaker) continue;
+    // MPICH's error stacks: "MPID_Init(443)...........: ".
+    if (const std::size_t dots = word.find("...."); dots != std::string::npos && dots > 0)
+      word.erase(dots).push_back(':');
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line;
+}
+
+bool is_frame(const std::string& line) {
+  return line.size() > 20 && line.find_first_not_of("-=\r") == std::string::npos;
+}
+
+/// What was said in a text, in its order.
+std::vector<Words> words_in(const std::string& output, std::string_view mark) {
+  std::vector<Words> all;
+  const auto add = [&](const std::string& text) {
+    std::string line = in_one_line(text);
+    const bool says_something = line.find_first_not_of("-=* ") != std::string::npos;
+    if (says_something) all.push_back({line, is_routine(line)});
+  };
+  std::istringstream lines(output);
+  std::optional<std::string> framed;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(mark) != std::string::npos) continue;
+    if (is_frame(line)) {
+      if (framed) add(*framed);
+      framed = framed && !framed->empty() ? std::nullopt : std::optional(std::string());
+    } else if (framed) {
+      *framed += line + " ";
+    } else {
+      add(line);
+    }
+  }
+  if (framed) add(*framed);
+  return all;
+}
+
+/// Nobody reads more of a launcher's words than this.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t longest = 1200;
+  if (text.size() <= longest) return text;
+  return text.substr(0, text.rfind(' ', longest)) + " ...";
+}
+
 }  // namespace
 
 std::string end_in_words(const JobEnd& end, LauncherKind kind,
@@ -51,17 +145,20 @@ std::string end_in_words(const JobEnd& end, LauncherKind kind,
 }
 
 std::string complaint_in(const JobEnd& end, std::string_view mark) {
-  constexpr std::size_t longest = 300;
-  std::string first;
-  std::istringstream lines(end.err + end.out);
-  for (std::string line; std::getline(lines, line);) {
-    if (const std::size_t ours = line.find("halocline: "); ours != std::string::npos)
-      return line.substr(ours, longest);
-    const bool is_probes = line.find(mark) != std::string::npos;
-    if (first.empty() && !is_probes && line.find_first_not_of("-=* \t\r") != std::string::npos)
-      first = line.substr(line.find_first_not_of(" \t"), longest);
-  }
-  return first;
+  std::vector<Words> all = words_in(end.err, mark);
+  for (Words& words : words_in(end.out, mark)) all.push_back(std::move(words));
+  for (const Words& words : all)
+    if (const std::size_t ours = words.text.find("halocline: "); ours != std::string::npos)
+      return words.text.substr(ours);
+  // What is said of every early end helps only where nothing else is said.
+  const bool any_reason =
+      std::any_of(all.begin(), all.end(), [](const Words& words) { return !words.is_routine; });
+  std::vector<std::string> told;
+  for (const Words& words : all)
+    if ((!words.is_routine || !any_reason) &&
+        std::find(told.begin(), told.end(), words.text) == told.end())
+      told.push_back(words.text);
+  return shortened(fmt::format("{}", fmt::join(told, "; ")));
 }
 
 }  // namespace halocline::proof

@@ -16,8 +16,9 @@ namespace halocline::proof {
 std::string end_in_words(const JobEnd& end, LauncherKind kind,
                          std::chrono::milliseconds time_limit);
 
-/// Returns the line of a job's complaints that says most: the first of ours, else of anybody's but
-/// those with `mark` in them; empty if there is none.
+/// Returns what a job complained of, in one line: the first line of ours, else the reasons that MPI
+/// and the launcher gave, whole and each once, without what they always say of a job that ends
+/// early. Lines with `mark` are the probe's. Empty if there is none.
 std::string complaint_in(const JobEnd& end, std::string_view mark);
 
 }  // namespace halocline::proof

@@ -42,6 +42,7 @@ Attempt attempt(const ProbeJobRequest& request, const std::vector<Memory>& memor
   options.time_limit = request.time_limit;
   options.grace = std::chrono::seconds(2);
   options.without = launcher_internals(current_variables());
+  options.without.insert(options.without.end(), request.without.begin(), request.without.end());
   Attempt result;
   Variables extra = job_variables(request.launcher, job);
   for (const auto& [name, value] : request.with) extra[name] = value;

@@ -25,7 +25,8 @@ struct ProbeJobRequest {
   std::vector<Memory> memories;
   std::vector<std::int64_t> bytes = sizes_to_probe();
   GpuChoice gpus = GpuChoice::in_turn;
-  Variables with = {};  ///< settings for the job alone; `key` must count them in
+  Variables with = {};                    ///< settings for the job alone; `key` must count them in
+  std::vector<std::string> without = {};  ///< variables of this process that its ranks do not get
   int ranks = 2;
   int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
   /// Of each job: one if nothing crashes, one or two more for each kind of memory that does.
