@@ -34,6 +34,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 halocline_find(fmt https://github.com/fmtlib/fmt.git 9.1.0)
 halocline_find(nlohmann_json https://github.com/nlohmann/json.git v3.11.2)
+halocline_find(CLI11 https://github.com/CLIUtils/CLI11.git v2.3.2)
 halocline_find(hwy https://github.com/google/highway.git 1.2.0 1.0)
 if(NOT TARGET hwy::hwy)
   add_library(hwy::hwy ALIAS hwy)

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from command import run
+from command import HALOCLINE, run
 
 USAGE, UNAVAILABLE, FAILURE = 2, 3, 4
 
@@ -249,6 +249,18 @@ def test_a_standard_output_that_takes_nothing(words):
         end = run(*words.split(), stdout=full)
     assert end.code == FAILURE
     assert "standard output" in end.err
+
+
+@pytest.mark.parametrize("mine, other", [("--seed=1", "--seed=2"), ("--sweeps=2", "--sweeps=3"),
+                                         ("--set=centre=0.25", "--set=centre=0.5")])
+def test_options_that_differ_between_ranks(mine, other, mpirun):
+    words = ["solve", "star7", "--cells", "8x8x8", "--backend", "cpu"]
+    end = run(*words, mine, ":", "-n", "1", HALOCLINE, *words, other, timeout=60, **mpirun(ranks=1))
+    assert (end.code, end.out) == (USAGE, "")
+    ours = [line for line in end.err.splitlines() if line.startswith("halocline: ")]
+    assert len(ours) == 1 and "options differ" in ours[0]
+    for word in (mine, other):
+        assert word.split("=")[-1] in ours[0]
 
 
 def test_other_ranks_than_the_launcher_started(mpirun):

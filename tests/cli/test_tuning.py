@@ -74,4 +74,6 @@ def test_a_file_that_cannot_be_written(tmp_path):
 def test_bad_budget(seconds):
     end = run("solve", *SMALL, f"--tune-budget={seconds}")
     assert end.code == 2
-    assert re.fullmatch(r"halocline: cannot spend (-1|nan|-nan|inf) seconds on tuning; use 0 or more\n", end.err)
+    assert re.fullmatch(r"halocline: [^\n]+\n", end.err)
+    assert ("cannot spend -1 seconds on tuning; use 0 or more" if seconds == "-1"
+            else f"--tune-budget '{seconds}'") in end.err

@@ -1,9 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.hpp"
 
+#include <algorithm>
 #include <utility>
 
+// Takes long to compile: no other source includes it.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "cli/near_miss.hpp"
+#include "cli/option_values.hpp"
+
 namespace halocline::cli {
+namespace {
+
+constexpr auto numbers_text =
+    "Whole numbers are decimal: 4096, 1e6, 64Ki (Ki, Mi, Gi: times 1024, 1024^2, 1024^3).\n\n";
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+/// Adds an option whose words CLI11 only keeps: set_variable() reads them.
+void add(CLI::App& app, const Option& option) {
+  CLI::Option& added = option.is_flag()
+                           ? *app.add_flag(option.name, option.help)->disable_flag_override()
+                           : *app.add_option(option.name, CLI::callback_t(), option.help);
+  if (!option.group.empty()) added.group(option.group);
+  if (!option.type.empty()) added.type_name(option.type);
+  if (option.given == Option::Given::always) added.required();
+  if (!option.is_flag())
+    added.multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+  if (!option.needs.empty()) added.needs(app.get_option(option.needs));
+  if (!option.excludes.empty()) added.excludes(app.get_option(option.excludes));
+}
+
+std::string question(const std::string& meant) {
+  return meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant);
+}
+
+}  // namespace
 
 bool Option::may_be_repeated() const {
   return lists == Lists::none &&
@@ -24,6 +61,140 @@ Option& OptionGroup::flag(const std::string& name, bool& target, const std::stri
   return option(name, "", target, help);
 }
 
+/// A syntax as CLI11 takes it, which finds what each word is for. Unknown words are left to us, for
+/// CLI11 names them in reverse.
+class Syntax::Reader {
+ public:
+  explicit Reader(Syntax& syntax) : syntax_(&syntax), app_(syntax.summary_, syntax.command_) {
+    if (syntax.help_ == Help::offered)
+      app_.set_help_flag("-h,--help", "print this help");
+    else
+      app_.set_help_flag();
+    app_.get_formatter()->column_width(32);
+    app_.allow_extras();
+    fill(app_, syntax);
+  }
+
+  std::string help() const { return app_.help(); }
+
+  /// Sets variables; returns the text of help if that is asked for.
+  std::optional<std::string> read(const std::vector<std::string>& words) {
+    try {
+      app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    } catch (const CLI::CallForHelp&) {
+      return app_.help();
+    } catch (const CLI::ParseError& error) {
+      enter_parsed();
+      check_values_given(words);
+      refuse(error.what());
+    }
+    enter_parsed();
+    check_values_given(words);
+    check_known();
+    for (const Option& option : syntax_->options_)
+      if (const CLI::Option& given = *parsed_->get_option(option.name); given.count() > 0)
+        set_variable(option, given.results());
+    return std::nullopt;
+  }
+
+  /// "halocline bench halo", as far as it was parsed.
+  const std::string& command() const { return command_; }
+
+ private:
+  static void fill(CLI::App& app, const Syntax& syntax) {
+    if (!syntax.header_.empty()) app.description(syntax.summary_ + "\n\n" + syntax.header_);
+    app.footer((syntax.subcommands_.empty() ? numbers_text : "") + syntax.footer_);
+    for (const Option& option : syntax.options_) add(app, option);
+    if (!syntax.subcommands_.empty()) app.require_subcommand(0, 1);
+    for (const Syntax& each : syntax.subcommands_)
+      fill(*app.add_subcommand(each.command_, each.summary_), each);
+  }
+
+  /// Goes down to the subcommand that was parsed last.
+  void enter_parsed() {
+    syntax_->parsed_ = true;
+    for (bool enters = true; enters;) {
+      enters = false;
+      for (Syntax& each : syntax_->subcommands_)
+        if (CLI::App& app = *parsed_->get_subcommand(each.command_); app.parsed()) {
+          syntax_ = &each;
+          each.parsed_ = enters = true;
+          parsed_ = &app;
+          command_ += " " + each.command_;
+          break;
+        }
+    }
+  }
+
+  /// CLI11 gives an option without a value the next word, also if that is another option, and
+  /// treats "--name=" as an option without a value.
+  void check_values_given(const std::vector<std::string>& words) const {
+    for (const Option& option : syntax_->options_) {
+      if (option.is_flag() || option.is_word()) continue;
+      const auto has = [&](const std::string& word) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+      };
+      if (has(option.name + "="))
+        refuse(fmt::format("{} '' is empty; give {}", option.name, option.type));
+      for (const std::string& value : parsed_->get_option(option.name)->results())
+        if (value.starts_with("--") && !has(option.name + "=" + value))
+          refuse(fmt::format(
+              "{0} needs a value, {1}, but '{2}' follows; write {0}={2} if that is meant",
+              option.name, option.type, value));
+    }
+  }
+
+  /// Throws usage for unknown words, in their order.
+  void check_known() const {
+    const std::vector<std::string> unknown = parsed_->remaining();
+    std::vector<std::string> faults;
+    for (auto word = unknown.begin(); word != unknown.end(); ++word) {
+      if (word->starts_with("-")) {
+        faults.push_back(fault_of_option(*word));
+        // What was meant as its value is no fault of its own.
+        const bool has_value = word->find('=') != word->npos;
+        if (word + 1 != unknown.end() && !has_value && !(word + 1)->starts_with("-") &&
+            means_value(*word))
+          ++word;
+      } else if (!syntax_->subcommands_.empty()) {
+        std::vector<std::string> names;
+        for (const Syntax& each : syntax_->subcommands_) names.push_back(each.command_);
+        faults.push_back(
+            fmt::format("unknown command '{}'{}", *word, question(near_miss(*word, names))));
+        break;  // what follows belongs to it
+      } else {
+        faults.push_back(fmt::format("unknown word '{}'", *word));
+      }
+    }
+    if (!faults.empty()) refuse(fmt::format("{}", fmt::join(faults, ", ")));
+  }
+
+  /// The option that may be meant by an unknown one; null if there is none.
+  const Option* meant_by(std::string_view word) const {
+    std::vector<std::string> names;
+    for (const Option& option : syntax_->options_)
+      if (!option.is_word()) names.push_back(option.name);
+    const std::string meant = near_miss(word.substr(0, word.find('=')), names);
+    for (const Option& option : syntax_->options_)
+      if (option.name == meant) return &option;
+    return nullptr;
+  }
+  bool means_value(std::string_view word) const {
+    const Option* meant = meant_by(word);
+    return meant != nullptr && !meant->is_flag();
+  }
+  std::string fault_of_option(const std::string& word) const {
+    const Option* meant = meant_by(word);
+    return fmt::format("unknown option '{}'{}", word.substr(0, word.find('=')),
+                       question(meant != nullptr ? meant->name : ""));
+  }
+
+  Syntax* syntax_;  // of the command that was parsed last
+  CLI::App app_;
+  CLI::App* parsed_ = &app_;
+  std::string command_ = syntax_->command_;
+};
+
 Syntax::Syntax(std::string command, std::string summary)
     : command_(std::move(command)), summary_(std::move(summary)) {}
 
@@ -40,5 +211,17 @@ void Syntax::optional_word(const std::string& name, const std::string& type,
                            std::optional<std::string>& target, const std::string& help) {
   group("").option(name, type, target, help);
 }
+
+std::optional<std::string> Syntax::parse(const std::vector<std::string>& words) {
+  Reader reader(*this);
+  try {
+    return reader.read(words);
+  } catch (const Error& error) {
+    if (help_ == Help::none) throw;
+    throw Error(error.kind(), fmt::format("{}; see {} --help", error.what(), reader.command()));
+  }
+}
+
+std::string Syntax::help() { return Reader(*this).help(); }
 
 }  // namespace halocline::cli

@@ -95,15 +95,11 @@ class Syntax {
   /// True once the command was found among the words, also if parse() then threw.
   bool parsed() const { return parsed_; }
   /// Returns the text of help for the command itself, whatever was parsed.
-  std::string help() const;
+  std::string help();
 
  private:
   class Reader;
-  struct HelpText;
   enum class Help { none, offered };
-
-  /// Returns the text of help for the subcommand that was parsed last.
-  std::string help_of_parsed(const std::string& before, Help help) const;
 
   std::string command_, summary_, header_, footer_;
   std::deque<Option> options_;
