@@ -82,8 +82,11 @@ void require_to_be_found() {
 
 int work_as_rank(const RankJob& job) {
   make_proofs(job.proofs);
-  const EndingSignals signals(launched_by(current_variables()) ? EndingSignals::Says::nothing
-                                                               : EndingSignals::Says::which);
+  // Only rank 0 has temporary files. The others end at once, as their launcher expects.
+  const std::optional<Launched> launched = launched_by(current_variables());
+  std::optional<EndingSignals> signals;
+  if (!launched || launched->rank.value_or(0) == 0)
+    signals.emplace(launched ? EndingSignals::Says::nothing : EndingSignals::Says::which);
   const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
   require_to_be_found();
   CommunicatorOptions options;
