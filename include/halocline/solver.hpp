@@ -48,7 +48,7 @@ struct SolveOptions {
   /// Whether to record sweeps in CUDA graphs; automatic: where possible and faster.
   enum class Graphs { automatic, on, off };
   Graphs graph = Graphs::automatic;
-  std::int64_t halo_depth = 1;  ///< sweeps per exchange
+  std::int64_t halo_depth = 1;  ///< sweeps per exchange; at most the cells of the longest axis
   int threads = 0;              ///< per rank; 0: the rank's share of the node's cores
   std::string simd = "auto";    ///< vector level of the cpu backend
   /// Seconds that solve() may spend on timing alternatives where process grid, schedule or graph is
@@ -127,9 +127,10 @@ struct SolveResult : RunResult {
   std::optional<Verification> verification;
 };
 
-/// Solves a problem. Collective. Allocates two time levels, and writes the files that the options
-/// name. Throws, the same on every rank, usage, unavailable, resource, communication or device. A
-/// failed verification or a norm that is not finite throws nothing: see the result.
+/// Solves a problem. Collective: options that differ between ranks are a usage error, except
+/// threads, simd, proofs and on_progress. Allocates two time levels, and writes the files that the
+/// options name. Throws, the same on every rank, usage, unavailable, resource, communication or
+/// device. A failed verification or a norm that is not finite throws nothing: see the result.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 
 /// Returns the report that `halocline solve` prints: several lines, with a newline at the end. Not
