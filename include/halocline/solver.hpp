@@ -50,7 +50,7 @@ struct SolveOptions {
   /// Whether to record sweeps in CUDA graphs; automatic: where possible and faster.
   enum class Graphs { automatic, on, off };
   Graphs graph = Graphs::automatic;
-  std::int64_t halo_depth = 1;  ///< sweeps per exchange
+  std::int64_t halo_depth = 1;  ///< sweeps per exchange; at most the cells of the longest axis
   int threads = 0;              ///< per rank; 0: the rank's share of the node's cores
   std::string simd = "auto";    ///< vector level of the cpu backend
   /// Seconds that solve() may spend on timing alternatives where process grid, schedule or graph is
@@ -142,8 +142,9 @@ class IncompleteSolve : public Error {
   std::shared_ptr<const SolveResult> result_;
 };
 
-/// Solves a problem. Collective. Allocates two time levels, and writes the files that the options
-/// name as soon as the sweeps are done. Throws, the same on every rank, usage, unavailable,
+/// Solves a problem. Collective: options that differ between ranks are a usage error, except
+/// threads, simd, proofs and on_progress. Allocates two time levels, and writes the files that the
+/// options name as soon as the sweeps are done. Throws, the same on every rank, usage, unavailable,
 /// resource, communication or device; after the sweeps an IncompleteSolve, which has the result. An
 /// array that is complete but cannot be put in place is kept, and the error names it. A failed
 /// verification or a norm that is not finite throws nothing: see the result.
