@@ -556,8 +556,8 @@ TEST(RunJob, EndsByASignalThoughNobodyReads) {
   JobOptions options;
   options.output = JobOutput::relay;
   const auto start = std::chrono::steady_clock::now();
-  const JobEnd end = run_shell(
-      "(sleep 1; kill -TERM $PPID) & trap 'exit 7' TERM; yes 1234567", options);
+  const JobEnd end =
+      run_shell("(sleep 1; kill -TERM $PPID) & trap 'exit 7' TERM; yes 1234567", options);
   ::dup2(ours, 1);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
   EXPECT_EQ(end.how, JobEnd::How::interrupted);
