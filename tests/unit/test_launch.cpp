@@ -598,7 +598,7 @@ TEST(Sieve, FindsTheMarkInPiecesOfAnySize) {
 
 TEST(Sieve, WithholdsExplanations) {
   const std::string explained = rule + "No slots.\n\n  - none\n" + rule;
-  for (std::size_t piece : {1, 7, 1000}) {
+  for (const std::size_t piece : {1U, 7U, 1000U}) {
     Sieve sieve("", Explanations::withheld);
     EXPECT_EQ(sifted(sieve, "a\n" + explained + "b\n" + explained, piece), "a\nb\n");
     EXPECT_EQ(sieve.withheld(), explained + explained);
