@@ -10,7 +10,7 @@ import pytest
 
 from command import HALOCLINE, run, skip
 
-MEGABYTES = 8
+MEGABYTES = 14
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def small_shm():
     return {"program": [unshare, "-m", "sh", "-c", f'{mount} && exec "$0" "$@"', HALOCLINE]}
 
 
-# Halos of 2 MiB; with 8 ranks each MPI needs room of its own, too.
+# Messages of 2 or 4 MiB, with two slots for each; MPIs need some megabytes of their own.
 CASES = [(2, "512x512x8", "1x1x2"), (3, "512x512x12", "1x1x3")]
 
 

@@ -556,8 +556,8 @@ TEST(RunJob, EndsByASignalThoughNobodyReads) {
   JobOptions options;
   options.output = JobOutput::relay;
   const auto start = std::chrono::steady_clock::now();
-  const JobEnd end = run_shell(
-      "(sleep 1; kill -TERM $PPID) & trap 'exit 7' TERM; yes 1234567", options);
+  const JobEnd end =
+      run_shell("(sleep 1; kill -TERM $PPID) & trap 'exit 7' TERM; yes 1234567", options);
   ::dup2(ours, 1);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
   EXPECT_EQ(end.how, JobEnd::How::interrupted);
@@ -598,7 +598,7 @@ TEST(Sieve, FindsTheMarkInPiecesOfAnySize) {
 
 TEST(Sieve, WithholdsExplanations) {
   const std::string explained = rule + "No slots.\n\n  - none\n" + rule;
-  for (std::size_t piece : {1, 7, 1000}) {
+  for (const std::size_t piece : {1U, 7U, 1000U}) {
     Sieve sieve("", Explanations::withheld);
     EXPECT_EQ(sifted(sieve, "a\n" + explained + "b\n" + explained, piece), "a\nb\n");
     EXPECT_EQ(sieve.withheld(), explained + explained);

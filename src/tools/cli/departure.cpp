@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view start_word = "--started-as=";
 constexpr std::string_view by_a_library = " by a library";
 
-std::optional<Start> start;
+std::optional<Start> our_start;
 std::atomic<bool> is_first_rank{false};
 std::atomic<const char*> current_stage{""};
 // Of the process whose end is guarded: a child that a library forks may end as it likes.
@@ -30,13 +30,14 @@ std::atomic<pid_t> guarded{0};
 /// In one piece with the text, so that no launcher ends this process between the two.
 void tell(int code, std::string_view how, const std::string& text) {
   const std::string line =
-      start ? fmt::format("{}{}{}\n", mark_of(*start), code, how) : std::string();
+      our_start ? fmt::format("{}{}{}\n", mark_of(*our_start), code, how) : std::string();
   complain_after(line, text);
 }
 
 /// Called as a library ends this process.
 void stop_departure() {
-  if (guarded.exchange(0) != ::getpid()) return;
+  if (guarded != ::getpid()) return;
+  guarded = 0;
   const std::string_view stage = current_stage.load();
   tell(exit_failure, by_a_library,
        fmt::format("{} ended this process: its own words stand above; 'halocline doctor' looks for "
@@ -69,10 +70,10 @@ void take_start(std::vector<std::string>& words) {
   const auto [comma, error] = std::from_chars(word.data(), end, found.ranks);
   if (error == std::errc{} && comma != end &&
       std::from_chars(comma + 1, end, found.number).ec == std::errc{})
-    start = found;
+    our_start = found;
 }
 
-const std::optional<Start>& start_of_this_rank() { return start; }
+const std::optional<Start>& start_of_this_rank() { return our_start; }
 
 void guard_departure() {
   guarded = ::getpid();
@@ -85,7 +86,7 @@ void set_rank(int rank) { is_first_rank = rank == 0; }
 
 int leave(int code) {
   guarded = 0;
-  if (start && (code != exit_ok || is_first_rank)) tell(code, "", "");
+  if (our_start && (code != exit_ok || is_first_rank)) tell(code, "", "");
   return code;
 }
 

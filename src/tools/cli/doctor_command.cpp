@@ -13,6 +13,7 @@
 
 #include "base/temporary_file.hpp"
 #include "build_info.hpp"
+#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/flags.hpp"
 #include "cli/print.hpp"
@@ -26,7 +27,7 @@ namespace {
 void refuse_to_be_a_rank(const Variables& variables) {
   const std::optional<Launched> launched = launched_by(variables);
   if (!launched) return;
-  if (launched->rank.value_or(0) != 0) std::exit(exit_usage);
+  if (launched->rank.value_or(0) != 0) std::exit(leave(exit_usage));
   throw Error(ErrorKind::usage,
               fmt::format("doctor starts ranks by itself; run it without {}, where you would call "
                           "that",
