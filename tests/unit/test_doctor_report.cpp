@@ -45,8 +45,9 @@ TEST(DoctorReport, IsShortWhereAllIsWell) {
   const std::string text = text_of(with_gpus());
   EXPECT_THAT(text, StartsWith("node1: 4 cores, 2 x NVIDIA H200, Open MPI 4.1.6\n\n"
                                "  all paths work\n"));
-  EXPECT_THAT(text, AllOf(ContainsRegex("a run uses +shared for host memory, peer for device memory\n"),
-                          Not(HasSubstr("MPI_Send")), Not(HasSubstr("seen:"))));
+  EXPECT_THAT(text,
+              AllOf(ContainsRegex("a run uses +shared for host memory, peer for device memory\n"),
+                    Not(HasSubstr("MPI_Send")), Not(HasSubstr("seen:"))));
 }
 
 TEST(DoctorReport, TellsLibrariesAndTheirPartsForCuda) {
