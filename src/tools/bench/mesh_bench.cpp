@@ -14,7 +14,6 @@
 #include "bench/mesh_exchange.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
-#include "machine/cores.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -191,10 +190,7 @@ MeshBenchResult MeshBench::run() {
       communicator_, static_cast<std::int64_t>(std::count_if(neighbours_.begin(), neighbours_.end(),
                                                              [](int n) { return n >= 0; })));
   Notes notes;
-  const int cores = machine::node_cores(communicator_);
-  if (communicator_.node_size() > cores)
-    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
-                          communicator_.node_size(), cores));
+  note_crowding(communicator_, notes);
   for (const std::int64_t bytes : options_.sizes) {
     MeshExchange exchange(communicator_, neighbours_, bytes);
     for (const MeshOrder order : options_.orders) {
