@@ -176,7 +176,8 @@ BENCH_STEP = record(
         precision={"enum": ["f32", "f64"]}, norm={"enum": ["max", "l2", "none"]},
         norm_every=POSITIVE, schedule={"enum": SCHEDULES}, transport=TEXT,
         sweeps_in_graphs=COUNT, messages=COUNT, bytes=COUNT, us_per_sweep=list_of(TIME, 1),
-        best_us=TIME, median_us=TIME, worst_us=TIME, glups=TIME, efficiency=optional(TIME),
+        best_us=TIME, median_us=TIME, worst_us=TIME, exchange_us=optional(AMOUNT),
+        reduce_us=optional(AMOUNT), glups=TIME, efficiency=optional(TIME),
         checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"}, verified={"const": True}), 1),
     notes=list_of(TEXT),
 )
@@ -274,7 +275,8 @@ PLAN = record(
         process_grid=EXTENTS, cells_per_rank=EXTENTS, messages=COUNT, bytes=COUNT,
         memory_bytes=POSITIVE, imbalance={"type": "number", "minimum": 1},
         redundant_updates=AMOUNT, sweep_us=optional(AMOUNT), exchange_us=optional(AMOUNT),
-        us_per_sweep=optional(AMOUNT))),
+        norm_us=optional(AMOUNT), us_per_sweep=optional(AMOUNT),
+        unlike=optional(list_of({"enum": ["ranks", "cells", "norm", "split", "messages"]})))),
     refused=list_of(record(process_grid=EXTENTS, why=TEXT)),
     notes=list_of(TEXT),
 )
@@ -335,6 +337,10 @@ def check_bench_step(report):
         assert case["glups"] == approx(np.prod(case["cells"]) / case["median_us"] / 1e3)
         assert (case["messages"] == 0) == (case["ranks"] == 1)
         assert case["sweeps_in_graphs"] <= report["sweeps"]
+        assert (case["exchange_us"] is None) == (report["backend"] == "cuda")
+        if case["exchange_us"] is not None:
+            assert case["exchange_us"] + case["reduce_us"] < 1.01 * case["median_us"]
+            assert case["ranks"] == 1 or case["exchange_us"] > 0
 
 
 def check_report(report, **more):

@@ -251,7 +251,7 @@ def test_smoke_messages_between_pairs(tmp_path):
         (pair, transport, size) for pair in ([0, 1], [0, 2], [1, 2])
         for transport in ("shared", "mpi") for size in (8, 4096)]
     assert re.search(r"^    mpi +4096 +3( +\S+){5}$", end.out, re.MULTILINE)
-    assert "shared, host memory: above us of 8 B, below MB/s of 4 KiB one way" in end.out
+    assert "shared, host memory: above us of 8 B, below GB/s of 4 KiB one way" in end.out
     assert max(map(len, end.out.splitlines())) <= 100
 
 
@@ -366,7 +366,7 @@ CASES = [
     ("bench step --ranks 2 --norm most", USAGE, "'most'", "max, l2, none"),
     ("bench step --ranks 2 --cells 8x8,4y4", USAGE, "'4y4' is not a size"),
     ("bench step --ranks 1,2 --process-grid 3x1", USAGE, "3x1 is for 3 ranks", "1, 2"),
-    ("bench step --ranks 2 --sweeps 1", USAGE, "1 sweeps", "2 or more"),
+    ("bench step --ranks 2 --sweeps 1", USAGE, "1 sweep ", "2 or more"),
     ("bench step --ranks 2 --repetitions 0", USAGE, "0 repetitions"),
     ("bench step --ranks 2 --transport pigeon", USAGE, "'pigeon'", "shared"),
     ("bench step --ranks 2 --graph perhaps", USAGE, "'perhaps'"),

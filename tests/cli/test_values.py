@@ -170,6 +170,20 @@ def test_a_norm_that_is_not_finite_ends_the_run():
     assert any("diverged" in note for note in report["notes"])
 
 
+@pytest.mark.parametrize("norm", ["max", "l2"])
+def test_an_infinite_norm_is_no_difference(norm):
+    report = solve_json("star7", "--cells", "8x8x8", "--set", "centre=1e308", "--norm", norm,
+                        "--sweeps", "50", "--ranks", "2", "--verify", code=1)
+    assert report["norm_history"][-1][1] is None
+    assert report["verified"] is True
+    assert any("diverged" in note for note in report["notes"])
+
+
+def test_verify_allows_for_the_order_of_many_rows():
+    assert solve_json("jacobi", "--cells", "1x3000000", "--sweeps", "6", "--ranks", "2",
+                      "--threads", "1", "--verify")["verified"] is True
+
+
 # Ways to compute. Process grids come as words, "3" leaves the choice to the command.
 FACTORS = {
     "layout": ["1", "2", "2x1", "3", "2x2", "3x2", "8", "2x4"],

@@ -635,16 +635,25 @@ class Pictures : public Files {
                                                      .cells_y = plane.cells_y});
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
+  template <class Real>
+  static std::string curve(std::int64_t cells, const std::string& title, std::int64_t step = 1) {
+    std::vector<double> values;
+    for (std::int64_t x = step / 2; x < cells; x += step) values.push_back(value<Real>({x, 0, 0}));
+    const std::vector<std::byte> bytes =
+        encode_png(Curve{.values = values, .title = title, .cells = cells});
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
 };
 
 TEST_F(Pictures, AreTheSameForAnyProcessGrid) {
   expect_picture<double>({13, 7}, drawn<double>({.width = 13, .height = 7, .title = "wave"}));
-  expect_picture<float>({40}, drawn<float>({.width = 40, .height = 1, .title = "wave"}));
+  expect_picture<float>({40}, curve<float>(40, "wave"));
   expect_picture<float>({6, 5, 3},
                         drawn<float>({.width = 6, .height = 5, .z = 1, .title = "wave, z = 1"}));
 }
 
 TEST_F(Pictures, ShowSomeOfVeryManyCells) {
+  expect_picture<double>({3000}, curve<double>(3000, "wave, one cell in 3", 3));
   const std::string title = "wave, one cell in 3 x 3";
   expect_picture<float>(
       {3000, 9},

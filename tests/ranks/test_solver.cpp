@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -334,6 +335,38 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
   EXPECT_FALSE(found.passed);
   EXPECT_THAT(found.text, HasSubstr("cell (5, 9)"));
   EXPECT_THAT(found.text, HasSubstr("2 of 384 cells differ"));
+}
+
+/// Verifies a run of jacobi with the norm `ours`, where one rank has `theirs`.
+SolveResult::Verification verify_norm(double ours, double theirs) {
+  const solver::Case the_case = solver::make_case(small("jacobi", {24, 16}, 1), ranks());
+  const Grid grid(rank(), ranks(), the_case.grid);
+  std::array<FieldStorage, 2> levels = solver::make_levels(the_case, grid, 1, Memory::host);
+  solver::fill_levels(the_case, grid, levels, world(), 1);
+  solver::AloneResult alone = solver::solve_alone(the_case, 0,
+                                                  {.backend = stencil::find_backend("reference"),
+                                                   .sweep = {},
+                                                   .memory = Memory::host,
+                                                   .stream = Stream::host()});
+  alone.norm_history = {{0, theirs}};
+  const std::vector<std::pair<std::int64_t, double>> norms{{0, ours}};
+  return solver::compare({.communicator = world(),
+                          .the_case = the_case,
+                          .grid = grid,
+                          .field = levels[0],
+                          .norm_history = norms,
+                          .alone = &alone,
+                          .against = "the other"});
+}
+
+TEST(Verify, HoldsNormsToWhatTheirOrderMakes) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(verify_norm(0.75, 0.75 * (1 + 1e-15)).passed);
+  EXPECT_TRUE(verify_norm(infinite, infinite).passed);
+  EXPECT_FALSE(verify_norm(infinite, 0.75).passed);
+  const SolveResult::Verification found = verify_norm(0.75, 0.75 * (1 + 1e-9));
+  EXPECT_FALSE(found.passed);
+  EXPECT_THAT(found.text, HasSubstr("the norm of sweep 0"));
 }
 
 }  // namespace

@@ -80,6 +80,17 @@ TEST(Canvas, ClipsWhatLiesOutside) {
   EXPECT_EQ(canvas.pixels()[11], (Colour{3, 3, 3}));
 }
 
+/// Returns kind and message of the error that `action` throws.
+template <class Action>
+std::pair<ErrorKind, std::string> error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return {error.kind(), error.what()};
+  }
+  return {ErrorKind::internal, "nothing was thrown"};
+}
+
 struct Image {
   int width = 0;
   int height = 0;
@@ -179,6 +190,77 @@ TEST(Png, RefusesSizesThatDoNotFit) {
   EXPECT_THROW(encode_png({-4, -2, values, ""}), Error);
 }
 
+Image curve_of(const std::vector<double>& values, const std::string& title = "") {
+  return decode(encode_png(Curve{.values = values, .title = title}));
+}
+
+/// The pixels of the line, column by column: the rows of the first and the last, from the top.
+std::vector<std::pair<int, int>> line_of(const Image& image) {
+  const Colour line{49, 104, 142};
+  std::vector<std::pair<int, int>> rows;
+  for (int x = 0; x < image.width; ++x) {
+    int first = -1, last = -1;
+    for (int y = 0; y < image.height; ++y) {
+      const std::ptrdiff_t place = std::ptrdiff_t{y} * image.width + x;
+      if (!(image.pixels[static_cast<std::size_t>(place)] == line)) continue;
+      if (first < 0) first = y;
+      last = y;
+    }
+    if (first >= 0) rows.emplace_back(first, last);
+  }
+  return rows;
+}
+
+TEST(Curve, RisesWhereValuesDoAndHasNoHoles) {
+  std::vector<double> values(200);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  const std::vector<std::pair<int, int>> rows = line_of(curve_of(values));
+  ASSERT_GT(rows.size(), 700u);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_LE(rows[i].first, rows[i - 1].first) << "row 0 is at the top";
+    EXPECT_GE(rows[i].second + 1, rows[i - 1].first) << "columns touch";
+  }
+  EXPECT_GT(rows.front().first - rows.back().first, 300) << "fills the plot";
+}
+
+TEST(Curve, ShowsAJumpAsASteepLine) {
+  std::vector<double> values(700, 0.0);
+  std::fill(values.begin() + 300, values.end(), 5.0);
+  const std::vector<std::pair<int, int>> rows = line_of(curve_of(values));
+  int tallest = 0;
+  for (const auto& [first, last] : rows) tallest = std::max(tallest, last - first);
+  EXPECT_GT(tallest, 150) << "from the bottom to the top in a column or two";
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    EXPECT_GE(rows[i].second + 1, rows[i - 1].first) << "columns touch";
+}
+
+TEST(Curve, MarksWhatIsNotFinite) {
+  std::vector<double> values(100, 1.0);
+  EXPECT_EQ(curve_of(values).count(not_finite_colour), 0);
+  values[40] = nan;
+  const Image image = curve_of(values);
+  EXPECT_GE(image.count(not_finite_colour), text_height * text_height + 7 * 384);
+  EXPECT_LT(line_of(image).size(), line_of(curve_of(std::vector<double>(100, 1.0))).size())
+      << "a gap";
+}
+
+TEST(Curve, SurvivesValuesWithoutAnyRange) {
+  for (const std::vector<double>& values : std::vector<std::vector<double>>{
+           {3}, {nan}, {infinity, nan}, {1e308, -1e308}, {5e-324, 0}, {7, 7, 7}}) {
+    const Image image = curve_of(values, "title");
+    EXPECT_GE(image.width, 768);
+    EXPECT_LE(image.width, 1400);
+  }
+  EXPECT_FALSE(line_of(curve_of({3})).empty()) << "one value is a point";
+  EXPECT_EQ(error_of([] { curve_of({}); }).first, ErrorKind::usage);
+}
+
+TEST(Curve, OfManyValuesHasAPixelForEach) {
+  EXPECT_EQ(curve_of(std::vector<double>(1024, 1.0)).width -
+                curve_of(std::vector<double>(768, 1.0)).width,
+            1024 - 768);
+}
+
 /// A folder of its own for each test, removed at its end.
 class TemporaryFileTest : public testing::Test {
  protected:
@@ -203,17 +285,6 @@ class TemporaryFileTest : public testing::Test {
 
   fs::path folder_;
 };
-
-/// Returns kind and message of the error that `action` throws.
-template <class Action>
-std::pair<ErrorKind, std::string> error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return {error.kind(), error.what()};
-  }
-  return {ErrorKind::internal, "nothing was thrown"};
-}
 
 TEST_F(TemporaryFileTest, ReplacesTheTargetOnlyOnCommit) {
   const std::string target = in_folder("field.txt");

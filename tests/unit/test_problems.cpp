@@ -241,6 +241,22 @@ TEST(Heat, RefusesAnUnstableTimeStep) {
   EXPECT_EQ(caught([&] { heat.check(setting); }).kind, ErrorKind::usage);
 }
 
+TEST(Heat, NamesATimeStepThatIsStable) {
+  const problem::Problem& heat = problem::find_problem("heat");
+  for (const Extents& cells : {Extents{10}, Extents{10, 10}, Extents{10, 10, 10}})
+    for (const auto& [alpha, dx] :
+         {std::pair(2.0, 0.1), std::pair(0.7, 0.013), std::pair(3.0, 7.0), std::pair(1e-5, 1e-3)}) {
+      problem::Setting setting = setting_for(heat, cells);
+      setting.parameters = {alpha, 1e9, dx};
+      const std::string text = caught([&] { heat.check(setting); }).text;
+      const double dt = std::stod(text.substr(text.rfind(' ')));
+      setting.parameters[1] = dt;
+      EXPECT_FALSE(caught([&] { heat.check(setting); }).kind) << text;
+      setting.parameters[1] = dt * (1 + 1e-9);
+      EXPECT_TRUE(caught([&] { heat.check(setting); }).kind) << text;
+    }
+}
+
 class Star7 : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Backends, Star7, testing::Values("reference", "cpu"));
 

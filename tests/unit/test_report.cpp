@@ -8,6 +8,7 @@
 
 #include <halocline/error.hpp>
 
+#include "grid/text.hpp"
 #include "report/render.hpp"
 
 namespace halocline {
@@ -40,14 +41,30 @@ TEST(Format, ScalesTimes) {
 
 TEST(Format, ScalesBytes) {
   EXPECT_EQ(write_number(1023, Format::bytes()), "1023 B");
-  EXPECT_EQ(write_number(1536, Format::bytes()), "1.50 KiB");
-  EXPECT_EQ(write_number(3.0 * 1024 * 1024 * 1024, Format::bytes()), "3.00 GiB");
+  EXPECT_EQ(write_number(1536, Format::bytes()), "1.5 KiB");
+  EXPECT_EQ(write_number(3.0 * 1024 * 1024 * 1024, Format::bytes()), "3 GiB");
+  EXPECT_EQ(write_number(65536, Format::bytes()), "64 KiB");
+  EXPECT_EQ(write_number(16 << 20, Format::bytes()), "16 MiB");
+}
+
+TEST(Format, KeepsAUnitOfTimeThatIsNamed) {
+  EXPECT_EQ(write_number(1.5, Format::time_in("us")), "1500000 us");
+  EXPECT_EQ(write_number(4e-9, Format::time_in("us")), "0.00400 us");
+  EXPECT_EQ(write_number(4500, Format::time_in("ms", 1e-6)), "4.50 ms");
+  EXPECT_THROW(write_number(1, Format::time_in("fortnights")), Error);
 }
 
 TEST(Format, WritesScientificAndNotFiniteNumbers) {
   EXPECT_EQ(write_number(0.04995, Format::scientific()), "4.995e-02");
   EXPECT_EQ(write_number(std::nan(""), Format::general(6)), "nan");
   EXPECT_EQ(write_number(-std::numeric_limits<double>::infinity(), Format::time()), "-inf s");
+}
+
+TEST(Words, CountOneWithoutAnS) {
+  EXPECT_EQ(grid::cells_text({1}), "1 cell");
+  EXPECT_EQ(grid::cells_text({0}), "0 cells");
+  EXPECT_EQ(grid::cells_text({1, 1}), "1x1 cells");
+  EXPECT_EQ(grid::cells_text({256, 128}), "256x128 cells");
 }
 
 TEST(RenderText, AlignsLabelsUnderTheTitle) {
@@ -115,6 +132,14 @@ TEST(RenderText, DoesNotLoopOnAWordThatCannotBeBroken) {
   Report report("", std::string(300, 'x'));
   report.add_text("label", std::string(300, 'y') + " " + std::string(300, 'z'));
   EXPECT_NE(render_text(report).find(std::string(300, 'z')), std::string::npos);
+}
+
+TEST(RenderText, KeepsTheUnitOfAColumnWhateverItsValues) {
+  for (const double seconds : {3e-7, 3e-4, 3.0}) {
+    Report report;
+    report.add_table({"times", "", {{"median", "median", Format::time_in("us")}}}).add({seconds});
+    EXPECT_EQ(render_text(report).substr(0, 10), "median us\n") << seconds;
+  }
 }
 
 Report with_table(Table::Shape shape) {

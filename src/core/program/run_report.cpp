@@ -122,8 +122,8 @@ std::vector<std::pair<std::int64_t, double>> thinned_norms(const RunResult& resu
 }
 
 Report titled(const RunResult& result) {
-  return Report("", fmt::format("{} {}-D, {} cells, {}", result.problem, result.cells.axes(),
-                                grid::text_of(result.cells), result.precision));
+  return Report("", fmt::format("{} {}-D, {}, {}", result.problem, result.cells.axes(),
+                                grid::cells_text(result.cells), result.precision));
 }
 
 void add_result(Report& report, const RunResult& result) {

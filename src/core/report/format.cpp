@@ -4,11 +4,22 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include <halocline/error.hpp>
+
 namespace halocline {
 namespace {
+
+/// Throws internal for a unit that is none of time.
+Scale scale_of_unit(const std::string& unit, double seconds_per_unit) {
+  for (const auto& [name, per_second] :
+       {std::pair("s", 1.0), std::pair("ms", 1e3), std::pair("us", 1e6), std::pair("ns", 1e9)})
+    if (unit == name) return {seconds_per_unit * per_second, unit};
+  throw Error(ErrorKind::internal, fmt::format("'{}' is no unit of time", unit));
+}
 
 Scale scale_of_time(double seconds, double seconds_per_unit) {
   if (seconds >= 1 || seconds == 0) return {seconds_per_unit, "s"};
@@ -48,6 +59,8 @@ std::string write_significant(double value, int digits) {
 
 Scale choose_scale(double largest, const Format& format) {
   if (!std::isfinite(largest)) largest = 0;
+  if (format.style == Format::Style::time && !format.unit.empty())
+    return scale_of_unit(format.unit, format.seconds_per_unit);
   if (format.style == Format::Style::time)
     return scale_of_time(largest * format.seconds_per_unit, format.seconds_per_unit);
   if (format.style == Format::Style::bytes) return scale_of_bytes(largest);
@@ -64,7 +77,8 @@ std::string write_digits(double value, const Format& format, const Scale& scale)
     case Format::Style::time:
       return write_significant(scaled, digits);
     case Format::Style::bytes:
-      return scale.factor == 1 ? fmt::format("{:.0f}", scaled) : write_significant(scaled, digits);
+      return scale.factor == 1 ? fmt::format("{:.0f}", scaled)
+                               : drop_trailing_zeros(write_significant(scaled, digits));
     case Format::Style::general:
       break;
   }

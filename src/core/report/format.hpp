@@ -13,8 +13,8 @@ struct Format {
     general,     ///< significant digits, trailing zeros dropped
     rate,        ///< significant digits, trailing zeros kept, so that columns line up
     scientific,  ///< d.ddde+xx
-    bytes,       ///< B, KiB, MiB, ...
-    time         ///< ns, us, ms or s, by size
+    bytes,       ///< B, KiB, MiB, ..., trailing zeros dropped: 64 KiB
+    time         ///< ns, us, ms or s, by size unless `unit` names one
   };
   Style style = Style::general;
   int digits = 6;  ///< significant
@@ -31,6 +31,10 @@ struct Format {
     return {Style::scientific, digits, std::move(unit)};
   }
   static Format bytes(int digits = 3) { return {Style::bytes, digits}; }
+  /// For a table: a unit that followed the values would change from one run to the next.
+  static Format time_in(std::string unit, double seconds_per_unit = 1, int digits = 3) {
+    return {Style::time, digits, std::move(unit), seconds_per_unit};
+  }
   static Format time(double seconds_per_unit = 1, int digits = 3) {
     return {Style::time, digits, {}, seconds_per_unit};
   }
@@ -48,10 +52,10 @@ Scale choose_scale(double largest, const Format& format);
 /// Writes `value` in the unit of `scale`, without the unit.
 std::string write_digits(double value, const Format& format, const Scale& scale);
 
-/// Writes a number with its unit: "12.30 GLUP/s", "1.50 MiB", "312 us".
+/// Writes a number with its unit: "12.30 GLUP/s", "1.5 MiB", "312 us".
 std::string write_number(double value, const Format& format);
 
-/// Writes a number of bytes: "64.0 KiB".
+/// Writes a number of bytes: "64 KiB", "1.5 MiB".
 inline std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
 inline std::string bytes_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 

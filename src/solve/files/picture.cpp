@@ -128,13 +128,19 @@ void write_picture(const Communicator& communicator, const Grid& grid, const Fie
   });
   const std::vector<double> values = gather(communicator, grid, plane, mine);
   comm::on_first_rank(communicator, [&] {
+    if (grid.axes() == 1)
+      return write_png(path,
+                       Curve{.values = values,
+                             .title = title + plane.description(),
+                             .cells = grid.cells().values().x},
+                       otherwise);
     write_png(path,
-              {.width = plane.width(),
-               .height = plane.height(),
-               .values = values,
-               .title = title + plane.description(),
-               .cells_x = grid.cells().values().x,
-               .cells_y = grid.cells().values().y},
+              Picture{.width = plane.width(),
+                      .height = plane.height(),
+                      .values = values,
+                      .title = title + plane.description(),
+                      .cells_x = grid.cells().values().x,
+                      .cells_y = grid.cells().values().y},
               otherwise);
   });
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/png.hpp"
 
-#include <png.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/core.h>
 
@@ -14,25 +11,24 @@
 
 #include "base/temporary_file.hpp"
 #include "files/canvas.hpp"
+#include "files/plot.hpp"
 
 namespace halocline {
 namespace {
 
-constexpr Colour paper{255, 255, 255};
-constexpr Colour ink{34, 34, 34};
-constexpr Colour faint_ink{110, 110, 110};
+using plot::faint_ink;
+using plot::gap;
+using plot::ink;
+using plot::line_height;
+using plot::margin;
+using plot::tick_length;
 
 // All in pixels.
-constexpr int margin = 16;
-constexpr int gap = 8;
-constexpr int line_height = 24;
 constexpr int bar_width = 20;
-constexpr int tick_length = 6;
 constexpr int largest_cell = 96;
 constexpr int aimed_plot_size = 768;
 constexpr int largest_plot_size = 1024;
 constexpr int smallest_plot_size = 64;
-constexpr std::size_t longest_title = 80;  // characters
 
 /// Maps the cells along an axis to pixels.
 struct Axis {
@@ -76,25 +72,6 @@ double mean_of(const Picture& picture, std::array<std::int64_t, 2> xs,
   return mean;
 }
 
-/// Returns the middle of a range; 0 if it is only rounding noise compared with the ends.
-double middle_of(const ValueRange& range) {
-  const double middle = range.min / 2 + range.max / 2;
-  const double noise = 1e-4 * std::max(std::fabs(range.min), std::fabs(range.max));
-  return std::fabs(middle) < noise ? 0 : middle;
-}
-
-/// Writes the ends and the middle of a range with enough digits to distinguish them.
-std::array<std::string, 3> tick_labels(const ValueRange& range) {
-  std::array<std::string, 3> labels;
-  for (int digits = 4; digits <= 17; ++digits) {
-    labels = {fmt::format("{:.{}g}", range.min, digits),
-              fmt::format("{:.{}g}", middle_of(range), digits),
-              fmt::format("{:.{}g}", range.max, digits)};
-    if (labels[0] != labels[1] && labels[1] != labels[2]) break;
-  }
-  return labels;
-}
-
 std::string stretch_of(const Axis& x, const Axis& y) {
   const double x_scale = x.pixels / static_cast<double>(x.cells);
   const double y_scale = y.pixels / static_cast<double>(y.cells);
@@ -118,19 +95,19 @@ class Drawing {
         x_(axis_of(picture.width, std::max(picture.width, picture.height))),
         y_(axis_of(picture.height, std::max(picture.width, picture.height))),
         range_(picture.range.value_or(range_of(picture.values))),
-        labels_(tick_labels(range_)),
-        title_(picture.title.substr(0, longest_title)),
-        subtitle_(
-            fmt::format("{} x {} cells{}", cells_x(picture), cells_y(picture), stretch_of(x_, y_))),
-        not_finite_(std::count_if(picture.values.begin(), picture.values.end(),
-                                  [](double value) { return !std::isfinite(value); })) {
+        labels_(plot::tick_labels(range_)),
+        title_(picture.title.substr(0, plot::longest_title)),
+        subtitle_{.text = fmt::format("{} x {} cells{}", cells_x(picture), cells_y(picture),
+                                      stretch_of(x_, y_)),
+                  .not_finite = std::count_if(picture.values.begin(), picture.values.end(),
+                                              [](double value) { return !std::isfinite(value); })} {
     place();
   }
 
   Canvas paint() const {
-    Canvas canvas(width_, height_, paper);
+    Canvas canvas(width_, height_, plot::paper);
     canvas.write(margin, margin, title_, ink);
-    paint_subtitle(canvas);
+    subtitle_.write(canvas, margin, top_of_subtitle_);
     paint_cells(canvas);
     paint_axes(canvas);
     paint_bar(canvas);
@@ -138,10 +115,6 @@ class Drawing {
   }
 
  private:
-  std::string not_finite_text() const {
-    return fmt::format("not finite: {} cell{}", not_finite_, not_finite_ == 1 ? "" : "s");
-  }
-
   bool is_constant() const { return !(range_.max > range_.min); }
 
   void place() {
@@ -154,28 +127,14 @@ class Drawing {
 
     int label_width = 0;
     for (const std::string& label : labels_) label_width = std::max(label_width, text_width(label));
-    int subtitle_width = text_width(subtitle_);
-    if (not_finite_ > 0) subtitle_width += 4 * gap + text_height + text_width(not_finite_text());
     width_ = std::max({bar_.right() + tick_length + gap + label_width, margin + text_width(title_),
-                       margin + subtitle_width}) +
+                       margin + subtitle_.width()}) +
              margin;
     height_ = plot_.bottom() + gap + text_height + margin;
   }
 
-  void paint_subtitle(Canvas& canvas) const {
-    canvas.write(margin, top_of_subtitle_, subtitle_, faint_ink);
-    if (not_finite_ == 0) return;
-    const int left = margin + text_width(subtitle_) + 3 * gap;
-    canvas.fill({left, top_of_subtitle_, text_height, text_height}, not_finite_colour);
-    canvas.write(left + text_height + gap, top_of_subtitle_, not_finite_text(), ink);
-  }
-
-  static void frame(Canvas& canvas, const Rectangle& box) {
-    canvas.fill({box.left - 1, box.top - 1, box.width + 2, box.height + 2}, ink);
-  }
-
   void paint_cells(Canvas& canvas) const {
-    frame(canvas, plot_);
+    plot::frame(canvas, plot_);
     for (int j = 0; j < y_.pixels; ++j) {
       if (j > 0 && y_.first_cell(j) == y_.first_cell(j - 1)) continue;  // painted already
       int rows = 1;
@@ -189,14 +148,8 @@ class Drawing {
   }
 
   void paint_axes(Canvas& canvas) const {
-    const std::string nx = fmt::format("{}", cells_x(picture_));
+    plot::label_x(canvas, plot_, cells_x(picture_));
     const std::string ny = fmt::format("{}", cells_y(picture_));
-    const int below = plot_.bottom() + gap;
-    canvas.write(plot_.left, below, "0", faint_ink);
-    canvas.write(plot_.right() - text_width(nx), below, nx, faint_ink);
-    if (text_width("0") + text_width(nx) + 3 * text_advance <= plot_.width)
-      canvas.write(plot_.left + (plot_.width - text_width("x")) / 2, below, "x", ink);
-
     const auto beside = [&](int top, const std::string& text, Colour colour) {
       canvas.write(plot_.left - gap - text_width(text), top, text, colour);
     };
@@ -206,7 +159,7 @@ class Drawing {
   }
 
   void paint_bar(Canvas& canvas) const {
-    frame(canvas, bar_);
+    plot::frame(canvas, bar_);
     for (int j = 0; j < bar_.height; ++j) {
       const double share = (j + 0.5) / bar_.height;
       const double value = range_.min * (1 - share) + range_.max * share;
@@ -227,8 +180,7 @@ class Drawing {
   ValueRange range_;
   std::array<std::string, 3> labels_;
   std::string title_;
-  std::string subtitle_;
-  std::int64_t not_finite_;
+  plot::Subtitle subtitle_;
   int top_of_subtitle_ = 0;
   Rectangle plot_;
   Rectangle bar_;
@@ -246,32 +198,25 @@ void check(const Picture& picture) {
                             picture.height, picture.values.size()));
 }
 
+void write(const std::string& path, const std::vector<std::byte>& bytes, Otherwise otherwise) {
+  TemporaryFile file(path, otherwise);
+  file.write(bytes);
+  file.commit();
+}
+
 }  // namespace
 
 std::vector<std::byte> encode_png(const Picture& picture) {
   check(picture);
-  const Canvas canvas = Drawing(picture).paint();
-
-  png_image image = {};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(canvas.width());
-  image.height = static_cast<png_uint_32>(canvas.height());
-  image.format = PNG_FORMAT_RGB;
-  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::vector<std::byte> file(bytes);
-  if (!png_image_write_to_memory(&image, file.data(), &bytes, 0, canvas.pixels().data(), 0,
-                                 nullptr))
-    throw Error(ErrorKind::internal, fmt::format("libpng cannot encode a picture of {} x {}: {}",
-                                                 canvas.width(), canvas.height(), image.message));
-  file.resize(bytes);
-  return file;
+  return plot::encode(Drawing(picture).paint());
 }
 
 void write_png(const std::string& path, const Picture& picture, Otherwise otherwise) {
-  const std::vector<std::byte> bytes = encode_png(picture);
-  TemporaryFile file(path, otherwise);
-  file.write(bytes);
-  file.commit();
+  write(path, encode_png(picture), otherwise);
+}
+
+void write_png(const std::string& path, const Curve& curve, Otherwise otherwise) {
+  write(path, encode_png(curve), otherwise);
 }
 
 }  // namespace halocline

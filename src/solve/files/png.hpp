@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Draws a plane of values as a PNG.
+// Draws a plane or a row of values as a PNG.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +31,20 @@ struct Picture {
 /// over the values. Throws usage if the sizes do not match the number of values.
 std::vector<std::byte> encode_png(const Picture& picture);
 
+struct Curve {
+  std::span<const double> values;  ///< along x; not owned
+  std::string title;               ///< ASCII; cut if very long
+  std::int64_t cells = 0;          ///< that the values represent; 0: one cell per value
+};
+
+/// Draws the values over x as a curve, each in the middle of its share of the axis, and returns the
+/// bytes of a PNG file. A value that is not finite leaves a gap and colours its share; the subtitle
+/// counts them. Throws usage without values.
+std::vector<std::byte> encode_png(const Curve& curve);
+
 /// Writes encode_png's bytes through a TemporaryFile.
 void write_png(const std::string& path, const Picture& picture,
                Otherwise otherwise = Otherwise::fail);
+void write_png(const std::string& path, const Curve& curve, Otherwise otherwise = Otherwise::fail);
 
 }  // namespace halocline

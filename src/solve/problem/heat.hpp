@@ -61,6 +61,12 @@ class Heat final : public Problem {
     return {static_cast<Real>(ratio(setting)), Real(2)};
   }
 
+  /// Returns r of the formula.
+  static double ratio(const Setting& setting) {
+    const double dx = setting.parameters[2];
+    return setting.parameters[0] * setting.parameters[1] / (dx * dx);
+  }
+
   const ProblemInfo& info() const override {
     static const ProblemInfo facts{
         .name = "heat",
@@ -122,10 +128,6 @@ class Heat final : public Problem {
   }
 
  private:
-  static double ratio(const Setting& setting) {
-    const double dx = setting.parameters[2];
-    return setting.parameters[0] * setting.parameters[1] / (dx * dx);
-  }
   static double sine(const Setting& setting, int axis, std::int64_t cell) {
     return std::sin(std::numbers::pi * static_cast<double>(cell + 1) /
                     static_cast<double>(setting.cells[axis] + 1));

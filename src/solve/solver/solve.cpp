@@ -198,8 +198,8 @@ void SolveRun::loop() {
   result_.loop_seconds = comm::max_over_ranks(communicator_, done.loop_seconds);
   if (stopping->was_close())
     notes_.add(
-        "the L2 norm came within 1e-12 of the tolerance: on another number of ranks the run may "
-        "stop one sweep earlier or later");
+        "the L2 norm came so near the tolerance that rounding decides: on another number of ranks "
+        "the run may stop one sweep earlier or later");
   if (result_.diverged)
     notes_.add(fmt::format("the norm of sweep {} is not finite: the run diverged",
                            result_.norm_history.back().first));

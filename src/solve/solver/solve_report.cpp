@@ -121,11 +121,11 @@ void add_halo(Report& report, const SolveResult& result) {
 void add_phases(Report& report, const SolveResult& result) {
   report.add_line("");
   Table table{.key = "phases",
-              .title = "seconds per rank, without the first sweep",
+              .title = "time per rank, without the first sweep",
               .columns = {{"phase", "phase"},
-                          {"min", "min", Format::time()},
-                          {"mean", "mean", Format::time()},
-                          {"max", "max", Format::time()}},
+                          {"min", "min", Format::time_in("ms")},
+                          {"mean", "mean", Format::time_in("ms")},
+                          {"max", "max", Format::time_in("ms")}},
               .shape = Table::Shape::keyed,
               .audience = Audience::json};
   Table shown = table;
@@ -147,9 +147,9 @@ void add_profile(Report& report, const SolveResult& result) {
                           {"phase", "phase"},
                           {"calls", "calls"},
                           {"bytes", "bytes", Format::bytes()},
-                          {"mean_seconds", "mean per rank", Format::time()},
-                          {"max_seconds", "slowest rank", Format::time()},
-                          {"longest_seconds", "longest call", Format::time()}}};
+                          {"mean_seconds", "mean per rank", Format::time_in("ms")},
+                          {"max_seconds", "slowest rank", Format::time_in("ms")},
+                          {"longest_seconds", "longest call", Format::time_in("ms")}}};
   for (const SiteProfile& site : result.profile)
     table.add({site.site, site.phase, site.calls, site.bytes, site.mean_seconds, site.max_seconds,
                site.longest_seconds});

@@ -5,6 +5,8 @@
 
 #include <halocline/error.hpp>
 
+#include "solver/norm_rounding.hpp"
+
 namespace halocline::solver {
 
 void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
@@ -16,8 +18,7 @@ bool Stopping::enter(std::int64_t sweep, double norm) {
   diverged_ = !std::isfinite(norm);
   if (diverged_ || !case_.tolerance) return diverged_;
   converged_ = norm <= *case_.tolerance;
-  was_close_ |=
-      case_.norm == Norm::l2 && std::abs(norm - *case_.tolerance) <= 1e-12 * *case_.tolerance;
+  was_close_ |= case_.norm == Norm::l2 && is_same_norm(case_, norm, *case_.tolerance);
   return converged_;
 }
 

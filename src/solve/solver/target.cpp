@@ -72,13 +72,12 @@ void require_a_gpu(const Communicator& communicator, const SolveOptions& options
 void require_memory(const Case& the_case, const Grid& grid, double wanted, double free,
                     double total, const std::string& what, const std::string& more) {
   if (wanted <= free) return;
-  throw Error(
-      ErrorKind::resource,
-      fmt::format("{} cells in {} take {} for {}, which has {} free of {}; use fewer cells, "
-                  "{}or more {}",
-                  grid::text_of(grid.cells()), problem::name_of(the_case.precision),
-                  bytes_text(wanted), what, bytes_text(free), bytes_text(total),
-                  the_case.precision == problem::Precision::f64 ? "f32, " : "", more));
+  throw Error(ErrorKind::resource,
+              fmt::format("{} in {} take {} for {}, which has {} free of {}; use fewer cells, "
+                          "{}or more {}",
+                          grid::cells_text(grid.cells()), problem::name_of(the_case.precision),
+                          bytes_text(wanted), what, bytes_text(free), bytes_text(total),
+                          the_case.precision == problem::Precision::f64 ? "f32, " : "", more));
 }
 
 bool is_on_gpu(const Target& target) {

@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "field/cells.hpp"
+#include "solver/norm_rounding.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -77,15 +79,13 @@ Difference compare_all(const Comparison& c) {
   return difference;
 }
 
-/// Compares maximum norms bit by bit; L2 sums may be added up in another order.
+/// Compares maximum norms exactly; L2 sums may be added up in another order.
 std::optional<std::string> compare_norms(const Comparison& c) {
-  const double allowed = c.the_case.norm == Norm::max ? 0 : 1e-12;
   const auto& theirs = c.alone->norm_history;
   for (std::size_t i = 0; i < c.norm_history.size(); ++i) {
     const auto& [sweep, norm] = c.norm_history[i];
     if (i < theirs.size() && theirs[i].first == sweep &&
-        (std::abs(norm - theirs[i].second) <= allowed * std::abs(norm) ||
-         (std::isnan(norm) && std::isnan(theirs[i].second))))
+        is_same_norm(c.the_case, norm, theirs[i].second))
       continue;
     return fmt::format("the norm of sweep {} is {:.17g}, but {} gives {:.17g}", sweep, norm,
                        c.against, i < theirs.size() ? theirs[i].second : std::nan(""));
@@ -110,10 +110,10 @@ SolveResult::Verification compare(const Comparison& c) {
   const Difference difference = compare_all(c);
   SolveResult::Verification result{true, fmt::format("every cell and norm as {}", c.against)};
   if (difference.cells > 0)
-    result = {false,
-              fmt::format("cell {} is {:.17g}, but {} gives {:.17g}; {} of {} cells differ",
-                          cell_text(difference.first, c.the_case.setting.axes), difference.ours,
-                          c.against, difference.theirs, difference.cells, c.the_case.cells())};
+    result = {false, fmt::format("cell {} is {:.17g}, but {} gives {:.17g}; {} of {} differ",
+                                 cell_text(difference.first, c.the_case.setting.axes),
+                                 difference.ours, c.against, difference.theirs, difference.cells,
+                                 counted(c.the_case.cells(), "cell"))};
   else if (const auto norms = compare_norms(c))
     result = {false, *norms};
   comm::broadcast(c.communicator, (result.passed ? "y" : "n") + result.text, 0);

@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 
 #include "comm/collectives.hpp"
+#include "device/gpu.hpp"
 #include "solver/option_words.hpp"
 
 namespace halocline::bench {
@@ -46,15 +48,33 @@ std::optional<std::string> spec_for(const Search& search, const Transport& trans
   return fmt::format("{}={}", transport::name_of(served[0]), transport.name());
 }
 
+/// Whether a transport serves the memory of GPUs only.
+bool is_for_gpus(const Transport& transport, const std::vector<Pair>& pairs) {
+  const auto serves_any = [&](Memory memory) {
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](Pair pair) { return !transport.unavailable(pair, memory); });
+  };
+  return serves_any(Memory::device) && !serves_any(Memory::host);
+}
+
 /// All transports that can be used between ranks, and are proved where a proof is needed.
 std::vector<std::string> usable(const Search& search, Memory memory) {
   if (search.pairs.empty()) return {"auto"};
   const exchange::ProvedPairs proved =
       proofs_for(search.communicator, search.pairs, memory, search.wanted.proofs);
-  std::vector<std::string> specs;
-  for (const Transport* transport : transport::transports())
-    if (transport->name() != "self")
-      if (const auto spec = spec_for(search, *transport, memory, proved)) specs.push_back(*spec);
+  std::vector<std::string> specs, for_gpus;
+  for (const Transport* transport : transport::transports()) {
+    if (transport->name() == "self") continue;
+    if (!gpu_reads(memory) && is_for_gpus(*transport, search.pairs))
+      for_gpus.emplace_back(transport->name());
+    else if (const auto spec = spec_for(search, *transport, memory, proved))
+      specs.push_back(*spec);
+  }
+  // Without a GPU nobody misses them.
+  if (!for_gpus.empty() && !device::gpus().list.empty())
+    search.notes.add(
+        fmt::format("transports for the memory of GPUs are not timed with {} memory: {}",
+                    name_of(memory), fmt::join(for_gpus, ", ")));
   return specs;
 }
 

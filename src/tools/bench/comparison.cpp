@@ -20,6 +20,7 @@ struct Kind {
   std::vector<std::string> keys;
   struct Measured {
     std::string key, label;
+    double factor = 1;  ///< from the unit of the key to that of the label
   };
   std::vector<Measured> measured;
 };
@@ -32,8 +33,8 @@ const std::vector<Kind>& kinds() {
       {"p2p",
        {"ranks", "memory", "transport", "bytes"},
        {{"latency_us", "latency us"},
-        {"one_way_mb_per_s", "one way MB/s"},
-        {"both_ways_mb_per_s", "both ways MB/s"}}}};
+        {"one_way_mb_per_s", "one way GB/s", 1e-3},
+        {"both_ways_mb_per_s", "both ways GB/s", 1e-3}}}};
   return all;
 }
 
@@ -63,6 +64,11 @@ std::vector<std::string> texts_of(const Kind& kind, const Json& the_case) {
 /// What people call a key.
 std::string label_of(const std::string& key) {
   return key == "ranks" ? "pair" : key == "cells_per_rank" ? "cells/rank" : key;
+}
+
+/// A cell of a table: bytes in a readable unit.
+std::string shown(const std::string& key, const std::string& text) {
+  return key == "bytes" ? bytes_text(std::stod(text)) : text;
 }
 
 /// The median over runs, the mean of two in the middle; nothing if no run has it.
@@ -142,9 +148,13 @@ void add_times(Report& report, const Kind& kind, const Runs& runs,
     for (const auto& the_case : cases) {
       std::vector<Value> row;
       for (std::size_t k = 0; k < kind.keys.size(); ++k)
-        if (differs(cases, k)) row.push_back(the_case[k]);
+        if (differs(cases, k)) row.push_back(shown(kind.keys[k], the_case[k]));
       const Sides sides = sides_of(runs, kind, the_case, measured.key);
-      for (const auto& value : {sides.a, sides.b, sides.ratio}) row.push_back(or_unknown(value));
+      for (std::optional<double> side : {sides.a, sides.b}) {
+        if (side) *side *= measured.factor;
+        row.push_back(or_unknown(side));
+      }
+      row.push_back(or_unknown(sides.ratio));
       table.add(std::move(row));
     }
     report.add_line("");
@@ -200,7 +210,8 @@ Report compare(const Setting& setting, const Runs& runs) {
   report.add("runs", "runs", runs.a.size(),
              fmt::format("{} of each, alternating, in separate jobs; medians", runs.a.size()));
   for (std::size_t k = 0; k < kind.keys.size(); ++k)
-    if (!cases.empty() && !differs(cases, k)) report.add_text(label_of(kind.keys[k]), cases[0][k]);
+    if (!cases.empty() && !differs(cases, k))
+      report.add_text(label_of(kind.keys[k]), shown(kind.keys[k], cases[0][k]));
   report.add("mpi", "MPI", runs.a[0].at("mpi").get<std::string>());
   add_json_cases(report, kind, runs, cases);
   add_times(report, kind, runs, cases);

@@ -35,7 +35,7 @@ void add_times(Report& report, const CopyBenchResult& result) {
               .title = "one copy: the slowest rank's us",
               .columns = {{"from", "from"},
                           {"to", "to"},
-                          {"bytes", "bytes"},
+                          {"bytes", "size"},
                           {"min", "min", us},
                           {"median", "median", us},
                           {"p99", "p99", us},
@@ -43,7 +43,7 @@ void add_times(Report& report, const CopyBenchResult& result) {
               .audience = Audience::text};
   for (const CopyTiming& timing : result.timings)
     if (!timing.wrong)
-      table.add({timing.from, timing.to, timing.bytes, 1e6 * timing.time.min_seconds,
+      table.add({timing.from, timing.to, bytes_text(timing.bytes), 1e6 * timing.time.min_seconds,
                  1e6 * timing.time.median_seconds, 1e6 * timing.time.p99_seconds,
                  timing.gigabytes_per_second});
   if (table.rows.empty()) return;
@@ -55,7 +55,7 @@ void add_times(Report& report, const CopyBenchResult& result) {
 }  // namespace
 
 std::string name_of(const CopyTiming& timing) {
-  return fmt::format("from {} to {}, {} bytes", timing.from, timing.to, timing.bytes);
+  return fmt::format("from {} to {}, {}", timing.from, timing.to, bytes_text(timing.bytes));
 }
 
 Report report_of(const CopyBenchResult& result) {

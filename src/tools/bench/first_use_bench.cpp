@@ -16,7 +16,6 @@
 #include "bench/known_fields.hpp"
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
-#include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "transport/transport.hpp"
 
@@ -142,10 +141,7 @@ FirstUseBenchResult run_first_use_bench(const Communicator& communicator,
         {.memories = options.memories, .transports = options.transports, .proofs = options.proofs},
         notes);
   });
-  const int cores = machine::node_cores(communicator);
-  if (communicator.node_size() > cores)
-    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
-                          communicator.node_size(), cores));
+  note_crowding(communicator, notes);
   for (const Combination& combination : combinations) {
     if (result.devices.empty() || combination.target.gpu)
       result.devices = devices_of(communicator, combination.target);

@@ -19,7 +19,7 @@ std::vector<FirstUseTrait> traits() {
   return {
       {"memory", "memory", [](const FirstUseTiming& timing) { return timing.memory; }},
       {"transport", "", [](const FirstUseTiming& timing) { return text_of(timing.transports); }},
-      {"bytes", "", [](const FirstUseTiming& timing) { return fmt::to_string(timing.bytes); }}};
+      {"message", "", [](const FirstUseTiming& timing) { return bytes_text(timing.bytes); }}};
 }
 
 void add_json_cases(Report& report, const FirstUseBenchResult& result) {
@@ -71,8 +71,8 @@ void add_times(Report& report, const FirstUseBenchResult& result) {
 }  // namespace
 
 std::string name_of(const FirstUseTiming& timing) {
-  return fmt::format("{} bytes by {} with {} memory", timing.bytes, text_of(timing.transports),
-                     timing.memory);
+  return fmt::format("{} by {} with {} memory", bytes_text(timing.bytes),
+                     text_of(timing.transports), timing.memory);
 }
 
 Report report_of(const FirstUseBenchResult& result) {

@@ -9,6 +9,7 @@
 #include <halocline/error.hpp>
 
 #include "base/notes.hpp"
+#include "base/words.hpp"
 #include "bench/combinations.hpp"
 #include "bench/known_fields.hpp"
 #include "bench/link.hpp"
@@ -99,11 +100,12 @@ void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
     field *= static_cast<double>(owned[axis]) + 2 * static_cast<double>(the_case.width);
   const auto require = [&](double wanted, double free, const std::string& where) {
     if (wanted <= free) return;
-    throw Error(ErrorKind::resource,
-                fmt::format("{} field(s) of {} cells per rank in {} take {} {}, which has {} free; "
-                            "use fewer cells, fields or ranks",
-                            the_case.fields, grid::text_of(the_case.cells_per_rank),
-                            options_.precision, bytes_text(wanted), where, bytes_text(free)));
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("{} of {} per rank in {} take {} {}, which has {} free; "
+                    "use fewer cells, fields or ranks",
+                    counted(the_case.fields, "field"), grid::cells_text(the_case.cells_per_rank),
+                    options_.precision, bytes_text(wanted), where, bytes_text(free)));
   };
   const auto fields = static_cast<double>(the_case.fields);
   const bool on_gpu =
@@ -273,10 +275,7 @@ HaloBenchResult HaloBench::run() {
   for (const Combination& combination : combinations)
     if (result.devices.empty() || combination.target.gpu)
       result.devices = devices_of(communicator_, combination.target);
-  const int cores = machine::node_cores(communicator_);
-  if (communicator_.node_size() > cores)
-    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
-                           communicator_.node_size(), cores));
+  note_crowding(communicator_, notes_);
   for (const HaloCase& the_case : cases)
     for (const Combination& combination : combinations)
       for (const std::string& transport : combination.transports)

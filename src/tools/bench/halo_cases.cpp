@@ -6,6 +6,7 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
+#include "base/words.hpp"
 #include "bench/halo_bench.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
@@ -62,9 +63,9 @@ void check_width(const HaloCase& the_case, std::int64_t width) {
     const bool is_filled = the_case.grid.process_grid[axis] > 1 || the_case.grid.periodic[index];
     if (is_filled && width > each[axis])
       refuse(
-          fmt::format("a halo of width {} is wider than a rank's {} cells along {}; use at most "
+          fmt::format("a halo of width {} is wider than a rank's {} along {}; use at most "
                       "--width {}, or more cells per rank",
-                      width, each[axis], "xyz"[axis], each[axis]));
+                      width, counted(each[axis], "cell"), "xyz"[axis], each[axis]));
   }
 }
 

@@ -146,14 +146,14 @@ void add_json_cases(Report& report, const HaloBenchResult& result) {
 void add_times(Report& report, const HaloBenchResult& result) {
   Table table{
       .key = "times",
-      .title = "one exchange: the slowest rank's us; messages and bytes of the busiest rank",
+      .title = "one exchange: the slowest rank's us; messages and their size of the busiest rank",
       .columns = {},
       .audience = Audience::text};
   const std::vector<HaloTrait> columns = columns_among(traits(), result.timings);
   for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const std::vector<Ceiling> known = ceilings_known(result);
   const Format us = Format::rate("", 3);
-  for (Column column : {Column{"messages", "msgs"}, Column{"bytes", "bytes"},
+  for (Column column : {Column{"messages", "msgs"}, Column{"bytes", "size"},
                         Column{"min", "min", us}, Column{"median", "median", us},
                         Column{"p99", "p99", us}, Column{"rate", "GB/s", Format::rate("", 3)}})
     table.columns.push_back(std::move(column));
@@ -164,9 +164,9 @@ void add_times(Report& report, const HaloBenchResult& result) {
     std::vector<Value> row;
     for (const HaloTrait& trait : columns) row.push_back(trait.text(timing));
     for (Value value :
-         {Value(timing.messages), Value(timing.bytes), Value(timing.time.min_seconds * 1e6),
-          Value(timing.time.median_seconds * 1e6), Value(timing.time.p99_seconds * 1e6),
-          or_unknown(timing.gigabytes_per_second)})
+         {Value(timing.messages), Value(bytes_text(timing.bytes)),
+          Value(timing.time.min_seconds * 1e6), Value(timing.time.median_seconds * 1e6),
+          Value(timing.time.p99_seconds * 1e6), or_unknown(timing.gigabytes_per_second)})
       row.push_back(std::move(value));
     for (const Ceiling& ceiling : known) {
       std::optional<double> percent = ceiling.share(timing);
@@ -219,7 +219,7 @@ void add_phases(Report& report, const HaloBenchResult& result) {
 }  // namespace
 
 std::string name_of(const HaloTiming& timing) {
-  return fmt::format("{} cells per rank by {}", grid::text_of(timing.cells_per_rank),
+  return fmt::format("{} per rank by {}", grid::cells_text(timing.cells_per_rank),
                      transport_text(timing));
 }
 

@@ -11,7 +11,9 @@
 
 #include <halocline/error.hpp>
 
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "machine/cores.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -54,8 +56,9 @@ double from_first(const Communicator& communicator, double value) {
 
 void check(const LoopOptions& options) {
   if (options.repetitions < 0 || options.repetitions > most_asked_for)
-    throw Error(ErrorKind::usage, fmt::format("{} repetitions cannot be timed; use 1 to {}",
-                                              options.repetitions, most_asked_for));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} cannot be timed; use 1 to {}",
+                            counted(options.repetitions, "repetition"), most_asked_for));
   if (!(options.seconds > 0) || options.seconds > 3600)
     throw Error(
         ErrorKind::usage,
@@ -101,6 +104,14 @@ TimeSummary time_together(const Communicator& communicator, const LoopOptions& o
   for (double* value : {&summary.min_seconds, &summary.median_seconds, &summary.p99_seconds})
     *value = from_first(communicator, *value);
   return summary;
+}
+
+bool note_crowding(const Communicator& communicator, Notes& notes) {
+  const int cores = machine::node_cores(communicator), ranks = communicator.node_size();
+  if (ranks <= cores) return false;
+  notes.add(fmt::format("{} share {} of a node: the times are not reliable", counted(ranks, "rank"),
+                        counted(cores, "core")));
+  return true;
 }
 
 double seconds_of_memcpy(const Communicator& communicator, std::int64_t bytes) {

@@ -8,6 +8,8 @@
 
 #include <halocline/communicator.hpp>
 
+#include "base/notes.hpp"
+
 namespace halocline::bench {
 
 /// How often to do it. The times of everything done count, but for the warm-up.
@@ -45,6 +47,9 @@ std::int64_t repetitions_for(double seconds_each, const LoopOptions& options);
 TimeSummary time_together(
     const Communicator& communicator, const LoopOptions& options, const std::function<void()>& work,
     const std::function<void()>& begin = [] {});
+
+/// Notes that ranks share cores, if they do; returns whether they do. Collective.
+bool note_crowding(const Communicator& communicator, Notes& notes);
 
 /// Seconds that a copy of `bytes` within a rank's host memory takes, on all ranks at once: the
 /// median, the slowest rank's. Such small copies come from the cache, as halos do. Collective.

@@ -14,7 +14,6 @@
 #include "bench/mesh_exchange.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
-#include "machine/cores.hpp"
 #include "machine/memory.hpp"
 
 namespace halocline::bench {
@@ -192,10 +191,7 @@ MeshBenchResult MeshBench::run() {
       communicator_, static_cast<std::int64_t>(std::count_if(neighbours_.begin(), neighbours_.end(),
                                                              [](int n) { return n >= 0; })));
   Notes notes;
-  const int cores = machine::node_cores(communicator_);
-  if (communicator_.node_size() > cores)
-    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
-                          communicator_.node_size(), cores));
+  note_crowding(communicator_, notes);
   for (const std::int64_t bytes : options_.sizes) {
     comm::together(communicator_, [&] {
       machine::require_memory(communicator_, {.bytes_per_rank = MeshExchange::memory_bytes(bytes),

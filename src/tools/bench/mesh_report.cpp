@@ -19,7 +19,7 @@ constexpr int bar_columns = 64;
 constexpr std::size_t most_bars = 16;  // more ranks are a page of them; JSON has all
 constexpr MeshOrder best = MeshOrder::irecv_isend;
 
-std::string time_text(double seconds) { return write_number(seconds, Format::time()); }
+std::string time_text(double seconds) { return write_number(seconds, Format::time_in("us")); }
 
 bool is_timed(const MeshTiming& timing) { return !timing.deadlock && !timing.wrong; }
 

@@ -14,9 +14,9 @@
 #include "base/recorder.hpp"
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
+#include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "gpu/host_calls.hpp"
-#include "machine/cores.hpp"
 #include "mpi/mpi_messages.hpp"
 #include "proof/pattern.hpp"
 #include "solver/target.hpp"
@@ -32,6 +32,20 @@ constexpr std::int64_t round_trips_at_once = 10;  // or the clock would weigh on
 constexpr std::int64_t calls_to_warm_up = 20;
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+/// Throws unavailable where there is no GPU to use.
+solver::Target choose_gpu(const Communicator& communicator, Notes& notes) {
+  SolveOptions where;
+  where.backend = "cuda";
+  try {
+    return solver::choose_target(communicator, where, notes);
+  } catch (const Error& error) {
+    const std::string& why = device::gpus().none_because;
+    if (error.kind() != ErrorKind::unavailable || why.empty()) throw;
+    throw Error(ErrorKind::unavailable,
+                fmt::format("this benchmark measures what a GPU costs its host: {}", why));
+  }
+}
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = Clock::now();
@@ -231,15 +245,10 @@ OverheadBenchResult OverheadBench::run() {
   result_.ranks = communicator_.size();
   result_.nodes = communicator_.node_count();
   Notes notes;
-  const int cores = machine::node_cores(communicator_);
-  if (communicator_.node_size() > cores)
-    notes.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
-                          communicator_.node_size(), cores));
+  note_crowding(communicator_, notes);
   if (communicator_.size() < 2) notes.add("one rank has no partner for messages; use --ranks 2");
   time_messages(Stand::before_gpu);
-  SolveOptions where;
-  where.backend = "cuda";
-  const solver::Target target = solver::choose_target(communicator_, where, notes);
+  const solver::Target target = choose_gpu(communicator_, notes);
   result_.devices = devices_of(communicator_, target);
   comm::together(communicator_, [&] { gpu::launch_nothing(target.stream()); });
   time_messages(Stand::host);

@@ -14,8 +14,8 @@
 #include "bench/combinations.hpp"
 #include "bench/pair_path.hpp"
 #include "comm/collectives.hpp"
-#include "machine/cores.hpp"
 #include "machine/memory.hpp"
+#include "report/format.hpp"
 #include "solver/option_words.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"
@@ -199,9 +199,9 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
     if (error.kind() != ErrorKind::unavailable && error.kind() != ErrorKind::device &&
         error.kind() != ErrorKind::resource)
       throw;
-    notes_.add(fmt::format("ranks {}-{}, {} bytes by {} with {} memory are not timed: {}",
-                           timing.ranks.first, timing.ranks.second, timing.bytes, timing.transport,
-                           timing.memory, error.what()));
+    notes_.add(fmt::format("ranks {}-{}, {} by {} with {} memory are not timed: {}",
+                           timing.ranks.first, timing.ranks.second, bytes_text(timing.bytes),
+                           timing.transport, timing.memory, error.what()));
     if (spans_) spans_->forget(result_.timings.size());
     return false;
   }
@@ -233,11 +233,7 @@ P2pBenchResult P2pBench::run() {
   result_.window = options_.window;
   result_.hosts = comm::gather_texts(communicator_, host_name());
   reach_memories();
-  const int cores = machine::node_cores(communicator_);
-  result_.are_crowded = communicator_.node_size() > cores;
-  if (result_.are_crowded)
-    notes_.add(fmt::format("{} ranks share {} core(s) of a node: the times are not reliable",
-                           communicator_.node_size(), cores));
+  result_.are_crowded = note_crowding(communicator_, notes_);
   if (options_.keeps_spans) spans_.emplace(communicator_);
   for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);
   if (spans_) result_.spans = spans_->gather();

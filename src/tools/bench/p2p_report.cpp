@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 
@@ -22,14 +23,6 @@ constexpr auto unit_text = "1 MB/s is 10^6 bytes per second";
 
 // Beyond, a matrix is wider than a page; its values are in the JSON report.
 constexpr int most_ranks_in_a_matrix = 10;
-
-/// "8 B", "64 KiB".
-std::string bytes_text(std::int64_t bytes) {
-  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  for (; bytes % 1024 == 0 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
-  return fmt::format("{} {}", bytes, units[unit]);
-}
 
 std::string_view kind_text(proof::GpuPair kind) {
   constexpr std::string_view texts[] = {"same GPU", "same node", "other node"};
@@ -87,9 +80,9 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
       {"ranks", "ranks on",
        [](const Point& point) { return std::string(kind_text(point.first->kind)); }},
       {"transport", "", [](const Point& point) { return point.first->transport; }},
-      {"bytes", "", [](const Point& point) { return fmt::to_string(point.first->bytes); }}};
+      {"message", "", [](const Point& point) { return bytes_text(point.first->bytes); }}};
   Table table{.key = "curves",
-              .title = fmt::format("latency in us, bandwidth in MB/s{}",
+              .title = fmt::format("latency in us, bandwidth in GB/s{}",
                                    most_pairs(points) > 1 ? "; medians over pairs" : ""),
               .columns = {},
               .audience = Audience::text};
@@ -108,7 +101,7 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
       return Value(1e6 * median_of(point, &P2pTiming::latency, seconds));
     };
     const auto rate_of = [&](TimeSummary P2pTiming::*time, double directions) {
-      return Value(directions *
+      return Value(1e-3 * directions *
                    megabytes_per_second(result, *point.first,
                                         median_of(point, time, &TimeSummary::median_seconds)));
     };
@@ -121,9 +114,11 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
   report.add_line("");
   report.add_table(std::move(table));
   report.add_line(fmt::format("latency: {}", latency_text));
-  report.add_line(fmt::format("one way: {} messages, then a reply, as osu_bw", result.window));
   report.add_line(
-      fmt::format("both ways: {} each way at once, as osu_bibw; {}", result.window, unit_text));
+      fmt::format("one way: {}, then a reply, as osu_bw", counted(result.window, "message")));
+  report.add_line(
+      fmt::format("both ways: {} each way at once, as osu_bibw; 1 GB/s is 10^9 bytes per second",
+                  result.window));
 }
 
 /// Every pair by one transport: latency above the diagonal, bandwidth below.
@@ -131,7 +126,7 @@ void add_matrix(Report& report, const P2pBenchResult& result, const P2pTiming& l
                 std::int64_t smallest, std::int64_t largest) {
   Table table{
       .key = "matrix",
-      .title = fmt::format("{}, {} memory: above us of {}, below MB/s of {} one way",
+      .title = fmt::format("{}, {} memory: above us of {}, below GB/s of {} one way",
                            like.transport, like.memory, bytes_text(smallest), bytes_text(largest)),
       .columns = {{"rank", "rank"}},
       .audience = Audience::text};
@@ -151,7 +146,7 @@ void add_matrix(Report& report, const P2pBenchResult& result, const P2pTiming& l
       cells[first][second + 1] = write(1e6 * timing.latency.median_seconds);
     if (timing.bytes == largest)
       cells[second][first + 1] =
-          write(megabytes_per_second(result, timing, timing.one_way.median_seconds));
+          write(1e-3 * megabytes_per_second(result, timing, timing.one_way.median_seconds));
   }
   for (std::vector<Value>& row : cells) table.add(std::move(row));
   report.add_line("");
@@ -239,8 +234,9 @@ double megabytes_per_second(const P2pBenchResult& result, const P2pTiming& timin
 }
 
 std::string name_of(const P2pTiming& timing) {
-  return fmt::format("ranks {}-{}, {} bytes by {} with {} memory", timing.ranks.first,
-                     timing.ranks.second, timing.bytes, timing.transport, timing.memory);
+  return fmt::format("ranks {}-{}, {} by {} with {} memory", timing.ranks.first,
+                     timing.ranks.second, bytes_text(timing.bytes), timing.transport,
+                     timing.memory);
 }
 
 Report report_of(const P2pBenchResult& result) {

@@ -10,6 +10,7 @@
 #include <halocline/exchange.hpp>
 
 #include "base/notes.hpp"
+#include "base/words.hpp"
 #include "bench/busy_work.hpp"
 #include "bench/combinations.hpp"
 #include "bench/progress_thread.hpp"
@@ -221,10 +222,9 @@ void ProgressBench::find_modes() {
   const bool threads =
       std::find(modes_.begin(), modes_.end(), ProgressMode::thread) != modes_.end();
   if (threads && result_.cores < 2 * communicator_.node_size())
-    notes_.add(
-        fmt::format("{} core(s) for {} rank(s) and as many progress threads: the threads "
-                    "slow the work down",
-                    result_.cores, communicator_.node_size()));
+    notes_.add(fmt::format("{} for {} and as many progress threads: the threads slow the work down",
+                           counted(result_.cores, "core"),
+                           counted(communicator_.node_size(), "rank")));
 }
 
 ProgressBenchResult ProgressBench::run() {

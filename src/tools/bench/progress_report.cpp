@@ -51,10 +51,17 @@ void add_json_cases(Report& report, const ProgressBenchResult& result) {
   report.add_table(std::move(table));
 }
 
+/// "-4", "96"; what took longer than transfer and work one after the other by more than the whole
+/// transfer was disturbed: the number says nothing.
+Value percent_text(double overlap) {
+  if (overlap < -1) return "< -100";
+  return std::int64_t{std::lround(100 * overlap)};
+}
+
 void add_overlaps(Report& report, const ProgressBenchResult& result) {
   const Format us = Format::rate("", 3);
   Table table{.key = "overlaps",
-              .title = "one message each way: us, and the share hidden behind work",
+              .title = "one message each way: us; % of its time hidden behind work, by mode",
               .columns = {{"memory", "memory"},
                           {"transport", "transport"},
                           {"bytes", "message"},
@@ -70,7 +77,7 @@ void add_overlaps(Report& report, const ProgressBenchResult& result) {
           (modes.empty() || modes.back() != mode))
         modes.push_back(mode);
   for (const ProgressMode mode : modes)
-    table.columns.push_back({std::string(name_of(mode)), fmt::format("{} %", name_of(mode))});
+    table.columns.push_back({std::string(name_of(mode)), std::string(name_of(mode))});
   for (const ProgressTiming& timing : result.timings) {
     if (timing.wrong) continue;
     std::vector<Value> row{timing.memory,
@@ -85,13 +92,14 @@ void add_overlaps(Report& report, const ProgressBenchResult& result) {
       if (found == timing.modes.end())
         row.emplace_back(nullptr);
       else
-        row.emplace_back(std::int64_t{std::lround(100 * found->overlap)});
+        row.emplace_back(percent_text(found->overlap));
     }
     table.add(std::move(row));
   }
   report.add_line("");
   report.add_table(std::move(table));
-  report.add_line(fmt::format("%: {}", overlap_text));
+  report.add_line(
+      fmt::format("% hidden: {}; below 0: slower than one after the other", overlap_text));
   const auto explain = [&](ProgressMode mode, const std::string& text) {
     if (std::find(modes.begin(), modes.end(), mode) != modes.end())
       report.add_line(fmt::format("{}: {}", name_of(mode), text));

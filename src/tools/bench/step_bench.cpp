@@ -10,6 +10,7 @@
 #include <halocline/error.hpp>
 
 #include "base/notes.hpp"
+#include "base/recorder.hpp"
 #include "base/words.hpp"
 #include "bench/harness.hpp"
 #include "comm/collectives.hpp"
@@ -56,6 +57,17 @@ SolveResult solve_all(const Communicator& part, const SolveOptions& options) {
   return solved;
 }
 
+/// Seconds of exchanges and of all-reduces in the loop, mean over ranks.
+std::pair<double, double> seconds_apart(const SolveResult& solved) {
+  double exchange = 0, reduce = 0;
+  for (const auto& [phase, seconds] : solved.phases)
+    if (phase == name_of(Phase::reduce))
+      reduce += seconds.mean;
+    else if (phase != name_of(Phase::compute))
+      exchange += seconds.mean;
+  return {exchange, reduce};
+}
+
 void StepBench::time(const StepCase& the_case) {
   const std::optional<Communicator>& part = first_ranks(the_case.ranks);
   std::vector<SolveResult> solves;
@@ -90,7 +102,13 @@ void StepBench::take(const StepCase& the_case, const std::vector<SolveResult>& s
                     .bytes = solved.halo_bytes,
                     .checksum = solved.checksum};
   for (const SolveResult& one : solves) {
-    timing.seconds_per_sweep.push_back(one.loop_seconds / static_cast<double>(one.sweeps - 1));
+    const auto sweeps = static_cast<double>(one.sweeps - 1);
+    timing.seconds_per_sweep.push_back(one.loop_seconds / sweeps);
+    if (one.backend != "cuda") {
+      const auto [exchange, reduce] = seconds_apart(one);
+      timing.exchange_per_sweep.push_back(exchange / sweeps);
+      timing.reduce_per_sweep.push_back(reduce / sweeps);
+    }
     if (one.checksum != solved.checksum)
       timing.wrong = fmt::format("checksum {:016x} of one repetition, {:016x} of another",
                                  solved.checksum, one.checksum);
@@ -139,6 +157,11 @@ void summarize(StepTiming& timing) {
   double cells = 1;
   for (int axis = 0; axis < timing.cells.axes(); ++axis)
     cells *= static_cast<double>(timing.cells[axis]);
+  for (std::size_t i = 0; i < timing.exchange_per_sweep.size(); ++i)
+    if (timing.seconds_per_sweep[i] == timing.median_seconds) {
+      timing.exchange_seconds = timing.exchange_per_sweep[i];
+      timing.reduce_seconds = timing.reduce_per_sweep[i];
+    }
   timing.glups = timing.median_seconds > 0 ? cells / timing.median_seconds / 1e9 : 0;
 }
 

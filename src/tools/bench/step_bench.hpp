@@ -56,7 +56,11 @@ struct StepTiming {
   std::int64_t sweeps_in_graphs = 0;                            ///< of one repetition
   std::int64_t messages = 0, bytes = 0;     ///< of one exchange, to other ranks, of the busiest
   std::vector<double> seconds_per_sweep{};  ///< by repetition, without the first sweep of each
-  double best_seconds = 0, median_seconds = 0, worst_seconds = 0;  ///< of these
+  /// What of them exchanges and all-reduces of norms took, waiting included, mean over ranks; none
+  /// on GPUs, which overlap them with sweeps.
+  std::vector<double> exchange_per_sweep{}, reduce_per_sweep{};
+  double best_seconds = 0, median_seconds = 0, worst_seconds = 0;  ///< of seconds_per_sweep
+  std::optional<double> exchange_seconds{}, reduce_seconds{};      ///< of the median repetition
   double glups = 0;                                                ///< by the median
   /// t1 / (ranks x t), weak t1 / t: medians, t1 the fastest of one rank with the same cells (weak:
   /// the same per rank), precision and norms. Nothing where one rank was not timed.

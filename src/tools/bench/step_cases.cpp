@@ -8,6 +8,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/words.hpp"
 #include "bench/step_bench.hpp"
 #include "grid/text.hpp"
 #include "problem/catalogue.hpp"
@@ -72,15 +73,15 @@ void check_values(const StepBenchOptions& options, const std::vector<int>& numbe
   for (const Extents& grid : options.process_grids)
     if (grid.axes() > 0 &&
         std::find(numbers.begin(), numbers.end(), ranks_of(grid)) == numbers.end())
-      refuse(fmt::format("the process grid {} is for {} ranks, but the runs use {}",
-                         grid::text_of(grid), ranks_of(grid), fmt::join(numbers, ", ")));
+      refuse(fmt::format("the process grid {} is for {}, but the runs use {}", grid::text_of(grid),
+                         counted(ranks_of(grid), "rank"), fmt::join(numbers, ", ")));
   if (options.repetitions < 1)
     refuse(fmt::format("{} repetitions cannot be timed; use 1 or more", options.repetitions));
   if (options.sweeps && *options.sweeps < 2)
     refuse(
-        fmt::format("{} sweeps cannot be timed, since the first one does not count; use 2 or "
+        fmt::format("{} cannot be timed, since the first one does not count; use 2 or "
                     "more",
-                    *options.sweeps));
+                    counted(*options.sweeps, "sweep")));
   for (const std::string& transport : options.transports)
     if (transport != "auto" && transport.find('=') == std::string::npos)
       transport::find_transport(transport);

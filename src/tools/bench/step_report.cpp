@@ -70,14 +70,20 @@ void add_where(Report& report, const StepBenchResult& result) {
 /// Everything about each case, flat: a row is a row of a data frame.
 void add_json_cases(Report& report, const StepBenchResult& result) {
   Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key : {"scaling",  "cells",      "process_grid", "ranks",     "precision",
-                          "norm",     "norm_every", "schedule",     "transport", "sweeps_in_graphs",
-                          "messages", "bytes",      "us_per_sweep", "best_us",   "median_us",
-                          "worst_us", "glups",      "efficiency",   "checksum",  "verified"})
+  for (const char* key :
+       {"scaling",  "cells",       "process_grid", "ranks",     "precision",
+        "norm",     "norm_every",  "schedule",     "transport", "sweeps_in_graphs",
+        "messages", "bytes",       "us_per_sweep", "best_us",   "median_us",
+        "worst_us", "exchange_us", "reduce_us",    "glups",     "efficiency",
+        "checksum", "verified"})
     table.columns.push_back({key, key});
   for (const StepTiming& timing : result.timings) {
     std::vector<double> us;
     for (const double seconds : timing.seconds_per_sweep) us.push_back(seconds * 1e6);
+    const auto us_of = [](std::optional<double> seconds) {
+      if (seconds) *seconds *= 1e6;
+      return or_unknown(seconds);
+    };
     table.add({timing.scaling == Scaling::strong ? "strong" : "weak",
                list_of(timing.cells),
                list_of(timing.process_grid),
@@ -94,6 +100,8 @@ void add_json_cases(Report& report, const StepBenchResult& result) {
                timing.best_seconds * 1e6,
                timing.median_seconds * 1e6,
                timing.worst_seconds * 1e6,
+               us_of(timing.exchange_seconds),
+               us_of(timing.reduce_seconds),
                timing.glups,
                or_unknown(timing.efficiency),
                fmt::format("{:016x}", timing.checksum),

@@ -9,7 +9,7 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Each pair of ranks measures alone, as OSU's benchmarks define it; 1 MB/s = 10^6 bytes/s:\n"
+    "Each pair of ranks measures alone, as OSU's benchmarks define it; 1 GB/s = 10^9 bytes/s:\n"
     "  latency    half of a round trip (osu_latency); up to 8 KiB, the mean of 10\n"
     "  one way    64 messages from the lower rank, then an answer of 4 bytes (osu_bw)\n"
     "  both ways  64 messages in each direction at once, total bytes (osu_bibw)\n"

@@ -18,11 +18,13 @@ namespace {
 
 const char* footer =
     "Counts cells, ranks and halo without running. Predicts times from reports that bench step "
-    "(one\n"
-    "rank) and bench halo wrote on the target machine.\n\n"
+    "wrote on\n"
+    "the target machine, best with the ranks, cells and process grid of the run.\n\n"
     "Examples:\n"
     "  halocline plan laplace --cells 16384x16384 --ranks 4\n"
     "  halocline plan star7 --cells 512x512x512 --ranks 64 --halo-depth 2\n"
+    "  halocline bench step --cells 4096x4096 --ranks 2 --json step.json\n"
+    "  halocline plan laplace --cells 4096x4096 --ranks 2 --figures step.json\n"
     "  halocline plan heat --cells-per-rank 200x200x200 --ranks 8 --json plan.json\n\n"
     "Exit codes: 0 ok, 2 usage, 4 failure.";
 

@@ -125,7 +125,7 @@ void add_results(Report& report, const Evidence& evidence, const TableOfResults&
                                     .columns = {{"path", wanted.label, {}},
                                                 {"memory", "memory", {}},
                                                 {"pair", "pair", {}},
-                                                {"8", "8 B", Format::time(1e-6)},
+                                                {"8", "8 B", Format::time_in("us", 1e-6)},
                                                 {"65536", "64 KiB", rate},
                                                 {"1048576", "1 MiB", rate},
                                                 {"16777216", "16 MiB", rate},
@@ -215,7 +215,8 @@ void add_nodes(Report& report, const Evidence& evidence) {
   std::vector<Column> columns{{"host", "node", {}}, {"copies", "host copies", rate}};
   if (have_gpus)
     columns.insert(columns.end(), {{"gpus", "GPUs", {}}, {"gpu_copies", "GPU copies", rate}});
-  columns.insert(columns.end(), {{"us", "8 B", Format::time(1e-6)}, {"gb_per_s", "1 MiB", rate}});
+  columns.insert(columns.end(),
+                 {{"us", "8 B", Format::time_in("us", 1e-6)}, {"gb_per_s", "1 MiB", rate}});
   Table& table = section.add_table(
       {.key = {},
        .title = "nodes: GB/s of copies, and of 1 MiB messages with the best other "

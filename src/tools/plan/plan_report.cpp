@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/words.hpp"
 #include "grid/text.hpp"
@@ -16,6 +17,17 @@ namespace {
 constexpr std::size_t most_shown = 8;
 
 using program::list_of;
+
+std::vector<std::string> list_of_unlike(const Prediction& times) {
+  std::vector<std::string> names;
+  for (const Unlike unlike : times.unlike) names.emplace_back(name_of(unlike));
+  return names;
+}
+
+Value unlike_of(const Prospect& way) {
+  if (!way.times) return nullptr;
+  return list_of_unlike(*way.times);
+}
 
 bool is_predicted(const Plan& plan) {
   return !plan.prospects.empty() && plan.prospects.front().times.has_value();
@@ -33,7 +45,9 @@ void add_json_ways(Report& report, const Plan& plan) {
                           {"redundant_updates", ""},
                           {"sweep_us", ""},
                           {"exchange_us", ""},
-                          {"us_per_sweep", ""}},
+                          {"norm_us", ""},
+                          {"us_per_sweep", ""},
+                          {"unlike", ""}},
               .audience = Audience::json};
   const auto us = [](const std::optional<Prediction>& times, auto part) {
     return times ? Value(part(*times) * 1e6) : Value();
@@ -43,7 +57,9 @@ void add_json_ways(Report& report, const Plan& plan) {
                way.memory_bytes, way.imbalance, way.redundant,
                us(way.times, [](const Prediction& times) { return times.sweep; }),
                us(way.times, [](const Prediction& times) { return times.exchange; }),
-               us(way.times, [](const Prediction& times) { return times.together(); })});
+               us(way.times, [](const Prediction& times) { return times.norm; }),
+               us(way.times, [](const Prediction& times) { return times.together(); }),
+               unlike_of(way)});
   report.add_table(std::move(table));
   Table refused{.key = "refused",
                 .title = "",
@@ -66,9 +82,14 @@ void add_shown_ways(Report& report, const Plan& plan) {
                           {"over", "over mean"}},
               .audience = Audience::text};
   if (plan.halo_depth > 1) table.columns.push_back({"redundant", "redundant"});
+  const bool any_unlike =
+      is_predicted(plan) &&
+      std::any_of(plan.prospects.begin(), plan.prospects.end(),
+                  [](const Prospect& way) { return !way.times->unlike.empty(); });
   if (is_predicted(plan))
-    for (const char* column : {"sweep", "exchange", "together"})
-      table.columns.push_back({column, column, Format::time()});
+    for (const char* column : {"sweep", "exchange", "norm", "together"})
+      table.columns.push_back({column, column, Format::time_in("us")});
+  if (any_unlike) table.columns.push_back({"unlike", "figures of other"});
   for (std::size_t i = 0; i < std::min(plan.prospects.size(), most_shown); ++i) {
     const Prospect& way = plan.prospects[i];
     std::vector<Value> row{grid::text_of(way.process_grid),
@@ -79,10 +100,12 @@ void add_shown_ways(Report& report, const Plan& plan) {
                            fmt::format("{:.1f} %", 100 * (way.imbalance - 1))};
     if (plan.halo_depth > 1) row.emplace_back(fmt::format("{:.1f} %", 100 * way.redundant));
     if (is_predicted(plan)) {
-      row.emplace_back(way.times->sweep);
-      row.emplace_back(way.times->exchange);
-      row.emplace_back(way.times->together());
+      for (const double seconds :
+           {way.times->sweep, way.times->exchange, way.times->norm, way.times->together()})
+        row.emplace_back(seconds);
     }
+    if (any_unlike)
+      row.emplace_back(fmt::format("{}", fmt::join(list_of_unlike(*way.times), ", ")));
     table.add(std::move(row));
   }
   report.add_table(std::move(table));
@@ -109,8 +132,8 @@ void add_shown_refusals(Report& report, const Plan& plan) {
 
 Report report_of(const Plan& plan) {
   Report report(
-      "", fmt::format("{} {}-D, {} cells, {}, on {}", plan.problem, plan.cells.axes(),
-                      grid::text_of(plan.cells), plan.precision, counted(plan.ranks, "rank")));
+      "", fmt::format("{} {}-D, {}, {}, on {}", plan.problem, plan.cells.axes(),
+                      grid::cells_text(plan.cells), plan.precision, counted(plan.ranks, "rank")));
   report.add_json("problem", plan.problem);
   report.add_json("cells", list_of(plan.cells));
   report.add_json("precision", plan.precision);
@@ -120,12 +143,10 @@ Report report_of(const Plan& plan) {
     report.add_text("exchange", fmt::format("every {} sweeps, {} cells deep", plan.halo_depth,
                                             plan.halo_depth));
   report.add("figures", "figures", plan.figures.empty() ? Value() : Value(plan.figures),
-             plan.figures.empty()
-                 ? "none; predicted times need reports of bench step and bench halo "
-                   "(--figures)"
-                 : fmt::format("of {}; exchange after sweep, nothing "
-                               "overlapped",
-                               plan.figures));
+             plan.figures.empty() ? "none; predicted times need a report of bench step (--figures)"
+                                  : fmt::format("of {}; exchange after sweep, nothing "
+                                                "overlapped",
+                                                plan.figures));
   add_json_ways(report, plan);
   report.add_line("");
   add_shown_ways(report, plan);

@@ -124,30 +124,98 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
   return "a halo is wider than the neighbouring part";
 }
 
+/// What would make the figures like the run, as a clause that ends with a command.
+std::string words_for(Unlike unlike, const Plan& plan, const Prospect& prospect) {
+  const std::string step =
+      fmt::format("halocline bench step --problem {} --ranks {}", plan.problem, plan.ranks);
+  switch (unlike) {
+    case Unlike::ranks:
+      return fmt::format(
+          "the figures are of another number of ranks than {}, or left cores idle; ranks that "
+          "share caches and the "
+          "bandwidth of memory slow each other down, and others have other neighbours: use {}",
+          plan.ranks, step);
+    case Unlike::cells:
+      return fmt::format(
+          "the figures are of less than half or more than twice as many cells per rank; rates "
+          "change where fields no longer fit in a cache: use {} --cells {}",
+          step, grid::text_of(plan.cells));
+    case Unlike::norm:
+      return fmt::format(
+          "the figures have norms at other intervals than the run, which {}: use {} --norm-every "
+          "{}",
+          plan.norm_every == 0 ? std::string("has none")
+                               : fmt::format("has one every {}", counted(plan.norm_every, "sweep")),
+          step, std::max<std::int64_t>(1, plan.norm_every));
+    case Unlike::split:
+      return fmt::format(
+          "no figures are of halos that lie in memory as those of this process grid; single cells "
+          "take many times as long to pack as whole rows: use {} --process-grid {}",
+          step, grid::text_of(prospect.process_grid));
+    case Unlike::messages:
+      break;
+  }
+  return fmt::format(
+      "the figures have no exchange of as many messages with about as many bytes: use {} --cells "
+      "{} "
+      "--process-grid {}",
+      step, grid::text_of(plan.cells), grid::text_of(prospect.process_grid));
+}
+
+/// Notes in what figures are unlike the run, each with the first process grid it holds for.
+void note_differences(Plan& plan) {
+  for (const Unlike unlike :
+       {Unlike::ranks, Unlike::cells, Unlike::norm, Unlike::split, Unlike::messages}) {
+    const Prospect* first = nullptr;
+    std::size_t count = 0;
+    for (const Prospect& prospect : plan.prospects) {
+      const std::vector<Unlike>& all = prospect.times->unlike;
+      if (std::find(all.begin(), all.end(), unlike) == all.end()) continue;
+      if (first == nullptr) first = &prospect;
+      ++count;
+    }
+    if (first == nullptr) continue;
+    plan.notes.push_back(fmt::format(
+        "times may be off by far more than 25 % for {}{}: {}", grid::text_of(first->process_grid),
+        count > 1 ? fmt::format(" and {}", counted(count - 1, "other process grid"))
+                  : std::string(),
+        words_for(unlike, plan, *first)));
+  }
+}
+
 void predict_all(Plan& plan, const Figures& figures) {
   bool all = !plan.prospects.empty();
   for (Prospect& prospect : plan.prospects) {
     double cells = 1;
     for (int axis = 0; axis < prospect.cells_per_rank.axes(); ++axis)
       cells *= static_cast<double>(prospect.cells_per_rank[axis]);
-    prospect.times =
-        predict(figures, plan.problem, plan.precision, cells, prospect.messages, prospect.bytes);
+    prospect.times = predict(figures, {.problem = plan.problem,
+                                       .precision = plan.precision,
+                                       .ranks = plan.ranks,
+                                       .cells = cells,
+                                       .norm_every = plan.norm_every,
+                                       .messages = prospect.messages,
+                                       .bytes = prospect.bytes,
+                                       .split = split_of(prospect.process_grid)});
     if (prospect.times) {
       prospect.times->sweep *= 1 + prospect.redundant;
       prospect.times->exchange /= static_cast<double>(plan.halo_depth);
     }
     all &= prospect.times.has_value();
   }
-  if (all)
+  if (all) {
     std::stable_sort(plan.prospects.begin(), plan.prospects.end(),
                      [](const Prospect& a, const Prospect& b) {
                        return a.times->together() < b.times->together();
                      });
-  else if (!figures.empty())
-    plan.notes.push_back(fmt::format(
-        "the figures do not predict times: they need the rate of one rank for {} in {} (bench step "
-        "{} --ranks 1) and exchange times (bench halo)",
-        plan.problem, plan.precision, plan.problem));
+    note_differences(plan);
+  } else if (!figures.empty()) {
+    plan.notes.push_back(
+        fmt::format("the figures do not predict times: they need sweeps of {} in {}, and exchanges "
+                    "if there are "
+                    "several ranks; halocline bench step {} --ranks {} has both",
+                    plan.problem, plan.precision, plan.problem, plan.ranks));
+  }
 }
 
 std::string where_of(const Figures& figures, const Plan& plan) {
@@ -168,6 +236,7 @@ Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
             .cells = the_case.grid.cells,
             .ranks = ranks,
             .halo_depth = the_case.halo_depth,
+            .norm_every = the_case.norm == Norm::none ? 0 : the_case.norm_every,
             .prospects = {},
             .refused = {},
             .figures = {},

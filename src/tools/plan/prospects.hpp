@@ -35,6 +35,7 @@ struct Plan {
   Extents cells;
   int ranks;
   std::int64_t halo_depth;
+  std::int64_t norm_every;          ///< 0: no norms
   std::vector<Prospect> prospects;  ///< least traffic first, or fastest first if that is predicted
   std::vector<Refusal> refused;
   std::string figures;  ///< what predictions rest on, in words; empty without
