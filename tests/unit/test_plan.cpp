@@ -276,7 +276,7 @@ TEST(Plan, SaysWhyItsTimesMayBeFarOff) {
   for (Figures::Rate& rate : figures.rates) rate.ranks = 1;
   const Plan plan = make_plan(laplace({200, 200}), 4, figures);
   ASSERT_TRUE(plan.prospects[0].times);
-  EXPECT_THAT(plan.notes, Contains(HasSubstr("bench step --problem laplace --ranks 4")));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("bench step laplace --ranks 4")));
   EXPECT_THAT(plan.notes, Contains(HasSubstr("--process-grid")));
   for (const Prospect& prospect : plan.prospects)
     EXPECT_THAT(prospect.times->unlike, Contains(Unlike::ranks));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -127,7 +129,7 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
 /// What would make the figures like the run, as a clause that ends with a command.
 std::string words_for(Unlike unlike, const Plan& plan, const Prospect& prospect) {
   const std::string step =
-      fmt::format("halocline bench step --problem {} --ranks {}", plan.problem, plan.ranks);
+      fmt::format("halocline bench step {} --ranks {}", plan.problem, plan.ranks);
   switch (unlike) {
     case Unlike::ranks:
       return fmt::format(
@@ -183,6 +185,18 @@ void note_differences(Plan& plan) {
   }
 }
 
+/// The fastest first; those of one time stay in order.
+void sort_by_time(std::vector<Prospect>& prospects) {
+  // std::stable_sort brings false warnings of GCC 12, of values that are not initialised.
+  std::multimap<double, Prospect> by_seconds;
+  for (Prospect& prospect : prospects) {
+    const double seconds = prospect.times->together();
+    by_seconds.emplace(seconds, std::move(prospect));
+  }
+  prospects.clear();
+  for (auto& [seconds, prospect] : by_seconds) prospects.push_back(std::move(prospect));
+}
+
 void predict_all(Plan& plan, const Figures& figures) {
   bool all = !plan.prospects.empty();
   for (Prospect& prospect : plan.prospects) {
@@ -204,16 +218,12 @@ void predict_all(Plan& plan, const Figures& figures) {
     all &= prospect.times.has_value();
   }
   if (all) {
-    std::stable_sort(plan.prospects.begin(), plan.prospects.end(),
-                     [](const Prospect& a, const Prospect& b) {
-                       return a.times->together() < b.times->together();
-                     });
+    sort_by_time(plan.prospects);
     note_differences(plan);
   } else if (!figures.empty()) {
     plan.notes.push_back(
         fmt::format("the figures do not predict times: they need sweeps of {} in {}, and exchanges "
-                    "if there are "
-                    "several ranks; halocline bench step {} --ranks {} has both",
+                    "if there are several ranks; halocline bench step {} --ranks {} has both",
                     plan.problem, plan.precision, plan.problem, plan.ranks));
   }
 }
