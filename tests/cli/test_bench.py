@@ -49,7 +49,7 @@ def test_smoke_table_and_json_tell_the_same(tmp_path):
         assert case["repetitions"] == 5
         assert case["share_of_memcpy"] is not None
         cells = "x".join(map(str, case["cells_per_rank"]))
-        median = re.search(rf"^    {cells} +{case['transport']} +1 +{case['bytes']} +\S+ +(\S+)",
+        median = re.search(rf"^    {cells} +{case['transport']} +1 +{case['bytes']} B +\S+ +(\S+)",
                            end.out, re.MULTILINE).group(1)
         assert float(median) == pytest.approx(case["median_us"], rel=1e-2)
     assert "% of memcpy" in end.out and re.search("^  phases: us ", end.out, re.MULTILINE)
@@ -250,7 +250,7 @@ def test_smoke_messages_between_pairs(tmp_path):
     assert [(case["ranks"], case["transport"], case["bytes"]) for case in report["cases"]] == [
         (pair, transport, size) for pair in ([0, 1], [0, 2], [1, 2])
         for transport in ("shared", "mpi") for size in (8, 4096)]
-    assert re.search(r"^    mpi +4096 +3( +\S+){5}$", end.out, re.MULTILINE)
+    assert re.search(r"^    mpi +4 KiB +3( +\S+){5}$", end.out, re.MULTILINE)
     assert "shared, host memory: above us of 8 B, below GB/s of 4 KiB one way" in end.out
     assert max(map(len, end.out.splitlines())) <= 100
 
@@ -448,5 +448,5 @@ def test_an_mpi_that_corrupts_a_byte(preload):
               env=preload(mpi_that_corrupts(4096)))
     assert end.code == 1
     wrong = r"byte 100 of 4096 from rank \d to rank \d did not arrive as sent"
-    assert len(re.findall(f"halocline: wrong result: .*4096 bytes.*: {wrong}", end.err)) == 1
-    assert len(re.findall(f"4096 bytes.*: WRONG: {wrong}", " ".join(end.out.split()))) == 1
+    assert len(re.findall(f"halocline: wrong result: .*4 KiB.*: {wrong}", end.err)) == 1
+    assert len(re.findall(f"4 KiB.*: WRONG: {wrong}", " ".join(end.out.split()))) == 1

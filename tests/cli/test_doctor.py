@@ -374,7 +374,7 @@ def test_the_shared_memory_that_docker_gives():
                              HALOCLINE), timeout=240)
     finding, = [finding for finding in report["findings"] if "transport shared" in finding["what"]]
     assert finding["severity"] in ("broken", "slow")
-    assert "/dev/shm has a size of 64.0 MiB" in finding["seen"] and "need up to" in finding["seen"]
+    assert "/dev/shm has a size of 64 MiB" in finding["seen"] and "need up to" in finding["seen"]
     assert "--shm-size" in finding["do"] and "--ipc=host" in finding["do"]
     assert "reinstall" not in finding["do"]
     assert path(report, "mpi")["outcome"] == "works"

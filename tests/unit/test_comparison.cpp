@@ -117,7 +117,7 @@ TEST(FirstUse, IsToldInOrder) {
   result.timings[0].bytes = 64;
   result.timings[0].open_seconds = 3e-3;
   const std::string text = render_text(bench::report_of(result));
-  EXPECT_THAT(text, testing::ContainsRegex("mpi +64 +3000 +100 +20.0 +2.00 +2.00 +3 +116\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("mpi +64 B +3000 +100 +20.0 +2.00 +2.00 +3 +116\n"));
   EXPECT_THAT(text, Not(HasSubstr("start of GPUs")));
 }
 

@@ -97,8 +97,8 @@ TEST(DoctorFindings, RanksThatDoNotStart) {
                                                       "mpirun --allow-run-as-root -H n1,n2 -n 2")));
   evidence.facts.node.limits.shm_bytes = 64 << 10;
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "do not start",
-                                  "/dev/shm has a size of 64.0 KiB", "--shm-size")));
+              ElementsAre(finding(Severity::broken, "do not start", "/dev/shm has a size of 64 KiB",
+                                  "--shm-size")));
 }
 
 TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
@@ -160,11 +160,11 @@ TEST(DoctorFindings, SharedMemoryThatIsTooSmall) {
   Evidence evidence = healthy();
   evidence.facts.node.limits.shm_bytes = 64 << 10;
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::slow, "/dev/shm is too small",
-                                                      "64.0 KiB", "--shm-size")));
+                                                      "64 KiB", "--shm-size")));
   evidence.paths.back() = ends("shared", Memory::host, Outcome::failed, "signal 7 (Bus error)");
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared with host memory does not",
-                                  "Bus error); /dev/shm has a size of 64.0 KiB", "--shm-size")));
+                                  "Bus error); /dev/shm has a size of 64 KiB", "--shm-size")));
   evidence = healthy();
   evidence.facts.node.limits.shm_bytes = 20 << 20;
   EXPECT_THAT(findings(evidence),
@@ -208,12 +208,12 @@ TEST(DoctorFindings, SharedMemoryThatIsTooSmallForLargeMessages) {
   shared.arrived_bytes = 1 << 20;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared",
-                                  "/dev/shm has a size of 64.0 MiB, 2 ranks with messages of 16.0 "
-                                  "MiB need up to 80.0 MiB",
+                                  "/dev/shm has a size of 64 MiB, 2 ranks with messages of 16.0 "
+                                  "MiB need up to 80 MiB",
                                   "--shm-size")));
   shared.outcome = Outcome::unavailable;
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::slow, "only for messages of up to 1.00 MiB", "80.0 MiB",
+              ElementsAre(finding(Severity::slow, "only for messages of up to 1 MiB", "80 MiB",
                                   "--shm-size")));
   evidence.facts.node.limits.shm_bytes = evidence.facts.node.limits.shm_free_bytes = 8LL << 30;
   shared = ends("shared", Memory::host, Outcome::unavailable, "MPI_ERR_INTERN");
@@ -425,12 +425,12 @@ TEST(DoctorFindings, GpuAwareSlowerThanStaging) {
   evidence.facts.node.gpu_files = 2;
   for (Time& time : aware(evidence).times)
     if (time.bytes <= 4096) time.us = 30;
-  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "for messages up to 4.00 KiB",
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "for messages up to 4 KiB",
                                                       "gpu_aware 30.0 us", "staged")));
   for (Time& time : aware(evidence).times)
     if (time.bytes <= 64 << 10) time.us = 30;
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::slow, "for messages up to 64.0 KiB")));
+              ElementsAre(finding(Severity::slow, "for messages up to 64 KiB")));
   for (Time& time : aware(evidence).times) time.us = 1e5;
   EXPECT_THAT(findings(evidence),
               AllOf(Contains(finding(Severity::slow, "even for large messages")),
@@ -460,7 +460,7 @@ TEST(DoctorFindings, ARunThatDoesNotTakeTheFastest) {
   EXPECT_THAT(findings(evidence), Contains(finding(Severity::slow,
                                                    "uses peer, though staged is "
                                                    "faster",
-                                                   "64.0 KiB", "--transport staged")));
+                                                   "64 KiB", "--transport staged")));
 }
 
 TEST(DoctorFindings, GpusThatCannotBeUsed) {

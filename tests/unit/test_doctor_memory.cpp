@@ -75,7 +75,7 @@ TEST(DoctorMemory, ThatMpiIsSlowWith) {
   evidence.paths.back() = of(works("gpu_aware", Memory::device, 30), Allocator::virtual_memory);
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::note, "is slow with memory from CUDA's virtual memory",
-                                  "16.0 MiB: 7.68 ms, from cudaMalloc 385 us", "since 1.14")));
+                                  "16 MiB: 7.68 ms, from cudaMalloc 385 us", "since 1.14")));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::strict), Verdict::fine);
 }
 

@@ -38,6 +38,7 @@ double rounding_of_norm(const Case& the_case) {
 bool is_same_norm(const Case& the_case, double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == b) return true;  // also where both are infinite, whose difference is not a number
+  if (std::isinf(a) || std::isinf(b)) return false;
   return std::abs(a - b) <= rounding_of_norm(the_case) * std::max(std::abs(a), std::abs(b));
 }
 

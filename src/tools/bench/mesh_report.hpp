@@ -14,7 +14,7 @@ Report report_of(const MeshBenchResult& result);
 /// The first measurement that moved a wrong byte, in words; nothing if none did.
 std::optional<std::string> wrong_of(const MeshBenchResult& result);
 
-/// "ordered, 1.00 MiB".
+/// "ordered, 1 MiB".
 std::string name_of(const MeshTiming& timing);
 
 }  // namespace halocline::bench

@@ -14,7 +14,7 @@ Report report_of(const ProgressBenchResult& result);
 /// The first measurement that moved a wrong byte, in words; nothing if none did.
 std::optional<std::string> wrong_of(const ProgressBenchResult& result);
 
-/// "64.0 KiB by mpi with host memory".
+/// "64 KiB by mpi with host memory".
 std::string name_of(const ProgressTiming& timing);
 
 }  // namespace halocline::bench

@@ -129,15 +129,23 @@ class Syntax::Reader {
   /// CLI11 gives an option without a value the next word, also if that is another option, and
   /// treats "--name=" as an option without a value.
   void check_values_given(const std::vector<std::string>& words) const {
+    const auto has = [&](const std::string& word) {
+      return std::find(words.begin(), words.end(), word) != words.end();
+    };
     for (const Option& option : syntax_->options_) {
-      if (option.is_flag() || option.is_word()) continue;
-      const auto has = [&](const std::string& word) {
-        return std::find(words.begin(), words.end(), word) != words.end();
-      };
-      if (has(option.name + "="))
-        refuse(fmt::format("{} '' is empty; give {}", option.name, option.type));
+      if (option.is_word()) continue;
+      const std::string joined = option.name + "=";
+      if (option.is_flag()) {
+        for (const std::string& word : words)
+          if (word.starts_with(joined))
+            refuse(fmt::format("{} takes no value, but '{}' is given", option.name, word));
+        continue;
+      }
+      if (has(joined)) refuse(fmt::format("{} '' is empty; give {}", option.name, option.type));
+      if (!words.empty() && words.back() == option.name)
+        refuse(fmt::format("{} needs a value, {}", option.name, option.type));
       for (const std::string& value : parsed_->get_option(option.name)->results())
-        if (value.starts_with("--") && !has(option.name + "=" + value))
+        if (value.starts_with("--") && !has(joined + value))
           refuse(fmt::format(
               "{0} needs a value, {1}, but '{2}' follows; write {0}={2} if that is meant",
               option.name, option.type, value));

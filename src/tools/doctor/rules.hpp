@@ -89,7 +89,7 @@ inline int ranks_here(const Evidence& evidence) {
   return (evidence.ranks + evidence.nodes - 1) / evidence.nodes;
 }
 
-/// "/dev/shm has a size of 64.0 KiB, 16.0 MiB are needed"; empty if it is large enough for MPI on
+/// "/dev/shm has a size of 64 KiB, 16 MiB are needed"; empty if it is large enough for MPI on
 /// `ranks`, and for transport shared with messages of `message_bytes` between them.
 std::string small_shm(const Evidence& evidence, int ranks, std::int64_t message_bytes = 0);
 
