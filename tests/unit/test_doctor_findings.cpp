@@ -208,7 +208,7 @@ TEST(DoctorFindings, SharedMemoryThatIsTooSmallForLargeMessages) {
   shared.arrived_bytes = 1 << 20;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared",
-                                  "/dev/shm has a size of 64 MiB, 2 ranks with messages of 16.0 "
+                                  "/dev/shm has a size of 64 MiB, 2 ranks with messages of 16 "
                                   "MiB need up to 80 MiB",
                                   "--shm-size")));
   shared.outcome = Outcome::unavailable;

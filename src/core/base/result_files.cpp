@@ -56,7 +56,7 @@ bool are_one_file(const std::string& a, const std::string& b) {
 
 /// Says it with both names, should they differ.
 std::string both(const std::string& a, const std::string& b) {
-  return a == b ? fmt::format("'{}'", a) : fmt::format("'{}', which is also '{}',", a, b);
+  return a == b ? fmt::format("'{}'", a) : fmt::format("'{}' (also '{}')", a, b);
 }
 
 void require_name(const ResultFile& result) {
