@@ -73,11 +73,18 @@ class Drawing {
   }
   double middle_of(std::int64_t i) const { return (left_of(i) + left_of(i + 1)) / 2.0; }
 
-  /// The row of a value, from the top. Halves, since the range may be that of all numbers.
+  /// The row of a value, from the top.
   double row_of(double value) const {
-    const double share =
-        is_constant() ? 0.5 : (value / 2 - range_.min / 2) / (range_.max / 2 - range_.min / 2);
+    const double share = is_constant() ? 0.5 : share_of(value);
     return plot_.bottom() - headroom - share * (plot_.height - 2 * headroom);
+  }
+
+  /// 0 at the least value, 1 at the largest.
+  double share_of(double value) const {
+    const double range = range_.max - range_.min;
+    if (std::isfinite(range)) return (value - range_.min) / range;
+    // Halves of large values are exact; those of the smallest would be 0.
+    return (value / 2 - range_.min / 2) / (range_.max / 2 - range_.min / 2);
   }
 
   void paint_ticks(Canvas& canvas) const {
