@@ -221,10 +221,11 @@ void predict_all(Plan& plan, const Figures& figures) {
     sort_by_time(plan.prospects);
     note_differences(plan);
   } else if (!figures.empty()) {
-    plan.notes.push_back(
-        fmt::format("the figures do not predict times: they need sweeps of {} in {}, and exchanges "
-                    "if there are several ranks; halocline bench step {} --ranks {} has both",
-                    plan.problem, plan.precision, plan.problem, plan.ranks));
+    plan.notes.push_back(fmt::format(
+        "the figures do not predict times: they need sweeps of {0} in {1}, and exchanges "
+        "if there are several ranks; halocline bench step {0} --ranks {2} has both on "
+        "CPUs, on GPUs halocline bench halo --ranks {2} has the exchanges",
+        plan.problem, plan.precision, plan.ranks));
   }
 }
 
