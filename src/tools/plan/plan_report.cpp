@@ -89,7 +89,7 @@ void add_shown_ways(Report& report, const Plan& plan) {
   if (is_predicted(plan))
     for (const char* column : {"sweep", "exchange", "norm", "together"})
       table.columns.push_back({column, column, Format::time_in("us")});
-  if (any_unlike) table.columns.push_back({"unlike", "figures of other"});
+  if (any_unlike) table.columns.push_back({"unlike", "figures differ in"});
   for (std::size_t i = 0; i < std::min(plan.prospects.size(), most_shown); ++i) {
     const Prospect& way = plan.prospects[i];
     std::vector<Value> row{grid::text_of(way.process_grid),
