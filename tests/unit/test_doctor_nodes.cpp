@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "doctor/advice.hpp"
+#include "doctor/probes.hpp"
 #include "doctor/ring.hpp"
 #include "doctor/said.hpp"
 #include "support/evidence.hpp"
@@ -26,6 +27,14 @@ using testing::StartsWith;
 auto finding(Severity severity, const char* what, const char* seen) {
   return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)),
                Field(&Finding::seen, HasSubstr(seen)));
+}
+
+TEST(DoctorNodes, GetMoreTimeUnderLoad) {
+  using std::chrono::seconds;
+  EXPECT_EQ(limit_under(0, 2), seconds(20));
+  EXPECT_EQ(limit_under(2, 2), seconds(20));
+  EXPECT_EQ(limit_under(8, 2), seconds(80));
+  EXPECT_EQ(limit_under(300, 2), seconds(300));
 }
 
 TEST(DoctorNodes, AreFineWhenAlike) { EXPECT_THAT(findings(three_nodes()), IsEmpty()); }

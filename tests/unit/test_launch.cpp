@@ -383,6 +383,9 @@ bool is_gone(pid_t process) {
   return false;
 }
 
+// A shell that starts these tests in the background lets them, and what they start, ignore SIGINT.
+[[maybe_unused]] const auto ignored_by_shell = ::signal(SIGINT, SIG_DFL);
+
 TEST(RunJob, ReportsTheExitCode) {
   EXPECT_TRUE(run_job({"true"}).succeeded());
   const JobEnd end = run_shell("exit 3");

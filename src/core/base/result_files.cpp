@@ -14,16 +14,14 @@
 
 #include <halocline/error.hpp>
 
+#include "base/format.hpp"
+#include "base/small_files.hpp"
 #include "base/temporary_file.hpp"
 
 namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path folder_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
 
 /// Where a file is, whatever its name: equal for links to one file. A file that does not exist yet
 /// is a name in a folder.
@@ -86,17 +84,6 @@ void require_apart(const RunFiles& files) {
   }
 }
 
-std::string size_text(double bytes) {
-  const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < std::size(units)) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} {}", bytes, units[unit])
-                   : fmt::format("{:.1f} {}", bytes, units[unit]);
-}
-
 /// The file that a result replaces stays until it is complete, so its space does not count.
 void require_room(const ResultFile& result) {
   struct stat status {};
@@ -108,13 +95,13 @@ void require_room(const ResultFile& result) {
   const auto refuse = [&](const std::string& reason) {
     throw Error(ErrorKind::resource,
                 fmt::format("cannot write '{}', {}: {}", result.path,
-                            size_text(static_cast<double>(result.bytes)), reason));
+                            bytes_text(static_cast<double>(result.bytes)), reason));
   };
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < static_cast<rlim_t>(result.bytes))
     refuse(fmt::format("files may have {} here; raise the limit of the shell (ulimit -f)",
-                       size_text(static_cast<double>(limit.rlim_cur))));
+                       bytes_text(static_cast<double>(limit.rlim_cur))));
   struct statvfs disk {};
   // Some network file systems do not say how large they are.
   if (::statvfs(folder_of(path).c_str(), &disk) != 0 || disk.f_blocks == 0) return;
@@ -123,7 +110,7 @@ void require_room(const ResultFile& result) {
     refuse(
         fmt::format("No space left on device: '{}' has {} free; free some space or write "
                     "elsewhere",
-                    folder_of(path).string(), size_text(free)));
+                    folder_of(path), bytes_text(free)));
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
+std::string folder_of(const fs::path& path) {
+  const std::string folder = path.parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code ignored;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads small files of the system, such as those in /proc and /sys.
+// Small questions to the file system: files such as those in /proc and /sys, and folders.
 
 #include <filesystem>
 #include <string>
@@ -10,6 +10,9 @@ namespace halocline {
 
 /// Returns a file's first line; empty if it cannot be read.
 std::string first_line(const std::filesystem::path& path);
+
+/// Returns the folder that a file of this name is in: "." for one without a folder.
+std::string folder_of(const std::filesystem::path& path);
 
 /// Returns the paths of a folder's entries, sorted; none if it cannot be read.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);

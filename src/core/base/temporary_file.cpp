@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "base/descriptor.hpp"
+#include "base/small_files.hpp"
 
 namespace halocline {
 namespace {
@@ -28,11 +29,6 @@ namespace fs = std::filesystem;
 
 /// As long as a reader that is started together with the run may take.
 constexpr std::chrono::seconds wait_for_reader{10};
-
-std::string folder_of(const std::string& path) {
-  const std::string folder = fs::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 

@@ -16,6 +16,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "comm/disk_work.hpp"
 #include "comm/file_transfer.hpp"
@@ -36,11 +37,6 @@ namespace {
 constexpr int ended_early = -1;
 
 std::string text_of(int error) { return std::generic_category().message(error); }
-
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
 
 bool another_path_helps(int error) {
   switch (error) {

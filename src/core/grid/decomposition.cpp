@@ -52,7 +52,7 @@ std::string narrowest_parts_text(const GridOptions& options) {
   std::string text = is_uniform
                          ? counted(narrowest_part(options, 0), "cell") + " along each split axis"
                          : of_each + " where they are split";
-  if (!(halo == HaloWidths(1))) text += ", as wide as option 'expected_halo'";
+  if (!(halo == HaloWidths(1))) text += ", as wide as the halo";
   return text;
 }
 
@@ -98,6 +98,18 @@ std::optional<double> cost_of(const Int3& parts, const GridOptions& options) {
   return cost;
 }
 
+/// Largest first.
+std::vector<std::int64_t> divisors_of(std::int64_t number) {
+  std::vector<std::int64_t> small, divisors;
+  for (std::int64_t one = 1; one * one <= number; ++one) {
+    if (number % one != 0) continue;
+    small.push_back(one);
+    if (number / one != one) divisors.push_back(number / one);
+  }
+  divisors.insert(divisors.end(), small.rbegin(), small.rend());
+  return divisors;
+}
+
 }  // namespace
 
 Interval part_of(std::int64_t cells, std::int64_t parts, std::int64_t part) {
@@ -115,20 +127,23 @@ std::optional<Misfit> find_misfit(const GridOptions& options, const Extents& pro
   return std::nullopt;
 }
 
-std::vector<Extents> process_grids(int ranks, const GridOptions& options) {
-  const int axes = options.cells.axes();
-  std::vector<std::pair<double, Extents>> all;
-  // From many parts along z to few, so that among equal costs the split of slow axes comes first.
-  for (std::int64_t z = (axes > 2 ? ranks : 1); z >= 1; --z) {
-    if (ranks % z != 0) continue;
-    const std::int64_t plane = ranks / z;
-    for (std::int64_t y = (axes > 1 ? plane : 1); y >= 1; --y) {
-      if (plane % y != 0) continue;
-      const Int3 parts{plane / y, y, z};
-      if (const std::optional<double> cost = cost_of(parts, options))
-        all.emplace_back(*cost, Extents(parts, axes));
-    }
+std::vector<Extents> all_process_grids(int ranks, int axes) {
+  const std::vector<std::int64_t> divisors = divisors_of(ranks);
+  std::vector<Extents> grids;
+  for (const std::int64_t z : divisors) {
+    if (axes < 3 && z > 1) continue;
+    for (const std::int64_t y : divisors)
+      if ((ranks / z) % y == 0 && (axes > 1 || y == 1))
+        grids.emplace_back(Int3{ranks / z / y, y, z}, axes);
   }
+  return grids;
+}
+
+std::vector<Extents> process_grids(int ranks, const GridOptions& options) {
+  std::vector<std::pair<double, Extents>> all;
+  for (const Extents& grid : all_process_grids(ranks, options.cells.axes()))
+    if (const std::optional<double> cost = cost_of(grid.values(), options))
+      all.emplace_back(*cost, grid);
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Extents> grids;

@@ -28,6 +28,10 @@ struct Misfit {
 std::optional<Misfit> find_misfit(const GridOptions& options, const Extents& process_grid,
                                   const HaloWidths& widths);
 
+/// Returns all ways to write `ranks` as a product, one factor for each axis: from many parts along
+/// z to few, so that among equal costs the split of slow axes comes first.
+std::vector<Extents> all_process_grids(int ranks, int axes);
+
 /// Returns every split over `ranks` ranks whose parts have the cells of the expected halos, on each
 /// side of each split axis; the one with the least traffic per rank first.
 std::vector<Extents> process_grids(int ranks, const GridOptions& options);

@@ -5,13 +5,14 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "report/format.hpp"
+#include "base/format.hpp"
 
 namespace halocline {
 
@@ -48,6 +49,8 @@ class Value {
   Value(const std::vector<T>& values) : data_(List(values.begin(), values.end())) {}
   template <class A, class B>
   Value(const std::pair<A, B>& pair) : data_(List{pair.first, pair.second}) {}
+  template <class T>
+  Value(const std::optional<T>& value) : Value(value ? Value(*value) : Value()) {}
 
   const Data& data() const { return data_; }
 

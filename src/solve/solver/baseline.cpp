@@ -5,9 +5,9 @@
 
 #include <halocline/error.hpp>
 
+#include "base/format.hpp"
 #include "base/words.hpp"
 #include "program/shares.hpp"
-#include "report/format.hpp"
 #include "solver/levels.hpp"
 #include "solver/tuning.hpp"
 

@@ -7,12 +7,12 @@
 
 #include <halocline/error.hpp>
 
+#include "base/format.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "link/window.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
-#include "report/format.hpp"
 #include "solver/alone.hpp"
 #include "solver/levels.hpp"
 #include "solver/option_words.hpp"

@@ -127,7 +127,7 @@ void add_json_cases(Report& report, const Kind& kind, const Runs& runs,
     std::vector<Value> row(the_case.begin(), the_case.end());
     for (const Kind::Measured& measured : kind.measured) {
       const Sides sides = sides_of(runs, kind, the_case, measured.key);
-      for (const auto& value : {sides.a, sides.b, sides.ratio}) row.push_back(or_unknown(value));
+      for (const auto& value : {sides.a, sides.b, sides.ratio}) row.push_back(value);
     }
     table.add(std::move(row));
   }
@@ -152,9 +152,9 @@ void add_times(Report& report, const Kind& kind, const Runs& runs,
       const Sides sides = sides_of(runs, kind, the_case, measured.key);
       for (std::optional<double> side : {sides.a, sides.b}) {
         if (side) *side *= measured.factor;
-        row.push_back(or_unknown(side));
+        row.push_back(side);
       }
-      row.push_back(or_unknown(sides.ratio));
+      row.push_back(sides.ratio);
       table.add(std::move(row));
     }
     report.add_line("");

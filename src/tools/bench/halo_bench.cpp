@@ -8,6 +8,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/format.hpp"
 #include "base/notes.hpp"
 #include "base/words.hpp"
 #include "bench/combinations.hpp"
@@ -20,7 +21,6 @@
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
-#include "report/format.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"
 

@@ -131,10 +131,10 @@ void add_json_cases(Report& report, const HaloBenchResult& result) {
                            us(timing.time.p99_seconds),
                            timing.messages,
                            timing.bytes,
-                           or_unknown(timing.gigabytes_per_second)};
+                           timing.gigabytes_per_second};
     for (const Ceiling& ceiling : ceilings()) {
-      row.push_back(or_unknown(timing.*ceiling.rate));
-      row.push_back(or_unknown(ceiling.share(timing)));
+      row.push_back(timing.*ceiling.rate);
+      row.push_back(ceiling.share(timing));
     }
     for (std::size_t p = 0; p < 5; ++p)
       row.push_back(p < timing.phases.size() ? us(timing.phases[p].second) : Value());
@@ -166,12 +166,12 @@ void add_times(Report& report, const HaloBenchResult& result) {
     for (Value value :
          {Value(timing.messages), Value(bytes_text(timing.bytes)),
           Value(timing.time.min_seconds * 1e6), Value(timing.time.median_seconds * 1e6),
-          Value(timing.time.p99_seconds * 1e6), or_unknown(timing.gigabytes_per_second)})
+          Value(timing.time.p99_seconds * 1e6), timing.gigabytes_per_second})
       row.push_back(std::move(value));
     for (const Ceiling& ceiling : known) {
       std::optional<double> percent = ceiling.share(timing);
       if (percent) *percent *= 100;
-      row.push_back(or_unknown(percent));
+      row.push_back(percent);
     }
     table.add(std::move(row));
   }

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "base/words.hpp"
 #include "bench/mesh_timeline.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 #include "grid/text.hpp"
-#include "report/format.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -60,7 +60,7 @@ void add_json_cases(Report& report, const MeshBenchResult& result) {
                stuck ? Value(timing.deadlock->others) : Value(),
                stuck ? Value() : Value(!timing.wrong), timing.time.repetitions,
                us(timing.time.min_seconds), us(timing.time.median_seconds),
-               us(timing.time.p99_seconds), or_unknown(relative(result, timing))});
+               us(timing.time.p99_seconds), relative(result, timing)});
   }
   report.add_table(std::move(table));
 }
@@ -100,7 +100,7 @@ void add_times(Report& report, const MeshBenchResult& result) {
     std::vector<Value> row{bytes_text(timing.bytes), name_of(timing.order),
                            value(timing.time.min_seconds), value(timing.time.median_seconds),
                            value(timing.time.p99_seconds)};
-    if (comparable) row.push_back(or_unknown(relative(result, timing)));
+    if (comparable) row.push_back(relative(result, timing));
     row.push_back(timing.deadlock ? "deadlock" : timing.wrong ? "WRONG" : "");
     table.add(std::move(row));
   }

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
-#include "report/format.hpp"
 
 namespace halocline::bench {
 namespace {

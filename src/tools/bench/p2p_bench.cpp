@@ -9,13 +9,13 @@
 
 #include <halocline/error.hpp>
 
+#include "base/format.hpp"
 #include "base/host_name.hpp"
 #include "base/notes.hpp"
 #include "bench/combinations.hpp"
 #include "bench/pair_path.hpp"
 #include "comm/collectives.hpp"
 #include "machine/memory.hpp"
-#include "report/format.hpp"
 #include "solver/option_words.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"

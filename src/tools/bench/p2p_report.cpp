@@ -187,7 +187,7 @@ void add_json_cases(Report& report, const P2pBenchResult& result) {
                            !timing.wrong,
                            timing.latency.repetitions};
     const auto add = [&](double value) {
-      row.push_back(or_unknown(timing.wrong ? std::nullopt : std::optional(value)));
+      row.push_back(timing.wrong ? std::nullopt : std::optional(value));
     };
     for (const double seconds :
          {timing.latency.min_seconds, timing.latency.median_seconds, timing.latency.p99_seconds})

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "base/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
-#include "report/format.hpp"
 
 namespace halocline::bench {
 namespace {

@@ -82,7 +82,7 @@ void add_json_cases(Report& report, const StepBenchResult& result) {
     for (const double seconds : timing.seconds_per_sweep) us.push_back(seconds * 1e6);
     const auto us_of = [](std::optional<double> seconds) {
       if (seconds) *seconds *= 1e6;
-      return or_unknown(seconds);
+      return seconds;
     };
     table.add({timing.scaling == Scaling::strong ? "strong" : "weak",
                list_of(timing.cells),
@@ -103,7 +103,7 @@ void add_json_cases(Report& report, const StepBenchResult& result) {
                us_of(timing.exchange_seconds),
                us_of(timing.reduce_seconds),
                timing.glups,
-               or_unknown(timing.efficiency),
+               timing.efficiency,
                fmt::format("{:016x}", timing.checksum),
                !timing.wrong});
   }
@@ -130,7 +130,7 @@ void add_times(Report& report, const StepBenchResult& result) {
     std::optional<double> percent = timing.efficiency;
     if (percent) *percent *= 100;
     for (Value value : {Value(timing.best_seconds * 1e6), Value(timing.median_seconds * 1e6),
-                        Value(spread_of(timing) * 100), Value(timing.glups), or_unknown(percent)})
+                        Value(spread_of(timing) * 100), Value(timing.glups), percent})
       row.push_back(std::move(value));
     table.add(std::move(row));
   }

@@ -7,8 +7,6 @@
 
 namespace halocline::bench {
 
-Value or_unknown(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
-
 std::string text_of(const std::vector<std::pair<std::string, std::string>>& transports) {
   std::string text, all_the_same;
   bool differ = false;

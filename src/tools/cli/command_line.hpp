@@ -28,7 +28,7 @@ struct SolveCommand {
 struct DoctorCommand {
   std::optional<std::string> launcher, proofs, json, save, compare;
   std::optional<int> ranks = {};
-  std::chrono::milliseconds time_limit = std::chrono::seconds(20);
+  std::optional<std::chrono::milliseconds> time_limit = {};
   doctor::Strictness strictness = doctor::Strictness::lenient;
   doctor::ReportOptions report = {};
 };

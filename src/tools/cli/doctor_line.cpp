@@ -32,7 +32,7 @@ const char* footer =
 struct DoctorLine::Words {
   const Syntax* doctor = nullptr;
   std::optional<std::string> batch;
-  double time_limit_seconds = 20;
+  std::optional<double> time_limit_seconds;
   bool strict = false, verbose = false;
   DoctorCommand command;
 };
@@ -53,7 +53,7 @@ DoctorLine::DoctorLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
              "use N ranks, placed by the launcher (2 on\n"
              "each node of the allocation)");
   how.option("--time-limit", "S", words.time_limit_seconds,
-             "stop a probe after S seconds without output (20)");
+             "stop a probe after S seconds without output\n(20, more on a busy machine)");
   add_proofs(how, command.proofs);
 
   const OptionGroup results = doctor.group("Results");
@@ -77,12 +77,12 @@ DoctorCommand DoctorLine::finish() const {
     throw Error(
         ErrorKind::usage,
         fmt::format("{} ranks have no path between them; use --ranks 2 or more", *command.ranks));
-  if (!(words.time_limit_seconds >= 1) || words.time_limit_seconds > 3600)
-    throw Error(ErrorKind::usage, fmt::format("a probe cannot be limited to {} seconds; use 1 to "
-                                              "3600",
-                                              words.time_limit_seconds));
-  command.time_limit =
-      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * words.time_limit_seconds));
+  if (const std::optional<double> limit = words.time_limit_seconds) {
+    if (!(*limit >= 1) || *limit > 3600)
+      throw Error(ErrorKind::usage,
+                  fmt::format("a probe cannot be limited to {} seconds; use 1 to 3600", *limit));
+    command.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * *limit));
+  }
   if (words.batch) {
     command.report.batch = doctor::batch_named(*words.batch);
     if (!command.report.batch)

@@ -92,7 +92,8 @@ class Examination {
                .program = options_.program,
                .ranks = evidence_.ranks,
                .nodes = evidence_.nodes,
-               .time_limit = options_.time_limit,
+               .time_limit = options_.time_limit.value_or(
+                   limit_under(facts.node.load.value_or(0), facts.node.online_threads)),
                .on_bad_end = [this](const std::string& how) { evidence_.bad_ends.push_back(how); }};
     facts.node.settings = settings_among(in_ranks(variables_));
     options_.says(fmt::format("collecting facts from {} ranks", evidence_.ranks));

@@ -16,8 +16,8 @@ namespace halocline::doctor {
 struct DoctorOptions {
   std::optional<std::string> launcher;  ///< "srun -n {ranks}"
   std::optional<int> ranks = {};  ///< of the probes; 2 on each node, as far as nodes are known
-  std::chrono::milliseconds time_limit =
-      std::chrono::seconds(20);            ///< of silence; of a job, times its paths
+  /// Of silence; of a job, times its paths. limit_under(load) if it is left open.
+  std::optional<std::chrono::milliseconds> time_limit = {};
   std::string program;                     ///< path of a halocline
   std::string launcher_hint = {};          ///< as find_launcher() takes it
   std::optional<std::string> proofs = {};  ///< as ExchangeOptions::proofs

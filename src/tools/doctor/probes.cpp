@@ -122,6 +122,12 @@ std::vector<PathResult> results_of(const Probes& probes, const ProbeEnd& end,
 
 }  // namespace
 
+std::chrono::milliseconds limit_under(double load, int threads) {
+  const double processes_each = load / std::max(threads, 1);
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(20'000 * std::clamp(processes_each, 1.0, 15.0)));
+}
+
 RankFacts ask_ranks(const Probes& probes) {
   // MPI's start, facts, libraries, speeds.
   constexpr std::size_t parts = 4;

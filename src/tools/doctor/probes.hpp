@@ -20,6 +20,10 @@ namespace halocline::doctor {
 inline constexpr std::chrono::milliseconds telling_start = std::chrono::seconds(10),
                                            telling_answer = std::chrono::seconds(4);
 
+/// Returns how long sound ranks may be silent: 20 s, and longer the more processes wanted each hardware
+/// thread in the minute before; at most 5 minutes.
+std::chrono::milliseconds limit_under(double load, int threads);
+
 /// The subcommand of the program that runs in the ranks.
 inline constexpr const char* examine_command = "examine-paths";
 
@@ -28,8 +32,7 @@ struct Probes {
   std::string program;  ///< path of a halocline
   int ranks = 2;
   int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
-  std::chrono::milliseconds time_limit =
-      std::chrono::seconds(20);           ///< of silence; of a job, times its paths
+  std::chrono::milliseconds time_limit{};  ///< of silence; of a job, times its paths
   std::vector<std::string> without = {};  ///< variables of this process that ranks do not get
   /// Called for a job whose ranks had said all they had to, and that did not end well all the same,
   /// with how it ended.

@@ -10,20 +10,10 @@
 #include <fmt/ranges.h>
 
 #include "base/utc.hpp"
-#include "machine/cores.hpp"
+#include "doctor/facts_report.hpp"
 
 namespace halocline::doctor {
 namespace {
-
-template <class T>
-Value value_of(const std::optional<T>& value) {
-  return value ? Value(*value) : Value();
-}
-
-const std::vector<machine::VisibleGpu>* gpus_of(const Facts& facts) {
-  const auto& ranks = facts.ranks.machine;
-  return ranks.empty() || ranks.front().visible.empty() ? nullptr : &ranks.front().visible;
-}
 
 /// "vm: 2 cores, 2 x NVIDIA H200, Open MPI 4.1.6".
 std::string title(const Facts& facts) {
@@ -86,11 +76,6 @@ Value gigabytes_per_second(const PathResult& result, std::int64_t bytes) {
   return us ? Value(static_cast<double>(bytes) / *us / 1e3) : Value();
 }
 
-Value us_value(const PathResult& result, std::int64_t bytes) {
-  const std::optional<double> us = us_for(result, bytes);
-  return us ? Value(*us) : Value();
-}
-
 /// In the table for people: what was timed, and what should have been.
 bool is_shown(const PathResult& result) {
   const bool works = result.outcome == Outcome::works;
@@ -136,7 +121,7 @@ void add_results(Report& report, const Evidence& evidence, const TableOfResults&
     if (!is_shown(result)) continue;
     if (!result.with.empty()) with = settings_text(result.with);
     table.add({result.path.transport + (result.with.empty() ? "" : " +"), memory_of(result.path),
-               pair_text(evidence, result), us_value(result, 8),
+               pair_text(evidence, result), us_for(result, 8),
                gigabytes_per_second(result, 64 << 10), gigabytes_per_second(result, 1 << 20),
                gigabytes_per_second(result, 16 << 20), name_of(result.outcome)});
   }
@@ -177,7 +162,7 @@ void add_results_for_programs(Report& report, const Evidence& evidence, const st
     for (const Time& time : result.times) times.push_back(std::pair(time.bytes, time.us));
     table.add({result.path.transport, memory_of(result.path), pair_text(evidence, result),
                settings_text(result.with), name_of(result.outcome), result.how,
-               value_of(result.in_order_up_to), times});
+               result.in_order_up_to, times});
   }
 }
 
@@ -240,26 +225,6 @@ void add_nodes(Report& report, const Evidence& evidence) {
         fmt::format("and {} more: --json FILE lists all", ranks.nodes.size() - most_rows));
 }
 
-void add_nodes_for_programs(Section& facts, const RankFacts& ranks) {
-  Table& nodes = facts.add_table({.key = "nodes",
-                                  .title = {},
-                                  .columns = {{"host", {}, {}},
-                                              {"processor", {}, {}},
-                                              {"online_threads", {}, {}},
-                                              {"mpi", {}, {}},
-                                              {"libraries", {}, {}},
-                                              {"kernel_driver", {}, {}},
-                                              {"gpus", {}, {}},
-                                              {"adapters", {}, {}},
-                                              {"shm_bytes", {}, {}}},
-                                  .shape = Table::Shape::keyed,
-                                  .audience = Audience::json});
-  for (const NodeSeen& node : ranks.nodes)
-    nodes.add({node.host, node.processor, node.online_threads, node.mpi, node.libraries,
-               node.kernel_driver, node.gpus, node.adapters, value_of(node.shm_bytes)});
-}
-
-/// Measured, so never the same twice: apart from the facts.
 void add_speeds_for_programs(Report& report, const RankFacts& ranks) {
   Table& speeds = report.add_table({.key = "speeds",
                                     .title = {},
@@ -294,8 +259,7 @@ std::string add_taken(Report& report, const Evidence& evidence, Distance distanc
   std::string words;
   for (const Memory memory : {Memory::host, Memory::device}) {
     const std::optional<std::string> transport = taken_for(evidence, memory, distance);
-    section.add_json(std::string(halocline::name_of(memory)),
-                     transport ? Value(*transport) : Value());
+    section.add_json(std::string(halocline::name_of(memory)), transport);
     if (transport)
       words += fmt::format("{}{} for {} memory", words.empty() ? "" : ", ", *transport,
                            halocline::name_of(memory));
@@ -358,168 +322,6 @@ void add_changes(Report& report, const ReportOptions& options) {
   for (const Change& change : options.changes) table.add({change.what, change.before, change.now});
 }
 
-std::string yes_or_no(const std::optional<bool>& value) {
-  return !value ? "nothing" : *value ? "yes" : "no";
-}
-
-void add_node(Section& facts, const NodeFacts& node) {
-  facts.add("processor", "processor", node.processor)
-      .add("usable_cores", "cores", node.usable_cores,
-           fmt::format("{} usable (threads {}), {} threads online, {} NUMA node{}",
-                       node.usable_cores, node.allowed_cores, node.online_threads, node.numa_nodes,
-                       node.numa_nodes == 1 ? "" : "s"))
-      .add_json("allowed_cores", node.allowed_cores)
-      .add_json("online_threads", node.online_threads)
-      .add_json("numa_nodes", node.numa_nodes)
-      .add("mpi", "MPI", node.mpi)
-      .add("libraries", "files", node.libraries)
-      .add_json("built_with_cuda", node.built_with_cuda)
-      .add("gpu_files", "GPUs", node.gpu_files,
-           fmt::format("{} device files, kernel driver {}", node.gpu_files, node.kernel_driver))
-      .add_json("kernel_driver", node.kernel_driver);
-  std::vector<std::string> adapters;
-  for (const Adapter& adapter : node.adapters)
-    adapters.push_back(adapter.near_cores.empty()
-                           ? adapter.name
-                           : fmt::format("{} (near cores {})", adapter.name, adapter.near_cores));
-  facts.add("adapters", "adapters", adapters,
-            adapters.empty() ? "none" : fmt::format("{}", fmt::join(adapters, ", ")));
-  const Limits& limits = node.limits;
-  Section& of_limits = facts.add_section("limits", "");
-  of_limits.add("shm_bytes", "/dev/shm", value_of(limits.shm_bytes), Format::bytes())
-      .add("ptrace_scope", "ptrace scope", value_of(limits.ptrace_scope))
-      .add("may_trace", "may trace", limits.may_trace)
-      .add("memlock_bytes", "locked memory", value_of(limits.memlock_bytes),
-           limits.memlock_bytes ? fmt::format("{} bytes at most", *limits.memlock_bytes)
-                                : "unlimited")
-      .add("container", "container", limits.container,
-           limits.container.empty() ? "none seen" : limits.container);
-  const Allocation& allocation = node.allocation;
-  Section& of_allocation = facts.add_section("allocation", "");
-  of_allocation
-      .add("manager", "allocation", allocation.manager,
-           allocation.manager.empty()
-               ? "none"
-               : fmt::format("{} job {}", allocation.manager, allocation.job))
-      .add_json("job", allocation.job)
-      .add_json("nodes", value_of(allocation.nodes))
-      .add_json("tasks", value_of(allocation.tasks))
-      .add_json("cores_per_task", value_of(allocation.cores_per_task));
-  Section& settings = facts.add_section("settings", "");
-  for (const auto& [name, value] : node.settings) settings.add(name, name, value);
-}
-
-/// "NCCL 2.28.9: /usr/lib/libnccl.so.2".
-std::string words_for(const Library& library) {
-  if (library.path.empty()) return library.name + ": not found";
-  std::string words = library.name;
-  if (!library.version.empty()) words += " " + library.version;
-  if (library.has_cuda)
-    words += *library.has_cuda ? " with its CUDA part" : " without its CUDA part";
-  words += ": " + library.path;
-  if (library.is_off_path) words += ", usable only with its folder in LD_LIBRARY_PATH";
-  if (library.is_mpis) words += ", loaded by MPI";
-  if (!library.problem.empty()) words += ", cannot be loaded: " + library.problem;
-  return words;
-}
-
-void add_ranks(Section& facts, const Evidence& evidence) {
-  const RankFacts& ranks = evidence.facts.ranks;
-  facts.add("thread_level", "threads", ranks.thread_level)
-      .add("claims_gpu", "GPU-aware MPI", value_of(ranks.claims_gpu),
-           fmt::format("MPI reports: {}", yes_or_no(ranks.claims_gpu)));
-  Section& settings = facts.add_section("mpi_settings", "");
-  for (const auto& [name, value] : ranks.mpi_settings) settings.add(name, name, value);
-  facts.add("cuda_driver", "CUDA driver", ranks.cuda_driver)
-      .add("cuda_runtime", "CUDA runtime", ranks.cuda_runtime)
-      .add("direct_reads", "direct copies", value_of(ranks.direct_reads),
-           ranks.direct_reads.value_or(false)
-               ? "work between processes (CMA)"
-               : fmt::format("do not work: {}", ranks.direct_reads_because));
-  std::vector<std::string> libraries, gpus, reaches;
-  for (const Library& library : ranks.libraries) libraries.push_back(words_for(library));
-  facts.add("found_libraries", "libraries", libraries,
-            libraries.empty() ? "-" : fmt::format("{}", fmt::join(libraries, "; ")));
-  const auto* visible = gpus_of(evidence.facts);
-  if (visible != nullptr)
-    for (const machine::VisibleGpu& one : *visible)
-      gpus.push_back(fmt::format(
-          "{} {} {} PCI {}{}", one.gpu.ordinal, one.gpu.name, one.gpu.uuid, one.gpu.pci,
-          one.near_cores.empty() ? "" : ", near cores " + machine::ranges_of(one.near_cores)));
-  facts.add("gpus", "GPUs shown", gpus,
-            gpus.empty() ? "none" : fmt::format("{}", fmt::join(gpus, "; ")));
-  for (std::size_t i = 0; visible != nullptr && i < visible->size(); ++i) {
-    std::string row;
-    for (std::size_t j = 0; j < visible->size(); ++j)
-      row += ranks.peer_access.size() > i * visible->size() + j &&
-                     ranks.peer_access[i * visible->size() + j]
-                 ? "1"
-                 : "0";
-    reaches.push_back(row);
-  }
-  facts.add("peer_access", "P2P", reaches,
-            reaches.empty() ? "-" : fmt::format("{}", fmt::join(reaches, " ")));
-  std::vector<std::string> cores;
-  for (const RankSeen& rank : ranks.ranks) cores.push_back(rank.cores);
-  facts.add("cores_of_ranks", "ranks' cores", cores,
-            cores.empty() ? "-" : fmt::format("{}", fmt::join(cores, " | ")));
-}
-
-/// The GPUs of the first node, and what is between them and its adapters; for people.
-void add_near_adapters(Section& section, const Facts& facts) {
-  const auto* gpus = gpus_of(facts);
-  if (gpus == nullptr || facts.ranks.nodes.empty()) return;
-  const NodeSeen& node = facts.ranks.nodes.front();
-  if (node.near_adapters.empty()) return;
-  std::vector<Column> columns{{"gpu", "GPU", {}}};
-  for (const std::string& adapter : node.adapters) columns.push_back({adapter, adapter, {}});
-  columns.push_back({"near_cores", "near cores", {}});
-  section.add_line("");
-  Table& table =
-      section.add_table({.key = {},
-                         .title = fmt::format("connections between GPUs and adapters of {}, "
-                                              "in the terms of nvidia-smi topo -m",
-                                              node.host),
-                         .columns = columns,
-                         .audience = Audience::text});
-  for (const auto& [gpu, near_cores] : *gpus) {
-    std::vector<Value> cells{gpu.ordinal};
-    for (const std::string& adapter : node.adapters) {
-      cells.emplace_back("-");
-      for (const NearAdapter& near : node.near_adapters)
-        if (near.gpu == gpu.ordinal && near.adapter == adapter)
-          cells.back() = machine::name_of(near.nearness);
-    }
-    cells.emplace_back(machine::ranges_of(near_cores));
-    table.add(std::move(cells));
-  }
-}
-
-void add_near_adapters_for_programs(Section& facts, const RankFacts& ranks) {
-  Table& table = facts.add_table(
-      {.key = "near_adapters",
-       .title = {},
-       .columns = {{"host", {}, {}}, {"gpu", {}, {}}, {"adapter", {}, {}}, {"nearness", {}, {}}},
-       .audience = Audience::json});
-  for (const NodeSeen& node : ranks.nodes)
-    for (const NearAdapter& near : node.near_adapters)
-      table.add({node.host, near.gpu, near.adapter, machine::name_of(near.nearness)});
-}
-
-void add_facts(Report& report, const Evidence& evidence, FactsFor readers) {
-  const auto audience = readers == FactsFor::all ? Audience::all : Audience::json;
-  Section& space = report.add_section("", "", audience);
-  space.add_line("");
-  Section& facts = report.add_section("facts", "facts", audience);
-  add_node(facts, evidence.facts.node);
-  const Launching& launching = evidence.facts.launching;
-  facts.add("launcher", "launcher", launching.launcher ? Value(launching.launcher->path) : Value());
-  add_ranks(facts, evidence);
-  add_nodes_for_programs(facts, evidence.facts.ranks);
-  add_near_adapters_for_programs(facts, evidence.facts.ranks);
-  add_near_adapters(report.add_section("", "", audience), evidence.facts);
-}
-
 }  // namespace
 
 Report report_of(const Diagnosis& diagnosis, const ReportOptions& options) {
@@ -531,7 +333,7 @@ Report report_of(const Diagnosis& diagnosis, const ReportOptions& options) {
       .add_json("mpi", evidence.facts.node.mpi)
       .add_json("ranks", evidence.ranks)
       .add_json("nodes", std::max<std::size_t>(1, evidence.facts.ranks.nodes.size()))
-      .add_json("load", value_of(evidence.facts.node.load))
+      .add_json("load", evidence.facts.node.load)
       .add_json("seconds", diagnosis.seconds);
   report.add_line("");
   add_findings(report, diagnosis);

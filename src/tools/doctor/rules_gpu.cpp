@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "doctor/rules.hpp"
 #include "proof/fixes.hpp"
-#include "report/format.hpp"
 
 namespace halocline::doctor::rules {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/format.hpp"
 #include "doctor/rules.hpp"
-#include "report/format.hpp"
 
 namespace halocline::doctor::rules {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "doctor/rules.hpp"
-#include "report/format.hpp"
 
 namespace halocline::doctor::rules {
 namespace {

@@ -24,15 +24,6 @@ namespace {
 
 using solver::Case;
 
-/// All ways to write a number of ranks as a product, one factor for each axis.
-std::vector<Extents> all_process_grids(int ranks, int axes) {
-  std::vector<Extents> grids;
-  for (std::int64_t z = 1; z <= (axes > 2 ? ranks : 1); ++z)
-    for (std::int64_t y = 1; ranks % z == 0 && y <= (axes > 1 ? ranks / z : 1); ++y)
-      if ((ranks / z) % y == 0) grids.emplace_back(Int3{ranks / z / y, y, z}, axes);
-  return grids;
-}
-
 /// Updates that a rank does for each of its cells beyond the first: with a halo of depth K the
 /// first of K sweeps reaches K - 1 cells beyond its own, the last one none.
 double redundant_updates(const Case& the_case, const Grid& grid) {
@@ -258,7 +249,7 @@ Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
   GridOptions any = the_case.grid;
   any.process_grid = {};
   std::vector<Extents> possible = grid::process_grids(ranks, any);
-  std::vector<Extents> all = all_process_grids(ranks, the_case.setting.axes);
+  std::vector<Extents> all = grid::all_process_grids(ranks, the_case.setting.axes);
   const Extents fixed =
       options.process_grid.axes() > 0 ? options.process_grid : the_case.grid.process_grid;
   const auto is_out = [&](const Extents& grid) { return fixed.axes() > 0 && !(grid == fixed); };

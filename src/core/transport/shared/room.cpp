@@ -13,6 +13,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/format.hpp"
 #include "comm/gate.hpp"
 
 namespace halocline::transport {
@@ -90,10 +91,10 @@ void require_room_for_window(comm::State& state, std::int64_t bytes) {
   constexpr std::int64_t pages_of_mpi = 16 * page_bytes;
   if (needed + needed / 20 + pages_of_mpi <= free) return;
   throw Error(ErrorKind::resource,
-              fmt::format("the ranks of this node need {} bytes of shared memory for their halos, "
-                          "but '{}' has only {} bytes free; make it larger (docker run --shm-size, "
+              fmt::format("the ranks of this node need {} of shared memory for their halos, "
+                          "but '{}' has only {} free; make it larger (docker run --shm-size, "
                           "mount -o remount,size=), or use transport mpi",
-                          needed, folder, free));
+                          bytes_text(needed), folder, bytes_text(free)));
 }
 
 }  // namespace halocline::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/format.hpp"
+#include "base/format.hpp"
 
 #include <algorithm>
 #include <cmath>
