@@ -51,6 +51,16 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
   EXPECT_EQ(facts.doing, "loading libucp.so.0");
 }
 
+TEST(DoctorSaid, NodesOfOneNameAreToldApart) {
+  NodeSeen first, second;
+  first.host = second.host = "vm";
+  second.node = 1;
+  const RankFacts facts = read_rank_facts(line_of(second) + "\n" + line_of(first) + "\n");
+  ASSERT_EQ(facts.nodes.size(), 2U);
+  EXPECT_EQ(facts.nodes[0].host, "vm");
+  EXPECT_EQ(facts.nodes[1].host, "vm (node 1)");
+}
+
 TEST(DoctorSaid, PathsTellHowFarTheyCame) {
   const Path mpi{"mpi", Memory::host}, peer{"peer", Memory::device};
   const PathsSaid said =

@@ -244,7 +244,7 @@ TEST(ProcessGrid, SaysHowManyRanksFit) {
   GridOptions options = options_of({9});
   options.expected_halo = 2;
   EXPECT_THAT(caught([&] { Grid(0, 5, options); }).text,
-              AllOf(HasSubstr("use at most 4 ranks"), HasSubstr("option 'expected_halo'")));
+              AllOf(HasSubstr("use at most 4 ranks"), HasSubstr("as wide as the halo")));
   options = options_of({9, 4});
   options.expected_halo = HaloWidths({4, 1, 0}, {0, 1, 0});
   EXPECT_THAT(caught([&] { Grid(0, 11, options); }).text,

@@ -93,7 +93,7 @@ TEST_F(ResultFiles, ThatAreLargerThanTheDiskAreRefused) {
   files.add_result("option 'output'", in_folder("u.npy"), std::int64_t{1} << 60);
   const Error error = error_of(files);
   EXPECT_EQ(error.kind(), ErrorKind::resource);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("u.npy"), HasSubstr("1048576.0 TiB")));
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("u.npy"), HasSubstr("1 EiB")));
 }
 
 TEST_F(ResultFiles, NeedNames) {

@@ -50,7 +50,9 @@ class Value {
   template <class A, class B>
   Value(const std::pair<A, B>& pair) : data_(List{pair.first, pair.second}) {}
   template <class T>
-  Value(const std::optional<T>& value) : Value(value ? Value(*value) : Value()) {}
+  Value(const std::optional<T>& value) : data_(nullptr) {
+    if (value) data_ = Value(*value).data_;
+  }
 
   const Data& data() const { return data_; }
 

@@ -166,7 +166,7 @@ void add_times(Report& report, const HaloBenchResult& result) {
     for (Value value :
          {Value(timing.messages), Value(bytes_text(timing.bytes)),
           Value(timing.time.min_seconds * 1e6), Value(timing.time.median_seconds * 1e6),
-          Value(timing.time.p99_seconds * 1e6), timing.gigabytes_per_second})
+          Value(timing.time.p99_seconds * 1e6), Value(timing.gigabytes_per_second)})
       row.push_back(std::move(value));
     for (const Ceiling& ceiling : known) {
       std::optional<double> percent = ceiling.share(timing);

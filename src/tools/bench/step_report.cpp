@@ -130,7 +130,7 @@ void add_times(Report& report, const StepBenchResult& result) {
     std::optional<double> percent = timing.efficiency;
     if (percent) *percent *= 100;
     for (Value value : {Value(timing.best_seconds * 1e6), Value(timing.median_seconds * 1e6),
-                        Value(spread_of(timing) * 100), Value(timing.glups), percent})
+                        Value(spread_of(timing) * 100), Value(timing.glups), Value(percent)})
       row.push_back(std::move(value));
     table.add(std::move(row));
   }

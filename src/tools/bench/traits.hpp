@@ -46,7 +46,6 @@ void add_shared_traits(Report& report, const std::vector<Trait<Timing>>& traits,
       report.add_text(trait.name, trait.text(timings[0]));
 }
 
-Value const std::optional<double>& value;
 using program::list_of;
 
 /// "shared", or "same-node shared, other-node mpi" where pairs differ; copies inside a rank count

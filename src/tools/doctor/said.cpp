@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace halocline::doctor {
@@ -114,6 +116,15 @@ void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
     if (name_of(outcome) == content.at("is").get<std::string>()) row.result.outcome = outcome;
   content.at("how").get_to(row.result.how);
   row.is_decided = true;
+}
+
+/// Containers may be called alike, and MPICH takes each rank for a node of its own if it is told to
+/// (MPIR_CVAR_NOLOCAL): "vm", "vm (node 1)".
+void tell_apart(std::vector<NodeSeen>& nodes) {
+  std::set<std::string> names;
+  for (NodeSeen& node : nodes)
+    if (!names.insert(node.host).second)
+      names.insert(node.host = fmt::format("{} (node {})", node.host, node.node));
 }
 
 }  // namespace
@@ -237,6 +248,7 @@ RankFacts read_rank_facts(std::string_view output) {
   // Each node speaks for itself, when it comes to it.
   std::sort(facts.nodes.begin(), facts.nodes.end(),
             [](const NodeSeen& a, const NodeSeen& b) { return a.node < b.node; });
+  tell_apart(facts.nodes);
   return facts;
 }
 
