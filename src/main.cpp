@@ -16,7 +16,6 @@
 #include "cli/examine_command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
-#include "cli/probe_command.hpp"
 #include "cli/signals.hpp"
 #include "cli/solve_command.hpp"
 
@@ -27,7 +26,6 @@ using namespace halocline;
 int run(const std::vector<std::string>& words) {
   try {
     cli::let_large_files_be_errors();
-    if (cli::is_probe(words)) return cli::run_probe(words);
     if (cli::is_examination(words)) return cli::run_examination(words);
     const cli::CommandLine line = cli::read_command_line(words);
     if (line.solve) return cli::run_solve(*line.solve, words);

@@ -603,7 +603,7 @@ int MPI_Startall(int count, void *requests) {
   size_t length = fread(name, 1, sizeof name - 1, file);
   fclose(file);
   for (size_t i = 0; i < length; ++i) if (!name[i]) name[i] = ' ';
-  if (strstr(name, "prove-gpu-aware") && !getenv("MPIR_CVAR_ENABLE_GPU")) raise(SIGSEGV);
+  if (strstr(name, "--paths gpu_aware:") && !getenv("MPIR_CVAR_ENABLE_GPU")) raise(SIGSEGV);
   return PMPI_Startall(count, requests);
 }""")
     report = doctor(env=with_gpus(CUDA_ON_CPU_DEVICE_MEMORY="host-readable", **env))

@@ -42,20 +42,25 @@ def tells_the_outcome(end, solve):
 
 
 def test_smoke_the_probe(mpirun):
-    end = run("prove-gpu-aware", "--transport", "mpi", "--memory", "host", "--bytes", "8,300001",
-              **mpirun(ranks=2))
+    end = run("examine-paths", "--paths", "mpi:host", "--bytes", "8,300008", "--untimed", **mpirun(ranks=2))
     assert end.code == 0, end
-    assert end.out.splitlines() == ["halocline-probe: " + line for line in (
-        "begins", "pair same-node", "trying host 8", "proved host 8", "trying host 300001",
-        "proved host 300001", "ends")]
+    mark = "halocline-probe: "
+    assert all(line.startswith(mark) for line in end.out.splitlines()), end
+    lines = [json.loads(line.removeprefix(mark)) for line in end.out.splitlines()]
+    path = {"path": "mpi:host"}
+    assert lines == [
+        {"pairs": {**path, "kinds": ["same-node"]}},
+        {"trying": {**path, "bytes": 8}}, {"arrived": {**path, "bytes": 8, "us": 0}},
+        {"trying": {**path, "bytes": 300008}}, {"arrived": {**path, "bytes": 300008, "us": 0}},
+        {"outcome": {**path, "is": "works", "how": ""}}, {"ends": True}]
 
 
 def test_the_probe_is_not_for_people(mpirun):
-    assert "prove-gpu-aware" not in run("--help").out
-    end = run("prove-gpu-aware", "--transport", "mpi", "--memory", "host")
+    assert "examine-paths" not in run("--help").out
+    end = run("examine-paths", "--paths", "mpi:host")
     assert end.code == 2 and "mpirun -n 2" in end.err
-    for words in (["--memory", "paper"], ["--bytes", "0"], ["--bytes", "many"], ["extra"]):
-        assert run("prove-gpu-aware", *words).code == 2
+    for words in (["--paths", "mpi:paper"], ["--bytes", "0"], ["--bytes", "many"], ["extra"]):
+        assert run("examine-paths", *words).code == 2
 
 
 def test_is_tried_before_ranks_are_started(solve):
@@ -100,8 +105,8 @@ def test_mpi_that_crashes(started_by, solve, mpirun, emulation):
         end = solve(**options)
         assert end.err.count(TRYING) == (1 if time == 0 else 0), "a failure is remembered"
     proof, = solve.proofs()
-    assert proof["outcome"] == "fails" and proof["pair"] == "same-gpu"
-    assert "was ended by signal 11 (Segmentation fault) while sending 8 bytes from device memory" in proof["how"]
+    assert (proof["outcome"], proof["pair"], proof["signal"]) == ("failed", "same-gpu", 11)
+    assert "was ended by signal 11 (Segmentation fault), while sending 8 bytes" in proof["how"]
     assert proof["sizes"] == [8]
 
 

@@ -73,8 +73,8 @@ class Trial {
                c.fields) {}
 
   exchange::Trial& get() { return trial_; }
-  proof::StreamFaults proved(Channel& channel) {
-    return proof::prove_in_stream(communicator_with(), channel, trial_.messages(),
+  probe::StreamFaults proved(Channel& channel) {
+    return probe::prove_in_stream(communicator_with(), channel, trial_.messages(),
                                   {.memory = fields_.memory, .allocator = fields_.allocator});
   }
 
@@ -99,7 +99,7 @@ class StreamProof : public testing::TestWithParam<StreamCase> {};
 TEST_P(StreamProof, FindsNothingWrongWithAGoodChannel) {
   Trial trial(GetParam());
   for (int time = 0; time < 2; ++time) {
-    const proof::StreamFaults faults = trial.proved(trial.get().channel());
+    const probe::StreamFaults faults = trial.proved(trial.get().channel());
     EXPECT_EQ(faults.order, "");
     EXPECT_EQ(faults.bytes, "");
   }
@@ -172,7 +172,7 @@ TEST_P(StreamFault, IsToldOfAChannelThatStartsTooEarly) {
   Trial trial(GetParam());
   Altered channel(
       trial.get().channel(), [](Channel& good, Stream) { good.start(Stream::host()); }, finish);
-  const proof::StreamFaults faults = trial.proved(channel);
+  const probe::StreamFaults faults = trial.proved(channel);
   // What comes in place may also come so early that the work before it in the stream writes over
   // it.
   EXPECT_THAT(faults.order,
@@ -196,7 +196,7 @@ TEST_P(StreamFault, IsToldOfAChannelThatDoesNotWait) {
         in_flight = true;
       },
       [](Channel&, Stream) {});
-  const proof::StreamFaults faults = trial.proved(channel);
+  const probe::StreamFaults faults = trial.proved(channel);
   end();
   EXPECT_THAT(faults.order, HasSubstr(" had not arrived when later work in the stream read"));
 }
@@ -215,7 +215,7 @@ TEST_P(StreamFault, IsNoneWhereAByteChanges) {
     value ^= std::byte{1};
     device::copy(at, &value, 1, Stream::host());
   });
-  const proof::StreamFaults faults = trial.proved(channel);
+  const probe::StreamFaults faults = trial.proved(channel);
   EXPECT_THAT(faults.order, IsEmpty());
   EXPECT_THAT(faults.bytes, AllOf(HasSubstr("byte 9 of "), HasSubstr("to rank 1 did not arrive")));
 }

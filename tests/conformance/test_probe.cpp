@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probe, over transports that do and do not work; host memory stands for a GPU's.
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,19 +12,20 @@
 #include <gtest/gtest.h>
 
 #include "device/gpu.hpp"
-#include "probe/probe.hpp"
-#include "probe/probe_report.hpp"
+#include "probe/lines.hpp"
+#include "probe/prober.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/ranks.hpp"
+#include "transport/transport.hpp"
 
 namespace halocline::test {
 namespace {
 
+using probe::Outcome;
+using probe::Path;
+using probe::PathResult;
 using proof::GpuPair;
-using proof::ProbeEnd;
-using proof::Step;
-using State = Step::State;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -43,10 +45,13 @@ class FaultyChannel final : public Channel {
   bool progress() override { return channel_->progress(); }
   void finish(Stream stream) override {
     channel_->finish(stream);
-    for (const Message& message : messages_)
-      fault_(static_cast<std::byte*>(transport::in_place(message.receive)),
-             transport::bytes_of(message.receive));
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      const transport::Slots slots = receive_slots(m);
+      const std::int64_t bytes = transport::bytes_of(messages_[m].receive);
+      fault_(epoch() % 2 == 0 ? slots.even : slots.odd, bytes);
+    }
   }
+  std::uint64_t epoch() const override { return channel_->epoch(); }
 
  private:
   std::unique_ptr<Channel> channel_;
@@ -56,7 +61,7 @@ class FaultyChannel final : public Channel {
 
 class FaultyTransport final : public transport::Transport {
  public:
-  explicit FaultyTransport(Fault fault) : fault_(std::move(fault)) {}
+  void set(Fault fault) { fault_ = std::move(fault); }
   std::string_view name() const override { return "faulty"; }
   std::optional<std::string> unavailable(transport::Pair, Memory) const override {
     return std::nullopt;
@@ -73,101 +78,122 @@ class FaultyTransport final : public transport::Transport {
   Fault fault_;
 };
 
+/// The one among the transports: the prober finds them by their names.
+FaultyTransport& faulty() {
+  static FaultyTransport transport;
+  static const bool added = [] {
+    transport::add_transport(transport);
+    return true;
+  }();
+  static_cast<void>(added);
+  return transport;
+}
+
 class Probe : public testing::Test {
  protected:
   void SetUp() override {
     if (ranks() < 2) GTEST_SKIP() << "one rank has nobody to send to";
   }
 
-  ProbeEnd probe(const transport::Transport& transport, std::vector<std::int64_t> bytes,
-                 std::vector<Memory> memories = {Memory::host}) {
+  /// Returns what rank 0 said of each path; nothing on the others.
+  std::vector<PathResult> probe(std::vector<Path> paths, std::vector<std::int64_t> bytes) {
     said_.clear();
-    const ProbeEnd end = proof::probe(
-        communicator_with(), {.transport = transport,
-                              .memories = std::move(memories),
-                              .bytes = std::move(bytes),
-                              .say = [this](const std::string& line) { said_ += line + '\n'; }});
-    report_ = proof::read_probe(said_);
-    EXPECT_EQ(report_.began, rank() == 0);
-    EXPECT_EQ(report_.ended, rank() == 0);
-    return end;
+    probe::try_in_ranks(communicator_with(), {.paths = std::move(paths), .bytes = std::move(bytes)},
+                        [this](const std::string& line) { said_ += line + '\n'; });
+    const probe::PathsSaid said = probe::read_paths(said_);
+    EXPECT_EQ(said.ended, rank() == 0);
+    std::vector<PathResult> results;
+    for (const auto& [result, is_decided] : said.rows) {
+      EXPECT_TRUE(is_decided);
+      results.push_back(result);
+    }
+    return results;
+  }
+  std::vector<PathResult> probe(const Fault& fault, std::vector<std::int64_t> bytes) {
+    faulty().set(fault);
+    return probe({{"faulty", Memory::host}}, std::move(bytes));
   }
 
   std::string said_;
-  proof::ProbeReport report_;
 };
 
 TEST_F(Probe, ProvesATransportThatWorks) {
-  const auto& mpi = transport::find_transport("mpi");
-  EXPECT_EQ(probe(mpi, {8, 4096, 300'001}), ProbeEnd::all_proved);
+  const std::vector<PathResult> results = probe({{"mpi", Memory::host}}, {8, 4096, 300'008});
   if (rank() != 0) {
     EXPECT_EQ(said_, "") << "rank 0 speaks for all";
     return;
   }
-  EXPECT_THAT(report_.steps, ElementsAre(Step{Memory::host, 8, State::proved},
-                                         Step{Memory::host, 4096, State::proved},
-                                         Step{Memory::host, 300'001, State::proved}));
-  EXPECT_THAT(report_.pairs, ElementsAre(GpuPair::same_node));
-  EXPECT_THAT(report_.unavailable, IsEmpty());
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].outcome, Outcome::works);
+  EXPECT_THAT(results[0].tried, ElementsAre(8, 4096, 300'008));
+  EXPECT_EQ(results[0].arrived_bytes, 300'008);
+  EXPECT_THAT(results[0].pairs, ElementsAre(GpuPair::same_node));
+  EXPECT_TRUE(probe::us_for(results[0], 4096));
 }
 
 TEST_F(Probe, SaysWhatItTriesBeforeItDoes) {
   std::string said_at_first;
-  const FaultyTransport spy([&](std::byte*, std::int64_t) {
-    if (said_at_first.empty()) said_at_first = said_;
-  });
-  probe(spy, {8, 64});
+  probe(
+      [&](std::byte*, std::int64_t) {
+        if (said_at_first.empty()) said_at_first = said_;
+      },
+      {8, 64});
   if (rank() != 0) return;
-  EXPECT_THAT(said_at_first, testing::EndsWith(proof::step_line({Memory::host, 8}) + "\n"));
+  EXPECT_THAT(said_at_first,
+              testing::EndsWith(probe::trying_line({"faulty", Memory::host}, 8) + "\n"));
 }
 
 TEST_F(Probe, FindsOneWrongByteOnOneRank) {
-  const FaultyTransport transport([](std::byte* received, std::int64_t bytes) {
-    if (rank() == ranks() - 1 && bytes == 64) received[17] ^= std::byte{1};
-  });
-  EXPECT_EQ(probe(transport, {8, 64, 4096}), ProbeEnd::something_wrong);
+  const std::vector<PathResult> results = probe(
+      [](std::byte* received, std::int64_t bytes) {
+        if (rank() == ranks() - 1 && bytes == 64) received[17] ^= std::byte{1};
+      },
+      {8, 64, 4096});
   if (rank() != 0) return;
-  ASSERT_EQ(report_.steps.size(), 2U) << "larger messages are not tried";
-  EXPECT_EQ(report_.steps[0].state, State::proved);
-  EXPECT_EQ(report_.steps[1].state, State::wrong);
-  EXPECT_THAT(report_.steps[1].text,
-              testing::MatchesRegex("byte 17 of 64 from rank .* to rank " +
-                                    std::to_string(ranks() - 1) + " did not arrive as sent"));
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].outcome, Outcome::wrong);
+  EXPECT_THAT(results[0].tried, ElementsAre(8, 64)) << "larger messages are not tried";
+  EXPECT_EQ(results[0].arrived_bytes, 8);
+  EXPECT_THAT(results[0].how, HasSubstr("byte 17 of 64"));
+  EXPECT_THAT(results[0].how, HasSubstr("to rank " + std::to_string(ranks() - 1)));
 }
 
 TEST_F(Probe, FindsBytesThatStayAsTheyWere) {
   // A transport that delivers once, and then never again.
   std::vector<std::byte> first;
-  const FaultyTransport transport([&](std::byte* received, std::int64_t bytes) {
-    if (first.empty()) first.assign(received, received + bytes);
-    std::copy(first.begin(), first.end(), received);
-  });
-  EXPECT_EQ(probe(transport, {64}), ProbeEnd::something_wrong);
+  const std::vector<PathResult> results = probe(
+      [&](std::byte* received, std::int64_t bytes) {
+        if (first.empty()) first.assign(received, received + bytes);
+        std::copy(first.begin(), first.end(), received);
+      },
+      {64});
+  if (rank() != 0) return;
+  EXPECT_EQ(results.at(0).outcome, Outcome::wrong);
 }
 
 TEST_F(Probe, SaysWhichMemoryIsNotThere) {
   if (!device::gpus().list.empty()) GTEST_SKIP() << "there is a GPU";
-  const auto& mpi = transport::find_transport("mpi");
-  EXPECT_EQ(probe(mpi, {8}, {Memory::device, Memory::managed}), ProbeEnd::unavailable);
+  const std::vector<PathResult> results =
+      probe({{"staged", Memory::device}, {"gpu_aware", Memory::managed}}, {8});
   if (rank() != 0) return;
-  ASSERT_EQ(report_.unavailable.size(), 2U);
-  EXPECT_EQ(report_.unavailable[1].first, Memory::managed);
-  EXPECT_NE(report_.unavailable[1].second, "");
-  EXPECT_THAT(report_.steps, IsEmpty());
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[1].path.memory, Memory::managed);
+  EXPECT_EQ(results[1].outcome, Outcome::unavailable);
+  EXPECT_NE(results[1].how, "");
+  EXPECT_THAT(results[1].tried, IsEmpty());
 }
 
-TEST_F(Probe, NeedsATransportThatTakesMemoryAsItIs) {
-  const Caught error = caught([&] { probe(transport::find_transport("shared"), {8}); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("shared"));
+TEST_F(Probe, ProvesWhatNeedsAProofWithMoreSizes) {
+  const std::vector<PathResult> results = probe({{"MPI_Send", Memory::host}}, {});
+  if (rank() != 0) return;
+  EXPECT_EQ(results.at(0).tried, probe::sizes_to_prove());
 }
 
 TEST(ProbeAlone, NeedsASecondRank) {
   if (ranks() > 1) GTEST_SKIP() << "there is one";
   const Caught error = caught([] {
-    proof::probe(communicator_with(), {.transport = transport::find_transport("mpi"),
-                                       .memories = {Memory::host},
-                                       .say = [](const std::string&) {}});
+    probe::try_in_ranks(communicator_with(), {.paths = {{"mpi", Memory::host}}},
+                        [](const std::string&) {});
   });
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_THAT(error.text, HasSubstr("mpirun -n 2"));

@@ -39,7 +39,7 @@ MUTANTS = [
            "if (evidence.facts.ranks.claims_gpu.value_or(false))",
            "if (!evidence.facts.ranks.claims_gpu.value_or(true))",
            "unit_tests", "Doctor*", 1),
-    Mutant("neighbours of other nodes among a node's own", "src/tools/doctor/ring.cpp",
+    Mutant("neighbours of other nodes among a node's own", "src/tools/probe/ring.cpp",
            "between(node_of, rank, other) == distance &&",
            "(between(node_of, rank, other) == distance || rank != other) &&",
            "unit_tests", "Doctor*", 1),

@@ -23,7 +23,7 @@ inline const Variables with_cache_off{{"UCX_MEMTYPE_CACHE", "n"}};
 
 inline PathResult works(const char* transport, Memory memory, double us_of_64_kib) {
   PathResult result{.path = {transport, memory}, .outcome = Outcome::works};
-  for (const std::int64_t bytes : sizes_to_time())
+  for (const std::int64_t bytes : probe::sizes_to_time())
     result.times.push_back({bytes, 1 + us_of_64_kib * static_cast<double>(bytes) / (64 << 10)});
   return result;
 }

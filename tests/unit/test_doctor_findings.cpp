@@ -204,7 +204,7 @@ TEST(DoctorFindings, SharedMemoryThatIsTooSmallForLargeMessages) {
   evidence.facts.node.limits.shm_bytes = evidence.facts.node.limits.shm_free_bytes = 64 << 20;
   PathResult& shared = evidence.paths.back();
   shared = ends("shared", Memory::host, Outcome::failed, "no output for 20 s");
-  shared.tried_bytes = 16 << 20;
+  shared.tried = {16 << 20};
   shared.arrived_bytes = 1 << 20;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared",
@@ -405,7 +405,7 @@ TEST(DoctorFindings, ASettingThatHoldsBack) {
   evidence.paths.push_back(again);
   EXPECT_THAT(findings(evidence), IsEmpty()) << "no faster";
   EXPECT_THAT(fix_settings(evidence), IsEmpty());
-  for (Time& time : aware(evidence).times) time.us /= 7;
+  for (probe::Time& time : aware(evidence).times) time.us /= 7;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::slow, "a setting slows it down", "2.50 us now",
                                   "set UCX_MEMTYPE_CACHE=y: tried here")));
@@ -423,15 +423,15 @@ TEST(DoctorFindings, CopiesThatAreTurnedOff) {
 TEST(DoctorFindings, GpuAwareSlowerThanStaging) {
   Evidence evidence = with_gpus();
   evidence.facts.node.gpu_files = 2;
-  for (Time& time : aware(evidence).times)
+  for (probe::Time& time : aware(evidence).times)
     if (time.bytes <= 4096) time.us = 30;
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "for messages up to 4 KiB",
                                                       "gpu_aware 30.0 us", "staged")));
-  for (Time& time : aware(evidence).times)
+  for (probe::Time& time : aware(evidence).times)
     if (time.bytes <= 64 << 10) time.us = 30;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::slow, "for messages up to 64 KiB")));
-  for (Time& time : aware(evidence).times) time.us = 1e5;
+  for (probe::Time& time : aware(evidence).times) time.us = 1e5;
   EXPECT_THAT(findings(evidence),
               AllOf(Contains(finding(Severity::slow, "even for large messages")),
                     Contains(finding(Severity::note, "does not use the direct path"))));
@@ -519,7 +519,7 @@ TEST(DoctorFindings, SettingsOfAnotherMpi) {
 
 TEST(DoctorFindings, SlowSmallMessages) {
   Evidence evidence = healthy();
-  for (Time& time : evidence.paths[1].times) time.us += 200;
+  for (probe::Time& time : evidence.paths[1].times) time.us += 200;
   EXPECT_THAT(findings(evidence),
               Contains(finding(Severity::slow, "small messages", "201 us", "TCP")));
 }

@@ -5,9 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "doctor/advice.hpp"
-#include "doctor/probes.hpp"
-#include "doctor/ring.hpp"
 #include "doctor/said.hpp"
+#include "probe/jobs.hpp"
+#include "probe/lines.hpp"
+#include "probe/ring.hpp"
 #include "support/evidence.hpp"
 
 namespace halocline::test {
@@ -31,10 +32,10 @@ auto finding(Severity severity, const char* what, const char* seen) {
 
 TEST(DoctorNodes, GetMoreTimeUnderLoad) {
   using std::chrono::seconds;
-  EXPECT_EQ(limit_under(0, 2), seconds(20));
-  EXPECT_EQ(limit_under(2, 2), seconds(20));
-  EXPECT_EQ(limit_under(8, 2), seconds(80));
-  EXPECT_EQ(limit_under(300, 2), seconds(300));
+  EXPECT_EQ(probe::limit_under(0, 2), seconds(20));
+  EXPECT_EQ(probe::limit_under(2, 2), seconds(20));
+  EXPECT_EQ(probe::limit_under(8, 2), seconds(80));
+  EXPECT_EQ(probe::limit_under(300, 2), seconds(300));
 }
 
 TEST(DoctorNodes, AreFineWhenAlike) { EXPECT_THAT(findings(three_nodes()), IsEmpty()); }
@@ -224,7 +225,7 @@ TEST(DoctorNodes, SayWhatTheyAre) {
   const RankFacts facts =
       read_rank_facts(line_of(node) + "\n" + speed_line(1, node.speeds[0]) + "\n" +
                       line_of(three_nodes().facts.ranks.nodes[0]) + "\n" +
-                      line_of(Link{0, 1, 2.5, 20}) + "\n" + ends_line() + "\n");
+                      line_of(Link{0, 1, 2.5, 20}) + "\n" + probe::ends_line() + "\n");
   ASSERT_EQ(facts.nodes.size(), 2U);
   EXPECT_EQ(facts.nodes[0].host, "n1");
   EXPECT_EQ(facts.nodes[1].kernel_driver, "580.65.06");
@@ -240,36 +241,36 @@ TEST(DoctorNodes, SayWhatTheyAre) {
 
 TEST(DoctorRing, NeighboursAreOfOneNodeOrOfTwo) {
   const std::vector<int> in_blocks{0, 0, 1, 1}, in_turn{0, 1, 0, 1};
-  EXPECT_THAT(neighbours(in_blocks, 0, Distance::same_node), ElementsAre(1));
-  EXPECT_THAT(neighbours(in_blocks, 0, Distance::other_node), ElementsAre(3));
-  EXPECT_THAT(neighbours(in_turn, 0, Distance::same_node), ElementsAre(2));
-  EXPECT_THAT(neighbours(in_turn, 2, Distance::other_node), ElementsAre(1));
-  EXPECT_THAT(neighbours({0, 0, 0}, 1, Distance::same_node), ElementsAre(0, 2));
-  EXPECT_THAT(neighbours({0, 0, 0}, 1, Distance::other_node), IsEmpty());
-  EXPECT_THAT(neighbours({0, 1}, 1, Distance::other_node), ElementsAre(0));
+  EXPECT_THAT(probe::neighbours(in_blocks, 0, Distance::same_node), ElementsAre(1));
+  EXPECT_THAT(probe::neighbours(in_blocks, 0, Distance::other_node), ElementsAre(3));
+  EXPECT_THAT(probe::neighbours(in_turn, 0, Distance::same_node), ElementsAre(2));
+  EXPECT_THAT(probe::neighbours(in_turn, 2, Distance::other_node), ElementsAre(1));
+  EXPECT_THAT(probe::neighbours({0, 0, 0}, 1, Distance::same_node), ElementsAre(0, 2));
+  EXPECT_THAT(probe::neighbours({0, 0, 0}, 1, Distance::other_node), IsEmpty());
+  EXPECT_THAT(probe::neighbours({0, 1}, 1, Distance::other_node), ElementsAre(0));
 }
 
 TEST(DoctorRing, WhatOneIsToTheOtherIsMutual) {
   const std::vector<int> node_of{0, 1, 1, 2, 0, 2, 2};
   for (const Distance distance : {Distance::same_node, Distance::other_node})
     for (int rank = 0; rank < 7; ++rank)
-      for (const int other : neighbours(node_of, rank, distance))
-        EXPECT_THAT(neighbours(node_of, other, distance), Contains(rank));
+      for (const int other : probe::neighbours(node_of, rank, distance))
+        EXPECT_THAT(probe::neighbours(node_of, other, distance), Contains(rank));
 }
 
 TEST(DoctorRing, FirstPairsAndRanks) {
-  EXPECT_EQ(first_pair({0, 1, 0}, Distance::same_node), std::pair(0, 2));
-  EXPECT_EQ(first_pair({0, 0, 0}, Distance::other_node), std::nullopt);
-  EXPECT_EQ(first_pair({0, 1}, Distance::same_node), std::nullopt);
-  EXPECT_THAT(first_ranks({0, 0, 1, 0, 2}), ElementsAre(0, 2, 4));
+  EXPECT_EQ(probe::first_pair({0, 1, 0}, Distance::same_node), std::pair(0, 2));
+  EXPECT_EQ(probe::first_pair({0, 0, 0}, Distance::other_node), std::nullopt);
+  EXPECT_EQ(probe::first_pair({0, 1}, Distance::same_node), std::nullopt);
+  EXPECT_THAT(probe::first_ranks({0, 0, 1, 0, 2}), ElementsAre(0, 2, 4));
 }
 
 TEST(DoctorRing, EachMeetsEachOnce) {
-  EXPECT_THAT(rounds_of_pairs(1, 7), ElementsAre(IsEmpty()));
-  EXPECT_THAT(rounds_of_pairs(2, 7), ElementsAre(ElementsAre(Pair(0, 1))));
+  EXPECT_THAT(probe::rounds_of_pairs(1, 7), ElementsAre(IsEmpty()));
+  EXPECT_THAT(probe::rounds_of_pairs(2, 7), ElementsAre(ElementsAre(Pair(0, 1))));
   for (const int count : {3, 4, 7, 8}) {
     std::vector<std::pair<int, int>> met;
-    for (const auto& round : rounds_of_pairs(count, 100)) {
+    for (const auto& round : probe::rounds_of_pairs(count, 100)) {
       std::vector<int> busy;
       for (const auto& [a, b] : round) {
         EXPECT_LT(a, b);
@@ -282,14 +283,14 @@ TEST(DoctorRing, EachMeetsEachOnce) {
     }
     EXPECT_EQ(met.size(), static_cast<std::size_t>(count * (count - 1) / 2));
   }
-  EXPECT_EQ(rounds_of_pairs(100, 7).size(), 7U);
+  EXPECT_EQ(probe::rounds_of_pairs(100, 7).size(), 7U);
 }
 
 TEST(DoctorPaths, HaveWords) {
   for (const char* word : {"mpi:host", "staged:device:other-node"})
-    EXPECT_EQ(word_of(*path_named(word)), word);
-  EXPECT_FALSE(path_named("mpi:host:moon"));
-  EXPECT_EQ(words_for(*path_named("mpi:host:other-node")),
+    EXPECT_EQ(probe::word_of(*probe::path_named(word)), word);
+  EXPECT_FALSE(probe::path_named("mpi:host:moon"));
+  EXPECT_EQ(words_for(*probe::path_named("mpi:host:other-node")),
             "transport mpi with host memory between nodes");
 }
 

@@ -20,7 +20,7 @@ std::string complaint(const std::string& err, const std::string& out = "") {
   JobEnd end;
   end.err = err;
   end.out = out;
-  return proof::complaint_in(end, "the-probe: ");
+  return probe::complaint_in(end, "the-probe: ");
 }
 
 const std::string frame = std::string(74, '-') + "\n";

@@ -14,76 +14,24 @@
 #include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 #include "probe/ensure.hpp"
-#include "probe/probe_job.hpp"
-#include "probe/probe_report.hpp"
+#include "probe/jobs.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {
 namespace {
 
 using namespace std::chrono_literals;
+using probe::Path;
+using probe::PathResult;
+using probe::Stand;
 using proof::GpuPair;
 using proof::Outcome;
-using proof::ProbeJobAnswer;
-using proof::ProbeJobRequest;
-using proof::ProbeReport;
 using proof::Proof;
-using proof::Stand;
-using proof::Step;
-using State = Step::State;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-// ------------------------------------------------------------------------------- probe report
-
-TEST(ProbeReport, IsReadAsItIsSaid) {
-  const std::string said = proof::begin_line() + "\n" + proof::pair_line(GpuPair::same_gpu) + "\n" +
-                           proof::step_line({Memory::device, 8}) + "\n" +
-                           proof::step_line({Memory::device, 8, State::proved}) + "\n" +
-                           proof::step_line({Memory::device, 4096}) + "\n" +
-                           proof::step_line({Memory::device, 4096, State::wrong, "byte 17\nof"}) +
-                           "\n" + proof::unavailable_line(Memory::managed, "no such memory") +
-                           "\n" + proof::end_line() + "\n";
-  const ProbeReport report = proof::read_probe(said);
-  EXPECT_TRUE(report.began);
-  EXPECT_TRUE(report.ended);
-  EXPECT_THAT(report.pairs, ElementsAre(GpuPair::same_gpu));
-  EXPECT_THAT(report.steps, ElementsAre(Step{Memory::device, 8, State::proved},
-                                        Step{Memory::device, 4096, State::wrong, "byte 17 of"}));
-  EXPECT_THAT(report.unavailable,
-              ElementsAre(testing::Pair(Memory::managed, std::string("no such memory"))));
-}
-
-TEST(ProbeReport, TellsWhereACrashCame) {
-  const ProbeReport report = proof::read_probe(
-      "halocline-probe: begins\nhalocline-probe: pair same-node\n"
-      "halocline-probe: trying device 8\nhalocline-probe: proved device 8\n"
-      "halocline-probe: trying device 65536\nhalocline-probe: pro");
-  EXPECT_FALSE(report.ended);
-  EXPECT_THAT(report.steps, ElementsAre(Step{Memory::device, 8, State::proved},
-                                        Step{Memory::device, 65536, State::trying}));
-}
-
-TEST(ProbeReport, PassesOverWhatOthersSay) {
-  const ProbeReport report = proof::read_probe(
-      "Welcome to node 7\n[1,0]<stdout>:halocline-probe: begins\r\n"
-      "trying device 8\nhalocline-probe: trying paper 8\nhalocline-probe: trying device many\n"
-      "halocline-probe: pair of-shoes\nhalocline-probe: sings\nhalocline-probe:\n");
-  EXPECT_TRUE(report.began);
-  EXPECT_THAT(report.steps, IsEmpty());
-  EXPECT_THAT(report.pairs, IsEmpty());
-  EXPECT_FALSE(proof::read_probe("").began);
-}
-
-TEST(ProbeReport, TakesTheFirstOfSeveralRanksThatFail) {
-  const ProbeReport report = proof::read_probe(
-      "halocline-probe: trying device 8\nhalocline-probe: failed device 8 first\n"
-      "halocline-probe: failed device 8 second\n");
-  EXPECT_THAT(report.steps, ElementsAre(Step{Memory::device, 8, State::failed, "first"}));
-}
 
 // ------------------------------------------------------------------------------------ probe job
 
@@ -91,41 +39,42 @@ class ProbeJob : public testing::Test {
  protected:
   ProbeJob() {
     // Called as: launcher -n 2 program arguments...
-    request_.launcher = {LauncherKind::other, folder_.put_script("launcher", R"(
+    probes_.launcher = {LauncherKind::other, folder_.put_script("launcher", R"(
 shift 2
 exec "$@"
 )")};
-    request_.key = {"0123456789abcdef", {"MPI: none"}};
-    request_.memories = {Memory::device};
-    request_.bytes = {8, 64, 4096};
-    request_.time_limit = 10s;
+    probes_.time_limit = 10s;
+    probes_.on_bad_end = [this](const std::string& how) { bad_ends_.push_back(how); };
+    wanted_paths_ = {.paths = {{"gpu_aware", Memory::device}}, .bytes = {8, 64, 4096}};
   }
 
-  /// Sets the program: a probe in which `step` decides how the message of $memory and $bytes ends.
+  /// Sets the program: a probe in which `step` decides how the message of $bytes on $path ends.
   void program(const std::string& step, const std::string& last = "") {
-    request_.program = folder_.put_script("halocline", R"(
+    probes_.program = folder_.put_script("halocline", R"(
 echo "$@" >>")" + folder_ / "calls" + R"("
-say() { echo "halocline-probe: $*"; }
-[ "$1" = prove-gpu-aware ] && [ "$2" = --memory ] && [ "$4" = --bytes ] || exit 2
-say begins
-say pair same-node
-for memory in $(echo $3 | tr , ' '); do
-  for bytes in $(echo $5 | tr , ' '); do
-    say trying $memory $bytes
+say() { printf 'halocline-probe: {"%s": {"path": "%s"%s}}\n' "$1" "$path" "$2"; }
+decide() { say outcome ", \"is\": \"$1\", \"how\": \"$2\""; }
+[ "$1" = examine-paths ] && [ "$2" = --paths ] && [ "$4" = --gpus ] || exit 2
+sizes='8 64 4096'
+[ "$6" = --bytes ] && sizes=$(echo $7 | tr , ' ')
+for path in $(echo $3 | tr , ' '); do
+  say pairs ', "kinds": ["same-node"]'
+  for bytes in $sizes; do
+    say trying ", \"bytes\": $bytes"
 )" + step + R"(
-    say proved $memory $bytes
+    say arrived ", \"bytes\": $bytes, \"us\": 1.5"
   done
+  [ "$bytes" = stop ] || decide works ''
 done
-say ends
+echo 'halocline-probe: {"ends": true}'
 )" + last);
   }
 
-  ProbeJobAnswer prove() { return proof::prove_in_probe_job(request_); }
-  Proof only_proof() {
-    const ProbeJobAnswer answer = prove();
-    EXPECT_THAT(answer.not_tried, IsEmpty());
-    EXPECT_EQ(answer.proofs.size(), 1U);
-    return answer.proofs.empty() ? Proof{} : answer.proofs[0];
+  std::vector<PathResult> results() { return probe::try_paths(probes_, wanted_paths_); }
+  PathResult only_result() {
+    const std::vector<PathResult> all = results();
+    EXPECT_EQ(all.size(), 1U);
+    return all.empty() ? PathResult{} : all[0];
   }
   int calls() const {
     std::ifstream file(folder_ / "calls");
@@ -136,164 +85,181 @@ say ends
   }
 
   TemporaryFolder folder_;
-  ProbeJobRequest request_;
+  probe::Probes probes_;
+  probe::PathsToTry wanted_paths_;
+  std::vector<std::string> bad_ends_;
 };
+
+const Path on_device{"gpu_aware", Memory::device}, on_managed{"gpu_aware", Memory::managed};
 
 TEST_F(ProbeJob, ProvesWhatWorksInOneJob) {
   program("");
-  request_.memories = {Memory::device, Memory::managed};
-  const ProbeJobAnswer answer = prove();
-  EXPECT_THAT(answer.not_tried, IsEmpty());
-  ASSERT_EQ(answer.proofs.size(), 2U);
-  EXPECT_EQ(answer.proofs[0].memory, Memory::device);
-  EXPECT_EQ(answer.proofs[1].memory, Memory::managed);
-  for (const Proof& proof : answer.proofs) {
-    EXPECT_EQ(proof.outcome, Outcome::works);
-    EXPECT_EQ(proof.pair, GpuPair::same_node);
-    EXPECT_EQ(proof.path, "gpu_aware");
-    EXPECT_EQ(proof.how, "");
-    EXPECT_THAT(proof.sizes, ElementsAre(8, 64, 4096));
-    EXPECT_EQ(proof.key, "0123456789abcdef");
-    EXPECT_THAT(proof.ingredients, ElementsAre("MPI: none"));
-    EXPECT_EQ(proof.when.size(), now_in_utc().size());
+  wanted_paths_.paths = {on_device, on_managed};
+  const std::vector<PathResult> all = results();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].path, on_device);
+  EXPECT_EQ(all[1].path, on_managed);
+  for (const PathResult& result : all) {
+    EXPECT_EQ(result.outcome, Outcome::works);
+    EXPECT_EQ(result.how, "");
+    EXPECT_THAT(result.pairs, ElementsAre(GpuPair::same_node));
+    EXPECT_THAT(result.tried, ElementsAre(8, 64, 4096));
+    EXPECT_EQ(probe::us_for(result, 64), 1.5);
   }
   EXPECT_EQ(calls(), 1);
+  const std::vector<Proof> proofs = probe::proofs_of(all[1], {"0123456789abcdef", {"MPI: none"}});
+  ASSERT_EQ(proofs.size(), 1U);
+  EXPECT_EQ(proofs[0].path, "gpu_aware");
+  EXPECT_EQ(proofs[0].memory, Memory::managed);
+  EXPECT_EQ(proofs[0].pair, GpuPair::same_node);
+  EXPECT_EQ(proofs[0].outcome, Outcome::works);
+  EXPECT_THAT(proofs[0].sizes, ElementsAre(8, 64, 4096));
+  EXPECT_EQ(proofs[0].key, "0123456789abcdef");
+  EXPECT_THAT(proofs[0].ingredients, ElementsAre("MPI: none"));
+  EXPECT_EQ(proofs[0].when.size(), now_in_utc().size());
 }
 
 TEST_F(ProbeJob, NamesTheSignalAndTheSize) {
   program("[ $bytes = 64 ] && kill -11 $$");
-  const Proof proof = only_proof();
-  EXPECT_EQ(proof.outcome, Outcome::fails);
-  EXPECT_EQ(proof.how,
-            "a rank was ended by signal 11 (Segmentation fault) while sending 64 bytes from device "
-            "memory");
-  EXPECT_THAT(proof.sizes, ElementsAre(8, 64));
+  const PathResult result = only_result();
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.signal, 11);
+  EXPECT_EQ(result.how,
+            "a rank was ended by signal 11 (Segmentation fault), while sending 64 bytes");
+  EXPECT_THAT(result.tried, ElementsAre(8, 64));
   EXPECT_EQ(calls(), 2) << "the size that crashed is tried alone";
+  const std::vector<Proof> proofs = probe::proofs_of(result, {});
+  ASSERT_EQ(proofs.size(), 1U);
+  EXPECT_EQ(proofs[0].signal, 11);
+  EXPECT_EQ(proofs[0].outcome, Outcome::failed);
 }
 
 TEST_F(ProbeJob, NamesTheRankIfTheLauncherDoes) {
-  request_.launcher = {LauncherKind::open_mpi, folder_.put_script("mpirun", R"(
+  probes_.launcher = {LauncherKind::open_mpi, folder_.put_script("mpirun", R"(
 while [ "$1" != )" + folder_ / "halocline" + R"( ]; do shift; done
 "$@" || printf 'mpirun noticed that process rank 1 with PID 7 on node vm exited on\nsignal 6 (Aborted).\n' >&2
 exit 1
 )")};
   program("kill -6 $$");
-  EXPECT_EQ(only_proof().how,
-            "rank 1 was ended by signal 6 (Aborted) while sending 8 bytes from device memory");
+  const PathResult result = only_result();
+  EXPECT_EQ(result.how, "rank 1 was ended by signal 6 (Aborted), while sending 8 bytes");
+  EXPECT_EQ(result.signal, 6);
 }
 
 TEST_F(ProbeJob, ReadsHydrasWordsForASignal) {
-  request_.launcher.path = folder_.put_script("hydra", R"(
+  probes_.launcher.path = folder_.put_script("hydra", R"(
 shift 2
 "$@" || echo 'YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Bus error (signal 7)'
 exit 1
 )");
   program("kill -7 $$");
-  EXPECT_THAT(only_proof().how,
-              HasSubstr("a rank was ended by signal 7 (Bus error) while sending 8"));
+  EXPECT_EQ(only_result().signal, 7);
 }
 
 TEST_F(ProbeJob, SaysIfAMessageArrivesAlone) {
-  program("[ $bytes = 64 ] && [ $5 != 64 ] && kill -11 $$");
-  EXPECT_THAT(only_proof().how, HasSubstr("; the same message alone arrived"));
-  program("[ $bytes = 8 ] && kill -11 $$");
-  EXPECT_THAT(only_proof().how, Not(HasSubstr("the same message alone")));
+  program("[ $bytes = 64 ] && [ \"$7\" != 64 ] && kill -11 $$");
+  EXPECT_THAT(only_result().how, HasSubstr("; the same message alone arrived"));
+  program("[ $bytes = 64 ] && kill -11 $$");
+  EXPECT_THAT(only_result().how, Not(HasSubstr("the same message alone")));
 }
 
 TEST_F(ProbeJob, GoesOnWithTheOtherMemoryAfterACrash) {
-  program("[ $memory = device ] && kill -11 $$");
-  request_.memories = {Memory::device, Memory::managed};
-  const ProbeJobAnswer answer = prove();
-  ASSERT_EQ(answer.proofs.size(), 2U);
-  EXPECT_EQ(answer.proofs[0].outcome, Outcome::fails);
-  EXPECT_EQ(answer.proofs[1].memory, Memory::managed);
-  EXPECT_EQ(answer.proofs[1].outcome, Outcome::works);
+  program("[ $path = gpu_aware:device ] && kill -11 $$");
+  wanted_paths_.paths = {on_device, on_managed};
+  const std::vector<PathResult> all = results();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].outcome, Outcome::failed);
+  EXPECT_EQ(all[1].path, on_managed);
+  EXPECT_EQ(all[1].outcome, Outcome::works);
   EXPECT_EQ(calls(), 2);
 }
 
 TEST_F(ProbeJob, EndsAHang) {
   program("[ $bytes = 4096 ] && sleep 60");
-  request_.time_limit = 3s;
+  probes_.time_limit = 4s;
   const auto start = std::chrono::steady_clock::now();
-  const Proof proof = only_proof();
+  const PathResult result = only_result();
   EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
-  EXPECT_EQ(proof.outcome, Outcome::fails);
-  EXPECT_EQ(proof.how, "timed out after 3 s while sending 4096 bytes from device memory");
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.signal, 0);
+  EXPECT_EQ(result.how, "timed out after 4 s, while sending 4096 bytes");
   EXPECT_EQ(calls(), 1) << "nobody waits twice";
 }
 
 TEST_F(ProbeJob, TellsAWrongByte) {
   program(
-      R"([ $bytes = 64 ] && { say wrong $memory $bytes byte 17 of 64 from rank 0 to rank 1 did not arrive as sent; break; })");
-  const Proof proof = only_proof();
-  EXPECT_EQ(proof.outcome, Outcome::fails);
-  EXPECT_EQ(proof.how,
-            "byte 17 of 64 from rank 0 to rank 1 did not arrive as sent in device memory");
-  EXPECT_THAT(proof.sizes, ElementsAre(8, 64));
+      R"([ $bytes = 64 ] && { decide wrong 'byte 17 of 64 from rank 0 to rank 1 did not arrive as sent'; bytes=stop; break; })");
+  const PathResult result = only_result();
+  EXPECT_EQ(result.outcome, Outcome::wrong);
+  EXPECT_EQ(result.how, "byte 17 of 64 from rank 0 to rank 1 did not arrive as sent");
+  EXPECT_THAT(result.tried, ElementsAre(8, 64));
 }
 
 TEST_F(ProbeJob, TellsAnErrorOfMpi) {
-  program(
-      R"(say failed $memory $bytes "rank 1: MPI_Startall: invalid buffer; that rank is stopped"; exit 4)");
-  EXPECT_EQ(only_proof().how,
-            "rank 1: MPI_Startall: invalid buffer while sending 8 bytes from device memory");
+  program(R"(decide failed 'rank 1: MPI_Startall: invalid buffer'; exit 4)");
+  EXPECT_EQ(only_result().outcome, Outcome::failed);
+  EXPECT_EQ(only_result().how, "rank 1: MPI_Startall: invalid buffer");
 }
 
 TEST_F(ProbeJob, DoesNotTrustAProbeThatCrashesAtItsEnd) {
-  program("[ $bytes = 4096 ] && { say proved $memory $bytes; kill -11 $$; }");
-  const Proof proof = only_proof();
-  EXPECT_EQ(proof.outcome, Outcome::fails);
-  EXPECT_THAT(proof.how, HasSubstr("after sending 4096 bytes from device memory"));
+  program("[ $bytes = 4096 ] && { say arrived ', \"bytes\": 4096, \"us\": 1'; kill -11 $$; }");
+  const PathResult result = only_result();
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_THAT(result.how, HasSubstr("after 4096 bytes"));
 }
 
 TEST_F(ProbeJob, DoesNotTrustAProbeThatLeavesSizesOut) {
-  program("[ $bytes = 64 ] && { say proved $memory $bytes; say ends; exit 0; }");
-  EXPECT_EQ(only_proof().outcome, Outcome::fails);
+  program(R"([ $bytes = 64 ] && { echo 'halocline-probe: {"ends": true}'; exit 0; })");
+  EXPECT_EQ(only_result().outcome, Outcome::failed);
 }
 
 TEST_F(ProbeJob, MakesNoProofOfWhatCouldNotBeTried) {
   program("");
-  request_.launcher.path = folder_ / "no-such-launcher";
-  ProbeJobAnswer answer = prove();
-  EXPECT_THAT(answer.proofs, IsEmpty());
-  EXPECT_THAT(answer.not_tried, ElementsAre(HasSubstr("device memory could not be tried: cannot "
-                                                      "start '" +
-                                                      folder_ / "no-such-launcher")));
+  probes_.launcher.path = folder_ / "no-such-launcher";
+  PathResult result = only_result();
+  EXPECT_EQ(result.outcome, Outcome::untried);
+  EXPECT_THAT(probe::proofs_of(result, {}), IsEmpty());
+  EXPECT_THAT(result.how, HasSubstr("cannot start '" + folder_ / "no-such-launcher"));
 
-  request_.launcher.path =
+  probes_.launcher.path =
       folder_.put_script("broken", "echo ------- >&2; echo 'no slots today' >&2; exit 1\n");
-  answer = prove();
-  EXPECT_THAT(answer.proofs, IsEmpty());
-  EXPECT_THAT(answer.not_tried,
-              ElementsAre(AllOf(HasSubstr("ended with exit code 1 before anything was sent"),
-                                HasSubstr("its output: no slots today"))));
+  result = only_result();
+  EXPECT_EQ(result.outcome, Outcome::untried);
+  EXPECT_THAT(result.how,
+              AllOf(HasSubstr("ended with exit code 1"), HasSubstr("its output: no slots today"),
+                    HasSubstr("before anything was sent")));
 
-  request_.launcher.path = folder_.put_script("slow", "sleep 60\n");
-  request_.time_limit = 500ms;
-  answer = prove();
-  EXPECT_THAT(answer.proofs, IsEmpty());
-  EXPECT_THAT(answer.not_tried, ElementsAre(HasSubstr("timed out after 0.5 s before anything")));
+  probes_.launcher.path = folder_.put_script("slow", "sleep 60\n");
+  probes_.time_limit = 500ms;
+  result = only_result();
+  EXPECT_EQ(result.outcome, Outcome::untried);
+  EXPECT_TRUE(result.out_of_time);
+  EXPECT_THAT(result.how, HasSubstr("the time limit of 0.5 s was too short before anything"));
 }
 
 TEST_F(ProbeJob, MakesNoProofOfAProbeThatCrashesBeforeItSends) {
-  request_.program =
-      folder_.put_script("halocline",
-                         "echo 'halocline-probe: begins'; echo 'Hello' >&2; "
-                         "echo 'halocline: rank 0: the GPU is gone' >&2; kill -11 $$\n");
-  const ProbeJobAnswer answer = prove();
-  EXPECT_THAT(answer.proofs, IsEmpty());
-  EXPECT_THAT(answer.not_tried,
-              ElementsAre(AllOf(HasSubstr("signal 11"), HasSubstr("before anything was sent"),
-                                HasSubstr("halocline: rank 0: the GPU is gone"))));
+  probes_.program = folder_.put_script(
+      "halocline",
+      "echo 'halocline-probe: {\"pairs\": {\"path\": \"gpu_aware:device\", \"kinds\": "
+      "[\"same-node\"]}}'; echo 'Hello' >&2; echo 'halocline: rank 0: the GPU is gone' >&2; "
+      "kill -11 $$\n");
+  const PathResult result = only_result();
+  EXPECT_EQ(result.outcome, Outcome::untried);
+  EXPECT_THAT(probe::proofs_of(result, {}), IsEmpty());
+  EXPECT_EQ(result.how, "rank 0: the GPU is gone before anything was sent");
 }
 
 TEST_F(ProbeJob, MakesNoProofOfMemoryThatIsNotThere) {
-  program("[ $memory = managed ] && { say unavailable managed there is none; break; }");
-  request_.memories = {Memory::device, Memory::managed};
-  const ProbeJobAnswer answer = prove();
-  ASSERT_EQ(answer.proofs.size(), 1U);
-  EXPECT_EQ(answer.proofs[0].outcome, Outcome::works);
-  EXPECT_THAT(answer.not_tried, ElementsAre("managed memory could not be tried: there is none"));
+  program(
+      "[ $path = gpu_aware:managed ] && { decide unavailable 'there is none'; bytes=stop; break; "
+      "}");
+  wanted_paths_.paths = {on_device, on_managed};
+  const std::vector<PathResult> all = results();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].outcome, Outcome::works);
+  EXPECT_EQ(all[1].outcome, Outcome::unavailable);
+  EXPECT_EQ(all[1].how, "there is none");
+  EXPECT_THAT(probe::proofs_of(all[1], {}), IsEmpty());
 }
 
 TEST_F(ProbeJob, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
@@ -301,7 +267,7 @@ TEST_F(ProbeJob, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
   ::setenv("PMI_FD", "6", 1);
   ::setenv("OMPI_MCA_pml", "ucx", 1);
   program("", "env >'" + folder_ / "env" + "'\n");
-  prove();
+  results();
   ::unsetenv("OMPI_COMM_WORLD_RANK");
   ::unsetenv("PMI_FD");
   ::unsetenv("OMPI_MCA_pml");
@@ -314,19 +280,17 @@ TEST_F(ProbeJob, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
 }
 
 TEST_F(ProbeJob, TellsABadEndBehindTheLastWordApart) {
-  request_.time_limit = 2s;
+  probes_.time_limit = 4s;
   for (const auto& [last, how] :
-       {std::pair("sleep 100", "timed out after 2 s"), std::pair("kill -9 $$", "signal 9"),
+       {std::pair("sleep 100", "timed out after 4 s"), std::pair("kill -9 $$", "signal 9"),
         std::pair("echo 'halocline: rank 1: MPI_Finalize has not returned' >&2; exit 4",
-                  "; its output: halocline: rank 1: MPI_Finalize has not returned")}) {
+                  "rank 1: MPI_Finalize has not returned"),
+        std::pair("exit 1", "the ranks ended with exit code 1")}) {
+    bad_ends_.clear();
     program("", last);
-    const ProbeJobAnswer answer = prove();
-    ASSERT_EQ(answer.proofs.size(), 1U) << last;
-    EXPECT_EQ(answer.proofs[0].outcome, Outcome::works) << last;
-    EXPECT_THAT(answer.bad_ends, ElementsAre(HasSubstr(how)));
+    EXPECT_EQ(only_result().outcome, Outcome::works) << last;
+    EXPECT_THAT(bad_ends_, ElementsAre(HasSubstr(how)));
   }
-  program("", "exit 1");
-  EXPECT_THAT(prove().bad_ends, IsEmpty()) << "that is what the probe says of a wrong byte";
 }
 
 // ------------------------------------------------------------------------------------- ensure
@@ -339,23 +303,22 @@ class EnsureProofs : public ProbeJob {
     wanted_.memories = {Memory::device};
     wanted_.time_limit = 10s;
     wanted_.on_start = [this] { ++started_; };
-    variables_[launcher_variable] = request_.launcher.path;
+    variables_[launcher_variable] = probes_.launcher.path;
     for (const auto& [name, value] : current_variables())
       if (name == "PATH") variables_[name] = value;
   }
 
   void program(const std::string& step) {
-    // The sizes are the probe's own here.
     ProbeJob::program(step);
-    wanted_.program = request_.program;
+    wanted_.program = probes_.program;
   }
 
-  proof::ProofsAtHand ensure() { return proof::ensure_proofs(wanted_, variables_); }
+  proof::ProofsAtHand ensure() { return probe::ensure_proofs(wanted_, variables_); }
   std::optional<Proof> found(const proof::ProofsAtHand& proofs, GpuPair pair = GpuPair::same_node) {
-    return proof::find(proofs.proofs, pair, Memory::device, proofs.key.hash);
+    return proof::find(proofs.proofs, {.pair = pair, .memory = Memory::device}, proofs.key.hash);
   }
 
-  proof::ProofsWanted wanted_;
+  probe::ProofsWanted wanted_;
   Variables variables_;
   int started_ = 0;
 };
@@ -366,7 +329,8 @@ TEST_F(EnsureProofs, MakesThemOnceAndKeepsThem) {
     const proof::ProofsAtHand proofs = ensure();
     ASSERT_TRUE(found(proofs));
     EXPECT_EQ(found(proofs)->outcome, Outcome::works);
-    EXPECT_THAT(found(proofs)->sizes, testing::ElementsAreArray(proof::sizes_to_probe()));
+    EXPECT_THAT(found(proofs)->sizes,
+                testing::ElementsAreArray(std::vector<std::int64_t>{8, 64, 4096}));
     EXPECT_THAT(proofs.missing, IsEmpty());
     EXPECT_THAT(proofs.notes, IsEmpty());
   }
@@ -376,8 +340,8 @@ TEST_F(EnsureProofs, MakesThemOnceAndKeepsThem) {
 
 TEST_F(EnsureProofs, RemembersAFailureToo) {
   program("kill -11 $$");
-  EXPECT_EQ(found(ensure())->outcome, Outcome::fails);
-  EXPECT_EQ(found(ensure())->outcome, Outcome::fails);
+  EXPECT_EQ(found(ensure())->outcome, Outcome::failed);
+  EXPECT_EQ(found(ensure())->outcome, Outcome::failed);
   EXPECT_EQ(calls(), 1);
 }
 
@@ -400,8 +364,8 @@ TEST_F(EnsureProofs, MakesWhatIsMissingOnly) {
   std::string first, second;
   std::getline(file, first);
   std::getline(file, second);
-  EXPECT_THAT(first, HasSubstr("--memory device --bytes 8,512,"));
-  EXPECT_THAT(second, HasSubstr("--memory managed --bytes 8,512,"));
+  EXPECT_THAT(first, HasSubstr("--paths gpu_aware:device --"));
+  EXPECT_THAT(second, HasSubstr("--paths gpu_aware:managed --"));
 }
 
 TEST_F(EnsureProofs, WorksWithoutAPlaceToKeepThem) {
@@ -462,8 +426,8 @@ TEST_F(EnsureProofs, TellsTheProbeWhichGpus) {
   std::string first, second;
   std::getline(file, first);
   std::getline(file, second);
-  EXPECT_THAT(first, testing::EndsWith("--gpus in-turn --pairs all"));
-  EXPECT_THAT(second, testing::EndsWith("--gpus first --pairs all"));
+  EXPECT_THAT(first, HasSubstr("--gpus in-turn --untimed"));
+  EXPECT_THAT(second, HasSubstr("--gpus first --untimed"));
 }
 
 TEST_F(EnsureProofs, StartsNothingFromRanksThatMayNot) {
@@ -474,7 +438,7 @@ TEST_F(EnsureProofs, StartsNothingFromRanksThatMayNot) {
         Variables{{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}}}) {
     Variables variables = variables_;
     variables.insert(rank.begin(), rank.end());
-    const proof::ProofsAtHand proofs = proof::ensure_proofs(wanted_, variables);
+    const proof::ProofsAtHand proofs = probe::ensure_proofs(wanted_, variables);
     EXPECT_THAT(proofs.proofs, IsEmpty());
     EXPECT_EQ(proofs.missing.size(), rank.contains("SLURM_STEP_ID") ? 1U : 0U);
   }
@@ -482,21 +446,21 @@ TEST_F(EnsureProofs, StartsNothingFromRanksThatMayNot) {
 }
 
 TEST(StandOf, TellsWhoMakesProofs) {
-  EXPECT_EQ(proof::stand_of({}), Stand::maker);
-  EXPECT_EQ(proof::stand_of({{"SLURM_JOB_ID", "17"}, {"SLURM_PROCID", "0"}}), Stand::maker);
+  EXPECT_EQ(probe::stand_of({}), Stand::maker);
+  EXPECT_EQ(probe::stand_of({{"SLURM_JOB_ID", "17"}, {"SLURM_PROCID", "0"}}), Stand::maker);
   const auto ompi = [](const char* rank) {
-    return proof::stand_of({{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "4"}});
+    return probe::stand_of({{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "4"}});
   };
   EXPECT_EQ(ompi("0"), Stand::maker);
   EXPECT_EQ(ompi("3"), Stand::other_rank);
-  EXPECT_EQ(proof::stand_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}), Stand::maker);
-  EXPECT_EQ(proof::stand_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}), Stand::other_rank);
-  EXPECT_EQ(proof::stand_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {launched_variable, "2"}}),
+  EXPECT_EQ(probe::stand_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}), Stand::maker);
+  EXPECT_EQ(probe::stand_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}), Stand::other_rank);
+  EXPECT_EQ(probe::stand_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {launched_variable, "2"}}),
             Stand::ours);
-  EXPECT_EQ(proof::stand_of({{"PALS_RANKID", "0"}}), Stand::no_probe_jobs);
-  EXPECT_EQ(proof::stand_of({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}}),
+  EXPECT_EQ(probe::stand_of({{"PALS_RANKID", "0"}}), Stand::no_probe_jobs);
+  EXPECT_EQ(probe::stand_of({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}}),
             Stand::no_probe_jobs);
-  EXPECT_EQ(proof::stand_of({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}}), Stand::no_probe_jobs);
+  EXPECT_EQ(probe::stand_of({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}}), Stand::no_probe_jobs);
 }
 
 }  // namespace

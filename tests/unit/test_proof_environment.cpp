@@ -309,8 +309,7 @@ TEST(ThisEnvironment, TellsWhetherLibfabricKnowsCuda) {
 
 // ------------------------------------------------------------------------------------- fix
 
-const char* crash = "rank 1 was ended by signal 11 (Segmentation fault) while sending 8 bytes";
-const char* hang = "timed out after 60 s while sending 8 bytes from device memory";
+constexpr int crash = 11, hang = 0;  // the signal that ended a rank
 
 TEST(ThisEnvironment, KnowsWhatIsInFilesOfSettings) {
   const TemporaryFolder root;
@@ -388,8 +387,7 @@ TEST(SettingsToTry, GoStepByStepWithOpenMpi) {
   variables["UCX_TLS"] = "^cuda_ipc";
   EXPECT_EQ(settings_to_try(mpi, variables, crash, UcxHere::with_cuda),
             (Variables{{"UCX_MEMTYPE_CACHE", "n"}}));
-  EXPECT_THAT(settings_to_try(mpi, variables, "timed out after 60 s", UcxHere::with_cuda),
-              IsEmpty());
+  EXPECT_THAT(settings_to_try(mpi, variables, hang, UcxHere::with_cuda), IsEmpty());
   variables["UCX_MEMTYPE_CACHE"] = "no";
   EXPECT_THAT(settings_to_try(mpi, variables, crash, UcxHere::with_cuda), IsEmpty());
 }
@@ -397,12 +395,12 @@ TEST(SettingsToTry, GoStepByStepWithOpenMpi) {
 TEST(SettingsToTry, AreSwitchesElsewhere) {
   using proof::settings_to_try;
   const auto none = proof::UcxHere::none;
-  EXPECT_EQ(settings_to_try("MPICH 4.0.2", {}, "", none),
+  EXPECT_EQ(settings_to_try("MPICH 4.0.2", {}, 0, none),
             (Variables{{"MPIR_CVAR_ENABLE_GPU", "1"}}));
-  EXPECT_THAT(settings_to_try("MPICH 4.0.2", {{"MPIR_CVAR_ENABLE_GPU", "1"}}, "", none), IsEmpty());
-  EXPECT_EQ(settings_to_try("MPI VERSION : CRAY MPICH version 8.1.27", {}, "", none),
+  EXPECT_THAT(settings_to_try("MPICH 4.0.2", {{"MPIR_CVAR_ENABLE_GPU", "1"}}, 0, none), IsEmpty());
+  EXPECT_EQ(settings_to_try("MPI VERSION : CRAY MPICH version 8.1.27", {}, 0, none),
             (Variables{{"MPICH_GPU_SUPPORT_ENABLED", "1"}}));
-  EXPECT_THAT(settings_to_try("Some MPI 1.0", {}, "", none), IsEmpty());
+  EXPECT_THAT(settings_to_try("Some MPI 1.0", {}, 0, none), IsEmpty());
 }
 
 TEST(SettingsToTry, GiveUcxItsMemoryBack) {

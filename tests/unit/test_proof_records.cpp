@@ -36,7 +36,9 @@ const Proof works{.pair = GpuPair::same_node,
                   .ingredients = {"MPI: Open MPI 4.1.6", "UCX_TLS=\"any\"\n"}};
 const Proof fails{.pair = GpuPair::same_gpu,
                   .memory = Memory::managed,
-                  .outcome = Outcome::fails,
+                  .outcome = Outcome::failed,
+                  .signal = 11,
+                  .exit_code = 139,
                   .how = "rank 1 was ended by signal 11 (Segmentation fault)",
                   .sizes = {8},
                   .when = "2026-02-03T04:05:05Z",
@@ -45,7 +47,7 @@ const Proof fails{.pair = GpuPair::same_gpu,
 
 Proof later(Proof proof) {
   proof.when = "2026-02-04T00:00:00Z";
-  proof.outcome = Outcome::fails;
+  proof.outcome = Outcome::failed;
   proof.how = "since yesterday";
   return proof;
 }
@@ -118,14 +120,19 @@ TEST_F(ProofRecords, AreReplacedByLaterOnesOfTheSameThing) {
 
 TEST_F(ProofRecords, AreFoundByPairMemoryAndKey) {
   const std::vector<Proof> proofs{works, fails, later(works)};
-  EXPECT_EQ(proof::find(proofs, works.pair, works.memory, works.key), later(works));
-  EXPECT_EQ(proof::find(proofs, fails.pair, fails.memory, fails.key), fails);
-  EXPECT_EQ(proof::find(proofs, GpuPair::other_node, works.memory, works.key), std::nullopt);
-  EXPECT_EQ(proof::find(proofs, works.pair, Memory::managed, works.key), std::nullopt);
-  EXPECT_EQ(proof::find(proofs, works.pair, works.memory, "another"), std::nullopt);
+  EXPECT_EQ(proof::find(proofs, {.pair = works.pair, .memory = works.memory}, works.key),
+            later(works));
+  EXPECT_EQ(proof::find(proofs, {.pair = fails.pair, .memory = fails.memory}, fails.key), fails);
+  EXPECT_EQ(proof::find(proofs, {.pair = GpuPair::other_node, .memory = works.memory}, works.key),
+            std::nullopt);
+  EXPECT_EQ(proof::find(proofs, {.pair = works.pair, .memory = Memory::managed}, works.key),
+            std::nullopt);
+  EXPECT_EQ(proof::find(proofs, {.pair = works.pair, .memory = works.memory}, "another"),
+            std::nullopt);
   Proof of_another_path = works;
   of_another_path.path = "nccl";
-  EXPECT_EQ(proof::find({of_another_path}, works.pair, works.memory, works.key), std::nullopt);
+  EXPECT_EQ(proof::find({of_another_path}, {.pair = works.pair, .memory = works.memory}, works.key),
+            std::nullopt);
 }
 
 TEST_F(ProofRecords, LoseNothingToWritersAtTheSameTime) {
@@ -165,7 +172,7 @@ TEST_F(ProofRecords, InADamagedFileAreNoneAndOneNote) {
 TEST_F(ProofRecords, OfAnotherVersionAreNoneAndOneNote) {
   keep({works});
   std::string text = text_in(file_);
-  text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");
+  text.replace(text.find("\"version\": 2"), 12, "\"version\": 1");
   EXPECT_THAT(read(folder_.put("newer", text)), IsEmpty());
   EXPECT_THAT(note(), HasSubstr("another version of Halocline"));
 }

@@ -29,13 +29,9 @@ bool is_off(const std::string& value) {
   return word == "n" || word == "no" || word == "0" || word == "off";
 }
 
-bool was_a_crash(const std::string& how) {
-  return how.find("was ended by signal") != std::string::npos;
-}
-
 /// Tried with Open MPI 4.1.6 and 5.0.11 and the PyPI wheel of UCX 1.22 on H200: design of
 /// gpu_aware, ARCHITECTURE.md.
-std::string for_open_mpi(const Variables& variables, const std::string& how) {
+std::string for_open_mpi(const Variables& variables, int signal) {
   const bool uses_ucx = value_of(variables, "OMPI_MCA_pml") == "ucx";
   // Without these two, Open MPI does not use UCX if there is no InfiniBand.
   const bool any_ucx = value_of(variables, "OMPI_MCA_opal_common_ucx_tls") == "any" &&
@@ -48,10 +44,10 @@ std::string for_open_mpi(const Variables& variables, const std::string& how) {
         "conda-forge: ucx; not Debian's or Ubuntu's) in front of LD_LIBRARY_PATH, "
         "and {}; with UCX_MEMTYPE_CACHE=n too if that crashes, which can be slow",
         options);
-  if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
+  if (signal != 0 && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
     return "set UCX_MEMTYPE_CACHE=n (mpirun -x UCX_MEMTYPE_CACHE=n): without it UCX may mistake a "
            "GPU pointer for a host pointer";
-  if (was_a_crash(how))
+  if (signal != 0)
     return "this UCX seems to be built without CUDA (ucx_info -d must list cuda_copy): put a UCX "
            "with CUDA (PyPI: libucx-cu13, conda-forge: ucx) in front of LD_LIBRARY_PATH, and set "
            "UCX_MODULE_DIR to its modules";
@@ -60,7 +56,7 @@ std::string for_open_mpi(const Variables& variables, const std::string& how) {
 }
 
 /// The settings with which Open MPI passes GPU memory to a UCX with CUDA support.
-Variables to_try_with_open_mpi(const Variables& variables, const std::string& how) {
+Variables to_try_with_open_mpi(const Variables& variables, int signal) {
   Variables settings;
   for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
            {"OMPI_MCA_pml", "ucx"},
@@ -72,7 +68,7 @@ Variables to_try_with_open_mpi(const Variables& variables, const std::string& ho
   if (!ways.empty() && ways.front() != '^' && ways.find("cuda") == std::string::npos &&
       ways.find("all") == std::string::npos && ways.find("any") == std::string::npos)
     return {{"UCX_TLS", ways + ",cuda_copy,cuda_ipc"}};
-  if (was_a_crash(how) && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
+  if (signal != 0 && !is_off(value_of(variables, "UCX_MEMTYPE_CACHE")))
     return {{"UCX_MEMTYPE_CACHE", "n"}};
   return {};
 }
@@ -93,11 +89,10 @@ std::string with_switch(const Variables& variables, const char* name, std::strin
                      value_of(variables, name), mpi, build);
 }
 
-std::string for_library(const std::string& library, const Variables& variables,
-                        const std::string& how) {
+std::string for_library(const std::string& library, const Variables& variables, int signal) {
   const std::string name = lower_case(library);
   const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
-  if (says("open mpi")) return for_open_mpi(variables, how);
+  if (says("open mpi")) return for_open_mpi(variables, signal);
   if (says("cray")) return for_cray(variables);
   if (says("mvapich"))
     return with_switch(variables, "MV2_USE_CUDA", "MVAPICH", "built with --enable-cuda");
@@ -110,15 +105,15 @@ std::string for_library(const std::string& library, const Variables& variables,
 
 }  // namespace
 
-Variables settings_to_try(const std::string& library, const Variables& variables,
-                          const std::string& how, UcxHere ucx) {
+Variables settings_to_try(const std::string& library, const Variables& variables, int signal,
+                          UcxHere ucx) {
   const std::string name = lower_case(library);
   const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };
   const auto on = [&](const char* variable) {
     return is_on(value_of(variables, variable)) ? Variables{} : Variables{{variable, "1"}};
   };
   if (says("open mpi"))
-    return ucx == UcxHere::with_cuda ? to_try_with_open_mpi(variables, how) : Variables{};
+    return ucx == UcxHere::with_cuda ? to_try_with_open_mpi(variables, signal) : Variables{};
   if (says("cray")) return on("MPICH_GPU_SUPPORT_ENABLED");
   if (says("mvapich")) return on("MV2_USE_CUDA");
   if (says("intel")) return on("I_MPI_OFFLOAD");
@@ -133,8 +128,8 @@ Variables faster_settings_to_try(const Variables& variables) {
   return {};
 }
 
-std::string fix(const std::string& library, const Variables& variables, const std::string& how) {
-  return fmt::format("{}; {}", for_library(library, variables, how), or_staged);
+std::string fix(const std::string& library, const Variables& variables, int signal) {
+  return fmt::format("{}; {}", for_library(library, variables, signal), or_staged);
 }
 
 }  // namespace halocline::proof

@@ -11,14 +11,14 @@ namespace halocline::proof {
 /// The UCX found: distributions build it without CUDA.
 enum class UcxHere { none, without_cuda, with_cuda };
 
-/// Returns the fix for a failure with this MPI: `library` is comm::library_version(), `how` is
-/// Proof::how. Without a full stop.
-std::string fix(const std::string& library, const Variables& variables, const std::string& how);
+/// Returns the fix for a failure with this MPI: `library` is comm::library_version(), `signal` what
+/// ended a rank, 0 if nothing did. Without a full stop.
+std::string fix(const std::string& library, const Variables& variables, int signal);
 
 /// Returns variables to try next: added to `variables` they may fix a failure. None if all known
 /// fixes were tried, or if no variable can fix it.
-Variables settings_to_try(const std::string& library, const Variables& variables,
-                          const std::string& how, UcxHere ucx);
+Variables settings_to_try(const std::string& library, const Variables& variables, int signal,
+                          UcxHere ucx);
 
 /// Returns variables that may speed up messages in GPU memory that already work; none if none are
 /// known.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ namespace halocline::proof {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr RecordFormat format{.format = "halocline proofs", .version = 1, .list = "proofs"};
+constexpr RecordFormat format{.format = "halocline proofs", .version = 2, .list = "proofs"};
 // Enough for every pair and memory under dozens of settings; the oldest are dropped.
 constexpr std::size_t most_kept = 512;
 
@@ -24,7 +25,11 @@ Json to_json(const Proof& proof) {
             {"pair", name_of(proof.pair)},
             {"memory", name_of(proof.memory)},
             {"outcome", name_of(proof.outcome)}};
-  if (proof.outcome == Outcome::fails) json["how"] = proof.how;
+  if (proof.outcome != Outcome::works) {
+    json["signal"] = proof.signal;
+    json["exit_code"] = proof.exit_code;
+    json["how"] = proof.how;
+  }
   json["sizes"] = proof.sizes;
   json["when"] = proof.when;
   json["key"] = proof.key;
@@ -38,12 +43,6 @@ T known(std::optional<T> value) {
   return *value;
 }
 
-std::optional<Outcome> outcome_named(std::string_view name) {
-  for (const Outcome outcome : {Outcome::works, Outcome::fails})
-    if (name_of(outcome) == name) return outcome;
-  return std::nullopt;
-}
-
 /// Throws for anything that to_json() does not write.
 Proof from_json(const Json& json) {
   Proof proof;
@@ -51,7 +50,12 @@ Proof from_json(const Json& json) {
   proof.pair = known(gpu_pair_named(json.at("pair").get<std::string>()));
   proof.memory = known(memory_named(json.at("memory").get<std::string>()));
   proof.outcome = known(outcome_named(json.at("outcome").get<std::string>()));
-  if (proof.outcome == Outcome::fails) proof.how = json.at("how").get<std::string>();
+  if (proof.outcome != Outcome::works) {
+    if (!is_failure(proof.outcome)) throw std::invalid_argument("proves nothing");
+    proof.signal = json.at("signal").get<int>();
+    proof.exit_code = json.at("exit_code").get<int>();
+    proof.how = json.at("how").get<std::string>();
+  }
   proof.sizes = json.at("sizes").get<std::vector<std::int64_t>>();
   proof.when = json.at("when").get<std::string>();
   proof.key = json.at("key").get<std::string>();
@@ -77,14 +81,31 @@ std::optional<GpuPair> gpu_pair_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view name_of(Outcome outcome) { return outcome == Outcome::works ? "works" : "fails"; }
+constexpr std::string_view names_of_outcomes[] = {"works",  "wrong",       "out of order",
+                                                  "failed", "unavailable", "untried"};
 
-std::optional<Proof> find(const std::vector<Proof>& proofs, GpuPair pair, Memory memory,
+std::string_view name_of(Outcome outcome) {
+  return names_of_outcomes[static_cast<std::size_t>(outcome)];
+}
+
+std::optional<Outcome> outcome_named(std::string_view name) {
+  const auto* at = std::find(std::begin(names_of_outcomes), std::end(names_of_outcomes), name);
+  if (at == std::end(names_of_outcomes)) return std::nullopt;
+  return static_cast<Outcome>(at - std::begin(names_of_outcomes));
+}
+
+bool is_failure(Outcome outcome) {
+  return outcome == Outcome::wrong || outcome == Outcome::out_of_order ||
+         outcome == Outcome::failed;
+}
+
+std::optional<Proof> find(const std::vector<Proof>& proofs, const ProofCase& wanted,
                           std::string_view key) {
-  const Proof wanted{.pair = pair, .memory = memory, .key = std::string(key)};
+  const Proof like{
+      .path = wanted.path, .pair = wanted.pair, .memory = wanted.memory, .key = std::string(key)};
   std::optional<Proof> found;
   for (const Proof& proof : proofs)
-    if (are_of_the_same(proof, wanted) && (!found || found->when < proof.when)) found = proof;
+    if (are_of_the_same(proof, like) && (!found || found->when < proof.when)) found = proof;
   return found;
 }
 
@@ -148,9 +169,8 @@ void keep_proofs(const ProofsFile& file, const std::vector<Proof>& proofs, Notes
                      return records;
                    });
   } catch (const std::exception& error) {  // Error, or an error of the file system
-    notes.add(fmt::format(
-        "the proofs of gpu_aware were not saved: {} (option 'proofs' sets another file)",
-        error.what()));
+    notes.add(fmt::format("the proofs were not saved: {} (option 'proofs' sets another file)",
+                          error.what()));
   }
 }
 

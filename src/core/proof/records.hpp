@@ -21,25 +21,46 @@ inline constexpr GpuPair gpu_pairs[] = {GpuPair::same_gpu, GpuPair::same_node, G
 std::string_view name_of(GpuPair pair);
 std::optional<GpuPair> gpu_pair_named(std::string_view name);
 
-enum class Outcome { works, fails };
+/// What became of a test.
+enum class Outcome {
+  works,         ///< every byte of every size arrived
+  wrong,         ///< some byte did not
+  out_of_order,  ///< some byte did before or after its turn in the stream
+  failed,        ///< crashed, hung, or an error of MPI
+  unavailable,   ///< cannot be had here, for a reason that is no fault
+  untried        ///< the job did not get so far
+};
 std::string_view name_of(Outcome outcome);
+std::optional<Outcome> outcome_named(std::string_view name);
+/// Tried, and not as it should be.
+bool is_failure(Outcome outcome);
 
 struct Proof {
-  std::string path = "gpu_aware";
+  std::string path = "gpu_aware";  ///< the name of a transport
   GpuPair pair = GpuPair::same_node;
   Memory memory = Memory::device;
-  Outcome outcome = Outcome::fails;
-  std::string how = {};                  ///< how it failed
-  std::vector<std::int64_t> sizes = {};  ///< tested sizes of messages, in bytes
-  std::string when = {};                 ///< "2026-01-31T12:00:00Z"
-  std::string key = {};  ///< see environment_key(); the proof is valid only under this key
+  Outcome outcome = Outcome::failed;  ///< works or a failure
+  int signal = 0;                     ///< that ended a rank; 0 if none did
+  int exit_code = 0;                  ///< of the ranks, where no signal is known
+  std::string how = {};               ///< how it failed, for people
+  std::vector<std::int64_t> sizes =
+      {};                 ///< tested sizes of messages, in bytes; it failed at the last
+  std::string when = {};  ///< "2026-01-31T12:00:00Z"
+  std::string key = {};   ///< see environment_key(); the proof is valid only under this key
   std::vector<std::string> ingredients = {};  ///< the ingredients of the key
 
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 
-/// Returns the proof of `gpu_aware` for such a pair and memory, under this key, if there is one.
-std::optional<Proof> find(const std::vector<Proof>& proofs, GpuPair pair, Memory memory,
+/// What a proof is for.
+struct ProofCase {
+  std::string path = "gpu_aware";
+  GpuPair pair = GpuPair::same_node;
+  Memory memory = Memory::device;
+};
+
+/// Returns the latest proof of such a case under this key, if there is one.
+std::optional<Proof> find(const std::vector<Proof>& proofs, const ProofCase& wanted,
                           std::string_view key);
 
 /// Merges two lists; of two proofs for the same case the later one stays. Sorted, latest first.

@@ -13,8 +13,8 @@
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
 #include "doctor/examine.hpp"
-#include "doctor/probes.hpp"
 #include "doctor/said.hpp"
+#include "probe/jobs.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -23,29 +23,36 @@ struct ExamineWords {
   bool facts = false;
   std::vector<std::string> paths;
   std::string gpus = "in-turn";
+  std::vector<std::int64_t> bytes;
+  bool untimed = false;
   double wait_limit_seconds = 10;
 };
 
 ExamineWords read(const std::vector<std::string>& words) {
   ExamineWords result;
-  Syntax syntax("halocline examine-paths", "examines what doctor asks for");
+  Syntax syntax("halocline examine-paths", "examines what doctor and proofs ask for");
   const OptionGroup options = syntax.group("Options");
   options.flag("--facts", result.facts);
   Option& paths = options.option("--paths", "TEXT", result.paths);
   paths.lists = Option::Lists::commas;
   paths.excludes = "--facts";
   options.option("--gpus", "TEXT", result.gpus).choices = {"in-turn", "first"};
+  Option& bytes = options.option("--bytes", "INT", result.bytes);
+  bytes.lists = Option::Lists::commas;
+  bytes.range = Option::Range::positive;
+  options.flag("--untimed", result.untimed);
   options.option("--wait-limit", "FLOAT", result.wait_limit_seconds).range =
       Option::Range::not_negative;
   syntax.parse({words.begin() + 1, words.end()});
   return result;
 }
 
-doctor::PathsToExamine wanted_by(const ExamineWords& words) {
-  doctor::PathsToExamine wanted;
-  if (words.gpus == "first") wanted.gpus = proof::GpuChoice::first;
+probe::PathsToTry wanted_by(const ExamineWords& words) {
+  probe::PathsToTry wanted{.paths = {}, .bytes = words.bytes};
+  if (words.gpus == "first") wanted.gpus = probe::GpuChoice::first;
+  if (words.untimed) wanted.timing = probe::Timing::none;
   for (const std::string& word : words.paths) {
-    const auto path = doctor::path_named(word);
+    const auto path = probe::path_named(word);
     if (!path) throw Error(ErrorKind::usage, fmt::format("'{}' is not a path", word));
     wanted.paths.push_back(*path);
   }
@@ -61,12 +68,12 @@ void say(const std::string& line) { print(line + "\n"); }
 }  // namespace
 
 bool is_examination(const std::vector<std::string>& words) {
-  return !words.empty() && words[0] == doctor::examine_command;
+  return !words.empty() && words[0] == probe::examine_command;
 }
 
 int run_examination(const std::vector<std::string>& words) {
   const ExamineWords read_words = read(words);
-  const doctor::PathsToExamine wanted = wanted_by(read_words);
+  const probe::PathsToTry wanted = wanted_by(read_words);
   // It may well crash, and that is no news: nobody wants the memory of a GPU's process on disk.
   const rlimit nothing{0, 0};
   ::setrlimit(RLIMIT_CORE, &nothing);
@@ -86,7 +93,7 @@ int run_examination(const std::vector<std::string>& words) {
     if (read_words.facts)
       doctor::examine_facts(world, say);
     else
-      doctor::examine_paths(world, wanted, say);
+      probe::try_in_ranks(world, wanted, say);
     return exit_ok;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::usage) throw;

@@ -56,8 +56,8 @@ std::vector<Memory> memories_for_gpu_aware(const std::vector<std::string>& trans
 
 void make_proofs(const ProofWish& wish) {
   const Variables variables = current_variables();
-  const proof::Stand stand = proof::stand_of(variables);
-  if (stand == proof::Stand::ours || stand == proof::Stand::other_rank) return;
+  const probe::Stand stand = probe::stand_of(variables);
+  if (stand == probe::Stand::ours || stand == probe::Stand::other_rank) return;
   // Ranks that cannot make proofs say so once.
   const std::optional<Launched> launched = launched_by(variables);
   if (launched && launched->rank.value_or(0) != 0) return;
@@ -67,7 +67,7 @@ void make_proofs(const ProofWish& wish) {
   if (pairs.empty()) return;
 
   const auto file = proof::proofs_file(wish.file, variables);
-  const proof::ProofsAtHand proofs = proof::ensure_proofs(
+  const proof::ProofsAtHand proofs = probe::ensure_proofs(
       {.file = file,
        .pairs = pairs,
        .memories = wish.memories,

@@ -12,11 +12,11 @@
 
 #include "base/notes.hpp"
 #include "base/recorder.hpp"
+#include "doctor/ask_ranks.hpp"
 #include "doctor/node_facts.hpp"
-#include "doctor/probes.hpp"
-#include "doctor/ring.hpp"
 #include "launch/settings.hpp"
-#include "probe/probe_job.hpp"
+#include "probe/ensure.hpp"
+#include "probe/ring.hpp"
 #include "proof/fixes.hpp"
 #include "proof/surroundings.hpp"
 
@@ -93,7 +93,7 @@ class Examination {
                .ranks = evidence_.ranks,
                .nodes = evidence_.nodes,
                .time_limit = options_.time_limit.value_or(
-                   limit_under(facts.node.load.value_or(0), facts.node.online_threads)),
+                   probe::limit_under(facts.node.load.value_or(0), facts.node.online_threads)),
                .on_bad_end = [this](const std::string& how) { evidence_.bad_ends.push_back(how); }};
     facts.node.settings = settings_among(in_ranks(variables_));
     options_.says(fmt::format("collecting facts from {} ranks", evidence_.ranks));
@@ -136,7 +136,7 @@ class Examination {
   }
 
   RankFacts ask_without(const Variables& settings) const {
-    Probes probes = probes_;
+    probe::Probes probes = probes_;
     probes.on_bad_end = {};
     for (const auto& [name, value] : settings) probes.without.push_back(name);
     return ask_ranks(probes);
@@ -189,7 +189,7 @@ class Examination {
       const auto add = [&](const char* transport, Memory memory) {
         paths.push_back({transport, memory, distance});
       };
-      for (const char* way : plain_ways) add(way, Memory::host);
+      for (const char* way : probe::plain_ways) add(way, Memory::host);
       add("mpi", Memory::host);
       if (near) add("shared", Memory::host);
       if (!evidence_.gpu_pair) continue;
@@ -209,7 +209,7 @@ class Examination {
   }
 
   void try_as_it_is(const std::vector<Path>& paths) {
-    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn))
+    for (PathResult& result : probe::try_paths(probes_, {.paths = paths}))
       (is_collective(result.path) ? evidence_.collectives : evidence_.paths)
           .push_back(std::move(result));
   }
@@ -243,7 +243,7 @@ class Examination {
         for (const device::Allocator allocator : other_allocators)
           paths.push_back({"gpu_aware", Memory::device, result.path.distance, allocator});
     options_.says("passing memory of other allocators to MPI");
-    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn, *with))
+    for (PathResult& result : probe::try_paths(probes_, {.paths = paths}, *with))
       evidence_.paths.push_back(std::move(result));
   }
 
@@ -253,8 +253,8 @@ class Examination {
     std::vector<Path> paths;
     for (const char* name : collectives) paths.push_back({name, Memory::device, distance});
     options_.says("trying collectives on GPU memory");
-    for (PathResult& result : try_paths(probes_, paths, proof::GpuChoice::in_turn,
-                                        settings_that_work(evidence_).value_or(Variables{})))
+    for (PathResult& result : probe::try_paths(probes_, {.paths = paths},
+                                               settings_that_work(evidence_).value_or(Variables{})))
       evidence_.collectives.push_back(std::move(result));
   }
 
@@ -270,23 +270,24 @@ class Examination {
   void try_gpu_aware() {
     options_.says("passing GPU memory to MPI");
     Variables with;
-    std::string how = prove_gpu_aware({Memory::device, Memory::managed}, with);
+    std::optional<PathResult> failure = try_gpu_aware({Memory::device, Memory::managed}, with);
     if (const Variables more = proof::faster_settings_to_try(in_ranks(variables_));
-        how.empty() && !more.empty())
-      prove_gpu_aware({Memory::device}, more);
+        !failure && !more.empty())
+      try_gpu_aware({Memory::device}, more);
     // Each failure may show what else is missing.
-    for (int attempt = 0; attempt < 3 && !how.empty(); ++attempt) {
+    for (int attempt = 0; attempt < 3 && failure; ++attempt) {
       Variables all = variables_;
       for (const auto& [name, value] : with) all[name] = value;
       const NodeFacts& node = evidence_.facts.node;
-      const Variables more = proof::settings_to_try(node.mpi, in_ranks(all), how, ucx_here(node));
+      const Variables more =
+          proof::settings_to_try(node.mpi, in_ranks(all), failure->signal, ucx_here(node));
       Variables then = all;
       for (const auto& [name, value] : more) then[name] = value;
       // What the launcher sets itself cannot be tried otherwise.
       if (in_ranks(then) == in_ranks(all)) return;
       for (const auto& [name, value] : more) with[name] = value;
       options_.says("trying other MPI settings");
-      how = prove_gpu_aware({Memory::device}, with);
+      failure = try_gpu_aware({Memory::device}, with);
     }
   }
 
@@ -295,85 +296,38 @@ class Examination {
     return variables_in_ranks(probes_.launcher, ours);
   }
 
-  /// Proves and times gpu_aware. Returns how it failed with device memory; empty if it works, or
-  /// could not be tried.
-  std::string prove_gpu_aware(const std::vector<Memory>& memories, const Variables& with) {
+  /// Tries gpu_aware, and keeps what that proves. Returns how it failed with device memory; nothing
+  /// if it works, or could not be tried.
+  std::optional<PathResult> try_gpu_aware(const std::vector<Memory>& memories,
+                                          const Variables& with) {
     Variables all = variables_;
     for (const auto& [name, value] : with) all[name] = value;
-    const proof::ProbeJobAnswer answer = proof::prove_in_probe_job(
-        {.launcher = probes_.launcher,
-         .program = options_.program,
-         .key = proof::environment_key(proof::this_environment(in_ranks(all))),
-         .memories = memories,
-         .with = with,
-         .without = probes_.without,
-         .ranks = evidence_.ranks,
-         .nodes = evidence_.nodes,
-         // Proofs count for later runs too: a limit that sound ranks exceed must not make one.
-         .time_limit = std::max<std::chrono::milliseconds>(probes_.time_limit, telling_start)});
-    evidence_.bad_ends.insert(evidence_.bad_ends.end(), answer.bad_ends.begin(),
-                              answer.bad_ends.end());
-    std::vector<proof::Proof> proofs = answer.proofs;
-    std::string how;
-    for (proof::Proof& proof : proofs) {
-      const PathResult proved = result_of(proof, with);
-      const PathResult* same = tried(proved);
-      if (same == nullptr) {
-        evidence_.paths.push_back(proved.outcome == Outcome::works ? timed(proved) : proved);
-        same = &evidence_.paths.back();
-      }
-      // What came to light in a stream counts for later runs, too.
-      if (proof.outcome == proof::Outcome::works && is_failure(same->outcome)) {
-        proof.outcome = proof::Outcome::fails;
-        proof.how = same->how;
-      }
-      if (proof.memory == Memory::device && how.empty()) how = proof.how;
-    }
-    Notes notes;  // a file that cannot be written is no matter here
-    if (const auto file = proof::proofs_file(options_.proofs, variables_))
-      proof::keep_proofs(*file, proofs, notes);
-    if (proofs.empty()) {
-      PathResult result;
-      result.path = {"gpu_aware", Memory::device};
-      result.outcome = Outcome::unavailable;
-      result.how = fmt::format("{}", fmt::join(answer.not_tried, "; "));
-      result.with = with;
+    probe::Probes probes = probes_;
+    // Proofs count for later runs too: a limit that sound ranks exceed must not make one.
+    probes.time_limit =
+        std::max<std::chrono::milliseconds>(probes.time_limit, probe::telling_start);
+    probe::PathsToTry wanted;
+    for (const Distance distance : distances())
+      for (const Memory memory : memories) wanted.paths.push_back({"gpu_aware", memory, distance});
+    const auto key = proof::environment_key(proof::this_environment(in_ranks(all)));
+    std::vector<proof::Proof> proofs;
+    std::optional<PathResult> failure;
+    for (PathResult& result : probe::try_paths(probes, wanted, with)) {
+      for (proof::Proof& proof : probe::proofs_of(result, key)) proofs.push_back(std::move(proof));
+      if (result.path.memory == Memory::device && is_failure(result.outcome) && !failure)
+        failure = result;
       evidence_.paths.push_back(std::move(result));
     }
-    return how;
-  }
-
-  static PathResult result_of(const proof::Proof& proof, const Variables& with) {
-    PathResult result;
-    result.path = {
-        "gpu_aware", proof.memory,
-        proof.pair == proof::GpuPair::other_node ? Distance::other_node : Distance::same_node};
-    result.with = with;
-    result.how = proof.how;
-    const bool is_wrong = proof.how.find("did not arrive as sent") != std::string::npos;
-    result.outcome = proof.outcome == proof::Outcome::works ? Outcome::works
-                     : is_wrong                             ? Outcome::wrong
-                                                            : Outcome::failed;
-    return result;
-  }
-
-  /// Ranks that share a GPU and ranks that do not have been one probe.
-  const PathResult* tried(const PathResult& result) const {
-    for (const PathResult& one : evidence_.paths)
-      if (one.path == result.path && one.with == result.with) return &one;
-    return nullptr;
-  }
-
-  PathResult timed(const PathResult& proved) const {
-    const std::vector<PathResult> results =
-        try_paths(probes_, {proved.path}, proof::GpuChoice::in_turn, proved.with);
-    return results.empty() ? proved : results.front();
+    Notes notes;  // a file that cannot be written is no matter here
+    if (const auto file = proof::proofs_file(options_.proofs, variables_); file && !proofs.empty())
+      proof::keep_proofs(*file, proofs, notes);
+    return failure;
   }
 
   const DoctorOptions& options_;
   Variables variables_;
   Evidence evidence_;
-  Probes probes_;
+  probe::Probes probes_;
 };
 
 }  // namespace

@@ -13,8 +13,17 @@
 #include "launch/launcher.hpp"
 #include "machine/gpu_facts.hpp"
 #include "machine/pci_place.hpp"
+#include "probe/paths.hpp"
 
 namespace halocline::doctor {
+
+// What the prober tries is what doctor speaks of.
+using probe::collectives;
+using probe::Distance;
+using probe::Outcome;
+using probe::Path;
+using probe::PathResult;
+using probe::settings_text;
 
 struct Limits {
   std::optional<std::int64_t> shm_bytes = {};  ///< size of /dev/shm; nothing without one

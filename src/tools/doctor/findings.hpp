@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "doctor/facts.hpp"
-#include "doctor/paths.hpp"
+#include "probe/paths.hpp"
 
 namespace halocline::doctor {
 

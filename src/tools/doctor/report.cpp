@@ -159,7 +159,7 @@ void add_results_for_programs(Report& report, const Evidence& evidence, const st
                                    .audience = Audience::json});
   for (const PathResult& result : results) {
     Value::List times;
-    for (const Time& time : result.times) times.push_back(std::pair(time.bytes, time.us));
+    for (const probe::Time& time : result.times) times.push_back(std::pair(time.bytes, time.us));
     table.add({result.path.transport, memory_of(result.path), pair_text(evidence, result),
                settings_text(result.with), name_of(result.outcome), result.how,
                result.in_order_up_to, times});

@@ -84,7 +84,7 @@ std::string fix_of_gpu_aware(const Evidence& evidence, const PathResult& result)
   Variables all = node.settings;
   if (attempt != nullptr)
     for (const auto& [name, value] : attempt->with) all[name] = value;
-  return proof::fix(node.mpi, all, attempt == nullptr ? result.how : attempt->how);
+  return proof::fix(node.mpi, all, attempt == nullptr ? result.signal : attempt->signal);
 }
 
 /// GPU-aware MPI that works, and is faster with a setting that was tried.

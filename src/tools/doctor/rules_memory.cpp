@@ -65,7 +65,7 @@ Findings memory_that_is_slow(const Evidence& evidence) {
     // The largest messages of all: with smaller ones, MPI's own way of asking what memory that is
     // takes longer than the way it then goes.
     if (result.times.empty()) continue;
-    const Time& largest = result.times.back();
+    const probe::Time& largest = result.times.back();
     const std::optional<double> less = us_for(*ordinary, largest.bytes);
     if (!less || largest.us <= clearly * *less) continue;
     found.push_back(

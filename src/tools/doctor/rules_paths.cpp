@@ -22,7 +22,7 @@ bool may_lack_shared_memory(const PathResult& result) {
 std::string lack_of_shm(const Evidence& evidence, const PathResult& result) {
   if (!may_lack_shared_memory(result) || apart(evidence)) return "";
   return small_shm(evidence, ranks_here(evidence),
-                   result.path.transport == "shared" ? result.tried_bytes : 0);
+                   result.path.transport == "shared" ? last_tried(result) : 0);
 }
 
 /// Of messages between nodes that do not arrive.
@@ -198,7 +198,7 @@ Findings crossover(const Evidence& evidence) {
   constexpr double clearly = 1.1;
   std::optional<std::int64_t> slower_up_to;
   double ours = 0, theirs = 0;
-  for (const Time& time : aware->times) {
+  for (const probe::Time& time : aware->times) {
     const std::optional<double> other = us_for(*staged, time.bytes);
     if (!other || time.us <= clearly * *other) continue;
     slower_up_to = time.bytes;

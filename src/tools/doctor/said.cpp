@@ -2,11 +2,12 @@
 #include "doctor/said.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "probe/lines.hpp"
 
 namespace halocline::doctor {
 namespace {
@@ -21,32 +22,6 @@ Json json_of(const std::optional<T>& value) {
 template <class T>
 std::optional<T> optional_in(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<T>());
-}
-
-std::string line(const char* kind, const Json& content) {
-  // Names come from outside and need not be UTF-8.
-  return std::string(said_mark) +
-         Json{{kind, content}}.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// Calls `read` for each whole line of ours, with its kind and content.
-void read_lines(std::string_view output,
-                const std::function<void(const std::string&, const Json&)>& read) {
-  for (std::size_t at = 0; at < output.size();) {
-    const std::size_t end = output.find('\n', at);
-    if (end == std::string_view::npos) break;
-    std::string_view text = output.substr(at, end - at);
-    at = end + 1;
-    const std::size_t begin = text.find(said_mark);
-    if (begin == std::string_view::npos) continue;
-    text.remove_prefix(begin + said_mark.size());
-    try {
-      const Json json = Json::parse(text);
-      for (const auto& [kind, content] : json.items()) read(kind, content);
-    } catch (const std::exception&) {
-      // A line that two ranks wrote into at once says nothing.
-    }
-  }
 }
 
 RankSeen rank_from(const Json& json) {
@@ -93,31 +68,6 @@ void read_gpus(const Json& json, RankFacts& facts) {
   json.at("reaches").get_to(facts.peer_access);
 }
 
-PathsSaid::Row* row_of(PathsSaid& said, const Path& path) {
-  for (PathsSaid::Row& row : said.rows)
-    if (row.result.path == path) return &row;
-  said.rows.push_back({.result = {.path = path}});
-  return &said.rows.back();
-}
-
-void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
-  const std::optional<Path> path = path_named(content.at("path").get<std::string>());
-  if (!path) return;
-  PathsSaid::Row& row = *row_of(said, *path);
-  if (row.is_decided) return;  // of several ranks, the first one's word
-  if (kind == "trying") content.at("bytes").get_to(row.result.tried_bytes);
-  if (kind == "in_order") row.result.in_order_up_to = content.at("bytes").get<std::int64_t>();
-  if (kind == "arrived") content.at("bytes").get_to(row.result.arrived_bytes);
-  if (kind == "arrived" && content.at("us").get<double>() > 0)
-    row.result.times.push_back({content.at("bytes"), content.at("us")});
-  if (kind != "outcome") return;
-  for (const Outcome outcome : {Outcome::works, Outcome::wrong, Outcome::out_of_order,
-                                Outcome::failed, Outcome::unavailable})
-    if (name_of(outcome) == content.at("is").get<std::string>()) row.result.outcome = outcome;
-  content.at("how").get_to(row.result.how);
-  row.is_decided = true;
-}
-
 /// Containers may be called alike, and MPICH takes each rank for a node of its own if it is told to
 /// (MPIR_CVAR_NOLOCAL): "vm", "vm (node 1)".
 void tell_apart(std::vector<NodeSeen>& nodes) {
@@ -130,100 +80,84 @@ void tell_apart(std::vector<NodeSeen>& nodes) {
 }  // namespace
 
 std::string line_of(const RankSeen& rank) {
-  return line("rank", {{"rank", rank.rank},
-                       {"size", rank.size},
-                       {"host", rank.host},
-                       {"mpi", rank.mpi},
-                       {"cores", rank.cores},
-                       {"ipc", rank.ipc_namespace},
-                       {"processes", rank.process_namespace},
-                       {"shm", rank.shm_device}});
+  return probe::line_of("rank", {{"rank", rank.rank},
+                                 {"size", rank.size},
+                                 {"host", rank.host},
+                                 {"mpi", rank.mpi},
+                                 {"cores", rank.cores},
+                                 {"ipc", rank.ipc_namespace},
+                                 {"processes", rank.process_namespace},
+                                 {"shm", rank.shm_device}});
 }
 
 std::string line_of(const mpi::Claims& claims) {
-  return line("mpi", {{"thread_level", claims.thread_level},
-                      {"takes_gpu", json_of(claims.takes_gpu)},
-                      {"settings", claims.settings}});
+  return probe::line_of("mpi", {{"thread_level", claims.thread_level},
+                                {"takes_gpu", json_of(claims.takes_gpu)},
+                                {"settings", claims.settings}});
 }
 
 std::string line_of(const Library& library) {
-  return line("library", {{"name", library.name},
-                          {"path", library.path},
-                          {"version", library.version},
-                          {"is_off_path", library.is_off_path},
-                          {"problem", library.problem},
-                          {"is_mpis", library.is_mpis},
-                          {"has_cuda", json_of(library.has_cuda)}});
+  return probe::line_of("library", {{"name", library.name},
+                                    {"path", library.path},
+                                    {"version", library.version},
+                                    {"is_off_path", library.is_off_path},
+                                    {"problem", library.problem},
+                                    {"is_mpis", library.is_mpis},
+                                    {"has_cuda", json_of(library.has_cuda)}});
 }
 
 std::string line_of(const NodeSeen& node) {
   Json near_adapters = Json::array();
   for (const auto& [gpu, adapter, nearness] : node.near_adapters)
     near_adapters.push_back({gpu, adapter, static_cast<int>(nearness)});
-  return line("node", {{"node", node.node},
-                       {"host", node.host},
-                       {"processor", node.processor},
-                       {"online_threads", node.online_threads},
-                       {"mpi", node.mpi},
-                       {"libraries", node.libraries},
-                       {"kernel_driver", node.kernel_driver},
-                       {"gpus", node.gpus},
-                       {"adapters", node.adapters},
-                       {"near_adapters", near_adapters},
-                       {"shm_bytes", json_of(node.shm_bytes)},
-                       {"memory_gb_per_s", node.memory_gb_per_s},
-                       {"count_us", node.count_us}});
+  return probe::line_of("node", {{"node", node.node},
+                                 {"host", node.host},
+                                 {"processor", node.processor},
+                                 {"online_threads", node.online_threads},
+                                 {"mpi", node.mpi},
+                                 {"libraries", node.libraries},
+                                 {"kernel_driver", node.kernel_driver},
+                                 {"gpus", node.gpus},
+                                 {"adapters", node.adapters},
+                                 {"near_adapters", near_adapters},
+                                 {"shm_bytes", json_of(node.shm_bytes)},
+                                 {"memory_gb_per_s", node.memory_gb_per_s},
+                                 {"count_us", node.count_us}});
 }
 
 std::string line_of(const Link& link) {
-  return line("link",
-              {{"from", link.from}, {"to", link.to}, {"us", link.us}, {"gb_per_s", link.gb_per_s}});
+  return probe::line_of(
+      "link", {{"from", link.from}, {"to", link.to}, {"us", link.us}, {"gb_per_s", link.gb_per_s}});
 }
 
 std::string speed_line(int node, const GpuSpeed& speed) {
-  return line("speed", {{"node", node},
-                        {"ordinal", speed.ordinal},
-                        {"name", speed.name},
-                        {"copy_gb_per_s", speed.copy_gb_per_s},
-                        {"host_gb_per_s", speed.host_gb_per_s}});
+  return probe::line_of("speed", {{"node", node},
+                                  {"ordinal", speed.ordinal},
+                                  {"name", speed.name},
+                                  {"copy_gb_per_s", speed.copy_gb_per_s},
+                                  {"host_gb_per_s", speed.host_gb_per_s}});
 }
 
 std::string machine_line(const machine::RankFacts& facts) {
-  return line("machine", machine::to_line(facts));
+  return probe::line_of("machine", machine::to_line(facts));
 }
 
 std::string gpus_line(const std::string& driver, const std::string& runtime,
                       const std::vector<bool>& peer_access) {
-  return line("gpus", {{"driver", driver}, {"runtime", runtime}, {"reaches", peer_access}});
+  return probe::line_of("gpus",
+                        {{"driver", driver}, {"runtime", runtime}, {"reaches", peer_access}});
 }
 
 std::string direct_reads_line(bool works, const std::string& because) {
-  return line("direct_reads", {{"works", works}, {"because", because}});
+  return probe::line_of("direct_reads", {{"works", works}, {"because", because}});
 }
 
-std::string doing_line(const std::string& what) { return line("doing", what); }
-std::string ends_line() { return line("ends", true); }
-
-std::string trying_line(const Path& path, std::int64_t bytes) {
-  return line("trying", {{"path", word_of(path)}, {"bytes", bytes}});
-}
-
-std::string arrived_line(const Path& path, Time time) {
-  return line("arrived", {{"path", word_of(path)}, {"bytes", time.bytes}, {"us", time.us}});
-}
-
-std::string in_order_line(const Path& path, std::int64_t bytes) {
-  return line("in_order", {{"path", word_of(path)}, {"bytes", bytes}});
-}
-
-std::string outcome_line(const Path& path, Outcome outcome, const std::string& how) {
-  return line("outcome", {{"path", word_of(path)}, {"is", name_of(outcome)}, {"how", how}});
-}
+std::string doing_line(const std::string& what) { return probe::line_of("doing", what); }
 
 RankFacts read_rank_facts(std::string_view output) {
   RankFacts facts;
   bool ended = false;
-  read_lines(output, [&](const std::string& kind, const Json& content) {
+  probe::read_lines(output, [&](const std::string& kind, const Json& content) {
     if (kind == "rank") facts.ranks.push_back(rank_from(content));
     if (kind == "mpi") read_mpi(content, facts);
     if (kind == "machine") facts.machine.push_back(machine::from_line(content.get<std::string>()));
@@ -250,16 +184,6 @@ RankFacts read_rank_facts(std::string_view output) {
             [](const NodeSeen& a, const NodeSeen& b) { return a.node < b.node; });
   tell_apart(facts.nodes);
   return facts;
-}
-
-PathsSaid read_paths(std::string_view output) {
-  PathsSaid said;
-  read_lines(output, [&](const std::string& kind, const Json& content) {
-    if (kind == "ends") said.ended = true;
-    if (content.is_object() && content.contains("path") && kind != "library")
-      read_path(kind, content, said);
-  });
-  return said;
 }
 
 }  // namespace halocline::doctor

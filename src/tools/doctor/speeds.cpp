@@ -11,8 +11,8 @@
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "doctor/ring.hpp"
 #include "mpi/mpi_messages.hpp"
+#include "probe/ring.hpp"
 
 namespace halocline::doctor {
 namespace {
@@ -113,11 +113,8 @@ GpuSpeed time_gpu(int ordinal) {
 void time_links(const Communicator& communicator, const std::function<void(const Link&)>& say) {
   // Each node in seven pairs tells a slow one from slow partners.
   constexpr int most_rounds = 7;
-  std::vector<int> node_of;
-  for (int rank = 0; rank < communicator.size(); ++rank)
-    node_of.push_back(communicator.node_of(rank));
-  const std::vector<int> firsts = first_ranks(node_of);
-  for (const auto& round : rounds_of_pairs(communicator.node_count(), most_rounds)) {
+  const std::vector<int> firsts = probe::first_ranks(probe::nodes_of_ranks(communicator));
+  for (const auto& round : probe::rounds_of_pairs(communicator.node_count(), most_rounds)) {
     for (const auto& [a, b] : round) {
       const int first = firsts[static_cast<std::size_t>(a)];
       const int second = firsts[static_cast<std::size_t>(b)];

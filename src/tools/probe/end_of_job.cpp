@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace halocline::proof {
+namespace halocline::probe {
 namespace {
 
 /// What launchers say of a rank that a signal ended, where they say it.
@@ -144,6 +144,11 @@ std::string end_in_words(const JobEnd& end, LauncherKind kind,
   return fmt::format("the ranks ended with exit code {}", end.exit_code);
 }
 
+int signal_in(const JobEnd& end, LauncherKind kind) {
+  const bool by_us = end.how == JobEnd::How::timed_out || end.how == JobEnd::How::fell_silent;
+  return by_us ? 0 : last_words(end, kind).signal.value_or(0);
+}
+
 std::string complaint_in(const JobEnd& end, std::string_view mark) {
   std::vector<Words> all = words_in(end.err, mark);
   for (Words& words : words_in(end.out, mark)) all.push_back(std::move(words));
@@ -161,4 +166,4 @@ std::string complaint_in(const JobEnd& end, std::string_view mark) {
   return shortened(fmt::format("{}", fmt::join(told, "; ")));
 }
 
-}  // namespace halocline::proof
+}  // namespace halocline::probe

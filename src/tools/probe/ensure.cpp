@@ -14,11 +14,12 @@
 
 #include <halocline/error.hpp>
 
+#include "base/utc.hpp"
 #include "comm/collectives.hpp"
 #include "launch/launched.hpp"
 #include "launch/settings.hpp"
 
-namespace halocline::proof {
+namespace halocline::probe {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,7 +83,7 @@ constexpr auto no_probe_jobs =
 
 class Maker {
  public:
-  Maker(const ProofsWanted& wanted, const Variables& variables, ProofsAtHand& at_hand)
+  Maker(const ProofsWanted& wanted, const Variables& variables, proof::ProofsAtHand& at_hand)
       : wanted_(wanted), variables_(variables), at_hand_(at_hand) {}
 
   void make() {
@@ -92,63 +93,91 @@ class Maker {
     }
     if (new_.empty() || !wanted_.file) return;
     Notes notes;
-    keep_proofs(*wanted_.file, new_, notes);
+    proof::keep_proofs(*wanted_.file, new_, notes);
     at_hand_.notes.insert(at_hand_.notes.end(), notes.all().begin(), notes.all().end());
   }
 
   std::vector<Memory> missing(GpuPair pair) const {
     std::vector<Memory> memories;
     for (const Memory memory : wanted_.memories)
-      if (!proof::find(at_hand_.proofs, pair, memory, at_hand_.key.hash))
+      if (!proof::find(at_hand_.proofs, {.pair = pair, .memory = memory}, at_hand_.key.hash))
         memories.push_back(memory);
     return memories;
   }
 
   void say_missing(GpuPair pair, const std::string& why) {
-    at_hand_.missing.push_back(fmt::format("{} pairs: {}", name_of(pair), why));
+    at_hand_.missing.push_back(fmt::format("{} pairs: {}", proof::name_of(pair), why));
   }
 
  private:
   void make(GpuPair pair, const std::vector<Memory>& memories) {
     if (pair == GpuPair::other_node) return say_missing(pair, "a probe job runs on one node only");
-    ProbeJobAnswer answer;
+    PathsToTry paths{.paths = {}, .timing = Timing::none};
+    if (pair == GpuPair::same_gpu) paths.gpus = GpuChoice::first;
+    for (const Memory memory : memories) paths.paths.push_back({"gpu_aware", memory});
+    std::vector<PathResult> results;
     try {
       if (!launcher_) launcher_ = launcher_for(wanted_, variables_);
       if (wanted_.on_start && !said_) wanted_.on_start();
       said_ = true;
-      ProbeJobRequest request{.launcher = *launcher_,
-                              .program = wanted_.program,
-                              .key = at_hand_.key,
-                              .memories = memories,
-                              .time_limit = wanted_.time_limit};
-      if (pair == GpuPair::same_gpu) request.gpus = GpuChoice::first;
-      answer = prove_in_probe_job(request);
+      results = try_paths({.launcher = *launcher_,
+                           .program = wanted_.program,
+                           .time_limit = wanted_.time_limit,
+                           .on_bad_end = [this](const std::string& how) { note_bad_end(how); }},
+                          paths);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::communication) throw;
       return say_missing(pair, fmt::format("could not be tried: {}", error.what()));
     }
-    new_.insert(new_.end(), answer.proofs.begin(), answer.proofs.end());
-    for (const std::string& how : answer.bad_ends)
-      at_hand_.notes.push_back(fmt::format(
-          "the probe job for gpu_aware finished its tests, but not MPI_Finalize: {}; see "
-          "halocline doctor",
-          how));
-    at_hand_.proofs = merge(answer.proofs, at_hand_.proofs);
-    for (const std::string& why : answer.not_tried) say_missing(pair, why);
-    if (answer.not_tried.empty() && !missing(pair).empty())
-      say_missing(pair, fmt::format("could not be tried: the two ranks were a {} pair",
-                                    name_of(answer.proofs.front().pair)));
+    for (const PathResult& result : results) take(result, pair);
+  }
+
+  void take(const PathResult& result, GpuPair wanted) {
+    const std::vector<proof::Proof> proofs = proofs_of(result, at_hand_.key);
+    if (proofs.empty())
+      return say_missing(wanted, fmt::format("{} memory could not be tried: {}",
+                                             memory_of(result.path), result.how));
+    new_.insert(new_.end(), proofs.begin(), proofs.end());
+    at_hand_.proofs = proof::merge(proofs, at_hand_.proofs);
+    if (std::find(result.pairs.begin(), result.pairs.end(), wanted) == result.pairs.end())
+      say_missing(wanted, fmt::format("could not be tried: the two ranks were a {} pair",
+                                      proof::name_of(result.pairs.front())));
+  }
+
+  void note_bad_end(const std::string& how) {
+    at_hand_.notes.push_back(
+        fmt::format("the probe job for gpu_aware finished its tests, but not MPI_Finalize: {}; see "
+                    "halocline doctor",
+                    how));
   }
 
   const ProofsWanted& wanted_;
   const Variables& variables_;
-  ProofsAtHand& at_hand_;
+  proof::ProofsAtHand& at_hand_;
   std::optional<Launcher> launcher_;
-  std::vector<Proof> new_;
+  std::vector<proof::Proof> new_;
   bool said_ = false;
 };
 
 }  // namespace
+
+std::vector<proof::Proof> proofs_of(const PathResult& result, const proof::EnvironmentKey& key) {
+  std::vector<proof::Proof> proofs;
+  const bool was_tried = result.outcome == Outcome::works || is_failure(result.outcome);
+  for (const GpuPair pair : was_tried ? result.pairs : std::vector<GpuPair>{})
+    proofs.push_back({.path = result.path.transport,
+                      .pair = pair,
+                      .memory = result.path.memory,
+                      .outcome = result.outcome,
+                      .signal = result.signal,
+                      .exit_code = result.exit_code,
+                      .how = result.how,
+                      .sizes = result.tried,
+                      .when = now_in_utc(),
+                      .key = key.hash,
+                      .ingredients = key.ingredients});
+  return proofs;
+}
 
 Stand stand_of(const Variables& variables) {
   if (variables.contains(launched_variable)) return Stand::ours;
@@ -162,8 +191,9 @@ Stand stand_of(const Variables& variables) {
   return *launched->rank == 0 ? Stand::maker : Stand::other_rank;
 }
 
-ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables) {
-  ProofsAtHand at_hand = proofs_at_hand(wanted.file, variables_of_ranks(wanted, variables));
+proof::ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables) {
+  proof::ProofsAtHand at_hand =
+      proof::proofs_at_hand(wanted.file, variables_of_ranks(wanted, variables));
   Maker maker(wanted, variables, at_hand);
   const Stand stand = stand_of(variables);
   if (stand == Stand::maker) {
@@ -175,4 +205,4 @@ ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variable
   return at_hand;
 }
 
-}  // namespace halocline::proof
+}  // namespace halocline::probe

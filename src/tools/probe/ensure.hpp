@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "launch/launcher.hpp"
-#include "probe/probe_job.hpp"
+#include "probe/jobs.hpp"
 #include "proof/at_hand.hpp"
 
-namespace halocline::proof {
+namespace halocline::probe {
 
 /// Where a process stands towards the job it is part of.
 enum class Stand {
@@ -23,13 +23,17 @@ enum class Stand {
 };
 Stand stand_of(const Variables& variables);
 
+/// Returns the proofs that a tried path makes under a key: one for each kind of pair, none of a
+/// path that could not be tried.
+std::vector<proof::Proof> proofs_of(const PathResult& result, const proof::EnvironmentKey& key);
+
 struct ProofsWanted {
-  std::optional<ProofsFile> file;  ///< where to look and to keep
+  std::optional<proof::ProofsFile> file;  ///< where to look and to keep
   std::vector<GpuPair> pairs;
   std::vector<Memory> memories = {Memory::device, Memory::managed};
-  std::string program;             ///< path of a halocline
-  std::string launcher_hint = {};  ///< as find_launcher() takes it
-  std::chrono::milliseconds time_limit = std::chrono::seconds(60);
+  std::string program;                                              ///< path of a halocline
+  std::string launcher_hint = {};                                   ///< as find_launcher() takes it
+  std::chrono::milliseconds time_limit = std::chrono::seconds(60);  ///< of silence of a probe
   /// Called once before a probe job is started: it takes some seconds.
   std::function<void()> on_start = {};
 };
@@ -37,6 +41,6 @@ struct ProofsWanted {
 /// Reads the proofs there are, and lets the maker make and keep those that are missing. Neither
 /// MPI nor a GPU may have been used in this process. What cannot be made is told, not thrown;
 /// throws only communication if this process is told to stop meanwhile.
-ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables);
+proof::ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables);
 
-}  // namespace halocline::proof
+}  // namespace halocline::probe

@@ -15,7 +15,7 @@
 #include "gpu/stream_work.hpp"
 #include "proof/pattern.hpp"
 
-namespace halocline::proof {
+namespace halocline::probe {
 namespace {
 
 using transport::Channel;
@@ -28,14 +28,16 @@ constexpr int exchanges = 3;
 constexpr std::chrono::milliseconds late(2);
 
 // What stands where something is sent from: what an exchange shall bring, or what was there before.
-std::uint64_t due(int from, int to, int exchange) { return seed_of(from, to, 2 * exchange); }
-std::uint64_t old(int from, int to, int exchange) { return seed_of(from, to, 2 * exchange + 1); }
+std::uint64_t due(int from, int to, int exchange) { return proof::seed_of(from, to, 2 * exchange); }
+std::uint64_t old(int from, int to, int exchange) {
+  return proof::seed_of(from, to, 2 * exchange + 1);
+}
 // And what stands where nothing has come yet.
-std::uint64_t empty(int rank) { return seed_of(rank, rank, 0); }
+std::uint64_t empty(int rank) { return proof::seed_of(rank, rank, 0); }
 
 std::vector<std::byte> pattern(std::uint64_t seed, std::int64_t bytes) {
   std::vector<std::byte> made(static_cast<std::size_t>(bytes));
-  fill(made.data(), bytes, seed);
+  proof::fill(made.data(), bytes, seed);
   return made;
 }
 
@@ -68,7 +70,7 @@ void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
   device::copy(seen.data(), talk.seen[static_cast<std::size_t>(exchange)].get(), talk.received,
                Stream::host());
   const std::int64_t at =
-      first_difference(seen.data(), talk.received, due(talk.peer, me, exchange));
+      proof::first_difference(seen.data(), talk.received, due(talk.peer, me, exchange));
   if (at == talk.received) return;
   // The word around that byte, since kernels write words.
   constexpr std::int64_t word_bytes = 8;
@@ -133,7 +135,7 @@ class Rehearsal {
   int me() const { return communicator_.rank(); }
 
   void write(void* to, std::int64_t bytes, std::uint64_t seed) const {
-    gpu::write_words(stream_->get(), to, bytes, {.first = seed, .step = word_step});
+    gpu::write_words(stream_->get(), to, bytes, {.first = seed, .step = proof::word_step});
   }
 
   /// Where the next exchange sends from.
@@ -187,4 +189,4 @@ StreamFaults prove_in_stream(const Communicator& communicator, Channel& channel,
   return Rehearsal(communicator, channel, messages, fields).run();
 }
 
-}  // namespace halocline::proof
+}  // namespace halocline::probe

@@ -9,7 +9,7 @@
 #include "device/allocator.hpp"
 #include "transport/transport.hpp"
 
-namespace halocline::proof {
+namespace halocline::probe {
 
 /// What was wrong; both empty if nothing was.
 struct StreamFaults {
@@ -33,4 +33,4 @@ StreamFaults prove_in_stream(const Communicator& communicator, transport::Channe
                              const std::vector<transport::Message>& messages,
                              const StreamFields& fields);
 
-}  // namespace halocline::proof
+}  // namespace halocline::probe

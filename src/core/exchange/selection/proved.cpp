@@ -45,17 +45,18 @@ Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pai
              const std::string& library) {
   Proved result{.stand = Stand::works, .words = {}};
   for (const GpuPair pair : pairs) {
-    const auto found = proof::find(at_hand.proofs, pair, memory, at_hand.key.hash);
+    const auto found =
+        proof::find(at_hand.proofs, {.pair = pair, .memory = memory}, at_hand.key.hash);
     if (!found) {
       if (result.stand == Stand::works)
         result = {Stand::unknown,
                   fmt::format("no proof shows that MPI accepts {} memory between {} ranks here; {}",
                               name_of(memory), proof::name_of(pair), how_to_prove)};
-    } else if (found->outcome == proof::Outcome::fails) {
+    } else if (found->outcome != proof::Outcome::works) {
       result = {Stand::fails,
                 fmt::format("{} memory between {} ranks, tested {}: {}; {}", name_of(memory),
                             proof::name_of(pair), found->when, found->how,
-                            proof::fix(library, current_variables(), found->how))};
+                            proof::fix(library, current_variables(), found->signal))};
       return result;
     }
   }

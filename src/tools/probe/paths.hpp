@@ -16,7 +16,7 @@
 #include "device/allocator.hpp"
 #include "proof/records.hpp"
 
-namespace halocline::doctor {
+namespace halocline::probe {
 
 /// Ways to send as ordinary programs do: MPI_Send and MPI_Recv; MPI_Isend and MPI_Irecv;
 /// MPI_Send_init and MPI_Recv_init; MPI_Sendrecv. They are no transports.
@@ -51,17 +51,9 @@ std::optional<Path> path_named(std::string_view word);
 /// "transport staged with device memory", "... between nodes".
 std::string words_for(const Path& path);
 
-enum class Outcome {
-  works,         ///< every byte of every size arrived
-  wrong,         ///< some byte did not
-  out_of_order,  ///< some byte did before or after its turn in the stream
-  failed,        ///< crashed, hung, or an error of MPI
-  unavailable,   ///< cannot be had here, for a reason that is no fault
-  untried        ///< the job did not get so far
-};
-std::string_view name_of(Outcome outcome);
-/// Tried, and not as it should be.
-bool is_failure(Outcome outcome);
+using proof::GpuPair;
+using proof::is_failure;
+using proof::Outcome;
 
 /// One message each way at once, of the slowest rank.
 struct Time {
@@ -72,15 +64,21 @@ struct Time {
 struct PathResult {
   Path path;
   Outcome outcome = Outcome::untried;
-  std::string how = {};  ///< in words; empty if it works
+  int signal = 0;                   ///< that ended a rank; 0 if none did
+  int exit_code = 0;                ///< of the ranks, where no signal is known
+  std::string how = {};             ///< for people; empty if it works
+  std::vector<GpuPair> pairs = {};  ///< kinds of pairs that messages went between
   std::vector<Time> times = {};
   Variables with = {};  ///< settings that were tried on top of the user's
   /// Bytes up to which exchanges were shown to keep their place in a GPU's stream.
   std::optional<std::int64_t> in_order_up_to = {};
-  std::int64_t tried_bytes = 0;    ///< the last size that was tried; 0: none
-  std::int64_t arrived_bytes = 0;  ///< the largest size of which every byte arrived
-  bool out_of_time = false;        ///< untried, because the time limit was too short to tell
+  std::vector<std::int64_t> tried = {};  ///< sizes, in their order
+  std::int64_t arrived_bytes = 0;        ///< the largest size of which every byte arrived
+  bool out_of_time = false;              ///< untried, because the time limit was too short to tell
 };
+
+/// The last size that was tried; 0: none.
+std::int64_t last_tried(const PathResult& result);
 
 /// System memory where the GPUs do not read it: most do not, and nobody expects it of them.
 bool is_for_few(const PathResult& result);
@@ -91,7 +89,8 @@ std::string settings_text(const Variables& settings);
 /// Microseconds for messages of this size, if they were timed.
 std::optional<double> us_for(const PathResult& result, std::int64_t bytes);
 
-/// From what every MPI sends eagerly to what goes by rendezvous.
+/// From what every MPI sends eagerly to what goes by rendezvous and, of those to prove, in pieces.
 std::vector<std::int64_t> sizes_to_time();
+std::vector<std::int64_t> sizes_to_prove();
 
-}  // namespace halocline::doctor
+}  // namespace halocline::probe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/collectives.hpp"
+#include "probe/collectives.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include "mpi/mpi_collectives.hpp"
 #include "proof/pattern.hpp"
 
-namespace halocline::doctor {
+namespace halocline::probe {
 namespace {
 
 constexpr auto allreduce = collectives[0], broadcast = collectives[1], allgather = collectives[2];
@@ -98,4 +98,4 @@ std::string Collective::prove_round(int round) {
                      result_bytes_, me);
 }
 
-}  // namespace halocline::doctor
+}  // namespace halocline::probe

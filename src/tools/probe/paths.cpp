@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/paths.hpp"
+#include "probe/paths.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace halocline::doctor {
+namespace halocline::probe {
 
 namespace {
 
@@ -74,15 +74,8 @@ std::string words_for(const Path& path) {
                      path.transport, memory_of(path), far ? " between nodes" : "");
 }
 
-std::string_view name_of(Outcome outcome) {
-  constexpr std::string_view names[] = {"works",  "wrong",       "out of order",
-                                        "failed", "unavailable", "untried"};
-  return names[static_cast<std::size_t>(outcome)];
-}
-
-bool is_failure(Outcome outcome) {
-  return outcome == Outcome::wrong || outcome == Outcome::out_of_order ||
-         outcome == Outcome::failed;
+std::int64_t last_tried(const PathResult& result) {
+  return result.tried.empty() ? 0 : result.tried.back();
 }
 
 bool is_for_few(const PathResult& result) {
@@ -103,4 +96,8 @@ std::optional<double> us_for(const PathResult& result, std::int64_t bytes) {
 
 std::vector<std::int64_t> sizes_to_time() { return {8, 4 << 10, 64 << 10, 1 << 20, 16 << 20}; }
 
-}  // namespace halocline::doctor
+std::vector<std::int64_t> sizes_to_prove() {
+  return {8, 512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
+}
+
+}  // namespace halocline::probe

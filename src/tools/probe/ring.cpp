@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/ring.hpp"
+#include "probe/ring.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-namespace halocline::doctor {
+namespace halocline::probe {
 namespace {
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
@@ -45,6 +45,28 @@ std::optional<std::pair<int, int>> first_pair(const std::vector<int>& node_of, D
   return std::nullopt;
 }
 
+std::vector<int> nodes_of_ranks(const Communicator& communicator) {
+  std::vector<int> nodes;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    nodes.push_back(communicator.node_of(rank));
+  return nodes;
+}
+
+std::vector<GpuPair> pairs_in_ring(const std::vector<int>& node_of,
+                                   const std::vector<std::string>& gpus, Distance distance) {
+  std::vector<GpuPair> pairs;
+  for (int rank = 0; rank < std::ssize(node_of); ++rank) {
+    for (const int other : neighbours(node_of, rank, distance)) {
+      const bool share = !gpus[index(rank)].empty() && gpus[index(rank)] == gpus[index(other)];
+      const GpuPair pair = distance == Distance::other_node ? GpuPair::other_node
+                           : share                          ? GpuPair::same_gpu
+                                                            : GpuPair::same_node;
+      if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
+    }
+  }
+  return pairs;
+}
+
 std::vector<int> first_ranks(const std::vector<int>& node_of) {
   std::vector<int> firsts;
   for (std::size_t rank = 0; rank < node_of.size(); ++rank)
@@ -69,4 +91,4 @@ std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(int count, int mos
   return rounds;
 }
 
-}  // namespace halocline::doctor
+}  // namespace halocline::probe

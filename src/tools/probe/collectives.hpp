@@ -10,9 +10,9 @@
 
 #include <halocline/communicator.hpp>
 
-#include "doctor/paths.hpp"
+#include "probe/paths.hpp"
 
-namespace halocline::doctor {
+namespace halocline::probe {
 
 /// One collective over all ranks, with memory of its own.
 class Collective {
@@ -42,4 +42,4 @@ class Collective {
   std::shared_ptr<void> mine_, result_;
 };
 
-}  // namespace halocline::doctor
+}  // namespace halocline::probe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/probes.hpp"
+#include "probe/jobs.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,42 +9,22 @@
 
 #include <halocline/error.hpp>
 
-#include "doctor/said.hpp"
 #include "launch/job.hpp"
 #include "probe/end_of_job.hpp"
+#include "probe/lines.hpp"
 #include "proof/environment_key.hpp"
 
-namespace halocline::doctor {
+namespace halocline::probe {
 namespace {
-
-/// How a probe's job ended, in words too if it did badly.
-struct ProbeEnd {
-  JobEnd job;
-  std::string how = {};
-  std::chrono::milliseconds limit{};  ///< by which it ended, if it did
-
-  bool ended_by_limit() const {
-    return job.how == JobEnd::How::timed_out || job.how == JobEnd::How::fell_silent;
-  }
-  /// Ended by a limit under which sound ranks end too.
-  bool is_out_of_time(std::chrono::milliseconds telling) const {
-    return ended_by_limit() && limit < telling;
-  }
-};
-
-std::string short_limit(const Probes& probes) {
-  return fmt::format("the time limit of {:g} s was too short",
-                     std::chrono::duration<double>(probes.time_limit).count());
-}
 
 /// "no output for 20 s", "rank 1 was ended by signal 11 (Segmentation fault); its output: ...".
 std::string how_it_ended(const JobEnd& end, LauncherKind launcher,
                          std::chrono::milliseconds limit) {
   if (end.how == JobEnd::How::not_started) return end.reason;
-  std::string words = proof::end_in_words(end, launcher, limit);
-  const std::string said = proof::complaint_in(end, said_mark);
+  std::string words = end_in_words(end, launcher, limit);
+  const std::string said = complaint_in(end, line_mark);
   if (said.find("halocline: ") == 0) return said.substr(std::strlen("halocline: "));
-  if (words.find("signal") == std::string::npos && !said.empty()) words += "; its output: " + said;
+  if (signal_in(end, launcher) == 0 && !said.empty()) words += "; its output: " + said;
   if (end.succeeded()) words = "it ended with exit code 0, but its ranks did not do their work";
   return words;
 }
@@ -52,9 +32,8 @@ std::string how_it_ended(const JobEnd& end, LauncherKind launcher,
 /// What is left then is MPI_Finalize.
 bool said_all(const JobEnd& end) { return read_paths(end.out).ended; }
 
-/// A job of several parts may take its time as long as it says what it is at.
-ProbeEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
-                   const Variables& with) {
+ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<std::string> words,
+                         const Variables& with) {
   words.insert(words.begin(), examine_command);
   // Waits for other ranks end first, by name, unless the limit is too short to tell a slow one.
   const double limit_seconds = std::chrono::duration<double>(probes.time_limit).count();
@@ -80,40 +59,60 @@ ProbeEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::str
   if (end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication, fmt::format("stopped by signal {} ({}) during a probe",
                                                       end.signal, strsignal(end.signal)));
-  if (end.succeeded() && said_all(end)) return {std::move(end)};
+  if (end.succeeded() && said_all(end)) return {.job = std::move(end), .said_all = true};
   const auto limit =
       end.how == JobEnd::How::timed_out ? *options.time_limit : *options.silence_limit;
   std::string how = how_it_ended(end, probes.launcher.kind, limit);
-  return {std::move(end), std::move(how), probes.time_limit};
-}
-
-/// The same job, and a word of an end that is no fault of what it tried.
-ProbeEnd run_probe_to_its_end(const Probes& probes, std::size_t parts,
-                              std::vector<std::string> words, const Variables& with) {
-  ProbeEnd end = run_probe(probes, parts, std::move(words), with);
-  if (!end.how.empty() && said_all(end.job) && !end.is_out_of_time(telling_answer) &&
-      probes.on_bad_end)
-    probes.on_bad_end(end.how);
-  return end;
+  const int signal = signal_in(end, probes.launcher.kind);
+  const bool had_said_all = said_all(end);
+  return {.job = std::move(end),
+          .how = std::move(how),
+          .signal = signal,
+          .limit = probes.time_limit,
+          .said_all = had_said_all};
 }
 
 bool contains(const std::vector<Path>& paths, const Path& path) {
   return std::find(paths.begin(), paths.end(), path) != paths.end();
 }
 
+/// Tries the message that a crash took place in once more, alone.
+bool arrives_alone(const Probes& probes, const PathsToTry& wanted, const PathResult& crashed,
+                   const Variables& with) {
+  PathsToTry alone = wanted;
+  alone.paths = {crashed.path};
+  alone.bytes = {crashed.tried.back()};
+  alone.timing = Timing::none;
+  const ProbeEnd end = run_to_some_end(probes, 1, words_of(alone), with);
+  const std::vector<PathsSaid::Row> rows = read_paths(end.job.out).rows;
+  return rows.size() == 1 && rows[0].is_decided && rows[0].result.outcome == Outcome::works;
+}
+
 /// The results of one job, for the paths that it got to.
 std::vector<PathResult> results_of(const Probes& probes, const ProbeEnd& end,
-                                   const std::vector<Path>& wanted) {
+                                   const PathsToTry& wanted, const Variables& with) {
   std::vector<PathResult> results;
   for (const PathsSaid::Row& row : read_paths(end.job.out).rows) {
-    if (!contains(wanted, row.result.path)) continue;
+    // Of one that was announced only, nothing was sent.
+    if (!contains(wanted.paths, row.result.path) || (!row.is_decided && row.result.tried.empty()))
+      continue;
     PathResult result = row.result;
+    result.with = with;
     if (!row.is_decided) {
       result.out_of_time = end.is_out_of_time(telling_answer);
       result.outcome = result.out_of_time ? Outcome::untried : Outcome::failed;
+      result.signal = end.signal;
+      result.exit_code = end.job.exit_code;
+      const bool arrived = result.tried.back() == result.arrived_bytes;
       result.how =
           fmt::format("{}, {} {} bytes", result.out_of_time ? short_limit(probes) : end.how,
-                      is_collective(result.path) ? "with" : "while sending", result.tried_bytes);
+                      arrived                      ? "after"
+                      : is_collective(result.path) ? "with"
+                                                   : "while sending",
+                      result.tried.back());
+      if (result.signal != 0 && result.tried.size() > 1 && !arrived &&
+          arrives_alone(probes, wanted, result, with))
+        result.how += "; the same message alone arrived";
     }
     results.push_back(std::move(result));
   }
@@ -122,43 +121,37 @@ std::vector<PathResult> results_of(const Probes& probes, const ProbeEnd& end,
 
 }  // namespace
 
+std::string short_limit(const Probes& probes) {
+  return fmt::format("the time limit of {:g} s was too short",
+                     std::chrono::duration<double>(probes.time_limit).count());
+}
+
 std::chrono::milliseconds limit_under(double load, int threads) {
   const double processes_each = load / std::max(threads, 1);
   return std::chrono::milliseconds(
       static_cast<std::int64_t>(20'000 * std::clamp(processes_each, 1.0, 15.0)));
 }
 
-RankFacts ask_ranks(const Probes& probes) {
-  // MPI's start, facts, libraries, speeds.
-  constexpr std::size_t parts = 4;
-  const ProbeEnd end = run_probe_to_its_end(probes, parts, {"--facts"}, {});
-  RankFacts facts = read_rank_facts(end.job.out);
-  if (said_all(end.job)) return facts;
-  facts.out_of_time = end.is_out_of_time(telling_start);
-  facts.ended_badly = facts.out_of_time ? short_limit(probes) : end.how;
-  return facts;
+ProbeEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
+                   const Variables& with) {
+  ProbeEnd end = run_to_some_end(probes, parts, std::move(words), with);
+  if (!end.how.empty() && end.said_all && !end.is_out_of_time(telling_answer) && probes.on_bad_end)
+    probes.on_bad_end(end.how);
+  return end;
 }
 
-std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
-                                  proof::GpuChoice gpus, const Variables& with) {
+std::vector<PathResult> try_paths(const Probes& probes, PathsToTry wanted, const Variables& with) {
   std::vector<PathResult> all;
-  while (!paths.empty()) {
-    std::vector<std::string> names;
-    for (const Path& path : paths) names.push_back(word_of(path));
-    const ProbeEnd end =
-        run_probe_to_its_end(probes, paths.size(),
-                             {"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
-                              gpus == proof::GpuChoice::first ? "first" : "in-turn"},
-                             with);
-    const std::vector<PathResult> now = results_of(probes, end, paths);
+  while (!wanted.paths.empty()) {
+    const ProbeEnd end = run_probe(probes, wanted.paths.size(), words_of(wanted), with);
+    const std::vector<PathResult> now = results_of(probes, end, wanted, with);
     for (const PathResult& result : now) {
       all.push_back(result);
-      all.back().with = with;
-      std::erase(paths, result.path);
+      std::erase(wanted.paths, result.path);
     }
     if (!now.empty()) continue;
     const bool out_of_time = end.is_out_of_time(telling_start);
-    for (const Path& path : paths)
+    for (const Path& path : wanted.paths)
       all.push_back({.path = path,
                      .outcome = Outcome::untried,
                      .how = fmt::format("{} before anything was sent",
@@ -170,4 +163,4 @@ std::vector<PathResult> try_paths(const Probes& probes, std::vector<Path> paths,
   return all;
 }
 
-}  // namespace halocline::doctor
+}  // namespace halocline::probe
