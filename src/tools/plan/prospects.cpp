@@ -130,7 +130,8 @@ std::string words_for(Unlike unlike, const Plan& plan, const Prospect& prospect)
           plan.ranks, step);
     case Unlike::cells:
       return fmt::format(
-          "the figures are of less than half or more than twice as many cells per rank; rates "
+          "the figures are of less than two thirds or more than 1.5 times as many cells per rank; "
+          "rates "
           "change where fields no longer fit in a cache: use {} --cells {}",
           step, grid::text_of(plan.cells));
     case Unlike::norm:
