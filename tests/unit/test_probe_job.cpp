@@ -300,7 +300,7 @@ class EnsureProofs : public ProbeJob {
   EnsureProofs() {
     wanted_.file = {folder_ / "proofs.json", proof::ProofsFile::Place::named};
     wanted_.pairs = {GpuPair::same_node};
-    wanted_.memories = {Memory::device};
+    wanted_.paths = {on_device};
     wanted_.time_limit = 10s;
     wanted_.on_start = [this] { ++started_; };
     variables_[launcher_variable] = probes_.launcher.path;
@@ -358,7 +358,7 @@ TEST_F(EnsureProofs, MakesThemAnewUnderOtherSettings) {
 TEST_F(EnsureProofs, MakesWhatIsMissingOnly) {
   program("");
   ensure();
-  wanted_.memories = {Memory::device, Memory::managed};
+  wanted_.paths = {on_device, on_managed};
   EXPECT_THAT(ensure().missing, IsEmpty());
   std::ifstream file(folder_ / "calls");
   std::string first, second;
@@ -382,9 +382,11 @@ TEST_F(EnsureProofs, SaysWhatIsMissingAndWhy) {
   program("");
   wanted_.pairs = {GpuPair::same_gpu, GpuPair::other_node};
   proof::ProofsAtHand proofs = ensure();
-  EXPECT_THAT(proofs.missing,
-              ElementsAre("same-gpu pairs: could not be tried: the two ranks were a same-node pair",
-                          HasSubstr("other-node pairs: ")));
+  EXPECT_THAT(
+      proofs.missing,
+      ElementsAre("gpu_aware is not proved for same-gpu pairs: could not be tried: the two ranks "
+                  "were a same-node pair",
+                  HasSubstr("other-node pairs: ")));
   EXPECT_TRUE(found(proofs)) << "what was proved by the way is not lost";
 
   wanted_.pairs = {GpuPair::same_node};

@@ -14,7 +14,7 @@ namespace halocline::proof {
 struct ProofsAtHand {
   std::vector<Proof> proofs;              ///< with any key; see find()
   EnvironmentKey key;                     ///< of the current machine and settings
-  std::vector<std::string> missing = {};  ///< pairs without a proof, and why
+  std::vector<std::string> missing = {};  ///< "gpu_aware is not proved for same-gpu pairs: why"
   std::vector<std::string> notes = {};    ///< on files
 };
 

@@ -30,7 +30,7 @@ struct Search {
 
 /// How to ask for a transport wherever it can be used; nothing, and a note why, if nowhere.
 std::optional<std::string> spec_for(const Search& search, const Transport& transport, Memory memory,
-                                    const exchange::ProvedPairs& proved) {
+                                    const exchange::ProvedTransports& proved) {
   std::vector<Pair> served;
   std::string why_not;
   for (const Pair pair : search.pairs) {
@@ -60,7 +60,7 @@ bool is_for_gpus(const Transport& transport, const std::vector<Pair>& pairs) {
 /// All transports that can be used between ranks, and are proved where a proof is needed.
 std::vector<std::string> usable(const Search& search, Memory memory) {
   if (search.pairs.empty()) return {"auto"};
-  const exchange::ProvedPairs proved =
+  const exchange::ProvedTransports proved =
       proofs_for(search.communicator, search.pairs, memory, search.wanted.proofs);
   std::vector<std::string> specs, for_gpus;
   for (const Transport* transport : transport::transports()) {
@@ -99,21 +99,19 @@ std::vector<std::string> serving(const Search& search, Memory memory) {
 }  // namespace
 
 std::optional<std::string> why_not_timed(const transport::Transport& transport, Pair pair,
-                                         Memory memory, const exchange::ProvedPairs& proved) {
+                                         Memory memory, const exchange::ProvedTransports& proved) {
   if (const auto why = transport.unavailable(pair, memory)) return why;
-  const Proved& proof = proved[static_cast<std::size_t>(pair)];
+  const Proved proof = exchange::proved_of(proved, transport, pair);
   if (transport.capabilities().needs_proof && proof.stand != Proved::Stand::works)
     return proof.words;
   return std::nullopt;
 }
 
-exchange::ProvedPairs proofs_for(const Communicator& communicator, const std::vector<Pair>& pairs,
-                                 Memory memory, const std::optional<std::string>& file) {
-  const transport::Transport& gpu_aware = transport::find_transport("gpu_aware");
-  if (std::any_of(pairs.begin(), pairs.end(),
-                  [&](Pair pair) { return !gpu_aware.unavailable(pair, memory); }))
-    return exchange::proved_pairs(communicator, memory, file);
-  return {};
+exchange::ProvedTransports proofs_for(const Communicator& communicator,
+                                      const std::vector<Pair>& pairs, Memory memory,
+                                      const std::optional<std::string>& file) {
+  return exchange::look_up_proofs(communicator, exchange::transports_to_prove(pairs, memory),
+                                  memory, file);
 }
 
 std::vector<Pair> pairs_between_ranks(const Communicator& communicator) {

@@ -24,15 +24,15 @@ std::vector<transport::Pair> pairs_between_ranks(const Communicator& communicato
 
 /// What the proofs at hand say, as far as any of these kinds of pairs could need one; reads no file
 /// if none could. Collective.
-exchange::ProvedPairs proofs_for(const Communicator& communicator,
-                                 const std::vector<transport::Pair>& pairs, Memory memory,
-                                 const std::optional<std::string>& file);
+exchange::ProvedTransports proofs_for(const Communicator& communicator,
+                                      const std::vector<transport::Pair>& pairs, Memory memory,
+                                      const std::optional<std::string>& file);
 
 /// Says why a transport is not timed between such ranks with such memory: it cannot serve them, or
 /// lacks the proof it needs. Nothing if it can be.
 std::optional<std::string> why_not_timed(const transport::Transport& transport,
                                          transport::Pair pair, Memory memory,
-                                         const exchange::ProvedPairs& proved);
+                                         const exchange::ProvedTransports& proved);
 
 struct WaysWanted {
   std::vector<std::string> memories;    ///< as solve --memory

@@ -38,7 +38,7 @@ struct Times {
 /// One memory, and what the proofs say of it.
 struct Reached {
   solver::Target target;
-  exchange::ProvedPairs proved;
+  exchange::ProvedTransports proved;
 };
 
 void scale(TimeSummary& time, double factor) {
@@ -101,7 +101,8 @@ void P2pBench::reach_memories() {
     where.memory = solver::read_memory(name);
     solver::Target target = solver::choose_target(communicator_, where, notes_);
     if (result_.devices.empty() || target.gpu) result_.devices = devices_of(communicator_, target);
-    exchange::ProvedPairs proved = proofs_for(communicator_, pairs, target.memory, options_.proofs);
+    exchange::ProvedTransports proved =
+        proofs_for(communicator_, pairs, target.memory, options_.proofs);
     memories_.push_back({std::move(target), std::move(proved)});
   }
 }

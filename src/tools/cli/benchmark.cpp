@@ -58,8 +58,8 @@ RankJob Benchmark::job() const {
 void want_proofs(RankJob& job, const std::vector<std::string>& transports,
                  const std::vector<std::string>& memories, const std::optional<std::string>& file) {
   job.proofs.ranks = job.ranks;
-  job.proofs.memories = memories_for_gpu_aware(
-      transports.empty() ? std::vector<std::string>{"auto"} : transports, memories);
+  job.proofs.paths =
+      paths_to_prove(transports.empty() ? std::vector<std::string>{"auto"} : transports, memories);
   job.proofs.file = file;
   job.files.add_used("--proofs", file);
 }

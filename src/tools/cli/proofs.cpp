@@ -12,6 +12,7 @@
 #include "launch/launched.hpp"
 #include "probe/ensure.hpp"
 #include "proof/surroundings.hpp"
+#include "transport/transport.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -36,22 +37,26 @@ void say(const ProofWish& wish, const std::string& text) {
 
 }  // namespace
 
-std::vector<Memory> memories_for_gpu_aware(const std::vector<std::string>& transports,
-                                           const std::vector<std::string>& memories) {
-  const auto may_be_chosen = [](const std::string& transport) {
-    return transport.find("auto") != std::string::npos ||
-           transport.find("gpu_aware") != std::string::npos ||
-           transport.find('=') != std::string::npos;  // other kinds: auto
+std::vector<probe::Path> paths_to_prove(const std::vector<std::string>& transports,
+                                        const std::vector<std::string>& memories) {
+  // "KIND=NAME": other kinds are left to auto.
+  const auto may_be_chosen = [&](std::string_view name) {
+    return std::any_of(transports.begin(), transports.end(), [&](const std::string& wanted) {
+      return wanted.find("auto") != std::string::npos || wanted.find('=') != std::string::npos ||
+             wanted.find(name) != std::string::npos;
+    });
   };
-  if (std::none_of(transports.begin(), transports.end(), may_be_chosen)) return {};
-  std::vector<Memory> wanted;
-  for (const std::string& memory : memories) {
-    if (memory == "auto" || memory == "device") wanted.push_back(Memory::device);
-    if (memory == "managed") wanted.push_back(Memory::managed);
+  std::vector<probe::Path> paths;
+  for (const transport::Transport* one : transport::transports()) {
+    if (!one->capabilities().needs_proof || !may_be_chosen(one->name())) continue;
+    for (const std::string& name : memories) {
+      const std::optional<Memory> memory = name == "auto" ? Memory::device : memory_named(name);
+      if (!memory || one->unavailable(transport::Pair::same_node, *memory)) continue;
+      const probe::Path path{std::string(one->name()), *memory};
+      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    }
   }
-  std::sort(wanted.begin(), wanted.end());
-  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  return wanted;
+  return paths;
 }
 
 void make_proofs(const ProofWish& wish) {
@@ -61,7 +66,7 @@ void make_proofs(const ProofWish& wish) {
   // Ranks that cannot make proofs say so once.
   const std::optional<Launched> launched = launched_by(variables);
   if (launched && launched->rank.value_or(0) != 0) return;
-  if (wish.memories.empty()) return;
+  if (wish.paths.empty()) return;
   const std::vector<proof::GpuPair> pairs =
       proof::pairs_between(ranks_on_this_node(wish, variables), proof::gpus_here(variables));
   if (pairs.empty()) return;
@@ -70,7 +75,7 @@ void make_proofs(const ProofWish& wish) {
   const proof::ProofsAtHand proofs = probe::ensure_proofs(
       {.file = file,
        .pairs = pairs,
-       .memories = wish.memories,
+       .paths = wish.paths,
        .program = std::filesystem::read_symlink("/proc/self/exe"),
        .launcher_hint = std::string(build_info::mpi_launcher),
        .on_start =
@@ -82,8 +87,7 @@ void make_proofs(const ProofWish& wish) {
            }},
       variables);
   for (const std::string& text : proofs.notes) say(wish, text);
-  for (const std::string& text : proofs.missing)
-    say(wish, fmt::format("gpu_aware is not proved for {}", text));
+  for (const std::string& text : proofs.missing) say(wish, text);
 }
 
 }  // namespace halocline::cli

@@ -6,21 +6,20 @@
 #include <string>
 #include <vector>
 
-#include <halocline/memory.hpp>
+#include "probe/paths.hpp"
 
 namespace halocline::cli {
 
 struct ProofWish {
   std::optional<int> ranks;         ///< that will be started here
-  std::vector<Memory> memories;     ///< that gpu_aware may be given; none: nothing to prove
+  std::vector<probe::Path> paths;   ///< that may be taken; none: nothing to prove
   std::optional<std::string> file;  ///< as ExchangeOptions::proofs
   enum class Says { what_it_does, nothing } says = Says::what_it_does;
 };
 
-/// Kinds of memory that may be given to gpu_aware by such --transport and --memory; none if it
-/// has no part in this.
-std::vector<Memory> memories_for_gpu_aware(const std::vector<std::string>& transports,
-                                           const std::vector<std::string>& memories);
+/// Paths that such --transport and --memory may take only with a proof.
+std::vector<probe::Path> paths_to_prove(const std::vector<std::string>& transports,
+                                        const std::vector<std::string>& memories);
 
 /// Shows, in a job of its own, what MPI does with this machine's GPUs, unless that is known or
 /// nobody needs to know: few ranks, no GPU, another transport. To be called before MPI and GPUs

@@ -124,10 +124,10 @@ int run_solve(const SolveCommand& command, const std::vector<std::string>& words
        .wait_limit_seconds = command.wait_limit_seconds,
        .files = files_of(command),
        .proofs = {.ranks = command.ranks,
-                  .memories = options.backend == "auto" || options.backend == "cuda"
-                                  ? memories_for_gpu_aware({options.transport},
-                                                           {command.memory.value_or("auto")})
-                                  : std::vector<Memory>{},
+                  .paths =
+                      options.backend == "auto" || options.backend == "cuda"
+                          ? paths_to_prove({options.transport}, {command.memory.value_or("auto")})
+                          : std::vector<probe::Path>{},
                   .file = options.proofs,
                   .says = command.quiet == Flag::yes ? ProofWish::Says::nothing
                                                      : ProofWish::Says::what_it_does},

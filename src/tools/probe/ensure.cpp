@@ -7,10 +7,12 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 
@@ -88,8 +90,8 @@ class Maker {
 
   void make() {
     for (const GpuPair pair : wanted_.pairs) {
-      const std::vector<Memory> memories = missing(pair);
-      if (!memories.empty()) make(pair, memories);
+      const std::vector<Path> paths = missing(pair);
+      if (!paths.empty()) make(pair, paths);
     }
     if (new_.empty() || !wanted_.file) return;
     Notes notes;
@@ -97,24 +99,30 @@ class Maker {
     at_hand_.notes.insert(at_hand_.notes.end(), notes.all().begin(), notes.all().end());
   }
 
-  std::vector<Memory> missing(GpuPair pair) const {
-    std::vector<Memory> memories;
-    for (const Memory memory : wanted_.memories)
-      if (!proof::find(at_hand_.proofs, {.pair = pair, .memory = memory}, at_hand_.key.hash))
-        memories.push_back(memory);
-    return memories;
+  std::vector<Path> missing(GpuPair pair) const {
+    std::vector<Path> paths;
+    for (const Path& path : wanted_.paths)
+      if (!proof::find(at_hand_.proofs,
+                       {.path = path.transport, .pair = pair, .memory = path.memory},
+                       at_hand_.key.hash))
+        paths.push_back(path);
+    return paths;
   }
 
-  void say_missing(GpuPair pair, const std::string& why) {
-    at_hand_.missing.push_back(fmt::format("{} pairs: {}", proof::name_of(pair), why));
+  void say_missing(GpuPair pair, const std::vector<Path>& paths, const std::string& why) {
+    std::set<std::string> transports;
+    for (const Path& path : paths) transports.insert(path.transport);
+    at_hand_.missing.push_back(fmt::format("{} is not proved for {} pairs: {}",
+                                           fmt::join(transports, " and "), proof::name_of(pair),
+                                           why));
   }
 
  private:
-  void make(GpuPair pair, const std::vector<Memory>& memories) {
-    if (pair == GpuPair::other_node) return say_missing(pair, "a probe job runs on one node only");
-    PathsToTry paths{.paths = {}, .timing = Timing::none};
+  void make(GpuPair pair, const std::vector<Path>& missing) {
+    if (pair == GpuPair::other_node)
+      return say_missing(pair, missing, "a probe job runs on one node only");
+    PathsToTry paths{.paths = missing, .timing = Timing::none};
     if (pair == GpuPair::same_gpu) paths.gpus = GpuChoice::first;
-    for (const Memory memory : memories) paths.paths.push_back({"gpu_aware", memory});
     std::vector<PathResult> results;
     try {
       if (!launcher_) launcher_ = launcher_for(wanted_, variables_);
@@ -127,7 +135,7 @@ class Maker {
                           paths);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::communication) throw;
-      return say_missing(pair, fmt::format("could not be tried: {}", error.what()));
+      return say_missing(pair, missing, fmt::format("could not be tried: {}", error.what()));
     }
     for (const PathResult& result : results) take(result, pair);
   }
@@ -135,18 +143,20 @@ class Maker {
   void take(const PathResult& result, GpuPair wanted) {
     const std::vector<proof::Proof> proofs = proofs_of(result, at_hand_.key);
     if (proofs.empty())
-      return say_missing(wanted, fmt::format("{} memory could not be tried: {}",
-                                             memory_of(result.path), result.how));
+      return say_missing(
+          wanted, {result.path},
+          fmt::format("{} memory could not be tried: {}", memory_of(result.path), result.how));
     new_.insert(new_.end(), proofs.begin(), proofs.end());
     at_hand_.proofs = proof::merge(proofs, at_hand_.proofs);
     if (std::find(result.pairs.begin(), result.pairs.end(), wanted) == result.pairs.end())
-      say_missing(wanted, fmt::format("could not be tried: the two ranks were a {} pair",
-                                      proof::name_of(result.pairs.front())));
+      say_missing(wanted, {result.path},
+                  fmt::format("could not be tried: the two ranks were a {} pair",
+                              proof::name_of(result.pairs.front())));
   }
 
   void note_bad_end(const std::string& how) {
     at_hand_.notes.push_back(
-        fmt::format("the probe job for gpu_aware finished its tests, but not MPI_Finalize: {}; see "
+        fmt::format("the probe job finished its tests, but not MPI_Finalize: {}; see "
                     "halocline doctor",
                     how));
   }
@@ -200,7 +210,8 @@ proof::ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& v
     maker.make();
   } else if (stand == Stand::no_probe_jobs) {
     for (const GpuPair pair : wanted.pairs)
-      if (!maker.missing(pair).empty()) maker.say_missing(pair, no_probe_jobs);
+      if (const std::vector<Path> missing = maker.missing(pair); !missing.empty())
+        maker.say_missing(pair, missing, no_probe_jobs);
   }
   return at_hand;
 }

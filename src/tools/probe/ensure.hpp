@@ -30,7 +30,7 @@ std::vector<proof::Proof> proofs_of(const PathResult& result, const proof::Envir
 struct ProofsWanted {
   std::optional<proof::ProofsFile> file;  ///< where to look and to keep
   std::vector<GpuPair> pairs;
-  std::vector<Memory> memories = {Memory::device, Memory::managed};
+  std::vector<Path> paths;
   std::string program;                                              ///< path of a halocline
   std::string launcher_hint = {};                                   ///< as find_launcher() takes it
   std::chrono::milliseconds time_limit = std::chrono::seconds(60);  ///< of silence of a probe

@@ -21,7 +21,7 @@ bool is_out(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
   const auto& excluded = facts.excluded[index];
   return std::find(excluded.begin(), excluded.end(), &transport) != excluded.end() ||
          (transport.capabilities().needs_proof &&
-          facts.proved[index].stand != Proved::Stand::works) ||
+          proved_of(facts.proved, transport, pair).stand != Proved::Stand::works) ||
          !transport.is_for_auto(facts.fields) ||
          transport.unavailable(pair, facts.fields).has_value();
 }
@@ -42,8 +42,8 @@ void require_serving(const Transport& transport, Pair pair, const ChoiceFacts& f
                             "auto, or {}={} for them",
                             transport.name(), kind, name_of(facts.fields), *why, kind,
                             first_that_serves(pair, facts)->name()));
-  const Proved& proved = facts.proved[static_cast<std::size_t>(pair)];
-  if (transport.capabilities().needs_proof && proved.stand == Proved::Stand::fails)
+  const Proved proved = proved_of(facts.proved, transport, pair);
+  if (proved.stand == Proved::Stand::fails)
     throw Error(ErrorKind::unavailable, fmt::format("transport {} fails here, as a test showed: {}",
                                                     transport.name(), proved.words));
 }

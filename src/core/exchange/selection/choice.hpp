@@ -28,7 +28,7 @@ using PairsThere = std::array<bool, 3>;
 struct ChoiceFacts {
   PairsThere there{};
   Memory fields = Memory::host;
-  ProvedPairs proved{};  ///< proofs of transports that need one
+  ProvedTransports proved{};  ///< of those that need a proof
   /// Transports that auto must not use for such pairs: they failed, or were slower.
   std::array<std::vector<const transport::Transport*>, 3> excluded{};
 };

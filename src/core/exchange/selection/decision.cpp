@@ -30,23 +30,35 @@ bool is_preferred(const Transport& one, const Transport* other) {
   return true;
 }
 
-/// Looks up proofs of gpu_aware where it might be used, and notes why it is not used.
+/// Whether a transport that needs a proof may be used for a pair: requested, or before what auto
+/// takes without proofs.
+bool may_be_used(const Transport& transport, Pair pair, const DecisionInputs& inputs,
+                 const Choice& without_proofs) {
+  const std::size_t index = index_of(pair);
+  if (!inputs.there[index] || transport.unavailable(pair, inputs.fields)) return false;
+  if (inputs.wanted[index] != nullptr) return inputs.wanted[index] == &transport;
+  return is_preferred(transport, without_proofs[index]);
+}
+
+/// Looks up proofs of transports where they might be used, and notes why they are not used.
 void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inputs,
                      Decision& decision) {
-  const Transport& gpu_aware = transport::find_transport("gpu_aware");
-  std::vector<Pair> candidates;
-  for (const Pair pair : transport::pairs) {
-    if (!inputs.there[index_of(pair)] || gpu_aware.unavailable(pair, inputs.fields)) continue;
-    if (inputs.wanted[index_of(pair)] != nullptr ||
-        is_preferred(gpu_aware, choose(inputs.wanted, decision.facts)[index_of(pair)]))
-      candidates.push_back(pair);
-  }
-  if (candidates.empty()) return;
-  decision.facts.proved = proved_pairs(communicator, inputs.fields, inputs.proofs);
-  for (const Pair pair : candidates) {
-    const Proved& proved = decision.facts.proved[index_of(pair)];
-    if (inputs.wanted[index_of(pair)] == nullptr && proved.stand != Proved::Stand::works)
-      decision.notes.push_back(fmt::format("transport gpu_aware was left out: {}", proved.words));
+  const std::vector<Pair> pairs(std::begin(transport::pairs), std::end(transport::pairs));
+  const Choice without_proofs = choose(inputs.wanted, decision.facts);
+  std::vector<const Transport*> candidates = transports_to_prove(pairs, inputs.fields);
+  std::erase_if(candidates, [&](const Transport* one) {
+    return std::none_of(pairs.begin(), pairs.end(),
+                        [&](Pair pair) { return may_be_used(*one, pair, inputs, without_proofs); });
+  });
+  decision.facts.proved = look_up_proofs(communicator, candidates, inputs.fields, inputs.proofs);
+  for (const Transport* one : candidates) {
+    for (const Pair pair : pairs) {
+      const Proved proved = proved_of(decision.facts.proved, *one, pair);
+      if (inputs.wanted[index_of(pair)] == nullptr && proved.stand != Proved::Stand::works &&
+          may_be_used(*one, pair, inputs, without_proofs))
+        decision.notes.push_back(
+            fmt::format("transport {} was left out: {}", one->name(), proved.words));
+    }
   }
 }
 

@@ -41,17 +41,19 @@ std::vector<GpuPair> pairs_on_nodes(const Communicator& communicator,
 }
 
 /// Returns the worst result of all `pairs`.
-Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pairs, Memory memory,
-             const std::string& library) {
+Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pairs,
+             const transport::Transport& transport, Memory memory, const std::string& library) {
   Proved result{.stand = Stand::works, .words = {}};
   for (const GpuPair pair : pairs) {
-    const auto found =
-        proof::find(at_hand.proofs, {.pair = pair, .memory = memory}, at_hand.key.hash);
+    const auto found = proof::find(
+        at_hand.proofs, {.path = std::string(transport.name()), .pair = pair, .memory = memory},
+        at_hand.key.hash);
     if (!found) {
       if (result.stand == Stand::works)
-        result = {Stand::unknown,
-                  fmt::format("no proof shows that MPI accepts {} memory between {} ranks here; {}",
-                              name_of(memory), proof::name_of(pair), how_to_prove)};
+        result = {
+            Stand::unknown,
+            fmt::format("no proof shows that it works with {} memory between {} ranks here; {}",
+                        name_of(memory), proof::name_of(pair), how_to_prove)};
     } else if (found->outcome != proof::Outcome::works) {
       result = {Stand::fails,
                 fmt::format("{} memory between {} ranks, tested {}: {}; {}", name_of(memory),
@@ -80,23 +82,45 @@ Proved unpacked(const std::string& text) {
 
 }  // namespace
 
-ProvedPairs proved_pairs(const Communicator& communicator, Memory memory,
-                         const std::optional<std::string>& file) {
-  ProvedPairs proved;
+Proved proved_of(const ProvedTransports& proved, const transport::Transport& transport, Pair pair) {
+  const auto found = proved.find(&transport);
+  return found == proved.end() ? Proved{} : found->second[static_cast<std::size_t>(pair)];
+}
+
+std::vector<const transport::Transport*> transports_to_prove(const std::vector<Pair>& pairs,
+                                                             Memory memory) {
+  std::vector<const transport::Transport*> all;
+  for (const transport::Transport* one : transport::transports())
+    if (one->capabilities().needs_proof && std::any_of(pairs.begin(), pairs.end(), [&](Pair pair) {
+          return !one->unavailable(pair, memory);
+        }))
+      all.push_back(one);
+  return all;
+}
+
+ProvedTransports look_up_proofs(const Communicator& communicator,
+                                const std::vector<const transport::Transport*>& transports,
+                                Memory memory, const std::optional<std::string>& file) {
+  ProvedTransports proved;
+  if (transports.empty()) return proved;
   const std::vector<std::string> uuids =
       comm::gather_texts(communicator, device::current_gpu().uuid);
-  const std::array<Pair, 2> kinds{Pair::same_node, Pair::other_node};
-  std::array<std::string, 2> texts;
+  constexpr std::array<Pair, 2> kinds{Pair::same_node, Pair::other_node};
+  std::vector<std::string> texts(transports.size() * kinds.size());
   comm::on_first_rank(communicator, [&] {
     const Variables variables = current_variables();
     const proof::ProofsAtHand at_hand =
         proof::proofs_at_hand(proof::proofs_file(file, variables), variables);
     const std::string library = comm::library_version();
-    texts[0] = packed(judge(at_hand, pairs_on_nodes(communicator, uuids), memory, library));
-    texts[1] = packed(judge(at_hand, {GpuPair::other_node}, memory, library));
+    texts.clear();
+    for (const transport::Transport* one : transports) {
+      texts.push_back(
+          packed(judge(at_hand, pairs_on_nodes(communicator, uuids), *one, memory, library)));
+      texts.push_back(packed(judge(at_hand, {GpuPair::other_node}, *one, memory, library)));
+    }
   });
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    proved[static_cast<std::size_t>(kinds[i])] =
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    proved[transports[i / kinds.size()]][static_cast<std::size_t>(kinds[i % kinds.size()])] =
         unpacked(comm::broadcast(communicator, texts[i], 0));
   return proved;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The results of the available proofs of gpu_aware between the ranks of a plan.
+// The results of the available proofs of transports that need one, between the ranks of a plan.
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <halocline/communicator.hpp>
 #include <halocline/memory.hpp>
@@ -19,12 +21,23 @@ struct Proved {
   std::string words;  ///< how it fails, and the fix; or why it is unknown, and how to prove it
 };
 
-/// One per kind of pair, in order of transport::pairs.
-using ProvedPairs = std::array<Proved, 3>;
+/// The results for some transports: for each one per kind of pair, in order of transport::pairs.
+using ProvedTransports = std::map<const transport::Transport*, std::array<Proved, 3>>;
 
-/// Reads proofs on rank 0 for the GPUs that the ranks use now and for fields in `memory`; returns
-/// the same on every rank. `file` as ExchangeOptions::proofs. Collective.
-ProvedPairs proved_pairs(const Communicator& communicator, Memory memory,
-                         const std::optional<std::string>& file);
+/// Returns the result of one of them; unknown if it was not looked up.
+Proved proved_of(const ProvedTransports& proved, const transport::Transport& transport,
+                 transport::Pair pair);
+
+/// Returns the transports that need a proof and may serve such pairs with fields in `memory`, the
+/// same on every rank.
+std::vector<const transport::Transport*> transports_to_prove(
+    const std::vector<transport::Pair>& pairs, Memory memory);
+
+/// Reads proofs of such transports on rank 0, for the GPUs that the ranks use now and for fields in
+/// `memory`; returns the same on every rank. `file` as ExchangeOptions::proofs. Collective, unless
+/// there are no transports.
+ProvedTransports look_up_proofs(const Communicator& communicator,
+                                const std::vector<const transport::Transport*>& transports,
+                                Memory memory, const std::optional<std::string>& file);
 
 }  // namespace halocline::exchange
