@@ -287,6 +287,10 @@ TEST(DoctorFindings, MessagesThatLeaveTheNodesMemory) {
   EXPECT_THAT(findings(evidence), IsEmpty());
   settings = {{"MPIR_CVAR_NOLOCAL", "1"}};
   EXPECT_THAT(findings(evidence), detour("MPIR_CVAR_NOLOCAL", "unset MPIR_CVAR_NOLOCAL"));
+  for (PathResult& result : evidence.paths) result.path.distance = Distance::other_node;
+  EXPECT_THAT(findings(evidence),
+              testing::Contains(finding(Severity::slow, "does not use shared memory",
+                                        "MPIR_CVAR_NOLOCAL", "unset MPIR_CVAR_NOLOCAL")));
 }
 
 TEST(DoctorFindings, OtherWorkOnTheMachine) {

@@ -109,6 +109,9 @@ std::optional<Detour> detour_within_a_node(const Evidence& evidence) {
 
 Findings tcp_within_a_node(const Evidence& evidence) {
   const PathResult* mpi = result_of(evidence, {"mpi", Memory::host});
+  // MPICH then takes each rank for a node of its own.
+  if (mpi == nullptr && evidence.nodes == 1)
+    mpi = result_of(evidence, {"mpi", Memory::host, Distance::other_node});
   const std::optional<Detour> detour = detour_within_a_node(evidence);
   if (!detour || mpi == nullptr || mpi->outcome != Outcome::works) return {};
   const std::optional<double> us = us_for(*mpi, 8);
