@@ -47,10 +47,12 @@ def test_smoke_auto_goes_another_way(case, small_shm):
 def test_smoke_shared_says_what_is_missing(case, small_shm):
     end = run("solve", *words(*case), "--transport", "shared", **small_shm, timeout=120)
     assert end.code == 4 and end.out == "", end
-    told = re.search(r"^halocline: .* need (\d+) bytes .*'/dev/shm' has only (\d+) bytes.*transport mpi",
-                     end.err, re.MULTILINE)
+    told = re.search(r"^halocline: .* need ([\d.]+) (\wiB) .*'/dev/shm' has only ([\d.]+) (\wiB) free.*"
+                     r"transport mpi", end.err, re.MULTILINE)
     assert told, end.err
-    assert int(told.group(1)) > 0.9 * int(told.group(2)) and int(told.group(2)) <= MEGABYTES << 20
+    units = {"KiB": 1 << 10, "MiB": 1 << 20}
+    needed, free = (float(told[i]) * units[told[i + 1]] for i in (1, 3))
+    assert needed > 0.9 * free and free <= MEGABYTES << 20
 
 
 def test_smoke_what_fits_is_still_shared(small_shm):

@@ -46,7 +46,9 @@ extern "C" void halocline_end_by_signal(int signal) {
     if (one.number == signal && says_which && takes_text(STDERR_FILENO)) {
       [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, one.line, std::strlen(one.line));
     }
-  // SA_RESETHAND has restored the default, and the signal comes again when this returns.
+  // The signal comes again when this returns. SA_RESETHAND is not enough: MPICH takes SIGUSR1, and
+  // calls from a handler that stays.
+  ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
 
@@ -70,7 +72,8 @@ EndingSignals::EndingSignals(Says says) {
 void EndingSignals::replace(int signal, const struct sigaction& action) {
   struct sigaction before {};
   ::sigaction(signal, nullptr, &before);
-  if (before.sa_handler != SIG_DFL) return;
+  // Of a library's handler nothing is expected: UCX would wait for a debugger at SIGHUP.
+  if (before.sa_handler == SIG_IGN) return;
   ::sigaction(signal, &action, nullptr);
   before_.emplace_back(signal, before);
 }
