@@ -128,7 +128,7 @@ def test_batch_scripts(kept):
 
 
 @pytest.mark.parametrize("words, why", [
-    ("--ranks 1", "no path between them"), ("--batch lsf", "neither slurm nor pbs"),
+    ("--ranks 1", "use 2 or more"), ("--batch lsf", "neither slurm nor pbs"),
     ("--time-limit 0", "cannot be limited"), ("--compare no-such-file", "no-such-file"),
     ("--json /no-such-folder/x", "/no-such-folder/x"), ("extra", "extra")])
 def test_usage(words, why):

@@ -154,8 +154,8 @@ TEST(Prediction, LiesBetweenTheRatesOfFewerAndOfMoreCells) {
   EXPECT_NEAR(times->sweep, 1e6 / std::sqrt(2e9 * 1e9), 1e-12);
   EXPECT_THAT(times->unlike, ElementsAre(Unlike::cells)) << "a cache may end anywhere between";
   EXPECT_DOUBLE_EQ(predict(some_figures(), question(1e9, 2, 2000))->sweep, 1);
-  EXPECT_THAT(predict(some_figures(), question(2e8, 2, 2000))->unlike, IsEmpty());
-  EXPECT_THAT(predict(some_figures(), question(3e8, 2, 2000))->unlike, ElementsAre(Unlike::cells));
+  EXPECT_THAT(predict(some_figures(), question(1.5e8, 2, 2000))->unlike, IsEmpty());
+  EXPECT_THAT(predict(some_figures(), question(1.6e8, 2, 2000))->unlike, ElementsAre(Unlike::cells));
   Figures level = some_figures();
   level.rates[0].cells_per_second = 1.1e9;
   EXPECT_THAT(predict(level, question(1e6, 2, 2000))->unlike, IsEmpty()) << "none does";
@@ -164,8 +164,8 @@ TEST(Prediction, LiesBetweenTheRatesOfFewerAndOfMoreCells) {
 TEST(Prediction, PrefersRatesOfAsManyRanks) {
   Figures figures = some_figures();
   figures.rates = {rate_of(1e4, 8e9, 1), rate_of(4e4, 3e9, 4), rate_of(1e4, 5e9, 2)};
-  EXPECT_DOUBLE_EQ(predict(figures, question(2e4, 2, 2000))->sweep, 2e4 / 3e9);
-  EXPECT_THAT(predict(figures, question(2e4, 2, 2000))->unlike, IsEmpty());
+  EXPECT_DOUBLE_EQ(predict(figures, question(3e4, 2, 2000))->sweep, 3e4 / 3e9);
+  EXPECT_THAT(predict(figures, question(3e4, 2, 2000))->unlike, IsEmpty());
   figures.rates[1].ranks = 1;
   const auto times = predict(figures, question(1e4, 2, 2000));
   EXPECT_DOUBLE_EQ(times->sweep, 1e4 / 5e9) << "two ranks are nearer to four than one";

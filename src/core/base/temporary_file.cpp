@@ -43,6 +43,8 @@ Error cannot_write(ErrorKind kind, const std::string& target, const std::string&
   };
   switch (error) {
     case ENOENT:
+      if (std::error_code ignored; fs::is_directory(folder, ignored))
+        throw because(ErrorKind::usage, fmt::format("no file can be created in '{}'", folder));
       throw because(ErrorKind::usage,
                     fmt::format("there is no folder '{}'; create it first", folder));
     case EISDIR:

@@ -147,6 +147,9 @@ void CollectiveFile::open() {
   if (error != ENOENT) fail(error);
   if (!is_first) fail(ErrorKind::usage, "it does not exist here; all nodes must share its folder");
   if (reads) fail(ErrorKind::usage, "there is no such file");
+  if (std::error_code ignored; std::filesystem::is_directory(folder_of(file_.path), ignored))
+    fail(ErrorKind::usage,
+         fmt::format("no file can be created in '{}'", folder_of(file_.name_in_errors)));
   fail(ErrorKind::usage,
        fmt::format("there is no folder '{}'; create it first", folder_of(file_.name_in_errors)));
 }

@@ -11,6 +11,7 @@
 #include "base/checked.hpp"
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
+#include "grid/text.hpp"
 #include "machine/cores.hpp"
 #include "problem/catalogue.hpp"
 #include "solver/target.hpp"
@@ -39,10 +40,10 @@ Extents cells_of(const SolveOptions& options, const ProblemInfo& info, int ranks
   if (cells.axes() == 0) cells = Extents(info.cells, info.axes);
   if (cells.axes() < info.fewest_axes || cells.axes() > info.most_axes)
     refuse(info.fewest_axes == info.most_axes
-               ? fmt::format("{} has {}, but the cells were given for {}", info.name,
-                             counted(info.fewest_axes, "axis"), cells.axes())
-               : fmt::format("{} has {} to {} axes, but the cells were given for {}", info.name,
-                             info.fewest_axes, info.most_axes, cells.axes()));
+               ? fmt::format("{} has {}, but cells {} have {}", info.name,
+                             counted(info.fewest_axes, "axis"), grid::text_of(cells), cells.axes())
+               : fmt::format("{} has {} to {} axes, but cells {} have {}", info.name,
+                             info.fewest_axes, info.most_axes, grid::text_of(cells), cells.axes()));
   return cells;
 }
 

@@ -148,9 +148,9 @@ Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const
   if (!why_not) return is_wanted ? Graphs::wherever_possible : Graphs::where_they_pay;
   if (is_wanted)
     throw Error(ErrorKind::unavailable,
-                fmt::format("sweeps cannot be recorded in CUDA graphs: {}; set "
-                            "option 'graph' to 'auto', or use transport peer",
-                            *why_not));
+                fmt::format("sweeps cannot be recorded in CUDA graphs: {}; set option 'graph' to "
+                            "'auto'{}",
+                            *why_not, parts_.target.gpu ? ", or use transport peer" : ""));
   return Graphs::none;
 }
 
@@ -385,6 +385,9 @@ Chosen choose_execution(const TuningParts& parts, Notes& notes) {
   Chosen chosen = Chooser(parts, wanted, budget, notes).choose();
   if (!chosen.report.tried.empty())
     keep_tuned(parts.communicator, path, record_of(chosen, std::move(key)), notes);
+  else
+    notes.add(
+        fmt::format("nothing was kept in '{}': there was nothing to choose by measuring", path));
   return chosen;
 }
 

@@ -58,7 +58,7 @@ std::string problem_text(const ProblemInfo& info) {
 
 const char* examples =
     "Examples:\n"
-    "  halocline solve laplace --cells 4096x4096 --ranks 2    # on two GPUs, or two CPU cores\n"
+    "  halocline solve laplace --cells 4096x4096 --ranks 2     # on two GPUs, or two CPU cores\n"
     "  halocline solve heat --cells 200x100x50 --set dt=2e-4 --sweeps 1000 --verify\n"
     "  mpirun -n 4 halocline solve star7 --cells 256x256x256 --output star7.npy\n"
     "  halocline solve laplace --initial u.npy --output u.png\n";
@@ -123,8 +123,8 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   how.option("--tune", "FILE", options.tuning_file,
              "keep the fastest process grid, schedule and graph setting here");
   how.option("--tune-budget", "S", options.tuning_seconds,
-             "seconds to measure these; 0: choose by rule (2; without --tune\n"
-             "also 2 % of the sweeps at most)");
+             "measure them for at most S seconds; 0: choose by rule (2;\n"
+             "without --tune also at most 2 % of the sweeps)");
   how.option("--halo-depth", "K", options.halo_depth, "exchange every K sweeps, K cells deep (1)");
   add_proofs(how, command.options.proofs);
   add_wait_limit(how, command.wait_limit_seconds);
@@ -194,7 +194,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
 
   SolveWords solve_words;
   SolveCommand command;
-  Syntax& solve = syntax.subcommand("solve", "solve a problem and check the result");
+  Syntax& solve = syntax.subcommand("solve", "solve a stencil problem");
   add_what(solve, solve_words, command);
   add_how(solve, solve_words, command);
   add_results(solve, solve_words, command);

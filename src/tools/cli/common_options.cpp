@@ -49,10 +49,7 @@ void add_loop(const OptionGroup& group, LoopWords& words, const char* seconds) {
 
 void read_loop(const LoopWords& words, bench::LoopOptions& loop) {
   if (words.repetitions && words.seconds)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} repetitions and {} seconds of each case are two wishes; give "
-                            "--repetitions or --seconds",
-                            *words.repetitions, *words.seconds));
+    throw Error(ErrorKind::usage, "give either --repetitions or --seconds, not both");
   if (words.repetitions && *words.repetitions < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("{} repetitions cannot be timed; use 1 or more", *words.repetitions));

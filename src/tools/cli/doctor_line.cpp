@@ -47,8 +47,9 @@ DoctorLine::DoctorLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
 
   const OptionGroup how = doctor.group("How");
   how.option("--launcher", "COMMAND", command.launcher,
-             "start ranks with exactly this command; {ranks} stands\n"
-             "for their number: \"srun -n {ranks}\" (detected)");
+             "start ranks with this command; {ranks} stands for their\n"
+             "number: \"srun -n {ranks}\"; without it -n N is added\n"
+             "(detected)");
   how.option("--ranks", "N", command.ranks,
              "use N ranks, placed by the launcher (2 on\n"
              "each node of the allocation)");
@@ -74,9 +75,9 @@ DoctorCommand DoctorLine::finish() const {
   const Words& words = *words_;
   DoctorCommand command = words.command;
   if (command.ranks.value_or(2) < 2)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{} ranks have no path between them; use --ranks 2 or more", *command.ranks));
+    throw Error(ErrorKind::usage,
+                fmt::format("paths are between ranks, so --ranks {} is too few; use 2 or more",
+                            *command.ranks));
   if (const std::optional<double> limit = words.time_limit_seconds) {
     if (!(*limit >= 1) || *limit > 3600)
       throw Error(ErrorKind::usage,

@@ -167,8 +167,8 @@ class Syntax::Reader {
       } else if (!syntax_->subcommands_.empty()) {
         std::vector<std::string> names;
         for (const Syntax& each : syntax_->subcommands_) names.push_back(each.command_);
-        faults.push_back(
-            fmt::format("unknown command '{}'{}", *word, question(near_miss(*word, names))));
+        faults.push_back(fmt::format("unknown command '{}'{}; there are: {}", *word,
+                                     question(near_miss(*word, names)), fmt::join(names, ", ")));
         break;  // what follows belongs to it
       } else {
         faults.push_back(fmt::format("unknown word '{}'", *word));
@@ -189,7 +189,7 @@ class Syntax::Reader {
   }
   bool means_value(std::string_view word) const {
     const Option* meant = meant_by(word);
-    return meant != nullptr && !meant->is_flag();
+    return meant == nullptr || !meant->is_flag();
   }
   std::string fault_of_option(const std::string& word) const {
     const Option* meant = meant_by(word);

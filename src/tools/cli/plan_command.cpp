@@ -17,9 +17,10 @@ namespace halocline::cli {
 namespace {
 
 const char* footer =
-    "Counts cells, ranks and halo without running. Predicts times from reports that bench step "
-    "wrote on\n"
-    "the target machine, best with the ranks, cells and process grid of the run.\n\n"
+    "Counts cells, ranks and halo without running. Predicts times from reports that bench step, "
+    "bench\n"
+    "halo and solve wrote on the target machine: best of the ranks, cells and process grid of the\n"
+    "run, for GPUs of bench step --ranks 1 and bench halo.\n\n"
     "Examples:\n"
     "  halocline plan laplace --cells 16384x16384 --ranks 4\n"
     "  halocline plan star7 --cells 512x512x512 --ranks 64 --halo-depth 2\n"

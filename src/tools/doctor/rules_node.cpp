@@ -138,11 +138,12 @@ std::string load_text(const Evidence& evidence) {
 
 Findings other_work(const Evidence& evidence) {
   if (!is_busy(evidence)) return {};
-  return {{Severity::note,
-           "this machine is busy: what works is right, but times are longer than they could be",
-           fmt::format("{}, {} ranks", load_text(evidence), ranks_here(evidence)),
-           "see who works here (top, uptime), and repeat on a quiet machine before you compare "
-           "times"}};
+  return {
+      {Severity::note,
+       "this machine is busy: results are correct, but times are longer than they could be",
+       fmt::format("{}, {} ranks", load_text(evidence), ranks_here(evidence)),
+       "see what else runs here (top, uptime), and repeat on a quiet machine before you compare "
+       "times"}};
 }
 
 Findings direct_reads(const Evidence& evidence) {

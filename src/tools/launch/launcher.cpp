@@ -167,6 +167,22 @@ void append_srun_options(std::vector<std::string>& words, const JobSpec& job) {
   if (job.chatter == Chatter::quiet) words.push_back("--quiet");
 }
 
+/// How many ranks there are is not the launcher's to say.
+void check_number_of_ranks(const std::string& command, const std::vector<std::string>& arguments) {
+  for (const std::string& word : arguments) {
+    const bool is_placeholder = word.find(ranks_placeholder) != std::string::npos;
+    if (!is_placeholder && word.size() > 2 && word.front() == '{' && word.back() == '}')
+      throw Error(ErrorKind::usage,
+                  fmt::format("the launcher '{}' has {}; the number of ranks is {}", command, word,
+                              ranks_placeholder));
+    if ((word == "-n" || word == "-np") && command.find(ranks_placeholder) == std::string::npos)
+      throw Error(ErrorKind::usage,
+                  fmt::format("the launcher '{}' sets the number of ranks by {}; write {} {}, or "
+                              "leave it out",
+                              command, word, word, ranks_placeholder));
+  }
+}
+
 }  // namespace
 
 Launcher find_launcher(MpiFamily family, const std::string& hint, const Variables& variables) {
@@ -201,6 +217,7 @@ Launcher launcher_named(const std::string& words, const Variables& variables) {
   const std::string path = find_program(program, variables);
   if (path.empty())
     throw Error(ErrorKind::unavailable, fmt::format("program '{}' not found", program));
+  check_number_of_ranks(words, arguments);
   return {kind_of(path), path, std::move(arguments)};
 }
 

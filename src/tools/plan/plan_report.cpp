@@ -143,10 +143,11 @@ Report report_of(const Plan& plan) {
     report.add_text("exchange", fmt::format("every {} sweeps, {} cells deep", plan.halo_depth,
                                             plan.halo_depth));
   report.add("figures", "figures", plan.figures.empty() ? Value() : Value(plan.figures),
-             plan.figures.empty() ? "none; predicted times need a report of bench step (--figures)"
-                                  : fmt::format("of {}; exchange after sweep, nothing "
-                                                "overlapped",
-                                                plan.figures));
+             plan.figures.empty()
+                 ? "none; for predicted times give reports of bench step (--figures)"
+                 : fmt::format("of {}; exchange after sweep, nothing "
+                               "overlapped",
+                               plan.figures));
   add_json_ways(report, plan);
   report.add_line("");
   add_shown_ways(report, plan);

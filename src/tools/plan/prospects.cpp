@@ -120,7 +120,7 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
 /// What would make the figures like the run, as a clause that ends with a command.
 std::string words_for(Unlike unlike, const Plan& plan, const Prospect& prospect) {
   const std::string step =
-      fmt::format("halocline bench step {} --ranks {}", plan.problem, plan.ranks);
+      fmt::format("halocline bench step {} --ranks {} --json FILE", plan.problem, plan.ranks);
   switch (unlike) {
     case Unlike::ranks:
       return fmt::format(
@@ -138,8 +138,9 @@ std::string words_for(Unlike unlike, const Plan& plan, const Prospect& prospect)
       return fmt::format(
           "the figures have norms at other intervals than the run, which {}: use {} --norm-every "
           "{}",
-          plan.norm_every == 0 ? std::string("has none")
-                               : fmt::format("has one every {}", counted(plan.norm_every, "sweep")),
+          plan.norm_every == 0   ? std::string("has none")
+          : plan.norm_every == 1 ? std::string("has one each sweep")
+                                 : fmt::format("has one every {} sweeps", plan.norm_every),
           step, std::max<std::int64_t>(1, plan.norm_every));
     case Unlike::split:
       return fmt::format(
@@ -170,7 +171,7 @@ void note_differences(Plan& plan) {
     }
     if (first == nullptr) continue;
     plan.notes.push_back(fmt::format(
-        "times may be off by far more than 25 % for {}{}: {}", grid::text_of(first->process_grid),
+        "times may be off by more than 25 % for {}{}: {}", grid::text_of(first->process_grid),
         count > 1 ? fmt::format(" and {}", counted(count - 1, "other process grid"))
                   : std::string(),
         words_for(unlike, plan, *first)));

@@ -13,7 +13,7 @@ std::optional<std::string> GpuAwareTransport::missing_here() const {
 std::optional<std::string> GpuAwareTransport::unavailable(Pair pair, Memory fields) const {
   if (pair == Pair::self) return "copies inside a rank need no MPI; use self";
   if (fields == Memory::device || fields == Memory::managed) return std::nullopt;
-  return "it is for device and managed memory only; use mpi";
+  return "it is for device and managed memory only";
 }
 
 std::unique_ptr<Channel> GpuAwareTransport::open(const Communicator& communicator,

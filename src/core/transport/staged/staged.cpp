@@ -245,7 +245,7 @@ std::optional<std::string> StagedTransport::missing_here() const {
 std::optional<std::string> StagedTransport::unavailable(Pair pair, Memory fields) const {
   if (pair == Pair::self) return "copies inside a rank need no MPI; use self";
   if (fields == Memory::device || fields == Memory::managed) return std::nullopt;
-  return "it copies GPU memory to the host, and the fields are already in host memory; use mpi";
+  return "it copies GPU memory to the host, and the fields are already in host memory";
 }
 
 std::unique_ptr<Channel> StagedTransport::open(const Communicator& communicator,
