@@ -155,7 +155,8 @@ TEST(Prediction, LiesBetweenTheRatesOfFewerAndOfMoreCells) {
   EXPECT_THAT(times->unlike, ElementsAre(Unlike::cells)) << "a cache may end anywhere between";
   EXPECT_DOUBLE_EQ(predict(some_figures(), question(1e9, 2, 2000))->sweep, 1);
   EXPECT_THAT(predict(some_figures(), question(1.5e8, 2, 2000))->unlike, IsEmpty());
-  EXPECT_THAT(predict(some_figures(), question(1.6e8, 2, 2000))->unlike, ElementsAre(Unlike::cells));
+  EXPECT_THAT(predict(some_figures(), question(1.6e8, 2, 2000))->unlike,
+              ElementsAre(Unlike::cells));
   Figures level = some_figures();
   level.rates[0].cells_per_second = 1.1e9;
   EXPECT_THAT(predict(level, question(1e6, 2, 2000))->unlike, IsEmpty()) << "none does";
