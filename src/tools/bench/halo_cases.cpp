@@ -49,10 +49,6 @@ HaloCase make_case(const HaloBenchOptions& options, const Extents& each, int ran
                          "xyz"[axis]));
     all[axis] = checked_multiply(each[axis], parts[axis], "cells");
   }
-  for (int axis = each.axes(); axis < 3; ++axis)
-    if (options.periodic[static_cast<std::size_t>(axis)])
-      refuse(fmt::format("cells of {} have no axis {} to be periodic along", grid::text_of(each),
-                         "xyz"[axis]));
   result.grid = {.cells = Extents(all, each.axes()),
                  .periodic = options.periodic,
                  .process_grid = Extents(parts, each.axes())};

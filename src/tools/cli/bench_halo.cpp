@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
 #include "bench/halo_bench.hpp"
 #include "bench/halo_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
+#include "grid/text.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -76,6 +81,11 @@ bench::HaloBenchOptions BenchHalo::read() const {
   if (fields_) options.fields = parse_numbers(*fields_, "--fields");
   options.neighbours = corners_ ? Neighbours::all : Neighbours::faces;
   if (periodic_) options.periodic = parse_axes(*periodic_, "--periodic");
+  for (const Extents& cells : options.cells_per_rank)
+    for (int axis = cells.axes(); axis < 3; ++axis)
+      if (options.periodic[static_cast<std::size_t>(axis)])
+        throw Error(ErrorKind::usage, fmt::format("--periodic '{}': cells of {} have no axis {}",
+                                                  *periodic_, grid::text_of(cells), "xyz"[axis]));
   if (transport_)
     options.transports = transport_->find('=') != std::string::npos
                              ? std::vector{*transport_}
