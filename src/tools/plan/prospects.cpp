@@ -264,9 +264,10 @@ Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
       plan.refused.push_back({grid, error.what()});
     }
   }
-  for (const Extents& grid : all)
-    if (std::find(possible.begin(), possible.end(), grid) == possible.end())
-      plan.refused.push_back({grid, why_not(the_case, grid)});
+  // From few parts along z to many, as readers expect them.
+  for (auto grid = all.rbegin(); grid != all.rend(); ++grid)
+    if (std::find(possible.begin(), possible.end(), *grid) == possible.end())
+      plan.refused.push_back({*grid, why_not(the_case, *grid)});
   predict_all(plan, figures);
   if (!plan.prospects.empty() && plan.prospects.front().times)
     plan.figures = where_of(figures, plan);
