@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <initializer_list>
 #include <string>
 #include <thread>
 
@@ -211,6 +213,26 @@ TEST_F(FindLauncher, TakesTheHintOfTheBuildIfItStillHolds) {
   put("elsewhere/mpiexec", hydra_version);
   EXPECT_EQ(find(MpiFamily::open_mpi, hint).path, (folder_ / "mpirun").string());
   EXPECT_EQ(find(MpiFamily::open_mpi, "/no/such/mpiexec").path, (folder_ / "mpirun").string());
+}
+
+TEST_F(FindLauncher, TakesTheNumberOfRanksFromNobodyElse) {
+  const std::string mpirun = put("mpirun", "mpirun (Open MPI) 4.1.6");
+  for (const char* words : {" -n 2", " -np 2", " -n {rank}"}) {
+    variables_[launcher_variable] = mpirun + words;
+    for (const auto& take : std::initializer_list<std::function<void()>>{
+             [&] { find(MpiFamily::open_mpi); },
+             [&] { launcher_named(mpirun + words, variables_); }}) {
+      try {
+        take();
+        ADD_FAILURE() << words;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::usage) << words;
+        EXPECT_THAT(error.what(), HasSubstr("{ranks}")) << words;
+      }
+    }
+  }
+  variables_[launcher_variable] = mpirun + " -n {ranks}";
+  EXPECT_EQ(find(MpiFamily::open_mpi).arguments.back(), "{ranks}");
 }
 
 TEST_F(FindLauncher, SaysWhatItLookedForAndRejected) {

@@ -101,6 +101,22 @@ Launcher srun_for(MpiFamily family, std::string path, std::vector<std::string> a
   return {LauncherKind::srun, std::move(path), std::move(arguments)};
 }
 
+/// How many ranks there are is not the launcher's to say.
+void check_number_of_ranks(const std::string& command, const std::vector<std::string>& arguments) {
+  for (const std::string& word : arguments) {
+    const bool is_placeholder = word.find(ranks_placeholder) != std::string::npos;
+    if (!is_placeholder && word.size() > 2 && word.front() == '{' && word.back() == '}')
+      throw Error(ErrorKind::usage,
+                  fmt::format("the launcher '{}' has {}; the number of ranks is {}", command, word,
+                              ranks_placeholder));
+    if ((word == "-n" || word == "-np") && command.find(ranks_placeholder) == std::string::npos)
+      throw Error(ErrorKind::usage,
+                  fmt::format("the launcher '{}' sets the number of ranks by {}; write {} {}, or "
+                              "leave it out",
+                              command, word, word, ranks_placeholder));
+  }
+}
+
 /// A command, split at spaces: the program and its arguments.
 std::pair<std::string, std::vector<std::string>> words_of_command(const std::string& words) {
   std::istringstream stream(words);
@@ -108,6 +124,7 @@ std::pair<std::string, std::vector<std::string>> words_of_command(const std::str
   stream >> program;
   std::vector<std::string> arguments;
   for (std::string word; stream >> word;) arguments.push_back(word);
+  check_number_of_ranks(words, arguments);
   return {program, arguments};
 }
 
@@ -167,22 +184,6 @@ void append_srun_options(std::vector<std::string>& words, const JobSpec& job) {
   if (job.chatter == Chatter::quiet) words.push_back("--quiet");
 }
 
-/// How many ranks there are is not the launcher's to say.
-void check_number_of_ranks(const std::string& command, const std::vector<std::string>& arguments) {
-  for (const std::string& word : arguments) {
-    const bool is_placeholder = word.find(ranks_placeholder) != std::string::npos;
-    if (!is_placeholder && word.size() > 2 && word.front() == '{' && word.back() == '}')
-      throw Error(ErrorKind::usage,
-                  fmt::format("the launcher '{}' has {}; the number of ranks is {}", command, word,
-                              ranks_placeholder));
-    if ((word == "-n" || word == "-np") && command.find(ranks_placeholder) == std::string::npos)
-      throw Error(ErrorKind::usage,
-                  fmt::format("the launcher '{}' sets the number of ranks by {}; write {} {}, or "
-                              "leave it out",
-                              command, word, word, ranks_placeholder));
-  }
-}
-
 }  // namespace
 
 Launcher find_launcher(MpiFamily family, const std::string& hint, const Variables& variables) {
@@ -217,7 +218,6 @@ Launcher launcher_named(const std::string& words, const Variables& variables) {
   const std::string path = find_program(program, variables);
   if (path.empty())
     throw Error(ErrorKind::unavailable, fmt::format("program '{}' not found", program));
-  check_number_of_ranks(words, arguments);
   return {kind_of(path), path, std::move(arguments)};
 }
 
@@ -237,9 +237,9 @@ int usable_cores() {
     if (!CPU_ISSET_S(static_cast<std::size_t>(thread), bytes, allowed.get())) continue;
     std::ifstream file(
         fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", thread));
-    std::string probe_jobs;
-    if (!std::getline(file, probe_jobs)) probe_jobs = fmt::format("{}", thread);
-    cores.insert(probe_jobs);
+    std::string siblings;
+    if (!std::getline(file, siblings)) siblings = fmt::format("{}", thread);
+    cores.insert(siblings);
   }
   return static_cast<int>(cores.size());
 }

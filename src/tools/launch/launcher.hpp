@@ -38,7 +38,8 @@ Launcher find_launcher(MpiFamily family, const std::string& hint, const Variable
 inline constexpr const char* ranks_placeholder = "{ranks}";
 
 /// Takes a user's command by their word, "srun -n {ranks}", also one of another family: to see what
-/// becomes of it. Throws unavailable if there is no such program.
+/// becomes of it. Throws unavailable if there is no such program, usage if the command sets a
+/// number of ranks.
 Launcher launcher_named(const std::string& words, const Variables& variables);
 
 /// Says why a launcher cannot start ranks of `family`, "belongs to MPICH"; empty if it can, or if
