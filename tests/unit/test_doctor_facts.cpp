@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/package_folders.hpp"
 #include "doctor/node_facts.hpp"
-#include "doctor/package_folders.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "doctor/package_folders.hpp"
+#include "base/package_folders.hpp"
 #include "proof/cuda_parts.hpp"
 
 namespace halocline::doctor {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/find_program.hpp"
 #include "base/variables.hpp"
 #include "launch/sieve.hpp"
 
@@ -70,9 +71,5 @@ struct JobEnd {
 /// if there are no more files or threads.
 JobEnd run_job(const std::vector<std::string>& command, const Variables& extra = {},
                const JobOptions& options = {});
-
-/// Returns the file that `command` names: itself if it has a slash, else the first executable of
-/// that name on the PATH of `variables`; empty if there is none.
-std::string find_program(const std::string& command, const Variables& variables);
 
 }  // namespace halocline

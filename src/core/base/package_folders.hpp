@@ -8,7 +8,7 @@
 
 #include "base/variables.hpp"
 
-namespace halocline::doctor {
+namespace halocline {
 
 /// Returns the folders of Python's packages that there are, without starting it: those that
 /// PYTHONPATH names, of the active environment, the user's own, of the python3 that a shell would
@@ -27,4 +27,4 @@ struct PackagedFile {
 std::filesystem::path path_in_packages(const PackagedFile& file, const Variables& variables,
                                        const std::filesystem::path& root = "/");
 
-}  // namespace halocline::doctor
+}  // namespace halocline

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/package_folders.hpp"
+#include "base/package_folders.hpp"
 
 #include <algorithm>
 #include <sstream>
 #include <system_error>
 
+#include "base/find_program.hpp"
 #include "base/small_files.hpp"
-#include "launch/job.hpp"
 
-namespace halocline::doctor {
+namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ fs::path path_in_packages(const PackagedFile& file, const Variables& variables,
   return {};
 }
 
-}  // namespace halocline::doctor
+}  // namespace halocline

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/nccl/library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/package_folders.hpp"
+#include "base/variables.hpp"
+
+namespace halocline::transport::nccl {
+namespace {
+
+constexpr PackagedFile file{"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"};
+
+struct Loaded {
+  std::optional<Library> library;
+  std::string why_not;
+};
+
+/// A file that is open, and who named it.
+struct Opened {
+  void* handle = nullptr;
+  std::string found_by;
+};
+
+/// Throws nothing: what is wrong with a file that somebody named is in `why_not`.
+Opened open_file(const Variables& variables, std::string& why_not) {
+  // Two NCCLs in one process can damage each other's communicators, so the first one counts.
+  if (void* handle = ::dlopen(file.name, RTLD_NOW | RTLD_NOLOAD)) return {handle, "the program"};
+  if (const std::string named = value_of(variables, library_variable); !named.empty()) {
+    void* const handle = ::dlopen(named.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr)
+      why_not = fmt::format("{} is '{}', which cannot be loaded: {}", library_variable, named,
+                            ::dlerror());
+    return {handle, library_variable};
+  }
+  if (const auto packaged = path_in_packages(file, variables); !packaged.empty())
+    if (void* handle = ::dlopen(packaged.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return {handle, "a Python package"};
+  if (void* handle = ::dlopen(file.name, RTLD_NOW | RTLD_LOCAL)) return {handle, "the loader"};
+  why_not = fmt::format(
+      "no {} was found; install NCCL (PyPI: nvidia-nccl-cu13; Debian: libnccl2), or set {} to the "
+      "path of its file",
+      file.name, library_variable);
+  return {};
+}
+
+std::string path_of(void* handle) {
+  link_map* map = nullptr;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && *map->l_name != '\0') return map->l_name;
+  return file.name;
+}
+
+/// Looks functions up, all of them, so that a file that lacks some is refused at once.
+class Symbols {
+ public:
+  explicit Symbols(void* handle) : handle_(handle) {}
+
+  template <class Function>
+  void find(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(::dlsym(handle_, name));
+    if (function == nullptr) missing_.emplace_back(name);
+  }
+  const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  void* handle_;
+  std::vector<std::string> missing_;
+};
+
+Loaded load() {
+  Loaded loaded;
+  const Opened opened = open_file(current_variables(), loaded.why_not);
+  if (opened.handle == nullptr) return loaded;
+  Library library{.path = path_of(opened.handle), .found_by = opened.found_by};
+  // The version first: an old one lacks functions, too, and that is the reason to give.
+  using GetVersion = int(int*);
+  auto* const get_version = reinterpret_cast<GetVersion*>(::dlsym(opened.handle, "ncclGetVersion"));
+  if (get_version == nullptr || get_version(&library.version) != success) {
+    loaded.why_not = fmt::format("'{}' does not tell its version: it is no NCCL", library.path);
+    return loaded;
+  }
+  if (library.version < oldest_version) {
+    loaded.why_not =
+        fmt::format("NCCL {} at '{}' is too old: {} is needed", version_text(library.version),
+                    library.path, version_text(oldest_version));
+    return loaded;
+  }
+  Symbols symbols(opened.handle);
+  symbols.find("ncclGetUniqueId", library.get_unique_id);
+  symbols.find("ncclCommInitRank", library.comm_init_rank);
+  symbols.find("ncclCommDestroy", library.comm_destroy);
+  symbols.find("ncclCommGetAsyncError", library.comm_get_async_error);
+  symbols.find("ncclGroupStart", library.group_start);
+  symbols.find("ncclGroupEnd", library.group_end);
+  symbols.find("ncclSend", library.send);
+  symbols.find("ncclRecv", library.receive);
+  symbols.find("ncclGetErrorString", library.error_text);
+  symbols.find("ncclGetLastError", library.last_error);
+  if (!symbols.missing().empty()) {
+    loaded.why_not = fmt::format("NCCL {} at '{}' lacks {}", version_text(library.version),
+                                 library.path, fmt::join(symbols.missing(), ", "));
+    return loaded;
+  }
+  loaded.library = std::move(library);
+  return loaded;
+}
+
+const Loaded& loaded() {
+  static const Loaded once = load();
+  return once;
+}
+
+}  // namespace
+
+std::string version_text(int version) {
+  // Up to 2.8 the number was 2804, from 2.9 on 20900.
+  return version < 10000
+             ? fmt::format("{}.{}.{}", version / 1000, version / 100 % 10, version % 100)
+             : fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+const Library* library() {
+  const Loaded& all = loaded();
+  return all.library ? &*all.library : nullptr;
+}
+
+std::string why_no_library() { return loaded().why_not; }
+
+}  // namespace halocline::transport::nccl

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// NCCL as it is found when the program runs: neither its header nor its library is needed to build.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace halocline::transport::nccl {
+
+/// NCCL's communicator, opaque here too.
+struct Comm;
+
+/// What the ranks of a communicator find each other by.
+struct UniqueId {
+  char bytes[128];
+};
+
+// Of nccl.h; these numbers do not change between versions.
+inline constexpr int success = 0, bytes_type = 0;
+
+/// Exchanges in CUDA graphs with messages of no bytes were wrong before (release notes of 2.12.10).
+inline constexpr int oldest_version = 21210;
+
+/// The functions that are used of it, as nccl.h declares them.
+struct Library {
+  std::string path;      ///< of its file
+  std::string found_by;  ///< "the program", "HALOCLINE_NCCL", "a Python package", "the loader"
+  int version = 0;       ///< 22809 is 2.28.9
+
+  int (*get_unique_id)(UniqueId*) = nullptr;
+  int (*comm_init_rank)(Comm**, int ranks, UniqueId, int rank) = nullptr;
+  int (*comm_destroy)(Comm*) = nullptr;
+  int (*comm_get_async_error)(Comm*, int*) = nullptr;
+  int (*group_start)() = nullptr;
+  int (*group_end)() = nullptr;
+  int (*send)(const void*, std::size_t, int type, int peer, Comm*, void* stream) = nullptr;
+  int (*receive)(void*, std::size_t, int type, int peer, Comm*, void* stream) = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  const char* (*last_error)(Comm*) = nullptr;
+};
+
+/// The variable with the path of the file to load.
+inline constexpr const char* library_variable = "HALOCLINE_NCCL";
+
+/// "2.28.9".
+std::string version_text(int version);
+
+/// Returns NCCL, loaded at the first call: the one that the program has loaded already, that of
+/// HALOCLINE_NCCL, of a Python package, or of the loader's path. Null if there is none that can be
+/// used: why_no_library() says why. Callable from any thread.
+const Library* library();
+std::string why_no_library();
+
+}  // namespace halocline::transport::nccl

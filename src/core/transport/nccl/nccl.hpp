@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Messages in GPU memory by NCCL: grouped sends and receives, queued on the stream that packs, also
+// in CUDA graphs, within nodes and between them.
+
+#include "transport/transport.hpp"
+
+namespace halocline::transport {
+
+class NcclTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "nccl"; }
+  std::optional<std::string> missing_here() const override;
+  std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
+  /// Within a node `peer` is faster; between nodes it has to be asked for.
+  bool is_for_auto(Memory) const override { return false; }
+  /// It can hang, so it needs a proof.
+  Capabilities capabilities() const override {
+    return {.carrier = Carrier::stream, .in_place = true, .needs_proof = true};
+  }
+  std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
+                                Memory fields) const override;
+};
+
+}  // namespace halocline::transport
