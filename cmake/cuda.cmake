@@ -15,6 +15,8 @@ if(HALOCLINE_CUDA STREQUAL "CPU")
   set(halocline_cuda_emulated TRUE)
   set(halocline_cuda_libraries cuda_on_cpu)
   add_subdirectory(tests/cuda_on_cpu)
+  # Libraries that stand for NVIDIA's call the runtime of the program that loads them.
+  set(CMAKE_ENABLE_EXPORTS ON)
 elseif(HALOCLINE_CUDA STREQUAL "AUTO" OR HALOCLINE_CUDA)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     # The last is what scripts/setup brings.

@@ -322,6 +322,7 @@ bool serves(const std::string& name, Pair pair, Memory memory) {
   if (name == "shared") return pair == Pair::same_node && memory == Memory::host;
   if (name == "peer") return pair == Pair::same_node && memory != Memory::host;
   if (name == "mpi") return memory != Memory::device;
+  if (name == "nccl") return pair != Pair::self && memory == Memory::device;
   return pair != Pair::self && (memory == Memory::device || memory == Memory::managed);
 }
 
@@ -341,8 +342,8 @@ TEST(Transports, AreFoundByNameOnly) {
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_EQ(
       error.text,
-      "there is no transport 'telepathy'; there are: auto, self, shared, peer, gpu_aware, staged, "
-      "mpi");
+      "there is no transport 'telepathy'; there are: auto, self, shared, peer, nccl, gpu_aware, "
+      "staged, mpi");
 }
 
 TEST(Transports, RefuseMessagesOfSeveralPartsInPlace) {

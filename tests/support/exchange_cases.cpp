@@ -45,6 +45,11 @@ std::vector<std::string> transports_for(Memory memory) {
     names.emplace_back("same-node=gpu_aware,other-node=staged");
     names.emplace_back("same-node=staged,other-node=gpu_aware");
   }
+  if (!not_testable(transport::find_transport("nccl"), memory)) {
+    names.emplace_back("nccl");
+    names.emplace_back("same-node=peer,other-node=nccl");
+    names.emplace_back("same-node=nccl,other-node=staged");
+  }
   return names;
 }
 

@@ -68,9 +68,15 @@ std::optional<std::string> not_testable(const transport::Transport& transport, M
     if (!why) break;
   }
   if (why) return why;
-  if (transport.name() == "peer" && kernels_come_late())
+  if (transport.name() == "nccl") {
+    if (auto missing = transport.missing_here()) return missing;
+    if (std::ssize(device::gpus().list) < ranks() && !environment("CUDA_ON_CPU_DEVICES"))
+      return "NCCL takes one rank for each GPU";
+  }
+  const bool waits_in_kernels = transport.name() == "peer" || transport.name() == "nccl";
+  if (waits_in_kernels && kernels_come_late())
     return "its kernels wait for those of other ranks, which CUDA_ON_CPU_ORDER puts off";
-  if (transport.capabilities().needs_proof && !mpi_takes_gpu_memory())
+  if (transport.name() == "gpu_aware" && !mpi_takes_gpu_memory())
     return "an MPI that cannot take a GPU's memory would end the program; "
            "CUDA_ON_CPU_DEVICE_MEMORY=host-readable lets the emulation's be read, and with a GPU "
            "HALOCLINE_REQUIRE=gpu_aware says that this MPI takes it";
