@@ -114,7 +114,7 @@ struct SolveResult : RunResult {
   std::int64_t sweeps_in_graphs = 0;                   ///< timed without separate phases
   bool sweeps_store_halos = false;  ///< sweeps send their halos: there are no exchanges to time
   std::int64_t exchanges = 0;       ///< without those in graphs
-  Spread exchange_seconds;          ///< per such exchange
+  Spread exchange_seconds;          ///< per such exchange; of no meaning with sweeps in graphs
   std::vector<SiteProfile> profile;
 
   struct Baseline {

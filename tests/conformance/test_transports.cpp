@@ -199,7 +199,9 @@ TEST_P(EveryTransport, KeepsChannelsInFlightApart) {
     conversations.emplace_back(communicator, path(), pattern);
   const std::size_t count = conversations.size();
   for (std::size_t epoch = 0; epoch < (is_on_host(path()) ? 8u : 4u); ++epoch) {
-    const std::size_t shift = epoch + static_cast<std::size_t>(communicator.rank());
+    const bool in_order = path().transport->capabilities().needs_order;
+    const std::size_t shift =
+        epoch + (in_order ? 0 : static_cast<std::size_t>(communicator.rank()));
     for (std::size_t i = 0; i < count; ++i) conversations[(i * 3 + shift) % count].start();
     for (std::size_t i = 0; i < count; ++i) conversations[(i + shift / 2) % count].finish();
   }
@@ -241,6 +243,7 @@ TEST_P(EveryTransport, HasNothingToWaitForBeforeItsStart) {
 }
 
 TEST_P(EveryTransport, MovesOnWhileTheHostWaitsForAnother) {
+  if (path().transport->capabilities().needs_order) return;  // ranks begin in different orders
   const Communicator& communicator = communicator_with();
   // Rank 0 waits for what rank 1 begins only when it has got rank 0's second message, which a
   // GPU's stream may not have come to yet when it is started.

@@ -22,6 +22,7 @@ from mutants import MUTANTS  # noqa: E402
 
 # A mutant may hang: tests end themselves after a while. This is far behind, and catches nothing.
 SECONDS = 180
+NCCL_ON_CPU = "tests/cuda_on_cpu/libnccl.so.2"
 # Each takes a processor most of the time, for one source is compiled, and 300 MB of disk.
 MOST_COPIES = 4
 
@@ -76,12 +77,14 @@ def command_for(mutant, tree, launcher):
             f"--gtest_filter={mutant.filter}", "--gtest_brief=1", "--gtest_fail_fast"]
 
 
-def end_of(command, order):
+def end_of(command, tree, order):
     """What becomes of the tests."""
     try:
         # A GPU for each of two ranks: some tests need that.
         environment = {**os.environ, "CUDA_ON_CPU_ORDER": order, "CUDA_ON_CPU_DEVICES": "2",
-                       "HALOCLINE_ASSUME_GPU": "2", "HALOCLINE_REQUIRE": "gpu"}
+                       "HALOCLINE_ASSUME_GPU": "2", "HALOCLINE_REQUIRE": "gpu",
+                       "HALOCLINE_NCCL": str(folder_of(tree) / NCCL_ON_CPU),
+                       "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
         done = run(command, timeout=SECONDS, env=environment)
         return "SURVIVED" if done.returncode == 0 else "caught"
     except subprocess.TimeoutExpired:
@@ -124,7 +127,7 @@ def survives(mutant, tree, launcher):
     start = time.monotonic()
     source.write_text(original.replace(mutant.find, mutant.replace))
     try:
-        end = end_of(command_for(mutant, tree, launcher), mutant.order)
+        end = end_of(command_for(mutant, tree, launcher), tree, mutant.order)
     finally:
         source.write_text(original)
     print(f"{end:8}  {mutant.name}  ({time.monotonic() - start:.0f} s)", flush=True)

@@ -48,6 +48,15 @@ TEST(Solver, StopsOnGpusWhereItStopsOnTheHost) {
   }
 }
 
+bool has_nccl() {
+  return ranks() > 1 && !not_testable(transport::find_transport("nccl"), Memory::device);
+}
+
+/// The same ranks, as if they were on several nodes.
+const Communicator& on_nodes_of(int ranks_per_node) {
+  return communicator_with({.wait_limit = wait_limit, .ranks_per_node = ranks_per_node});
+}
+
 /// Runs on GPUs whose kernels do without the host: sweeps in graphs, norms that meet there.
 SolveOptions on_gpus(std::int64_t number, const Extents& cells, std::int64_t sweeps) {
   SolveOptions options = small("laplace", cells, sweeps);
@@ -268,14 +277,49 @@ TEST(Solver, StopsOnGpusAfterAnySweep) {
     options.tolerance = options.norm == Norm::l2 ? now * (1 + 1e-9) : now;
     options.norm_every = every;
     options.verify = SolveOptions::Extra::yes;
-    const SolveResult result = solve(world(), options);
+    const bool by_nccl = has_nccl() && number / 2 % 2 != 0;
+    if (by_nccl) options.transport = "nccl";
+    const SolveResult result = solve(by_nccl ? on_nodes_of(1) : world(), options);
     EXPECT_EQ(result.sweeps, 1 + last_sweep(norms, every, *options.tolerance)) << stops[i];
     EXPECT_TRUE(result.converged);
     EXPECT_TRUE(result.verification->passed)
         << "stopped by sweep " << stops[i] << ", norm every " << every << ", graph "
-        << solver::word_for(options.graph) << ": " << result.verification->text;
+        << solver::word_for(options.graph) << (by_nccl ? ", nccl" : "") << ": "
+        << result.verification->text;
     if (!all_well()) return;
   }
+}
+
+// Neither exchanges nor norms need the host, on one node or several.
+TEST(Solver, StaysOnGpusBetweenNodes) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!has_nccl()) GTEST_SKIP() << "it takes NCCL and 2 ranks";
+  for (const auto& [nodes_of, transport] :
+       {std::pair{1, "nccl"}, std::pair{2, "same-node=peer,other-node=nccl"}, std::pair{2, "nccl"}})
+    for (const Norm norm : {Norm::max, Norm::l2}) {
+      const bool is_max = norm == Norm::max;
+      SolveOptions options =
+          is_max ? small("jacobi", {37, 29}, 150) : small("star7", {9, 8, 11}, 220);
+      options.norm = norm;
+      options.norm_every = is_max ? 1 : 7;
+      options.tolerance = 0;
+      options.backend = "cpu";
+      const SolveResult expected = solve(world(), options);
+      options.backend = "cuda";
+      options.transport = transport;
+      options.schedule = is_max ? "sequential" : "overlap";
+      options.graph = SolveOptions::Graphs::on;
+      const SolveResult result = solve(on_nodes_of(nodes_of), options);
+      SCOPED_TRACE(std::string(transport) + ' ' + options.schedule);
+      EXPECT_EQ(result.checksum, expected.checksum);
+      EXPECT_GT(result.sweeps_in_graphs, 0);
+      ASSERT_EQ(result.norm_history.size(), expected.norm_history.size());
+      for (std::size_t i = 0; i < result.norm_history.size(); ++i)
+        EXPECT_NEAR(result.norm_history[i].second, expected.norm_history[i].second,
+                    is_max ? 0 : 1e-12 * expected.norm_history[i].second);
+      if (!all_well()) return;
+    }
 }
 
 }  // namespace

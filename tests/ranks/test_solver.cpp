@@ -249,11 +249,15 @@ TEST_P(SameBits, OnGpusToo) {
     EXPECT_TRUE(result.verification->passed) << result.verification->text;
     EXPECT_EQ(result.checksum, expected);
   }
-  const Choices tried[] = {{.transport = "peer", .schedule = "sequential"},
-                           {.transport = "peer", .schedule = "overlap"},
-                           {.transport = "peer", .schedule = "overlap", .halo_depth = 3},
-                           {.transport = "staged", .schedule = "overlap"},
-                           {.transport = "staged", .schedule = "sequential", .halo_depth = 3}};
+  std::vector<Choices> tried{{.transport = "peer", .schedule = "sequential"},
+                             {.transport = "peer", .schedule = "overlap"},
+                             {.transport = "peer", .schedule = "overlap", .halo_depth = 3},
+                             {.transport = "staged", .schedule = "overlap"},
+                             {.transport = "staged", .schedule = "sequential", .halo_depth = 3}};
+  if (!not_testable(transport::find_transport("nccl"), Memory::device)) {
+    tried.push_back({.transport = "nccl", .schedule = "sequential"});
+    tried.push_back({.transport = "nccl", .schedule = "overlap", .halo_depth = 3});
+  }
   for (Choices way : tried) {
     if (ranks() == 1) way.transport = "auto";
     EXPECT_EQ(checksum_with(options, way), expected)

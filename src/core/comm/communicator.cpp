@@ -70,6 +70,7 @@ State::State(MPI_Comm source, const Settings& settings) : settings_(settings) {
 }
 
 State::~State() {
+  kept_.clear();
   if (others_may_be_gone()) return;
   MPI_Comm_free(&node_);
   MPI_Comm_free(&all_);

@@ -4,8 +4,10 @@
 
 #include <mpi.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <typeindex>
 #include <vector>
 
 #include <halocline/communicator.hpp>
@@ -53,6 +55,16 @@ class State {
   bool others_may_be_gone() const;
   void give_up() { given_up_ = true; }
 
+  /// Returns what a layer above keeps with the communicator, one of each type: made by `make`,
+  /// which returns a std::shared_ptr<Kept>, at the first call; destroyed before the communicator
+  /// is.
+  template <class Kept, class Make>
+  std::shared_ptr<Kept> kept(const Make& make) {
+    std::shared_ptr<void>& place = kept_[typeid(Kept)];
+    if (!place) place = make();
+    return std::static_pointer_cast<Kept>(place);
+  }
+
  private:
   void find_nodes();
   void count_cores();
@@ -70,6 +82,7 @@ class State {
   bool given_up_ = false;
   Recorder recorder_;
   Watchdog watchdog_;
+  std::map<std::type_index, std::shared_ptr<void>> kept_;
 };
 
 }  // namespace halocline::comm

@@ -37,6 +37,15 @@ void move_others_on(const State& state) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
 }
 
+/// Lets everything in flight give up. Returns what it waited for.
+std::string given_up() {
+  std::string text;
+  for (InFlight* one : in_flight)
+    if (const std::string waited = one->give_up(); !waited.empty())
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", waited);
+  return text;
+}
+
 /// Gives the core to others. On Linux a yield benefits only processes of the same session, and
 /// MPICH's launcher gives every rank its own: where ranks share cores, a rank has to sleep.
 void give_way(const State& state, std::int64_t turn) {
@@ -71,11 +80,13 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
     if (std::chrono::duration<double>(now - since).count() < limit) continue;
     if (done()) return;
     state.give_up();
+    std::string missing = wait.missing ? wait.missing() : "the other ranks";
+    if (const std::string others = given_up(); !others.empty())
+      missing += fmt::format(", which waits in {}", others);
     throw Error(ErrorKind::communication,
                 fmt::format("rank {} has waited {:g} s in {} for {}; that rank is stopped, lost or "
                             "doing something else (option 'wait_limit' sets how long to wait)",
-                            state.rank(), limit, wait.site,
-                            wait.missing ? wait.missing() : "the other ranks"));
+                            state.rank(), limit, wait.site, missing));
   }
 }
 

@@ -37,6 +37,10 @@ class InFlight {
   InFlight& operator=(const InFlight&) = delete;
   /// Does not block.
   virtual void move_on() = 0;
+  /// After a wait of this process took too long: ends work of a GPU that no rank will answer, and
+  /// names the ranks it may have waited for, "NCCL with rank 1 (field 'u', +x)"; empty if none.
+  /// Must not throw.
+  virtual std::string give_up() { return {}; }
 
  protected:
   ~InFlight() { leave(); }

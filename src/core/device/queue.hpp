@@ -46,6 +46,8 @@ class Branch {
  public:
   /// Returns a stream whose work begins when all work queued on `trunk` so far is done.
   Stream fork(Stream trunk);
+  /// Returns that stream.
+  Stream get() const { return stream_.get(); }
   /// Makes later work on `trunk` wait for the branch. Every fork must be joined.
   void join(Stream trunk);
 

@@ -361,7 +361,7 @@ void Exchange::Plan::show_to_work(Channel& channel, const std::vector<Message>& 
 /// may crash gets here only with a proof or if the user requests it.
 void Exchange::Plan::try_out(const Carried& carried) const {
   std::optional<proof::CrashWords> words;
-  if (carried.transport->capabilities().needs_proof)
+  if (carried.transport->capabilities().trusts_mpi)
     words.emplace(fmt::format(
         "halocline: rank {} crashes as MPI gets {} memory for the first time (transport {}): this "
         "MPI does not take it; use transport staged, or auto\n",

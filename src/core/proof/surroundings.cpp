@@ -17,6 +17,7 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "proof/cuda_parts.hpp"
+#include "transport/transport.hpp"
 
 namespace halocline::proof {
 namespace {
@@ -181,6 +182,8 @@ Environment this_environment(const Variables& variables, const fs::path& root) {
   for (std::string& words :
        files_below_mpi(variables, folders_of_libraries(variables, environment.mpi_library, root)))
     environment.libraries.push_back(std::move(words));
+  for (const transport::Transport* one : transport::transports())
+    for (const fs::path& file : one->files()) environment.libraries.push_back(words_for(file));
   for (std::string& words : files_of_settings(variables, root))
     environment.libraries.push_back(std::move(words));
   environment.driver = driver_version(root);

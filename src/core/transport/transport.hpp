@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -67,6 +68,18 @@ class Channel {
   virtual bool kernels_signal() const { return false; }
 };
 
+/// Gathers one number of each rank of a communicator, as work on a stream: a CUDA graph can record
+/// it. If a rank does not answer, the next wait of the host throws.
+class Gather {
+ public:
+  virtual ~Gather() = default;
+  /// Where work on the stream writes this rank's number before run(). In device memory.
+  virtual double* mine() = 0;
+  /// Where all ranks' numbers are after run(), in the order of the ranks. In device memory.
+  virtual const double* all() const = 0;
+  virtual void run(Stream stream) = 0;
+};
+
 /// Where two ranks are relative to each other.
 enum class Pair { self, same_node, other_node };
 inline constexpr Pair pairs[] = {Pair::self, Pair::same_node, Pair::other_node};
@@ -91,8 +104,12 @@ struct Capabilities {
   bool in_place = false;  ///< bytes may be sent from and received into the caller's memory
   /// Cannot crash, but no standard guarantees it: tested whenever a plan is made.
   bool prove_in_job = false;
-  /// Might crash: auto uses it only with a proof (proof/records.hpp).
+  /// Might crash or hang: auto uses it only with a proof (proof/records.hpp).
   bool needs_proof = false;
+  /// Channels of one communicator must start in the same order on every rank.
+  bool needs_order = false;
+  /// Gives GPU memory to an MPI that may crash on it.
+  bool trusts_mpi = false;
 
   /// Whether work on a GPU's stream does all of an exchange, so that a CUDA graph can record it and
   /// sweeps can be queued far ahead.
@@ -115,6 +132,14 @@ class Transport {
   /// of parts in place must outlive the channel. Throws resource.
   virtual std::unique_ptr<Channel> open(const Communicator& communicator,
                                         std::vector<Message> messages, Memory fields) const = 0;
+  /// Returns what shows why it fails where a test failed, or what helps: a clause without a full
+  /// stop.
+  virtual std::string_view when_it_fails() const { return "see halocline doctor"; }
+  /// Opens a gather over all ranks, on one node or several; null if the transport has none.
+  /// Collective. Throws resource.
+  virtual std::unique_ptr<Gather> open_gather(const Communicator&) const { return nullptr; }
+  /// Returns the files of libraries that it loads when it runs, which proofs depend on.
+  virtual std::vector<std::filesystem::path> files() const { return {}; }
 };
 
 /// Returns the transports of this build, in order of preference if several can serve a pair. A new

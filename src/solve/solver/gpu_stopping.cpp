@@ -26,6 +26,7 @@ class GpuStopping final : public Stopping {
         batch_sweeps_(batch_sweeps_of(parts.the_case)),
         sent_(first() / batch_sweeps_),
         words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
+    if (parts.gather != nullptr) branch_.emplace();
     for (auto& of_sweep : partial_norms_)
       of_sweep = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
     for (Batch& batch : batches_)
@@ -33,13 +34,22 @@ class GpuStopping final : public Stopping {
                                        batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)));
   }
 
-  void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream) override {
+  void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
     arguments.stop = &words().stop;
     if (has_norm(sweep)) arguments.partial_norms = partial_norms_of(sweep);
-    if (has_norm(sweep - lag)) arguments.reduction = reduction_in(sweep);
+    if (!has_norm(sweep - lag)) return;
+    if (parts_.gather == nullptr)
+      arguments.reduction = reduction_in(sweep);
+    else
+      reduce_share(sweep, branch_->fork(stream));
   }
 
-  void end(std::int64_t, Stream) override {}
+  // The exchange of this sweep comes before the gather: more waits for it.
+  void end(std::int64_t sweep, Stream stream) override {
+    if (parts_.gather == nullptr || !has_norm(sweep - lag)) return;
+    reduce_gathered(sweep, branch_->get());
+    branch_->join(stream);
+  }
 
   void begin_batch(std::int64_t first, stencil::SweepBatch& batch) override {
     const std::int64_t last = first + batch.count - 1;
@@ -63,7 +73,7 @@ class GpuStopping final : public Stopping {
   }
 
   std::int64_t finish(std::int64_t sweeps) override {
-    if (has_norm(sweeps - 1)) parts_.sweep.reduce(reduction_in(sweeps - 1 + lag), parts_.stream);
+    if (has_norm(sweeps - 1)) reduce_now(sweeps - 1 + lag);
     const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
     for (std::int64_t batch = sent_; batch <= last; ++batch) {
       // One batch more than there is memory for, if the last sweep begins a batch.
@@ -105,6 +115,27 @@ class GpuStopping final : public Stopping {
             .all_reduce = parts_.all_reduce};
   }
 
+  /// The reduction that a sweep does, in launches of its own.
+  void reduce_now(std::int64_t sweep) {
+    if (parts_.gather == nullptr) return parts_.sweep.reduce(reduction_in(sweep), parts_.stream);
+    reduce_share(sweep, parts_.stream);
+    reduce_gathered(sweep, parts_.stream);
+  }
+
+  void reduce_share(std::int64_t sweep, Stream stream) {
+    stencil::NormReduction reduction = reduction_in(sweep);
+    reduction.share = parts_.gather->mine();
+    parts_.sweep.reduce(reduction, stream);
+  }
+
+  void reduce_gathered(std::int64_t sweep, Stream stream) {
+    parts_.gather->run(stream);
+    stencil::NormReduction reduction = reduction_in(sweep);
+    reduction.shares = parts_.gather->all();
+    reduction.ranks = parts_.communicator.size();
+    parts_.sweep.reduce(reduction, stream);
+  }
+
   void send(std::int64_t number) {
     Batch& batch = batches_[index_of(number)];
     device::copy(batch.on_host.get(), words().norms[index_of(number)],
@@ -133,6 +164,7 @@ class GpuStopping final : public Stopping {
   }
 
   GpuStoppingParts parts_;
+  std::optional<device::Branch> branch_;  // for norms that are gathered while a sweep runs
   std::int64_t batch_sweeps_;
   std::int64_t sent_;  // batches, including those before the run
   std::shared_ptr<void> words_;

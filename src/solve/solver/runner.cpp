@@ -50,9 +50,17 @@ void Runner::make_all_reduce() {
     comm::together(parts_.communicator, [&] { all_reduce_.emplace(parts_.communicator); });
   } catch (const Error& error) {
     all_reduce_.reset();
-    norms_stay_ = false;
-    notes_.add(fmt::format("MPI reduces norms, through the host: {}", error.what()));
+    open_gather();
+    norms_stay_ = gather_ != nullptr;
+    if (!norms_stay_)
+      notes_.add(fmt::format("MPI reduces norms, through the host: {}", error.what()));
   }
+}
+
+/// Where kernels do not reach all ranks, a transport of the exchange may.
+void Runner::open_gather() {
+  for (const auto& [pair, transport] : exchange_info().transports)
+    if (!gather_) gather_ = transport::find_transport(transport).open_gather(parts_.communicator);
 }
 
 void Runner::fill(int threads) { fill_levels(case_, grid_, levels_, parts_.communicator, threads); }
@@ -71,6 +79,14 @@ bool Runner::needs_progress() const {
   const auto& used = exchange_info().transports;
   return std::any_of(used.begin(), used.end(),
                      [](const auto& use) { return capabilities_of(use.second).needs_progress; });
+}
+
+bool Runner::calls_between_nodes() const {
+  const auto& used = exchange_info().transports;
+  return std::any_of(used.begin(), used.end(), [](const auto& use) {
+    return use.first == transport::name_of(transport::Pair::other_node) &&
+           capabilities_of(use.second).carrier == transport::Carrier::stream;
+  });
 }
 
 std::optional<std::string> Runner::kernels_cannot_reach_because() const {
@@ -112,6 +128,7 @@ std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunSt
                             .the_case = the_case,
                             .sweep = parts_.sweep,
                             .all_reduce = all_reduce_ ? &all_reduce_->on_gpu() : nullptr,
+                            .gather = gather_.get(),
                             .stream = stream},
                            start);
 }

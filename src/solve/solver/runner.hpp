@@ -65,6 +65,8 @@ class Runner {
   std::optional<std::string> no_graphs_because() const;
   /// Returns why kernels cannot write to the memory of every neighbour, or nothing.
   std::optional<std::string> kernels_cannot_reach_because() const;
+  /// Whether calls on the stream carry messages between nodes.
+  bool calls_between_nodes() const;
   /// Whether exchanges need the host to advance them.
   bool needs_progress() const;
   /// Whether the GPUs reduce norms without the host.
@@ -91,6 +93,7 @@ class Runner {
  private:
   const MadeStepper& stepper_of(const Schedule& schedule);
   void make_all_reduce();
+  void open_gather();
   std::unique_ptr<Stopping> stopping_for(const Case& the_case, const RunState& start) const;
 
   RunnerParts parts_;
@@ -100,6 +103,7 @@ class Runner {
   LevelExchange exchange_;
   bool norms_stay_ = false;
   std::optional<link::NormAllReduce> all_reduce_;
+  std::unique_ptr<transport::Gather> gather_;
   std::map<const Schedule*, MadeStepper> steppers_;  // those made so far
   Notes notes_;
 };

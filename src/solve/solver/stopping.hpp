@@ -12,6 +12,7 @@
 #include "solver/case.hpp"
 #include "solver/stepper.hpp"
 #include "stencil/persistent.hpp"
+#include "transport/transport.hpp"
 
 namespace halocline::solver {
 
@@ -79,12 +80,15 @@ struct GpuStoppingParts {
   stencil::Sweep& sweep;
   /// Null on one rank, or without norms.
   const device::AllReducePort* all_reduce;
+  /// Null, or gathers the ranks' parts of norms where kernels cannot reach all ranks.
+  transport::Gather* gather;
   Stream stream;
 };
 
 /// Reduces norms on the GPUs. The host queues sweeps far ahead; those after the sweep that stops
 /// the run do nothing. Each sweep leaves partial norms, and the next sweep reduces them while it
-/// updates cells, over all ranks if there are several, so that no rank waits for a norm.
+/// updates cells, over all ranks if there are several, so that no rank waits for a norm. With a
+/// gather the norm is reduced on a branch of the stream, beside the next sweep.
 std::unique_ptr<Stopping> make_gpu_stopping(const GpuStoppingParts& parts, const RunState& start);
 
 }  // namespace halocline::solver

@@ -7,6 +7,7 @@
 
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
+#include "link/wait_for.hpp"
 #include "solver/runner.hpp"
 
 namespace halocline::solver {
@@ -26,7 +27,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
     const std::int64_t at_once = is_first ? 1 : run.stopping.sweeps_at_once(run.at.sweep);
     stepper.advance(run, std::min(at_once, sweeps - run.at.sweep));
     if (is_first) {
-      device::synchronize(stream);
+      link::wait_for(runner.communicator(), stream);
       first_sweep_seconds = seconds_since(begun);
       recorder.reset_totals();
       begun = Clock::now();
@@ -34,7 +35,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
     after_sweep(run.at.sweep - 1);
   }
   const std::int64_t counted = run.stopping.finish(run.at.sweep);
-  device::synchronize(stream);
+  link::wait_for(runner.communicator(), stream);
   // Throws if a kernel gave up waiting for a neighbour.
   for (const std::int64_t level : {0, 1}) runner.exchange().progress(level);
   stepper.check();

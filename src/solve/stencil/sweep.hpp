@@ -34,6 +34,13 @@ struct NormReduction {
   /// Connects the ranks whose partial norms make one norm, or null. Waits until all ranks reduce
   /// it.
   const device::AllReducePort* all_reduce = nullptr;
+  /// In device memory, may be null: gets this rank's part of the norm, and nothing else is done.
+  /// The caller gathers the parts of all ranks, for another reduction.
+  double* share = nullptr;
+  /// In device memory, may be null: the parts of so many ranks, in their order, to reduce instead
+  /// of `parts`.
+  const double* shares = nullptr;
+  int ranks = 0;
 };
 
 struct SweepArguments {

@@ -16,6 +16,7 @@
 #include "bench/known_fields.hpp"
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
+#include "link/wait_for.hpp"
 #include "machine/memory.hpp"
 #include "transport/transport.hpp"
 
@@ -68,7 +69,7 @@ FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions
   for (std::int64_t i = 0; i < options.exchanges; ++i)
     timing.seconds.push_back(seconds_of(communicator, [&] {
       exchange->run(target.stream());
-      device::synchronize(target.stream());
+      link::wait_for(communicator, target.stream());
     }));
   std::optional<std::string> wrong;
   comm::together(communicator, [&] { wrong = fields->first_wrong(Neighbours::faces); });

@@ -19,6 +19,7 @@
 #include "device/graph.hpp"
 #include "device/queue.hpp"
 #include "grid/text.hpp"
+#include "link/wait_for.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "solver/target.hpp"
@@ -157,7 +158,7 @@ void HaloBench::measure(HaloTiming& timing, const solver::Target& target,
       communicator_, options_.loop,
       [&] {
         work();
-        device::synchronize(target.stream());
+        link::wait_for(communicator_, target.stream());
       },
       [&] {
         recorder.collect();
@@ -241,7 +242,7 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   std::function<void()> work = [&] { exchange.run(stream); };
   const auto verify = [&] {
     work();
-    device::synchronize(stream);
+    link::wait_for(communicator_, stream);
     timing.wrong = first_wrong(*fields);
   };
   verify();

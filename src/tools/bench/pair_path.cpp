@@ -10,6 +10,7 @@
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "link/wait_for.hpp"
 #include "mpi/mpi_messages.hpp"
 #include "proof/pattern.hpp"
 
@@ -75,6 +76,7 @@ class ExchangePath final : public PairPath {
   ExchangePath(const Communicator& pair, const PairPathOptions& options, Row row, Row answer,
                Notes& notes)
       : PairPath(options, pair.rank()),
+        pair_(pair),
         row_(std::move(row)),
         answer_(std::move(answer)),
         there_(row_.exchange(pair, options, {{options.bytes, 0, 0}, {}})),
@@ -89,16 +91,16 @@ class ExchangePath final : public PairPath {
       there_.run(stream());
       back_.run(stream());
     }
-    device::synchronize(stream());
+    link::wait_for(pair_, stream());
   }
   void one_way(std::int64_t count) override {
     for (std::int64_t i = 0; i < count; ++i) there_.run(stream());
     answering_.run(stream());
-    device::synchronize(stream());
+    link::wait_for(pair_, stream());
   }
   void both_ways(std::int64_t count) override {
     for (std::int64_t i = 0; i < count; ++i) both_.run(stream());
-    device::synchronize(stream());
+    link::wait_for(pair_, stream());
   }
 
  private:
@@ -106,6 +108,7 @@ class ExchangePath final : public PairPath {
   std::byte* out() const override { return row_.owned(); }
   std::byte* in() const override { return row_.halo(); }
 
+  Communicator pair_;
   Row row_, answer_;
   Exchange there_, back_, both_, answering_;
 };

@@ -17,6 +17,7 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
+#include "link/wait_for.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "mpi/threads.hpp"
@@ -143,7 +144,7 @@ ProgressTiming::Mode ProgressBench::measure(Exchange& exchange, const solver::Ta
     exchange.start(stream);
     work();
     exchange.finish(stream);
-    device::synchronize(stream);
+    link::wait_for(communicator_, stream);
   });
   result.overlap =
       overlap_of(apart.alone.median_seconds, apart.work.median_seconds, result.time.median_seconds);
@@ -156,7 +157,7 @@ ProgressTiming ProgressBench::measure(Exchange& exchange, const solver::Target& 
   timing.alone = time_together(communicator_, options_.loop, [&] {
     exchange.start(stream);
     exchange.finish(stream);
-    device::synchronize(stream);
+    link::wait_for(communicator_, stream);
   });
   const std::int64_t rounds = work_.rounds_for(timing.alone.median_seconds);
   timing.work = time_together(communicator_, options_.loop, [&] { work_.run(rounds); });
@@ -179,14 +180,14 @@ void ProgressBench::time(const solver::Target& target, const std::string& transp
   Exchange exchange = row->exchange(communicator_, transport);
   for (const std::string& note : exchange.info().notes) notes_.add(note);
   exchange.run(target.stream());
-  device::synchronize(target.stream());
+  link::wait_for(communicator_, target.stream());
   ProgressTiming timing;
   timing.wrong = first_wrong(*row, 0);
   if (!timing.wrong) {
     timing = measure(exchange, target);
     comm::together(communicator_, [&] { row->fill(1); });
     exchange.run(target.stream());
-    device::synchronize(target.stream());
+    link::wait_for(communicator_, target.stream());
     timing.wrong = first_wrong(*row, 1);
   }
   timing.memory = std::string(name_of(target.memory));

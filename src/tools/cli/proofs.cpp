@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "build_info.hpp"
 #include "cli/print.hpp"
@@ -29,6 +31,16 @@ int ranks_on_this_node(const ProofWish& wish, const Variables& variables) {
   }
   const std::optional<Launched> launched = launched_by(variables);
   return launched ? launched->size.value_or(1) : wish.ranks.value_or(1);
+}
+
+/// "whether MPI accepts GPU memory and transport nccl works".
+std::string question(const std::vector<probe::Path>& paths) {
+  std::set<std::string> parts;
+  for (const probe::Path& path : paths)
+    parts.insert(transport::find_transport(path.transport).capabilities().trusts_mpi
+                     ? std::string("MPI accepts GPU memory")
+                     : fmt::format("transport {} works", path.transport));
+  return fmt::format("whether {}", fmt::join(parts, " and "));
 }
 
 void say(const ProofWish& wish, const std::string& text) {
@@ -86,7 +98,7 @@ void make_proofs(const ProofWish& wish) {
        .on_start =
            [&] {
              say(wish,
-                 fmt::format("testing in a probe job whether MPI accepts GPU memory; {}",
+                 fmt::format("testing in a probe job {}; {}", question(wish.paths),
                              file ? fmt::format("the result is kept in '{}'", file->path)
                                   : "the result is not kept: no file for it (use --proofs FILE)"));
            }},

@@ -21,6 +21,7 @@ struct StreamFaults {
 struct StreamFields {
   Memory memory = Memory::device;
   device::Allocator allocator = device::Allocator::ordinary;
+  bool in_graph = false;  ///< also records the exchanges, and replays them
 };
 
 /// Queues several exchanges through a channel that is not in use, each between kernels that write

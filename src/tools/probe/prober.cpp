@@ -238,9 +238,12 @@ class Prober {
       return wrong_if(comm::first_text(
           communicator_, proof::prove(communicator_, trial.channel(), trial.messages(), path.memory)
                              .value_or("")));
+    const transport::Capabilities can = transport::find_transport(path.transport).capabilities();
     const StreamFaults faults =
         prove_in_stream(communicator_, trial.channel(), trial.messages(),
-                        {.memory = path.memory, .allocator = path.allocator});
+                        {.memory = path.memory,
+                         .allocator = path.allocator,
+                         .in_graph = can.carrier == transport::Carrier::stream});
     if (!faults.order.empty()) return {Outcome::out_of_order, faults.order};
     return wrong_if(faults.bytes);
   }

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ struct ncclComm {
   std::string name;
   int rank = 0, ranks = 0;
   std::vector<std::uint64_t> sent, taken;
+  // After its calls so far, which are done in their order: those queued, and those recorded.
+  cudaEvent_t queued = nullptr, recorded = nullptr;
+  std::atomic<bool> aborted{false};
 };
 
 enum {
@@ -102,7 +106,7 @@ bool take(const std::string& name, void* bytes, std::size_t count) {
 }
 
 void send_kernel(ncclComm* comm, int peer, const void* bytes, std::size_t count) {
-  if (fault() == "hang") return;
+  if (fault() == "hang" || comm->aborted) return;
   post(name_of(*comm, comm->rank, peer, comm->sent[static_cast<std::size_t>(peer)]++), bytes,
        count);
 }
@@ -110,7 +114,7 @@ void send_kernel(ncclComm* comm, int peer, const void* bytes, std::size_t count)
 void receive_kernel(ncclComm* comm, int peer, void* bytes, std::size_t count) {
   const std::string name =
       name_of(*comm, peer, comm->rank, comm->taken[static_cast<std::size_t>(peer)]++);
-  while (!take(name, bytes, count)) __nanosleep(1000);
+  while (!comm->aborted && !take(name, bytes, count)) __nanosleep(1000);
 }
 
 /// Calls of a group are queued at its end: all sends before the receives, which wait.
@@ -138,13 +142,27 @@ int queue(const Call& call) {
   return error == cudaSuccess ? ncclSuccess : ncclSystemError;
 }
 
+cudaEvent_t last_before(const Call& call) {
+  cudaStreamCaptureStatus status{};
+  cudaStreamIsCapturing(call.stream, &status);
+  return status == cudaStreamCaptureStatusNone ? call.comm->queued : call.comm->recorded;
+}
+
+/// Calls of a communicator follow each other, on several streams too. An event of an earlier graph
+/// holds nothing: the wait fails.
+void follow(const Call& call) {
+  if (cudaStreamWaitEvent(call.stream, last_before(call)) != cudaSuccess) cudaGetLastError();
+}
+
 int queue_group() {
   std::vector<Call> calls;
   calls.swap(group);
+  for (const Call& call : calls) follow(call);
   for (const bool sends : {true, false})
     for (const Call& call : calls)
       if (call.is_send == sends)
         if (const int result = queue(call); result != ncclSuccess) return result;
+  for (const Call& call : calls) cudaEventRecord(last_before(call), call.stream);
   return ncclSuccess;
 }
 
@@ -160,15 +178,16 @@ int add(const Call& call) {
 extern "C" {
 
 int ncclGetVersion(int* version) {
-  *version = fault() == "old" ? 21003 : 22809;
+  *version = fault() == "old" ? 21003 : 23004;
   return ncclSuccess;
 }
 
 int ncclGetUniqueId(ncclUniqueId* id) {
   static std::atomic<int> count{0};
   std::memset(id->bytes, 0, sizeof id->bytes);
-  std::snprintf(id->bytes, sizeof id->bytes, "nccl-on-cpu-%d-%d", static_cast<int>(::getpid()),
-                count++);
+  // Not the name of an earlier process that ended without taking its messages.
+  std::snprintf(id->bytes, sizeof id->bytes, "nccl-on-cpu-%d-%lx-%d", static_cast<int>(::getpid()),
+                static_cast<unsigned long>(std::time(nullptr)), count++);
   return ncclSuccess;
 }
 
@@ -180,12 +199,23 @@ int ncclCommInitRank(ncclComm** comm, int ranks, ncclUniqueId id, int rank) {
   made->ranks = ranks;
   made->sent.resize(static_cast<std::size_t>(ranks));
   made->taken.resize(static_cast<std::size_t>(ranks));
+  for (cudaEvent_t* event : {&made->queued, &made->recorded})
+    if (cudaEventCreateWithFlags(event, cudaEventDisableTiming) != cudaSuccess)
+      return ncclSystemError;
   *comm = made.release();
   return ncclSuccess;
 }
 
 int ncclCommDestroy(ncclComm* comm) {
+  cudaEventDestroy(comm->queued);
+  cudaEventDestroy(comm->recorded);
   delete comm;
+  return ncclSuccess;
+}
+
+// Kernels may still look at the communicator, so it stays.
+int ncclCommAbort(ncclComm* comm) {
+  comm->aborted = true;
   return ncclSuccess;
 }
 
@@ -213,6 +243,17 @@ int ncclSend(const void* bytes, std::size_t count, int, int peer, ncclComm* comm
 
 int ncclRecv(void* bytes, std::size_t count, int, int peer, ncclComm* comm, cudaStream_t stream) {
   return add({false, comm, peer, bytes, count, stream});
+}
+
+int ncclAllGather(const void* mine, void* all, std::size_t count, int type, ncclComm* comm,
+                  cudaStream_t stream) {
+  ncclGroupStart();
+  for (int rank = 0; rank < comm->ranks; ++rank) {
+    ncclSend(mine, count, type, rank, comm, stream);
+    ncclRecv(static_cast<char*>(all) + static_cast<std::size_t>(rank) * count, count, type, rank,
+             comm, stream);
+  }
+  return ncclGroupEnd();
 }
 
 const char* ncclGetErrorString(int result) {

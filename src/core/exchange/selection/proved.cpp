@@ -58,7 +58,9 @@ Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pai
       result = {Stand::fails,
                 fmt::format("{} memory between {} ranks, tested {}: {}; {}", name_of(memory),
                             proof::name_of(pair), found->when, found->how,
-                            proof::fix(library, current_variables(), found->signal))};
+                            transport.capabilities().trusts_mpi
+                                ? proof::fix(library, current_variables(), found->signal)
+                                : std::string(transport.when_it_fails()))};
       return result;
     }
   }

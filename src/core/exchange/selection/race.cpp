@@ -7,6 +7,7 @@
 
 #include "base/recorder.hpp"
 #include "comm/collectives.hpp"
+#include "link/wait_for.hpp"
 
 namespace halocline::exchange {
 namespace {
@@ -28,7 +29,7 @@ bool is_in_place(const Message& message) { return transport::in_place(message.se
 
 Trial::Trial(const Communicator& communicator, const transport::Transport& transport,
              std::vector<Message> messages, const TrialFields& fields)
-    : messages_(transport::not_in_place(std::move(messages))) {
+    : communicator_(communicator), messages_(transport::not_in_place(std::move(messages))) {
   comm::together(communicator, [&] { place_fields(fields); });
   comm::together(communicator, [&] {
     channel_ = transport.open(communicator, messages_, fields.memory);
@@ -72,7 +73,7 @@ void Trial::run() { run_queued(1); }
 
 void Trial::run_queued(int count) {
   for (int i = 0; i < count; ++i) queue();
-  device::synchronize(stream());
+  link::wait_for(communicator_, stream());
 }
 
 double microseconds_of(const Communicator& communicator, const transport::Transport& transport,

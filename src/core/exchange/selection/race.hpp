@@ -45,6 +45,7 @@ class Trial {
   Stream stream() const { return own_ ? own_->get() : Stream::host(); }
   void queue();
 
+  Communicator communicator_;
   std::vector<transport::Message> messages_;
   std::vector<std::shared_ptr<void>> fields_;
   // Declared after its buffers: it is closed first.

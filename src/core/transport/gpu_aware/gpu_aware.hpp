@@ -12,8 +12,11 @@ class GpuAwareTransport final : public Transport {
   std::optional<std::string> missing_here() const override;
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
   Capabilities capabilities() const override {
-    return {
-        .carrier = Carrier::host, .needs_progress = true, .in_place = true, .needs_proof = true};
+    return {.carrier = Carrier::host,
+            .needs_progress = true,
+            .in_place = true,
+            .needs_proof = true,
+            .trusts_mpi = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;

@@ -29,32 +29,46 @@ struct Opened {
   std::string found_by;
 };
 
-/// Throws nothing: what is wrong with a file that somebody named is in `why_not`.
-Opened open_file(const Variables& variables, std::string& why_not) {
-  // Two NCCLs in one process can damage each other's communicators, so the first one counts.
-  if (void* handle = ::dlopen(file.name, RTLD_NOW | RTLD_NOLOAD)) return {handle, "the program"};
-  if (const std::string named = value_of(variables, library_variable); !named.empty()) {
-    void* const handle = ::dlopen(named.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr)
-      why_not = fmt::format("{} is '{}', which cannot be loaded: {}", library_variable, named,
-                            ::dlerror());
-    return {handle, library_variable};
-  }
-  if (const auto packaged = path_in_packages(file, variables); !packaged.empty())
-    if (void* handle = ::dlopen(packaged.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return {handle, "a Python package"};
-  if (void* handle = ::dlopen(file.name, RTLD_NOW | RTLD_LOCAL)) return {handle, "the loader"};
-  why_not = fmt::format(
-      "no {} was found; install NCCL (PyPI: nvidia-nccl-cu13; Debian: libnccl2), or set {} to the "
-      "path of its file",
-      file.name, library_variable);
-  return {};
-}
+/// A file, and who named it.
+struct Found {
+  std::filesystem::path file;
+  const char* by = "";
+};
 
 std::string path_of(void* handle) {
   link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && *map->l_name != '\0') return map->l_name;
   return file.name;
+}
+
+/// Where to look, before the loader's own configuration. Two NCCLs in one process can damage each
+/// other's communicators, so one that is there counts.
+std::optional<Found> find_file(const Variables& variables) {
+  if (void* handle = ::dlopen(file.name, RTLD_NOW | RTLD_NOLOAD)) {
+    const Found found{path_of(handle), "the program"};
+    ::dlclose(handle);
+    return found;
+  }
+  if (const std::string named = value_of(variables, library_variable); !named.empty())
+    return Found{named, library_variable};
+  if (auto packaged = path_in_packages(file, variables); !packaged.empty())
+    return Found{std::move(packaged), "its Python package"};
+  return std::nullopt;
+}
+
+/// What is wrong with the file is in `why_not`.
+Opened open_file(const Variables& variables, std::string& why_not) {
+  const std::optional<Found> found = find_file(variables);
+  const std::string name = found ? found->file.string() : file.name;
+  if (void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
+    return {handle, found ? found->by : "the loader"};
+  const char* const error = ::dlerror();
+  why_not = found ? fmt::format("'{}' of {} cannot be loaded: {}", name, found->by, error)
+                  : fmt::format(
+                        "no {} was found; install NCCL (PyPI: nvidia-nccl-cu13; Debian: "
+                        "libnccl2), or set {} to the path of its file",
+                        name, library_variable);
+  return {};
 }
 
 /// Looks functions up, all of them, so that a file that lacks some is refused at once.
@@ -96,11 +110,13 @@ Loaded load() {
   symbols.find("ncclGetUniqueId", library.get_unique_id);
   symbols.find("ncclCommInitRank", library.comm_init_rank);
   symbols.find("ncclCommDestroy", library.comm_destroy);
+  symbols.find("ncclCommAbort", library.comm_abort);
   symbols.find("ncclCommGetAsyncError", library.comm_get_async_error);
   symbols.find("ncclGroupStart", library.group_start);
   symbols.find("ncclGroupEnd", library.group_end);
   symbols.find("ncclSend", library.send);
   symbols.find("ncclRecv", library.receive);
+  symbols.find("ncclAllGather", library.all_gather);
   symbols.find("ncclGetErrorString", library.error_text);
   symbols.find("ncclGetLastError", library.last_error);
   if (!symbols.missing().empty()) {
@@ -126,7 +142,19 @@ std::string version_text(int version) {
              : fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-const Library* library() {
+std::string error_text(const Library& library, int result, const char* call) {
+  const char* const last = library.last_error(nullptr);
+  const std::string why = last != nullptr ? last : "";
+  return fmt::format("{}: {}{}{} (NCCL {} at '{}')", call, library.error_text(result),
+                     why.empty() ? "" : ": ", why, version_text(library.version), library.path);
+}
+
+std::filesystem::path file_to_load() {
+  const std::optional<Found> found = find_file(current_variables());
+  return found ? found->file : std::filesystem::path();
+}
+
+const Library* loaded_library() {
   const Loaded& all = loaded();
   return all.library ? &*all.library : nullptr;
 }

@@ -3,6 +3,7 @@
 // NCCL as it is found when the program runs: neither its header nor its library is needed to build.
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -17,7 +18,7 @@ struct UniqueId {
 };
 
 // Of nccl.h; these numbers do not change between versions.
-inline constexpr int success = 0, bytes_type = 0;
+inline constexpr int success = 0, in_progress = 7, bytes_type = 0;
 
 /// Exchanges in CUDA graphs with messages of no bytes were wrong before (release notes of 2.12.10).
 inline constexpr int oldest_version = 21210;
@@ -31,11 +32,13 @@ struct Library {
   int (*get_unique_id)(UniqueId*) = nullptr;
   int (*comm_init_rank)(Comm**, int ranks, UniqueId, int rank) = nullptr;
   int (*comm_destroy)(Comm*) = nullptr;
+  int (*comm_abort)(Comm*) = nullptr;
   int (*comm_get_async_error)(Comm*, int*) = nullptr;
   int (*group_start)() = nullptr;
   int (*group_end)() = nullptr;
   int (*send)(const void*, std::size_t, int type, int peer, Comm*, void* stream) = nullptr;
   int (*receive)(void*, std::size_t, int type, int peer, Comm*, void* stream) = nullptr;
+  int (*all_gather)(const void*, void*, std::size_t each, int type, Comm*, void* stream) = nullptr;
   const char* (*error_text)(int) = nullptr;
   const char* (*last_error)(Comm*) = nullptr;
 };
@@ -46,10 +49,17 @@ inline constexpr const char* library_variable = "HALOCLINE_NCCL";
 /// "2.28.9".
 std::string version_text(int version);
 
+/// "ncclSend: invalid usage: WHY (NCCL 2.28.9 at 'PATH')".
+std::string error_text(const Library& library, int result, const char* call);
+
+/// Returns the file that loaded_library() loads, or has loaded, as far as that is known without
+/// loading it; empty if none is known.
+std::filesystem::path file_to_load();
+
 /// Returns NCCL, loaded at the first call: the one that the program has loaded already, that of
 /// HALOCLINE_NCCL, of a Python package, or of the loader's path. Null if there is none that can be
 /// used: why_no_library() says why. Callable from any thread.
-const Library* library();
+const Library* loaded_library();
 std::string why_no_library();
 
 }  // namespace halocline::transport::nccl

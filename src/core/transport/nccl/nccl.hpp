@@ -16,10 +16,15 @@ class NcclTransport final : public Transport {
   bool is_for_auto(Memory) const override { return false; }
   /// It can hang, so it needs a proof.
   Capabilities capabilities() const override {
-    return {.carrier = Carrier::stream, .in_place = true, .needs_proof = true};
+    return {.carrier = Carrier::stream, .in_place = true, .needs_proof = true, .needs_order = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;
+  std::string_view when_it_fails() const override {
+    return "NCCL_DEBUG=WARN lets NCCL tell why; see also halocline doctor";
+  }
+  std::unique_ptr<Gather> open_gather(const Communicator& communicator) const override;
+  std::vector<std::filesystem::path> files() const override;
 };
 
 }  // namespace halocline::transport

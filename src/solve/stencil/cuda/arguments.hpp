@@ -39,7 +39,10 @@ inline ReduceWork work_of(const NormReduction& reduction) {
           .stop_seen = reduction.stop,
           .tolerance = reduction.tolerance,
           .all_reduce =
-              reduction.all_reduce != nullptr ? *reduction.all_reduce : device::AllReducePort{}};
+              reduction.all_reduce != nullptr ? *reduction.all_reduce : device::AllReducePort{},
+          .share = reduction.share,
+          .shares = reduction.shares,
+          .ranks = reduction.ranks};
 }
 
 }  // namespace halocline::stencil::cuda

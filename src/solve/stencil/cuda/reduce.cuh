@@ -34,6 +34,19 @@ __device__ double joined_over_ranks(const device::AllReducePort& all_reduce, dou
   return all;
 }
 
+/// Stores a norm, of which the sum or maximum over all ranks is `all`. Returns true if it stops the
+/// run. Call it on one thread.
+template <Norm kind>
+__device__ bool settle(const ReduceWork& work, double all) {
+  const double norm = kind == Norm::l2 ? sqrt(all) : all;
+  constexpr double largest = 1.7976931348623157e308;
+  if (work.norm != nullptr) *work.norm = norm;
+  if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
+  const bool stops = work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest));
+  if (stops) *work.stop = 1;
+  return stops;
+}
+
 /// Reduces a norm from each thread's value `mine`, on all threads of a block of so many warps.
 /// Returns true, on thread 0, if the run ends: the norm stops it, or a rank did not answer.
 template <Norm kind, int warps = block_warps>
@@ -44,13 +57,9 @@ __device__ bool reduce_share(const ReduceWork& work, double mine) {
   if (work.all_reduce.ranks > 0) all = joined_over_ranks<kind>(work.all_reduce, all, all_here);
   if (threadIdx.x != 0) return false;
   if (!all_here) return true;
-  const double norm = kind == Norm::l2 ? sqrt(all) : all;
-  constexpr double largest = 1.7976931348623157e308;
-  if (work.norm != nullptr) *work.norm = norm;
-  if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
-  const bool stops = work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest));
-  if (stops) *work.stop = 1;
-  return stops;
+  if (work.share == nullptr) return settle<kind>(work, all);
+  *work.share = all;
+  return false;
 }
 
 /// Reduces a norm from the partial norms that a sweep stored.
@@ -62,14 +71,39 @@ __device__ bool reduce_parts(const ReduceWork& work) {
   return reduce_share<kind, warps>(work, mine);
 }
 
+/// Reduces a norm from the parts of all ranks, in their order, so that a sum is always the same.
+template <Norm kind>
+__device__ void reduce_shares(const ReduceWork& work) {
+  __shared__ double some[block_threads];
+  double all = 0;
+  for (int first = 0; first < work.ranks; first += block_threads) {
+    const int mine = first + static_cast<int>(threadIdx.x);
+    __syncthreads();  // thread 0 has added up those before
+    if (mine < work.ranks) some[threadIdx.x] = work.shares[mine];
+    __syncthreads();
+    if (threadIdx.x != 0) continue;
+    for (int rank = first; rank < work.ranks && rank < first + block_threads; ++rank)
+      all = joined<kind>(all, some[rank - first]);
+  }
+  if (threadIdx.x == 0) settle<kind>(work, all);
+}
+
+template <Norm kind>
+__device__ void reduce_of_kind(const ReduceWork& work) {
+  if (work.shares != nullptr)
+    reduce_shares<kind>(work);
+  else
+    reduce_parts<kind>(work);
+}
+
 /// Reduces a norm. Call it on all threads of a block.
 __device__ inline void reduce(const ReduceWork& work) {
   // After a stop there are no new partial norms.
   if (work.stop_seen != nullptr && *work.stop_seen != 0) return;
   if (work.kind == Norm::max)
-    reduce_parts<Norm::max>(work);
+    reduce_of_kind<Norm::max>(work);
   else
-    reduce_parts<Norm::l2>(work);
+    reduce_of_kind<Norm::l2>(work);
 }
 
 }  // namespace halocline::stencil::cuda

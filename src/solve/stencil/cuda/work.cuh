@@ -31,6 +31,9 @@ struct ReduceWork {
   const unsigned int* stop_seen;  ///< if it is not zero, do nothing; may be null
   double tolerance;
   device::AllReducePort all_reduce;  ///< without ranks: this rank alone
+  double* share;
+  const double* shares;
+  int ranks;
 };
 
 /// A box of cells within a region: lower and upper along each axis.

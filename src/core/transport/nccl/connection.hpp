@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// NCCL's communicator of the ranks of one of ours.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+#include "comm/state.hpp"
+#include "comm/waiting.hpp"
+#include "transport/nccl/library.hpp"
+
+namespace halocline::transport::nccl {
+
+/// What the channels and gathers of a communicator share: NCCL takes half a second and 0.4 to 1 GiB
+/// of each GPU for it (H200, 2.28.9), so it is made at the first use and kept until the
+/// communicator ends. NCCL matches calls by their order, so every rank must make the same calls in
+/// one order.
+class Connection final : private comm::InFlight {
+ public:
+  /// Returns that of a communicator. Collective. Throws unavailable or resource, the same on every
+  /// rank.
+  static std::shared_ptr<Connection> of(const Communicator& communicator);
+
+  Connection(comm::State& state, const Library& library, const UniqueId& id);
+  ~Connection();
+
+  const Library& library() const { return library_; }
+  /// Throws communication after NCCL has been given up.
+  Comm* comm() const;
+  /// Throws resource unless NCCL's `call` succeeded.
+  void check(int result, const char* call) const;
+  /// Throws communication if NCCL has noticed that a peer or the network is lost.
+  void check_async();
+  /// "NCCL 2.28.9 ('PATH') took 0.5 s and 402 MiB of each GPU to start".
+  const std::string& note() const { return note_; }
+
+  /// Users of the connection, whose peers are named when a wait takes too long.
+  class User {
+   public:
+    /// "rank 1 (field 'u', +x)"; empty as long as it has not been started.
+    virtual std::string awaited() const = 0;
+
+   protected:
+    ~User() = default;
+  };
+  void add(const User* user) { users_.push_back(user); }
+  void remove(const User* user) { std::erase(users_, user); }
+
+ private:
+  void move_on() override { check_async(); }
+  std::string give_up() override;
+  std::string awaited() const;
+  void abort();
+
+  comm::State& state_;
+  const Library& library_;
+  Comm* comm_ = nullptr;
+  std::string note_;
+  std::vector<const User*> users_;
+};
+
+}  // namespace halocline::transport::nccl
