@@ -2,97 +2,33 @@
 #include "transport/nccl/library.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/package_folders.hpp"
+#include "base/run_time_library.hpp"
 #include "base/variables.hpp"
 
 namespace halocline::transport::nccl {
 namespace {
 
-constexpr PackagedFile file{"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"};
+constexpr LibraryToFind wanted{{"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"},
+                               library_variable,
+                               "install NCCL (PyPI: nvidia-nccl-cu13; Debian: libnccl2)"};
 
 struct Loaded {
   std::optional<Library> library;
   std::string why_not;
 };
 
-/// A file that is open, and who named it.
-struct Opened {
-  void* handle = nullptr;
-  std::string found_by;
-};
-
-/// A file, and who named it.
-struct Found {
-  std::filesystem::path file;
-  const char* by = "";
-};
-
-std::string path_of(void* handle) {
-  link_map* map = nullptr;
-  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && *map->l_name != '\0') return map->l_name;
-  return file.name;
-}
-
-/// Where to look, before the loader's own configuration. Two NCCLs in one process can damage each
-/// other's communicators, so one that is there counts.
-std::optional<Found> find_file(const Variables& variables) {
-  if (void* handle = ::dlopen(file.name, RTLD_NOW | RTLD_NOLOAD)) {
-    const Found found{path_of(handle), "the program"};
-    ::dlclose(handle);
-    return found;
-  }
-  if (const std::string named = value_of(variables, library_variable); !named.empty())
-    return Found{named, library_variable};
-  if (auto packaged = path_in_packages(file, variables); !packaged.empty())
-    return Found{std::move(packaged), "its Python package"};
-  return std::nullopt;
-}
-
-/// What is wrong with the file is in `why_not`.
-Opened open_file(const Variables& variables, std::string& why_not) {
-  const std::optional<Found> found = find_file(variables);
-  const std::string name = found ? found->file.string() : file.name;
-  if (void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
-    return {handle, found ? found->by : "the loader"};
-  const char* const error = ::dlerror();
-  why_not = found ? fmt::format("'{}' of {} cannot be loaded: {}", name, found->by, error)
-                  : fmt::format(
-                        "no {} was found; install NCCL (PyPI: nvidia-nccl-cu13; Debian: "
-                        "libnccl2), or set {} to the path of its file",
-                        name, library_variable);
-  return {};
-}
-
-/// Looks functions up, all of them, so that a file that lacks some is refused at once.
-class Symbols {
- public:
-  explicit Symbols(void* handle) : handle_(handle) {}
-
-  template <class Function>
-  void find(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(::dlsym(handle_, name));
-    if (function == nullptr) missing_.emplace_back(name);
-  }
-  const std::vector<std::string>& missing() const { return missing_; }
-
- private:
-  void* handle_;
-  std::vector<std::string> missing_;
-};
-
 Loaded load() {
   Loaded loaded;
-  const Opened opened = open_file(current_variables(), loaded.why_not);
+  const LoadedLibrary opened = load_library(wanted, current_variables());
+  loaded.why_not = opened.why_not;
   if (opened.handle == nullptr) return loaded;
-  Library library{.path = path_of(opened.handle), .found_by = opened.found_by};
+  Library library{.path = opened.found.file.string(), .found_by = opened.found.by};
   // The version first: an old one lacks functions, too, and that is the reason to give.
   using GetVersion = int(int*);
   auto* const get_version = reinterpret_cast<GetVersion*>(::dlsym(opened.handle, "ncclGetVersion"));
@@ -150,7 +86,7 @@ std::string error_text(const Library& library, int result, const char* call) {
 }
 
 std::filesystem::path file_to_load() {
-  const std::optional<Found> found = find_file(current_variables());
+  const std::optional<FoundLibrary> found = find_library(wanted, current_variables());
   return found ? found->file : std::filesystem::path();
 }
 
