@@ -12,6 +12,7 @@
 #include "bench/combinations.hpp"
 #include "bench/rivals.hpp"
 #include "comm/collectives.hpp"
+#include "exchange/selection/proved.hpp"
 #include "grid/halo_regions.hpp"
 #include "mpi/claims.hpp"
 #include "transport/transport.hpp"
@@ -136,6 +137,7 @@ bool some_wrap_around(const Grid& grid) {
 }  // namespace
 
 std::optional<std::string> why_no_derived_types(const RivalPlace& of) {
+  using Stand = exchange::Proved::Stand;
   const transport::Transport& gpu_aware = transport::find_transport("gpu_aware");
   if (gpu_aware.unavailable(transport::Pair::same_node, of.memory) && host_reads(of.memory))
     return std::nullopt;
@@ -145,9 +147,14 @@ std::optional<std::string> why_no_derived_types(const RivalPlace& of) {
   const std::vector<transport::Pair> pairs = pairs_between_ranks(of.communicator);
   const exchange::ProvedTransports proved =
       proofs_for(of.communicator, pairs, of.memory, of.proofs);
-  for (const transport::Pair pair : pairs)
-    if (const auto why = why_not_timed(gpu_aware, pair, of.memory, proved))
-      return fmt::format("MPI has to take this memory, as for gpu_aware: {}", *why);
+  for (const transport::Pair pair : pairs) {
+    if (const auto why = gpu_aware.unavailable(pair, of.memory)) return why;
+    const Stand stand = exchange::proved_of(proved, gpu_aware, pair).stand;
+    if (stand == Stand::fails)
+      return "MPI fails with it in a test of gpu_aware; halocline doctor tells how, and a fix";
+    if (stand == Stand::unknown)
+      return "no proof of gpu_aware shows that MPI takes it here; halocline doctor makes one";
+  }
   // The proof is of bytes in a row. Where only UCX knows of GPUs, Open MPI packs others on the
   // host, which then reads a GPU's memory and crashes.
   const std::int64_t denies = mpi::claims().takes_gpu.value_or(false) ? 0 : 1;
