@@ -8,7 +8,7 @@
 //
 // NVSHMEM_ON_CPU names a fault: "old" (version 2.9.0), "no-init" (the start fails, returning 0 as
 // it does there), "shared-gpu" (status 3 where PEs share a GPU, which are allowed to otherwise),
-// "no-ptr" (nvshmem_ptr has no address for other PEs), "hang" (signals never arrive), "small-heap"
+// "no-ptr" (nvshmem_ptr has no address for other PEs), "hang" (signals never arrive, nor are there pointers), "small-heap"
 // (no memory for more than 1 MiB at a time).
 
 #include <cuda_runtime.h>
@@ -413,7 +413,7 @@ void nvshmem_free(void* memory) {
 
 void* nvshmem_ptr(const void* memory, int pe) {
   const State& here = started("nvshmem_ptr");
-  if (fault() == "no-ptr" && pe != here.pe) return nullptr;
+  if ((fault() == "no-ptr" || fault() == "hang") && pe != here.pe) return nullptr;
   return address_at(here, memory, 1, pe);
 }
 

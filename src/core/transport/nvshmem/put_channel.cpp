@@ -79,6 +79,7 @@ class PutChannel final : public Channel, private comm::InFlight {
 
   void start(Stream stream) override {
     is_started_ = true;
+    const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "a put of NVSHMEM");
     const Stream queue = queue_for(stream);
     clock_.time(queue, 0, [&] { put_all(queue.native(), queue); });
   }
@@ -86,6 +87,7 @@ class PutChannel final : public Channel, private comm::InFlight {
   bool progress() override { return arrived_.reached(); }
 
   void finish(Stream stream) override {
+    const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "a wait of NVSHMEM");
     const Stream queue = queue_for(stream);
     const Library& library = session_.library();
     for (const End& end : ends_) library.wait(end.arrived, is_at_least, 1, queue.native());

@@ -62,7 +62,9 @@ std::shared_ptr<Numbers> numbers_of(const Communicator& communicator) {
 
 int end_session(MPI_Comm, int, void*, void*) {
   is_over = true;
-  loaded_library()->finalize();
+  const Library& library = *loaded_library();
+  // Where it has not started, its calls end the process (3.4.5).
+  if (library.init_status() >= is_ready) library.finalize();
   return MPI_SUCCESS;
 }
 
