@@ -592,3 +592,73 @@ def test_a_killed_rank_ends_the_run():
         end = job.finish(timeout=120)
     assert end.code == FAILURE and "checksum" not in end.out
     assert "halocline: a rank was ended by signal 9 (Killed)" in end.err
+
+
+# Libraries that are found when the program runs: tests/cuda_on_cpu/libraries
+
+FAULTS = {"nccl": "NCCL_ON_CPU", "nvshmem": "NVSHMEM_ON_CPU"}
+
+
+@pytest.mark.parametrize("transport", FAULTS)
+def test_a_library_carries_halos(transport, tmp_path):
+    """It is proved, and then used; norms and graphs stay on the GPUs."""
+    proofs = ["--proofs", tmp_path / "proofs.json"]
+    first = run("solve", *SMALL, "--ranks", "2", "--transport", transport, *proofs)
+    assert f"testing in a probe job whether transport {transport} works" in first.err
+    for ranks in (2, 3):
+        words = ["laplace", "--cells", "40x30", "--tolerance", "0", "--sweeps", "200"]
+        alone = solve_json(*words)
+        report = solve_json(*words, "--ranks", ranks, "--transport", transport, "--graph", "on",
+                            *proofs)
+        check_report(report)
+        assert report["transport"] == {"same-node": transport}
+        assert report["checksum"] == alone["checksum"]
+        assert report["sweeps_in_graphs"] > 0
+        assert any(re.search(r"\('.*', found by HALOCLINE_\w+\) took .* of each GPU to start", note)
+                   for note in report["notes"])
+
+
+@pytest.mark.parametrize("transport, fault, code, words", [
+    ("nccl", "old", UNAVAILABLE, r"NCCL 2\.10\.3 at '.*' is too old: 2\.12\.10 is needed"),
+    ("nccl", "no-init", FAILURE, r"ncclCommInitRank: invalid usage: .* \(NCCL \d"),
+    ("nccl", "lost", FAILURE, r"NCCL lost another rank, or the network, in exchanges with rank 1 "
+     r"\(field 'u', direction \+y\): ncclCommGetAsyncError: remote process exited"),
+    ("nvshmem", "old", UNAVAILABLE, r"NVSHMEM 2\.9\.0 at '.*' is too old: 3\.0\.0 is needed"),
+    ("nvshmem", "no-init", UNAVAILABLE, r"NVSHMEM \d.* did not start \(status 0; '.*'\)"),
+    ("nvshmem", "small-heap", FAILURE, r"symmetric heap has no room for 2\.29 MiB; "
+     r"NVSHMEM_SYMMETRIC_SIZE"),
+])
+def test_a_library_that_does_not_work(transport, fault, code, words, tmp_path):
+    end = run("solve", "laplace", "--cells", "150000x4", "--process-grid", "1x2", "--sweeps", "2",
+              "--tolerance", "0", "--ranks", "2", "--transport", transport, "--proofs",
+              tmp_path / "proofs.json", env={"HALOCLINE_ASSUME_GPU": "0", FAULTS[transport]: fault})
+    assert end.code == code and "checksum" not in end.out
+    assert re.search(rf"^halocline: .*{words}", end.err, re.MULTILINE), end.err
+
+
+@pytest.mark.parametrize("transport", FAULTS)
+def test_a_library_that_is_not_there(transport):
+    variable = f"HALOCLINE_{transport.upper()}"
+    end = run("solve", *SMALL, "--ranks", "2", "--transport", transport,
+              env={variable: "/nowhere/lib.so", "HALOCLINE_ASSUME_GPU": "0"})
+    assert end.code == UNAVAILABLE
+    assert f"'/nowhere/lib.so' of {variable} cannot be loaded" in end.err
+
+
+@pytest.mark.parametrize("transport", FAULTS)
+@pytest.mark.parametrize("graph", ["on", "off"])
+def test_a_library_that_waits_for_ever(transport, graph, tmp_path):
+    """Nobody tried it: the rank says whom it waited for, and ends."""
+    end = run("solve", *SMALL, "--ranks", "2", "--transport", transport, "--graph", graph,
+              "--wait-limit", "2", "--proofs", tmp_path / "none.json",
+              env={"HALOCLINE_ASSUME_GPU": "0", FAULTS[transport]: "hang"})
+    assert end.code == FAILURE
+    assert re.search(rf"rank \d has waited 2 s in .* for its own GPU .*, which waits in "
+                     rf"{transport.upper()} for rank \d \(field 'u', direction [+-]\w\)", end.err), end.err
+
+
+def test_nccl_wants_a_gpu_for_each_rank(tmp_path):
+    end = run("solve", *SMALL, "--ranks", "3", "--transport", "nccl", "--proofs", tmp_path / "p.json",
+              env={"NCCL_MULTI_RANK_GPU_ENABLE": "0"})
+    assert end.code == UNAVAILABLE
+    assert re.search(r"takes one rank per GPU, but ranks 0 and 1 share GPU-", end.err)

@@ -87,11 +87,8 @@ class PutChannel final : public Channel, private comm::InFlight {
   bool progress() override { return arrived_.reached(); }
 
   void finish(Stream stream) override {
-    const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "a wait of NVSHMEM");
     const Stream queue = queue_for(stream);
-    const Library& library = session_.library();
-    for (const End& end : ends_) library.wait(end.arrived, is_at_least, 1, queue.native());
-    reset(Place::at_arrived, queue);
+    await_all(queue);
     if (!stream.is_host()) return;
     arrived_.record(queue);
     comm::wait_until(communicator_.state(),
@@ -130,6 +127,13 @@ class PutChannel final : public Channel, private comm::InFlight {
       else
         library.signal(end.their_arrived, 1, set_signal, end.rank, native);
     }
+  }
+
+  void await_all(Stream queue) {
+    const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "a wait of NVSHMEM");
+    for (const End& end : ends_)
+      session_.library().wait(end.arrived, is_at_least, 1, queue.native());
+    reset(Place::at_arrived, queue);
   }
 
   void move_on() override {}
