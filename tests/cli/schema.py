@@ -33,7 +33,7 @@ GPU = record(kind={"const": "gpu"}, name=TEXT,
              uuid={"type": "string", "pattern": "^GPU-[0-9a-f-]{36}$"}, host=TEXT, ranks=RANKS)
 
 PAIRS = ["self", "same-node", "other-node"]
-TRANSPORTS = ["self", "shared", "peer", "gpu_aware", "staged", "mpi"]
+TRANSPORTS = ["self", "shared", "peer", "nccl", "nvshmem", "gpu_aware", "staged", "mpi"]
 SCHEDULES = ["sequential", "overlap", "fused", "persistent"]
 
 SCHEMA = record(
