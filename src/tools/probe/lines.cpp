@@ -34,7 +34,7 @@ void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
   if (!outcome) return;
   result.outcome = *outcome;
   content.at("how").get_to(result.how);
-  content.at("refused").get_to(result.is_refused);
+  result.is_refused = content.value("refused", false);
   row.is_decided = true;
 }
 
