@@ -84,6 +84,10 @@ PROFILE = list_of(record(site=TEXT, phase=TEXT, calls=POSITIVE, bytes=COUNT, mea
                          max_seconds=AMOUNT, longest_seconds=AMOUNT))
 
 TIME = {"type": "number", "exclusiveMinimum": 0}
+OF_RIVAL = dict(
+    cells_per_rank=EXTENTS, process_grid=EXTENTS, width=POSITIVE, fields=POSITIVE,
+    memory={"enum": ["host", "pinned", "device", "managed", "system"]},
+    rival={"enum": ["derived_types"]})
 BENCH_HALO = record(
     bench={"const": "halo"},
     precision={"enum": ["f32", "f64"]},
@@ -95,6 +99,7 @@ BENCH_HALO = record(
     mpi=TEXT,
     memcpy=TEXT,
     link=TEXT,
+    derived_types=TEXT,
     exchanges_per_graph=POSITIVE,
     cases=list_of(record(
         cells_per_rank=EXTENTS, process_grid=EXTENTS, width=POSITIVE, fields=POSITIVE,
@@ -103,8 +108,16 @@ BENCH_HALO = record(
         median_us=TIME, p99_us=TIME, messages=COUNT, bytes=COUNT, gb_per_s=optional(TIME),
         memcpy_gb_per_s=optional(TIME), share_of_memcpy=optional(TIME),
         link_gb_per_s=optional(TIME), share_of_link=optional(TIME),
+        derived_types_us=optional(TIME), derived_types_ratio=optional(TIME),
         **{f"{phase}_us": optional(AMOUNT)
            for phase in ("pack", "move", "call", "wait", "unpack")}), 1),
+    rivals=list_of({"anyOf": [
+        record(**OF_RIVAL, not_run={"type": "null"}, verified={"const": True},
+               repetitions=POSITIVE, min_us=TIME, median_us=TIME, p99_us=TIME, messages=COUNT,
+               bytes=COUNT),
+        record(**OF_RIVAL, not_run=TEXT,
+               **dict.fromkeys(("verified", "repetitions", "min_us", "median_us", "p99_us",
+                                "messages", "bytes"), {"type": "null"}))]}),
     notes=list_of(TEXT),
 )
 BENCH_P2P = record(

@@ -93,6 +93,74 @@ def test_neighbours_are_started_where_nothing_says_how_many(words, ranks, mpirun
     assert json.loads(run(*words, **mpirun(ranks=3)).out)["ranks"] == 3, "the launcher's"
 
 
+def test_smoke_rivals_stand_beside_transports(tmp_path):
+    end = run(*HALO, "--ranks", "2", "--memory", "host", "--cells-per-rank", "24x20,8x6x4",
+              "--fields", "1,2", "--json", "r.json", cwd=tmp_path)
+    assert end.code == 0 and end.err == "", end.err
+    report = json.loads((tmp_path / "r.json").read_text())
+    check_bench_halo(report)
+    rivals = {(*rival["cells_per_rank"], rival["fields"]): rival for rival in report["rivals"]}
+    assert len(rivals) == 4
+    for case in report["cases"]:
+        rival = rivals[(*case["cells_per_rank"], case["fields"])]
+        assert rival["bytes"] == case["bytes"] and rival["repetitions"] == 5
+        assert rival["messages"] == case["fields"]
+        assert case["derived_types_us"] == rival["median_us"]
+        assert case["derived_types_ratio"] == pytest.approx(rival["median_us"] / case["median_us"])
+    rows = re.findall(r"^    (\S+) +([12]) +(\w+|MPI types)  .* (\S+)$", end.out, re.MULTILINE)
+    assert [row[:3] for row in rows if row[3] != "rows"][:6] == [
+        ("24x20", fields, way) for fields in "12" for way in ("shared", "mpi", "MPI types")]
+    assert "vs MPI types" in end.out
+
+
+def test_rivals_as_asked():
+    words = ["--ranks", "2", "--memory", "host", "--cells-per-rank", "8x8", "--transport", "mpi"]
+    assert len(bench_json(*words, "--rivals", "derived_types")["rivals"]) == 1
+    assert bench_json(*words, "--rivals", "none")["rivals"] == []
+    assert "MPI types" not in run(*HALO, *words, "--rivals", "none").out
+
+
+def test_a_rival_that_moves_wrong_bytes(preload):
+    """An MPI whose subarrays begin elsewhere."""
+    end = run(*HALO, "--ranks", "2", "--memory", "host", "--cells-per-rank", "8x8",
+              env=preload("""
+int PMPI_Type_create_subarray(int, const int *, const int *, const int *, int, long, void *);
+int MPI_Type_create_subarray(int axes, const int *sizes, const int *box, const int *starts,
+                             int order, long type, void *made) {
+  int others[4];
+  for (int i = 0; i < axes; ++i) others[i] = 0 * starts[i];
+  return PMPI_Type_create_subarray(axes, sizes, box, others, order, type, made);
+}"""))
+    assert end.code == 1
+    assert re.search(r"halocline: wrong result: .*8x8.* by MPI types: rank \d, field 0", end.err)
+    assert re.search(r"^    8x8 +shared ", end.out, re.MULTILINE), "the others are timed"
+
+
+def test_smoke_a_rival_without_a_proof_says_so():
+    skip_without_emulation()
+    words = ["--ranks", "2", "--memory", "device,pinned", "--cells-per-rank", "8x8",
+             "--transport", "peer"]
+    report = bench_json(*words, "--proofs", "/dev/null")
+    assert [(rival["memory"], rival["not_run"] is None) for rival in report["rivals"]] == [
+        ("device", False), ("pinned", True)]
+    assert any("MPI types are not timed with device memory" in note for note in report["notes"])
+    assert report["cases"][0]["derived_types_us"] is None
+
+
+def test_smoke_a_rival_with_a_proof_needs_what_mpi_says(preload, tmp_path):
+    """MPI takes the memory of GPUs here, as far as bytes in a row go."""
+    skip_without_emulation()
+    words = ["--ranks", "2", "--memory", "device", "--cells-per-rank", "8x8", "--proofs",
+             str(tmp_path / "proofs.json")]
+    takes = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
+    report = bench_json(*words, env=takes)
+    assert "gpu_aware" in transports_of(report)
+    assert "MPIX_Query_cuda_support" in report["rivals"][0]["not_run"]
+    claims = preload("int MPIX_Query_cuda_support(void) { return 1; }")
+    report = bench_json(*words, env={**takes, **claims})
+    assert report["rivals"][0]["not_run"] is None and report["rivals"][0]["bytes"] == 64
+
+
 def test_process_grid():
     report = bench_json("--ranks", "4", "--memory", "host", "--process-grid", "2x2",
                         "--cells-per-rank", "8x6", "--transport", "shared,mpi", "--corners")
@@ -377,6 +445,8 @@ CASES = [
     ("bench halo --ranks 2 --graph perhaps", USAGE, "--graph", "'perhaps'", "off or on"),
     ("bench halo --ranks 2 --memory host --graph on --cells-per-rank 8x8", UNAVAILABLE,
      "host memory", "CUDA graph", "--graph off"),
+    ("bench halo --ranks 2 --rivals pigeon", USAGE, "'pigeon'", "derived_types"),
+    ("bench halo --ranks 2 --transport derived_types", USAGE, "'derived_types'", "shared"),
     ("bench haloes", USAGE, "haloes", "bench --help"),
     ("bench halo --ranks 1", USAGE, "one rank has no neighbour", "--ranks 2", "--periodic"),
     ("bench halo --ranks 0", USAGE, "0 ranks"),

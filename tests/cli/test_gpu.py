@@ -191,7 +191,7 @@ def test_a_stopped_rank_is_named():
         os.kill(stopped, signal.SIGCONT)  # or MPICH's launcher could not end it
         end = job.finish(timeout=120)
     assert end.code == FAILURE and "checksum" not in end.out
-    assert re.search(r"^halocline: the GPU of rank 0 has waited 2\.7 s in (exchange \d+ \(peer\)|norm \d+) for "
+    assert re.search(r"^halocline: the GPU of rank 0 has waited 2\.7 s in (exchange \d+ by peer|norm \d+) for "
                      r"rank 1 \((field 'u', direction \+y|edge \+y|its norm)\); that rank is stopped, lost",
                      end.err, re.MULTILINE), end.err
 
@@ -400,7 +400,7 @@ def test_the_version_lists_gpus():
         assert re.search(rf"^  GPU {n} +CUDA on CPU, {uuid}, 1 GB, compute capability \d+\.\d, "
                          rf"PCI 0000:1{'bc'[n]}:00\.0$", text, re.MULTILINE), text
     assert "\n  driver      CUDA 13.0\n" in text
-    assert text.count(" usable\n") == 9 and "not usable" not in text
+    assert text.count(" usable\n") == 11 and "not usable" not in text
     text = run("--version", "--verbose", env={"CUDA_ON_CPU_COMPUTE_MODE": "exclusive",
                                               "CUDA_VISIBLE_DEVICES": "1"}).out
     assert text.count("for one process only") == 1 and GPUS[0] not in text
@@ -565,7 +565,7 @@ def test_gpu_aware_that_nobody_tried(tmp_path):
     report = solve_json(*SMALL, "--ranks", "2", "--proofs", tmp_path / "none.json",
                         env={"HALOCLINE_ASSUME_GPU": "0", **NO_PEER})
     assert report["transport"] == {"same-node": "staged"}
-    assert any(re.search("gpu_aware was left out: no proof shows that MPI accepts device memory .*; "
+    assert any(re.search("gpu_aware was left out: no proof shows that it works with device memory .*; "
                          "a halocline command on two ranks or more proves it", note)
                for note in report["notes"])
 

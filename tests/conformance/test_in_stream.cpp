@@ -136,7 +136,7 @@ std::vector<StreamCase> stream_cases() {
         here.push_back({transport, {memory, allocator, placement}, bytes});
     }
   };
-  for (const char* transport : {"peer", "nccl", "staged", "gpu_aware"}) {
+  for (const char* transport : {"peer", "nccl", "nvshmem", "staged", "gpu_aware"}) {
     for (const Memory memory : {Memory::device, Memory::managed})
       add(transport, memory, Allocator::ordinary);
     for (const Allocator allocator : {Allocator::pool, Allocator::virtual_memory})

@@ -325,7 +325,7 @@ bool serves(const std::string& name, Pair pair, Memory memory) {
   if (name == "shared") return pair == Pair::same_node && memory == Memory::host;
   if (name == "peer") return pair == Pair::same_node && memory != Memory::host;
   if (name == "mpi") return memory != Memory::device;
-  if (name == "nccl") return pair != Pair::self && memory == Memory::device;
+  if (name == "nccl" || name == "nvshmem") return pair != Pair::self && memory == Memory::device;
   return pair != Pair::self && (memory == Memory::device || memory == Memory::managed);
 }
 
@@ -343,10 +343,10 @@ TEST(Transports, SayWhichPairsAndMemoryTheyServe) {
 TEST(Transports, AreFoundByNameOnly) {
   const Caught error = caught([] { transport::find_transport("telepathy"); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_EQ(
-      error.text,
-      "there is no transport 'telepathy'; there are: auto, self, shared, peer, nccl, gpu_aware, "
-      "staged, mpi");
+  EXPECT_EQ(error.text,
+            "there is no transport 'telepathy'; there are: auto, self, shared, peer, nccl, "
+            "nvshmem, gpu_aware, "
+            "staged, mpi");
 }
 
 TEST(Transports, RefuseMessagesOfSeveralPartsInPlace) {

@@ -211,4 +211,11 @@ MUTANTS = [
            "first_owned += lower * strides[axis];",
            "first_owned += 0 * lower * strides[axis];",
            "c_binding_tests", "*", 2),
+    Mutant("components of a row of derived types forgotten", "src/tools/bench/derived_types.cpp",
+           "(box.lower[axis.index] - first[axis.index]) * axis.per_cell",
+           "(box.lower[axis.index] - first[axis.index])",
+           "ranks_tests", "*Rivals*", 2),
+    Mutant("guard ended by another within it", "src/core/comm/watchdog.cpp",
+           "watchdog_.what_ = std::move(outer_);", "watchdog_.what_.clear();",
+           "unit_tests", "Watchdog*", 1),
 ]

@@ -23,6 +23,7 @@ from mutants import MUTANTS  # noqa: E402
 # A mutant may hang: tests end themselves after a while. This is far behind, and catches nothing.
 SECONDS = 180
 NCCL_ON_CPU = "tests/cuda_on_cpu/libnccl.so.2"
+NVSHMEM_ON_CPU = "tests/cuda_on_cpu/libnvshmem_host.so.3"
 # Each takes a processor most of the time, for one source is compiled, and 300 MB of disk.
 MOST_COPIES = 4
 
@@ -84,6 +85,7 @@ def end_of(command, tree, order):
         environment = {**os.environ, "CUDA_ON_CPU_ORDER": order, "CUDA_ON_CPU_DEVICES": "2",
                        "HALOCLINE_ASSUME_GPU": "2", "HALOCLINE_REQUIRE": "gpu",
                        "HALOCLINE_NCCL": str(folder_of(tree) / NCCL_ON_CPU),
+                       "HALOCLINE_NVSHMEM": str(folder_of(tree) / NVSHMEM_ON_CPU),
                        "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
         done = run(command, timeout=SECONDS, env=environment)
         return "SURVIVED" if done.returncode == 0 else "caught"

@@ -23,6 +23,8 @@
 #include "support/communicators.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
+#include "transport/nvshmem/nvshmem.hpp"
+#include "transport/nvshmem/put_channel.hpp"
 #include "transport/peer/peer.hpp"
 
 namespace halocline::test {
@@ -139,12 +141,34 @@ class SecondPeerTransport final : public transport::Transport {
   transport::PeerTransport peer_;
 };
 
+/// `nvshmem` as it is where kernels do not reach other ranks.
+class PutTransport final : public transport::Transport {
+ public:
+  std::string_view name() const override { return "put"; }
+  std::optional<std::string> missing_here() const override { return nvshmem_.missing_here(); }
+  std::optional<std::string> unavailable(transport::Pair pair, Memory fields) const override {
+    return nvshmem_.unavailable(pair, fields);
+  }
+  bool is_for_auto(Memory fields) const override { return nvshmem_.is_for_auto(fields); }
+  transport::Capabilities capabilities() const override { return nvshmem_.capabilities(); }
+  std::unique_ptr<transport::Channel> open(const Communicator& communicator,
+                                           std::vector<Message> messages,
+                                           Memory fields) const override {
+    return transport::nvshmem::open_put_channel(communicator, std::move(messages), fields);
+  }
+
+ private:
+  transport::NvshmemTransport nvshmem_;
+};
+
 // Before the suite in test_transports.cpp asks for the table.
 const bool added = [] {
   static const PlainTransport plain;
   static const SecondPeerTransport second_peer;
   transport::add_transport(plain);
   transport::add_transport(second_peer);
+  static const PutTransport put;
+  transport::add_transport(put);
   return true;
 }();
 

@@ -81,6 +81,29 @@ TEST(Bench, TimesOnlyFacesAndTheTransportAsked) {
                     ranks() > 1 ? "same-node" : "self", ranks() > 1 ? "mpi" : "self")));
 }
 
+TEST(Bench, TimesRivalsOfEveryCaseLikeTransports) {
+  HaloBenchOptions options = brief();
+  options.widths = {1, 2};
+  options.fields = {1, 3};
+  options.neighbours = Neighbours::all;
+  options.rivals = {"derived_types"};
+  const HaloBenchResult result = run_halo_bench(world(), options);
+  ASSERT_EQ(result.rivals.size(), 8u);
+  const std::size_t transports = result.timings.size() / 8;
+  for (std::size_t i = 0; i < 8; ++i) {
+    const HaloTiming &rival = result.rivals[i], &timing = result.timings[i * transports];
+    EXPECT_EQ(rival.not_run, std::nullopt);
+    EXPECT_EQ(rival.wrong, std::nullopt);
+    EXPECT_EQ(rival.cells_per_rank, timing.cells_per_rank);
+    EXPECT_EQ(rival.width, timing.width);
+    EXPECT_EQ(rival.fields, timing.fields);
+    EXPECT_EQ(rival.bytes, timing.bytes) << "the same halo";
+    EXPECT_GE(rival.messages, timing.messages * timing.fields) << "one for each field at least";
+    EXPECT_EQ(rival.time.repetitions, 5);
+    EXPECT_GT(rival.time.median_seconds, 0);
+  }
+}
+
 TEST(Bench, SaysWhatIsLeftOutAndWhy) {
   if (ranks() == 1) GTEST_SKIP() << "one rank needs no transport";
   const HaloBenchResult result = run_halo_bench(world(), brief());

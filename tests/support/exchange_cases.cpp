@@ -50,6 +50,10 @@ std::vector<std::string> transports_for(Memory memory) {
     names.emplace_back("same-node=peer,other-node=nccl");
     names.emplace_back("same-node=nccl,other-node=staged");
   }
+  if (!not_testable(transport::find_transport("nvshmem"), memory)) {
+    names.emplace_back("nvshmem");
+    names.emplace_back("same-node=peer,other-node=nvshmem");
+  }
   return names;
 }
 

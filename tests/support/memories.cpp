@@ -68,12 +68,13 @@ std::optional<std::string> not_testable(const transport::Transport& transport, M
     if (!why) break;
   }
   if (why) return why;
-  if (transport.name() == "nccl") {
+  const bool is_library = transport.capabilities().carrier == transport::Carrier::stream;
+  if (is_library) {
     if (auto missing = transport.missing_here()) return missing;
     if (std::ssize(device::gpus().list) < ranks() && !environment("CUDA_ON_CPU_DEVICES"))
-      return "NCCL takes one rank for each GPU";
+      return "it takes one rank for each GPU";
   }
-  const bool waits_in_kernels = transport.name() == "peer" || transport.name() == "nccl";
+  const bool waits_in_kernels = is_library || transport.name() == "peer";
   if (waits_in_kernels && kernels_come_late())
     return "its kernels wait for those of other ranks, which CUDA_ON_CPU_ORDER puts off";
   if (transport.name() == "gpu_aware" && !mpi_takes_gpu_memory())

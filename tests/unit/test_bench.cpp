@@ -115,6 +115,7 @@ TEST(BenchCases, RefuseWhatMakesNoSense) {
   EXPECT_THAT(with([](auto& o) { o.loop.seconds = 0; }), HasSubstr("0 seconds"));
   EXPECT_THAT(with([](auto& o) { o.transports = {"pigeon"}; }), HasSubstr("pigeon"));
   EXPECT_THAT(with([](auto& o) { o.graphs = {"off", "perhaps"}; }), HasSubstr("perhaps"));
+  EXPECT_THAT(with([](auto& o) { o.rivals = {"pigeon"}; }), HasSubstr("derived_types"));
 }
 
 bench::HaloTiming some_timing(const std::string& transport) {
@@ -170,6 +171,50 @@ TEST(BenchReport, ComparesWithTheLinkAndTellsGraphsApart) {
   EXPECT_THAT(json, HasSubstr("\"graph\": \"on\""));
   EXPECT_THAT(json, HasSubstr("\"share_of_link\": 0.1"));
   EXPECT_THAT(json, HasSubstr("\"pack_us\": null")) << "a graph's phases are not told apart";
+}
+
+bench::HaloTiming some_rival(double seconds) {
+  bench::HaloTiming rival = some_timing("");
+  rival.transports.clear();
+  rival.rival = "derived_types";
+  rival.time.median_seconds = seconds;
+  rival.phases.clear();
+  return rival;
+}
+
+TEST(BenchReport, ComparesWithARivalOfTheSameCase) {
+  bench::HaloBenchResult result;
+  result.timings = {some_timing("shared"), some_timing("mpi"), some_timing("mpi")};
+  result.timings[2].width = 2;
+  result.rivals = {some_rival(5e-6), some_rival(7e-6)};
+  result.rivals[1].width = 2;
+  const std::string text = render_text(bench::report_of(result));
+  EXPECT_THAT(text, HasSubstr("vs MPI types"));
+  // Behind the transports of its case.
+  EXPECT_THAT(text, testing::ContainsRegex("8x8 +1 +shared .* 2.50\n.*8x8 +1 +mpi .* 2.50\n"
+                                           ".*8x8 +1 +MPI types .* 5.00 .* -\n"
+                                           ".*8x8 +2 +mpi .* 3.50\n.*8x8 +2 +MPI types "));
+  const std::string json = render_json(bench::report_of(result));
+  EXPECT_THAT(json, HasSubstr("\"derived_types_us\": 7"));
+  EXPECT_THAT(json, HasSubstr("\"derived_types_ratio\": 3.5"));
+  EXPECT_THAT(json, Not(HasSubstr("\"transport\": \"MPI types\""))) << "cases are transports";
+}
+
+TEST(BenchReport, TellsOfARivalThatDidNotRunOrWasWrong) {
+  bench::HaloBenchResult result;
+  result.timings = {some_timing("shared")};
+  bench::HaloTiming rival = some_rival(0);
+  rival.time = {};
+  rival.not_run = "no proof";
+  result.rivals = {rival};
+  EXPECT_THAT(render_text(bench::report_of(result)), Not(HasSubstr("MPI types")));
+  EXPECT_THAT(render_json(bench::report_of(result)), HasSubstr("\"not_run\": \"no proof\""));
+  EXPECT_EQ(bench::wrong_of(result), std::nullopt);
+  result.rivals[0].not_run.reset();
+  result.rivals[0].wrong = "rank 1 holds nonsense";
+  EXPECT_THAT(render_text(bench::report_of(result)),
+              HasSubstr("by MPI types: WRONG: rank 1 holds nonsense"));
+  EXPECT_THAT(bench::wrong_of(result).value_or(""), HasSubstr("MPI types"));
 }
 
 TEST(BenchReport, TellsOfAWrongByteAndOfNoTime) {

@@ -128,7 +128,7 @@ TEST(Choice, RefusesWordsItDoesNotKnow) {
               AllOf(HasSubstr("'near=mpi'"), HasSubstr("same-node=")));
   EXPECT_THAT(caught([] { chosen("telepathy"); }).text,
               AllOf(HasSubstr("'telepathy'"),
-                    HasSubstr("auto, self, shared, peer, nccl, gpu_aware, staged, mpi")));
+                    HasSubstr("auto, self, shared, peer, nccl, nvshmem, gpu_aware, staged, mpi")));
 }
 
 TEST(Choice, RefusesUnknownWordsEvenForPairsThatAreNotThere) {

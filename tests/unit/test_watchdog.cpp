@@ -75,6 +75,16 @@ TEST(Watchdog, GivesEveryCallItsOwnTime) {
   EXPECT_THAT(heard.texts(), IsEmpty());
 }
 
+TEST(Watchdog, GuardsOnAfterACallWithinAnother) {
+  Heard heard;
+  Watchdog watchdog;
+  watchdog.set_handler(heard.handler(), milliseconds(20));
+  const Watchdog::Guard outer(watchdog, "an exchange");
+  { const Watchdog::Guard inner(watchdog, "MPI_Barrier"); }
+  heard.await(1);
+  EXPECT_THAT(heard.texts(), ElementsAre(HasSubstr("an exchange has not returned")));
+}
+
 TEST(Watchdog, DoesNothingWithoutAHandlerOrALimit) {
   Heard heard;
   Watchdog without_handler, without_limit;

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +21,21 @@ std::string path_of(void* handle, const char* name) {
 
 }  // namespace
 
+std::vector<std::filesystem::path> folders_of_loader(const Variables& variables,
+                                                     const std::filesystem::path& root,
+                                                     const std::filesystem::path& beside) {
+  std::vector<std::filesystem::path> folders;
+  std::istringstream search_path(value_of(variables, "LD_LIBRARY_PATH"));
+  for (std::string folder; std::getline(search_path, folder, ':');)
+    if (!folder.empty()) folders.emplace_back(folder);
+  if (!beside.empty()) folders.push_back(beside.parent_path());
+  for (const char* folder :
+       {"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu",
+        "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib"})
+    folders.push_back(root / folder);
+  return folders;
+}
+
 std::optional<FoundLibrary> find_library(const LibraryToFind& wanted, const Variables& variables) {
   if (void* handle = ::dlopen(wanted.file.name, RTLD_NOW | RTLD_NOLOAD)) {
     FoundLibrary found{path_of(handle, wanted.file.name), "the program"};
@@ -29,6 +46,11 @@ std::optional<FoundLibrary> find_library(const LibraryToFind& wanted, const Vari
     return FoundLibrary{named, wanted.variable};
   if (auto packaged = path_in_packages(wanted.file, variables); !packaged.empty())
     return FoundLibrary{std::move(packaged), "its Python package"};
+  for (const std::filesystem::path& folder : folders_of_loader(variables)) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / wanted.file.name, ignored))
+      return FoundLibrary{folder / wanted.file.name, "the loader"};
+  }
   return std::nullopt;
 }
 

@@ -20,6 +20,12 @@ struct LibraryToFind {
   const char* how_to_get;  ///< "install NCCL (PyPI: nvidia-nccl-cu13)"
 };
 
+/// Returns the folders in which the loader looks, as far as they can be told without it: those of
+/// LD_LIBRARY_PATH, that of a library which brings others `beside` it, the usual ones below `root`.
+std::vector<std::filesystem::path> folders_of_loader(const Variables& variables,
+                                                     const std::filesystem::path& root = "/",
+                                                     const std::filesystem::path& beside = {});
+
 /// A file, and who named it: "the program", which has loaded it already, a variable, "its Python
 /// package", "the loader".
 struct FoundLibrary {

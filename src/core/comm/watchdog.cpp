@@ -51,7 +51,7 @@ Watchdog::Guard::Guard(Watchdog& watchdog, std::string what) : watchdog_(watchdo
   if (!watchdog_.thread_.joinable()) return;
   {
     const std::lock_guard lock(watchdog_.mutex_);
-    watchdog_.what_ = std::move(what);
+    outer_ = std::exchange(watchdog_.what_, std::move(what));
     watchdog_.since_ = std::chrono::steady_clock::now();
   }
   watchdog_.changed_.notify_all();
@@ -67,7 +67,8 @@ void Watchdog::Guard::renew() {
 Watchdog::Guard::~Guard() {
   if (!watchdog_.thread_.joinable()) return;
   const std::lock_guard lock(watchdog_.mutex_);
-  watchdog_.what_.clear();
+  watchdog_.what_ = std::move(outer_);
+  watchdog_.since_ = std::chrono::steady_clock::now();
 }
 
 }  // namespace halocline::comm

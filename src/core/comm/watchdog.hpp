@@ -26,7 +26,8 @@ class Watchdog {
   /// `on_stall` is called on another thread, which must not return to MPI: end the process.
   void set_handler(Handler on_stall, std::chrono::duration<double> limit);
 
-  /// Guards a call from its construction to its destruction.
+  /// Guards a call from its construction to its destruction. A guard made meanwhile stands in for
+  /// it; then its limit starts again.
   class Guard {
    public:
     Guard(Watchdog& watchdog, std::string what);
@@ -39,6 +40,7 @@ class Watchdog {
 
    private:
     Watchdog& watchdog_;
+    std::string outer_;  // what was guarded before
   };
 
  private:

@@ -62,7 +62,7 @@ FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
       neighbours_(grid),
       axis_(grid.axes() - 1),
       warps_(warps_of_layer(grid)),
-      watch_(communicator, "sweep",
+      watch_(communicator, "sweep {}",
              [neighbours = neighbours_](int end) {
                return neighbours.name_of(static_cast<End>(end), "halo");
              }),

@@ -48,10 +48,10 @@ void KernelWatch::check() {
   throw Error(
       ErrorKind::communication,
       fmt::format(
-          "the GPU of rank {} has waited {:g} s in {} {} for {}; that rank "
+          "the GPU of rank {} has waited {:g} s in {} for {}; that rank "
           "is stopped, lost or doing something else (option 'wait_limit' sets how long to wait)",
-          communicator_.rank(), communicator_.options().wait_limit.count() * share_of_limit, what_,
-          overdue->epoch, name_(overdue->message)));
+          communicator_.rank(), communicator_.options().wait_limit.count() * share_of_limit,
+          fmt::format(fmt::runtime(what_), overdue->epoch), name_(overdue->message)));
 }
 
 }  // namespace halocline::link

@@ -17,8 +17,8 @@ namespace halocline::link {
 /// limit.
 class KernelWatch final : private comm::InFlight {
  public:
-  /// `what` is the unit of epochs in the error: "exchange", "sweep". `name` returns the sender and
-  /// content of a message: "rank 1 (field 'u', +x)".
+  /// `what` names an epoch in the error, "sweep {}". `name` returns the sender and content of a
+  /// message: "rank 1 (field 'u', +x)".
   KernelWatch(const Communicator& communicator, std::string what,
               std::function<std::string(int message)> name);
 

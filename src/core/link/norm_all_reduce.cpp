@@ -29,7 +29,7 @@ std::vector<int> all_ranks(const Communicator& communicator) {
 
 // A window has two places for each rank, then a flag for each.
 NormAllReduce::NormAllReduce(const Communicator& communicator)
-    : watch_(communicator, "norm",
+    : watch_(communicator, "norm {}",
              [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
       window_(communicator, communicator.size() * (number_bytes + flag_bytes),
               all_ranks(communicator),

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/numbers.hpp"
+#include "base/run_time_library.hpp"
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
@@ -78,21 +79,6 @@ std::string words_for(const fs::path& file) {
   const std::uintmax_t size = fs::file_size(real, error);
   if (error) return file.string();
   return fmt::format("{} ({} bytes)", real.string(), size);
-}
-
-/// Returns the folders in which the loader would search for a library that MPI's plugins need.
-std::vector<fs::path> folders_of_libraries(const Variables& variables, const fs::path& of_mpi,
-                                           const fs::path& root) {
-  std::vector<fs::path> folders;
-  std::istringstream search_path(value_of(variables, "LD_LIBRARY_PATH"));
-  for (std::string folder; std::getline(search_path, folder, ':');)
-    if (!folder.empty()) folders.emplace_back(folder);
-  if (!of_mpi.empty()) folders.push_back(of_mpi.parent_path());
-  for (const char* folder :
-       {"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu",
-        "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib"})
-    folders.push_back(root / folder);
-  return folders;
 }
 
 /// Returns the first file of this name; empty if there is none.
@@ -180,7 +166,7 @@ Environment this_environment(const Variables& variables, const fs::path& root) {
   if (!mpi.empty()) environment.mpi_library = mpi.front().string();
   for (const fs::path& file : mpi) environment.libraries.push_back(words_for(file));
   for (std::string& words :
-       files_below_mpi(variables, folders_of_libraries(variables, environment.mpi_library, root)))
+       files_below_mpi(variables, folders_of_loader(variables, root, environment.mpi_library)))
     environment.libraries.push_back(std::move(words));
   for (const transport::Transport* one : transport::transports())
     for (const fs::path& file : one->files()) environment.libraries.push_back(words_for(file));

@@ -7,6 +7,7 @@
 #include "transport/gpu_aware/gpu_aware.hpp"
 #include "transport/mpi/mpi.hpp"
 #include "transport/nccl/nccl.hpp"
+#include "transport/nvshmem/nvshmem.hpp"
 #include "transport/peer/peer.hpp"
 #include "transport/self/self.hpp"
 #include "transport/shared/shared.hpp"
@@ -22,10 +23,12 @@ std::vector<const Transport*>& table() {
   static const SharedTransport shared;
   static const PeerTransport peer;
   static const NcclTransport nccl;
+  static const NvshmemTransport nvshmem;
   static const GpuAwareTransport gpu_aware;
   static const StagedTransport staged;
   static const MpiTransport mpi;
-  static std::vector<const Transport*> all{&self, &shared, &peer, &nccl, &gpu_aware, &staged, &mpi};
+  static std::vector<const Transport*> all{&self,    &shared,    &peer,   &nccl,
+                                           &nvshmem, &gpu_aware, &staged, &mpi};
   return all;
 }
 

@@ -14,6 +14,7 @@
 #include "bench/combinations.hpp"
 #include "bench/known_fields.hpp"
 #include "bench/link.hpp"
+#include "bench/rivals.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "device/graph.hpp"
@@ -37,6 +38,13 @@ struct Trial {
   const solver::Target& target;
   const std::string& transport;
   const std::string& graph;
+};
+
+/// A rival that one case is timed with.
+struct RivalTrial {
+  const HaloCase& the_case;
+  const solver::Target& target;
+  const Rival& rival;
 };
 
 /// Why exchanges by these transports cannot be recorded in a CUDA graph, or nothing.
@@ -77,7 +85,10 @@ class HaloBench {
  private:
   void check_memory(const HaloCase& the_case, const Grid& grid, const solver::Target& target) const;
   std::unique_ptr<Exchange> plan(const Trial& trial, const Grid& grid, const FieldList& fields);
+  std::unique_ptr<KnownFields> make_fields(const HaloCase& the_case, const Grid& grid,
+                                           const solver::Target& target) const;
   std::optional<HaloTiming> time(const Trial& trial);
+  HaloTiming time(const RivalTrial& trial);
   void measure(HaloTiming& timing, const solver::Target& target, const std::function<void()>& work);
   void add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Target& target);
   std::optional<std::string> first_wrong(const KnownFields& fields) const;
@@ -165,6 +176,7 @@ void HaloBench::measure(HaloTiming& timing, const solver::Target& target,
         recorder.reset_totals();
       });
   recorder.collect();
+  if (!timing.rival.empty()) return;
   if (timing.graph == "on") {
     for (double* seconds :
          {&timing.time.min_seconds, &timing.time.median_seconds, &timing.time.p99_seconds})
@@ -205,11 +217,9 @@ std::unique_ptr<Exchange> HaloBench::plan(const Trial& trial, const Grid& grid,
   }
 }
 
-/// Nothing, and a note why, for what cannot be timed.
-std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
-  const HaloCase& the_case = trial.the_case;
-  const solver::Target& target = trial.target;
-  const Grid grid(communicator_, the_case.grid);
+/// Fields with values and poison. Collective.
+std::unique_ptr<KnownFields> HaloBench::make_fields(const HaloCase& the_case, const Grid& grid,
+                                                    const solver::Target& target) const {
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator_, [&] {
     check_memory(the_case, grid, target);
@@ -219,6 +229,15 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
                                       .memory = target.memory});
     fields->fill();
   });
+  return fields;
+}
+
+/// Nothing, and a note why, for what cannot be timed.
+std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
+  const HaloCase& the_case = trial.the_case;
+  const solver::Target& target = trial.target;
+  const Grid grid(communicator_, the_case.grid);
+  const std::unique_ptr<KnownFields> fields = make_fields(the_case, grid, target);
   const std::unique_ptr<Exchange> made = plan(trial, grid, fields->list());
   if (!made) return std::nullopt;
   Exchange& exchange = *made;
@@ -260,6 +279,38 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   return timing;
 }
 
+/// A rival that cannot run gets a note and an entry without times.
+HaloTiming HaloBench::time(const RivalTrial& trial) {
+  const HaloCase& the_case = trial.the_case;
+  const solver::Target& target = trial.target;
+  const Grid grid(communicator_, the_case.grid);
+  HaloTiming timing{.cells_per_rank = the_case.cells_per_rank,
+                    .process_grid = grid.process_grid(),
+                    .width = the_case.width,
+                    .fields = the_case.fields,
+                    .memory = std::string(name_of(target.memory)),
+                    .transports = {},
+                    .rival = trial.rival.name};
+  const RivalPlace place{communicator_, grid, target.memory, options_.proofs};
+  timing.not_run = trial.rival.why_not(place);
+  if (timing.not_run) {
+    notes_.add(fmt::format("{} are not timed with {} memory: {}", trial.rival.title, timing.memory,
+                           *timing.not_run));
+    return timing;
+  }
+  const std::unique_ptr<KnownFields> fields = make_fields(the_case, grid, target);
+  const std::unique_ptr<RivalExchange> exchange =
+      trial.rival.make(place, fields->list(), options_.neighbours);
+  timing.messages = comm::max_over_ranks(communicator_, exchange->messages);
+  timing.bytes = comm::max_over_ranks(communicator_, exchange->bytes);
+  exchange->run();
+  timing.wrong = first_wrong(*fields);
+  if (timing.wrong) return timing;
+  measure(timing, target, [&] { exchange->run(); });
+  add_ceiling(timing, grid, target);
+  return timing;
+}
+
 HaloBenchResult HaloBench::run() {
   std::vector<HaloCase> cases;
   comm::together(communicator_, [&] { cases = halo_cases(options_, communicator_.size()); });
@@ -278,11 +329,14 @@ HaloBenchResult HaloBench::run() {
       result.devices = devices_of(communicator_, combination.target);
   note_crowding(communicator_, notes_);
   for (const HaloCase& the_case : cases)
-    for (const Combination& combination : combinations)
+    for (const Combination& combination : combinations) {
       for (const std::string& transport : combination.transports)
         for (const std::string& graph : options_.graphs)
-          if (auto timing = time({the_case, combination.target, transport, graph}))
+          if (auto timing = time(Trial{the_case, combination.target, transport, graph}))
             result.timings.push_back(std::move(*timing));
+      for (const std::string& name : options_.rivals)
+        result.rivals.push_back(time(RivalTrial{the_case, combination.target, find_rival(name)}));
+    }
   if (result.timings.empty() && no_graph_)
     throw Error(ErrorKind::unavailable,
                 fmt::format("{}; use --graph off, or --transport peer between GPUs of one node",

@@ -25,6 +25,7 @@ struct HaloBenchOptions {
   std::vector<std::string> memories{"auto"};  ///< as solve --memory
   /// "off", "on": whether exchanges are recorded in a CUDA graph, where all transports allow it.
   std::vector<std::string> graphs{"off"};
+  std::vector<std::string> rivals;  ///< to compare with, as rivals.hpp names them
   Extents process_grid;  ///< empty: the slowest axis is split, as `solve --cells-per-rank` does
   std::array<bool, 3> periodic{};
   LoopOptions loop;                   ///< of each case
@@ -45,12 +46,14 @@ std::vector<HaloCase> halo_cases(const HaloBenchOptions& options, int ranks);
 /// so many share: 0.1 us of each, where the shortest takes some.
 inline constexpr std::int64_t exchanges_per_graph = 100;
 
-/// What became of one case; the same on every rank.
+/// What became of one case by one transport or rival; the same on every rank.
 struct HaloTiming {
   Extents cells_per_rank, process_grid;
   std::int64_t width = 1, fields = 1;
   std::string memory;
   std::vector<std::pair<std::string, std::string>> transports;  ///< by kind of pair
+  std::string rival{};                   ///< instead of transports, as rivals.hpp names it
+  std::optional<std::string> not_run{};  ///< why a rival did not
   std::int64_t messages = 0, bytes = 0;  ///< to other ranks, of the rank that sends most
   /// "on": times are those of `exchanges_per_graph` exchanges, divided by their number.
   std::string graph = "off";
@@ -73,11 +76,12 @@ struct HaloBenchResult {
   int ranks = 0, nodes = 0;
   std::vector<RunDevice> devices{};
   std::vector<HaloTiming> timings{};
+  std::vector<HaloTiming> rivals{};  ///< one of each for each case and memory
   std::vector<std::string> notes{};
 };
 
-/// Verifies each case once, byte by byte, and times it. Collective. Throws usage, unavailable,
-/// resource or communication, the same on every rank.
+/// Verifies each case once, of rivals too, byte by byte, and times it. Collective. Throws usage,
+/// unavailable, resource or communication, the same on every rank.
 HaloBenchResult run_halo_bench(const Communicator& communicator, const HaloBenchOptions& options);
 
 /// Throws what run_halo_bench() would throw of usage errors, without MPI.

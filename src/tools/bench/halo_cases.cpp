@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "base/words.hpp"
 #include "bench/halo_bench.hpp"
+#include "bench/rivals.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
 #include "transport/transport.hpp"
@@ -92,6 +93,7 @@ void check_values(const HaloBenchOptions& options) {
   for (const std::string& transport : options.transports)
     if (transport != "auto" && transport.find('=') == std::string::npos)
       transport::find_transport(transport);
+  for (const std::string& rival : options.rivals) find_rival(rival);
 }
 
 }  // namespace

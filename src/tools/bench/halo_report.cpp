@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/rivals.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 #include "grid/text.hpp"
@@ -14,7 +15,44 @@
 namespace halocline::bench {
 namespace {
 
-std::string transport_text(const HaloTiming& timing) { return text_of(timing.transports); }
+/// What moved the halos.
+std::string transport_text(const HaloTiming& timing) {
+  return timing.rival.empty() ? text_of(timing.transports) : find_rival(timing.rival).title;
+}
+
+bool is_same_case(const HaloTiming& a, const HaloTiming& b) {
+  return a.cells_per_rank == b.cells_per_rank && a.width == b.width && a.fields == b.fields &&
+         a.memory == b.memory;
+}
+
+/// Transports, and behind those of a case its rivals that ran.
+std::vector<HaloTiming> rows_of(const HaloBenchResult& result) {
+  std::vector<HaloTiming> rows = result.timings;
+  for (const HaloTiming& rival : result.rivals) {
+    if (rival.not_run) continue;
+    const auto last = std::find_if(rows.rbegin(), rows.rend(),
+                                   [&](const HaloTiming& row) { return is_same_case(row, rival); });
+    rows.insert(last == rows.rend() ? rows.end() : last.base(), rival);
+  }
+  return rows;
+}
+
+/// The median of a rival in the case of a transport.
+std::optional<double> rival_seconds(const HaloBenchResult& result, const Rival& rival,
+                                    const HaloTiming& timing) {
+  for (const HaloTiming& of : result.rivals)
+    if (of.rival == rival.name && is_same_case(of, timing) && of.time.repetitions > 0)
+      return of.time.median_seconds;
+  return std::nullopt;
+}
+
+/// The same over the transport's: above 1 the transport is faster. None of rivals themselves.
+std::optional<double> ratio_to(const HaloBenchResult& result, const Rival& rival,
+                               const HaloTiming& timing) {
+  const std::optional<double> seconds = rival_seconds(result, rival, timing);
+  if (!seconds || !timing.rival.empty() || timing.time.repetitions == 0) return std::nullopt;
+  return *seconds / timing.time.median_seconds;
+}
 
 constexpr auto memcpy_text =
     "one memcpy of the same number of bytes in each rank, all ranks at once";
@@ -76,6 +114,17 @@ std::vector<HaloTrait> traits() {
       {"graph", "graph", [](const HaloTiming& timing) { return timing.graph; }}};
 }
 
+/// Rivals that some row is compared with.
+std::vector<Rival> rivals_known(const HaloBenchResult& result) {
+  std::vector<Rival> known;
+  for (const Rival& rival : rivals())
+    if (std::any_of(result.timings.begin(), result.timings.end(), [&](const HaloTiming& timing) {
+          return ratio_to(result, rival, timing).has_value();
+        }))
+      known.push_back(rival);
+  return known;
+}
+
 std::string process_grids_text(const HaloBenchResult& result) {
   std::string text;
   std::set<std::string> seen;
@@ -99,7 +148,7 @@ void add_where(Report& report, const HaloBenchResult& result) {
             fmt::format(", process grid {}{}", process_grids_text(result),
                         periodic.empty() ? "" : fmt::format(", periodic along {}", periodic)));
   report.add_json("periodic", std::vector<bool>(result.periodic.begin(), result.periodic.end()));
-  add_shared_traits(report, traits(), result.timings);
+  add_shared_traits(report, traits(), rows_of(result));
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
 }
@@ -114,6 +163,11 @@ void add_json_cases(Report& report, const HaloBenchResult& result) {
         "memcpy_gb_per_s", "share_of_memcpy", "link_gb_per_s", "share_of_link", "pack_us",
         "move_us",         "call_us",         "wait_us",       "unpack_us"})
     table.columns.push_back({key, key});
+  for (const Rival& rival : rivals())
+    for (const char* what : {"us", "ratio"}) {
+      const std::string key = fmt::format("{}_{}", rival.name, what);
+      table.columns.push_back({key, key});
+    }
   for (const HaloTiming& timing : result.timings) {
     const bool timed = !timing.wrong;
     const auto us = [&](double seconds) { return timed ? Value(seconds * 1e6) : Value(); };
@@ -138,7 +192,32 @@ void add_json_cases(Report& report, const HaloBenchResult& result) {
     }
     for (std::size_t p = 0; p < 5; ++p)
       row.push_back(p < timing.phases.size() ? us(timing.phases[p].second) : Value());
+    for (const Rival& rival : rivals()) {
+      const std::optional<double> seconds = rival_seconds(result, rival, timing);
+      row.push_back(seconds ? Value(*seconds * 1e6) : Value());
+      row.push_back(ratio_to(result, rival, timing));
+    }
     table.add(std::move(row));
+  }
+  report.add_table(std::move(table));
+}
+
+/// Rivals apart from the cases, whose transports can be chosen.
+void add_json_rivals(Report& report, const HaloBenchResult& result) {
+  Table table{.key = "rivals", .title = "", .columns = {}, .audience = Audience::json};
+  for (const char* key :
+       {"cells_per_rank", "process_grid", "width", "fields", "memory", "rival", "not_run",
+        "verified", "repetitions", "min_us", "median_us", "p99_us", "messages", "bytes"})
+    table.columns.push_back({key, key});
+  for (const HaloTiming& timing : result.rivals) {
+    const bool timed = !timing.wrong && !timing.not_run;
+    const auto if_run = [&](Value value) { return timing.not_run ? Value() : std::move(value); };
+    const auto us = [&](double seconds) { return timed ? Value(seconds * 1e6) : Value(); };
+    table.add({list_of(timing.cells_per_rank), list_of(timing.process_grid), timing.width,
+               timing.fields, timing.memory, timing.rival, timing.not_run, if_run(timed),
+               if_run(timing.time.repetitions), us(timing.time.min_seconds),
+               us(timing.time.median_seconds), us(timing.time.p99_seconds), if_run(timing.messages),
+               if_run(timing.bytes)});
   }
   report.add_table(std::move(table));
 }
@@ -149,7 +228,8 @@ void add_times(Report& report, const HaloBenchResult& result) {
       .title = "one exchange: the slowest rank's us; messages and their size of the busiest rank",
       .columns = {},
       .audience = Audience::text};
-  const std::vector<HaloTrait> columns = columns_among(traits(), result.timings);
+  const std::vector<HaloTiming> rows = rows_of(result);
+  const std::vector<HaloTrait> columns = columns_among(traits(), rows);
   for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const std::vector<Ceiling> known = ceilings_known(result);
   const Format us = Format::rate("", 3);
@@ -159,7 +239,10 @@ void add_times(Report& report, const HaloBenchResult& result) {
     table.columns.push_back(std::move(column));
   for (const Ceiling& ceiling : known)
     table.columns.push_back({ceiling.name, "% of " + ceiling.name, Format::rate("", 2)});
-  for (const HaloTiming& timing : result.timings) {
+  const std::vector<Rival> compared = rivals_known(result);
+  for (const Rival& rival : compared)
+    table.columns.push_back({rival.name, fmt::format("vs {}", rival.title), Format::rate("", 3)});
+  for (const HaloTiming& timing : rows) {
     if (timing.wrong) continue;
     std::vector<Value> row;
     for (const HaloTrait& trait : columns) row.push_back(trait.text(timing));
@@ -173,6 +256,7 @@ void add_times(Report& report, const HaloBenchResult& result) {
       if (percent) *percent *= 100;
       row.push_back(percent);
     }
+    for (const Rival& rival : compared) row.push_back(ratio_to(result, rival, timing));
     table.add(std::move(row));
   }
   if (table.rows.empty()) return;
@@ -185,6 +269,11 @@ void add_times(Report& report, const HaloBenchResult& result) {
   for (const Ceiling& ceiling : known)
     report.add_line(fmt::format("{}: {}{}", ceiling.name, ceiling.text,
                                 ceiling.name == "link" ? ": " + rates_text(result, ceiling) : ""));
+  for (const Rival& rival : compared) {
+    report.add_line(fmt::format("{}: {}", rival.title, rival.text));
+    report.add_line(
+        fmt::format("vs {}: their median over the row's; above 1 the row is faster", rival.title));
+  }
 }
 
 void add_phases(Report& report, const HaloBenchResult& result) {
@@ -193,7 +282,7 @@ void add_phases(Report& report, const HaloBenchResult& result) {
       .title = "phases: us per exchange, mean over ranks and repetitions, stragglers included",
       .columns = {},
       .audience = Audience::text};
-  const std::vector<HaloTrait> columns = columns_among(traits(), result.timings);
+  const std::vector<HaloTrait> columns = columns_among(traits(), rows_of(result));
   for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   std::vector<std::size_t> shown;
   for (std::size_t p = 0; p < 5; ++p)
@@ -233,16 +322,18 @@ Report report_of(const HaloBenchResult& result) {
   report.add_json("neighbours", result.neighbours == Neighbours::faces ? "faces" : "all");
   add_where(report, result);
   for (const Ceiling& ceiling : ceilings()) report.add_json(ceiling.name, ceiling.text);
+  for (const Rival& rival : rivals()) report.add_json(rival.name, rival.text);
   report.add_json("exchanges_per_graph", exchanges_per_graph);
   add_json_cases(report, result);
+  add_json_rivals(report, result);
   add_times(report, result);
   add_phases(report, result);
-  add_notes(report, result.notes, result.timings);
+  add_notes(report, result.notes, rows_of(result));
   return report;
 }
 
 std::optional<std::string> wrong_of(const HaloBenchResult& result) {
-  return first_wrong(result.timings);
+  return first_wrong(rows_of(result));
 }
 
 }  // namespace halocline::bench

@@ -5,6 +5,7 @@
 
 #include "bench/halo_bench.hpp"
 #include "bench/halo_report.hpp"
+#include "bench/rivals.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
@@ -32,10 +33,11 @@ class BenchHalo final : public Benchmark {
 
  private:
   bench::HaloBenchOptions read() const;
+  std::vector<std::string> read_rivals() const;
 
   // Words as the user wrote them, before they become options.
   std::optional<std::string> cells_per_rank_, process_grid_, periodic_, transport_, memory_, graph_,
-      width_, fields_, proofs_;
+      rivals_, width_, fields_, proofs_;
   LoopWords loop_;
   std::string precision_ = bench::HaloBenchOptions().precision;
   bool corners_ = false;
@@ -61,6 +63,9 @@ BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchan
   how.option("--graph", "LIST", graph_,
              "off; on: 100 exchanges in one CUDA graph, one launch per repetition,\n"
              "where the transports allow it (off)");
+  how.option("--rivals", "LIST", rivals_,
+             "what programs do without Halocline, timed beside the transports:\n"
+             "derived_types (of MPI), none (all)");
   add_ranks(how, 2);
   add_process_grid(how, process_grid_, "all along the last axis");
   add_loop(how, loop_, "0.2");
@@ -68,6 +73,12 @@ BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchan
   add_ab(how);
   add_wait_limit(how);
   add_results(group("Results"));
+}
+
+std::vector<std::string> BenchHalo::read_rivals() const {
+  if (!rivals_) return bench::names_of_rivals();
+  if (*rivals_ == "none") return {};
+  return parse_list(*rivals_, "--rivals");
 }
 
 bench::HaloBenchOptions BenchHalo::read() const {
@@ -92,6 +103,7 @@ bench::HaloBenchOptions BenchHalo::read() const {
                              : parse_list(*transport_, "--transport");
   if (memory_) options.memories = parse_list(*memory_, "--memory");
   if (graph_) options.graphs = parse_list(*graph_, "--graph");
+  options.rivals = read_rivals();
   if (process_grid_) options.process_grid = parse_extents(*process_grid_, "--process-grid");
   read_loop(loop_, options.loop);
   return options;
@@ -100,7 +112,10 @@ bench::HaloBenchOptions BenchHalo::read() const {
 BenchCommand BenchHalo::finish() const {
   const bench::HaloBenchOptions options = read();
   BenchCommand command = this->command(options, bench::run_halo_bench);
-  want_proofs(command.job, options.transports, options.memories, options.proofs);
+  std::vector<std::string> transports = options.transports;
+  // A rival that was asked for may need MPI's proof as much as gpu_aware does.
+  if (rivals_ && !options.rivals.empty() && !transports.empty()) transports.push_back("gpu_aware");
+  want_proofs(command.job, transports, options.memories, options.proofs);
   return command;
 }
 

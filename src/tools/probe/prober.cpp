@@ -244,7 +244,8 @@ class Prober {
         prove_in_stream(communicator_, trial.channel(), trial.messages(),
                         {.memory = path.memory,
                          .allocator = path.allocator,
-                         .in_graph = can.carrier == transport::Carrier::stream});
+                         .in_graph = can.carrier == transport::Carrier::stream &&
+                                     !trial.channel().kernels_signal()});
     if (!faults.order.empty()) return {Outcome::out_of_order, faults.order};
     return wrong_if(faults.bytes);
   }

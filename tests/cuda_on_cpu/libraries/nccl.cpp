@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -47,6 +48,9 @@ enum {
   ncclInvalidUsage = 5,
   ncclRemoteError = 6
 };
+
+enum { ncclChar = 0, ncclFloat = 7 };
+enum { ncclSum = 0, ncclMax = 2 };
 }
 
 namespace {
@@ -115,6 +119,26 @@ void receive_kernel(ncclComm* comm, int peer, void* bytes, std::size_t count) {
   const std::string name =
       name_of(*comm, peer, comm->rank, comm->taken[static_cast<std::size_t>(peer)]++);
   while (!comm->aborted && !take(name, bytes, count)) __nanosleep(1000);
+}
+
+/// Every rank sends its values to all, and takes those of all in their order.
+void reduce_kernel(ncclComm* comm, const float* from, float* to, std::size_t count, int operation) {
+  const std::size_t bytes = count * sizeof(float);
+  for (int peer = 0; peer < comm->ranks; ++peer) send_kernel(comm, peer, from, bytes);
+  std::vector<float> part(count), total(count);
+  for (int peer = 0; peer < comm->ranks; ++peer) {
+    receive_kernel(comm, peer, part.data(), bytes);
+    for (std::size_t i = 0; i < count; ++i)
+      total[i] = peer == 0              ? part[i]
+                 : operation == ncclSum ? total[i] + part[i]
+                                        : std::max(total[i], part[i]);
+  }
+  std::copy(total.begin(), total.end(), to);
+}
+
+std::size_t bytes_of(int type) {
+  if (type != ncclChar && type != ncclFloat) give_up("a type that is not known here");
+  return type == ncclFloat ? sizeof(float) : 1;
 }
 
 /// Calls of a group are queued at its end: all sends before the receives, which wait.
@@ -236,13 +260,14 @@ int ncclGroupEnd() {
   return --depth > 0 ? ncclSuccess : queue_group();
 }
 
-int ncclSend(const void* bytes, std::size_t count, int, int peer, ncclComm* comm,
+int ncclSend(const void* values, std::size_t count, int type, int peer, ncclComm* comm,
              cudaStream_t stream) {
-  return add({true, comm, peer, const_cast<void*>(bytes), count, stream});
+  return add({true, comm, peer, const_cast<void*>(values), count * bytes_of(type), stream});
 }
 
-int ncclRecv(void* bytes, std::size_t count, int, int peer, ncclComm* comm, cudaStream_t stream) {
-  return add({false, comm, peer, bytes, count, stream});
+int ncclRecv(void* values, std::size_t count, int type, int peer, ncclComm* comm,
+             cudaStream_t stream) {
+  return add({false, comm, peer, values, count * bytes_of(type), stream});
 }
 
 int ncclAllGather(const void* mine, void* all, std::size_t count, int type, ncclComm* comm,
@@ -250,10 +275,28 @@ int ncclAllGather(const void* mine, void* all, std::size_t count, int type, nccl
   ncclGroupStart();
   for (int rank = 0; rank < comm->ranks; ++rank) {
     ncclSend(mine, count, type, rank, comm, stream);
-    ncclRecv(static_cast<char*>(all) + static_cast<std::size_t>(rank) * count, count, type, rank,
-             comm, stream);
+    ncclRecv(static_cast<char*>(all) + static_cast<std::size_t>(rank) * count * bytes_of(type),
+             count, type, rank, comm, stream);
   }
   return ncclGroupEnd();
+}
+
+/// Not in groups.
+int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int operation,
+                  ncclComm* comm, cudaStream_t stream) {
+  if (depth > 0 || type != ncclFloat || (operation != ncclSum && operation != ncclMax))
+    return ncclInvalidUsage;
+  const Call call{true, comm, comm->rank, to, count, stream};
+  follow(call);
+  cudaLaunchConfig_t config{};
+  config.gridDim = {1};
+  config.blockDim = {1};
+  config.stream = stream;
+  if (cudaLaunchKernelEx(&config, reduce_kernel, comm, static_cast<const float*>(from),
+                         static_cast<float*>(to), count, operation) != cudaSuccess)
+    return ncclSystemError;
+  cudaEventRecord(last_before(call), stream);
+  return ncclSuccess;
 }
 
 const char* ncclGetErrorString(int result) {

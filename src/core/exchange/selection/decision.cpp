@@ -37,6 +37,7 @@ bool may_be_used(const Transport& transport, Pair pair, const DecisionInputs& in
   const std::size_t index = index_of(pair);
   if (!inputs.there[index] || transport.unavailable(pair, inputs.fields)) return false;
   if (inputs.wanted[index] != nullptr) return inputs.wanted[index] == &transport;
+  if (!transport.is_for_auto(inputs.fields)) return false;
   return is_preferred(transport, without_proofs[index]);
 }
 

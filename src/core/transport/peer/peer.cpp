@@ -3,147 +3,11 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
-#include "comm/state.hpp"
-#include "comm/waiting.hpp"
-#include "device/buffer.hpp"
 #include "device/gpu.hpp"
-#include "device/queue.hpp"
-#include "link/kernel_watch.hpp"
 #include "link/window.hpp"
-#include "transport/peer/cuda/signals.hpp"
+#include "transport/peer/channel.hpp"
 
 namespace halocline::transport {
-namespace {
-
-using cuda::FlagRow;
-using link::KernelWatch;
-using link::Window;
-
-// Different GPUs store to the flags of different messages, so these are in separate cache lines.
-constexpr std::int64_t line_bytes = 128;
-
-std::int64_t round_up(std::int64_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
-
-/// The offsets of one peer's flags and slots in a rank's window.
-struct Layout {
-  enum { flags, even, odd };
-  std::vector<Window::Offsets> offsets;
-  std::int64_t bytes = 0;
-
-  explicit Layout(const std::vector<Message>& messages) {
-    const auto take = [this](std::int64_t wanted) {
-      const std::int64_t at = bytes;
-      bytes += round_up(wanted);
-      return at;
-    };
-    for (const Message& message : messages) {
-      const std::int64_t received = bytes_of(message.receive);
-      const std::int64_t flag_bytes =
-          device::chunks_of(received) * std::int64_t{sizeof(std::uint64_t)};
-      offsets.push_back({take(flag_bytes), take(received), take(received)});
-    }
-  }
-};
-
-std::vector<int> peers_of(const std::vector<Message>& messages) {
-  std::vector<int> peers;
-  for (const Message& message : messages) peers.push_back(message.peer);
-  return peers;
-}
-
-class PeerChannel final : public Channel {
- public:
-  PeerChannel(const Communicator& communicator, std::vector<Message> messages)
-      : messages_(std::move(messages)),
-        layout_(messages_),
-        watch_(communicator, "exchange by peer", [this](int message) { return text_of(message); }),
-        window_(communicator, layout_.bytes, peers_of(messages_), layout_.offsets) {
-    cuda::load_signals();
-    std::vector<FlagRow> raised, awaited;
-    for (std::size_t m = 0; m < messages_.size(); ++m) {
-      const Window::Offsets& theirs = window_.offsets_of(m);
-      std::byte* const base = window_.of(m);
-      peers_.push_back({{base + theirs[Layout::even], base + theirs[Layout::odd]},
-                        reinterpret_cast<std::uint64_t*>(base + theirs[Layout::flags]),
-                        reinterpret_cast<std::uint64_t*>(mine(m, Layout::flags))});
-      raised.push_back({peers_[m].raise, device::chunks_of(bytes_of(messages_[m].send))});
-      awaited.push_back({peers_[m].raised, device::chunks_of(bytes_of(messages_[m].receive))});
-    }
-    raised_ = on_gpu(raised);
-    awaited_ = on_gpu(awaited);
-    port_ = {peers_.data(), static_cast<int>(peers_.size()), nullptr, watch_.on_gpu()};
-  }
-
-  Slots send_slots(std::size_t message) override {
-    return {peers_[message].window[0], peers_[message].window[1]};
-  }
-  Slots receive_slots(std::size_t message) override {
-    return {mine(message, Layout::even), mine(message, Layout::odd)};
-  }
-
-  void start(Stream stream) override {
-    watch_.check();
-    ++epoch_;
-    cuda::raise_all(static_cast<const FlagRow*>(raised_.get()), rows(), epoch_, queue_for(stream));
-    if (stream.is_host()) device::synchronize(own_.get());
-  }
-
-  bool progress() override {
-    watch_.check();
-    return true;
-  }
-
-  void finish(Stream stream) override {
-    watch_.check();
-    cuda::await_all(static_cast<const FlagRow*>(awaited_.get()), rows(), epoch_, watch_.on_gpu(),
-                    queue_for(stream));
-    if (!stream.is_host()) return;
-    device::synchronize(own_.get());
-    watch_.check();
-  }
-
-  std::uint64_t epoch() const override { return epoch_; }
-  const device::DevicePort* port() const override { return &port_; }
-  bool kernels_signal() const override { return true; }
-  std::string note() const override { return link::note_on_sharing(); }
-
- private:
-  std::byte* mine(std::size_t message, int what) const {
-    return window_.mine() + layout_.offsets[message][static_cast<std::size_t>(what)];
-  }
-  std::int64_t rows() const { return static_cast<std::int64_t>(messages_.size()); }
-  Stream queue_for(Stream stream) const { return stream.is_host() ? own_.get() : stream; }
-
-  static std::shared_ptr<void> on_gpu(const std::vector<FlagRow>& rows) {
-    const auto bytes = static_cast<std::int64_t>(rows.size() * sizeof(FlagRow));
-    std::shared_ptr<void> memory = device::allocate(Memory::device, bytes);
-    device::copy(memory.get(), rows.data(), bytes, Stream::host());
-    return memory;
-  }
-
-  std::string text_of(int message) const {
-    const Message& missing = messages_[static_cast<std::size_t>(message)];
-    return fmt::format("rank {} ({})", missing.peer, missing.label);
-  }
-
-  std::vector<Message> messages_;
-  Layout layout_;
-  KernelWatch watch_;
-  Window window_;
-  std::vector<device::PortPeer> peers_;
-  device::DevicePort port_{};
-  std::shared_ptr<void> raised_, awaited_;  // lists of FlagRow
-  device::OwnedStream own_;                 // for the host's stream
-  std::uint64_t epoch_ = 0;
-};
-
-}  // namespace
 
 std::optional<std::string> PeerTransport::missing_here() const { return device::no_gpu_because(); }
 
@@ -156,7 +20,18 @@ std::optional<std::string> PeerTransport::unavailable(Pair pair, Memory fields) 
 
 std::unique_ptr<Channel> PeerTransport::open(const Communicator& communicator,
                                              std::vector<Message> messages, Memory) const {
-  return std::make_unique<PeerChannel>(communicator, std::move(messages));
+  const auto share = [&](std::int64_t bytes, const std::vector<int>& peers,
+                         const std::vector<link::Window::Offsets>& offsets) {
+    const auto window = std::make_shared<link::Window>(communicator, bytes, peers, offsets);
+    ReachedMemory memory{.mine = window->mine(), .theirs = {}, .offsets = {}, .owner = window};
+    for (std::size_t p = 0; p < peers.size(); ++p) {
+      memory.theirs.push_back(window->of(p));
+      memory.offsets.push_back(window->offsets_of(p));
+    }
+    return memory;
+  };
+  return open_kernel_channel(communicator, std::move(messages),
+                             {.transport = "peer", .open = share}, link::note_on_sharing());
 }
 
 }  // namespace halocline::transport

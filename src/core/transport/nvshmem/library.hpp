@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// NVSHMEM's host library as it is found when the program runs: neither its headers nor device code
+// are needed to build.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace halocline::transport::nvshmem {
+
+// As its headers of version 3 declare them; the sizes are part of their versions.
+
+/// What the processes find each other by.
+struct UniqueId {
+  int version;
+  char bytes[124];
+};
+
+struct UniqueIdArguments {
+  int version;
+  UniqueId* id;
+  int rank, ranks;
+};
+
+struct InitAttributes {
+  int version;
+  void* mpi_communicator;
+  struct Arguments {
+    int version;
+    UniqueIdArguments unique_id;
+    char unused[96];
+  } arguments;
+};
+static_assert(sizeof(UniqueId) == 128 && sizeof(UniqueIdArguments) == 24 &&
+              sizeof(InitAttributes::Arguments) == 128 && sizeof(InitAttributes) == 144);
+
+template <class Struct>
+constexpr int version_of = (1 << 16) + static_cast<int>(sizeof(Struct));
+
+inline constexpr unsigned init_with_unique_id = 8;
+/// The state of a process whose GPU belongs to it alone, and of one that shares it: signals then
+/// end the process (3.4.5).
+inline constexpr int is_ready = 2, is_limited = 3;
+inline constexpr int is_at_least = 5, set_signal = 9;
+
+/// Its host library was declared complete without device code then, and putmem_signal_on_stream in
+/// graphs (release notes of 3.0).
+inline constexpr int oldest_major = 3;
+
+/// The functions that are used of it.
+struct Library {
+  std::string path;      ///< of its file
+  std::string found_by;  ///< see base/run_time_library.hpp
+  std::string version;   ///< "3.4.5"
+
+  int (*get_unique_id)(UniqueId*) = nullptr;
+  int (*set_attributes)(int rank, int ranks, const UniqueId*, InitAttributes*) = nullptr;
+  int (*init)(unsigned flags, InitAttributes*) = nullptr;
+  int (*init_status)() = nullptr;
+  void (*finalize)() = nullptr;
+  void* (*align)(std::size_t alignment, std::size_t bytes) = nullptr;
+  void (*free)(void*) = nullptr;
+  void* (*pointer)(const void*, int rank) = nullptr;
+  void (*put_and_signal)(void* to, const void* from, std::size_t bytes, std::uint64_t* signal,
+                         std::uint64_t value, int operation, int rank, void* stream) = nullptr;
+  void (*signal)(std::uint64_t* signal, std::uint64_t value, int operation, int rank,
+                 void* stream) = nullptr;
+  void (*wait)(std::uint64_t* signal, int comparison, std::uint64_t value, void* stream) = nullptr;
+};
+
+/// The variable with the path of the file to load.
+inline constexpr const char* library_variable = "HALOCLINE_NVSHMEM";
+
+/// Returns the file that loaded_library() loads, as far as that is known without loading it; empty
+/// if none is known.
+std::filesystem::path file_to_load();
+
+/// Returns NVSHMEM, loaded at the first call. Null if there is none that can be used:
+/// why_no_library() says why. Callable from any thread.
+const Library* loaded_library();
+std::string why_no_library();
+
+}  // namespace halocline::transport::nvshmem

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Ways to fill halos without Halocline, to be timed beside its transports. None of them can be
+// selected for an exchange.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/exchange.hpp>
+
+namespace halocline::bench {
+
+/// Between whom halos move, and where they lie.
+struct RivalPlace {
+  const Communicator& communicator;
+  const Grid& grid;
+  Memory memory = Memory::host;
+  std::optional<std::string> proofs{};  ///< as ExchangeOptions::proofs
+};
+
+/// Fills the halos of some fields, all of their width; the fields must outlive it.
+class RivalExchange {
+ public:
+  virtual ~RivalExchange() = default;
+  RivalExchange(const RivalExchange&) = delete;
+  RivalExchange& operator=(const RivalExchange&) = delete;
+  /// Once, done on return. The work of GPUs on the fields has to be done. Collective.
+  virtual void run() = 0;
+
+  std::int64_t messages = 0, bytes = 0;  ///< of one run, from this rank to others
+
+ protected:
+  RivalExchange() = default;
+};
+
+struct Rival {
+  const char* name;   ///< in --rivals and in JSON
+  const char* title;  ///< in tables
+  const char* text;   ///< what it does
+  /// Why it cannot run here, or nothing; the same on every rank. Collective.
+  std::optional<std::string> (*why_not)(const RivalPlace& place);
+  /// Collective; throws communication if MPI fails.
+  std::unique_ptr<RivalExchange> (*make)(const RivalPlace& place, const FieldList& fields,
+                                         Neighbours neighbours);
+};
+
+/// All there are.
+std::span<const Rival> rivals();
+std::vector<std::string> names_of_rivals();
+/// Throws usage for a name that there is not.
+const Rival& find_rival(const std::string& name);
+
+std::optional<std::string> why_no_derived_types(const RivalPlace& place);
+std::unique_ptr<RivalExchange> make_derived_types(const RivalPlace& place, const FieldList& fields,
+                                                  Neighbours neighbours);
+
+}  // namespace halocline::bench

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Halos moved as ordinary programs do it, by derived datatypes of MPI.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+
+namespace halocline::mpi {
+
+/// A box within an array, its axes from the slowest to the fastest, as MPI_Type_create_subarray
+/// takes them. Without axes it is empty.
+struct Subarray {
+  std::byte* array = nullptr;                 ///< the first element
+  std::int64_t element_bytes = 8;             ///< 4: MPI_FLOAT, 8: MPI_DOUBLE, else so many bytes
+  std::vector<std::int64_t> sizes{};          ///< of the array, in elements
+  std::vector<std::int64_t> starts{}, box{};  ///< the box's first element and its elements
+};
+
+/// A message to a rank and one from it; there is none for an empty box.
+struct Swap {
+  int peer = 0;                 ///< may be this rank
+  int tag_out = 0, tag_in = 0;  ///< at most 32767
+  Subarray out, in;
+};
+
+/// A datatype for each box; in each run MPI_Irecv and MPI_Isend of all, then MPI_Waitall.
+class DerivedTypes {
+ public:
+  /// The arrays must outlive it. Collective, destruction too; throws communication if MPI refuses
+  /// a datatype.
+  DerivedTypes(const Communicator& communicator, const std::vector<Swap>& swaps);
+  ~DerivedTypes();
+  DerivedTypes(const DerivedTypes&) = delete;
+  DerivedTypes& operator=(const DerivedTypes&) = delete;
+
+  /// Sends and receives everything once. Blocks inside MPI; only a stall handler
+  /// (set_stall_handler()) ends a wait that takes too long. Runs may not be further apart than the
+  /// wait limit.
+  void run();
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace halocline::mpi
