@@ -197,7 +197,7 @@ BENCH_STEP = record(
 ANY_TEXT = {"type": "string"}
 MAP_OF_TEXTS = {"type": "object", "additionalProperties": ANY_TEXT}
 SEVERITIES = ["broken", "slow", "untested", "absent", "note"]
-DOCTOR_TRANSPORTS = ["MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv", "mpi", "shared", "peer", "staged", "gpu_aware"]
+DOCTOR_TRANSPORTS = ["MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv", "mpi", "shared", "peer", "staged", "gpu_aware", "nccl"]
 
 
 def doctor_result(paths, memories):
@@ -245,10 +245,13 @@ DOCTOR = record(
         allocation=record(manager=ANY_TEXT, job=ANY_TEXT, nodes=optional(COUNT),
                           tasks=optional(COUNT), cores_per_task=optional(COUNT)),
         settings=MAP_OF_TEXTS, launcher=optional(TEXT), thread_level=ANY_TEXT,
-        claims_gpu=optional({"type": "boolean"}), mpi_settings=MAP_OF_TEXTS, cuda_driver=ANY_TEXT,
+        claims_gpu=optional({"type": "boolean"}), mpi_stream_calls=optional({"type": "boolean"}),
+        mpi_partitioned_calls=optional({"type": "boolean"}), mpi_memory_kinds=list_of(TEXT), mpi_settings=MAP_OF_TEXTS, cuda_driver=ANY_TEXT,
         cuda_runtime=ANY_TEXT, direct_reads=optional({"type": "boolean"}),
         found_libraries=list_of(TEXT), gpus=list_of(TEXT), peer_access=list_of(TEXT),
         cores_of_ranks=list_of(TEXT),
+        library_files=list_of(record(library=TEXT, file=TEXT, version=ANY_TEXT, found_by=TEXT,
+                                     taken={"type": "boolean"}, problem=ANY_TEXT)),
         nodes={"type": "object", "additionalProperties": record(
             processor=TEXT, online_threads=POSITIVE, mpi=TEXT, libraries=list_of(TEXT),
             kernel_driver=TEXT, gpus=list_of(TEXT), adapters=list_of(TEXT),

@@ -2,6 +2,7 @@
 """What works here, how fast, and what to change; also in environments that are broken on purpose."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -393,26 +394,59 @@ def test_ipc_namespaces_of_their_own(mpirun):
 
 
 def found_library(report, name):
-    library, = [words for words in report["facts"]["found_libraries"] if words.startswith(name)]
+    library, = [words for words in report["facts"]["found_libraries"]
+                if re.match(rf"{name}( [\d.]+)?( with(out)? its CUDA part)?: ", words)]
     return library
+
+
+NCCL_SOURCE = "int ncclGetVersion(int *version) {{ *version = {}; return 0; }}"
+# Those of the machine would be found, too.
+NO_LIBRARIES = {"HALOCLINE_NCCL": "", "HALOCLINE_NVSHMEM": ""}
 
 
 def test_libraries_of_python_packages(tmp_path):
     packages = tmp_path / "lib/python3.12/site-packages/nvidia"
     nccl, nvshmem = packages / "nccl/lib/libnccl.so.2", packages / "nvshmem/lib/libnvshmem_host.so.3"
-    build_library(nccl, "int ncclGetVersion(int *version) { *version = 22809; return 0; }")
-    build_library(nvshmem, "int none_of_its_functions;")
-    of_loader = {"LD_LIBRARY_PATH": str(nccl.parent)}
-    report = doctor(env={"VIRTUAL_ENV": str(tmp_path), **of_loader})
-    assert found_library(report, "NCCL") == f"NCCL 2.28.9: {nccl}"
-    if str(nvshmem) not in found_library(report, "NVSHMEM"):
-        skip("the loader finds NVSHMEM by itself", needs="no-nvshmem")
-    assert found_library(report, "NVSHMEM") == \
-        f"NVSHMEM: {nvshmem}, usable only with its folder in LD_LIBRARY_PATH"
+    build_library(nccl, NCCL_SOURCE.format(22809))
+    build_library(nvshmem, "void nvshmemx_vendor_get_version_info(int *a, int *b, int *c) "
+                           "{ *a = 3; *b = 4; *c = 5; }")
+    env = {"VIRTUAL_ENV": str(tmp_path), **NO_LIBRARIES}
+    report = doctor(env={**env, "LD_LIBRARY_PATH": str(nccl.parent)})
+    assert found_library(report, "NCCL") == f"NCCL 2.28.9: {nccl}, found by its Python package"
+    assert found_library(report, "NVSHMEM").startswith(
+        f"NVSHMEM 3.4.5: {nvshmem}, found by its Python package")
     nvshmem.write_text("no library")
-    report = doctor(env={"VIRTUAL_ENV": str(tmp_path)})
     assert re.match(f"NVSHMEM: {nvshmem}, .*, cannot be loaded: .*(ELF|short)",
-                    found_library(report, "NVSHMEM"))
+                    found_library(doctor(env=env), "NVSHMEM"))
+
+
+def test_two_versions_of_a_library(tmp_path):
+    """The one that is taken comes first; the plug-in for the network is looked for as NCCL does."""
+    named, of_loader = tmp_path / "named.so", tmp_path / "loader/libnccl.so.2"
+    build_library(named, NCCL_SOURCE.format(23007))
+    build_library(of_loader, NCCL_SOURCE.format(22703))
+    plugin = tmp_path / "loader/libnccl-net-mine.so"
+    build_library(plugin, "int none_of_its_functions;")
+    env = {**NO_LIBRARIES, "HALOCLINE_NCCL": str(named), "NCCL_NET_PLUGIN": "mine",
+           "LD_LIBRARY_PATH": str(of_loader.parent)}
+    report = doctor(env=env)
+    files = [file for file in report["facts"]["library_files"] if file["library"] == "NCCL"]
+    assert [(file["file"], file["version"], file["found_by"], file["taken"])
+            for file in (files[0], files[-1])] == [
+        (str(named), "2.30.7", "HALOCLINE_NCCL", True),
+        (str(of_loader), "2.27.3", "the loader", False)]
+    assert found_library(report, "NCCL network plug-in") == f"NCCL network plug-in: {plugin}"
+    assert report["facts"]["settings"]["HALOCLINE_NCCL"] == str(named)
+    text = run("--version", "--verbose", env={**NO_GPU, **env}).out
+    assert re.search(rf"^  NCCL +2\.30\.7: {named}, found by HALOCLINE_NCCL", text, re.MULTILINE)
+    report = doctor(env={**env, "NCCL_NET_PLUGIN": "yours"})
+    assert "NCCL_NET_PLUGIN is 'yours'" in found_library(report, "NCCL network plug-in")
+
+
+def test_what_an_mpi_has_besides(preload):
+    facts = doctor(env=preload("int MPIX_Stream_create; int MPIX_Send_enqueue;"))["facts"]
+    assert facts["mpi_stream_calls"] is True
+    assert isinstance(facts["mpi_partitioned_calls"], bool)
 
 
 def test_smoke_parts_for_cuda(mpi, plain):
@@ -577,6 +611,55 @@ int MPI_Startall(int count, void *requests) {
     proofs = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
     assert {proof["outcome"] for proof in proofs if proof["memory"] == "device"} == {"out of order"}
     assert report["taken"]["device"] == "peer"
+
+
+@pytest.fixture(scope="module")
+def nccl():
+    """The library that stands for NCCL where CUDA runs on the CPU."""
+    return os.environ.get("HALOCLINE_NCCL") or skip("nothing stands for NCCL", needs="cuda-on-cpu")
+
+
+def proofs_of_nccl(folder):
+    proofs = json.loads((folder / "proofs.json").read_text())["proofs"]
+    return [(proof["pair"], proof["outcome"]) for proof in proofs if proof["path"] == "nccl"]
+
+
+def test_nccl_is_tried_and_proved(emulation, nccl, tmp_path):
+    report = doctor("--proofs", "proofs.json", env=with_gpus(**GPU_AWARE), cwd=tmp_path)
+    result = path(report, "nccl", "device")
+    assert result["outcome"] == "works" and len(result["us"]) == 5
+    assert report["taken"]["device"] == "peer", "it has to be asked for"
+    assert proofs_of_nccl(tmp_path) == [("same-node", "works")]
+    end = run("solve", "laplace", "--cells", "64x64", "--sweeps", "3", "--ranks", "2",
+              "--transport", "nccl", "--proofs", "proofs.json", env=with_gpus(), cwd=tmp_path)
+    assert end.code == 0 and "testing in a probe job" not in end.err, end
+
+
+@pytest.mark.parametrize("fault, why, proofs", [
+    ("no-init", "ncclCommInitRank", []), ("lost", "NCCL lost another rank", [("same-node", "failed")]),
+    ("hang", "has not returned for", [("same-node", "failed")])])
+def test_an_nccl_that_fails(fault, why, proofs, emulation, nccl, tmp_path):
+    """The rest is tried all the same; what may be otherwise the next time makes no proof."""
+    report = doctor("--proofs", "proofs.json", "--time-limit", "10", cwd=tmp_path,
+                    env=with_gpus(NCCL_ON_CPU=fault))
+    finding = found(report, "does not work between the GPUs of a node", "broken")
+    assert why in finding["seen"] and "NCCL_DEBUG" in finding["do"]
+    assert path(report, "nccl", "device")["outcome"] == "failed"
+    assert path(report, "peer", "device")["outcome"] == "works"
+    assert path(report, "gpu_aware", "managed")["outcome"] == "works", "tried after it"
+    assert proofs_of_nccl(tmp_path) == proofs
+
+
+def test_an_nccl_that_does_not_serve_here(emulation, nccl):
+    """No fault, but said: an old one, one that is no library, and one for ranks on one GPU."""
+    for env, why, severities in (
+            (with_gpus(NCCL_ON_CPU="old"), "2.12.10 is needed", ["note"]),
+            (with_gpus(HALOCLINE_NCCL="/no/such/file"), "cannot be loaded", ["note"]),
+            (with_gpus(1, NCCL_MULTI_RANK_GPU_ENABLE="0"), "ranks 0 and 1 share", [])):
+        report = doctor(env=env)
+        result = path(report, "nccl", "device")
+        assert result["outcome"] == "unavailable" and why in result["how"]
+        assert [f["severity"] for f in report["findings"] if "NCCL" in f["what"]] == severities
 
 
 def test_a_false_claim(preload, emulation):

@@ -52,24 +52,31 @@ TEST(DoctorReport, IsShortWhereAllIsWell) {
 
 TEST(DoctorReport, TellsLibrariesAndTheirPartsForCuda) {
   Evidence evidence = with_gpus();
-  evidence.facts.ranks.libraries = {
-      {.name = "NVSHMEM", .path = "", .version = ""},
-      {.name = "NCCL", .path = "/w/libnccl.so.2", .version = "2.28.9", .is_off_path = true},
-      {.name = "UCX",
-       .path = "/lib/libucp.so.0",
-       .version = "1.13.1",
-       .is_mpis = true,
-       .has_cuda = false},
-      {.name = "libfabric",
-       .path = "/lib/libfabric.so.1",
-       .version = "",
-       .problem = "no such symbol",
-       .has_cuda = true}};
+  evidence.facts.ranks.libraries = {{.name = "NVSHMEM", .path = "", .version = ""},
+                                    {.name = "NCCL",
+                                     .path = "/w/libnccl.so.2",
+                                     .version = "2.28.9",
+                                     .is_off_path = true,
+                                     .found_by = "its Python package",
+                                     .others = {{"/lib/libnccl.so.2", "2.27.3", "the loader"}}},
+                                    {.name = "UCX",
+                                     .path = "/lib/libucp.so.0",
+                                     .version = "1.13.1",
+                                     .is_mpis = true,
+                                     .has_cuda = false},
+                                    {.name = "libfabric",
+                                     .path = "/lib/libfabric.so.1",
+                                     .version = "",
+                                     .problem = "cannot be loaded: no such symbol",
+                                     .has_cuda = true}};
   EXPECT_THAT(
       json_of(evidence),
       AllOf(HasSubstr("\"NVSHMEM: not found\""),
-            HasSubstr("\"NCCL 2.28.9: /w/libnccl.so.2, usable only with its folder in "
-                      "LD_LIBRARY_PATH\""),
+            HasSubstr("\"NCCL 2.28.9: /w/libnccl.so.2, found by its Python package, usable by "
+                      "other programs only with its folder in LD_LIBRARY_PATH (not taken: "
+                      "/lib/libnccl.so.2, 2.27.3, found by the loader)\""),
+            ContainsRegex("\"file\": \"/lib/libnccl.so.2\",\\s+\"version\": \"2.27.3\",\\s+"
+                          "\"found_by\": \"the loader\",\\s+\"taken\": false"),
             HasSubstr("\"UCX 1.13.1 without its CUDA part: /lib/libucp.so.0, loaded by MPI\""),
             HasSubstr("\"libfabric with its CUDA part: /lib/libfabric.so.1, cannot be loaded: no "
                       "such symbol\"")));

@@ -40,6 +40,9 @@ TEST(ProbeLines, PathsTellUpToWhereTheyKeptTheOrder) {
       read_paths(both + outcome_line(peer, Outcome::out_of_order, "was sent before") + "\n");
   EXPECT_EQ(said.rows.at(0).result.outcome, Outcome::out_of_order);
   EXPECT_EQ(said.rows.at(0).result.how, "was sent before");
+  EXPECT_FALSE(said.rows.at(0).result.is_refused);
+  const std::string refused = outcome_line(peer, Outcome::unavailable, "a call failed", true);
+  EXPECT_TRUE(read_paths(refused + "\n").rows.at(0).result.is_refused);
 }
 
 TEST(ProbeLines, PathsAreReadByTheirWords) {

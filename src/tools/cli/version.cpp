@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/variables.hpp"
 #include "build_info.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
+#include "doctor/libraries.hpp"
 #include "machine/cores.hpp"
 #include "stencil/sweep.hpp"
 #include "transport/transport.hpp"
@@ -39,6 +41,13 @@ std::string gpus_text() {
   return text;
 }
 
+/// "  NCCL        2.28.9: /usr/lib/libnccl.so.2, found by the loader".
+std::string library_text(const doctor::Library& library) {
+  const std::string words = doctor::words_for(library);
+  return fmt::format("  {:<11} {}\n", library.name,
+                     words.substr(words.find_first_not_of(": ", library.name.size())));
+}
+
 }  // namespace
 
 std::string version_text() {
@@ -52,6 +61,8 @@ std::string verbose_version_text() {
   text += fmt::format("  processor   {}, vectors {}\n", machine::processor_name(),
                       fmt::join(stencil::simd_levels(), " "));
   text += gpus_text();
+  for (const doctor::Library& library : doctor::find_transport_libraries(current_variables()))
+    text += library_text(library);
   text += "\nbackends\n";
   for (const stencil::Backend* backend : stencil::backends())
     text += fmt::format("  {:<11} {}\n", backend->name(), usable(backend->unavailable()));

@@ -13,6 +13,7 @@
 #include "base/notes.hpp"
 #include "base/recorder.hpp"
 #include "doctor/ask_ranks.hpp"
+#include "doctor/libraries.hpp"
 #include "doctor/node_facts.hpp"
 #include "launch/settings.hpp"
 #include "probe/ensure.hpp"
@@ -203,6 +204,7 @@ class Examination {
     try_as_it_is(paths);
     if (!evidence_.gpu_pair) return;
     try_memory_of_programs();
+    try_libraries();
     try_gpu_aware();
     give_other_memory_to_mpi();
     try_collectives_on_gpus();
@@ -231,6 +233,31 @@ class Examination {
       evidence_.paths.push_back({.path = system, .outcome = Outcome::unavailable, .how = why});
     options_.says("trying memory of other allocators");
     try_as_it_is(paths);
+  }
+
+  /// Transports over libraries that the ranks found; where one is missing, no job is started.
+  void try_libraries() {
+    for (const auto& [transport, name] : library_transports) {
+      std::vector<Path> paths;
+      for (const Distance distance : distances())
+        paths.push_back({transport, Memory::device, distance});
+      const Library* library = library_named(evidence_.facts, name);
+      const std::string why = library == nullptr
+                                  ? "the ranks ended before they looked for its library"
+                                  : why_not_usable(*library);
+      if (!why.empty()) {
+        for (const Path& path : paths)
+          evidence_.paths.push_back({.path = path, .outcome = Outcome::unavailable, .how = why});
+        continue;
+      }
+      options_.says(fmt::format("trying transport {}", transport));
+      for (PathResult& result : try_and_prove(paths, {})) {
+        // A call of the library that fails is no lack, though it may not fail the next time: no
+        // proof was made of it.
+        if (result.is_refused) result.outcome = Outcome::failed;
+        evidence_.paths.push_back(std::move(result));
+      }
+    }
   }
 
   void give_other_memory_to_mpi() {
@@ -300,28 +327,35 @@ class Examination {
   /// if it works, or could not be tried.
   std::optional<PathResult> try_gpu_aware(const std::vector<Memory>& memories,
                                           const Variables& with) {
-    Variables all = variables_;
-    for (const auto& [name, value] : with) all[name] = value;
-    probe::Probes probes = probes_;
-    // Proofs count for later runs too: a limit that sound ranks exceed must not make one.
-    probes.time_limit =
-        std::max<std::chrono::milliseconds>(probes.time_limit, probe::telling_start);
-    probe::PathsToTry wanted;
+    std::vector<Path> paths;
     for (const Distance distance : distances())
-      for (const Memory memory : memories) wanted.paths.push_back({"gpu_aware", memory, distance});
-    const auto key = proof::environment_key(proof::this_environment(in_ranks(all)));
-    std::vector<proof::Proof> proofs;
+      for (const Memory memory : memories) paths.push_back({"gpu_aware", memory, distance});
     std::optional<PathResult> failure;
-    for (PathResult& result : probe::try_paths(probes, wanted, with)) {
-      for (proof::Proof& proof : probe::proofs_of(result, key)) proofs.push_back(std::move(proof));
+    for (PathResult& result : try_and_prove(paths, with)) {
       if (result.path.memory == Memory::device && is_failure(result.outcome) && !failure)
         failure = result;
       evidence_.paths.push_back(std::move(result));
     }
+    return failure;
+  }
+
+  /// Tries paths, and keeps for later runs what that proves.
+  std::vector<PathResult> try_and_prove(const std::vector<Path>& paths, const Variables& with) {
+    Variables all = variables_;
+    for (const auto& [name, value] : with) all[name] = value;
+    probe::Probes probes = probes_;
+    // A limit that sound ranks exceed must not make a proof.
+    probes.time_limit =
+        std::max<std::chrono::milliseconds>(probes.time_limit, probe::telling_start);
+    std::vector<PathResult> results = probe::try_paths(probes, {.paths = paths}, with);
+    const auto key = proof::environment_key(proof::this_environment(in_ranks(all)));
+    std::vector<proof::Proof> proofs;
+    for (const PathResult& result : results)
+      for (proof::Proof& proof : probe::proofs_of(result, key)) proofs.push_back(std::move(proof));
     Notes notes;  // a file that cannot be written is no matter here
     if (const auto file = proof::proofs_file(options_.proofs, variables_); file && !proofs.empty())
       proof::keep_proofs(*file, proofs, notes);
-    return failure;
+    return results;
   }
 
   const DoctorOptions& options_;

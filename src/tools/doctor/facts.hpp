@@ -13,6 +13,7 @@
 #include "launch/launcher.hpp"
 #include "machine/gpu_facts.hpp"
 #include "machine/pci_place.hpp"
+#include "mpi/claims.hpp"
 #include "probe/paths.hpp"
 
 namespace halocline::doctor {
@@ -86,17 +87,34 @@ struct NodeFacts {
   bool is_root = false;             ///< the user is
 };
 
+/// A file of a library that a process might load.
+struct LibraryFile {
+  std::string path;
+  std::string version;   ///< empty: it does not tell
+  std::string found_by;  ///< as FoundLibrary::by
+};
+
 /// A library that was looked for where programs would find it, and where packages of Python, conda
 /// and NVIDIA's HPC SDK keep it.
 struct Library {
-  std::string name;                   ///< "NCCL"
-  std::string path;                   ///< empty: not found
-  std::string version;                ///< empty: it does not tell
-  bool is_off_path = false;           ///< programs find it only with its folder in LD_LIBRARY_PATH
-  std::string problem = {};           ///< why it cannot be loaded from `path`; empty if it can
-  bool is_mpis = false;               ///< MPI had loaded it already
-  std::optional<bool> has_cuda = {};  ///< it comes with its part for CUDA; nothing: all do
+  std::string name;          ///< "NCCL"
+  std::string path;          ///< empty: not found
+  std::string version;       ///< empty: it does not tell
+  bool is_off_path = false;  ///< programs find it only with its folder in LD_LIBRARY_PATH
+  /// Why it cannot be used; empty if it can. Without a path: how to get it, if it is worth having.
+  std::string problem = {};
+  bool is_mpis = false;                  ///< MPI had loaded it already
+  std::optional<bool> has_cuda = {};     ///< it comes with its part for CUDA; nothing: all do
+  std::string found_by = {};             ///< as FoundLibrary::by, of those that Halocline loads
+  std::vector<LibraryFile> others = {};  ///< that the same search finds after it
 };
+
+/// A transport over a library that is found when a program runs.
+struct LibraryTransport {
+  const char* transport;
+  const char* library;  ///< as Library::name
+};
+inline constexpr LibraryTransport library_transports[] = {{"nccl", "NCCL"}};
 
 /// What one rank of a probe says of itself.
 struct RankSeen {
@@ -147,6 +165,7 @@ struct RankFacts {
   std::string thread_level = {};
   std::optional<bool> claims_gpu = {};  ///< MPIX_Query_cuda_support()
   std::vector<std::pair<std::string, std::string>> mpi_settings = {};
+  mpi::Extras mpi_extras = {};
   std::vector<machine::RankFacts> machine = {};
   std::string cuda_driver = {}, cuda_runtime = {};
   std::vector<bool> peer_access = {};     ///< of the first rank's GPUs, as device::peer_access()

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "doctor/libraries.hpp"
 #include "machine/cores.hpp"
 
 namespace halocline::doctor {
@@ -63,25 +64,28 @@ void add_node(Section& facts, const NodeFacts& node) {
   for (const auto& [name, value] : node.settings) settings.add(name, name, value);
 }
 
-/// "NCCL 2.28.9: /usr/lib/libnccl.so.2".
-std::string words_for(const Library& library) {
-  if (library.path.empty()) return library.name + ": not found";
-  std::string words = library.name;
-  if (!library.version.empty()) words += " " + library.version;
-  if (library.has_cuda)
-    words += *library.has_cuda ? " with its CUDA part" : " without its CUDA part";
-  words += ": " + library.path;
-  if (library.is_off_path) words += ", usable only with its folder in LD_LIBRARY_PATH";
-  if (library.is_mpis) words += ", loaded by MPI";
-  if (!library.problem.empty()) words += ", cannot be loaded: " + library.problem;
-  return words;
+/// "partitioned calls (MPI_Psend_init), memory kinds mpi, system".
+std::string words_for(const mpi::Extras& extras) {
+  std::vector<std::string> words;
+  if (extras.stream_calls.value_or(false))
+    words.emplace_back("calls on streams (MPIX_Stream_create, MPIX_Send_enqueue)");
+  if (extras.partitioned_calls.value_or(false))
+    words.emplace_back("partitioned calls (MPI_Psend_init)");
+  if (!extras.memory_kinds.empty())
+    words.push_back(fmt::format("memory kinds {}", fmt::join(extras.memory_kinds, " ")));
+  if (!words.empty()) return fmt::format("{}", fmt::join(words, ", "));
+  return extras.stream_calls ? "neither calls on streams nor partitioned calls" : "-";
 }
 
 void add_ranks(Section& facts, const Evidence& evidence) {
   const RankFacts& ranks = evidence.facts.ranks;
   facts.add("thread_level", "threads", ranks.thread_level)
       .add("claims_gpu", "GPU-aware MPI", ranks.claims_gpu,
-           fmt::format("MPI reports: {}", yes_or_no(ranks.claims_gpu)));
+           fmt::format("MPI reports: {}", yes_or_no(ranks.claims_gpu)))
+      .add("mpi_stream_calls", "MPI has", ranks.mpi_extras.stream_calls,
+           words_for(ranks.mpi_extras))
+      .add_json("mpi_partitioned_calls", ranks.mpi_extras.partitioned_calls)
+      .add_json("mpi_memory_kinds", ranks.mpi_extras.memory_kinds);
   Section& settings = facts.add_section("mpi_settings", "");
   for (const auto& [name, value] : ranks.mpi_settings) settings.add(name, name, value);
   facts.add("cuda_driver", "CUDA driver", ranks.cuda_driver)
@@ -117,6 +121,26 @@ void add_ranks(Section& facts, const Evidence& evidence) {
   for (const RankSeen& rank : ranks.ranks) cores.push_back(rank.cores);
   facts.add("cores_of_ranks", "ranks' cores", cores,
             cores.empty() ? "-" : fmt::format("{}", fmt::join(cores, " | ")));
+}
+
+/// Each file of the libraries that transports load, those first that are taken.
+void add_files_of_libraries(Section& facts, const RankFacts& ranks) {
+  Table& files = facts.add_table({.key = "library_files",
+                                  .title = {},
+                                  .columns = {{"library", {}, {}},
+                                              {"file", {}, {}},
+                                              {"version", {}, {}},
+                                              {"found_by", {}, {}},
+                                              {"taken", {}, {}},
+                                              {"problem", {}, {}}},
+                                  .audience = Audience::json});
+  for (const Library& library : ranks.libraries) {
+    if (library.found_by.empty()) continue;
+    files.add(
+        {library.name, library.path, library.version, library.found_by, true, library.problem});
+    for (const LibraryFile& other : library.others)
+      files.add({library.name, other.path, other.version, other.found_by, false, ""});
+  }
 }
 
 void add_nodes_for_programs(Section& facts, const RankFacts& ranks) {
@@ -196,6 +220,7 @@ void add_facts(Report& report, const Evidence& evidence, FactsFor readers) {
   const Launching& launching = evidence.facts.launching;
   facts.add("launcher", "launcher", launching.launcher ? Value(launching.launcher->path) : Value());
   add_ranks(facts, evidence);
+  add_files_of_libraries(facts, evidence.facts.ranks);
   add_nodes_for_programs(facts, evidence.facts.ranks);
   add_near_adapters_for_programs(facts, evidence.facts.ranks);
   add_near_adapters(report.add_section("", "", audience), evidence.facts);

@@ -22,6 +22,24 @@ const PathResult* result_of(const Evidence& evidence, const Path& path) {
   return nullptr;
 }
 
+const char* library_of(const Path& path) {
+  for (const auto& [transport, library] : library_transports)
+    if (path.transport == transport) return library;
+  return nullptr;
+}
+
+const Library* library_named(const Facts& facts, std::string_view name) {
+  for (const Library& library : facts.ranks.libraries)
+    if (library.name == name) return &library;
+  return nullptr;
+}
+
+bool is_expected(const PathResult& result) {
+  const bool lacks_library =
+      library_of(result.path) != nullptr && result.outcome == Outcome::unavailable;
+  return !lacks_library && !is_for_few(result);
+}
+
 std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Distance distance) {
   // Kernels that store into neighbours need no host, which counts for more than one exchange.
   const PathResult* peer = result_of(evidence, {"peer", memory, distance});
@@ -32,7 +50,8 @@ std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Di
   for (const PathResult& result : evidence.paths) {
     const std::optional<double> us = us_for(result, halo_bytes);
     if (result.path != Path{result.path.transport, memory, distance} ||
-        result.outcome != Outcome::works || !result.with.empty() || !us || (best && *us >= least))
+        result.outcome != Outcome::works || !result.with.empty() || !us ||
+        library_of(result.path) != nullptr || (best && *us >= least))
       continue;
     best = result.path.transport;
     least = *us;
@@ -94,7 +113,7 @@ Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found,
   if (strictness == Strictness::lenient) return Verdict::fine;
   const auto all_work = [](const std::vector<PathResult>& results) {
     return std::all_of(results.begin(), results.end(), [](const PathResult& result) {
-      return !result.with.empty() || result.outcome == Outcome::works || is_for_few(result);
+      return !result.with.empty() || result.outcome == Outcome::works || !is_expected(result);
     });
   };
   return any(Severity::absent) || !all_work(evidence.paths) || !all_work(evidence.collectives)

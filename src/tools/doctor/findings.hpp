@@ -44,6 +44,16 @@ struct Evidence {
 /// The result of a path with the user's settings, or nothing.
 const PathResult* result_of(const Evidence& evidence, const Path& path);
 
+/// The library that a path's transport loads when a program runs, as Library::name; null: none.
+/// Such transports have to be asked for: auto does not take them.
+const char* library_of(const Path& path);
+/// What the ranks found of a library; null: they did not say.
+const Library* library_named(const Facts& facts, std::string_view name);
+
+/// Whether a result counts where all paths should work: not of memory that few GPUs read, nor of a
+/// library that is not there or does not serve these ranks.
+bool is_expected(const PathResult& result);
+
 /// What is to be told, worst first.
 std::vector<Finding> findings(const Evidence& evidence);
 

@@ -10,9 +10,26 @@
 
 namespace halocline::doctor {
 
-/// Loads NCCL, NVSHMEM, UCX and libfabric, which may do anything meanwhile: `before` is called with
-/// the name of each.
+/// As Library::name.
+inline constexpr const char* nccl_plugin = "NCCL network plug-in";
+/// The variable that names NCCL's network plug-ins.
+inline constexpr const char* plugin_variable = "NCCL_NET_PLUGIN";
+
+/// 22809 for "2.28.9".
+int nccl_number(const std::string& version);
+
+/// Loads NCCL and its network plug-in, NVSHMEM, UCX and libfabric, which may do anything meanwhile:
+/// `before` is called with the name of each.
 std::vector<Library> find_libraries(const Variables& variables,
                                     const std::function<void(const std::string&)>& before);
+
+/// Looks only for those that Halocline's transports load.
+std::vector<Library> find_transport_libraries(const Variables& variables);
+
+/// "NCCL was not found; install NCCL (...), or set ..."; empty if it can be used.
+std::string why_not_usable(const Library& library);
+
+/// "NCCL 2.28.9: /usr/lib/libnccl.so.2, found by the loader".
+std::string words_for(const Library& library);
 
 }  // namespace halocline::doctor

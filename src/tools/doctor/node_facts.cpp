@@ -152,10 +152,10 @@ Variables settings_among(const Variables& variables) {
       "UCX_",  "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "MV2_",      "I_MPI_",      "FI_",
       "NCCL_", "NVSHMEM_",  "CUDA_",  "PMIX_MCA_",  "PRTE_MCA_", "CRAY_ACCEL_", "GPU_DEVICE_"};
   constexpr std::string_view names[] = {
-      "LD_PRELOAD",          "LD_LIBRARY_PATH",    "OMP_NUM_THREADS",    "OMP_PROC_BIND",
-      "OMP_PLACES",          "SLURM_MPI_TYPE",     "SLURM_CPU_BIND",     "SLURM_GPU_BIND",
-      "SLURM_JOB_GPUS",      "SLURM_GPUS_ON_NODE", "HALOCLINE_LAUNCHER", "NVIDIA_VISIBLE_DEVICES",
-      "ROCR_VISIBLE_DEVICES"};
+      "LD_PRELOAD",           "LD_LIBRARY_PATH",    "OMP_NUM_THREADS",    "OMP_PROC_BIND",
+      "OMP_PLACES",           "SLURM_MPI_TYPE",     "SLURM_CPU_BIND",     "SLURM_GPU_BIND",
+      "SLURM_JOB_GPUS",       "SLURM_GPUS_ON_NODE", "HALOCLINE_LAUNCHER", "NVIDIA_VISIBLE_DEVICES",
+      "ROCR_VISIBLE_DEVICES", "HALOCLINE_NCCL",     "HALOCLINE_NVSHMEM"};
   Variables found;
   for (const auto& [name, value] : variables) {
     const auto begins = [&name = name](std::string_view word) { return name.starts_with(word); };

@@ -32,7 +32,7 @@ std::string title(const Facts& facts) {
 bool all_work(const Diagnosis& diagnosis) {
   const Evidence& evidence = diagnosis.evidence;
   const auto work = [](const PathResult& result) {
-    return result.outcome == Outcome::works || is_for_few(result);
+    return result.outcome == Outcome::works || !is_expected(result);
   };
   return !evidence.paths.empty() &&
          std::all_of(evidence.paths.begin(), evidence.paths.end(), work) &&
@@ -128,12 +128,25 @@ void add_results(Report& report, const Evidence& evidence, const TableOfResults&
   if (!with.empty()) section.add_line(fmt::format("+ with {}", with));
 }
 
+/// Why transports of libraries are not available: no fault, but what would make them so is told.
+void add_what_is_missing(Report& report, const Evidence& evidence) {
+  std::vector<std::string> told;
+  for (const PathResult& result : evidence.paths) {
+    if (library_of(result.path) == nullptr || result.outcome != Outcome::unavailable) continue;
+    const std::string line = fmt::format("{}: {}", result.path.transport, result.how);
+    if (std::find(told.begin(), told.end(), line) != told.end()) continue;
+    report.add_section("", "").add_line(line);
+    told.push_back(line);
+  }
+}
+
 void add_paths(Report& report, const Evidence& evidence) {
   add_results(
       report, evidence,
       {.label = "path",
        .title = "one message each way at once: time for 8 bytes, GB/s each way for larger ones",
        .results = evidence.paths});
+  add_what_is_missing(report, evidence);
   if (!collectives_matter(evidence)) return;
   add_results(
       report, evidence,

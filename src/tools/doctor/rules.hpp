@@ -35,6 +35,9 @@ Findings failed_paths(const Evidence& evidence);
 Findings no_shared_transport(const Evidence& evidence);
 Findings crossover(const Evidence& evidence);
 Findings slow_paths(const Evidence& evidence);
+// rules_libraries.cpp: NCCL, whose transport has to be asked for.
+Findings transports_of_libraries(const Evidence& evidence);
+Findings libraries(const Evidence& evidence);
 // rules_network.cpp: what carries MPI's messages within a node and between nodes.
 Findings tcp_within_a_node(const Evidence& evidence);
 Findings network(const Evidence& evidence);
@@ -53,6 +56,7 @@ inline constexpr Findings (*all[])(const Evidence&) = {launcher,
                                                        failed_paths,
                                                        gpus,
                                                        gpu_aware,
+                                                       transports_of_libraries,
                                                        collectives_on_hosts,
                                                        shared_memory,
                                                        namespaces,
@@ -67,6 +71,7 @@ inline constexpr Findings (*all[])(const Evidence&) = {launcher,
                                                        locked_memory,
                                                        other_work,
                                                        settings,
+                                                       libraries,
                                                        differences,
                                                        slow_nodes,
                                                        adapters_of_gpus,

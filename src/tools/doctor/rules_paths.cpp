@@ -75,8 +75,10 @@ std::vector<Group> failures_of(const Evidence& evidence) {
   std::vector<Group> groups;
   for (const PathResult& result : evidence.paths) {
     const bool is_bad = is_failure(result.outcome) || result.outcome == Outcome::untried;
-    // Of gpu_aware another rule knows more, and of what there was no time for.
-    if (!is_bad || result.path.transport == "gpu_aware" || result.out_of_time) continue;
+    // Of gpu_aware and of libraries other rules know more, and of what there was no time for.
+    if (!is_bad || result.path.transport == "gpu_aware" || library_of(result.path) != nullptr ||
+        result.out_of_time)
+      continue;
     const std::string fix = fix_for(evidence, result);
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) {
       return one.outcome == result.outcome && one.fix == fix;
@@ -131,16 +133,22 @@ Findings better_than_taken(const Evidence& evidence) {
       if (other.path != Path{other.path.transport, memory, distance} || !other.with.empty() ||
           other.outcome != Outcome::works || !less || *us <= clearly * *less)
         continue;
+      const bool is_librarys = library_of(other.path) != nullptr;
+      // What keeps the host out of all sweeps may take longer for one exchange.
+      if (is_librarys && *taken == "peer") continue;
       found.push_back(
           {Severity::slow,
            fmt::format("a run with {} memory uses {}, though {} is faster here",
                        halocline::name_of(memory), *taken, other.path.transport),
            fmt::format("{}: {} {}, {} {}", bytes_text(halo_bytes), *taken, us_text(*us),
                        other.path.transport, us_text(*less)),
-           fmt::format(
-               "use --transport {}; and check why {} is slow: nvidia-smi topo -m shows the links "
-               "between GPUs",
-               other.path.transport, *taken)});
+           is_librarys
+               ? fmt::format("use --transport {}={}: auto does not take it by itself",
+                             distance == Distance::same_node ? "same-node" : "other-node",
+                             other.path.transport)
+               : fmt::format("use --transport {}; and check why {} is slow: nvidia-smi topo -m "
+                             "shows the links between GPUs",
+                             other.path.transport, *taken)});
     }
   }
   return found;

@@ -60,6 +60,23 @@ void read_mpi(const Json& json, RankFacts& facts) {
   json.at("thread_level").get_to(facts.thread_level);
   facts.claims_gpu = optional_in<bool>(json.at("takes_gpu"));
   json.at("settings").get_to(facts.mpi_settings);
+  facts.mpi_extras = {optional_in<bool>(json.at("stream_calls")),
+                      optional_in<bool>(json.at("partitioned_calls")), json.at("memory_kinds")};
+}
+
+Library library_from(const Json& json) {
+  Library library{json.at("name"),
+                  json.at("path"),
+                  json.at("version"),
+                  json.at("is_off_path"),
+                  json.at("problem"),
+                  json.at("is_mpis"),
+                  optional_in<bool>(json.at("has_cuda")),
+                  json.at("found_by"),
+                  {}};
+  for (const Json& other : json.at("others"))
+    library.others.push_back({other.at(0), other.at(1), other.at(2)});
+  return library;
 }
 
 void read_gpus(const Json& json, RankFacts& facts) {
@@ -93,17 +110,25 @@ std::string line_of(const RankSeen& rank) {
 std::string line_of(const mpi::Claims& claims) {
   return probe::line_of("mpi", {{"thread_level", claims.thread_level},
                                 {"takes_gpu", json_of(claims.takes_gpu)},
-                                {"settings", claims.settings}});
+                                {"settings", claims.settings},
+                                {"stream_calls", json_of(claims.extras.stream_calls)},
+                                {"partitioned_calls", json_of(claims.extras.partitioned_calls)},
+                                {"memory_kinds", claims.extras.memory_kinds}});
 }
 
 std::string line_of(const Library& library) {
+  Json others = Json::array();
+  for (const auto& [path, version, found_by] : library.others)
+    others.push_back({path, version, found_by});
   return probe::line_of("library", {{"name", library.name},
                                     {"path", library.path},
                                     {"version", library.version},
                                     {"is_off_path", library.is_off_path},
                                     {"problem", library.problem},
                                     {"is_mpis", library.is_mpis},
-                                    {"has_cuda", json_of(library.has_cuda)}});
+                                    {"has_cuda", json_of(library.has_cuda)},
+                                    {"found_by", library.found_by},
+                                    {"others", others}});
 }
 
 std::string line_of(const NodeSeen& node) {
@@ -166,10 +191,7 @@ RankFacts read_rank_facts(std::string_view output) {
       facts.direct_reads = content.at("works").get<bool>();
       content.at("because").get_to(facts.direct_reads_because);
     }
-    if (kind == "library")
-      facts.libraries.push_back({content.at("name"), content.at("path"), content.at("version"),
-                                 content.at("is_off_path"), content.at("problem"),
-                                 content.at("is_mpis"), optional_in<bool>(content.at("has_cuda"))});
+    if (kind == "library") facts.libraries.push_back(library_from(content));
     if (kind == "node") facts.nodes.push_back(node_from(content));
     if (kind == "speed") read_speed(content, facts);
     if (kind == "link")

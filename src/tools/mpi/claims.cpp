@@ -71,10 +71,32 @@ std::string thread_level() {
                                           : "multiple";
 }
 
+bool has(const char* call) { return ::dlsym(RTLD_DEFAULT, call) != nullptr; }
+
+/// Returns the kinds of memory that MPI names in the info of a communicator, which lists them since
+/// MPI 4.1; an earlier one has no such key.
+std::vector<std::string> memory_kinds() {
+  std::vector<std::string> kinds;
+  MPI_Info info = MPI_INFO_NULL;
+  if (MPI_Comm_get_info(MPI_COMM_SELF, &info) != MPI_SUCCESS) return kinds;
+  std::array<char, MPI_MAX_INFO_VAL + 1> text{};
+  int is_there = 0;
+  const int result =
+      MPI_Info_get(info, "mpi_memory_alloc_kinds", MPI_MAX_INFO_VAL, text.data(), &is_there);
+  MPI_Info_free(&info);
+  if (result != MPI_SUCCESS || is_there == 0) return kinds;
+  std::istringstream list(text.data());
+  for (std::string kind; std::getline(list, kind, ',');) kinds.push_back(kind);
+  return kinds;
+}
+
 }  // namespace
 
 Claims claims() {
   Claims claims{.thread_level = thread_level()};
+  claims.extras = {.stream_calls = has("MPIX_Stream_create") && has("MPIX_Send_enqueue"),
+                   .partitioned_calls = has("MPI_Psend_init"),
+                   .memory_kinds = memory_kinds()};
   // An extension of both families, declared in a header that need not be there.
   if (void* query = ::dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"))
     claims.takes_gpu = reinterpret_cast<int (*)()>(query)() == 1;

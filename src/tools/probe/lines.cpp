@@ -34,6 +34,7 @@ void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
   if (!outcome) return;
   result.outcome = *outcome;
   content.at("how").get_to(result.how);
+  result.is_refused = content.value("refused", false);
   row.is_decided = true;
 }
 
@@ -82,9 +83,11 @@ std::string in_order_line(const Path& path, std::int64_t bytes) {
   return line_of("in_order", {{"path", word_of(path)}, {"bytes", bytes}});
 }
 
-std::string outcome_line(const Path& path, Outcome outcome, const std::string& how) {
-  return line_of("outcome",
-                 {{"path", word_of(path)}, {"is", proof::name_of(outcome)}, {"how", how}});
+std::string outcome_line(const Path& path, Outcome outcome, const std::string& how, bool refused) {
+  return line_of("outcome", {{"path", word_of(path)},
+                             {"is", proof::name_of(outcome)},
+                             {"how", how},
+                             {"refused", refused}});
 }
 
 std::string ends_line() { return line_of("ends", true); }

@@ -35,7 +35,9 @@ std::string trying_line(const Path& path, std::int64_t bytes);
 std::string arrived_line(const Path& path, Time time);
 /// And in the order of a GPU's stream.
 std::string in_order_line(const Path& path, std::int64_t bytes);
-std::string outcome_line(const Path& path, Outcome outcome, const std::string& how);
+/// `refused` as PathResult::is_refused.
+std::string outcome_line(const Path& path, Outcome outcome, const std::string& how,
+                         bool refused = false);
 /// The ranks have done what they were asked for.
 std::string ends_line();
 

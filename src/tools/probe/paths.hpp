@@ -75,6 +75,7 @@ struct PathResult {
   std::vector<std::int64_t> tried = {};  ///< sizes, in their order
   std::int64_t arrived_bytes = 0;        ///< the largest size of which every byte arrived
   bool out_of_time = false;              ///< untried, because the time limit was too short to tell
+  bool is_refused = false;  ///< unavailable, because a call failed that should not have
 };
 
 /// The last size that was tried; 0: none.

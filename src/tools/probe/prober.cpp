@@ -115,7 +115,8 @@ class Prober {
         say_(outcome_line(path, Outcome::failed, error.what()));
         throw;
       }
-      say(outcome_line(path, Outcome::unavailable, error.what()));
+      say(outcome_line(path, Outcome::unavailable, error.what(),
+                       error.kind() != ErrorKind::unavailable));
     }
   }
 

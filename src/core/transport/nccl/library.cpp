@@ -8,15 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/run_time_library.hpp"
 #include "base/variables.hpp"
 
 namespace halocline::transport::nccl {
 namespace {
-
-constexpr LibraryToFind wanted{{"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"},
-                               library_variable,
-                               "install NCCL (PyPI: nvidia-nccl-cu13; Debian: libnccl2)"};
 
 struct Loaded {
   std::optional<Library> library;
@@ -25,7 +20,7 @@ struct Loaded {
 
 Loaded load() {
   Loaded loaded;
-  const LoadedLibrary opened = load_library(wanted, current_variables());
+  const LoadedLibrary opened = load_library(library_to_find, current_variables());
   loaded.why_not = opened.why_not;
   if (opened.handle == nullptr) return loaded;
   Library library{.path = opened.found.file.string(), .found_by = opened.found.by};
@@ -86,7 +81,7 @@ std::string error_text(const Library& library, int result, const char* call) {
 }
 
 std::filesystem::path file_to_load() {
-  const std::optional<FoundLibrary> found = find_library(wanted, current_variables());
+  const std::optional<FoundLibrary> found = find_library(library_to_find, current_variables());
   return found ? found->file : std::filesystem::path();
 }
 

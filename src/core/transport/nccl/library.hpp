@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/run_time_library.hpp"
+
 namespace halocline::transport::nccl {
 
 /// NCCL's communicator, opaque here too.
@@ -45,6 +47,11 @@ struct Library {
 
 /// The variable with the path of the file to load.
 inline constexpr const char* library_variable = "HALOCLINE_NCCL";
+
+inline constexpr LibraryToFind library_to_find{
+    {"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"},
+    library_variable,
+    "install NCCL (PyPI: nvidia-nccl-cu13; Debian: libnccl2)"};
 
 /// "2.28.9".
 std::string version_text(int version);
