@@ -50,8 +50,8 @@ BenchP2p::BenchP2p(Syntax& bench)
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "peer, gpu_aware, staged, shared, mpi (all that are available\n"
-             "and proved here)");
+             "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi (all that\n"
+             "are available and proved here)");
   how.option("--memory", "LIST", memory_,
              "memory of messages: auto, device, managed, pinned, system, host (auto)");
   add_ranks(how, 2);

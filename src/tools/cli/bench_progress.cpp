@@ -51,8 +51,8 @@ BenchProgress::BenchProgress(Syntax& bench)
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "peer, gpu_aware, staged, shared, mpi (all that are available\n"
-             "and proved here)");
+             "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi (all that\n"
+             "are available and proved here)");
   how.option("--modes", "LIST", modes_, "busy, tests, thread (all)");
   how.option("--tests", "N", options_.parts, "break work into N parts for mode tests (16)");
   add_loop(how, loop_, "0.1");

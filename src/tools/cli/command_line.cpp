@@ -114,8 +114,8 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
       "--simd", "LEVEL", options.simd,
       fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")));
   how.option("--transport", "NAME", options.transport,
-             "auto, peer, gpu_aware, staged, shared or mpi; or per kind of\n"
-             "pair: same-node=peer,other-node=staged");
+             "auto, peer, nccl, nvshmem, gpu_aware, staged, shared or mpi; or\n"
+             "per kind of pair: same-node=peer,other-node=nccl");
   how.option("--schedule", "NAME", options.schedule,
              "auto, sequential, overlap (sweep inside while halos move), fused,\n"
              "persistent (many sweeps in one kernel)");

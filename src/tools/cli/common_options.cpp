@@ -20,7 +20,7 @@ void add_process_grid(const OptionGroup& group, std::optional<std::string>& word
 }
 
 void add_proofs(const OptionGroup& group, std::optional<std::string>& file) {
-  group.option("--proofs", "FILE", file, "keep here whether MPI accepts GPU memory (user's cache)");
+  group.option("--proofs", "FILE", file, "keep here what probe jobs have proved (user's cache)");
 }
 
 void add_wait_limit(const OptionGroup& group, double& seconds) {

@@ -8,8 +8,8 @@
 //
 // NVSHMEM_ON_CPU names a fault: "old" (version 2.9.0), "no-init" (the start fails, returning 0 as
 // it does there), "shared-gpu" (status 3 where PEs share a GPU, which are allowed to otherwise),
-// "no-ptr" (nvshmem_ptr has no address for other PEs), "hang" (signals never arrive, nor are there pointers), "small-heap"
-// (no memory for more than 1 MiB at a time).
+// "no-ptr" (nvshmem_ptr has no address for other PEs), "hang" (signals never arrive, nor are there
+// pointers), "small-heap" (no memory for more than 1 MiB at a time).
 
 #include <cuda_runtime.h>
 #include <fcntl.h>
