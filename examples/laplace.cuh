@@ -46,7 +46,8 @@ inline void prepare(const Case& given, Rows rows, const Memory& memory) {
   for (float* level : memory.levels)
     check(cudaMemcpy(level, start.data(), start.size() * sizeof(float), cudaMemcpyHostToDevice),
           "writing the start");
-  check(cudaMemset(memory.norms, 0, given.sweeps * sizeof(float)), "clearing the norms");
+  check(cudaMemset(memory.norms, 0, static_cast<std::size_t>(given.sweeps) * sizeof(float)),
+        "clearing the norms");
   check(cudaDeviceSynchronize(), "the start");
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -54,8 +55,8 @@ inline void prepare(const Case& given, Rows rows, const Memory& memory) {
 inline Result read_result(const Case& given, Rows rows, const Memory& memory, std::string name,
                           double seconds) {
   Result result{std::move(name), seconds, {}, {}};
-  result.level.resize(static_cast<std::size_t>(given.row()) * (rows.count + 2));
-  result.norms.resize(given.sweeps);
+  result.level.resize(given.values(rows.count));
+  result.norms.resize(static_cast<std::size_t>(given.sweeps));
   check(cudaMemcpy(result.level.data(), memory.levels[given.sweeps % 2],
                    result.level.size() * sizeof(float), cudaMemcpyDeviceToHost),
         "reading the result");
