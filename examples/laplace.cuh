@@ -2,6 +2,8 @@
 #pragma once
 // One sweep of laplace.hpp on a GPU, and a run of them, by calls in a stream or as a graph.
 
+#include <optional>
+
 #include "gpu.cuh"
 #include "laplace.hpp"
 
@@ -77,15 +79,21 @@ Result run(const Case& given, Rows rows, const Memory& memory, cudaStream_t stre
   return read_result(given, rows, memory, std::move(name), MPI_Wtime() - begun);
 }
 
-/// The same, recorded as one graph. Collective.
+/// The same, recorded as one graph; nothing if a call cannot be recorded. Collective.
 template <class Sweeps>
-Result run_graph(const Case& given, Rows rows, const Memory& memory, cudaStream_t stream,
-                 std::string name, const Sweeps& sweeps) {
-  cudaGraph_t graph;
-  cudaGraphExec_t recorded;
+std::optional<Result> run_graph(const Case& given, Rows rows, const Memory& memory,
+                                cudaStream_t stream, std::string name, const Sweeps& sweeps) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t recorded = nullptr;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "recording");
   sweeps(stream);
-  check(cudaStreamEndCapture(stream, &graph), "recording");
+  const cudaError_t error = cudaStreamEndCapture(stream, &graph);
+  int is_recorded = error == cudaSuccess;
+  MPI_Allreduce(MPI_IN_PLACE, &is_recorded, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (is_recorded == 0) {
+    std::fprintf(stderr, "%s: not recorded, %s\n", name.c_str(), cudaGetErrorString(error));
+    return std::nullopt;
+  }
   check(cudaGraphInstantiate(&recorded, graph, 0), "making a graph");
   Result result = run(given, rows, memory, stream, std::move(name), [&](cudaStream_t) {
     check(cudaGraphLaunch(recorded, stream), "launching the graph");

@@ -56,7 +56,8 @@ static int solve(const laplace::Case& given) {
   const Result right = serial(given);
   std::vector<std::pair<Result, long long>> results;
   results.emplace_back(run(given, rows, memory, stream, "NCCL, stream", sweeps), 0);
-  results.emplace_back(run_graph(given, rows, memory, stream, "NCCL, graph", sweeps), 0);
+  if (auto graph = run_graph(given, rows, memory, stream, "NCCL, graph", sweeps))
+    results.emplace_back(std::move(*graph), 0);
   for (auto& [result, wrong] : results) wrong = wrong_values(given, rows, result, right);
 
   check(ncclCommDestroy(comm), "ncclCommDestroy");
