@@ -2,6 +2,8 @@
 #pragma once
 // One sweep of laplace.hpp on a GPU, and a run of them, by calls in a stream or as a graph.
 
+#include <optional>
+
 #include "gpu.cuh"
 #include "laplace.hpp"
 
@@ -46,7 +48,8 @@ inline void prepare(const Case& given, Rows rows, const Memory& memory) {
   for (float* level : memory.levels)
     check(cudaMemcpy(level, start.data(), start.size() * sizeof(float), cudaMemcpyHostToDevice),
           "writing the start");
-  check(cudaMemset(memory.norms, 0, given.sweeps * sizeof(float)), "clearing the norms");
+  check(cudaMemset(memory.norms, 0, static_cast<std::size_t>(given.sweeps) * sizeof(float)),
+        "clearing the norms");
   check(cudaDeviceSynchronize(), "the start");
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -54,8 +57,8 @@ inline void prepare(const Case& given, Rows rows, const Memory& memory) {
 inline Result read_result(const Case& given, Rows rows, const Memory& memory, std::string name,
                           double seconds) {
   Result result{std::move(name), seconds, {}, {}};
-  result.level.resize(static_cast<std::size_t>(given.row()) * (rows.count + 2));
-  result.norms.resize(given.sweeps);
+  result.level.resize(given.values(rows.count));
+  result.norms.resize(static_cast<std::size_t>(given.sweeps));
   check(cudaMemcpy(result.level.data(), memory.levels[given.sweeps % 2],
                    result.level.size() * sizeof(float), cudaMemcpyDeviceToHost),
         "reading the result");
@@ -76,15 +79,21 @@ Result run(const Case& given, Rows rows, const Memory& memory, cudaStream_t stre
   return read_result(given, rows, memory, std::move(name), MPI_Wtime() - begun);
 }
 
-/// The same, recorded as one graph. Collective.
+/// The same, recorded as one graph; nothing if a call cannot be recorded. Collective.
 template <class Sweeps>
-Result run_graph(const Case& given, Rows rows, const Memory& memory, cudaStream_t stream,
-                 std::string name, const Sweeps& sweeps) {
-  cudaGraph_t graph;
-  cudaGraphExec_t recorded;
+std::optional<Result> run_graph(const Case& given, Rows rows, const Memory& memory,
+                                cudaStream_t stream, std::string name, const Sweeps& sweeps) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t recorded = nullptr;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "recording");
   sweeps(stream);
-  check(cudaStreamEndCapture(stream, &graph), "recording");
+  const cudaError_t error = cudaStreamEndCapture(stream, &graph);
+  int is_recorded = error == cudaSuccess;
+  MPI_Allreduce(MPI_IN_PLACE, &is_recorded, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (is_recorded == 0) {
+    std::fprintf(stderr, "%s: not recorded, %s\n", name.c_str(), cudaGetErrorString(error));
+    return std::nullopt;
+  }
   check(cudaGraphInstantiate(&recorded, graph, 0), "making a graph");
   Result result = run(given, rows, memory, stream, std::move(name), [&](cudaStream_t) {
     check(cudaGraphLaunch(recorded, stream), "launching the graph");

@@ -22,7 +22,19 @@ namespace laplace {
 struct Case {
   int cells = 1024;  // along each axis, without the frame, which is zero
   int sweeps = 200;
-  int row() const { return cells + 2; }  // values from one row to the next
+  /// Values from one row to the next.
+  std::size_t row() const { return static_cast<std::size_t>(cells) + 2; }
+  /// Values of a level of so many rows, with the row before and the row behind.
+  std::size_t values(int rows) const { return row() * (static_cast<std::size_t>(rows) + 2); }
+  /// Where a level has this cell; row and column 0 are before the first cell.
+  std::size_t at(int y, int x) const {
+    return static_cast<std::size_t>(y) * row() + static_cast<std::size_t>(x);
+  }
+  /// The number of a cell, of all rows, both from 0.
+  std::uint64_t number(int y, int x) const {
+    return static_cast<std::uint64_t>(y) * static_cast<std::uint64_t>(cells) +
+           static_cast<std::uint64_t>(x);
+  }
 };
 
 /// Reads CELLS and SWEEPS; ends the job with exit code 2 if they are something else, or if the
@@ -68,13 +80,12 @@ inline float start_of(std::uint64_t cell) {
 
 /// A level of these rows, with the row before and the row behind, and the frame.
 inline std::vector<float> start_level(const Case& given, Rows rows) {
-  std::vector<float> level(static_cast<std::size_t>(given.row()) * (rows.count + 2));
+  std::vector<float> level(given.values(rows.count));
   for (int y = 0; y < rows.count + 2; ++y) {
     const int row = rows.first + y - 1;
     if (row < 0 || row >= given.cells) continue;
     for (int x = 0; x < given.cells; ++x)
-      level[static_cast<std::size_t>(y) * given.row() + x + 1] =
-          start_of(static_cast<std::uint64_t>(row) * given.cells + x);
+      level[given.at(y, x + 1)] = start_of(given.number(row, x));
   }
   return level;
 }
@@ -95,7 +106,7 @@ inline Result serial(const Case& given) {
   for (int sweep = 0; sweep < given.sweeps; ++sweep) {
     float norm = 0;
     for (int y = 1; y <= given.cells; ++y)
-      for (std::size_t i = y * row + 1; i <= y * row + given.cells; ++i) {
+      for (std::size_t i = given.at(y, 1); i <= given.at(y, given.cells); ++i) {
         to[i] = 0.25f * ((from[i - 1] + from[i + 1]) + (from[i - row] + from[i + row]));
         norm = std::max(norm, std::abs(to[i] - from[i]));
       }
@@ -107,12 +118,11 @@ inline Result serial(const Case& given) {
 
 /// The checksum of `solve`, of a level of all rows.
 inline std::uint64_t checksum(const Case& given, const std::vector<float>& level) {
-  std::uint64_t sum = 0, cell = 0;
-  for (int y = 1; y <= given.cells; ++y)
-    for (int x = 1; x <= given.cells; ++x)
-      sum +=
-          mix(std::bit_cast<std::uint32_t>(level[static_cast<std::size_t>(y) * given.row() + x]) ^
-              mix(++cell));
+  std::uint64_t sum = 0;
+  for (int y = 0; y < given.cells; ++y)
+    for (int x = 0; x < given.cells; ++x)
+      sum += mix(std::bit_cast<std::uint32_t>(level[given.at(y + 1, x + 1)]) ^
+                 mix(given.number(y, x) + 1));
   return sum;
 }
 
@@ -123,11 +133,8 @@ inline long long wrong_values(const Case& given, Rows rows, const Result& result
   for (std::size_t i = 0; wrong == 0 && i < right.norms.size(); ++i)
     wrong += result.norms[i] != right.norms[i];
   for (int y = 1; y <= rows.count; ++y)
-    for (int x = 1; x <= given.cells; ++x) {
-      const std::size_t here = static_cast<std::size_t>(y) * given.row() + x;
-      wrong += result.level[here] !=
-               right.level[here + static_cast<std::size_t>(rows.first) * given.row()];
-    }
+    for (int x = 1; x <= given.cells; ++x)
+      wrong += result.level[given.at(y, x)] != right.level[given.at(rows.first + y, x)];
   return wrong;
 }
 

@@ -29,9 +29,10 @@ static int solve(const laplace::Case& given) {
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
   Memory memory{};
-  const std::size_t row = given.row(), level_bytes = row * (rows.count + 2) * sizeof(float);
-  for (float*& level : memory.levels) check(cudaMalloc(&level, level_bytes), "memory");
-  check(cudaMalloc(&memory.norms, given.sweeps * sizeof(float)), "memory");
+  for (float*& level : memory.levels)
+    check(cudaMalloc(&level, given.values(rows.count) * sizeof(float)), "memory");
+  const auto count = static_cast<std::size_t>(given.sweeps), cells = given.row() - 2;
+  check(cudaMalloc(&memory.norms, count * sizeof(float)), "memory");
 
   const auto sweeps = [&](cudaStream_t on) {
     for (int s = 0; s < given.sweeps; ++s) {
@@ -41,11 +42,11 @@ static int solve(const laplace::Case& given) {
       check(ncclGroupStart(), "ncclGroupStart");
       const auto swap_rows = [&](int peer, float* mine, float* halo) {
         if (peer < 0) return;
-        check(ncclSend(mine + 1, given.cells, ncclFloat, peer, comm, on), "ncclSend");
-        check(ncclRecv(halo + 1, given.cells, ncclFloat, peer, comm, on), "ncclRecv");
+        check(ncclSend(mine, cells, ncclFloat, peer, comm, on), "ncclSend");
+        check(ncclRecv(halo, cells, ncclFloat, peer, comm, on), "ncclRecv");
       };
-      swap_rows(above, to + row, to);
-      swap_rows(below, to + rows.count * row, to + (rows.count + 1) * row);
+      swap_rows(above, to + given.at(1, 1), to + given.at(0, 1));
+      swap_rows(below, to + given.at(rows.count, 1), to + given.at(rows.count + 1, 1));
       check(ncclGroupEnd(), "ncclGroupEnd");
       check(ncclAllReduce(memory.norms + s, memory.norms + s, 1, ncclFloat, ncclMax, comm, on),
             "ncclAllReduce");
@@ -55,7 +56,8 @@ static int solve(const laplace::Case& given) {
   const Result right = serial(given);
   std::vector<std::pair<Result, long long>> results;
   results.emplace_back(run(given, rows, memory, stream, "NCCL, stream", sweeps), 0);
-  results.emplace_back(run_graph(given, rows, memory, stream, "NCCL, graph", sweeps), 0);
+  if (auto graph = run_graph(given, rows, memory, stream, "NCCL, graph", sweeps))
+    results.emplace_back(std::move(*graph), 0);
   for (auto& [result, wrong] : results) wrong = wrong_values(given, rows, result, right);
 
   check(ncclCommDestroy(comm), "ncclCommDestroy");

@@ -48,24 +48,24 @@ static int solve(const laplace::Case& given) {
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
   // The first rank has the most rows, and all must allocate as much.
-  const std::size_t row = given.row(), level = row * (rows_of(given, 0, ranks).count + 2);
+  const std::size_t level = given.values(rows_of(given, 0, ranks).count);
   const Memory memory{{symmetric<float>(level), symmetric<float>(level)},
-                      symmetric<float>(given.sweeps)};
+                      symmetric<float>(static_cast<std::size_t>(given.sweeps))};
   auto* const signals = symmetric<std::uint64_t>(2);  // from above and from below
 
   const auto sweeps = [&](cudaStream_t on) {
     for (int s = 0; s < given.sweeps; ++s) {
       float* const to = memory.levels[1 - s % 2];
-      const std::uint64_t number = s + 1;
+      const auto number = static_cast<std::uint64_t>(s) + 1;
       launch_sweep(given, rows, memory.levels[s % 2], to, memory.norms + s, on);
       // The neighbour no longer reads the row: it has sent its own of the sweep before after that.
       const auto put = [&](int peer, float* there, const float* mine, std::uint64_t* signal) {
         if (peer >= 0)
-          nvshmemx_putmem_signal_on_stream(there + 1, mine + 1, given.cells * sizeof(float), signal,
+          nvshmemx_putmem_signal_on_stream(there, mine, (given.row() - 2) * sizeof(float), signal,
                                            number, NVSHMEM_SIGNAL_SET, peer, on);
       };
-      put(above, to + (rows_above + 1) * row, to + row, signals + 1);
-      put(below, to, to + rows.count * row, signals);
+      put(above, to + given.at(rows_above + 1, 1), to + given.at(1, 1), signals + 1);
+      put(below, to + given.at(0, 1), to + given.at(rows.count, 1), signals);
       if (above >= 0) nvshmemx_signal_wait_until_on_stream(signals, NVSHMEM_CMP_GE, number, on);
       if (below >= 0) nvshmemx_signal_wait_until_on_stream(signals + 1, NVSHMEM_CMP_GE, number, on);
       if (nvshmemx_float_max_reduce_on_stream(NVSHMEM_TEAM_WORLD, memory.norms + s,
@@ -82,7 +82,8 @@ static int solve(const laplace::Case& given) {
   clear();
   results.emplace_back(run(given, rows, memory, stream, "NVSHMEM, stream", sweeps), 0);
   clear();
-  results.emplace_back(run_graph(given, rows, memory, stream, "NVSHMEM, graph", sweeps), 0);
+  if (auto graph = run_graph(given, rows, memory, stream, "NVSHMEM, graph", sweeps))
+    results.emplace_back(std::move(*graph), 0);
   for (auto& [result, wrong] : results) wrong = wrong_values(given, rows, result, right);
 
   for (void* values : {static_cast<void*>(memory.levels[0]), static_cast<void*>(memory.levels[1]),
