@@ -148,7 +148,8 @@ Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const
   const bool is_wanted = wanted_.graph == GraphOption::on;
   if (!why_not && is_wanted) return Graphs::wherever_possible;
   // The host serves a network for every call in a graph: on two H200, laplace in f32 on 16384x16384
-  // cells took 363 us a sweep in graphs with nccl over sockets and 279 without.
+  // cells took 364 us a sweep in graphs with nccl over sockets and 279 without
+  // (bench/results/h200x2/nccl-between-nodes.txt).
   if (!why_not) return runner.calls_between_nodes() ? Graphs::none : Graphs::where_they_pay;
   if (is_wanted)
     throw Error(ErrorKind::unavailable,
