@@ -429,7 +429,9 @@ def test_two_versions_of_a_library(tmp_path):
     build_library(plugin, "int none_of_its_functions;")
     env = {**NO_LIBRARIES, "HALOCLINE_NCCL": str(named), "NCCL_NET_PLUGIN": "mine",
            "LD_LIBRARY_PATH": str(of_loader.parent)}
-    report = doctor(env=env)
+    # With MPICH each rank is a node of its own then.
+    report = doctor(env={**env, "MPIR_CVAR_NOLOCAL": "1"})
+    assert not [f for f in report["findings"] if "nodes differ" in f["what"]], "one looked, all find"
     files = [file for file in report["facts"]["library_files"] if file["library"] == "NCCL"]
     assert [(file["file"], file["version"], file["found_by"], file["taken"])
             for file in (files[0], files[-1])] == [
