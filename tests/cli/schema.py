@@ -197,7 +197,7 @@ BENCH_STEP = record(
 ANY_TEXT = {"type": "string"}
 MAP_OF_TEXTS = {"type": "object", "additionalProperties": ANY_TEXT}
 SEVERITIES = ["broken", "slow", "untested", "absent", "note"]
-DOCTOR_TRANSPORTS = ["MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv", "mpi", "shared", "peer", "staged", "gpu_aware", "nccl"]
+DOCTOR_TRANSPORTS = ["MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv", "mpi", "shared", "peer", "staged", "gpu_aware", "nccl", "nvshmem"]
 
 
 def doctor_result(paths, memories):

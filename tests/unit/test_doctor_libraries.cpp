@@ -103,6 +103,21 @@ TEST(DoctorLibraries, NcclThatFails) {
   EXPECT_THAT(findings(evidence), testing::Each(Field(&Finding::what, Not(HasSubstr("NCCL")))));
 }
 
+TEST(DoctorLibraries, NvshmemThatFails) {
+  Evidence evidence = with_gpus();
+  evidence.facts.ranks.libraries = {{.name = "NVSHMEM",
+                                     .path = "/w/libnvshmem_host.so.3",
+                                     .version = "3.4.5",
+                                     .found_by = "the loader"}};
+  evidence.paths.push_back(ends("nvshmem", Memory::device, Outcome::failed, "exit code 255"));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "NVSHMEM 3.4.5 does not work", "exit code 255",
+                                  "NVSHMEM_DEBUG=WARN")));
+  evidence.paths.back() =
+      between_nodes(ends("nvshmem", Memory::device, Outcome::failed, "exit code 255"));
+  EXPECT_THAT(findings(evidence).at(0).fix, HasSubstr("NVSHMEM_REMOTE_TRANSPORT"));
+}
+
 TEST(DoctorLibraries, NcclThatIsWrong) {
   EXPECT_THAT(findings(with_nccl("2.28.9", ends("nccl", Memory::device, Outcome::wrong, "byte 3"))),
               ElementsAre(finding(Severity::broken, "sends wrong bytes", "byte 3", "NCCL_DEBUG")));
@@ -175,9 +190,9 @@ TEST(DoctorLibraries, WhatCannotBeUsedIsANote) {
 }
 
 TEST(DoctorLibraries, VersionsAsNumbers) {
-  EXPECT_EQ(nccl_number("2.28.9"), 22809);
-  EXPECT_EQ(nccl_number("2.4.8"), 20408);
-  EXPECT_EQ(nccl_number(""), 0);
+  EXPECT_EQ(number_of("2.28.9"), 22809);
+  EXPECT_EQ(number_of("2.4.8"), 20408);
+  EXPECT_EQ(number_of(""), 0);
 }
 
 TEST(DoctorLibraries, InWords) {

@@ -114,13 +114,14 @@ void examine_facts(const Communicator& communicator, const probe::Say& say) {
     const DirectReads reads = try_direct_reads(communicator);
     say_once(direct_reads_line(reads.work, reads.because));
   }
+  examine_nodes(communicator, say);
+  // After all else, for what is loaded then would count as this program's own.
   if (is_first)
     for (const Library& library : find_libraries(current_variables(), [&](const std::string& file) {
            say(doing_line("loading " + file));
          }))
       say(line_of(library));
   comm::barrier(communicator);
-  examine_nodes(communicator, say);
   say_once(probe::ends_line());
 }
 

@@ -114,7 +114,7 @@ struct LibraryTransport {
   const char* transport;
   const char* library;  ///< as Library::name
 };
-inline constexpr LibraryTransport library_transports[] = {{"nccl", "NCCL"}};
+inline constexpr LibraryTransport library_transports[] = {{"nccl", "NCCL"}, {"nvshmem", "NVSHMEM"}};
 
 /// What one rank of a probe says of itself.
 struct RankSeen {

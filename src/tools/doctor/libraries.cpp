@@ -18,6 +18,7 @@
 #include "base/run_time_library.hpp"
 #include "proof/cuda_parts.hpp"
 #include "transport/nccl/library.hpp"
+#include "transport/nvshmem/library.hpp"
 
 namespace halocline::doctor {
 namespace {
@@ -68,18 +69,14 @@ struct Row {
   LibraryToFind wanted;  ///< no variable: Halocline does not load it
   std::string (*version)(void*);
   bool (*has_cuda)(const std::string& path, const Variables& variables);  ///< null: always
-  int oldest = 0;  ///< as nccl_number() has it; 0: any will do
+  int oldest = 0;  ///< as number_of() has it; 0: any will do
 };
 
 // Wheels: nvidia-nccl-cu13, nvidia-nvshmem-cu13, libucx-cu13 and their elders.
 constexpr Row rows[] = {
     {"NCCL", nccl::library_to_find, nccl_version, nullptr, nccl::oldest_version},
-    {"NVSHMEM",
-     {{"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"},
-      "HALOCLINE_NVSHMEM",
-      "install NVSHMEM (PyPI: nvidia-nvshmem-cu13; Debian: libnvshmem3-cuda-13)"},
-     nvshmem_version,
-     nullptr},
+    {"NVSHMEM", transport::nvshmem::library_to_find, nvshmem_version, nullptr,
+     transport::nvshmem::oldest_major * 10000},
     {"UCX", {{"libucp.so.0", "libucx/lib", ""}, nullptr, nullptr}, ucx_version, ucx_has_cuda},
     {"libfabric",
      {{"libfabric.so.1", "", ""}, nullptr, nullptr},
@@ -165,7 +162,7 @@ Library look_as_transports(const Row& row, bool is_mpis, const Variables& variab
     if (!is_first) continue;
     if (file.version.empty())
       library.problem = fmt::format("does not tell its version: it is no {}", row.name);
-    else if (nccl_number(file.version) < row.oldest)
+    else if (number_of(file.version) < row.oldest)
       library.problem = fmt::format("too old: {} is needed", nccl::version_text(row.oldest));
   }
   library.path = files.front().path;
@@ -198,7 +195,7 @@ Library look_for_plugin(const Variables& variables) {
 
 }  // namespace
 
-int nccl_number(const std::string& version) {
+int number_of(const std::string& version) {
   std::array<int, 3> parts{};
   std::istringstream text(version);
   for (int& part : parts) {

@@ -16,7 +16,7 @@ inline constexpr const char* nccl_plugin = "NCCL network plug-in";
 inline constexpr const char* plugin_variable = "NCCL_NET_PLUGIN";
 
 /// 22809 for "2.28.9".
-int nccl_number(const std::string& version);
+int number_of(const std::string& version);
 
 /// Loads NCCL and its network plug-in, NVSHMEM, UCX and libfabric, which may do anything meanwhile:
 /// `before` is called with the name of each.

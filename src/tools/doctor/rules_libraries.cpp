@@ -44,7 +44,7 @@ constexpr KnownFault known_faults[] = {
      "update NCCL to 2.30.7 or later, or set NCCL_PXN_DISABLE=1", may_use_pxn}};
 
 const KnownFault* known_fault(const Evidence& evidence, const Library& library) {
-  const int version = nccl_number(library.version);
+  const int version = number_of(library.version);
   const auto fault =
       std::find_if(std::begin(known_faults), std::end(known_faults), [&](const KnownFault& one) {
         return version >= one.from && version < one.before && one.concerns(evidence);
@@ -55,19 +55,26 @@ const KnownFault* known_fault(const Evidence& evidence, const Library& library) 
 /// NVLS, the switch's own reductions: 2.27 and 2.28 fell back by themselves on some ranks only, and
 /// could hang then (NCCL's documentation of NCCL_NVLS_ENABLE).
 bool may_hang_in_nvls(const Library& library) {
-  const int version = nccl_number(library.version);
+  const int version = number_of(library.version);
   return version >= 22700 && version < 22900;
 }
 
 std::string fix_within_a_node(const Evidence& evidence, const Library& library) {
   if (!small_shm(evidence, ranks_here(evidence)).empty()) return larger_shm(evidence.facts);
+  if (library.name != nccl)
+    return "let NVSHMEM tell why: NVSHMEM_DEBUG=WARN; then try NVSHMEM_DISABLE_NVLS=1, which needs "
+           "far less address space";
   return fmt::format(
       "let NCCL tell why: NCCL_DEBUG=WARN; then try NCCL_P2P_DISABLE=1{} and NCCL_SHM_DISABLE=1: "
       "the one that helps shows which way between the GPUs is at fault",
       may_hang_in_nvls(library) ? ", NCCL_NVLS_ENABLE=0" : "");
 }
 
-std::string fix_between_nodes(const Evidence& evidence) {
+std::string fix_between_nodes(const Evidence& evidence, const Library& library) {
+  if (library.name != nccl)
+    return "let NVSHMEM tell why: NVSHMEM_DEBUG=WARN; NVSHMEM_REMOTE_TRANSPORT selects what goes "
+           "over the network (ibrc, ucx, libfabric), NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=NAME the "
+           "interface that processes find each other by (ip -brief address shows names)";
   const Library* plugin = library_named(evidence.facts, nccl_plugin);
   return fmt::format(
       "let NCCL tell why: NCCL_DEBUG=WARN; NCCL_SOCKET_IFNAME=NAME selects the network (ip -brief "
@@ -82,7 +89,7 @@ std::string fix_for(const Evidence& evidence, const Library& library, const Path
   const bool is_far = result.path.distance == Distance::other_node;
   const KnownFault* fault = known_fault(evidence, library);
   std::string fix = fault != nullptr && is_far ? fault->fix
-                    : is_far                   ? fix_between_nodes(evidence)
+                    : is_far                   ? fix_between_nodes(evidence, library)
                                                : fix_within_a_node(evidence, library);
   return fmt::format("{}; transport auto does not use {}", fix, library.name);
 }
@@ -100,12 +107,18 @@ std::string what_became(const Library& library, const PathResult& result) {
   return fmt::format("{} does not work {}", name, where);
 }
 
+const char* transport_of(const Library& library) {
+  for (const auto& [transport, name] : library_transports)
+    if (library.name == name) return transport;
+  return "";
+}
+
 /// A library that is there, and cannot be used.
 Findings unusable(const Library& library) {
   if (library.path.empty() || library.problem.empty()) return {};
   return {{Severity::note,
-           fmt::format("transport {} cannot use the {} that it finds",
-                       library.name == nccl ? "nccl" : "nvshmem", with_version(library)),
+           fmt::format("transport {} cannot use the {} that it finds", transport_of(library),
+                       with_version(library)),
            fmt::format("'{}' (found by {}): {}", library.path, library.found_by, library.problem),
            fmt::format("install a newer one, or set HALOCLINE_{} to the path of another file",
                        library.name)}};

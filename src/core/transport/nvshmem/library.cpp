@@ -9,15 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/run_time_library.hpp"
-
 namespace halocline::transport::nvshmem {
 namespace {
-
-constexpr LibraryToFind wanted{
-    {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"},
-    library_variable,
-    "install NVSHMEM (PyPI: nvidia-nvshmem-cu13; Debian: libnvshmem3-cuda-13)"};
 
 struct Loaded {
   std::optional<Library> library;
@@ -26,7 +19,7 @@ struct Loaded {
 
 Loaded load() {
   Loaded loaded;
-  const LoadedLibrary opened = load_library(wanted, current_variables());
+  const LoadedLibrary opened = load_library(library_to_find, current_variables());
   loaded.why_not = opened.why_not;
   if (opened.handle == nullptr) return loaded;
   Library library{.path = opened.found.file.string(), .found_by = opened.found.by, .version = {}};
@@ -84,7 +77,7 @@ const Library* loaded_library() {
 std::string why_no_library() { return loaded().why_not; }
 
 std::filesystem::path file_to_load() {
-  const std::optional<FoundLibrary> found = find_library(wanted, current_variables());
+  const std::optional<FoundLibrary> found = find_library(library_to_find, current_variables());
   return found ? found->file : std::filesystem::path();
 }
 

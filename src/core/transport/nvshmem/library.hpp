@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/run_time_library.hpp"
+
 namespace halocline::transport::nvshmem {
 
 // As its headers of version 3 declare them; the sizes are part of their versions.
@@ -72,6 +74,11 @@ struct Library {
 
 /// The variable with the path of the file to load.
 inline constexpr const char* library_variable = "HALOCLINE_NVSHMEM";
+
+inline constexpr LibraryToFind library_to_find{
+    {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"},
+    library_variable,
+    "install NVSHMEM (PyPI: nvidia-nvshmem-cu13; Debian: libnvshmem3-cuda-13)"};
 
 /// Returns the file that loaded_library() loads, as far as that is known without loading it; empty
 /// if none is known.
