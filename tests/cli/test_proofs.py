@@ -52,7 +52,7 @@ def test_smoke_the_probe(mpirun):
         {"pairs": {**path, "kinds": ["same-node"]}},
         {"trying": {**path, "bytes": 8}}, {"arrived": {**path, "bytes": 8, "us": 0}},
         {"trying": {**path, "bytes": 300008}}, {"arrived": {**path, "bytes": 300008, "us": 0}},
-        {"outcome": {**path, "is": "works", "how": ""}}, {"ends": True}]
+        {"outcome": {**path, "is": "works", "how": "", "refused": False}}, {"ends": True}]
 
 
 def test_the_probe_is_not_for_people(mpirun):
