@@ -83,7 +83,7 @@ RESTRICTED = [
      "core/comm, core/transport, tools/mpi, include/halocline/mpi.hpp, tests, bench and examples"),
     (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/core/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
      "core/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
-    (r"nccl\.h", r"(src/core/transport|examples)/nccl/", "core/transport/nccl and examples/nccl"),
+    (r"nccl\.h", r"examples/nccl/", "examples/nccl"),
     (r"nvshmem(_host|x)?\.h", r"examples/nvshmem/|tests/cuda_on_cpu/",
      "examples/nvshmem and tests/cuda_on_cpu"),
 ]

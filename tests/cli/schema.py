@@ -73,7 +73,7 @@ SCHEMA = record(
                             taken={"type": "boolean"})),
         transports=list_of(record(pair={"enum": PAIRS}, transport={"enum": TRANSPORTS},
                                   us={"type": "number", "exclusiveMinimum": 0}))),
-    halo=record(messages=COUNT, bytes=COUNT, exchanges=COUNT, us=SPREAD),
+    halo=record(messages=COUNT, bytes=COUNT, exchanges=COUNT, us=optional(SPREAD)),
     phases=record(compute=SPREAD, pack=SPREAD, move=SPREAD, call=SPREAD, wait=SPREAD,
                   unpack=SPREAD, reduce=SPREAD),
     notes=list_of(TEXT),

@@ -70,7 +70,11 @@ std::optional<std::string> not_testable(const transport::Transport& transport, M
   if (why) return why;
   const bool is_library = transport.capabilities().carrier == transport::Carrier::stream;
   if (is_library) {
-    if (auto missing = transport.missing_here()) return missing;
+    if (auto missing = transport.missing_here()) {
+      if (environment("CUDA_ON_CPU_DEVICES"))  // which has stand-ins for libraries
+        throw Error(ErrorKind::internal, *missing);
+      return missing;
+    }
     if (std::ssize(device::gpus().list) < ranks() && !environment("CUDA_ON_CPU_DEVICES"))
       return "it takes one rank for each GPU";
   }

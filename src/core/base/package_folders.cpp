@@ -22,7 +22,7 @@ std::vector<fs::path> prefixes(const Variables& variables, const fs::path& root)
   if (const std::string home = value_of(variables, "HOME"); !home.empty())
     all.push_back(fs::path(home) / ".local");
   // Not only the first: mpirun puts its own folder in front of PATH for its ranks (Open MPI 4.1.6
-  // of Ubuntu), and they shall find what the command has found.
+  // of Ubuntu), which must find what the command has found.
   for (const fs::path python : find_programs("python3", variables)) {
     // An environment's is a link to the one that it was made with, whose packages it may use too.
     std::error_code ignored;

@@ -37,15 +37,6 @@ void move_others_on(const State& state) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
 }
 
-/// Lets everything in flight give up. Returns what it waited for.
-std::string given_up() {
-  std::string text;
-  for (InFlight* one : in_flight)
-    if (const std::string waited = one->give_up(); !waited.empty())
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", waited);
-  return text;
-}
-
 /// Gives the core to others. On Linux a yield benefits only processes of the same session, and
 /// MPICH's launcher gives every rank its own: where ranks share cores, a rank has to sleep.
 void give_way(const State& state, std::int64_t turn) {
@@ -57,6 +48,14 @@ void give_way(const State& state, std::int64_t turn) {
 }
 
 }  // namespace
+
+std::string give_up_all() {
+  std::string text;
+  for (InFlight* one : in_flight)
+    if (const std::string waited = one->give_up(); !waited.empty())
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", waited);
+  return text;
+}
 
 void wait_until(State& state, const Wait& wait, const std::function<bool()>& done) {
   require_mpi();
@@ -81,8 +80,8 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
     if (done()) return;
     state.give_up();
     std::string missing = wait.missing ? wait.missing() : "the other ranks";
-    if (const std::string others = given_up(); !others.empty())
-      missing += fmt::format(", which waits in {}", others);
+    if (const std::string others = give_up_all(); !others.empty())
+      missing += fmt::format("; its GPU may wait in {}", others);
     throw Error(ErrorKind::communication,
                 fmt::format("rank {} has waited {:g} s in {} for {}; that rank is stopped, lost or "
                             "doing something else (option 'wait_limit' sets how long to wait)",

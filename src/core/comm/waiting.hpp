@@ -28,6 +28,10 @@ struct Wait {
 /// and what it waits for. Yields the core, so there may be more ranks than cores.
 void wait_until(State& state, const Wait& wait, const std::function<bool()>& done);
 
+/// Lets everything in flight give up, after a wait took too long. Returns what its GPUs may wait
+/// for; empty if nothing.
+std::string give_up_all();
+
 /// An operation in flight that needs the host to progress. While it is entered, every wait of this
 /// process progresses it: the rank waited for may itself wait for this one.
 class InFlight {

@@ -45,6 +45,7 @@ void KernelWatch::check() {
   if (std::atomic_ref(overdue->is_set).load(std::memory_order_acquire) == 0) return;
   communicator_.state().give_up();
   leave();
+  comm::give_up_all();  // or kernels of others would wait for ever
   throw Error(
       ErrorKind::communication,
       fmt::format(

@@ -11,6 +11,7 @@ namespace halocline::link {
 
 void wait_for(const Communicator& communicator, Stream stream) {
   if (stream.is_host()) return;
+  if (communicator.size() == 1) return device::synchronize(stream);
   device::Event done;
   done.record(stream);
   comm::wait_until(communicator.state(),

@@ -169,7 +169,8 @@ Environment this_environment(const Variables& variables, const fs::path& root) {
        files_below_mpi(variables, folders_of_loader(variables, root, environment.mpi_library)))
     environment.libraries.push_back(std::move(words));
   for (const transport::Transport* one : transport::transports())
-    for (const fs::path& file : one->files()) environment.libraries.push_back(words_for(file));
+    for (const fs::path& file : one->files(variables))
+      environment.libraries.push_back(words_for(file));
   for (std::string& words : files_of_settings(variables, root))
     environment.libraries.push_back(std::move(words));
   environment.driver = driver_version(root);

@@ -16,6 +16,7 @@
 #include <halocline/memory.hpp>
 #include <halocline/stream.hpp>
 
+#include "base/variables.hpp"
 #include "device/port.hpp"
 
 namespace halocline::transport {
@@ -138,8 +139,8 @@ class Transport {
   /// Opens a gather over all ranks, on one node or several; null if the transport has none.
   /// Collective. Throws resource.
   virtual std::unique_ptr<Gather> open_gather(const Communicator&) const { return nullptr; }
-  /// Returns the files of libraries that it loads when it runs, which proofs depend on.
-  virtual std::vector<std::filesystem::path> files() const { return {}; }
+  /// Returns the files of libraries that it loads with such variables, which proofs depend on.
+  virtual std::vector<std::filesystem::path> files(const Variables&) const { return {}; }
 };
 
 /// Returns the transports of this build, in order of preference if several can serve a pair. A new

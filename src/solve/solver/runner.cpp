@@ -50,17 +50,27 @@ void Runner::make_all_reduce() {
     comm::together(parts_.communicator, [&] { all_reduce_.emplace(parts_.communicator); });
   } catch (const Error& error) {
     all_reduce_.reset();
-    open_gather();
+    const std::string why_no_gather = open_gather();
     norms_stay_ = gather_ != nullptr;
     if (!norms_stay_)
-      notes_.add(fmt::format("MPI reduces norms, through the host: {}", error.what()));
+      notes_.add(
+          fmt::format("MPI reduces norms, through the host: {}{}", error.what(), why_no_gather));
   }
 }
 
-/// Where kernels do not reach all ranks, a transport of the exchange may.
-void Runner::open_gather() {
-  for (const auto& [pair, transport] : exchange_info().transports)
-    if (!gather_) gather_ = transport::find_transport(transport).open_gather(parts_.communicator);
+/// Where kernels do not reach all ranks, a transport of the exchange may. Returns why none does.
+std::string Runner::open_gather() {
+  std::string why_not;
+  for (const auto& [pair, transport] : exchange_info().transports) {
+    if (gather_) break;
+    try {
+      gather_ = transport::find_transport(transport).open_gather(parts_.communicator);
+    } catch (const Error& error) {  // the same on every rank
+      if (error.kind() == ErrorKind::communication) throw;
+      why_not += fmt::format("; nor does transport {} gather them: {}", transport, error.what());
+    }
+  }
+  return why_not;
 }
 
 void Runner::fill(int threads) { fill_levels(case_, grid_, levels_, parts_.communicator, threads); }

@@ -93,7 +93,7 @@ class Runner {
  private:
   const MadeStepper& stepper_of(const Schedule& schedule);
   void make_all_reduce();
-  void open_gather();
+  std::string open_gather();
   std::unique_ptr<Stopping> stopping_for(const Case& the_case, const RunState& start) const;
 
   RunnerParts parts_;

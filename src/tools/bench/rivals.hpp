@@ -52,7 +52,7 @@ struct Rival {
 /// All there are.
 std::span<const Rival> rivals();
 std::vector<std::string> names_of_rivals();
-/// Throws usage for a name that there is not.
+/// Throws usage for other names.
 const Rival& find_rival(const std::string& name);
 
 std::optional<std::string> why_no_derived_types(const RivalPlace& place);

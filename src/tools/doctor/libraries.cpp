@@ -72,7 +72,7 @@ struct Row {
   int oldest = 0;  ///< as number_of() has it; 0: any will do
 };
 
-// Wheels: nvidia-nccl-cu13, nvidia-nvshmem-cu13, libucx-cu13 and their elders.
+// Wheels: nvidia-nccl-cu13, nvidia-nvshmem-cu13, libucx-cu13 and those for earlier CUDA versions.
 constexpr Row rows[] = {
     {"NCCL", nccl::library_to_find, nccl_version, nullptr, nccl::oldest_version},
     {"NVSHMEM", transport::nvshmem::library_to_find, nvshmem_version, nullptr,

@@ -112,7 +112,6 @@ void Connection::check_async() {
   if (result == success || result == in_progress) return;
   const std::string ranks = awaited();
   abort();
-  state_.give_up();
   throw Error(ErrorKind::communication,
               fmt::format("NCCL lost another rank, or the network{}: {}",
                           ranks.empty() ? "" : fmt::format(", in exchanges with {}", ranks),
@@ -129,8 +128,9 @@ std::string Connection::awaited() const {
 }
 
 std::string Connection::give_up() {
+  if (comm_ == nullptr) return {};
   const std::string ranks = awaited();
-  if (comm_ == nullptr || ranks.empty()) return {};
+  if (ranks.empty()) return {};
   abort();
   return fmt::format("NCCL for {}", ranks);
 }
@@ -141,6 +141,7 @@ std::string Connection::give_up() {
 void Connection::abort() {
   std::thread([abort = library_.comm_abort, comm = comm_] { abort(comm); }).detach();
   comm_ = nullptr;
+  state_.give_up();
 }
 
 }  // namespace halocline::transport::nccl

@@ -46,8 +46,20 @@ class Connection final : private comm::InFlight {
    protected:
     ~User() = default;
   };
-  void add(const User* user) { users_.push_back(user); }
-  void remove(const User* user) { std::erase(users_, user); }
+  /// A user is known while this exists.
+  class Registration {
+   public:
+    Registration(Connection& connection, const User& user) : connection_(connection), user_(user) {
+      connection_.users_.push_back(&user_);
+    }
+    ~Registration() { std::erase(connection_.users_, &user_); }
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    Connection& connection_;
+    const User& user_;
+  };
 
  private:
   void move_on() override { check_async(); }

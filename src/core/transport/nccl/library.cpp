@@ -28,7 +28,7 @@ Loaded load() {
   using GetVersion = int(int*);
   auto* const get_version = reinterpret_cast<GetVersion*>(::dlsym(opened.handle, "ncclGetVersion"));
   if (get_version == nullptr || get_version(&library.version) != success) {
-    loaded.why_not = fmt::format("'{}' does not tell its version: it is no NCCL", library.path);
+    loaded.why_not = fmt::format("'{}' does not tell its version: it is not NCCL", library.path);
     return loaded;
   }
   if (library.version < oldest_version) {
@@ -80,8 +80,8 @@ std::string error_text(const Library& library, int result, const char* call) {
                      why.empty() ? "" : ": ", why, version_text(library.version), library.path);
 }
 
-std::filesystem::path file_to_load() {
-  const std::optional<FoundLibrary> found = find_library(library_to_find, current_variables());
+std::filesystem::path file_to_load(const Variables& variables) {
+  const std::optional<FoundLibrary> found = find_library(library_to_find, variables);
   return found ? found->file : std::filesystem::path();
 }
 

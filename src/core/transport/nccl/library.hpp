@@ -28,7 +28,7 @@ inline constexpr int oldest_version = 21210;
 /// The functions that are used of it, as nccl.h declares them.
 struct Library {
   std::string path;      ///< of its file
-  std::string found_by;  ///< "the program", "HALOCLINE_NCCL", "a Python package", "the loader"
+  std::string found_by;  ///< see base/run_time_library.hpp
   int version = 0;       ///< 22809 is 2.28.9
 
   int (*get_unique_id)(UniqueId*) = nullptr;
@@ -61,7 +61,7 @@ std::string error_text(const Library& library, int result, const char* call);
 
 /// Returns the file that loaded_library() loads, or has loaded, as far as that is known without
 /// loading it; empty if none is known.
-std::filesystem::path file_to_load();
+std::filesystem::path file_to_load(const Variables& variables);
 
 /// Returns NCCL, loaded at the first call: the one that the program has loaded already, that of
 /// HALOCLINE_NCCL, of a Python package, or of the loader's path. Null if there is none that can be

@@ -21,12 +21,36 @@ namespace {
 using nccl::Connection;
 using nccl::Library;
 
+/// Calls that NCCL queues together at the end. An error in between ends the group too: calls of
+/// this thread would stay in it.
+class Group {
+ public:
+  explicit Group(const Connection& connection) : connection_(connection) {
+    connection_.check(connection_.library().group_start(), "ncclGroupStart");
+  }
+  ~Group() {
+    if (is_open_) connection_.library().group_end();
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  void end() {
+    is_open_ = false;
+    connection_.check(connection_.library().group_end(), "ncclGroupEnd");
+  }
+
+ private:
+  const Connection& connection_;
+  bool is_open_ = true;
+};
+
 class NcclChannel final : public Channel, private Connection::User {
  public:
   NcclChannel(const Communicator& communicator, std::vector<Message> messages, Memory fields)
       : communicator_(communicator),
         messages_(std::move(messages)),
-        connection_(Connection::of(communicator)) {
+        connection_(Connection::of(communicator)),
+        registration_(*connection_, *this) {
     comm::together(communicator, [&] {
       for (const Message& message : messages_) {
         send_.push_back(memory_of(message.send, fields));
@@ -34,10 +58,7 @@ class NcclChannel final : public Channel, private Connection::User {
       }
       own_.emplace();
     });
-    connection_->add(this);
   }
-
-  ~NcclChannel() { connection_->remove(this); }
 
   Slots send_slots(std::size_t message) override {
     return slots_of(messages_[message].send, send_[message]);
@@ -74,19 +95,20 @@ class NcclChannel final : public Channel, private Connection::User {
     // The first call to a peer connects to it, and waits until the peer does the same.
     const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "ncclGroupEnd");
     const Library& library = connection_->library();
-    connection_->check(library.group_start(), "ncclGroupStart");
+    nccl::Comm* const comm = connection_->comm();
+    Group group(*connection_);
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       const Message& message = messages_[m];
       connection_->check(
           library.send(send_[m].get(), static_cast<std::size_t>(bytes_of(message.send)),
-                       nccl::bytes_type, message.peer, connection_->comm(), queue.native()),
+                       nccl::bytes_type, message.peer, comm, queue.native()),
           "ncclSend");
       connection_->check(
           library.receive(receive_[m].get(), static_cast<std::size_t>(bytes_of(message.receive)),
-                          nccl::bytes_type, message.peer, connection_->comm(), queue.native()),
+                          nccl::bytes_type, message.peer, comm, queue.native()),
           "ncclRecv");
     }
-    connection_->check(library.group_end(), "ncclGroupEnd");
+    group.end();
   }
 
   static std::shared_ptr<void> memory_of(const std::vector<Part>& parts, Memory fields) {
@@ -110,6 +132,7 @@ class NcclChannel final : public Channel, private Connection::User {
   Communicator communicator_;
   std::vector<Message> messages_;
   std::shared_ptr<Connection> connection_;
+  Connection::Registration registration_;
   std::vector<std::shared_ptr<void>> send_, receive_;
   std::optional<device::OwnedStream> own_;  // for the host's stream
   device::Event arrived_;
@@ -120,19 +143,21 @@ class NcclChannel final : public Channel, private Connection::User {
 class NcclGather final : public Gather, private Connection::User {
  public:
   explicit NcclGather(const Communicator& communicator)
-      : ranks_(communicator.size()), connection_(Connection::of(communicator)) {
+      : ranks_(communicator.size()),
+        connection_(Connection::of(communicator)),
+        registration_(*connection_, *this) {
     comm::together(communicator, [&] {
       numbers_ = device::allocate(Memory::device,
                                   (ranks_ + 1) * static_cast<std::int64_t>(sizeof(double)));
     });
-    connection_->add(this);
-    // The first one connects the ranks: 0.15 s that no sweep is to wait for (2 H200, 2.28.9).
+    // The first one connects the ranks, which no sweep is to wait for.
     const device::OwnedStream stream;
-    run(stream.get());
+    {
+      const comm::Watchdog::Guard guard(communicator.state().watchdog(), "ncclAllGather");
+      run(stream.get());
+    }
     link::wait_for(communicator, stream.get());
   }
-
-  ~NcclGather() { connection_->remove(this); }
 
   double* mine() override { return first() + ranks_; }
   const double* all() const override { return first(); }
@@ -153,6 +178,7 @@ class NcclGather final : public Gather, private Connection::User {
 
   std::int64_t ranks_;
   std::shared_ptr<Connection> connection_;
+  Connection::Registration registration_;
   std::shared_ptr<void> numbers_;  // of all ranks, then this rank's
   bool is_started_ = false;
 };
@@ -180,8 +206,8 @@ std::unique_ptr<Gather> NcclTransport::open_gather(const Communicator& communica
   return std::make_unique<NcclGather>(communicator);
 }
 
-std::vector<std::filesystem::path> NcclTransport::files() const {
-  const std::filesystem::path file = nccl::file_to_load();
+std::vector<std::filesystem::path> NcclTransport::files(const Variables& variables) const {
+  const std::filesystem::path file = nccl::file_to_load(variables);
   return file.empty() ? std::vector<std::filesystem::path>{} : std::vector{file};
 }
 

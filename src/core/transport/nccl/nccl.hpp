@@ -24,7 +24,7 @@ class NcclTransport final : public Transport {
     return "NCCL_DEBUG=WARN lets NCCL tell why; see also halocline doctor";
   }
   std::unique_ptr<Gather> open_gather(const Communicator& communicator) const override;
-  std::vector<std::filesystem::path> files() const override;
+  std::vector<std::filesystem::path> files(const Variables& variables) const override;
 };
 
 }  // namespace halocline::transport

@@ -28,7 +28,7 @@ Loaded load() {
       reinterpret_cast<GetVersion*>(::dlsym(opened.handle, "nvshmemx_vendor_get_version_info"));
   if (get_version == nullptr) {
     loaded.why_not = fmt::format(
-        "'{}' does not tell its version: it is no NVSHMEM, or older than "
+        "'{}' does not tell its version: it is not NVSHMEM, or older than "
         "{}, which is needed",
         library.path, oldest_major);
     return loaded;
@@ -76,8 +76,8 @@ const Library* loaded_library() {
 
 std::string why_no_library() { return loaded().why_not; }
 
-std::filesystem::path file_to_load() {
-  const std::optional<FoundLibrary> found = find_library(library_to_find, current_variables());
+std::filesystem::path file_to_load(const Variables& variables) {
+  const std::optional<FoundLibrary> found = find_library(library_to_find, variables);
   return found ? found->file : std::filesystem::path();
 }
 

@@ -82,7 +82,7 @@ inline constexpr LibraryToFind library_to_find{
 
 /// Returns the file that loaded_library() loads, as far as that is known without loading it; empty
 /// if none is known.
-std::filesystem::path file_to_load();
+std::filesystem::path file_to_load(const Variables& variables);
 
 /// Returns NVSHMEM, loaded at the first call. Null if there is none that can be used:
 /// why_no_library() says why. Callable from any thread.

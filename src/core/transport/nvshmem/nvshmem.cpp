@@ -68,8 +68,8 @@ std::unique_ptr<Channel> NvshmemTransport::open(const Communicator& communicator
                              {.transport = "nvshmem", .open = open}, session.note());
 }
 
-std::vector<std::filesystem::path> NvshmemTransport::files() const {
-  const std::filesystem::path file = nvshmem::file_to_load();
+std::vector<std::filesystem::path> NvshmemTransport::files(const Variables& variables) const {
+  const std::filesystem::path file = nvshmem::file_to_load(variables);
   return file.empty() ? std::vector<std::filesystem::path>{} : std::vector{file};
 }
 

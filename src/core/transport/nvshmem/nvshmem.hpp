@@ -23,7 +23,7 @@ class NvshmemTransport final : public Transport {
   std::string_view when_it_fails() const override {
     return "NVSHMEM_DEBUG=WARN lets NVSHMEM tell why; see also halocline doctor";
   }
-  std::vector<std::filesystem::path> files() const override;
+  std::vector<std::filesystem::path> files(const Variables& variables) const override;
 };
 
 }  // namespace halocline::transport

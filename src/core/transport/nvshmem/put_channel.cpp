@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <halocline/error.hpp>
+
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/state.hpp"
@@ -157,13 +159,17 @@ class PutChannel final : public Channel, private comm::InFlight {
     constexpr int times = 20000;
     constexpr std::chrono::microseconds pause(500);
     const std::uint64_t one = 1;
-    device::use(gpu);
-    for (int time = 0; time < times; ++time) {
-      for (const End& end : ends)
-        for (std::uint64_t* const word : {end.arrived, end.free})
-          device::copy(word, &one, word_bytes, stream);
-      device::synchronize(stream);
-      std::this_thread::sleep_for(pause);
+    try {
+      device::use(gpu);
+      for (int time = 0; time < times && !Session::is_over(); ++time) {
+        for (const End& end : ends)
+          for (std::uint64_t* const word : {end.arrived, end.free})
+            device::copy(word, &one, word_bytes, stream);
+        device::synchronize(stream);
+        std::this_thread::sleep_for(pause);
+      }
+    } catch (const Error&) {
+      // The program ends, and CUDA with it.
     }
   }
 

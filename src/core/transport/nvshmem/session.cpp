@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -25,7 +26,7 @@ namespace {
 // As the windows of `peer` are aligned.
 constexpr std::size_t alignment = 512;
 
-bool is_over = false;  // MPI_Finalize has ended it
+std::atomic<bool> has_ended{false};  // by MPI_Finalize
 
 void require_all_ranks(const Communicator& communicator) {
   int all = 0;
@@ -61,7 +62,7 @@ std::shared_ptr<Numbers> numbers_of(const Communicator& communicator) {
 }
 
 int end_session(MPI_Comm, int, void*, void*) {
-  is_over = true;
+  has_ended = true;
   const Library& library = *loaded_library();
   // Where it has not started, its calls end the process (3.4.5).
   if (library.init_status() >= is_ready) library.finalize();
@@ -138,6 +139,8 @@ void Session::end_with_mpi() {
   comm::check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
 }
 
+bool Session::is_over() { return has_ended; }
+
 int Session::number_of(const Communicator& communicator, int rank) const {
   return numbers_of(communicator)->of_rank[static_cast<std::size_t>(rank)];
 }
@@ -155,7 +158,7 @@ std::shared_ptr<void> Session::allocate(const Communicator& communicator, std::i
                               bytes_text(most)));
     const auto free_if_all_are_there = [communicator, free = library_.free](void* pointer) {
       // It waits for all ranks.
-      if (!is_over && !communicator.state().others_may_be_gone()) free(pointer);
+      if (!has_ended && !communicator.state().others_may_be_gone()) free(pointer);
     };
     memory = {made, free_if_all_are_there};
     device::clear(made, most, Stream::host());
