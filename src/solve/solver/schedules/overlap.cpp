@@ -112,9 +112,11 @@ class Overlap final : public Schedule {
   MadeStepper make(Runner& runner) const override {
     return {.stepper = std::make_unique<OverlapStepper>(runner)};
   }
-  /// Pays where the host waits for messages. Copies within a node share the memory bandwidth with
-  /// the sweep, so that overlap gains nothing.
-  bool is_preferred(const Runner& runner) const override { return runner.needs_progress(); }
+  /// Pays where messages take a network. Copies within a node share the memory bandwidth with the
+  /// sweep, so that overlap gains nothing.
+  bool is_preferred(const Runner& runner) const override {
+    return runner.needs_progress() || runner.calls_between_nodes();
+  }
   bool is_about_halos() const override { return true; }
 };
 
