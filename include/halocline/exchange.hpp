@@ -25,7 +25,9 @@ struct ExchangeOptions {
   /// Widths to fill, in cells; by default each field's halo.
   std::optional<HaloWidths> widths{};
   /// "auto", the name of one transport for every peer, or one per kind of pair:
-  /// "self=self,same-node=shared,other-node=mpi".
+  /// "self=self,same-node=shared,other-node=mpi". With nccl and nvshmem, which "auto" does not use,
+  /// all exchanges of a communicator must start in the same order on every rank: NCCL matches
+  /// messages by their order, so another order gives wrong halos or waits for ever.
   std::string transport = "auto";
   /// File of proofs that MPI accepts GPU memory; by default the one in the user's cache. Without a
   /// proof, "auto" does not use gpu_aware, which might crash.

@@ -199,7 +199,9 @@ typedef struct halocline_exchange_options {
   const char* neighbours;         /* "all", or "faces": no edges and corners */
   const halocline_widths* widths; /* to fill; null: each field's own halo */
   const char* transport;          /* "auto", one name for every peer, or one for each kind of pair:
-                                     "self=self,same-node=shared,other-node=mpi" */
+                                     "self=self,same-node=shared,other-node=mpi"; with nccl and
+                                     nvshmem all exchanges of a communicator must start in the same
+                                     order on every rank, or halos are wrong or a wait never ends */
   const char* proofs; /* file of proofs that MPI accepts GPU memory; null: the user's cache */
 } halocline_exchange_options;
 
