@@ -179,7 +179,7 @@ TEST(DoctorLibraries, TwoVersionsThatMayMeet) {
 TEST(DoctorLibraries, WhatCannotBeUsedIsANote) {
   Evidence evidence = with_nccl(
       "2.10.3", ends("nccl", Memory::device, Outcome::unavailable, "NCCL 2.10.3: too old"));
-  evidence.facts.ranks.libraries.front().problem = "too old: 2.12.10 is needed";
+  evidence.facts.ranks.libraries.front().problem = "is too old: 2.12.10 is needed";
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "NCCL 2.10.3",
                                                       "2.12.10 is needed", "HALOCLINE_NCCL")));
   evidence = with_gpus();
@@ -187,12 +187,6 @@ TEST(DoctorLibraries, WhatCannotBeUsedIsANote) {
       {.name = nccl_plugin, .path = {}, .version = {}, .problem = "NCCL_NET_PLUGIN is 'x'"}};
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::note, "its own network", "'x'", "NCCL_NET_PLUGIN")));
-}
-
-TEST(DoctorLibraries, VersionsAsNumbers) {
-  EXPECT_EQ(number_of("2.28.9"), 22809);
-  EXPECT_EQ(number_of("2.4.8"), 20408);
-  EXPECT_EQ(number_of(""), 0);
 }
 
 TEST(DoctorLibraries, InWords) {
@@ -203,10 +197,15 @@ TEST(DoctorLibraries, InWords) {
             "only with its folder in LD_LIBRARY_PATH");
   EXPECT_EQ(why_not_usable(library), "");
   library.problem = "cannot be loaded: no ELF";
-  EXPECT_EQ(why_not_usable(library), "NCCL 2.28.9 at '/w/libnccl.so.2': cannot be loaded: no ELF");
-  const Library missing{.name = "NCCL", .path = {}, .version = {}, .problem = "install it"};
-  EXPECT_EQ(why_not_usable(missing), "NCCL was not found; install it");
-  EXPECT_EQ(words_for(missing), "NCCL: not found; install it");
+  EXPECT_THAT(why_not_usable(library),
+              AllOf(HasSubstr("NCCL 2.28.9 at '/w/libnccl.so.2'"), HasSubstr("no ELF"),
+                    HasSubstr("nvidia-nccl"), HasSubstr("HALOCLINE_NCCL")));
+  const Library missing{.name = "NCCL", .path = {}, .version = {}, .problem = "was not found"};
+  EXPECT_THAT(why_not_usable(missing),
+              AllOf(HasSubstr("NCCL was not found; install"), HasSubstr("HALOCLINE_NCCL")));
+  EXPECT_THAT(words_for(missing),
+              AllOf(HasSubstr("NCCL: not found; install"), HasSubstr("nvidia-nccl")));
+  EXPECT_EQ(words_for({.name = "UCX", .path = {}, .version = {}}), "UCX: not found");
 }
 
 }  // namespace

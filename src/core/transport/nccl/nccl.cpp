@@ -207,7 +207,7 @@ std::unique_ptr<Gather> NcclTransport::open_gather(const Communicator& communica
 }
 
 std::vector<std::filesystem::path> NcclTransport::files(const Variables& variables) const {
-  const std::filesystem::path file = nccl::file_to_load(variables);
+  const std::filesystem::path file = file_to_load(nccl::library_to_find, variables);
   return file.empty() ? std::vector<std::filesystem::path>{} : std::vector{file};
 }
 
