@@ -118,6 +118,24 @@ TEST(DoctorLibraries, NvshmemThatFails) {
   EXPECT_THAT(findings(evidence).at(0).fix, HasSubstr("NVSHMEM_REMOTE_TRANSPORT"));
 }
 
+TEST(DoctorLibraries, NvshmemMayNotStartWhereNothingCarriesIt) {
+  Evidence evidence = with_gpus();
+  const Path nvshmem{"nvshmem", Memory::device};
+  EXPECT_FALSE(may_not_start(evidence, nvshmem));
+  evidence.facts.ranks.peer_access = {true, false, true, true};
+  EXPECT_TRUE(may_not_start(evidence, nvshmem)) << "GPUs that do not reach each other";
+  EXPECT_FALSE(may_not_start(evidence, {"nccl", Memory::device})) << "which has other ways";
+  evidence.facts.node.adapters = {{"mlx5_0", "0-3"}};
+  EXPECT_FALSE(may_not_start(evidence, nvshmem)) << "but by the network";
+  evidence = with_gpus();
+  evidence.gpu_pair = proof::GpuPair::same_gpu;
+  EXPECT_TRUE(may_not_start(evidence, nvshmem)) << "ranks that share a GPU";
+  evidence = three_nodes();
+  EXPECT_TRUE(may_not_start(evidence, nvshmem)) << "nodes without a network of its kind";
+  evidence.facts.node.adapters = {{"mlx5_0", "0-3"}};
+  EXPECT_FALSE(may_not_start(evidence, nvshmem));
+}
+
 TEST(DoctorLibraries, NcclThatIsWrong) {
   EXPECT_THAT(findings(with_nccl("2.28.9", ends("nccl", Memory::device, Outcome::wrong, "byte 3"))),
               ElementsAre(finding(Severity::broken, "sends wrong bytes", "byte 3", "NCCL_DEBUG")));

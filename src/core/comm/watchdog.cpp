@@ -7,6 +7,11 @@
 
 namespace halocline::comm {
 
+Watchdog& Watchdog::of_end() {
+  static Watchdog only;
+  return only;
+}
+
 Watchdog::~Watchdog() {
   if (!thread_.joinable()) return;
   {

@@ -18,6 +18,9 @@ class Watchdog {
  public:
   using Handler = std::function<void(const std::string&)>;
 
+  /// Returns that of the end of MPI, when communicators are gone.
+  static Watchdog& of_end();
+
   Watchdog() = default;
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
