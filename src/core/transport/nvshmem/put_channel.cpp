@@ -84,15 +84,15 @@ class PutChannel final : public Channel, private comm::InFlight {
     const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "a put of NVSHMEM");
     const Stream queue = queue_for(stream);
     clock_.time(queue, 0, [&] { put_all(queue.native(), queue); });
+    if (!stream.is_host()) return;
+    await_all(queue);  // progress() asks for it
+    arrived_.record(queue);
   }
 
   bool progress() override { return arrived_.reached(); }
 
   void finish(Stream stream) override {
-    const Stream queue = queue_for(stream);
-    await_all(queue);
-    if (!stream.is_host()) return;
-    arrived_.record(queue);
+    if (!stream.is_host()) return await_all(stream);
     comm::wait_until(communicator_.state(),
                      {.site = "exchange, wait (nvshmem)",
                       .missing = [] { return std::string("its own GPU to send and receive"); }},
