@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "comm/collectives.hpp"
 #include "comm/state.hpp"
 #include "comm/waiting.hpp"
@@ -123,9 +121,7 @@ class NcclChannel final : public Channel, private Connection::User {
 
   std::string awaited() const override {
     std::string text;
-    for (const Message& message : messages_)
-      text +=
-          fmt::format("{}rank {} ({})", text.empty() ? "" : " or ", message.peer, message.label);
+    for (const Message& message : messages_) add_peer(text, " or ", message);
     return is_started_ ? text : "";
   }
 

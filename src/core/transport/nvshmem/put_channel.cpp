@@ -25,12 +25,6 @@
 namespace halocline::transport::nvshmem {
 namespace {
 
-std::vector<int> peers_of(const std::vector<Message>& messages) {
-  std::vector<int> peers;
-  for (const Message& message : messages) peers.push_back(message.peer);
-  return peers;
-}
-
 /// Puts with signals. A slot is written by the sender's put, which raises the receiver's word
 /// `arrived`, once the receiver's word `free` at the sender says that it has been read. Each rank
 /// resets its words itself, so that a graph can be replayed: a peer raises `free` again only after
@@ -147,9 +141,7 @@ class PutChannel final : public Channel, private comm::InFlight {
       release(ends, stream.get(), gpu);
     }).detach();
     std::string text;
-    for (const Message& message : messages_)
-      text +=
-          fmt::format("{}rank {} ({})", text.empty() ? "" : " or ", message.peer, message.label);
+    for (const Message& message : messages_) add_peer(text, " or ", message);
     return fmt::format("NVSHMEM for {}", text);
   }
 
