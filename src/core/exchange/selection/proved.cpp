@@ -22,7 +22,7 @@ using Stand = Proved::Stand;
 
 std::string_view how_to_prove(GpuPair pair) {
   return pair == GpuPair::other_node
-             ? "halocline doctor, started on ranks of both nodes, proves it"
+             ? "halocline doctor, run over both nodes, proves it"
              : "a halocline command on two ranks or more proves it before it starts";
 }
 
