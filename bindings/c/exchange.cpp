@@ -15,8 +15,8 @@ using binding::guarded;
 using binding::made;
 using binding::required;
 
-// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
-static_assert(sizeof(halocline_exchange_options) == 40);
+// A later version adds members at the end of a struct, and earlier_sizes has its size before.
+static_assert(sizeof(halocline_exchange_options) == 48);
 static_assert(sizeof(halocline_exchange_info) == 40);
 
 namespace {
@@ -32,6 +32,7 @@ ExchangeOptions options_from(const halocline_exchange_options& given) {
                           .transport = binding::text(given.transport, "the transport")};
   if (given.widths != nullptr) options.widths = binding::widths(*given.widths);
   if (given.proofs != nullptr) options.proofs = given.proofs;
+  options.same_order = given.same_order != 0;
   return options;
 }
 

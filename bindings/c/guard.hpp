@@ -49,6 +49,8 @@ template <class Options>
 inline constexpr std::array<std::size_t, 0> earlier_sizes{};
 template <>
 inline constexpr std::array<std::size_t, 1> earlier_sizes<halocline_grid_options>{88};
+template <>
+inline constexpr std::array<std::size_t, 1> earlier_sizes<halocline_exchange_options>{40};
 
 /// Throws usage unless a struct's struct_size is the one that this library knows, or an earlier
 /// one.

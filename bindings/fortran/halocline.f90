@@ -126,9 +126,12 @@ module halocline
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
-    ! create(grid, field or fields [, neighbours, widths, transport, proofs, sides]): pass several
-    ! fields as an array variable. An exchange fills `widths` cells on all sides, or those that
-    ! `sides` sets for each side; without both, each field's own halo. Collective.
+    ! create(grid, field or fields [, neighbours, widths, transport, proofs, sides, same_order]):
+    ! pass several fields as an array variable. An exchange fills `widths` cells on all sides, or
+    ! those that `sides` sets for each side; without both, each field's own halo. same_order
+    ! promises that every rank starts all exchanges of the communicator in the same order, as a loop
+    ! over time steps does: then transport 'auto' may use nccl, which matches messages by their
+    ! order. With another order halos would be wrong, or a wait would never end. Collective.
     generic :: create => exchange_create_one, exchange_create_all
     ! Between start and finish the owned cells within a halo's width of the boundary may be read but
     ! not written, and the halo must be neither read nor written. With a stream (a cudaStream_t,
@@ -198,6 +201,7 @@ module halocline
     integer(c_size_t) :: struct_size = 0
     type(c_ptr) :: neighbours = c_null_ptr, widths = c_null_ptr
     type(c_ptr) :: transport = c_null_ptr, proofs = c_null_ptr
+    integer(c_int) :: same_order = 0
   end type
 
   type, bind(c) :: c_exchange_info
@@ -1006,7 +1010,7 @@ contains
   ! ---- exchange ----
 
   subroutine exchange_create_one(this, grid, field, neighbours, widths, transport, proofs, sides, &
-                                 stat, errmsg)
+                                 same_order, stat, errmsg)
     class(halocline_exchange), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(halocline_field), intent(in) :: field
@@ -1014,14 +1018,15 @@ contains
     integer, intent(in), optional :: widths
     character(*), intent(in), optional :: transport, proofs
     type(halocline_widths), intent(in), optional :: sides
+    logical, intent(in), optional :: same_order
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call make_exchange(this, grid, [field%handle], neighbours, widths, transport, proofs, sides, &
-                       stat, errmsg)
+                       same_order, stat, errmsg)
   end subroutine
 
   subroutine exchange_create_all(this, grid, fields, neighbours, widths, transport, proofs, sides, &
-                                 stat, errmsg)
+                                 same_order, stat, errmsg)
     class(halocline_exchange), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(halocline_field), intent(in) :: fields(:)
@@ -1029,6 +1034,7 @@ contains
     integer, intent(in), optional :: widths
     character(*), intent(in), optional :: transport, proofs
     type(halocline_widths), intent(in), optional :: sides
+    logical, intent(in), optional :: same_order
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handles(size(fields))
@@ -1036,12 +1042,12 @@ contains
     do i = 1, size(fields)
       handles(i) = fields(i)%handle
     end do
-    call make_exchange(this, grid, handles, neighbours, widths, transport, proofs, sides, stat, &
-                       errmsg)
+    call make_exchange(this, grid, handles, neighbours, widths, transport, proofs, sides, &
+                       same_order, stat, errmsg)
   end subroutine
 
-  subroutine make_exchange(this, grid, fields, neighbours, widths, transport, proofs, sides, stat, &
-                           errmsg)
+  subroutine make_exchange(this, grid, fields, neighbours, widths, transport, proofs, sides, &
+                           same_order, stat, errmsg)
     class(halocline_exchange), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
     type(c_ptr), intent(in) :: fields(:)
@@ -1049,6 +1055,7 @@ contains
     integer, intent(in), optional :: widths
     character(*), intent(in), optional :: transport, proofs
     type(halocline_widths), intent(in), optional :: sides
+    logical, intent(in), optional :: same_order
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     character(kind=c_char), allocatable, target :: neighbours_c(:), transport_c(:), proofs_c(:)
@@ -1070,6 +1077,7 @@ contains
       proofs_c = for_c(proofs)
       options%proofs = c_loc(proofs_c)
     end if
+    if (present(same_order)) options%same_order = merge(1_c_int, 0_c_int, same_order)
     call return_status(c_exchange_create(grid%handle, fields, size(fields, kind=c_int), options, &
                                   this%handle), stat, errmsg)
   end subroutine

@@ -25,13 +25,16 @@ struct ExchangeOptions {
   /// Widths to fill, in cells; by default each field's halo.
   std::optional<HaloWidths> widths{};
   /// "auto", the name of one transport for every peer, or one per kind of pair:
-  /// "self=self,same-node=shared,other-node=mpi". With nccl and nvshmem, which "auto" does not use,
-  /// all exchanges of a communicator must start in the same order on every rank: NCCL matches
-  /// messages by their order, so another order gives wrong halos or waits for ever.
+  /// "self=self,same-node=shared,other-node=mpi". nccl and nvshmem need `same_order`, whether it is
+  /// set or not.
   std::string transport = "auto";
   /// File of proofs that MPI accepts GPU memory; by default the one in the user's cache. Without a
   /// proof, "auto" does not use gpu_aware, which might crash.
   std::optional<std::string> proofs{};
+  /// Promises that every rank starts all exchanges of this communicator in the same order, as a
+  /// loop over time steps does. Then "auto" may use nccl, which matches messages by their order:
+  /// with another order halos would be wrong, or a wait would never end.
+  bool same_order = false;
 };
 
 /// The messages of one exchange of this rank, and the transports that carry them.
@@ -54,6 +57,12 @@ struct ExchangeInfo {
 };
 
 using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;
+
+class Exchange;
+namespace exchange {
+Exchange between_nodes(const Communicator& communicator, const Grid& grid, const FieldList& fields,
+                       const ExchangeOptions& options);
+}  // namespace exchange
 
 /// A plan to fill the halos of some fields, made once and run many times: all fields, faces, edges
 /// and corners in one stage, with one message per peer. Between start() and finish() the program
@@ -98,6 +107,10 @@ class Exchange {
 
  private:
   class Plan;
+  explicit Exchange(std::unique_ptr<Plan> plan);
+  friend Exchange exchange::between_nodes(const Communicator& communicator, const Grid& grid,
+                                          const FieldList& fields, const ExchangeOptions& options);
+
   std::unique_ptr<Plan> plan_;
 };
 

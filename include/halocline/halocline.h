@@ -199,14 +199,17 @@ typedef struct halocline_exchange_options {
   const char* neighbours;         /* "all", or "faces": no edges and corners */
   const halocline_widths* widths; /* to fill; null: each field's own halo */
   const char* transport;          /* "auto", one name for every peer, or one for each kind of pair:
-                                     "self=self,same-node=shared,other-node=mpi"; with nccl and
-                                     nvshmem all exchanges of a communicator must start in the same
-                                     order on every rank, or halos are wrong or a wait never ends */
+                                     "self=self,same-node=shared,other-node=mpi"; nccl and nvshmem
+                                     need same_order, whether it is set or not */
   const char* proofs; /* file of proofs that MPI accepts GPU memory; null: the user's cache */
+  int same_order;     /* 1 promises that every rank starts all exchanges of the communicator in the
+                         same order, as a loop over time steps does: then "auto" may use nccl, which
+                         matches messages by their order. With another order halos would be wrong,
+                         or a wait would never end. */
 } halocline_exchange_options;
 
 #define HALOCLINE_EXCHANGE_OPTIONS \
-  { sizeof(halocline_exchange_options), "all", NULL, "auto", NULL }
+  { sizeof(halocline_exchange_options), "all", NULL, "auto", NULL, 0 }
 
 /* Plans an exchange of `count` fields of one grid, with one message per peer for all of them, and
  * opens its transports. Null options are the defaults. Collective. Returns the same error on every

@@ -648,6 +648,19 @@ static void refuses_wrong_exchanges(void) {
   how.widths = &wide;
   FAILS(halocline_exchange_create(grid, &field, 1, &how, &exchange), USAGE, "exceeds the halo");
   how.widths = NULL;
+  how.same_order = rank == 0;
+  if (ranks > 1)
+    FAILS(halocline_exchange_create(grid, &field, 1, &how, &exchange), USAGE, "in any order");
+  how.same_order = 1;
+  OK(halocline_exchange_create(grid, &field, 1, &how, &exchange));
+  OK(halocline_exchange_destroy(&exchange));
+  const size_t first_size = 40;
+  halocline_exchange_options* old = malloc(first_size);  // not a byte more
+  memcpy(old, &how, first_size);
+  old->struct_size = first_size;
+  OK(halocline_exchange_create(grid, &field, 1, old, &exchange));
+  OK(halocline_exchange_destroy(&exchange));
+  free(old);
   how.transport = NULL;
   FAILS(halocline_exchange_create(grid, &field, 1, &how, &exchange), USAGE, "null pointer");
   CHECK(exchange == NULL);

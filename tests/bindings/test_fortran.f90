@@ -335,7 +335,11 @@ contains
     call check(stat == HALOCLINE_USAGE, 'an exchange that is none')
     call exchange%create(grid, field, transport='pigeon', stat=stat, errmsg=text)
     call check(stat == HALOCLINE_USAGE .and. index(text, 'pigeon') > 0, 'no such transport')
-    call exchange%create(grid, field)
+    if (all_ranks > 1) then
+      call exchange%create(grid, field, same_order=my_rank == 0, stat=stat, errmsg=text)
+      call check(stat == HALOCLINE_USAGE .and. index(text, 'in any order') > 0, 'orders that differ')
+    end if
+    call exchange%create(grid, field, same_order=.true.)
     call exchange%finish(stat=stat, errmsg=text)
     call check(stat == HALOCLINE_USAGE .and. index(text, 'call start() first') > 0, 'finish without start')
     call exchange%start()

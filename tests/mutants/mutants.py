@@ -18,6 +18,7 @@ class Mutant:
     filter: str = "*"
     ranks: int = 3
     order: str = "eager"  # of the GPU's work: CUDA_ON_CPU_ORDER
+    gpus: int = 2  # one for each of two ranks: some tests need that
 
 
 MUTANTS = [
@@ -176,6 +177,13 @@ MUTANTS = [
     Mutant("a word of NVSHMEM's that stays raised", "src/core/transport/nvshmem/put_channel.cpp",
            "reset(Place::at_arrived, queue);", "",
            "outside_tests", "*putOver*", 2),
+    Mutant("order of exchanges not asked for", "src/core/exchange/selection/choice.cpp",
+           "(transport.capabilities().needs_order && !facts.same_order) ||", "",
+           "unit_tests", "Choice*", 1),
+    Mutant("other nodes forgotten by sweeps that send halos",
+           "src/solve/solver/schedules/fused.cpp",
+           "if (!between_nodes_.empty())", "if (between_nodes_.size() > 2)",
+           "ranks_tests", "*SendHalosWithinNodes", 3, gpus=3),
     Mutant("NCCL's messages to the rank beside", "src/core/transport/nccl/nccl.cpp",
            "for (std::size_t m = 0; m < messages_.size(); ++m) {",
            "for (std::size_t m = messages_.size(); m-- > 1;) {",

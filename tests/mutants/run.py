@@ -78,11 +78,11 @@ def command_for(mutant, tree, launcher):
             f"--gtest_filter={mutant.filter}", "--gtest_brief=1", "--gtest_fail_fast"]
 
 
-def end_of(command, tree, order):
+def end_of(command, tree, mutant):
     """What becomes of the tests."""
     try:
-        # A GPU for each of two ranks: some tests need that.
-        environment = {**os.environ, "CUDA_ON_CPU_ORDER": order, "CUDA_ON_CPU_DEVICES": "2",
+        environment = {**os.environ, "CUDA_ON_CPU_ORDER": mutant.order,
+                       "CUDA_ON_CPU_DEVICES": str(mutant.gpus),
                        "HALOCLINE_ASSUME_GPU": "2", "HALOCLINE_REQUIRE": "gpu",
                        "HALOCLINE_NCCL": str(folder_of(tree) / NCCL_ON_CPU),
                        "HALOCLINE_NVSHMEM": str(folder_of(tree) / NVSHMEM_ON_CPU),
@@ -129,7 +129,7 @@ def survives(mutant, tree, launcher):
     start = time.monotonic()
     source.write_text(original.replace(mutant.find, mutant.replace))
     try:
-        end = end_of(command_for(mutant, tree, launcher), tree, mutant.order)
+        end = end_of(command_for(mutant, tree, launcher), tree, mutant)
     finally:
         source.write_text(original)
     print(f"{end:8}  {mutant.name}  ({time.monotonic() - start:.0f} s)", flush=True)

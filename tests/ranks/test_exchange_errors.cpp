@@ -133,6 +133,8 @@ TEST(ExchangeErrors, NameHowPlansDiffer) {
          "neighbours across faces");
   expect(caught_if_last_rank_has(same, {}, {.transport = "mpi"}), "transport auto",
          "transport mpi");
+  expect(caught_if_last_rank_has(same, {}, {.same_order = true}), "in any order",
+         "in the same order");
   if (ranks() != 7)
     expect(caught_if_last_rank_has(other_parts, {}, {}), "process grid", "process grid");
   expect_communicator_to_work();

@@ -3,6 +3,7 @@
 // without the host.
 
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,12 @@
 #include <halocline/solver.hpp>
 
 #include "base/environment.hpp"
+#include "base/notes.hpp"
+#include "base/variables.hpp"
 #include "device/gpu.hpp"
+#include "proof/environment_key.hpp"
+#include "proof/records.hpp"
+#include "proof/surroundings.hpp"
 #include "solver/option_words.hpp"
 #include "support/caught.hpp"
 #include "support/exchange_cases.hpp"
@@ -320,6 +326,81 @@ TEST(Solver, StaysOnGpusBetweenNodes) {
                     is_max ? 0 : 1e-12 * expected.norm_history[i].second);
       if (!all_well()) return;
     }
+}
+
+// Sweeps store into halos of their node, and calls serve the others.
+TEST(Solver, HasTheSameBitsWhereSweepsSendHalosWithinNodes) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!has_nccl() || ranks() < 3 || !each_has_a_gpu())
+    GTEST_SKIP() << "it takes NCCL and 3 ranks with a GPU each";
+  const std::int64_t n = 3 * ranks() + 1;
+  for (const auto& [problem, cells] :
+       {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{9, 5, n}},
+        std::pair{"laplace", Extents{128, 4 * n}}})
+    for (const auto graph : {SolveOptions::Graphs::off, SolveOptions::Graphs::on}) {
+      SolveOptions options = small(problem, cells, 150);
+      options.process_grid = cells.axes() == 2 ? Extents{1, ranks()} : Extents{1, 1, ranks()};
+      options.tolerance = 0;
+      options.norm_every = 3;
+      options.backend = "cpu";
+      const SolveResult expected = solve(world(), options);
+      options.backend = "cuda";
+      options.transport = "same-node=peer,other-node=nccl";
+      options.schedule = "fused";
+      options.graph = graph;
+      const SolveResult result = solve(on_nodes_of(2), options);
+      EXPECT_EQ(result.checksum, expected.checksum);
+      EXPECT_EQ(result.norm_history, expected.norm_history);
+      EXPECT_EQ(result.sweeps_in_graphs > 0, graph == SolveOptions::Graphs::on);
+      if (!all_well()) return;
+    }
+}
+
+/// A file with proofs that NCCL works between nodes, as doctor would keep them; of rank 0, which
+/// reads them.
+std::string file_with_proof_of_nccl() {
+  std::string path = testing::TempDir() + "/halocline_proofs_of_nccl.json";
+  if (rank() > 0) return path;
+  std::remove(path.c_str());
+  const proof::EnvironmentKey key =
+      proof::environment_key(proof::this_environment(current_variables()));
+  Notes notes;
+  proof::keep_proofs({.path = path, .place = proof::ProofsFile::Place::named},
+                     {{.path = "nccl",
+                       .pair = proof::GpuPair::other_node,
+                       .outcome = proof::Outcome::works,
+                       .when = "2026-01-31T12:00:00Z",
+                       .key = key.hash,
+                       .ingredients = key.ingredients}},
+                     notes);
+  return path;
+}
+
+// Between nodes auto measures what is proved. Without a proof it says how to get one.
+TEST(Solver, RacesNcclBetweenNodes) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!has_nccl()) GTEST_SKIP() << "it takes NCCL and 2 ranks";
+  SolveOptions options = small("laplace", {64, 48}, 30);
+  options.backend = "cpu";
+  const SolveResult expected = solve(world(), options);
+  options.backend = "cuda";
+  const auto raced = [](const SolveResult& result) {
+    std::vector<std::string> names;
+    for (const ExchangeInfo::Race& race : result.races) names.push_back(race.transport);
+    return names;
+  };
+  options.proofs = testing::TempDir() + "/no_such_proofs.json";
+  const SolveResult unproved = solve(on_nodes_of(1), options);
+  EXPECT_THAT(raced(unproved), testing::Not(testing::Contains("nccl")));
+  EXPECT_THAT(unproved.notes, testing::Contains(testing::AllOf(HasSubstr("nccl was left out"),
+                                                               HasSubstr("halocline doctor"))));
+  options.proofs = file_with_proof_of_nccl();
+  const SolveResult proved = solve(on_nodes_of(1), options);
+  EXPECT_THAT(raced(proved), testing::ElementsAre("nccl", "staged"));
+  EXPECT_EQ(unproved.checksum, expected.checksum);
+  EXPECT_EQ(proved.checksum, expected.checksum);
 }
 
 }  // namespace

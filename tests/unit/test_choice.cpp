@@ -75,6 +75,25 @@ TEST(Choice, KnowsWhatWouldServeInItsOrder) {
   EXPECT_EQ(candidates(transport::Pair::same_node, Memory::host), "shared mpi ");
 }
 
+// NCCL matches messages by their order, and takes half a second to start.
+TEST(Choice, AutoTakesNcclWhereTheOrderIsPromisedAndKernelsDoNotReach) {
+  const transport::Transport &nccl = transport::find_transport("nccl"),
+                             &peer = transport::find_transport("peer");
+  const exchange::Proved works{.stand = exchange::Proved::Stand::works, .words = {}};
+  exchange::ChoiceFacts facts{.there = all,
+                              .fields = Memory::device,
+                              .proved = {{&nccl, {exchange::Proved{}, works, works}}},
+                              .same_order = true};
+  EXPECT_EQ(chosen_from("auto", facts), "self/peer/nccl");
+  facts.excluded[1] = {&peer};
+  EXPECT_EQ(chosen_from("auto", facts), "self/nccl/nccl");
+  facts.same_order = false;
+  EXPECT_EQ(chosen_from("auto", facts), "self/staged/staged");
+  facts.same_order = true;
+  facts.proved.clear();
+  EXPECT_EQ(chosen_from("auto", facts), "self/staged/staged");
+}
+
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {
   const transport::Transport& shared = transport::find_transport("shared");
   EXPECT_EQ(chosen_from("auto", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}}),

@@ -64,6 +64,12 @@ class State {
     if (!place) place = make();
     return std::static_pointer_cast<Kept>(place);
   }
+  /// Destroys it if nobody else holds it.
+  template <class Kept>
+  void forget() {
+    const auto place = kept_.find(typeid(Kept));
+    if (place != kept_.end() && place->second.use_count() <= 1) kept_.erase(place);
+  }
 
  private:
   void find_nodes();

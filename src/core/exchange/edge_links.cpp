@@ -30,7 +30,7 @@ std::optional<std::string> EdgeLinks::unavailable(const Communicator& communicat
 }
 
 EdgeLinks::EdgeLinks(const Communicator& communicator, const Grid& grid, std::int64_t row_bytes)
-    : neighbours_(grid),
+    : neighbours_(communicator, grid),
       edge_bytes_(bytes_of_edge(row_bytes)),
       watch_(communicator, "sweep {}",
              [neighbours = neighbours_](int end) {

@@ -12,17 +12,21 @@
 namespace halocline::exchange {
 namespace {
 
-/// Returns the rank beyond the lower or upper end of this rank's cells.
-int neighbour_at(const Grid& grid, End end) {
+/// Returns the rank of this node beyond the lower or upper end of this rank's cells, or -1.
+int neighbour_at(const Communicator& communicator, const Grid& grid, End end) {
   Direction direction;
   direction[grid.axes() - 1] = end == at_lower ? -1 : 1;
-  return grid.neighbour(grid.rank(), direction);
+  const int rank = grid.neighbour(grid.rank(), direction);
+  const bool is_near =
+      rank >= 0 && communicator.node_of(rank) == communicator.node_of(communicator.rank());
+  return is_near ? rank : -1;
 }
 
 }  // namespace
 
-EndNeighbours::EndNeighbours(const Grid& grid)
-    : ranks_{neighbour_at(grid, at_lower), neighbour_at(grid, at_upper)},
+EndNeighbours::EndNeighbours(const Communicator& communicator, const Grid& grid)
+    : ranks_{neighbour_at(communicator, grid, at_lower),
+             neighbour_at(communicator, grid, at_upper)},
       axis_("xyz"[grid.axes() - 1]) {}
 
 std::vector<int> EndNeighbours::peers() const {

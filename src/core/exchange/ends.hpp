@@ -20,11 +20,11 @@ inline constexpr std::array ends{at_lower, at_upper};
 /// Returns the end of the neighbour's cells that touches this end of ours.
 constexpr End opposite(End end) { return end == at_lower ? at_upper : at_lower; }
 
-/// The neighbours beyond both ends; a rank may be its own neighbour, and one rank may be at both
-/// ends.
+/// The neighbours on this node beyond both ends; a rank may be its own neighbour, and one rank may
+/// be at both ends.
 class EndNeighbours {
  public:
-  explicit EndNeighbours(const Grid& grid);
+  EndNeighbours(const Communicator& communicator, const Grid& grid);
 
   /// Returns the rank at that end, or -1.
   int operator[](End end) const { return ranks_[static_cast<std::size_t>(end)]; }

@@ -16,6 +16,7 @@
 #include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
+#include "exchange/between_nodes.hpp"
 #include "exchange/messages.hpp"
 #include "exchange/selection/choice.hpp"
 #include "exchange/selection/decision.hpp"
@@ -56,6 +57,7 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
   lines.push_back(fmt::format("neighbours {}",
                               options.neighbours == Neighbours::faces ? "across faces" : "all"));
   lines.push_back(fmt::format("transport {}", options.transport));
+  lines.push_back(fmt::format("started in {} order", options.same_order ? "the same" : "any"));
   lines.push_back(counted(fields.size(), "field"));
   for (const FieldStorage& field : fields) {
     const FieldShape& shape = field.shape();
@@ -143,8 +145,10 @@ exchange::PairsThere pairs_there(const Communicator& communicator,
 /// Channels, and the packing for them.
 class Exchange::Plan {
  public:
+  enum class Peers { all, of_other_nodes };
+
   Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-       const ExchangeOptions& options);
+       const ExchangeOptions& options, Peers peers = Peers::all);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -200,7 +204,7 @@ class Exchange::Plan {
 };
 
 Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-                     const ExchangeOptions& options)
+                     const ExchangeOptions& options, Peers peers)
     : communicator_(communicator), fields_(fields) {
   comm::require_same(communicator, "exchange plans", describe(communicator, grid, fields, options));
   std::vector<PeerMessage> messages;
@@ -218,13 +222,18 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     std::vector<HaloWidths> widths;
     for (const FieldStorage& field : fields) widths.push_back(widths_of(field, options));
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
+    if (peers == Peers::of_other_nodes)
+      std::erase_if(messages, [&](const PeerMessage& message) {
+        return transport::pair_of(communicator, message.peer) != Pair::other_node;
+      });
   });
 
   open_best({.wanted = wanted,
              .proofs = options.proofs,
              .there = pairs_there(communicator, messages),
              .fields = memory_,
-             .messages = sizes_by_pair(messages)},
+             .messages = sizes_by_pair(messages),
+             .same_order = options.same_order},
             messages);
 }
 
@@ -512,9 +521,17 @@ std::string ExchangeInfo::transport() const {
 Exchange::Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
                    const ExchangeOptions& options)
     : plan_(std::make_unique<Plan>(communicator, grid, fields, options)) {}
+Exchange::Exchange(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
 Exchange::~Exchange() = default;
 Exchange::Exchange(Exchange&&) noexcept = default;
 Exchange& Exchange::operator=(Exchange&&) noexcept = default;
+
+Exchange exchange::between_nodes(const Communicator& communicator, const Grid& grid,
+                                 const FieldList& fields, const ExchangeOptions& options) {
+  using Plan = Exchange::Plan;
+  return Exchange(
+      std::make_unique<Plan>(communicator, grid, fields, options, Plan::Peers::of_other_nodes));
+}
 
 void Exchange::start(Stream stream) { plan_->start(stream); }
 bool Exchange::progress() { return plan_->progress(); }

@@ -47,7 +47,7 @@ Window::Offsets offsets_of(const FieldStorage& field, int axis) {
 std::optional<std::string> FaceLinks::unavailable(const Communicator& communicator,
                                                   const Grid& grid, const FieldStorage& level) {
   if (communicator.size() == 1) return "there is only one rank";
-  if (communicator.node_count() > 1) return "the ranks are on several nodes";
+  if (communicator.node_count() == communicator.size()) return "every rank is on its own node";
   if (grid.axes() == 1) return "there is only one axis";
   if (level.shape().memory != Memory::device) return "the fields are not in device memory";
   for (int axis = 0; axis + 1 < grid.axes(); ++axis)
@@ -59,7 +59,7 @@ std::optional<std::string> FaceLinks::unavailable(const Communicator& communicat
 FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
                      const std::array<std::reference_wrapper<const FieldStorage>, 2>& levels)
     : communicator_(communicator),
-      neighbours_(grid),
+      neighbours_(communicator, grid),
       axis_(grid.axes() - 1),
       warps_(warps_of_layer(grid)),
       watch_(communicator, "sweep {}",

@@ -18,7 +18,7 @@
 
 namespace halocline::exchange {
 
-/// For the two time levels of ranks that split only the last axis, on the GPUs of one node.
+/// For the two time levels of ranks that split only the last axis: to neighbours on the same node.
 class FaceLinks {
  public:
   /// Returns why such ranks cannot have face links, or nothing; the same on every rank.
@@ -26,7 +26,7 @@ class FaceLinks {
                                                 const FieldStorage& level);
 
   /// Maps the neighbours' levels and checks, byte by byte, that data stored there arrives;
-  /// overwrites the halos along the last axis. Collective; throws device, resource or
+  /// overwrites the halos that such neighbours fill. Collective; throws device, resource or
   /// communication. The levels' memory must outlive the links.
   FaceLinks(const Communicator& communicator, const Grid& grid,
             const std::array<std::reference_wrapper<const FieldStorage>, 2>& levels);

@@ -113,6 +113,9 @@ struct Capabilities {
   bool needs_proof = false;
   /// Channels of one communicator must start in the same order on every rank.
   bool needs_order = false;
+  /// Its first channel takes long and memory of each GPU: auto looks at it only where kernels
+  /// cannot store into the peers' memory, which is as fast or faster.
+  bool is_costly_to_start = false;
   /// Gives GPU memory to an MPI that may crash on it.
   bool trusts_mpi = false;
 
@@ -143,6 +146,9 @@ class Transport {
   /// Opens a gather over all ranks, on one node or several; null if the transport has none.
   /// Collective. Throws resource.
   virtual std::unique_ptr<Gather> open_gather(const Communicator&) const { return nullptr; }
+  /// Frees what it keeps for a communicator after its first channel, if no channel is open.
+  /// Collective.
+  virtual void forget(const Communicator&) const {}
   /// Returns the files of libraries that it loads with such variables, which proofs depend on.
   virtual std::vector<std::filesystem::path> files(const Variables&) const { return {}; }
 };

@@ -39,7 +39,8 @@ Runner::Runner(const Case& the_case, const RunnerParts& parts)
       exchange_(parts.communicator, grid_, {{levels_[0]}, {levels_[1]}},
                 {.neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
                  .transport = parts.transport,
-                 .proofs = parts.proofs}) {
+                 .proofs = parts.proofs,
+                 .same_order = true}) {
   for (const std::string& note : exchange_info().notes) notes_.add(note);
   norms_stay_ = parts_.target.gpu && !needs_progress();
   if (norms_stay_ && parts_.communicator.size() > 1 && case_.norm != Norm::none) make_all_reduce();
@@ -99,10 +100,13 @@ bool Runner::calls_between_nodes() const {
   });
 }
 
-std::optional<std::string> Runner::kernels_cannot_reach_because() const {
-  for (const auto& [pair, transport] : exchange_info().transports)
+std::optional<std::string> Runner::kernels_cannot_reach_because(Neighbour which) const {
+  for (const auto& [pair, transport] : exchange_info().transports) {
+    if (which == Neighbour::on_node && pair == transport::name_of(transport::Pair::other_node))
+      continue;
     if (capabilities_of(transport).carrier != transport::Carrier::kernels)
       return fmt::format("kernels cannot write through transport {}", transport);
+  }
   return std::nullopt;
 }
 

@@ -54,6 +54,7 @@ class Runner {
   const Grid& grid() const { return grid_; }
   const Levels& levels() const { return levels_; }
   LevelExchange& exchange() { return exchange_; }
+  const std::optional<std::string>& proofs() const { return parts_.proofs; }
   const ExchangeInfo& exchange_info() const { return exchange_.info(); }
   /// Fallbacks, with reasons.
   const Notes& notes() const { return notes_; }
@@ -63,8 +64,10 @@ class Runner {
   std::optional<std::string> unavailable(const Schedule& schedule);
   /// Returns why CUDA graphs cannot record the sweeps, or nothing.
   std::optional<std::string> no_graphs_because() const;
-  /// Returns why kernels cannot write to the memory of every neighbour, or nothing.
-  std::optional<std::string> kernels_cannot_reach_because() const;
+  /// Returns why kernels cannot write to the memory of every neighbour, or of every neighbour on
+  /// the same node; nothing if they can.
+  enum class Neighbour { any, on_node };
+  std::optional<std::string> kernels_cannot_reach_because(Neighbour which) const;
   /// Whether calls on the stream carry messages between nodes.
   bool calls_between_nodes() const;
   /// Whether exchanges need the host to advance them.

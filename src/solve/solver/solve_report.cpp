@@ -109,9 +109,13 @@ void add_halo(Report& report, const SolveResult& result) {
     halo.add_json("us", nullptr);
   if (result.transports.empty()) return;
   if (result.sweeps_store_halos) {
-    report.add_text("halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself",
+    std::string between_nodes;
+    for (const auto& [pair, transport] : result.transports)
+      if (pair == "other-node")
+        between_nodes = fmt::format(" within nodes, sent by {} between them", transport);
+    report.add_text("halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself{}",
                                         counted(result.halo_messages, "message"),
-                                        bytes_text(result.halo_bytes)));
+                                        bytes_text(result.halo_bytes), between_nodes));
     return;
   }
   // Launches of graphs would count as time of the few exchanges that are not in graphs.

@@ -60,10 +60,11 @@ FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions
       .memory = std::string(name_of(target.memory)), .transports = {}, .bytes = bytes};
   std::optional<Exchange> exchange;
   timing.open_seconds = seconds_of(communicator, [&] {
-    exchange.emplace(
-        communicator, grid, fields->list(),
-        ExchangeOptions{
-            .neighbours = Neighbours::faces, .transport = transport, .proofs = options.proofs});
+    exchange.emplace(communicator, grid, fields->list(),
+                     ExchangeOptions{.neighbours = Neighbours::faces,
+                                     .transport = transport,
+                                     .proofs = options.proofs,
+                                     .same_order = true});
   });
   timing.transports = exchange->info().transports;
   for (std::int64_t i = 0; i < options.exchanges; ++i)

@@ -208,7 +208,8 @@ std::unique_ptr<Exchange> HaloBench::plan(const Trial& trial, const Grid& grid,
     return std::make_unique<Exchange>(communicator_, grid, fields,
                                       ExchangeOptions{.neighbours = options_.neighbours,
                                                       .transport = trial.transport,
-                                                      .proofs = options_.proofs});
+                                                      .proofs = options_.proofs,
+                                                      .same_order = true});
   } catch (const Error& error) {  // the same on every rank
     if (!options_.transports.empty() || error.kind() != ErrorKind::resource) throw;
     notes_.add(fmt::format("transport {} is not timed with {} cells per rank: {}", trial.transport,

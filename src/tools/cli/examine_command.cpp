@@ -22,7 +22,7 @@ namespace {
 struct ExamineWords {
   bool facts = false;
   std::vector<std::string> paths;
-  std::string gpus = "in-turn";
+  std::string gpus = "as-in-runs";
   std::vector<std::int64_t> bytes;
   bool untimed = false;
   double wait_limit_seconds = 10;
@@ -36,7 +36,7 @@ ExamineWords read(const std::vector<std::string>& words) {
   Option& paths = options.option("--paths", "TEXT", result.paths);
   paths.lists = Option::Lists::commas;
   paths.excludes = "--facts";
-  options.option("--gpus", "TEXT", result.gpus).choices = {"in-turn", "first"};
+  options.option("--gpus", "TEXT", result.gpus).choices = {"as-in-runs", "first"};
   Option& bytes = options.option("--bytes", "INT", result.bytes);
   bytes.lists = Option::Lists::commas;
   bytes.range = Option::Range::positive;

@@ -64,11 +64,13 @@ std::vector<probe::Path> paths_to_prove(const std::vector<std::string>& transpor
     for (const std::string& name : memories) {
       const std::optional<Memory> memory = name == "auto" ? Memory::device : memory_named(name);
       if (!memory || one->unavailable(transport::Pair::same_node, *memory)) continue;
-      // What auto does not take is proved where it is asked for.
+      // What auto takes only where kernels do not reach is proved where it is asked for: a job to
+      // prove it takes seconds, and most nodes do not need it.
       const bool is_named = std::any_of(
           transports.begin(), transports.end(),
           [&](const std::string& wanted) { return wanted.find(one->name()) != wanted.npos; });
-      if (!is_named && !one->is_for_auto(*memory)) continue;
+      const bool is_for_auto = one->is_for_auto(*memory) && !one->capabilities().is_costly_to_start;
+      if (!is_named && !is_for_auto) continue;
       const probe::Path path{std::string(one->name()), *memory};
       if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
     }

@@ -15,6 +15,7 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "exchange/selection/race.hpp"
+#include "machine/gpu_binding.hpp"
 #include "mpi/mpi_messages.hpp"
 #include "probe/collectives.hpp"
 #include "probe/in_stream.hpp"
@@ -121,8 +122,7 @@ class Prober {
   }
 
   void take_gpu_once() {
-    if (!gpu_)
-      comm::together(communicator_, [this] { gpu_ = take_gpu(communicator_, wanted_.gpus); });
+    if (!gpu_) gpu_ = take_gpu(communicator_, wanted_.gpus);
   }
 
   /// Kinds of pairs that messages of this path go between, on rank 0.
@@ -269,7 +269,7 @@ std::vector<std::string> words_of(const PathsToTry& wanted) {
   std::vector<std::string> names;
   for (const Path& path : wanted.paths) names.push_back(word_of(path));
   std::vector<std::string> words{"--paths", fmt::format("{}", fmt::join(names, ",")), "--gpus",
-                                 wanted.gpus == GpuChoice::first ? "first" : "in-turn"};
+                                 wanted.gpus == GpuChoice::first ? "first" : "as-in-runs"};
   if (!wanted.bytes.empty())
     words.insert(words.end(), {"--bytes", fmt::format("{}", fmt::join(wanted.bytes, ","))});
   if (wanted.timing == Timing::none) words.emplace_back("--untimed");
@@ -277,16 +277,15 @@ std::vector<std::string> words_of(const PathsToTry& wanted) {
 }
 
 std::string take_gpu(const Communicator& communicator, GpuChoice choice) {
-  const device::Gpus& there = device::gpus();
-  if (const auto why = device::no_gpu_because()) throw Error(ErrorKind::unavailable, *why);
-  const int me = communicator.rank();
-  std::size_t rank_on_node = 0;
-  for (int rank = 0; rank < me; ++rank)
-    if (communicator.node_of(rank) == communicator.node_of(me)) ++rank_on_node;
-  if (choice == GpuChoice::first) rank_on_node = 0;
-  const device::Gpu& gpu = there.list[rank_on_node % there.list.size()];
-  device::use(gpu);
-  return gpu.uuid;
+  if (choice == GpuChoice::as_in_runs) return machine::bind_gpu(communicator).gpu.uuid;
+  std::string uuid;
+  comm::together(communicator, [&] {
+    if (const auto why = device::no_gpu_because()) throw Error(ErrorKind::unavailable, *why);
+    const device::Gpu& gpu = device::gpus().list.front();
+    device::use(gpu);
+    uuid = gpu.uuid;
+  });
+  return uuid;
 }
 
 void try_in_ranks(const Communicator& communicator, const PathsToTry& wanted, const Say& say) {

@@ -17,14 +17,14 @@ namespace halocline::probe {
 /// Prints and flushes a line.
 using Say = std::function<void(const std::string&)>;
 
-/// Which GPUs the ranks of a node take: one each in turn, or all of them the first.
-enum class GpuChoice { in_turn, first };
+/// Which GPUs the ranks take: those that a run would give them, or all of them the first.
+enum class GpuChoice { as_in_runs, first };
 
 enum class Timing { none, each_size };
 
 struct PathsToTry {
   std::vector<Path> paths;
-  GpuChoice gpus = GpuChoice::in_turn;
+  GpuChoice gpus = GpuChoice::as_in_runs;
   Timing timing = Timing::each_size;
   std::vector<std::int64_t> bytes = {};  ///< sizes of messages; empty: those that tell of each path
 };
@@ -33,7 +33,7 @@ struct PathsToTry {
 std::vector<std::string> words_of(const PathsToTry& wanted);
 
 /// Starts using this rank's GPU and returns its UUID. Throws unavailable without one, and what
-/// device::use() throws. Not collective.
+/// device::use() throws, the same on every rank. Collective.
 std::string take_gpu(const Communicator& communicator, GpuChoice choice);
 
 /// Sends patterns to the neighbours in a ring of all ranks, node after node, as far as they are at

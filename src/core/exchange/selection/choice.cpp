@@ -23,6 +23,7 @@ bool is_out(const Transport& transport, Pair pair, const ChoiceFacts& facts) {
          (transport.capabilities().needs_proof &&
           proved_of(facts.proved, transport, pair).stand != Proved::Stand::works) ||
          !transport.is_for_auto(facts.fields) ||
+         (transport.capabilities().needs_order && !facts.same_order) ||
          transport.unavailable(pair, facts.fields).has_value();
 }
 
@@ -100,6 +101,13 @@ std::vector<const Transport*> candidates(const ChoiceFacts& facts, Pair pair) {
   std::vector<const Transport*> all;
   for (const Transport* transport : transport::transports())
     if (!is_out(*transport, pair, facts)) all.push_back(transport);
+  const bool kernels_reach = std::any_of(all.begin(), all.end(), [](const Transport* transport) {
+    return transport->capabilities().carrier == transport::Carrier::kernels;
+  });
+  if (kernels_reach)
+    std::erase_if(all, [](const Transport* transport) {
+      return transport->capabilities().is_costly_to_start;
+    });
   return all;
 }
 

@@ -29,6 +29,7 @@ struct ChoiceFacts {
   PairsThere there{};
   Memory fields = Memory::host;
   ProvedTransports proved{};  ///< of those that need a proof
+  bool same_order = false;    ///< as ExchangeOptions::same_order
   /// Transports that auto must not use for such pairs: they failed, or were slower.
   std::array<std::vector<const transport::Transport*>, 3> excluded{};
 };

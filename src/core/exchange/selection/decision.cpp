@@ -2,7 +2,6 @@
 #include "exchange/selection/decision.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -38,6 +37,7 @@ bool may_be_used(const Transport& transport, Pair pair, const DecisionInputs& in
   if (!inputs.there[index] || transport.unavailable(pair, inputs.fields)) return false;
   if (inputs.wanted[index] != nullptr) return inputs.wanted[index] == &transport;
   if (!transport.is_for_auto(inputs.fields)) return false;
+  if (transport.capabilities().needs_order && !inputs.same_order) return false;
   return is_preferred(transport, without_proofs[index]);
 }
 
@@ -56,7 +56,7 @@ void learn_of_proofs(const Communicator& communicator, const DecisionInputs& inp
     for (const Pair pair : pairs) {
       const Proved proved = proved_of(decision.facts.proved, *one, pair);
       if (inputs.wanted[index_of(pair)] == nullptr && proved.stand != Proved::Stand::works &&
-          may_be_used(*one, pair, inputs, without_proofs))
+          !proved.words.empty() && may_be_used(*one, pair, inputs, without_proofs))
         decision.notes.push_back(
             fmt::format("transport {} was left out: {}", one->name(), proved.words));
     }
@@ -73,14 +73,15 @@ std::int64_t largest_message(const Communicator& communicator,
   return comm::max_over_ranks(communicator, bytes);
 }
 
-/// Returns the transports that auto may use and has to race: if some can do an exchange as work on
-/// a stream, only these. On four H200 an exchange of 64 KiB faces took 4.3 us by peer in a graph
-/// and 60 us by staged (bench/results/h200x4), which keeps the host in every sweep.
+/// Returns the transports that auto may use and has to race: where kernels store into the peers'
+/// memory, only those that stay on the stream too. On four H200 an exchange of 64 KiB faces took
+/// 4.3 us by peer in a graph and 60 us by staged (bench/results/h200x4), which keeps the host in
+/// every sweep. Between nodes it depends on the network, and all of them race.
 std::vector<const Transport*> in_the_race(std::vector<const Transport*> all) {
-  const auto stays = [](const Transport* transport) {
-    return transport->capabilities().stays_on_stream();
-  };
-  if (!all.empty() && stays(all.front())) std::erase_if(all, std::not_fn(stays));
+  if (!all.empty() && all.front()->capabilities().carrier == transport::Carrier::kernels)
+    std::erase_if(all, [](const Transport* transport) {
+      return !transport->capabilities().stays_on_stream();
+    });
   return all;
 }
 
@@ -133,14 +134,21 @@ void keep_the_fastest(const Communicator& communicator, const DecisionInputs& in
 }  // namespace
 
 Decision decide(const Communicator& communicator, const DecisionInputs& inputs) {
-  Decision decision{
-      .facts = {.there = inputs.there, .fields = inputs.fields, .excluded = inputs.excluded},
-      .choice = {},
-      .notes = {},
-      .races = {}};
+  Decision decision{.facts = {.there = inputs.there,
+                              .fields = inputs.fields,
+                              .same_order = inputs.same_order,
+                              .excluded = inputs.excluded},
+                    .choice = {},
+                    .notes = {},
+                    .races = {}};
   learn_of_proofs(communicator, inputs, decision);
   decision.choice = choose(inputs.wanted, decision.facts);
   for (const Pair pair : transport::pairs) keep_the_fastest(communicator, inputs, pair, decision);
+  for (const ExchangeInfo::Race& race : decision.races) {
+    const Transport& raced = transport::find_transport(race.transport);
+    const Choice& kept = decision.choice;
+    if (std::find(kept.begin(), kept.end(), &raced) == kept.end()) raced.forget(communicator);
+  }
   return decision;
 }
 

@@ -22,6 +22,7 @@ struct DecisionInputs {
   Memory fields;
   /// This rank's messages, by kind of pair; only their sizes matter.
   std::array<std::vector<transport::Message>, 3> messages;
+  bool same_order;  ///< as ExchangeOptions::same_order
   /// As ChoiceFacts::excluded.
   std::array<std::vector<const transport::Transport*>, 3> excluded{};
 };

@@ -20,7 +20,11 @@ using proof::GpuPair;
 using transport::Pair;
 using Stand = Proved::Stand;
 
-constexpr auto how_to_prove = "a halocline command on two ranks or more proves it before it starts";
+std::string_view how_to_prove(GpuPair pair) {
+  return pair == GpuPair::other_node
+             ? "halocline doctor, run over both nodes, proves it"
+             : "a halocline command on two ranks or more proves it before it starts";
+}
 
 /// Returns the kinds of pairs that the GPUs of ranks on one node form.
 std::vector<GpuPair> pairs_on_nodes(const Communicator& communicator,
@@ -50,10 +54,12 @@ Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pai
         at_hand.key.hash);
     if (!found) {
       if (result.stand == Stand::works)
-        result = {
-            Stand::unknown,
-            fmt::format("no proof shows that it works with {} memory between {} ranks here; {}",
-                        name_of(memory), proof::name_of(pair), how_to_prove)};
+        result = {Stand::unknown,
+                  transport.missing_here()
+                      ? ""
+                      : fmt::format(
+                            "no proof shows that it works with {} memory between {} ranks here; {}",
+                            name_of(memory), proof::name_of(pair), how_to_prove(pair))};
     } else if (found->outcome != proof::Outcome::works) {
       result = {Stand::fails,
                 fmt::format("{} memory between {} ranks, tested {}: {}; {}", name_of(memory),

@@ -18,7 +18,9 @@ namespace halocline::exchange {
 /// The result for one kind of pair.
 struct Proved {
   enum class Stand { unknown, works, fails } stand = Stand::unknown;
-  std::string words;  ///< how it fails, and the fix; or why it is unknown, and how to prove it
+  /// How it fails, and the fix; or why it is unknown, and how to prove it. Empty if it works, or
+  /// if the machine does not have it.
+  std::string words;
 };
 
 /// The results for some transports: for each one per kind of pair, in order of transport::pairs.

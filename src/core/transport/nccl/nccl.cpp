@@ -202,6 +202,10 @@ std::unique_ptr<Gather> NcclTransport::open_gather(const Communicator& communica
   return std::make_unique<NcclGather>(communicator);
 }
 
+void NcclTransport::forget(const Communicator& communicator) const {
+  communicator.state().forget<Connection>();
+}
+
 std::vector<std::filesystem::path> NcclTransport::files(const Variables& variables) const {
   const std::filesystem::path file = file_to_load(nccl::library_to_find, variables);
   return file.empty() ? std::vector<std::filesystem::path>{} : std::vector{file};

@@ -12,11 +12,13 @@ class NcclTransport final : public Transport {
   std::string_view name() const override { return "nccl"; }
   std::optional<std::string> missing_here() const override;
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
-  /// Within a node `peer` is faster; between nodes it has to be asked for.
-  bool is_for_auto(Memory) const override { return false; }
   /// It can hang, so it needs a proof.
   Capabilities capabilities() const override {
-    return {.carrier = Carrier::stream, .in_place = true, .needs_proof = true, .needs_order = true};
+    return {.carrier = Carrier::stream,
+            .in_place = true,
+            .needs_proof = true,
+            .needs_order = true,
+            .is_costly_to_start = true};
   }
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;
@@ -24,6 +26,7 @@ class NcclTransport final : public Transport {
     return "NCCL_DEBUG=WARN lets NCCL tell why; see also halocline doctor";
   }
   std::unique_ptr<Gather> open_gather(const Communicator& communicator) const override;
+  void forget(const Communicator& communicator) const override;
   std::vector<std::filesystem::path> files(const Variables& variables) const override;
 };
 

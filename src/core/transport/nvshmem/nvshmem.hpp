@@ -12,7 +12,8 @@ class NvshmemTransport final : public Transport {
   std::string_view name() const override { return "nvshmem"; }
   std::optional<std::string> missing_here() const override;
   std::optional<std::string> unavailable(Pair pair, Memory fields) const override;
-  /// Within a node `peer` is as fast and takes no heap; between nodes it has to be asked for.
+  /// Within a node `peer` is as fast; between nodes it has to be asked for: it starts once in a
+  /// process and keeps gigabytes of each GPU until MPI_Finalize, even if it lost a race.
   bool is_for_auto(Memory) const override { return false; }
   /// It can hang, and ends the process where it fails, so it needs a proof.
   Capabilities capabilities() const override {

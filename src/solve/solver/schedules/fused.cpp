@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
+#include "exchange/between_nodes.hpp"
 #include "exchange/face_links.hpp"
 #include "solver/runner.hpp"
 #include "solver/schedules/schedules.hpp"
@@ -16,12 +18,24 @@
 namespace halocline::solver {
 namespace {
 
+/// Sweeps store what neighbours on the node need into their halos, and wait for theirs. Calls on
+/// the same stream then serve other nodes. No cycle of waits: a call waits only for calls after the
+/// same sweep, and a sweep only for stores of the one before.
 class FusedStepper final : public SingleSweeps {
  public:
   explicit FusedStepper(Runner& runner)
       : SingleSweeps(runner),
         links_(runner.communicator(), runner.grid(),
-               {std::cref(runner.levels()[0]), std::cref(runner.levels()[1])}) {}
+               {std::cref(runner.levels()[0]), std::cref(runner.levels()[1])}) {
+    if (runner.communicator().node_count() == 1) return;
+    for (const FieldStorage& level : runner.levels())
+      between_nodes_.push_back(
+          exchange::between_nodes(runner.communicator(), runner.grid(), {level},
+                                  {.neighbours = Neighbours::faces,
+                                   .transport = runner.exchange_info().transport(),
+                                   .proofs = runner.proofs(),
+                                   .same_order = true}));
+  }
 
   void advance(Run& run, std::int64_t most) override {
     // No earlier sweep has sent the halo of a run's first sweep.
@@ -40,10 +54,13 @@ class FusedStepper final : public SingleSweeps {
     stencil::SweepArguments pushing = step.arguments;
     pushing.faces = &links_.port(static_cast<std::size_t>(1 - step.level));
     sweep(pushing, pushing.region, Part::first, stream);
+    if (!between_nodes_.empty())
+      between_nodes_[static_cast<std::size_t>(1 - step.level)].run(stream);
   }
 
   exchange::FaceLinks links_;
-  bool is_sent_ = false;  // the neighbours' sweeps send the halo of the next sweep
+  std::vector<Exchange> between_nodes_;  // one for each level; none on one node
+  bool is_sent_ = false;                 // the neighbours' sweeps send the halo of the next sweep
 };
 
 /// Returns why sweeps cannot send their own halos; nothing if they can, on every rank.
@@ -55,7 +72,9 @@ std::optional<std::string> no_links_because(const Runner& runner) {
   const Levels& levels = runner.levels();
   if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.grid(), levels[0]))
     return why;
-  if (auto why = runner.kernels_cannot_reach_because()) return why;
+  if (auto why = runner.kernels_cannot_reach_because(Runner::Neighbour::on_node)) return why;
+  if (runner.communicator().node_count() > 1 && !runner.calls_between_nodes())
+    return "other nodes need the host in every exchange";
   const bool able = target.gpu->ranks_on_gpu == 1 && runner.sweep().can_push(levels[0], levels[1]);
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{able ? 0 : 1}) > 0)
     return "ranks share a GPU, or rows do not begin on 16-byte boundaries";
@@ -66,8 +85,8 @@ class Fused final : public Schedule {
  public:
   std::string_view name() const override { return "fused"; }
   std::string_view needs() const override {
-    return "transport peer, one GPU for each rank and a process grid that splits the last axis "
-           "only";
+    return "transport peer within nodes (between them nccl or nvshmem), one GPU for each rank and "
+           "a process grid that splits the last axis only";
   }
   MadeStepper make(Runner& runner) const override {
     if (auto why_not = no_links_because(runner)) return {.stepper = {}, .why_not = *why_not};
@@ -80,7 +99,8 @@ class Fused final : public Schedule {
     }
     return made;
   }
-  bool is_preferred(const Runner&) const override { return true; }
+  /// Calls between nodes are not hidden behind the interior, as `overlap` hides them.
+  bool is_preferred(const Runner& runner) const override { return !runner.calls_between_nodes(); }
   bool is_about_halos() const override { return true; }
   bool sweeps_store_halos() const override { return true; }
 };

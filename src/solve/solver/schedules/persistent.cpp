@@ -63,7 +63,7 @@ std::optional<std::string> no_persistence_because(const Runner& runner) {
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
   if (target.memory != Memory::device) return "the fields are not in device memory";
   if (auto why = exchange::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;
-  if (auto why = runner.kernels_cannot_reach_because()) return why;
+  if (auto why = runner.kernels_cannot_reach_because(Runner::Neighbour::any)) return why;
   if (!runner.norms_stay_on_gpus()) return "MPI reduces norms";
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{target.gpu->ranks_on_gpu}) > 1)
     return "ranks share a GPU";
