@@ -653,6 +653,18 @@ def test_an_nccl_that_fails(fault, why, proofs, emulation, nccl, tmp_path):
     assert proofs_of("nccl", tmp_path) == proofs
 
 
+def test_an_nvshmem_that_does_not_start(emulation, nccl):
+    """A fault, unless ranks share a GPU, which it does not bear."""
+    report = doctor(env=with_gpus(NVSHMEM_ON_CPU="no-init"))
+    finding = found(report, "does not work between the GPUs of a node", "broken")
+    assert "NVSHMEM" in finding["what"] and "NVSHMEM_DEBUG" in finding["do"]
+    assert "did not start" in finding["seen"]
+    assert path(report, "nvshmem", "device")["outcome"] == "failed"
+    report = doctor(env=with_gpus(1, NVSHMEM_ON_CPU="no-init"))
+    assert path(report, "nvshmem", "device")["outcome"] == "unavailable"
+    assert not any("NVSHMEM" in finding["what"] for finding in report["findings"])
+
+
 def test_an_nccl_that_does_not_serve_here(emulation, nccl):
     """No fault, but said: an old one, one that is no library, and one for ranks on one GPU."""
     for env, why, severities in (

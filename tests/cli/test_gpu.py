@@ -619,12 +619,12 @@ def test_a_library_carries_halos(transport, tmp_path):
 
 
 @pytest.mark.parametrize("transport, fault, code, words", [
-    ("nccl", "old", UNAVAILABLE, r"NCCL 2\.10\.3 at '.*' is too old: 2\.12\.10 is needed"),
+    ("nccl", "old", UNAVAILABLE, r"NCCL 2\.10\.3 at '.*' .*is too old: 2\.12\.10 is needed; .*HALOCLINE_NCCL.*nvidia-nccl"),
     ("nccl", "no-init", FAILURE, r"ncclCommInitRank: invalid usage: .* \(NCCL \d"),
     ("nccl", "lost", FAILURE, r"NCCL lost another rank, or the network, in exchanges with rank 1 "
      r"\(field 'u', direction \+y\): ncclCommGetAsyncError: remote process exited"),
-    ("nvshmem", "old", UNAVAILABLE, r"NVSHMEM 2\.9\.0 at '.*' is too old: 3\.0\.0 is needed"),
-    ("nvshmem", "no-init", UNAVAILABLE, r"NVSHMEM \d.* did not start \(status 0; '.*'\)"),
+    ("nvshmem", "old", UNAVAILABLE, r"NVSHMEM 2\.9\.0 at '.*' .*is too old: 3\.0\.0 is needed; .*HALOCLINE_NVSHMEM.*nvidia-nvshmem"),
+    ("nvshmem", "no-init", FAILURE, r"NVSHMEM \d.* did not start \(status 0; '.*'\)"),
     ("nvshmem", "small-heap", FAILURE, r"symmetric heap has no room for 2\.29 MiB; "
      r"NVSHMEM_SYMMETRIC_SIZE"),
 ])
@@ -642,7 +642,7 @@ def test_a_library_that_is_not_there(transport):
     end = run("solve", *SMALL, "--ranks", "2", "--transport", transport,
               env={variable: "/nowhere/lib.so", "HALOCLINE_ASSUME_GPU": "0"})
     assert end.code == UNAVAILABLE
-    assert f"'/nowhere/lib.so' of {variable} cannot be loaded" in end.err
+    assert re.search(f"'/nowhere/lib.so' .*{variable}.* cannot be loaded: ", end.err)
 
 
 @pytest.mark.parametrize("transport", FAULTS)
@@ -655,6 +655,28 @@ def test_a_library_that_waits_for_ever(transport, graph, tmp_path):
     assert end.code == FAILURE
     assert re.search(rf"rank \d has waited 2 s in .* for its own GPU .*; its GPU may wait in "
                      rf"{transport.upper()} for rank \d \(field 'u', direction [+-]\w\)", end.err), end.err
+
+
+@pytest.mark.parametrize("order", ["thread", "lazy"])
+def test_a_probe_whose_rank_lost_nccl_ends_in_time(order, mpirun):
+    """Its other rank waits for its own GPU: with a limit, or in a call of CUDA, where only its launcher
+    ends it."""
+    options = mpirun(ranks=2)
+    end = run("examine-paths", "--paths", "nccl:device", "--gpus", "in-turn", "--wait-limit", "3",
+              program=options["program"], timeout=40,
+              env={**options["env"], "NCCL_ON_CPU": "lost", "CUDA_ON_CPU_ORDER": order})
+    assert end.code != 0
+    assert "NCCL lost another rank" in end.out and '"is":"failed"' in end.out
+
+
+@pytest.mark.parametrize("fault, call", [("no-free", "nvshmem_free"),
+                                         ("no-end", "nvshmemx_hostlib_finalize")])
+def test_an_nvshmem_that_does_not_come_to_its_end(fault, call, tmp_path):
+    """Its calls wait for all ranks: the limit is theirs, too."""
+    end = run("solve", *SMALL, "--ranks", "2", "--transport", "nvshmem", "--wait-limit", "2", "--proofs",
+              tmp_path / "none.json", env={"HALOCLINE_ASSUME_GPU": "0", "NVSHMEM_ON_CPU": fault})
+    assert end.code == FAILURE
+    assert re.search(rf"rank \d: {call} has not returned for 2 s", end.err), end.err
 
 
 def test_nccl_wants_a_gpu_for_each_rank(tmp_path):

@@ -243,6 +243,6 @@ MUTANTS = [
            "(box.lower[axis.index] - first[axis.index])",
            "ranks_tests", "*Rivals*", 2),
     Mutant("guard ended by another within it", "src/core/comm/watchdog.cpp",
-           "watchdog_.what_ = std::move(outer_);", "watchdog_.what_.clear();",
+           "watchdog_.what_ = outer_;", "watchdog_.what_ = nullptr;",
            "unit_tests", "Watchdog*", 1),
 ]

@@ -17,6 +17,7 @@
 
 #include <halocline/exchange.hpp>
 
+#include "base/environment.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "device/buffer.hpp"
@@ -180,6 +181,35 @@ ExchangeInfo exchange_by_auto(Memory memory) {
   Exchange exchange(world, grid, {field});
   exchange.run();
   return exchange.info();
+}
+
+TEST(OutsideTransport, PutsAreNotDoneBeforeThoseOfTheOtherRankHaveCome) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (ranks() != 2) GTEST_SKIP() << "this is for 2 ranks";
+  if (const std::string order = environment("CUDA_ON_CPU_ORDER").value_or("");
+      !order.empty() && order != "thread")
+    GTEST_SKIP() << "the emulated GPU waits inside a call of the host";
+  const Communicator& world = communicator_with({.wait_limit = wait_limit});
+  const PutTransport put;
+  if (const auto why = put.missing_here()) GTEST_SKIP() << *why;
+  const std::unique_ptr<transport::Channel> channel = put.open(world,
+                                                               {{.peer = 1 - rank(),
+                                                                 .send = {{nullptr, 64}},
+                                                                 .receive = {{nullptr, 64}},
+                                                                 .label = "64 bytes"}},
+                                                               Memory::device);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    if (rank() == 0) {
+      channel->start(Stream::host());
+      EXPECT_FALSE(channel->progress()) << "rank 1 has not begun";
+    }
+    comm::barrier(world);
+    if (rank() == 1) channel->start(Stream::host());
+    channel->finish(Stream::host());
+    EXPECT_TRUE(channel->progress());
+    comm::barrier(world);
+  }
 }
 
 TEST(OutsideTransport, IsTimedByAutoOnTheHost) {

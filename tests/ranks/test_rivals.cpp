@@ -2,12 +2,19 @@
 // What is timed beside transports fills the same halos: every byte of every field against a
 // formula.
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <halocline/error.hpp>
 
 #include "bench/rivals.hpp"
+#include "comm/collectives.hpp"
+#include "mpi/derived_types.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
@@ -122,6 +129,39 @@ TEST(DerivedTypes, RefuseStridesThatNoArrayHas) {
   });
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_THAT(error.text, HasSubstr("50 and 8"));
+}
+
+TEST(DerivedTypes, ThatOneRankCannotMakeNoRankHas) {
+  std::vector<double> array(8);
+  const auto box_of = [&](std::int64_t elements) {
+    return mpi::Subarray{.array = reinterpret_cast<std::byte*>(array.data()),
+                         .sizes = {8},
+                         .starts = {0},
+                         .box = {elements}};
+  };
+  const int next = (rank() + 1) % ranks(), last = (rank() + ranks() - 1) % ranks();
+  const std::int64_t too_many = std::int64_t{1} << 40;
+  const Caught error = caught([&] {
+    const mpi::DerivedTypes types(
+        world(), {{.peer = next, .out = box_of(rank() == 0 ? too_many : 2), .in = {}},
+                  {.peer = last, .out = {}, .in = box_of(2)}});
+  });
+  EXPECT_EQ(error.kind, ErrorKind::internal) << error.text;
+}
+
+TEST(DerivedTypes, MayRestBetweenRunsLongerThanTheWaitLimit) {
+  constexpr std::chrono::seconds limit(2);
+  const Communicator& communicator = communicator_with({.wait_limit = limit});
+  std::atomic<int> stalls{0};
+  comm::set_stall_handler(communicator, [&](const std::string&) { ++stalls; });
+  {
+    mpi::DerivedTypes types(communicator, {});
+    types.run();
+    std::this_thread::sleep_for(limit + std::chrono::milliseconds(300));
+    types.run();
+  }
+  comm::set_stall_handler(communicator, {});
+  EXPECT_EQ(stalls, 0);
 }
 
 TEST(DerivedTypes, NeedAProofForTheMemoryOfGpus) {

@@ -71,7 +71,7 @@ TEST(DoctorReport, TellsLibrariesAndTheirPartsForCuda) {
                                      .has_cuda = true}};
   EXPECT_THAT(
       json_of(evidence),
-      AllOf(HasSubstr("\"NVSHMEM: not found\""),
+      AllOf(HasSubstr("\"NVSHMEM: not found; install"),
             HasSubstr("\"NCCL 2.28.9: /w/libnccl.so.2, found by its Python package, usable by "
                       "other programs only with its folder in LD_LIBRARY_PATH (not taken: "
                       "/lib/libnccl.so.2, 2.27.3, found by the loader)\""),

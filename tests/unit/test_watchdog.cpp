@@ -85,6 +85,28 @@ TEST(Watchdog, GuardsOnAfterACallWithinAnother) {
   EXPECT_THAT(heard.texts(), ElementsAre(HasSubstr("an exchange has not returned")));
 }
 
+TEST(Watchdog, GuardsAgainAfterItHasBeenIdle) {
+  Heard heard;
+  Watchdog watchdog;
+  watchdog.set_handler(heard.handler(), milliseconds(20));
+  std::this_thread::sleep_for(milliseconds(70));  // its thread sleeps, and nobody wakes it
+  const Watchdog::Guard guard(watchdog, "MPI_Waitall");
+  heard.await(1);
+  EXPECT_THAT(heard.texts(), ElementsAre(HasSubstr("MPI_Waitall has not returned")));
+}
+
+TEST(Watchdog, HasANewLimitAtOnce) {
+  Heard heard;
+  Watchdog watchdog;
+  watchdog.set_handler(heard.handler(), std::chrono::hours(1));
+  std::this_thread::sleep_for(milliseconds(10));
+  watchdog.set_handler(heard.handler(), milliseconds(20));
+  const Watchdog::Guard guard(watchdog, "MPI_Barrier");
+  heard.await(1);
+  EXPECT_EQ(heard.texts().size(), 1U);
+  watchdog.set_handler(nullptr, milliseconds(20));
+}
+
 TEST(Watchdog, DoesNothingWithoutAHandlerOrALimit) {
   Heard heard;
   Watchdog without_handler, without_limit;

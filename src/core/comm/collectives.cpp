@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <sstream>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -143,6 +145,12 @@ std::string library_version() {
 }
 
 void abort(const Communicator& communicator, int exit_code) {
+  // MPICH 4.0 over UCX first waits for ranks that may be waiting for a GPU, and so make no call of
+  // MPI. Launchers end a job of which a rank has ended.
+  std::thread([exit_code] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::_Exit(exit_code);
+  }).detach();
   MPI_Abort(communicator.state().all(), exit_code);
   std::_Exit(exit_code);
 }

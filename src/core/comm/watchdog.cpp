@@ -7,6 +7,11 @@
 
 namespace halocline::comm {
 
+Watchdog& Watchdog::of_end() {
+  static Watchdog only;
+  return only;
+}
+
 Watchdog::~Watchdog() {
   if (!thread_.joinable()) return;
   {
@@ -21,25 +26,30 @@ void Watchdog::set_handler(Handler on_stall, std::chrono::duration<double> limit
   const std::lock_guard lock(mutex_);
   on_stall_ = std::move(on_stall);
   limit_ = limit;
-  if (on_stall_ && limit_.count() > 0 && !thread_.joinable())
+  if (thread_.joinable())
+    changed_.notify_all();
+  else if (on_stall_ && limit_.count() > 0)
     thread_ = std::thread([this] { watch(); });
 }
 
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    if (what_.empty()) {
+    if (!on_stall_ || limit_.count() <= 0) {
       changed_.wait(lock);
       continue;
     }
+    // Guards do not wake this thread, which would take a system call each. One that starts while
+    // it sleeps ends no earlier than that sleep.
     const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit_);
-    changed_.wait_until(lock, since_ + limit);
+    changed_.wait_until(lock,
+                        (what_ != nullptr ? since_ : std::chrono::steady_clock::now()) + limit);
     // By now it may guard another call, which has time left.
-    if (what_.empty() || std::chrono::steady_clock::now() - since_ < limit) continue;
+    if (what_ == nullptr || std::chrono::steady_clock::now() - since_ < limit) continue;
     const std::string sentence = fmt::format(
         "{} has not returned for {:g} s; another rank is stopped, lost or in another call", what_,
         limit_.count());
-    what_.clear();
+    what_ = nullptr;
     const Handler on_stall = on_stall_;
     lock.unlock();
     on_stall(sentence);
@@ -47,27 +57,17 @@ void Watchdog::watch() {
   }
 }
 
-Watchdog::Guard::Guard(Watchdog& watchdog, std::string what) : watchdog_(watchdog) {
-  if (!watchdog_.thread_.joinable()) return;
-  {
-    const std::lock_guard lock(watchdog_.mutex_);
-    outer_ = std::exchange(watchdog_.what_, std::move(what));
-    watchdog_.since_ = std::chrono::steady_clock::now();
-  }
-  watchdog_.changed_.notify_all();
-}
-
-// The watching thread checks the time again before it reports.
-void Watchdog::Guard::renew() {
+Watchdog::Guard::Guard(Watchdog& watchdog, const char* what) : watchdog_(watchdog) {
   if (!watchdog_.thread_.joinable()) return;
   const std::lock_guard lock(watchdog_.mutex_);
+  outer_ = std::exchange(watchdog_.what_, what);
   watchdog_.since_ = std::chrono::steady_clock::now();
 }
 
 Watchdog::Guard::~Guard() {
   if (!watchdog_.thread_.joinable()) return;
   const std::lock_guard lock(watchdog_.mutex_);
-  watchdog_.what_ = std::move(outer_);
+  watchdog_.what_ = outer_;
   watchdog_.since_ = std::chrono::steady_clock::now();
 }
 

@@ -18,6 +18,9 @@ class Watchdog {
  public:
   using Handler = std::function<void(const std::string&)>;
 
+  /// Returns that of the end of MPI, when communicators are gone.
+  static Watchdog& of_end();
+
   Watchdog() = default;
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -26,21 +29,19 @@ class Watchdog {
   /// `on_stall` is called on another thread, which must not return to MPI: end the process.
   void set_handler(Handler on_stall, std::chrono::duration<double> limit);
 
-  /// Guards a call from its construction to its destruction. A guard made meanwhile stands in for
-  /// it; then its limit starts again.
+  /// Guards a call from its construction to its destruction, for some 50 ns. A guard made meanwhile
+  /// stands in for it; then its limit starts again. Guards end in the reverse order of their start.
   class Guard {
    public:
-    Guard(Watchdog& watchdog, std::string what);
+    /// `what` must outlive it.
+    Guard(Watchdog& watchdog, const char* what);
     ~Guard();
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
-    /// Restarts the limit for the next of several calls. Wakes no thread, so it costs some 50 ns;
-    /// another guard would cost a system call.
-    void renew();
 
    private:
     Watchdog& watchdog_;
-    std::string outer_;  // what was guarded before
+    const char* outer_ = nullptr;  // what was guarded before
   };
 
  private:
@@ -51,7 +52,7 @@ class Watchdog {
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string what_;  // empty: nothing is guarded
+  const char* what_ = nullptr;  // null: nothing is guarded
   std::chrono::steady_clock::time_point since_;
   bool ending_ = false;
 };

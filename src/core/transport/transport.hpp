@@ -36,6 +36,10 @@ struct Message {
   std::string label;  ///< its content, for errors: "field 'u', +x"
 };
 
+std::vector<int> peers_of(const std::vector<Message>& messages);
+/// Adds a message's peer to a list for errors: "rank 1 (field 'u', +x) and rank 2 (field 'u', -x)".
+void add_peer(std::string& list, std::string_view between, const Message& message);
+
 /// The buffers of a message; both are the same if there is only one.
 struct Slots {
   std::byte* even = nullptr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <halocline/error.hpp>
 
 #include "base/find_named.hpp"
@@ -40,6 +42,16 @@ void add_transport(const Transport& transport) { table().push_back(&transport); 
 
 const Transport& find_transport(std::string_view name) {
   return find_named("transport", name, transports(), &Transport::name, "auto");
+}
+
+std::vector<int> peers_of(const std::vector<Message>& messages) {
+  std::vector<int> peers;
+  for (const Message& message : messages) peers.push_back(message.peer);
+  return peers;
+}
+
+void add_peer(std::string& list, std::string_view between, const Message& message) {
+  list += fmt::format("{}rank {} ({})", list.empty() ? "" : between, message.peer, message.label);
 }
 
 std::string_view name_of(Pair pair) {

@@ -32,7 +32,7 @@ BenchCopy::BenchCopy(Syntax& bench)
     : Benchmark(bench, "copy", "time copies between memories", footer) {
   const OptionGroup how = group("How");
   how.option("--sizes", "LIST", sizes_,
-             "bytes of each copy, such as 64Ki,1Mi (5 from 4Ki to 256Mi)");
+             "bytes of each copy, such as 64Ki,1Mi\n[default: 5 from 4Ki to 256Mi]");
   add_ranks(how);
   add_loop(how, loop_, "0.05");
   add_wait_limit(how);

@@ -31,12 +31,13 @@ class BenchFirstUse final : public Benchmark {
 BenchFirstUse::BenchFirstUse(Syntax& bench)
     : Benchmark(bench, "first-use", "time the first exchanges of a plan", footer) {
   const OptionGroup how = group("How");
-  how.option("--sizes", "LIST", sizes_, "bytes sent to each neighbour, such as 64Ki,1Mi (4Ki,4Mi)");
-  how.option("--exchanges", "N", options_.exchanges, "exchanges of each plan (50)");
+  how.option("--sizes", "LIST", sizes_,
+             "bytes sent to each neighbour, such as 64Ki,1Mi [default: 4Ki,4Mi]");
+  how.option("--exchanges", "N", options_.exchanges, "exchanges of each plan [default: 50]");
   how.option("--transport", "LIST", transport_,
-             "transports (all that are available and proved here)");
+             "transports [default: all that are available and proved here]");
   how.option("--memory", "LIST", memory_,
-             "where fields live: auto, device, managed, pinned, system, host (auto)");
+             "where fields live: auto, device, managed, pinned, system, host\n[default: auto]");
   add_ranks(how, 2);
   add_proofs(how, options_.proofs);
   add_wait_limit(how);

@@ -46,26 +46,27 @@ class BenchHalo final : public Benchmark {
 BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchanges", footer) {
   const OptionGroup what = group("What to exchange");
   what.option("--cells-per-rank", "LIST", cells_per_rank_,
-              "cells of each rank, x first: 1024x1024,64x64x64 (3 squares, 3\n"
-              "cubes)");
-  what.option("--width", "LIST", width_, "halo widths in cells (1)");
-  what.option("--fields", "LIST", fields_, "numbers of fields exchanged together (1)");
+              "cells of each rank, x first: 1024x1024,64x64x64\n"
+              "[default: 3 squares, 3 cubes]");
+  what.option("--width", "LIST", width_, "halo widths in cells [default: 1]");
+  what.option("--fields", "LIST", fields_, "numbers of fields exchanged together [default: 1]");
   what.flag("--corners", corners_, "exchange edges and corners too, not only faces");
-  what.option("--precision", "P", precision_, "f32 or f64 (f64)");
-  what.option("--periodic", "AXES", periodic_, "periodic axes, such as xy (none)");
+  what.option("--precision", "P", precision_, "f32 or f64 [default: f64]");
+  what.option("--periodic", "AXES", periodic_, "periodic axes, such as xy [default: none]");
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "transports (all that are available and proved here), or one\n"
-             "choice per kind of pair: same-node=shared,other-node=mpi");
+             "transports, or one choice per kind of pair:\n"
+             "same-node=shared,other-node=mpi\n"
+             "[default: all that are available and proved here]");
   how.option("--memory", "LIST", memory_,
-             "where fields live: auto, device, managed, pinned, system, host (auto)");
+             "where fields live: auto, device, managed, pinned, system, host\n[default: auto]");
   how.option("--graph", "LIST", graph_,
              "off; on: 100 exchanges in one CUDA graph, one launch per repetition,\n"
-             "where the transports allow it (off)");
+             "where the transports allow it [default: off]");
   how.option("--rivals", "LIST", rivals_,
              "what programs do without Halocline, timed beside the transports:\n"
-             "derived_types (of MPI), none (all)");
+             "derived_types (of MPI), none [default: all]");
   add_ranks(how, 2);
   add_process_grid(how, process_grid_, "all along the last axis");
   add_loop(how, loop_, "0.2");

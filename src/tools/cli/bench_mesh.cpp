@@ -42,9 +42,11 @@ class BenchMesh final : public Benchmark {
 BenchMesh::BenchMesh(Syntax& bench)
     : Benchmark(bench, "mesh", "compare orders of posting messages", footer) {
   const OptionGroup what = group("What to exchange");
-  what.option("--sizes", "LIST", sizes_, "bytes of each message, such as 8,64Ki (1Ki,64Ki,1Mi)");
-  what.option("--orders", "LIST", orders_, "send-first, ordered, irecv-send, irecv-isend (all)");
-  what.option("--periodic", "AXES", periodic_, "periodic axes, such as xy (none)");
+  what.option("--sizes", "LIST", sizes_,
+              "bytes of each message, such as 8,64Ki\n[default: 1Ki,64Ki,1Mi]");
+  what.option("--orders", "LIST", orders_,
+              "send-first, ordered, irecv-send, irecv-isend\n[default: all]");
+  what.option("--periodic", "AXES", periodic_, "periodic axes, such as xy [default: none]");
 
   const OptionGroup how = group("How");
   add_ranks(how, 4);

@@ -38,8 +38,9 @@ class BenchOverhead final : public Benchmark {
 BenchOverhead::BenchOverhead(Syntax& bench)
     : Benchmark(bench, "overhead", "time what using a GPU costs the host", footer) {
   const OptionGroup what = group("What to measure");
-  what.option("--sizes", "LIST", sizes_, "bytes of messages (8,64Ki,1Mi)");
-  what.option("--memory-sizes", "LIST", memory_sizes_, "bytes of memory to pin (4Ki,1Mi,64Mi)");
+  what.option("--sizes", "LIST", sizes_, "bytes of messages [default: 8,64Ki,1Mi]");
+  what.option("--memory-sizes", "LIST", memory_sizes_,
+              "bytes of memory to pin [default: 4Ki,1Mi,64Mi]");
 
   const OptionGroup how = group("How");
   add_ranks(how, 2);

@@ -43,17 +43,17 @@ class BenchP2p final : public Benchmark {
 BenchP2p::BenchP2p(Syntax& bench)
     : Benchmark(bench, "p2p", "time messages between pairs of ranks", footer) {
   const OptionGroup what = group("What to send");
-  what.option("--pairs", "LIST", pairs_, "pairs of ranks, such as 0-1,0-3 (all)");
+  what.option("--pairs", "LIST", pairs_, "pairs of ranks, such as 0-1,0-3 [default: all]");
   what.option("--sizes", "LIST", sizes_,
-              "bytes of a message, such as 8,64Ki,1Mi (9 from 1 to 4Mi)");
-  what.option("--window", "N", options_.window, "messages per bandwidth measurement (64)");
+              "bytes of a message, such as 8,64Ki,1Mi\n[default: 9 from 1 to 4Mi]");
+  what.option("--window", "N", options_.window, "messages per bandwidth measurement [default: 64]");
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi (all that\n"
-             "are available and proved here)");
+             "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi\n"
+             "[default: all that are available and proved here]");
   how.option("--memory", "LIST", memory_,
-             "memory of messages: auto, device, managed, pinned, system, host (auto)");
+             "memory of messages: auto, device, managed, pinned, system, host\n[default: auto]");
   add_ranks(how, 2);
   add_loop(how, loop_, "0.05");
   add_proofs(how, options_.proofs);

@@ -44,17 +44,18 @@ BenchProgress::BenchProgress(Syntax& bench)
     : Benchmark(bench, "progress", "measure whether messages move while the host works", footer) {
   start_ranks_unless_launched(2);
   const OptionGroup what = group("What to exchange");
-  what.option("--sizes", "LIST", sizes_, "bytes of each message (4Ki,64Ki,1Mi,16Mi)");
+  what.option("--sizes", "LIST", sizes_, "bytes of each message [default: 4Ki,64Ki,1Mi,16Mi]");
   what.option("--memory", "LIST", memory_,
               "memory of messages: auto, device, managed, pinned, system, host\n"
-              "(auto,host)");
+              "[default: auto,host]");
 
   const OptionGroup how = group("How");
   how.option("--transport", "LIST", transport_,
-             "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi (all that\n"
-             "are available and proved here)");
-  how.option("--modes", "LIST", modes_, "busy, tests, thread (all)");
-  how.option("--tests", "N", options_.parts, "break work into N parts for mode tests (16)");
+             "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi\n"
+             "[default: all that are available and proved here]");
+  how.option("--modes", "LIST", modes_, "busy, tests, thread [default: all]");
+  how.option("--tests", "N", options_.parts,
+             "break work into N parts for mode tests [default: 16]");
   add_loop(how, loop_, "0.1");
   add_proofs(how, options_.proofs);
   add_wait_limit(how);

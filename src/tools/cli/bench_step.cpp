@@ -58,32 +58,35 @@ BenchStep::BenchStep(Syntax& bench)
   const OptionGroup what = group("What to solve");
   add_problem(problem_);
   what.option("--problem", "PROBLEM", named_problem_, "the same, as an option");
-  what.option("--cells", "LIST", cells_, "sizes for all ranks together, x first: strong scaling");
+  what.option("--cells", "LIST", cells_,
+              "sizes for all ranks together, x first: strong scaling\n[default: the problem's, "
+              "without --cells-per-rank]");
   what.option("--cells-per-rank", "LIST", cells_per_rank_, "sizes for each rank: weak scaling");
-  what.option("--precision", "LIST", precision_, "f32, f64 (the problem's default)");
-  what.option("--norm", "LIST", norm_, "max, l2, none (the problem's default)");
+  what.option("--precision", "LIST", precision_, "f32, f64 [default: the problem's]");
+  what.option("--norm", "LIST", norm_, "max, l2, none [default: the problem's]");
   what.option("--norm-every", "LIST", norm_every_,
-              "take the norm every K sweeps, and at the last (1)");
-  what.option("--sweeps", "N", options.sweeps, "sweeps of each solve (the problem's default)");
-  what.option("--repetitions", "N", options.repetitions, "solves of each case (5)");
+              "take the norm every K sweeps, and at the last [default: 1]");
+  what.option("--sweeps", "N", options.sweeps, "sweeps of each solve [default: the problem's]");
+  what.option("--repetitions", "N", options.repetitions, "solves of each case [default: 5]");
 
   const OptionGroup how = group("How");
   how.option("--ranks", "LIST", ranks_,
-             "numbers of ranks; starts the largest (1, 2, 4, ... and all: one per\n"
-             "GPU or core, or those of mpirun or srun)");
+             "numbers of ranks; starts the largest [default: 1, 2, 4, ... and all:\n"
+             "one per GPU or core, or those of mpirun or srun]");
   how.option("--process-grid", "LIST", process_grid_,
              "ranks along each axis, x first, for cases with that many ranks,\n"
-             "or auto: as solve chooses (auto)");
+             "or auto: as solve chooses [default: auto]");
   how.option("--schedule", "LIST", schedule_,
-             "auto, sequential, overlap, fused, persistent (auto)");
+             "auto, sequential, overlap, fused, persistent\n[default: auto]");
   how.option("--transport", "LIST", transport_,
              "as for solve, or one choice per kind of pair:\n"
-             "same-node=peer,other-node=staged (auto)");
-  how.option("--graph", "LIST", graph_, "auto, on, off: queue sweeps as CUDA graphs (auto)");
-  how.option("--backend", "NAME", options.backend, "auto, cuda, cpu or reference (auto)");
+             "same-node=peer,other-node=staged [default: auto]");
+  how.option("--graph", "LIST", graph_,
+             "auto, on, off: queue sweeps as CUDA graphs [default: auto]");
+  how.option("--backend", "NAME", options.backend, "auto, cuda, cpu or reference [default: auto]");
   how.option("--threads", "N", options.threads,
-             "threads per rank, the same for all numbers of ranks (its share\n"
-             "of the cores on the node with most ranks)");
+             "threads per rank, the same for all numbers of ranks [default: its\n"
+             "share of the cores on the node with most ranks]");
   add_proofs(how, options.proofs);
   add_wait_limit(how);
   add_results(group("Results"));

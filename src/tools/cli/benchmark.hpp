@@ -52,7 +52,7 @@ class Benchmark {
   OptionGroup group(const char* title) { return syntax_.group(title); }
   /// Adds a word for a problem, which may be left out.
   void add_problem(std::optional<std::string>& name) {
-    syntax_.optional_word("problem", "PROBLEM", name, "name of a problem (laplace)");
+    syntax_.optional_word("problem", "PROBLEM", name, "name of a problem [default: laplace]");
   }
   /// Adds --ranks; without it `otherwise` are started, unless a launcher has started some.
   void add_ranks(const OptionGroup& group, std::optional<int> otherwise = {});

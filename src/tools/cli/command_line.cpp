@@ -82,20 +82,22 @@ struct SolveWords {
 void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
   SolveOptions& options = command.options;
   solve.word("problem", "PROBLEM", words.problem, "name of a problem");
-  const OptionGroup what = solve.group("What to solve (defaults depend on the problem)");
-  what.option("--cells", "NXxNY[xNZ]", words.cells, "unknowns along each axis, x first: 256x128");
+  const OptionGroup what = solve.group("What to solve");
+  what.option("--cells", "NXxNY[xNZ]", words.cells,
+              "unknowns along each axis, x first: 256x128\n[default: the problem's]");
   what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank,
               "cells of each rank, instead of --cells");
-  what.option("--sweeps", "N", words.sweeps, "do at most N sweeps");
-  what.option("--tolerance", "T", words.tolerance, "stop once the norm of an update is at most T");
-  what.option("--norm", "KIND", command.norm, "max, l2 or none");
+  what.option("--sweeps", "N", words.sweeps, "do at most N sweeps [default: the problem's]");
+  what.option("--tolerance", "T", words.tolerance,
+              "stop once the norm of an update is at most T\n[default: the problem's]");
+  what.option("--norm", "KIND", command.norm, "max, l2 or none [default: the problem's]");
   what.option("--norm-every", "K", options.norm_every,
-              "take the norm every K sweeps, and at the last (1)");
-  what.option("--precision", "P", command.precision, "f32 or f64");
+              "take the norm every K sweeps, and at the last [default: 1]");
+  what.option("--precision", "P", command.precision, "f32 or f64 [default: the problem's]");
   what.option("--set", "NAME=VALUE", words.settings,
               "set a parameter of the problem; may be repeated");
   what.option("--seed", "N", options.seed,
-              "seed of the noise that some problems start from (12345)");
+              "seed of the noise that some problems start from [default: 12345]");
   what.option("--initial", "FILE", words.initial,
               "start from an array, .npy of shape ([NZ,] NY, NX); sets --cells");
 }
@@ -105,27 +107,30 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   SolveOptions& options = command.options;
   add_ranks(how, command.ranks);
   add_process_grid(how, words.process_grid, "least traffic");
-  how.option("--threads", "N", options.threads, "threads per rank (its share of the cores)");
+  how.option("--threads", "N", options.threads,
+             "threads per rank [default: the rank's share of the cores]");
   how.option("--backend", "NAME", options.backend,
-             "auto (cuda if every rank sees a GPU), cuda, cpu or reference");
+             "auto (cuda if every rank sees a GPU), cuda, cpu or reference\n[default: auto]");
   how.option("--memory", "KIND", command.memory,
-             "where fields live: auto, device, managed, pinned, system or host");
-  how.option(
-      "--simd", "LEVEL", options.simd,
-      fmt::format("widest vectors to use: auto or {}", fmt::join(stencil::simd_levels(), ", ")));
+             "where fields live: auto, device, managed, pinned, system or host\n[default: auto]");
+  how.option("--simd", "LEVEL", options.simd,
+             fmt::format("widest vectors to use: auto or {}\n[default: auto]",
+                         fmt::join(stencil::simd_levels(), ", ")));
   how.option("--transport", "NAME", options.transport,
              "auto, peer, nccl, nvshmem, gpu_aware, staged, shared or mpi; or\n"
-             "per kind of pair: same-node=peer,other-node=nccl");
+             "per kind of pair: same-node=peer,other-node=nccl\n[default: auto]");
   how.option("--schedule", "NAME", options.schedule,
              "auto, sequential, overlap (sweep inside while halos move), fused,\n"
-             "persistent (many sweeps in one kernel)");
-  how.option("--graph", "WHEN", command.graph, "auto, on or off: queue sweeps as CUDA graphs");
+             "persistent (many sweeps in one kernel) [default: auto]");
+  how.option("--graph", "WHEN", command.graph,
+             "auto, on or off: queue sweeps as CUDA graphs [default: auto]");
   how.option("--tune", "FILE", options.tuning_file,
              "keep the fastest process grid, schedule and graph setting here");
   how.option("--tune-budget", "S", options.tuning_seconds,
-             "measure them for at most S seconds; 0: choose by rule (2;\n"
-             "without --tune also at most 2 % of the sweeps)");
-  how.option("--halo-depth", "K", options.halo_depth, "exchange every K sweeps, K cells deep (1)");
+             "measure them for at most S seconds; 0: choose by rule\n"
+             "[default: 2; without --tune also at most 2 % of the sweeps]");
+  how.option("--halo-depth", "K", options.halo_depth,
+             "exchange every K sweeps, K cells deep [default: 1]");
   add_proofs(how, command.options.proofs);
   add_wait_limit(how, command.wait_limit_seconds);
 }

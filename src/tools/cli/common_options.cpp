@@ -9,23 +9,25 @@ namespace halocline::cli {
 
 void add_ranks(const OptionGroup& group, std::optional<int>& ranks, std::optional<int> otherwise) {
   group.option("--ranks", "N", ranks,
-               "start N ranks (one GPU each); leave out under mpirun or srun" +
-                   (otherwise ? fmt::format(" ({})", *otherwise) : ""));
+               fmt::format("start N ranks (one GPU each); leave out under mpirun or srun\n"
+                           "[default: {}]",
+                           otherwise.value_or(1)));
 }
 
 void add_process_grid(const OptionGroup& group, std::optional<std::string>& words,
                       const char* otherwise) {
   group.option("--process-grid", "PXxPY[xPZ]", words,
-               fmt::format("ranks along each axis, x first ({})", otherwise));
+               fmt::format("ranks along each axis, x first\n[default: {}]", otherwise));
 }
 
 void add_proofs(const OptionGroup& group, std::optional<std::string>& file) {
-  group.option("--proofs", "FILE", file, "keep here what probe jobs have proved (user's cache)");
+  group.option("--proofs", "FILE", file,
+               "keep here what probe jobs have proved\n[default: in the user's cache]");
 }
 
 void add_wait_limit(const OptionGroup& group, double& seconds) {
   group.option("--wait-limit", "S", seconds,
-               "stop waiting for another rank after S seconds; 0: never (120)");
+               "stop waiting for another rank after S seconds; 0: never\n[default: 120]");
 }
 
 void add_json(const OptionGroup& group, std::optional<std::string>& file) {
@@ -44,7 +46,7 @@ void add_quiet(const OptionGroup& group, bool& quiet) {
 void add_loop(const OptionGroup& group, LoopWords& words, const char* seconds) {
   group.option("--repetitions", "N", words.repetitions, "time N repetitions of each measurement");
   group.option("--seconds", "S", words.seconds,
-               fmt::format("or as many as fit into S seconds ({})", seconds));
+               fmt::format("or as many as fit into S seconds [default: {}]", seconds));
 }
 
 void read_loop(const LoopWords& words, bench::LoopOptions& loop) {

@@ -49,12 +49,12 @@ DoctorLine::DoctorLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   how.option("--launcher", "COMMAND", command.launcher,
              "start ranks with this command; {ranks} stands for their\n"
              "number: \"srun -n {ranks}\"; without it -n N is added\n"
-             "(detected)");
+             "[default: detected]");
   how.option("--ranks", "N", command.ranks,
-             "use N ranks, placed by the launcher (2 on\n"
-             "each node of the allocation)");
+             "use N ranks, placed by the launcher\n"
+             "[default: 2 on each node of the allocation]");
   how.option("--time-limit", "S", words.time_limit_seconds,
-             "stop a probe after S seconds without output\n(20, more on a busy machine)");
+             "stop a probe after S seconds without output\n[default: 20, more on a busy machine]");
   add_proofs(how, command.proofs);
 
   const OptionGroup results = doctor.group("Results");

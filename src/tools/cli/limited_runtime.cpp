@@ -22,7 +22,7 @@ LimitedRuntime::LimitedRuntime(double limit_seconds, Calls calls) : limit_second
 }
 
 LimitedRuntime::~LimitedRuntime() {
-  comm::Watchdog watchdog;
+  comm::Watchdog& watchdog = comm::Watchdog::of_end();
   watchdog.set_handler(
       [](const std::string& text) {
         const std::optional<Launched> launched = launched_by(current_variables());

@@ -45,16 +45,17 @@ PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   words.plan = &plan;
   plan.footer(footer);
   plan.word("problem", "PROBLEM", words.problem, "name of a problem");
-  const OptionGroup what = plan.group("What to solve (defaults depend on the problem)");
-  what.option("--cells", "NXxNY[xNZ]", words.cells, "unknowns along each axis, x first: 256x128");
+  const OptionGroup what = plan.group("What to solve");
+  what.option("--cells", "NXxNY[xNZ]", words.cells,
+              "unknowns along each axis, x first: 256x128\n[default: the problem's]");
   what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank,
               "cells of each rank, instead of --cells");
-  what.option("--precision", "P", words.precision, "f32 or f64");
+  what.option("--precision", "P", words.precision, "f32 or f64 [default: the problem's]");
   const OptionGroup how = plan.group("How");
-  how.option("--ranks", "N", words.command.ranks, "ranks of the planned run (1)");
+  how.option("--ranks", "N", words.command.ranks, "ranks of the planned run [default: 1]");
   add_process_grid(how, words.process_grid, "all possible ones");
   how.option("--halo-depth", "K", words.command.options.halo_depth,
-             "exchange every K sweeps, K cells deep (1)");
+             "exchange every K sweeps, K cells deep [default: 1]");
   how.option("--figures", "FILE", words.command.figures,
              "JSON reports of bench step, bench halo or solve to predict times\n"
              "from; may be repeated");

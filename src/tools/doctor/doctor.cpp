@@ -254,7 +254,8 @@ class Examination {
       for (PathResult& result : try_and_prove(paths, {})) {
         // A call of the library that fails is no lack, though it may not fail the next time: no
         // proof was made of it.
-        if (result.is_refused) result.outcome = Outcome::failed;
+        if (result.is_refused && !may_not_start(evidence_, result.path))
+          result.outcome = Outcome::failed;
         evidence_.paths.push_back(std::move(result));
       }
     }

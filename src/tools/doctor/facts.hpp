@@ -101,7 +101,7 @@ struct Library {
   std::string path;          ///< empty: not found
   std::string version;       ///< empty: it does not tell
   bool is_off_path = false;  ///< programs find it only with its folder in LD_LIBRARY_PATH
-  /// Why it cannot be used; empty if it can. Without a path: how to get it, if it is worth having.
+  /// Why it cannot be used, "is too old: 2.12.10 is needed"; empty if it can.
   std::string problem = {};
   bool is_mpis = false;                  ///< MPI had loaded it already
   std::optional<bool> has_cuda = {};     ///< it comes with its part for CUDA; nothing: all do

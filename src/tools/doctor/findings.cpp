@@ -34,6 +34,15 @@ const Library* library_named(const Facts& facts, std::string_view name) {
   return nullptr;
 }
 
+bool may_not_start(const Evidence& evidence, const Path& path) {
+  if (path.transport != "nvshmem") return false;
+  if (evidence.gpu_pair == proof::GpuPair::same_gpu) return true;
+  const std::vector<bool>& reaches = evidence.facts.ranks.peer_access;
+  const bool needs_network = evidence.facts.ranks.nodes.size() > 1 ||
+                             std::find(reaches.begin(), reaches.end(), false) != reaches.end();
+  return needs_network && evidence.facts.node.adapters.empty();
+}
+
 bool is_expected(const PathResult& result) {
   const bool lacks_library =
       library_of(result.path) != nullptr && result.outcome == Outcome::unavailable;

@@ -50,6 +50,10 @@ const char* library_of(const Path& path);
 /// What the ranks found of a library; null: they did not say.
 const Library* library_named(const Facts& facts, std::string_view name);
 
+/// Whether it is no fault that a path's library does not start. NVSHMEM wants a GPU for each rank,
+/// and GPUs that reach each other's memory or an adapter of a network.
+bool may_not_start(const Evidence& evidence, const Path& path);
+
 /// Whether a result counts where all paths should work: not of memory that few GPUs read, nor of a
 /// library that is not there or does not serve these ranks.
 bool is_expected(const PathResult& result);

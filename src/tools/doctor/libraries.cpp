@@ -2,7 +2,6 @@
 #include "doctor/libraries.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "base/package_folders.hpp"
 #include "base/run_time_library.hpp"
 #include "proof/cuda_parts.hpp"
 #include "transport/nccl/library.hpp"
@@ -24,26 +22,10 @@ namespace halocline::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-namespace nccl = transport::nccl;
 
 template <class Function>
 Function* function(void* library, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library, name));
-}
-
-std::string nccl_version(void* library) {
-  int version = 0;
-  auto* get = function<int(int*)>(library, "ncclGetVersion");
-  if (get == nullptr || get(&version) != 0) return "";
-  return nccl::version_text(version);
-}
-
-std::string nvshmem_version(void* library) {
-  auto* get = function<void(int*, int*, int*)>(library, "nvshmemx_vendor_get_version_info");
-  if (get == nullptr) return "";
-  int major = 0, minor = 0, patch = 0;
-  get(&major, &minor, &patch);
-  return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
 std::string ucx_version(void* library) {
@@ -65,111 +47,74 @@ bool libfabric_has_cuda(const std::string& path, const Variables&) {
 }
 
 struct Row {
-  const char* name;
-  LibraryToFind wanted;  ///< no variable: Halocline does not load it
-  std::string (*version)(void*);
-  bool (*has_cuda)(const std::string& path, const Variables& variables);  ///< null: always
-  int oldest = 0;  ///< as number_of() has it; 0: any will do
+  LibraryToFind wanted;
+  bool (*has_cuda)(const std::string& path,
+                   const Variables& variables) = nullptr;  ///< null: always
 };
 
 // Wheels: nvidia-nccl-cu13, nvidia-nvshmem-cu13, libucx-cu13 and those for earlier CUDA versions.
 constexpr Row rows[] = {
-    {"NCCL", nccl::library_to_find, nccl_version, nullptr, nccl::oldest_version},
-    {"NVSHMEM", transport::nvshmem::library_to_find, nvshmem_version, nullptr,
-     transport::nvshmem::oldest_major * 10000},
-    {"UCX", {{"libucp.so.0", "libucx/lib", ""}, nullptr, nullptr}, ucx_version, ucx_has_cuda},
-    {"libfabric",
-     {{"libfabric.so.1", "", ""}, nullptr, nullptr},
-     libfabric_version,
+    {transport::nccl::library_to_find},
+    {transport::nvshmem::library_to_find},
+    {{"UCX", {"libucp.so.0", "libucx/lib", ""}, nullptr, nullptr, ucx_version, nullptr},
+     ucx_has_cuda},
+    {{"libfabric", {"libfabric.so.1", "", ""}, nullptr, nullptr, libfabric_version, nullptr},
      libfabric_has_cuda}};
 
-bool is_loaded(const char* file) {
-  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle != nullptr) ::dlclose(handle);
-  return handle != nullptr;
-}
+bool is_ours(const Row& row) { return row.wanted.variable != nullptr; }
 
-std::string path_of(void* handle, const char* name) {
-  link_map* map = nullptr;
-  const bool is_known = ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && *map->l_name != '\0';
-  return is_known ? map->l_name : name;
+bool is_of_program(const std::vector<FoundLibrary>& files) {
+  return !files.empty() && files.front().by == by_program;
 }
-
-std::string error_of_loading() { return fmt::format("cannot be loaded: {}", ::dlerror()); }
 
 /// Loads a library by its name, or by its path where only packages have it: as MPI would.
-Library look_for(const Row& row, bool is_mpis, const Variables& variables) {
-  Library library{.name = row.name, .path = {}, .version = {}, .is_mpis = is_mpis};
-  const char* const name = row.wanted.file.name;
-  void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (handle == nullptr) {
-    library.path = path_in_packages(row.wanted.file, variables).string();
-    if (library.path.empty()) return library;
+Library look_for(const Row& row, const std::vector<FoundLibrary>& files,
+                 const Variables& variables) {
+  Library library{
+      .name = row.wanted.name, .path = {}, .version = {}, .is_mpis = is_of_program(files)};
+  LoadedLibrary loaded = open_library(row.wanted, {row.wanted.file.name, ""});
+  if (loaded.handle == nullptr) {
+    const auto packaged = std::find_if(
+        files.begin(), files.end(), [](const FoundLibrary& file) { return file.by == by_package; });
+    if (packaged == files.end()) return library;
     library.is_off_path = true;
-    handle = ::dlopen(library.path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (handle == nullptr) {
-      library.problem = error_of_loading();
-      return library;
-    }
+    loaded = open_library(row.wanted, *packaged);
   }
-  library.path = path_of(handle, name);
-  library.version = row.version(handle);
-  library.has_cuda = row.has_cuda(library.path, variables);
+  library.path = loaded.found.file.string();
+  library.version = loaded.version;
+  library.problem = loaded.problem;
+  if (loaded.handle != nullptr) library.has_cuda = row.has_cuda(library.path, variables);
   return library;
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
+bool is_same_file(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
   return a == b || fs::equivalent(a, b, ignored);
 }
 
-/// The files that load_library() may take, in its order, each once.
-std::vector<LibraryFile> files_to_load(const LibraryToFind& wanted, const std::string& of_loader,
-                                       bool is_mpis, const Variables& variables) {
-  std::vector<LibraryFile> files;
-  const auto add = [&](const std::string& path, const char* by) {
-    const bool is_known = std::any_of(files.begin(), files.end(), [&](const LibraryFile& file) {
-      return is_same_file(file.path, path);
-    });
-    if (!path.empty() && !is_known) files.push_back({path, "", by});
-  };
-  if (is_mpis) add(of_loader, "the program");
-  add(value_of(variables, wanted.variable), wanted.variable);
-  add(path_in_packages(wanted.file, variables).string(), "its Python package");
-  add(of_loader, "the loader");
-  return files;
-}
-
 /// Looks for a library as Halocline itself does.
-Library look_as_transports(const Row& row, bool is_mpis, const Variables& variables) {
-  Library library{.name = row.name, .path = {}, .version = {}, .is_mpis = is_mpis};
-  // By its name before others by their paths: these would answer to the name from then on.
-  std::string of_loader;
-  if (void* handle = ::dlopen(row.wanted.file.name, RTLD_LAZY | RTLD_LOCAL))
-    of_loader = path_of(handle, row.wanted.file.name);
-  std::vector<LibraryFile> files = files_to_load(row.wanted, of_loader, is_mpis, variables);
-  if (files.empty()) {
-    library.problem = fmt::format("{}, or set {} to the path of its file", row.wanted.how_to_get,
-                                  row.wanted.variable);
-    return library;
+Library look_as_transports(const Row& row, const std::vector<FoundLibrary>& files) {
+  Library library{
+      .name = row.wanted.name, .path = {}, .version = {}, .is_mpis = is_of_program(files)};
+  const LoadedLibrary taken = load_library(row.wanted, files);
+  library.problem = taken.problem;
+  if (taken.found.file.empty()) return library;
+  library.path = taken.found.file.string();
+  library.version = taken.version;
+  library.found_by = taken.found.by;
+  const auto is_known = [](const FoundLibrary& file) {
+    return file.by == by_program || file.by == by_loader;
+  };
+  library.is_off_path =
+      !is_known(taken.found) && std::none_of(files.begin(), files.end(), is_known);
+  std::vector<fs::path> seen{taken.found.file};
+  for (const FoundLibrary& file : files) {
+    if (std::any_of(seen.begin(), seen.end(),
+                    [&](const fs::path& one) { return is_same_file(one, file.file); }))
+      continue;
+    seen.push_back(file.file);
+    library.others.push_back({file.file.string(), open_library(row.wanted, file).version, file.by});
   }
-  for (LibraryFile& file : files) {
-    void* const handle = ::dlopen(file.path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    const bool is_first = &file == &files.front();
-    if (handle == nullptr && is_first) library.problem = error_of_loading();
-    if (handle == nullptr) continue;
-    file.version = row.version(handle);
-    if (!is_first) continue;
-    if (file.version.empty())
-      library.problem = fmt::format("does not tell its version: it is no {}", row.name);
-    else if (number_of(file.version) < row.oldest)
-      library.problem = fmt::format("too old: {} is needed", nccl::version_text(row.oldest));
-  }
-  library.path = files.front().path;
-  library.version = files.front().version;
-  library.found_by = files.front().found_by;
-  library.is_off_path = of_loader.empty();
-  library.others.assign(std::next(files.begin()), files.end());
   return library;
 }
 
@@ -184,7 +129,7 @@ Library look_for_plugin(const Variables& variables) {
     for (const std::string& file : {name, fmt::format("libnccl-net-{}.so", name)}) {
       void* const handle = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
       if (handle == nullptr) continue;
-      plugin.path = path_of(handle, file.c_str());
+      plugin.path = path_of_loaded(handle, file);
       return plugin;
     }
   }
@@ -195,27 +140,17 @@ Library look_for_plugin(const Variables& variables) {
 
 }  // namespace
 
-int number_of(const std::string& version) {
-  std::array<int, 3> parts{};
-  std::istringstream text(version);
-  for (int& part : parts) {
-    text >> part;
-    text.ignore();  // the point
-  }
-  return (parts[0] * 100 + parts[1]) * 100 + parts[2];
-}
-
 std::vector<Library> find_libraries(const Variables& variables,
                                     const std::function<void(const std::string&)>& before) {
   // Before any is loaded here, which may bring others along.
-  std::array<bool, std::size(rows)> are_mpis{};
-  for (std::size_t i = 0; i < std::size(rows); ++i)
-    are_mpis[i] = is_loaded(rows[i].wanted.file.name);
+  std::array<std::vector<FoundLibrary>, std::size(rows)> files;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    files[i] = files_to_load(rows[i].wanted, variables);
   std::vector<Library> found;
-  for (std::size_t i = 0; i < std::size(rows); ++i) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
     before(rows[i].wanted.file.name);
-    const bool is_ours = rows[i].wanted.variable != nullptr;
-    found.push_back((is_ours ? look_as_transports : look_for)(rows[i], are_mpis[i], variables));
+    found.push_back(is_ours(rows[i]) ? look_as_transports(rows[i], files[i])
+                                     : look_for(rows[i], files[i], variables));
   }
   if (!found.front().path.empty()) {
     before("NCCL's network plug-in");
@@ -227,25 +162,35 @@ std::vector<Library> find_libraries(const Variables& variables,
 std::vector<Library> find_transport_libraries(const Variables& variables) {
   std::vector<Library> found;
   for (const Row& row : rows)
-    if (row.wanted.variable != nullptr)
-      found.push_back(look_as_transports(row, is_loaded(row.wanted.file.name), variables));
+    if (is_ours(row))
+      found.push_back(look_as_transports(row, files_to_load(row.wanted, variables)));
   return found;
 }
 
+std::string how_to_get(const Library& library) {
+  for (const Row& row : rows)
+    if (is_ours(row) && library.name == row.wanted.name)
+      return halocline::how_to_get(row.wanted, {library.path, library.found_by});
+  return "";
+}
+
 std::string why_not_usable(const Library& library) {
-  if (library.problem.empty() && !library.path.empty()) return "";
-  if (library.path.empty())
-    return fmt::format("{} was not found; {}", library.name, library.problem);
-  return fmt::format("{}{}{} at '{}': {}", library.name, library.version.empty() ? "" : " ",
-                     library.version, library.path, library.problem);
+  for (const Row& row : rows)
+    if (is_ours(row) && library.name == row.wanted.name)
+      return why_not(row.wanted, {.found = {library.path, library.found_by},
+                                  .version = library.version,
+                                  .problem = library.problem});
+  return "";
 }
 
 std::string words_for(const Library& library) {
-  const std::string problem = library.problem.empty() ? "" : "; " + library.problem;
-  if (library.path.empty())
-    return fmt::format(
-        "{}: {}{}", library.name,
-        library.name == nccl_plugin ? "none, NCCL uses its own network" : "not found", problem);
+  if (library.name == nccl_plugin && library.path.empty())
+    return fmt::format("{}: none, NCCL uses its own network{}", library.name,
+                       library.problem.empty() ? "" : "; " + library.problem);
+  if (library.path.empty()) {
+    const std::string how = how_to_get(library);
+    return fmt::format("{}: not found{}", library.name, how.empty() ? "" : "; " + how);
+  }
   std::string words = library.name;
   if (!library.version.empty()) words += " " + library.version;
   if (library.has_cuda)

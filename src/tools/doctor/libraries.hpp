@@ -15,9 +15,6 @@ inline constexpr const char* nccl_plugin = "NCCL network plug-in";
 /// The variable that names NCCL's network plug-ins.
 inline constexpr const char* plugin_variable = "NCCL_NET_PLUGIN";
 
-/// 22809 for "2.28.9".
-int number_of(const std::string& version);
-
 /// Loads NCCL and its network plug-in, NVSHMEM, UCX and libfabric, which may do anything meanwhile:
 /// `before` is called with the name of each.
 std::vector<Library> find_libraries(const Variables& variables,
@@ -26,7 +23,10 @@ std::vector<Library> find_libraries(const Variables& variables,
 /// Looks only for those that Halocline's transports load.
 std::vector<Library> find_transport_libraries(const Variables& variables);
 
-/// "NCCL was not found; install NCCL (...), or set ..."; empty if it can be used.
+/// "install NCCL 2.12.10 or later (...), or set ..."; empty for those that Halocline does not load.
+std::string how_to_get(const Library& library);
+
+/// "NCCL was not found; install NCCL ..."; empty if it can be used.
 std::string why_not_usable(const Library& library);
 
 /// "NCCL 2.28.9: /usr/lib/libnccl.so.2, found by the loader".

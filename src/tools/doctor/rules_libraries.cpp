@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/run_time_library.hpp"
 #include "doctor/libraries.hpp"
 #include "doctor/rules.hpp"
 
@@ -44,7 +45,7 @@ constexpr KnownFault known_faults[] = {
      "update NCCL to 2.30.7 or later, or set NCCL_PXN_DISABLE=1", may_use_pxn}};
 
 const KnownFault* known_fault(const Evidence& evidence, const Library& library) {
-  const int version = number_of(library.version);
+  const int version = version_number(library.version);
   const auto fault =
       std::find_if(std::begin(known_faults), std::end(known_faults), [&](const KnownFault& one) {
         return version >= one.from && version < one.before && one.concerns(evidence);
@@ -55,7 +56,7 @@ const KnownFault* known_fault(const Evidence& evidence, const Library& library) 
 /// NVLS, the switch's own reductions: 2.27 and 2.28 fell back by themselves on some ranks only, and
 /// could hang then (NCCL's documentation of NCCL_NVLS_ENABLE).
 bool may_hang_in_nvls(const Library& library) {
-  const int version = number_of(library.version);
+  const int version = version_number(library.version);
   return version >= 22700 && version < 22900;
 }
 
@@ -119,9 +120,8 @@ Findings unusable(const Library& library) {
   return {{Severity::note,
            fmt::format("transport {} cannot use the {} that it finds", transport_of(library),
                        with_version(library)),
-           fmt::format("'{}' (found by {}): {}", library.path, library.found_by, library.problem),
-           fmt::format("install a newer one, or set HALOCLINE_{} to the path of another file",
-                       library.name)}};
+           fmt::format("'{}' (found by {}) {}", library.path, library.found_by, library.problem),
+           how_to_get(library)}};
 }
 
 /// Two versions that one process might load: one that Halocline looks for, one that other libraries

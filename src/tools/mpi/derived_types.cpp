@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/checked.hpp"
+#include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 
 namespace halocline::mpi {
@@ -58,12 +59,22 @@ bool is_empty(const Subarray& subarray) { return subarray.box.empty(); }
 }  // namespace
 
 struct DerivedTypes::Inside {
-  explicit Inside(const Communicator& whole)
-      : communicator(whole), guard(whole.state().watchdog(), "an exchange by derived datatypes") {}
+  explicit Inside(const Communicator& whole) : communicator(whole) {}
+  ~Inside() {
+    if (own != MPI_COMM_NULL && !communicator.state().others_may_be_gone()) MPI_Comm_free(&own);
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+  void add(const Swap& swap) {
+    if (!is_empty(swap.in))
+      received.push_back({swap.in.array, std::make_unique<Type>(swap.in), swap.peer, swap.tag_in});
+    if (!is_empty(swap.out))
+      sent.push_back({swap.out.array, std::make_unique<Type>(swap.out), swap.peer, swap.tag_out});
+  }
 
   Communicator communicator;
   MPI_Comm own = MPI_COMM_NULL;  // so that no tag is another's
-  comm::Watchdog::Guard guard;
   std::vector<Message> sent{}, received{};
   std::vector<MPI_Request> requests{};
 };
@@ -73,23 +84,18 @@ DerivedTypes::DerivedTypes(const Communicator& communicator, const std::vector<S
   Inside& p = *inside_;
   comm::block(communicator.state(), "MPI_Comm_dup",
               [&] { return MPI_Comm_dup(communicator.state().all(), &p.own); });
-  for (const Swap& swap : swaps) {
-    if (!is_empty(swap.in))
-      p.received.push_back(
-          {swap.in.array, std::make_unique<Type>(swap.in), swap.peer, swap.tag_in});
-    if (!is_empty(swap.out))
-      p.sent.push_back({swap.out.array, std::make_unique<Type>(swap.out), swap.peer, swap.tag_out});
-  }
+  comm::together(communicator, [&] {
+    for (const Swap& swap : swaps) p.add(swap);
+  });
   p.requests.resize(p.received.size() + p.sent.size(), MPI_REQUEST_NULL);
 }
 
-DerivedTypes::~DerivedTypes() {
-  if (!inside_->communicator.state().others_may_be_gone()) MPI_Comm_free(&inside_->own);
-}
+DerivedTypes::~DerivedTypes() = default;
 
 void DerivedTypes::run() {
   Inside& p = *inside_;
-  p.guard.renew();
+  const comm::Watchdog::Guard guard(p.communicator.state().watchdog(),
+                                    "an exchange by derived datatypes");
   MPI_Request* request = p.requests.data();
   for (const Message& each : p.received)
     comm::check(MPI_Irecv(each.array, 1, each.type->get(), each.peer, each.tag, p.own, request++),

@@ -30,16 +30,15 @@ struct Swap {
 /// A datatype for each box; in each run MPI_Irecv and MPI_Isend of all, then MPI_Waitall.
 class DerivedTypes {
  public:
-  /// The arrays must outlive it. Collective, destruction too; throws communication if MPI refuses
-  /// a datatype.
+  /// The arrays must outlive it. Collective, destruction too; throws, the same on every rank:
+  /// communication if MPI refuses a datatype, internal if a box is too large for one.
   DerivedTypes(const Communicator& communicator, const std::vector<Swap>& swaps);
   ~DerivedTypes();
   DerivedTypes(const DerivedTypes&) = delete;
   DerivedTypes& operator=(const DerivedTypes&) = delete;
 
   /// Sends and receives everything once. Blocks inside MPI; only a stall handler
-  /// (set_stall_handler()) ends a wait that takes too long. Runs may not be further apart than the
-  /// wait limit.
+  /// (set_stall_handler()) ends a wait that takes too long.
   void run();
 
  private:

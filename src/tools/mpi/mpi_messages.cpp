@@ -59,11 +59,9 @@ void mpi_exchange(const Communicator& communicator, Way way, int peer,
 
 struct PlainPair::Inside {
   Inside(const Communicator& whole, const Options& wanted)
-      : communicator(whole),
-        options(wanted),
-        count(checked_cast<int>(wanted.bytes)),
-        guard(whole.state().watchdog(), "MPI_Send or MPI_Recv") {}
+      : communicator(whole), options(wanted), count(checked_cast<int>(wanted.bytes)) {}
 
+  comm::Watchdog& watchdog() const { return communicator.state().watchdog(); }
   MPI_Comm all() const { return communicator.state().all(); }
   void send() const {
     comm::check(MPI_Send(options.out, count, MPI_BYTE, options.peer, tag, all()), "MPI_Send");
@@ -93,7 +91,6 @@ struct PlainPair::Inside {
   Communicator communicator;
   Options options;
   int count;
-  comm::Watchdog::Guard guard;
   std::vector<MPI_Request> requests{};
   std::array<std::byte, 4> answer{};
 };
@@ -104,7 +101,7 @@ PlainPair::PlainPair(const Communicator& communicator, const Options& options)
 PlainPair::~PlainPair() = default;
 
 void PlainPair::round_trips(std::int64_t count) {
-  inside_->guard.renew();
+  const comm::Watchdog::Guard guard(inside_->watchdog(), "MPI_Send or MPI_Recv");
   for (std::int64_t i = 0; i < count; ++i) {
     if (inside_->options.turn == Turn::first) {
       inside_->send();
@@ -118,7 +115,7 @@ void PlainPair::round_trips(std::int64_t count) {
 
 void PlainPair::one_way(std::int64_t count) {
   Inside& p = *inside_;
-  p.guard.renew();
+  const comm::Watchdog::Guard guard(p.watchdog(), "MPI_Send or MPI_Recv");
   const auto bytes = static_cast<int>(p.answer.size());
   if (p.options.turn == Turn::first) {
     p.post_sends(count);
@@ -136,7 +133,7 @@ void PlainPair::one_way(std::int64_t count) {
 
 void PlainPair::both_ways(std::int64_t count) {
   Inside& p = *inside_;
-  p.guard.renew();
+  const comm::Watchdog::Guard guard(p.watchdog(), "MPI_Send or MPI_Recv");
   p.post_receives(count);
   p.post_sends(count);
   p.wait();

@@ -28,8 +28,7 @@ void mpi_exchange(const Communicator& communicator, Way way, int peer,
                   std::span<const std::byte> out, std::span<std::byte> in);
 
 /// Two ranks that send each other messages of one size, one of them first: what benchmarks of MPI
-/// do (OSU's latency, bw and bibw). The calls block inside MPI as the above; they may not be
-/// further apart than the wait limit.
+/// do (OSU's latency, bw and bibw). The calls block inside MPI as the above.
 class PlainPair {
  public:
   enum class Turn { first, second };

@@ -14,6 +14,7 @@
 #include "device/graph.hpp"
 #include "device/queue.hpp"
 #include "gpu/stream_work.hpp"
+#include "link/wait_for.hpp"
 #include "proof/pattern.hpp"
 
 namespace halocline::probe {
@@ -148,7 +149,7 @@ class Rehearsal {
   }
 
   void judge_all(StreamFaults& faults) const {
-    device::synchronize(stream_->get());
+    link::wait_for(communicator_, stream_->get());  // others may be lost
     for (const Talk& talk : talks_)
       for (int exchange = 0; exchange < exchanges; ++exchange) judge(talk, me(), exchange, faults);
   }

@@ -9,7 +9,8 @@
 // NVSHMEM_ON_CPU names a fault: "old" (version 2.9.0), "no-init" (the start fails, returning 0 as
 // it does there), "shared-gpu" (status 3 where PEs share a GPU, which are allowed to otherwise),
 // "no-ptr" (nvshmem_ptr has no address for other PEs), "hang" (signals never arrive, nor are there
-// pointers), "small-heap" (no memory for more than 1 MiB at a time).
+// pointers), "small-heap" (no memory for more than 1 MiB at a time), "no-free", "no-end"
+// (nvshmem_free, the end do not return).
 
 #include <cuda_runtime.h>
 #include <fcntl.h>
@@ -88,6 +89,10 @@ State& started(const char* call) {
 }
 
 // ---- on the host
+
+void stay_if(const char* named) {
+  while (fault() == named) ::usleep(1000);
+}
 
 /// Returns once all PEs have called it.
 void meet() {
@@ -372,6 +377,7 @@ int nvshmemx_init_status() { return state().status; }
 
 void nvshmemx_hostlib_finalize() {
   State& here = started("nvshmemx_hostlib_finalize");
+  stay_if("no-end");
   meet();
   for (const Allocation& allocation : here.allocations) release(allocation);
   release(here.arrivals);
@@ -401,6 +407,7 @@ void* nvshmem_align(std::size_t alignment, std::size_t size) {
 void nvshmem_free(void* memory) {
   State& here = started("nvshmem_free");
   if (memory == nullptr) return;
+  stay_if("no-free");
   const auto own = static_cast<std::size_t>(here.pe);
   const auto found = std::find_if(here.allocations.begin(), here.allocations.end(),
                                   [&](const Allocation& each) { return each.of[own] == memory; });

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "comm/gate.hpp"
 #include "device/buffer.hpp"
 #include "transport/wait_for_gpu.hpp"
@@ -141,9 +139,7 @@ std::string MpiChannel::unfinished(std::size_t request, const std::vector<std::s
       MPI_Request_get_status(requests_[request], &done, MPI_STATUS_IGNORE);
       here &= done != 0;
     }
-    if (!here)
-      text += fmt::format("{}rank {} ({})", text.empty() ? "" : " and ", messages_[m].peer,
-                          messages_[m].label);
+    if (!here) add_peer(text, " and ", messages_[m]);
   }
   return text;
 }

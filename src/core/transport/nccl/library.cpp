@@ -3,10 +3,10 @@
 
 #include <dlfcn.h>
 
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/variables.hpp"
 
@@ -19,24 +19,12 @@ struct Loaded {
 };
 
 Loaded load() {
-  Loaded loaded;
-  const LoadedLibrary opened = load_library(library_to_find, current_variables());
-  loaded.why_not = opened.why_not;
-  if (opened.handle == nullptr) return loaded;
-  Library library{.path = opened.found.file.string(), .found_by = opened.found.by};
-  // The version first: an old one lacks functions, too, and that is the reason to give.
-  using GetVersion = int(int*);
-  auto* const get_version = reinterpret_cast<GetVersion*>(::dlsym(opened.handle, "ncclGetVersion"));
-  if (get_version == nullptr || get_version(&library.version) != success) {
-    loaded.why_not = fmt::format("'{}' does not tell its version: it is not NCCL", library.path);
-    return loaded;
-  }
-  if (library.version < oldest_version) {
-    loaded.why_not =
-        fmt::format("NCCL {} at '{}' is too old: {} is needed", version_text(library.version),
-                    library.path, version_text(oldest_version));
-    return loaded;
-  }
+  const Variables variables = current_variables();
+  LoadedLibrary opened = load_library(library_to_find, files_to_load(library_to_find, variables));
+  if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
+  Library library{.path = opened.found.file.string(),
+                  .found_by = opened.found.by,
+                  .version = version_number(opened.version)};
   Symbols symbols(opened.handle);
   symbols.find("ncclGetUniqueId", library.get_unique_id);
   symbols.find("ncclCommInitRank", library.comm_init_rank);
@@ -50,13 +38,9 @@ Loaded load() {
   symbols.find("ncclAllGather", library.all_gather);
   symbols.find("ncclGetErrorString", library.error_text);
   symbols.find("ncclGetLastError", library.last_error);
-  if (!symbols.missing().empty()) {
-    loaded.why_not = fmt::format("NCCL {} at '{}' lacks {}", version_text(library.version),
-                                 library.path, fmt::join(symbols.missing(), ", "));
-    return loaded;
-  }
-  loaded.library = std::move(library);
-  return loaded;
+  opened.problem = symbols.problem();
+  if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
+  return {std::move(library), ""};
 }
 
 const Loaded& loaded() {
@@ -65,6 +49,13 @@ const Loaded& loaded() {
 }
 
 }  // namespace
+
+std::string library_version(void* handle) {
+  using GetVersion = int(int*);
+  auto* const get = reinterpret_cast<GetVersion*>(::dlsym(handle, "ncclGetVersion"));
+  int version = 0;
+  return get == nullptr || get(&version) != success ? "" : version_text(version);
+}
 
 std::string version_text(int version) {
   // Up to 2.8 the number was 2804, from 2.9 on 20900.
@@ -78,11 +69,6 @@ std::string error_text(const Library& library, int result, const char* call) {
   const std::string why = last != nullptr ? last : "";
   return fmt::format("{}: {}{}{} (NCCL {} at '{}')", call, library.error_text(result),
                      why.empty() ? "" : ": ", why, version_text(library.version), library.path);
-}
-
-std::filesystem::path file_to_load(const Variables& variables) {
-  const std::optional<FoundLibrary> found = find_library(library_to_find, variables);
-  return found ? found->file : std::filesystem::path();
 }
 
 const Library* loaded_library() {

@@ -3,8 +3,6 @@
 // NCCL as it is found when the program runs: neither its header nor its library is needed to build.
 
 #include <cstddef>
-#include <filesystem>
-#include <optional>
 #include <string>
 
 #include "base/run_time_library.hpp"
@@ -21,9 +19,6 @@ struct UniqueId {
 
 // Of nccl.h; these numbers do not change between versions.
 inline constexpr int success = 0, in_progress = 7, bytes_type = 0;
-
-/// Exchanges in CUDA graphs with messages of no bytes were wrong before (release notes of 2.12.10).
-inline constexpr int oldest_version = 21210;
 
 /// The functions that are used of it, as nccl.h declares them.
 struct Library {
@@ -45,23 +40,20 @@ struct Library {
   const char* (*last_error)(Comm*) = nullptr;
 };
 
-/// The variable with the path of the file to load.
-inline constexpr const char* library_variable = "HALOCLINE_NCCL";
+/// "2.28.9", of a handle of dlopen(); empty if it does not tell.
+std::string library_version(void* handle);
 
+// Exchanges in CUDA graphs with messages of no bytes were wrong before 2.12.10 (its release notes).
 inline constexpr LibraryToFind library_to_find{
-    {"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"},
-    library_variable,
-    "install NCCL (PyPI: nvidia-nccl-cu13; Debian: libnccl2)"};
+    "NCCL",           {"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"},
+    "HALOCLINE_NCCL", "PyPI: nvidia-nccl-cu13; Debian: libnccl2",
+    library_version,  "2.12.10"};
 
 /// "2.28.9".
 std::string version_text(int version);
 
 /// "ncclSend: invalid usage: WHY (NCCL 2.28.9 at 'PATH')".
 std::string error_text(const Library& library, int result, const char* call);
-
-/// Returns the file that loaded_library() loads, or has loaded, as far as that is known without
-/// loading it; empty if none is known.
-std::filesystem::path file_to_load(const Variables& variables);
 
 /// Returns NCCL, loaded at the first call: the one that the program has loaded already, that of
 /// HALOCLINE_NCCL, of a Python package, or of the loader's path. Null if there is none that can be

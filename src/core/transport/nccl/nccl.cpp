@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "comm/collectives.hpp"
 #include "comm/state.hpp"
 #include "comm/waiting.hpp"
@@ -123,9 +121,7 @@ class NcclChannel final : public Channel, private Connection::User {
 
   std::string awaited() const override {
     std::string text;
-    for (const Message& message : messages_)
-      text +=
-          fmt::format("{}rank {} ({})", text.empty() ? "" : " or ", message.peer, message.label);
+    for (const Message& message : messages_) add_peer(text, " or ", message);
     return is_started_ ? text : "";
   }
 
@@ -211,7 +207,7 @@ void NcclTransport::forget(const Communicator& communicator) const {
 }
 
 std::vector<std::filesystem::path> NcclTransport::files(const Variables& variables) const {
-  const std::filesystem::path file = nccl::file_to_load(variables);
+  const std::filesystem::path file = file_to_load(nccl::library_to_find, variables);
   return file.empty() ? std::vector<std::filesystem::path>{} : std::vector{file};
 }
 

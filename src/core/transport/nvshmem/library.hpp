@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "base/run_time_library.hpp"
@@ -47,10 +46,6 @@ inline constexpr unsigned init_with_unique_id = 8;
 inline constexpr int is_ready = 2, is_limited = 3;
 inline constexpr int is_at_least = 5, set_signal = 9;
 
-/// Its host library was declared complete without device code then, and putmem_signal_on_stream in
-/// graphs (release notes of 3.0).
-inline constexpr int oldest_major = 3;
-
 /// The functions that are used of it.
 struct Library {
   std::string path;      ///< of its file
@@ -72,17 +67,15 @@ struct Library {
   void (*wait)(std::uint64_t* signal, int comparison, std::uint64_t value, void* stream) = nullptr;
 };
 
-/// The variable with the path of the file to load.
-inline constexpr const char* library_variable = "HALOCLINE_NVSHMEM";
+/// "3.4.5", of a handle of dlopen(); empty if it does not tell.
+std::string library_version(void* handle);
 
+// Its host library was declared complete without device code in 3.0, and putmem_signal_on_stream in
+// graphs (its release notes).
 inline constexpr LibraryToFind library_to_find{
-    {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"},
-    library_variable,
-    "install NVSHMEM (PyPI: nvidia-nvshmem-cu13; Debian: libnvshmem3-cuda-13)"};
-
-/// Returns the file that loaded_library() loads, as far as that is known without loading it; empty
-/// if none is known.
-std::filesystem::path file_to_load(const Variables& variables);
+    "NVSHMEM",           {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"},
+    "HALOCLINE_NVSHMEM", "PyPI: nvidia-nvshmem-cu13; Debian: libnvshmem3-cuda-13",
+    library_version,     "3.0.0"};
 
 /// Returns NVSHMEM, loaded at the first call. Null if there is none that can be used:
 /// why_no_library() says why. Callable from any thread.

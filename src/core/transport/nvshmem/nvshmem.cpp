@@ -69,7 +69,7 @@ std::unique_ptr<Channel> NvshmemTransport::open(const Communicator& communicator
 }
 
 std::vector<std::filesystem::path> NvshmemTransport::files(const Variables& variables) const {
-  const std::filesystem::path file = nvshmem::file_to_load(variables);
+  const std::filesystem::path file = file_to_load(nvshmem::library_to_find, variables);
   return file.empty() ? std::vector<std::filesystem::path>{} : std::vector{file};
 }
 

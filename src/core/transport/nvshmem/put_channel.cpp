@@ -25,12 +25,6 @@
 namespace halocline::transport::nvshmem {
 namespace {
 
-std::vector<int> peers_of(const std::vector<Message>& messages) {
-  std::vector<int> peers;
-  for (const Message& message : messages) peers.push_back(message.peer);
-  return peers;
-}
-
 /// Puts with signals. A slot is written by the sender's put, which raises the receiver's word
 /// `arrived`, once the receiver's word `free` at the sender says that it has been read. Each rank
 /// resets its words itself, so that a graph can be replayed: a peer raises `free` again only after
@@ -84,15 +78,15 @@ class PutChannel final : public Channel, private comm::InFlight {
     const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "a put of NVSHMEM");
     const Stream queue = queue_for(stream);
     clock_.time(queue, 0, [&] { put_all(queue.native(), queue); });
+    if (!stream.is_host()) return;
+    await_all(queue);  // progress() asks for it
+    arrived_.record(queue);
   }
 
   bool progress() override { return arrived_.reached(); }
 
   void finish(Stream stream) override {
-    const Stream queue = queue_for(stream);
-    await_all(queue);
-    if (!stream.is_host()) return;
-    arrived_.record(queue);
+    if (!stream.is_host()) return await_all(stream);
     comm::wait_until(communicator_.state(),
                      {.site = "exchange, wait (nvshmem)",
                       .missing = [] { return std::string("its own GPU to send and receive"); }},
@@ -147,9 +141,7 @@ class PutChannel final : public Channel, private comm::InFlight {
       release(ends, stream.get(), gpu);
     }).detach();
     std::string text;
-    for (const Message& message : messages_)
-      text +=
-          fmt::format("{}rank {} ({})", text.empty() ? "" : " or ", message.peer, message.label);
+    for (const Message& message : messages_) add_peer(text, " or ", message);
     return fmt::format("NVSHMEM for {}", text);
   }
 

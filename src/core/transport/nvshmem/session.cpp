@@ -65,7 +65,9 @@ int end_session(MPI_Comm, int, void*, void*) {
   has_ended = true;
   const Library& library = *loaded_library();
   // Where it has not started, its calls end the process (3.4.5).
-  if (library.init_status() >= is_ready) library.finalize();
+  if (library.init_status() < is_ready) return MPI_SUCCESS;
+  const comm::Watchdog::Guard guard(comm::Watchdog::of_end(), "nvshmemx_hostlib_finalize");
+  library.finalize();
   return MPI_SUCCESS;
 }
 
@@ -85,13 +87,14 @@ Session& Session::of(const Communicator& communicator) {
   comm::together(communicator, [&] {
     const int status = library.init_status();
     if (status == is_ready) return;
-    throw Error(ErrorKind::unavailable,
-                status == is_limited
-                    ? fmt::format("NVSHMEM {} cannot signal between ranks that share a GPU",
-                                  library.version)
-                    : fmt::format("NVSHMEM {} did not start (status {}; '{}'); NVSHMEM_DEBUG=WARN "
-                                  "lets it tell why",
-                                  library.version, status, library.path));
+    if (status == is_limited)
+      throw Error(
+          ErrorKind::unavailable,
+          fmt::format("NVSHMEM {} cannot signal between ranks that share a GPU", library.version));
+    throw Error(ErrorKind::resource,
+                fmt::format("NVSHMEM {} did not start (status {}; '{}'); NVSHMEM_DEBUG=WARN lets "
+                            "it tell why",
+                            library.version, status, library.path));
   });
   return *session;
 }
@@ -102,7 +105,7 @@ Session::Session(const Communicator& communicator, const Library& library) : lib
   const std::shared_ptr<Numbers> numbers = numbers_of(communicator);
   comm::on_first_rank(communicator, [&] {
     if (library.get_unique_id(&id) != 0)
-      throw Error(ErrorKind::unavailable,
+      throw Error(ErrorKind::resource,
                   fmt::format("NVSHMEM {} makes no unique id", library.version));
   });
   const std::string bytes =
@@ -157,8 +160,10 @@ std::shared_ptr<void> Session::allocate(const Communicator& communicator, std::i
                               "sets its size",
                               bytes_text(most)));
     const auto free_if_all_are_there = [communicator, free = library_.free](void* pointer) {
+      if (has_ended || communicator.state().others_may_be_gone()) return;
       // It waits for all ranks.
-      if (!has_ended && !communicator.state().others_may_be_gone()) free(pointer);
+      const comm::Watchdog::Guard in_time(communicator.state().watchdog(), "nvshmem_free");
+      free(pointer);
     };
     memory = {made, free_if_all_are_there};
     device::clear(made, most, Stream::host());

@@ -18,7 +18,7 @@ namespace halocline::transport::nvshmem {
 class Session {
  public:
   /// Returns it. Collective. Throws, the same on every rank: unavailable unless the communicator
-  /// has all ranks of MPI_COMM_WORLD, and each a GPU of its own.
+  /// has all ranks of MPI_COMM_WORLD, and each a GPU of its own; resource if it does not start.
   static Session& of(const Communicator& communicator);
 
   const Library& library() const { return library_; }

@@ -45,12 +45,6 @@ struct Layout {
   }
 };
 
-std::vector<int> peers_of(const std::vector<Message>& messages) {
-  std::vector<int> peers;
-  for (const Message& message : messages) peers.push_back(message.peer);
-  return peers;
-}
-
 class KernelChannel final : public Channel {
  public:
   KernelChannel(const Communicator& communicator, std::vector<Message> messages,
@@ -125,8 +119,9 @@ class KernelChannel final : public Channel {
   }
 
   std::string text_of(int message) const {
-    const Message& missing = messages_[static_cast<std::size_t>(message)];
-    return fmt::format("rank {} ({})", missing.peer, missing.label);
+    std::string text;
+    add_peer(text, "", messages_[static_cast<std::size_t>(message)]);
+    return text;
   }
 
   std::vector<Message> messages_;

@@ -181,9 +181,7 @@ class SharedChannel final : public Channel {
   std::string missing() const {
     std::string text;
     for (std::size_t m = 0; m < messages_.size(); ++m)
-      if (!device::reached(peers_[m].raised, epoch_))
-        text += fmt::format("{}rank {} ({})", text.empty() ? "" : " and ", messages_[m].peer,
-                            messages_[m].label);
+      if (!device::reached(peers_[m].raised, epoch_)) add_peer(text, " and ", messages_[m]);
     return text;
   }
 

@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "comm/gate.hpp"
 #include "comm/waiting.hpp"
 #include "device/buffer.hpp"
@@ -206,8 +204,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
         const bool named = p > 0 && (*pieces)[p - 1].message == piece.message &&
                            (*pieces)[p - 1].state != Chunk::State::done;
         if (piece.state == Chunk::State::done || named) continue;
-        text += fmt::format("{}rank {} ({})", text.empty() ? "" : " and ",
-                            messages_[piece.message].peer, messages_[piece.message].label);
+        add_peer(text, " and ", messages_[piece.message]);
       }
       if (!text.empty()) return text + (pieces == &sends_ ? " to take its message" : "");
     }
