@@ -334,7 +334,7 @@ void Exchange::Plan::open(const exchange::Choice& choice,
   started_.clear();
   channels_.clear();
   std::vector<pack::Bundle> packing, unpacking;
-  for (const Carried& carried : sort_by_transport(messages, choice)) {
+  for (Carried& carried : sort_by_transport(messages, choice)) {
     const transport::Capabilities can = carried.transport->capabilities();
     // Messages in place use the caller's memory: the test uses other memory.
     const bool shown_apart = can.needs_proof || (can.prove_in_job && can.in_place);
@@ -343,6 +343,8 @@ void Exchange::Plan::open(const exchange::Choice& choice,
     comm::together(communicator_, [&] {
       channel = carried.transport->open(communicator_, carried.messages, memory_);
     });
+    if (!channel->takes_in_place())
+      carried.messages = transport::not_in_place(std::move(carried.messages));
     if (can.prove_in_job && !shown_apart) show_to_work(*channel, carried.messages);
     add_bundles(*channel, carried, packing, unpacking);
     if (!channel->kernels_signal()) started_.push_back(channel.get());

@@ -64,6 +64,8 @@ class Channel {
   /// Returns the number of epochs begun by start(). A slot for writing belongs to the next epoch, a
   /// slot for reading to the last; odd epochs use the odd slot.
   virtual std::uint64_t epoch() const { return 0; }
+  /// Whether parts in place stay there. If not, all messages have slots: see not_in_place().
+  virtual bool takes_in_place() const { return true; }
   /// Returns a note on how it works here; usually empty.
   virtual std::string note() const { return {}; }
   /// Returns null unless kernels that pack or compute can store to peers directly.

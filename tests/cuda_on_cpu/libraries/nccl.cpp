@@ -5,7 +5,9 @@
 // on the GPU.
 //
 // NCCL_ON_CPU names a fault: "old" (version 2.10.3), "no-init" (ncclCommInitRank fails), "lost" (an
-// asynchronous error once rank 1 has sent), "hang" (messages never arrive).
+// asynchronous error once rank 1 has sent), "hang" (messages never arrive), "no-windows" (memory is
+// not registered, without an error); or what it has besides: "pointers" (addresses of all peers'
+// registered memory).
 
 #include <cuda_runtime.h>
 #include <fcntl.h>
@@ -36,9 +38,15 @@ struct ncclComm {
   std::string name;
   int rank = 0, ranks = 0;
   std::vector<std::uint64_t> sent, taken;
+  int windows = 0;
   // After its calls so far, which are done in their order: those queued, and those recorded.
   cudaEvent_t queued = nullptr, recorded = nullptr;
   std::atomic<bool> aborted{false};
+};
+
+/// Registered memory, as this process sees that of each rank.
+struct ncclWindow {
+  std::vector<char*> of;
 };
 
 enum {
@@ -58,6 +66,10 @@ namespace {
 std::string fault() {
   const char* const value = std::getenv("NCCL_ON_CPU");
   return value != nullptr ? value : "";
+}
+
+std::string file_of(const std::string& name, int from, int to) {
+  return "/" + name + "-" + std::to_string(from) + "-" + std::to_string(to);
 }
 
 std::string name_of(const ncclComm& comm, int from, int to, std::uint64_t number) {
@@ -227,6 +239,50 @@ int ncclCommInitRank(ncclComm** comm, int ranks, ncclUniqueId id, int rank) {
     if (cudaEventCreateWithFlags(event, cudaEventDisableTiming) != cudaSuccess)
       return ncclSystemError;
   *comm = made.release();
+  return ncclSuccess;
+}
+
+int ncclMemAlloc(void** memory, std::size_t bytes) {
+  return cudaMalloc(memory, bytes) == cudaSuccess ? ncclSuccess : ncclSystemError;
+}
+
+int ncclMemFree(void* memory) {
+  return cudaFree(memory) == cudaSuccess ? ncclSuccess : ncclSystemError;
+}
+
+// The ranks meet in both: afterwards nobody looks at what others free.
+int ncclCommWindowRegister(ncclComm* comm, void* memory, std::size_t, ncclWindow** window, int) {
+  *window = nullptr;
+  if (fault() == "no-windows") return ncclSuccess;
+  auto made = std::make_unique<ncclWindow>();
+  made->of.resize(static_cast<std::size_t>(comm->ranks));
+  cudaIpcMemHandle_t handle{};
+  if (cudaIpcGetMemHandle(&handle, memory) != cudaSuccess) return ncclSystemError;
+  const std::string name = comm->name + "-window-" + std::to_string(comm->windows++);
+  for (int rank = 0; rank < comm->ranks; ++rank)
+    post(file_of(name, comm->rank, rank), &handle, sizeof handle);
+  for (int rank = 0; rank < comm->ranks; ++rank) {
+    cudaIpcMemHandle_t theirs{};
+    while (!take(file_of(name, rank, comm->rank), &theirs, sizeof theirs)) ::usleep(100);
+    void*& address = reinterpret_cast<void*&>(made->of[static_cast<std::size_t>(rank)]);
+    if (rank == comm->rank)
+      address = memory;
+    else if (cudaIpcOpenMemHandle(&address, theirs, cudaIpcMemLazyEnablePeerAccess) != cudaSuccess)
+      return ncclSystemError;
+  }
+  *window = made.release();
+  return ncclSuccess;
+}
+
+int ncclCommWindowDeregister(ncclComm* comm, ncclWindow* window) {
+  for (int rank = 0; rank < comm->ranks; ++rank)
+    if (rank != comm->rank) cudaIpcCloseMemHandle(window->of[static_cast<std::size_t>(rank)]);
+  delete window;
+  return ncclSuccess;
+}
+
+int ncclGetPeerDevicePointer(ncclWindow* window, std::size_t offset, int peer, void** address) {
+  *address = fault() == "pointers" ? window->of[static_cast<std::size_t>(peer)] + offset : nullptr;
   return ncclSuccess;
 }
 

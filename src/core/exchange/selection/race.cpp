@@ -33,6 +33,11 @@ Trial::Trial(const Communicator& communicator, const transport::Transport& trans
   comm::together(communicator, [&] { place_fields(fields); });
   comm::together(communicator, [&] {
     channel_ = transport.open(communicator, messages_, fields.memory);
+    if (!channel_->takes_in_place()) {
+      messages_ = transport::not_in_place(std::move(messages_));
+      fields_.clear();
+      place_fields({.memory = fields.memory, .allocator = fields.allocator});
+    }
     if (gpu_reads(fields.memory)) own_.emplace();
   });
 }

@@ -27,8 +27,9 @@ constexpr const char* shares_gpus_variable = "NCCL_MULTI_RANK_GPU_ENABLE";
 
 /// Throws unavailable if ranks share a GPU that NCCL does not take twice: some versions hang.
 void check_gpus(const Communicator& communicator, const Library& library) {
-  const std::vector<std::string> uuids =
-      comm::gather_texts(communicator, device::current_gpu().uuid);
+  std::string mine;
+  comm::together(communicator, [&] { mine = device::current_gpu().uuid; });
+  const std::vector<std::string> uuids = comm::gather_texts(communicator, mine);
   std::string why;
   const bool is_enabled =
       library.version >= shares_gpus_from && environment(shares_gpus_variable) == "1";
@@ -64,14 +65,22 @@ std::shared_ptr<Connection> Connection::of(const Communicator& communicator) {
         comm::broadcast(communicator, std::string(id.bytes, sizeof id.bytes), 0);
     std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
     std::shared_ptr<Connection> made;
-    comm::together(communicator,
-                   [&] { made = std::make_shared<Connection>(communicator.state(), loaded, id); });
+    try {
+      comm::together(communicator, [&] {
+        made = std::make_shared<Connection>(communicator.state(), loaded, id);
+      });
+    } catch (const Error&) {
+      if (made) made->end_kernels();  // other ranks have none
+      throw;
+    }
     return made;
   });
 }
 
 Connection::Connection(comm::State& state, const Library& library, const UniqueId& id)
-    : state_(state), library_(library) {
+    : state_(state),
+      library_(library),
+      may_register_(library.window_register != nullptr && environment(windows_variable) != "off") {
   const std::int64_t free_before = device::gpu_memory().free_bytes;
   const auto begun = std::chrono::steady_clock::now();
   {
@@ -90,8 +99,10 @@ Connection::Connection(comm::State& state, const Library& library, const UniqueI
 }
 
 Connection::~Connection() {
-  // It would wait for lost ranks, and for graphs that have recorded its calls.
-  if (comm_ != nullptr && !state_.others_may_be_gone()) library_.comm_destroy(comm_);
+  if (comm_ == nullptr || state_.others_may_be_gone()) return;
+  // It waits for graphs that have recorded its calls.
+  const comm::Watchdog::Guard guard(state_.watchdog(), "ncclCommDestroy");
+  library_.comm_destroy(comm_);
 }
 
 Comm* Connection::comm() const {
@@ -138,9 +149,13 @@ std::string Connection::give_up() {
 /// Ends kernels of NCCL that wait for a lost rank, so that memory can be freed. The call sets a
 /// word that they read, and then waits until all graphs with calls of the communicator are
 /// destroyed (2.28.9): hence a thread of its own.
-void Connection::abort() {
+void Connection::end_kernels() {
   std::thread([abort = library_.comm_abort, comm = comm_] { abort(comm); }).detach();
   comm_ = nullptr;
+}
+
+void Connection::abort() {
+  end_kernels();
   state_.give_up();
 }
 

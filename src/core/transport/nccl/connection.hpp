@@ -30,12 +30,16 @@ class Connection final : private comm::InFlight {
   const Library& library() const { return library_; }
   /// Throws communication after NCCL has been given up.
   Comm* comm() const;
+  bool is_given_up() const { return comm_ == nullptr; }
   /// Throws resource unless NCCL's `call` succeeded.
   void check(int result, const char* call) const;
   /// Throws communication if NCCL has noticed that a peer or the network is lost.
   void check_async();
   /// "NCCL 2.28.9 ('PATH') took 0.5 s and 402 MiB of each GPU to start".
   const std::string& note() const { return note_; }
+  /// Whether it may be asked to register memory (window.hpp): until it has refused to.
+  bool may_register() const { return may_register_; }
+  void register_no_more() { may_register_ = false; }
 
   /// Users of the connection, whose peers are named when a wait takes too long.
   class User {
@@ -66,11 +70,13 @@ class Connection final : private comm::InFlight {
   std::string give_up() override;
   std::string awaited() const;
   void abort();
+  void end_kernels();
 
   comm::State& state_;
   const Library& library_;
   Comm* comm_ = nullptr;
   std::string note_;
+  bool may_register_;
   std::vector<const User*> users_;
 };
 

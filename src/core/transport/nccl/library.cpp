@@ -13,6 +13,9 @@
 namespace halocline::transport::nccl {
 namespace {
 
+// The first versions with memory registered for all ranks, and with addresses of peers' memory.
+constexpr int windows_from = 22700, pointers_from = 22902;
+
 struct Loaded {
   std::optional<Library> library;
   std::string why_not;
@@ -38,6 +41,14 @@ Loaded load() {
   symbols.find("ncclAllGather", library.all_gather);
   symbols.find("ncclGetErrorString", library.error_text);
   symbols.find("ncclGetLastError", library.last_error);
+  if (library.version >= windows_from) {
+    symbols.find("ncclMemAlloc", library.mem_alloc);
+    symbols.find("ncclMemFree", library.mem_free);
+    symbols.find("ncclCommWindowRegister", library.window_register);
+    symbols.find("ncclCommWindowDeregister", library.window_deregister);
+  }
+  if (library.version >= pointers_from)
+    symbols.find("ncclGetPeerDevicePointer", library.peer_pointer);
   opened.problem = symbols.problem();
   if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
   return {std::move(library), ""};

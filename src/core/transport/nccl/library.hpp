@@ -12,13 +12,16 @@ namespace halocline::transport::nccl {
 /// NCCL's communicator, opaque here too.
 struct Comm;
 
+/// NCCL's registration of memory, opaque here too.
+struct RegisteredWindow;
+
 /// What the ranks of a communicator find each other by.
 struct UniqueId {
   char bytes[128];
 };
 
 // Of nccl.h; these numbers do not change between versions.
-inline constexpr int success = 0, in_progress = 7, bytes_type = 0;
+inline constexpr int success = 0, in_progress = 7, bytes_type = 0, symmetric_window = 1;
 
 /// The functions that are used of it, as nccl.h declares them.
 struct Library {
@@ -36,9 +39,18 @@ struct Library {
   int (*send)(const void*, std::size_t, int type, int peer, Comm*, void* stream) = nullptr;
   int (*receive)(void*, std::size_t, int type, int peer, Comm*, void* stream) = nullptr;
   int (*all_gather)(const void*, void*, std::size_t each, int type, Comm*, void* stream) = nullptr;
+  // Of later versions; null before.
+  int (*mem_alloc)(void**, std::size_t) = nullptr;
+  int (*mem_free)(void*) = nullptr;
+  int (*window_register)(Comm*, void*, std::size_t, RegisteredWindow**, int flags) = nullptr;
+  int (*window_deregister)(Comm*, RegisteredWindow*) = nullptr;
+  int (*peer_pointer)(RegisteredWindow*, std::size_t offset, int peer, void**) = nullptr;
   const char* (*error_text)(int) = nullptr;
   const char* (*last_error)(Comm*) = nullptr;
 };
+
+/// The variable that keeps NCCL from registering memory, if it is "off".
+inline constexpr const char* windows_variable = "HALOCLINE_NCCL_WINDOWS";
 
 /// "2.28.9", of a handle of dlopen(); empty if it does not tell.
 std::string library_version(void* handle);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/nccl/nccl.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include <halocline/error.hpp>
 
 #include "comm/collectives.hpp"
 #include "comm/state.hpp"
@@ -12,12 +15,15 @@
 #include "device/stream_clock.hpp"
 #include "link/wait_for.hpp"
 #include "transport/nccl/connection.hpp"
+#include "transport/nccl/window.hpp"
+#include "transport/peer/channel.hpp"
 
 namespace halocline::transport {
 namespace {
 
 using nccl::Connection;
 using nccl::Library;
+using nccl::Window;
 
 /// Calls that NCCL queues together at the end. An error in between ends the group too: calls of
 /// this thread would stay in it.
@@ -42,6 +48,47 @@ class Group {
   bool is_open_ = true;
 };
 
+/// Returns memory that NCCL has registered on all ranks; null if it registers none, which it is
+/// asked once. Collective.
+std::shared_ptr<Window> registered(const Communicator& communicator,
+                                   const std::shared_ptr<Connection>& connection,
+                                   std::int64_t bytes) {
+  if (!connection->may_register()) return nullptr;
+  try {
+    return std::make_shared<Window>(communicator, connection, bytes);
+  } catch (const Error& error) {  // the same on every rank
+    if (error.kind() == ErrorKind::communication) throw;
+    connection->register_no_more();
+    return nullptr;
+  }
+}
+
+/// Whether kernels of every rank reach the registered memory of all its peers. Collective.
+bool kernels_reach(const Communicator& communicator, const std::shared_ptr<Connection>& connection,
+                   const std::vector<Message>& messages) {
+  const std::shared_ptr<Window> somewhere = connection->library().peer_pointer != nullptr
+                                                ? registered(communicator, connection, 1)
+                                                : nullptr;
+  const bool all =
+      somewhere && std::all_of(messages.begin(), messages.end(), [&](const Message& message) {
+        return somewhere->of(message.peer) != nullptr;
+      });
+  return comm::max_over_ranks(communicator, std::int64_t{all ? 0 : 1}) == 0;
+}
+
+ReachedMemory reached_memory(const Communicator& communicator,
+                             const std::shared_ptr<Connection>& connection, std::int64_t bytes,
+                             const std::vector<int>& peers,
+                             const std::vector<ReachedMemory::Offsets>& offsets) {
+  const auto window = std::make_shared<Window>(communicator, connection, bytes);
+  ReachedMemory reached{.mine = window->mine(),
+                        .theirs = {},
+                        .offsets = swapped(communicator, peers, offsets),
+                        .owner = window};
+  for (const int peer : peers) reached.theirs.push_back(window->of(peer));
+  return reached;
+}
+
 class NcclChannel final : public Channel, private Connection::User {
  public:
   NcclChannel(const Communicator& communicator, std::vector<Message> messages, Memory fields)
@@ -49,21 +96,21 @@ class NcclChannel final : public Channel, private Connection::User {
         messages_(std::move(messages)),
         connection_(Connection::of(communicator)),
         registration_(*connection_, *this) {
+    std::int64_t bytes = 0;
+    for (const Message& message : messages_) {
+      send_.push_back(place(message.send, bytes));
+      receive_.push_back(place(message.receive, bytes));
+    }
+    if (comm::max_over_ranks(communicator, bytes) > 0)
+      window_ = registered(communicator, connection_, bytes);
     comm::together(communicator, [&] {
-      for (const Message& message : messages_) {
-        send_.push_back(memory_of(message.send, fields));
-        receive_.push_back(memory_of(message.receive, fields));
-      }
+      if (!window_) slots_ = device::allocate(fields, bytes);
       own_.emplace();
     });
   }
 
-  Slots send_slots(std::size_t message) override {
-    return slots_of(messages_[message].send, send_[message]);
-  }
-  Slots receive_slots(std::size_t message) override {
-    return slots_of(messages_[message].receive, receive_[message]);
-  }
+  Slots send_slots(std::size_t message) override { return slots_of(send_[message]); }
+  Slots receive_slots(std::size_t message) override { return slots_of(receive_[message]); }
 
   void start(Stream stream) override {
     connection_->check_async();
@@ -98,25 +145,38 @@ class NcclChannel final : public Channel, private Connection::User {
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       const Message& message = messages_[m];
       connection_->check(
-          library.send(send_[m].get(), static_cast<std::size_t>(bytes_of(message.send)),
+          library.send(memory_of(send_[m]), static_cast<std::size_t>(bytes_of(message.send)),
                        nccl::bytes_type, message.peer, comm, queue.native()),
           "ncclSend");
-      connection_->check(
-          library.receive(receive_[m].get(), static_cast<std::size_t>(bytes_of(message.receive)),
-                          nccl::bytes_type, message.peer, comm, queue.native()),
-          "ncclRecv");
+      connection_->check(library.receive(memory_of(receive_[m]),
+                                         static_cast<std::size_t>(bytes_of(message.receive)),
+                                         nccl::bytes_type, message.peer, comm, queue.native()),
+                         "ncclRecv");
     }
     group.end();
   }
 
-  static std::shared_ptr<void> memory_of(const std::vector<Part>& parts, Memory fields) {
-    if (void* const there = in_place(parts)) return {there, [](void*) {}};
-    return device::allocate(fields, bytes_of(parts));
+  /// The memory of a message: in place, or at an offset in that of all slots.
+  struct Place {
+    void* in_place;
+    std::int64_t offset;
+  };
+
+  static Place place(const std::vector<Part>& parts, std::int64_t& bytes) {
+    if (void* const there = in_place(parts)) return {there, 0};
+    constexpr std::int64_t line_bytes = 128;
+    const std::int64_t offset = bytes;
+    bytes += (bytes_of(parts) + line_bytes - 1) / line_bytes * line_bytes;
+    return {nullptr, offset};
   }
-  static Slots slots_of(const std::vector<Part>& parts, const std::shared_ptr<void>& memory) {
-    if (in_place(parts) != nullptr) return {};
-    auto* const slot = static_cast<std::byte*>(memory.get());
-    return {slot, slot};
+
+  std::byte* slot(const Place& of) const {
+    return (window_ ? window_->mine() : static_cast<std::byte*>(slots_.get())) + of.offset;
+  }
+  void* memory_of(const Place& of) const { return of.in_place ? of.in_place : slot(of); }
+  Slots slots_of(const Place& of) const {
+    if (of.in_place != nullptr) return {};
+    return {slot(of), slot(of)};
   }
 
   std::string awaited() const override {
@@ -129,7 +189,9 @@ class NcclChannel final : public Channel, private Connection::User {
   std::vector<Message> messages_;
   std::shared_ptr<Connection> connection_;
   Connection::Registration registration_;
-  std::vector<std::shared_ptr<void>> send_, receive_;
+  std::vector<Place> send_, receive_;
+  std::shared_ptr<Window> window_;          // the slots, if NCCL registers memory
+  std::shared_ptr<void> slots_;             // else
   std::optional<device::OwnedStream> own_;  // for the host's stream
   device::Event arrived_;
   device::StreamClock clock_{comm::recorder(communicator_), Phase::move, "exchange (nccl)"};
@@ -195,7 +257,16 @@ std::optional<std::string> NcclTransport::unavailable(Pair pair, Memory fields) 
 
 std::unique_ptr<Channel> NcclTransport::open(const Communicator& communicator,
                                              std::vector<Message> messages, Memory fields) const {
-  return std::make_unique<NcclChannel>(communicator, std::move(messages), fields);
+  const std::shared_ptr<Connection> connection = Connection::of(communicator);
+  if (!kernels_reach(communicator, connection, messages))
+    return std::make_unique<NcclChannel>(communicator, std::move(messages), fields);
+  const auto open = [&](std::int64_t bytes, const std::vector<int>& peers,
+                        const std::vector<ReachedMemory::Offsets>& offsets) {
+    return reached_memory(communicator, connection, bytes, peers, offsets);
+  };
+  return open_kernel_channel(
+      communicator, std::move(messages), {.transport = "nccl", .open = open},
+      connection->note() + "; it gives addresses of the peers' memory, to which kernels store");
 }
 
 std::unique_ptr<Gather> NcclTransport::open_gather(const Communicator& communicator) const {

@@ -32,7 +32,7 @@ ReachedMemory heap_memory(const Communicator& communicator, Session& session, st
   const std::shared_ptr<void> memory = session.allocate(communicator, bytes);
   ReachedMemory reached{.mine = static_cast<std::byte*>(memory.get()),
                         .theirs = {},
-                        .offsets = nvshmem::swapped(communicator, peers, offsets),
+                        .offsets = swapped(communicator, peers, offsets),
                         .owner = memory};
   for (const int peer : peers)
     reached.theirs.push_back(static_cast<std::byte*>(

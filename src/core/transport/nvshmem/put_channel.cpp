@@ -14,13 +14,13 @@
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/state.hpp"
-#include "comm/swap.hpp"
 #include "comm/waiting.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
 #include "transport/nvshmem/session.hpp"
+#include "transport/peer/channel.hpp"
 
 namespace halocline::transport::nvshmem {
 namespace {
@@ -192,13 +192,6 @@ class PutChannel final : public Channel, private comm::InFlight {
 };
 
 }  // namespace
-
-std::vector<ReachedMemory::Offsets> swapped(const Communicator& communicator,
-                                            const std::vector<int>& peers,
-                                            const std::vector<ReachedMemory::Offsets>& mine) {
-  comm::State& state = communicator.state();
-  return comm::swap_with(state, peers, state.next_tag(), mine, "plan, connect (nvshmem)");
-}
 
 std::unique_ptr<Channel> open_put_channel(const Communicator& communicator,
                                           std::vector<Message> messages, Memory fields) {

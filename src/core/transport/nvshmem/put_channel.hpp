@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "transport/peer/channel.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::transport::nvshmem {
@@ -14,10 +13,5 @@ namespace halocline::transport::nvshmem {
 /// Session::allocate().
 std::unique_ptr<Channel> open_put_channel(const Communicator& communicator,
                                           std::vector<Message> messages, Memory fields);
-
-/// Sends `mine[p]` to rank `peers[p]`; returns what these sent.
-std::vector<ReachedMemory::Offsets> swapped(const Communicator& communicator,
-                                            const std::vector<int>& peers,
-                                            const std::vector<ReachedMemory::Offsets>& mine);
 
 }  // namespace halocline::transport::nvshmem

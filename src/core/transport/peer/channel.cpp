@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "comm/state.hpp"
+#include "comm/swap.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "link/kernel_watch.hpp"
@@ -102,6 +103,7 @@ class KernelChannel final : public Channel {
   std::uint64_t epoch() const override { return epoch_; }
   const device::DevicePort* port() const override { return &port_; }
   bool kernels_signal() const override { return true; }
+  bool takes_in_place() const override { return false; }
   std::string note() const override { return note_; }
 
  private:
@@ -137,6 +139,13 @@ class KernelChannel final : public Channel {
 };
 
 }  // namespace
+
+std::vector<ReachedMemory::Offsets> swapped(const Communicator& communicator,
+                                            const std::vector<int>& peers,
+                                            const std::vector<ReachedMemory::Offsets>& mine) {
+  comm::State& state = communicator.state();
+  return comm::swap_with(state, peers, state.next_tag(), mine, "plan, connect");
+}
 
 std::unique_ptr<Channel> open_kernel_channel(const Communicator& communicator,
                                              std::vector<Message> messages, const WayToMemory& way,

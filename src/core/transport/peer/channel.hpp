@@ -25,6 +25,11 @@ struct ReachedMemory {
   std::shared_ptr<void> owner;     ///< frees it, collectively
 };
 
+/// Sends `mine[p]` to rank `peers[p]`; returns what these sent. Collective.
+std::vector<ReachedMemory::Offsets> swapped(const Communicator& communicator,
+                                            const std::vector<int>& peers,
+                                            const std::vector<ReachedMemory::Offsets>& mine);
+
 struct WayToMemory {
   const char* transport;  ///< its name, for errors
   /// Allocates so many bytes, and sends `offsets[p]` to rank `peers[p]`. Collective. Throws the
