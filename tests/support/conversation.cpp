@@ -63,6 +63,9 @@ Conversation::Conversation(const Communicator& communicator, const Path& path,
       epoch.heard.push_back(allocate(copies, transport::bytes_of(message.receive)));
     }
   channel_ = path.transport->open(communicator, messages_, path.memory);
+  if (channel_->takes_in_place()) return;
+  messages_ = transport::not_in_place(std::move(messages_));
+  for (Own& own : own_) own = {};
 }
 
 Conversation::~Conversation() {

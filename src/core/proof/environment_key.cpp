@@ -86,7 +86,7 @@ bool is_internal_mca(std::string_view parameter) {
 
 // The settings of MPI, UCX, libfabric, NCCL and CUDA. Not PMIX_MCA_, which concerns the start of
 // ranks: Open MPI's MPI_Init sets one of them itself.
-constexpr std::array<std::string_view, 10> mattering_prefixes{
+constexpr std::array<std::string_view, 11> mattering_prefixes{
     "UCX_",   "OMPI_MCA_", "MPICH_",          "MPIR_CVAR_", "MV2_", "FI_",
     "I_MPI_", "NCCL_",     "HALOCLINE_NCCL_", "NVSHMEM_",   "CUDA_"};
 

@@ -266,7 +266,7 @@ std::unique_ptr<Channel> NcclTransport::open(const Communicator& communicator,
   };
   return open_kernel_channel(
       communicator, std::move(messages), {.transport = "nccl", .open = open},
-      connection->note() + "; it gives addresses of the peers' memory, to which kernels store");
+      connection->note() + "; kernels store into the peers' memory, whose addresses it gives");
 }
 
 std::unique_ptr<Gather> NcclTransport::open_gather(const Communicator& communicator) const {

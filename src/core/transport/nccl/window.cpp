@@ -47,20 +47,28 @@ Window::Window(const Communicator& communicator, std::shared_ptr<Connection> con
                     fmt::format("NCCL {} registers no memory here", version_text(library.version)));
     });
   } catch (const Error&) {
-    end();
+    if (memory_ != nullptr) library.mem_free(memory_);
     throw;
   }
 }
 
 Window::~Window() { end(); }
 
+/// No rank frees what others may still store to. After an error it all stays.
 void Window::end() {
   const Library& library = connection_->library();
-  // What other ranks may still use stays.
-  if (communicator_.state().others_may_be_gone() || connection_->is_given_up()) return;
-  if (registered_ != nullptr) {
-    const comm::Watchdog::Guard guard(communicator_.state().watchdog(), "ncclCommWindowDeregister");
-    library.window_deregister(connection_->comm(), registered_);
+  comm::State& state = communicator_.state();
+  if (state.others_may_be_gone() || connection_->is_given_up()) return;
+  try {
+    device::finish_all();
+    comm::barrier(communicator_);
+    if (registered_ != nullptr) {
+      const comm::Watchdog::Guard guard(state.watchdog(), "ncclCommWindowDeregister");
+      library.window_deregister(connection_->comm(), registered_);
+    }
+    comm::barrier(communicator_);
+  } catch (const Error&) {
+    return;
   }
   if (memory_ != nullptr) library.mem_free(memory_);
 }
