@@ -137,6 +137,7 @@ const Variables set_by_open_mpi_4{
     {"OMPI_MCA_pmix", "^s1,s2,cray,isolated"},
     {"OMPI_MCA_rmaps_base_mapping_policy", "slot:OVERSUBSCRIBE"},
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    {"OMPI_MCA_routed", "radix"},
     {"OMPI_MCA_shmem_RUNTIME_QUERY_hint", "mmap"},
     {"OMPI_NUM_APP_CTX", "1"},
     {"OMPI_UNIVERSE_SIZE", "2"},

@@ -31,9 +31,10 @@ bool is_any(std::string_view name, const std::array<std::string_view, n>& names)
 
 // MCA parameters that mpirun sets in its ranks by itself or for its options --map-by, --bind-to,
 // --tag-output, --quiet: the next job has other ranks, and its output must be unchanged.
-constexpr std::array<std::string_view, 6> mca_internal_prefixes{
-    "ess",    // which job, which rank; "ess_base_jobid", "ess_base_vpid"
-    "orte_",  // daemon, session folder, output; but see mca_kept
+constexpr std::array<std::string_view, 7> mca_internal_prefixes{
+    "ess",     // which job, which rank; "ess_base_jobid", "ess_base_vpid"
+    "orte_",   // daemon, session folder, output; but see mca_kept
+    "routed",  // how daemons of several nodes reach each other
     "rmaps_", "hwloc_base_", "shmem_RUNTIME", "iof_base_"};
 constexpr std::array<std::string_view, 8> mca_internal{
     "pmix",  // mpirun sets "^s1,s2,cray,isolated", which is for ranks, not for an mpirun
