@@ -93,11 +93,13 @@ struct SolveResult : RunResult {
   std::string processor;
   std::int64_t halo_depth = 1;
 
-  /// How solve() chose process grid, schedule and graphs, and the times of the alternatives.
+  /// How solve() chose process grid, transport, schedule and graphs, and the times of the
+  /// alternatives.
   struct Choice {
     struct Tried {
       Extents process_grid;
       std::string schedule;
+      std::string transport;  ///< as ExchangeInfo::transport()
       bool in_graphs;
       double seconds_per_sweep;  ///< of the slowest rank
     };

@@ -68,7 +68,7 @@ SCHEMA = record(
     choice=record(
         by={"enum": ["rule", "measurement", "file"]}, seconds=AMOUNT,
         ways=list_of(record(process_grid=EXTENTS, schedule={"enum": SCHEDULES},
-                            in_graphs={"type": "boolean"},
+                            transport=TEXT, in_graphs={"type": "boolean"},
                             us_per_sweep={"type": "number", "exclusiveMinimum": 0},
                             taken={"type": "boolean"})),
         transports=list_of(record(pair={"enum": PAIRS}, transport={"enum": TRANSPORTS},

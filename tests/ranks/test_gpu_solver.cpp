@@ -401,6 +401,14 @@ TEST(Solver, RacesNcclBetweenNodes) {
   EXPECT_THAT(raced(proved), testing::ElementsAre("nccl", "staged"));
   EXPECT_EQ(unproved.checksum, expected.checksum);
   EXPECT_EQ(proved.checksum, expected.checksum);
+  options.tuning_seconds = 20;
+  const SolveResult tuned = solve(on_nodes_of(1), options);
+  std::vector<std::string> tried;
+  for (const SolveResult::Choice::Tried& one : tuned.choice.tried) tried.push_back(one.transport);
+  EXPECT_THAT(tried, testing::AllOf(testing::Contains("other-node=nccl"),
+                                    testing::Contains("other-node=staged")));
+  EXPECT_THAT(raced(tuned), testing::ElementsAre("nccl", "staged"));
+  EXPECT_EQ(tuned.checksum, expected.checksum);
 }
 
 }  // namespace

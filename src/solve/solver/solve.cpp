@@ -230,7 +230,7 @@ void SolveRun::measure() {
   result_.halo_bytes = comm::max_over_ranks(communicator_, info.bytes);
   result_.transports = info.transports;
   result_.choice = chosen_.report;
-  result_.races = info.races;
+  result_.races = chosen_.races;
   result_.profile = solver::gather_profile(communicator_);
 
   result_.checksum = comm::sum_over_ranks(

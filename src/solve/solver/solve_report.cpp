@@ -60,17 +60,25 @@ void add_choice(Report& report, const SolveResult& result) {
     return execution.process_grid == result.process_grid && execution.schedule == result.schedule &&
            execution.seconds_per_sweep == choice.seconds_per_sweep;
   };
+  // Named where it differs from that of the choice.
+  const auto other_transport = [&](const SolveResult::Choice::Tried& execution) {
+    const auto taken = std::find_if(choice.tried.begin(), choice.tried.end(), is_taken);
+    return taken == choice.tried.end() || taken->transport == execution.transport
+               ? std::string()
+               : " with " + execution.transport;
+  };
   Table tried{.key = "ways",
               .title = "",
               .columns = {{"process_grid", "process grid"},
                           {"schedule", "schedule"},
+                          {"transport", "transport"},
                           {"in_graphs", "in graphs"},
                           {"us_per_sweep", "us per sweep"},
                           {"taken", "taken"}},
               .audience = Audience::json};
   for (const SolveResult::Choice::Tried& execution : choice.tried)
-    tried.add({program::list_of(execution.process_grid), execution.schedule, execution.in_graphs,
-               execution.seconds_per_sweep * 1e6, is_taken(execution)});
+    tried.add({program::list_of(execution.process_grid), execution.schedule, execution.transport,
+               execution.in_graphs, execution.seconds_per_sweep * 1e6, is_taken(execution)});
   section.add_table(std::move(tried));
   Table transports{.key = "transports",
                    .title = "",
@@ -88,9 +96,9 @@ void add_choice(Report& report, const SolveResult& result) {
   std::string losers;
   for (const SolveResult::Choice::Tried& execution : choice.tried)
     if (!is_taken(execution))
-      losers += fmt::format("{}{} {}{} {}", losers.empty() ? "" : ", ",
+      losers += fmt::format("{}{} {}{}{} {}", losers.empty() ? "" : ", ",
                             grid::text_of(execution.process_grid), execution.schedule,
-                            execution.in_graphs ? " in graphs" : "",
+                            execution.in_graphs ? " in graphs" : "", other_transport(execution),
                             write_number(execution.seconds_per_sweep, Format::time()));
   report.add_text("chosen", fmt::format("by measurement in {}: {} per sweep",
                                         write_number(choice.seconds, Format::time()),

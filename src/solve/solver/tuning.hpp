@@ -24,12 +24,14 @@ struct Chosen {
   std::unique_ptr<Runner> runner;
   Execution execution;
   SolveResult::Choice report;
+  std::vector<ExchangeInfo::Race> races;  ///< between transports, by exchanges alone
 };
 
 /// Chooses process grid, schedule and graphs where the options leave them open; Exchange chooses
-/// transports. Reads the choice from the user's tuning file if it has one for this case, and stores
-/// there what it measured. Overwrites the levels: fill them afterwards. Collective; throws
-/// unavailable, the same on every rank, if a choice that the options name is not available.
+/// transports, and between nodes sweeps decide among those that it compared. Reads the choice from
+/// the user's tuning file if it has one for this case, and stores there what it measured.
+/// Overwrites the levels: fill them afterwards. Collective; throws unavailable, the same on every
+/// rank, if a choice that the options name is not available.
 Chosen choose_execution(const TuningParts& parts, Notes& notes);
 
 /// The cost that tuning may have.
