@@ -308,7 +308,9 @@ void Chooser::try_transports() {
       consider(rule(*runner_));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::communication) throw;
-      notes_.add(fmt::format("transport {} was left out: {}", transport, error.what()));
+      // The schedule or graphs that the options name may not suit it: no reason for a note.
+      if (error.kind() != ErrorKind::unavailable)
+        notes_.add(fmt::format("transport {} was left out: {}", transport, error.what()));
     }
     if (best_seconds_ < best) continue;
     wanted_.transport = before;
