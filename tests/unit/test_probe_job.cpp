@@ -428,7 +428,7 @@ TEST_F(EnsureProofs, TellsTheProbeWhichGpus) {
   std::string first, second;
   std::getline(file, first);
   std::getline(file, second);
-  EXPECT_THAT(first, HasSubstr("--gpus in-turn --untimed"));
+  EXPECT_THAT(first, HasSubstr("--gpus as-in-runs --untimed"));
   EXPECT_THAT(second, HasSubstr("--gpus first --untimed"));
 }
 
