@@ -662,7 +662,7 @@ def test_a_probe_whose_rank_lost_nccl_ends_in_time(order, mpirun):
     """Its other rank waits for its own GPU: with a limit, or in a call of CUDA, where only its launcher
     ends it."""
     options = mpirun(ranks=2)
-    end = run("examine-paths", "--paths", "nccl:device", "--gpus", "in-turn", "--wait-limit", "3",
+    end = run("examine-paths", "--paths", "nccl:device", "--gpus", "as-in-runs", "--wait-limit", "3",
               program=options["program"], timeout=40,
               env={**options["env"], "NCCL_ON_CPU": "lost", "CUDA_ON_CPU_ORDER": order})
     assert end.code != 0
