@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -409,6 +410,25 @@ TEST(Solver, RacesNcclBetweenNodes) {
                                     testing::Contains("other-node=staged")));
   EXPECT_THAT(raced(tuned), testing::ElementsAre("nccl", "staged"));
   EXPECT_EQ(tuned.checksum, expected.checksum);
+}
+
+// Registering memory takes all ranks: if a variable keeps one from it, none does.
+TEST(Solver, RunsByNcclWhereOneRankMayNotRegister) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!has_nccl()) GTEST_SKIP() << "it takes NCCL and 2 ranks";
+  SolveOptions options = small("star7", {9, 8, 11}, 10);
+  options.backend = "cpu";
+  const SolveResult expected = solve(world(), options);
+  options.backend = "cuda";
+  options.transport = "nccl";
+  if (rank() == 0) ::setenv("HALOCLINE_NCCL_WINDOWS", "off", 1);
+  // A communicator of its own, which has not started NCCL yet.
+  const Communicator& fresh =
+      communicator_with({.wait_limit = wait_limit, .piece_bytes = std::int64_t{1} << 28});
+  const SolveResult result = solve(fresh, options);
+  ::unsetenv("HALOCLINE_NCCL_WINDOWS");
+  EXPECT_EQ(result.checksum, expected.checksum);
 }
 
 }  // namespace

@@ -73,6 +73,9 @@ std::shared_ptr<Connection> Connection::of(const Communicator& communicator) {
       if (made) made->end_kernels();  // other ranks have none
       throw;
     }
+    // A variable that one rank has counts for all: they register together.
+    if (comm::max_over_ranks(communicator, std::int64_t{made->may_register() ? 0 : 1}) != 0)
+      made->register_no_more();
     return made;
   });
 }

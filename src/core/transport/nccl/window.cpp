@@ -47,7 +47,8 @@ Window::Window(const Communicator& communicator, std::shared_ptr<Connection> con
                     fmt::format("NCCL {} registers no memory here", version_text(library.version)));
     });
   } catch (const Error&) {
-    if (memory_ != nullptr) library.mem_free(memory_);
+    // What is registered stays: to take it back needs all ranks.
+    if (memory_ != nullptr && registered_ == nullptr) library.mem_free(memory_);
     throw;
   }
 }
