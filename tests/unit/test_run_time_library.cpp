@@ -86,7 +86,7 @@ TEST(RunTimeLibrary, ThatTheProgramHasLoadedComesFirst) {
 
 TEST(RunTimeLibrary, ThatOnlyTheLoadersConfigurationKnowsIsFoundWithoutLoadingIt) {
   const TemporaryFolder root;
-  const fs::path below = root.path();
+  const fs::path& below = root.path();
   root.put("etc/ld.so.conf",
            "# the system's\n/opt/first # more\ninclude ld.so.conf.d/*.conf\nhwcap 0 none\n");
   root.put("etc/ld.so.conf.d/b.conf", "include /etc/loop.conf\n");
