@@ -17,8 +17,7 @@
 #include "device/cuda/launch.cuh"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "problem/laplace.hpp"
-#include "problem/star7.hpp"
+#include "problem/formulas.hpp"
 #include "stencil/cuda/march.cuh"
 
 namespace {
@@ -66,11 +65,11 @@ class Arena {
   Work<Real> work(int i, int layers) const {
     Work<Real> work{};
     const Index first = 64 + row_ + (axes == 3 ? row_ * (n_ + 2) : 0);
-    work.in = static_cast<const Real*>(levels_[i % 2].get()) + first;
-    work.out = static_cast<Real*>(levels_[1 - i % 2].get()) + first;
+    work.in[0].cell = static_cast<const Real*>(levels_[i % 2].get()) + first;
+    work.out[0].cell = static_cast<Real*>(levels_[1 - i % 2].get()) + first;
     const Index steps[3] = {1, row_, row_ * (n_ + 2)};
     for (int axis = 0; axis < 3; ++axis) {
-      work.in_step[axis] = work.out_step[axis] = steps[axis];
+      work.in[0].step[axis] = work.out[0].step[axis] = steps[axis];
       work.cells[axis] = axis < axes ? n_ : 1;
       work.owned.upper[axis] = work.cells[axis];
     }
@@ -94,16 +93,18 @@ class Arena {
 template <class Shape, Norm kind, int axes, class Real, class Formula>
 void measure(const char* what, const Arena<Real, axes>& arena, const Formula& formula,
              const Run& run, cudaStream_t stream) {
+  using Update = OneField<Formula, axes>;
+  const auto kernel = march<kind, axes, Shape, Real, Update, 1, 1>;
   cudaFuncAttributes facts{};
-  cudaFuncGetAttributes(&facts, march<kind, axes, Real, Formula, Shape>);
+  cudaFuncGetAttributes(&facts, kernel);
   std::printf("%-22s ahead %2d rows %d blocks %d, %3d registers:", what, Shape::ahead, Shape::rows,
               Shape::blocks, facts.numRegs);
   for (const int layers : run.layers) {
-    const auto tiles = Tiles<Shape, Real, axes>::of(arena.work(0, layers)).count();
+    const auto tiles = Tiles<Real, axes>::of(arena.work(0, layers), Shape::rows).count();
     const double us = best_of(run.repetitions, stream, [&](int i) {
-      device::cuda::launch(march<kind, axes, Real, Formula, Shape>,
-                           device::cuda::blocks_for(tiles, block_warps, 65536), block_threads,
-                           Stream::cuda(stream), arena.work(i, layers), ReduceWork{}, formula);
+      device::cuda::launch(kernel, device::cuda::blocks_for(tiles, block_warps, 65536),
+                           block_threads, Stream::cuda(stream), arena.work(i, layers), ReduceWork{},
+                           Update{formula});
     });
     std::printf("  %d: %.1f", layers, us);
   }

@@ -20,13 +20,13 @@
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "problem/catalogue.hpp"
+#include "problem/model.hpp"
 #include "program/noise.hpp"
 #include "stencil/sweep.hpp"
 
 namespace {
 
 using namespace halocline;
-using problem::Precision;
 using Clock = std::chrono::steady_clock;
 
 struct Case {
@@ -43,8 +43,8 @@ struct Case {
   std::string name() const {
     std::string size = fmt::format("{}", cells[0]);
     for (int axis = 1; axis < cells.axes(); ++axis) size += fmt::format("x{}", cells[axis]);
-    return fmt::format("{} {} {} {}/{}", problem, size, problem::name_of(precision),
-                       problem::name_of(norm), norm_every);
+    return fmt::format("{} {} {} {}/{}", problem, size, name_of(precision), name_of(norm),
+                       norm_every);
   }
 };
 
@@ -68,11 +68,11 @@ const Case cases[] = {
     {"heat", {100'000'000}, Precision::f64, Norm::max, 1},
 };
 
-problem::Setting setting_of(const problem::Problem& problem, const Extents& cells) {
-  problem::Setting setting{.cells = cells.values(), .axes = cells.axes(), .parameters = {}};
-  for (const problem::Parameter& parameter : problem.info().parameters)
-    setting.parameters.push_back(parameter.value);
-  return setting;
+problem::Model model_of(const Case& c) {
+  const problem::ProblemText text = problem::find_problem(c.problem);
+  problem::Choices choices{.precision = c.precision};
+  for (int axis = 0; axis < c.cells.axes(); ++axis) choices.cells.push_back(c.cells[axis]);
+  return problem::model_of(problem::read_text(text.name, text.text), choices);
 }
 
 struct Times {
@@ -118,9 +118,8 @@ void measure(const Case& c, int repetitions) {
   for (const auto& field : fields) fill<Real>(field);
   const device::OwnedStream stream;
 
-  const problem::Problem& problem = problem::find_problem(c.problem);
-  const auto sweep =
-      stencil::find_backend("cuda").make(problem, setting_of(problem, c.cells), c.precision, {});
+  const problem::Model model = model_of(c);
+  const auto sweep = stencil::find_backend("cuda").make(model, {});
   // As in a run: a norm is reduced while the next sweep runs.
   const auto norm = device::allocate(Memory::device, sizeof(double));
   const std::shared_ptr<void> parts[2] = {

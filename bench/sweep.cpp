@@ -20,8 +20,12 @@
 
 #include <halocline/error.hpp>
 
-#include "problem/catalogue.hpp"
+#include "problem/written.hpp"
+#include "solver/case.hpp"
+#include "solver/levels.hpp"
+#include "stencil/compiled.hpp"
 #include "stencil/fill.hpp"
+#include "stencil/ghosts.hpp"
 #include "stencil/sweep.hpp"
 
 namespace {
@@ -39,7 +43,7 @@ struct Options {
 struct Case {
   const char* problem;
   Extents cells;
-  problem::Precision precision;
+  Precision precision;
   Norm norm;
 
   std::string name() const {
@@ -111,77 +115,106 @@ Work copy_between(const FieldStorage& in, const FieldStorage& out, int threads,
   return {copy == copy_cached ? "copy" : "copy, streamed stores", run};
 }
 
-/// Rates are of the best repetition. `works` starts with the two copies.
-void print(const Case& c, std::int64_t cells, const std::vector<Work>& works) {
-  const int cell_bytes = c.precision == problem::Precision::f32 ? 8 : 16;  // read and written
-  const double copy = std::min(works[0].seconds[0], works[1].seconds[0]);
+/// Rates are of the best repetition, of the bytes that a sweep reads and writes at the least; for
+/// copies of those that they copy. `works` starts with the two copies.
+void print(const Case& c, std::int64_t cells, std::int64_t cell_bytes,
+           const std::vector<Work>& works) {
+  const auto copied = static_cast<double>(2 * cells * (c.precision == Precision::f32 ? 4 : 8));
+  const double copy = copied / std::min(works[0].seconds[0], works[1].seconds[0]);
   fmt::print("{}\n", c.name());
-  for (const Work& work : works) {
-    const double best = work.seconds.front(), median = work.seconds[work.seconds.size() / 2];
-    const double rate = static_cast<double>(cells) / best / 1e9;
-    fmt::print("  {:<32} {:>11.2f} {:>11.2f} {:>8.3f} {:>8.1f} {:>7.3f}\n", work.name, best * 1e6,
-               median * 1e6, rate, rate * cell_bytes, copy / best);
+  for (std::size_t w = 0; w < works.size(); ++w) {
+    const std::vector<double>& seconds = works[w].seconds;
+    const double best = seconds.front(), median = seconds[seconds.size() / 2];
+    const double bytes = w < 2 ? copied : static_cast<double>(cells * cell_bytes);
+    fmt::print("  {:<32} {:>11.2f} {:>11.2f} {:>8.3f} {:>8.1f} {:>7.3f}\n", works[w].name,
+               best * 1e6, median * 1e6, static_cast<double>(cells) / best / 1e9,
+               bytes / best / 1e9, bytes / best / copy);
   }
 }
 
-problem::Setting setting_for(const Case& c) {
-  problem::Setting setting{.cells = c.cells.values(), .axes = c.cells.axes(), .parameters = {}};
-  for (const problem::Parameter& parameter : problem::find_problem(c.problem).info().parameters)
-    setting.parameters.push_back(parameter.value);
-  return setting;
+solver::Case case_of(const Case& c) {
+  SolveOptions options;
+  options.problem = c.problem;
+  options.cells = c.cells;
+  options.precision = c.precision;
+  return solver::make_case(options, 1);
 }
 
-template <class Real>
 void run_case(const Options& options, const Case& c) {
-  const problem::Problem& problem = problem::find_problem(c.problem);
-  const problem::Setting setting = setting_for(c);
-  GridOptions grid_options;
-  grid_options.cells = c.cells;
-  const Grid grid(0, 1, grid_options);
-  const Field<Real> even(grid), odd(grid);
-  for (const FieldStorage* field : {&even, &odd}) {
-    stencil::fill_start(*field, problem, setting, options.threads);
-    stencil::fill_boundary(*field, grid, problem, setting);
+  const solver::Case the_case = case_of(c);
+  const problem::Model& model = *the_case.model;
+  const Grid grid(0, 1, the_case.grid);
+  solver::Levels levels = solver::make_levels(the_case, grid, 1, Memory::host);
+  const solver::Level coefficients = solver::make_coefficients(the_case, grid, 1, Memory::host);
+  const stencil::Ghosts ghosts(model, grid, levels[0][0].shape());
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    for (std::size_t f = 0; f < level->size(); ++f)
+      stencil::fill_start((*level)[f], model, model.fields[f].initial.expression, options.threads);
+    ghosts.fill_fixed(*level);
   }
-  const auto sweep = stencil::find_backend("cpu").make(
-      problem, setting, c.precision, {.threads = options.threads, .simd = options.simd});
-  bool forth = true;
-  const auto run_sweep = [&] {
-    double norm_sum = 0;
-    sweep->run({.in = forth ? even : odd,
-                .out = forth ? odd : even,
-                .region = grid.owned(),
-                .norm = c.norm,
-                .norm_sum = &norm_sum},
-               Stream::host());
-    forth = !forth;
-  };
-  std::vector<Work> works{copy_between(even, odd, options.threads, copy_cached),
-                          copy_between(even, odd, options.threads, copy_streamed),
-                          {fmt::format("sweep, {}", sweep->simd()), run_sweep}};
+  for (std::size_t i = 0; i < coefficients.size(); ++i)
+    stencil::fill_coefficient(coefficients[i], model, model.coefficients[i].values.expression,
+                              options.threads);
+  std::vector<Work> works{copy_between(levels[0][0], levels[1][0], options.threads, copy_cached),
+                          copy_between(levels[0][0], levels[1][0], options.threads, copy_streamed)};
+  std::vector<std::unique_ptr<stencil::Sweep>> sweeps;
+  const bool has_compiled = stencil::compiled_formula_of(model).has_value();
+  for (const stencil::Formulas formulas :
+       {stencil::Formulas::compiled_where_possible, stencil::Formulas::interpreted}) {
+    const bool is_interpreted = formulas == stencil::Formulas::interpreted;
+    if (!is_interpreted && !has_compiled) continue;
+    sweeps.push_back(stencil::find_backend("cpu").make(
+        model, {.threads = options.threads, .simd = options.simd, .formulas = formulas}));
+    works.push_back(
+        {fmt::format("{}, {}", is_interpreted ? "interpreted" : "sweep", sweeps.back()->simd()),
+         [&, sweep = sweeps.back().get(), level = std::size_t{0}]() mutable {
+           double norm_sum = 0;
+           const std::size_t next = (level + 1) % levels.size();
+           sweep->run({.in = levels[level],
+                       .out = levels[next],
+                       .region = grid.owned(),
+                       .coefficients = coefficients,
+                       .norm = c.norm,
+                       .norm_sum = &norm_sum},
+                      Stream::host());
+           level = next;
+         }});
+  }
   measure(works, options.repetitions);
-  print(c, grid.owned().cells(), works);
+  print(c, grid.owned().cells(), problem::effort_of(model).bytes, works);
 }
 
 void run(const Options& options) {
-  using enum problem::Precision;
+  using enum Precision;
   using enum Norm;
   const Case cases[] = {
-      {"laplace", {8192, 8192}, f64, max},   {"laplace", {8192, 8192}, f64, l2},
-      {"laplace", {8192, 8192}, f64, none},  {"laplace", {8191, 8191}, f64, max},
-      {"jacobi", {8192, 8192}, f32, l2},     {"jacobi", {8192, 8192}, f32, max},
-      {"star7", {512, 512, 512}, f64, none}, {"star7", {512, 512, 512}, f64, max},
-      {"star7", {256, 256, 256}, f64, none}, {"heat", {100'000'000}, f64, max},
-      {"laplace", {1024, 1024}, f64, max},   {"laplace", {256, 256}, f64, max},
-      {"jacobi", {254, 254}, f32, l2},       {"star7", {32, 32, 32}, f64, none},
-      {"laplace", {64, 64}, f64, max},       {"heat", {9}, f64, max},
+      {"laplace", {8192, 8192}, f64, max},
+      {"laplace", {8192, 8192}, f64, l2},
+      {"laplace", {8192, 8192}, f64, none},
+      {"laplace", {8191, 8191}, f64, max},
+      {"jacobi", {8192, 8192}, f32, l2},
+      {"jacobi", {8192, 8192}, f32, max},
+      {"star7", {512, 512, 512}, f64, none},
+      {"star7", {512, 512, 512}, f64, max},
+      {"star7", {256, 256, 256}, f64, none},
+      {"heat", {100'000'000}, f64, max},
+      {"laplace", {1024, 1024}, f64, max},
+      {"laplace", {256, 256}, f64, max},
+      {"jacobi", {254, 254}, f32, l2},
+      {"star7", {32, 32, 32}, f64, none},
+      {"laplace", {64, 64}, f64, max},
+      {"heat", {9}, f64, max},
+      {"gray_scott", {8192, 8192}, f32, none},
+      {"anisotropic", {8192, 8192}, f32, none},
+      {"smoother27", {256, 256, 256}, f64, none},
+      {"acoustic", {4096, 4096}, f32, none},
   };
   fmt::print("{} threads, {} repetitions\n", options.threads, options.repetitions);
   fmt::print("{:<34} {:>11} {:>11} {:>8} {:>8} {:>7}\n", "", "best us", "median us", "GLUP/s",
              "GB/s", "of copy");
   for (const Case& c : cases) {
     if (c.name().find(options.wanted) == std::string::npos) continue;
-    c.precision == f32 ? run_case<float>(options, c) : run_case<double>(options, c);
+    run_case(options, c);
   }
 }
 

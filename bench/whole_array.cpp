@@ -16,6 +16,7 @@
 #include "device/queue.hpp"
 #include "machine/gpu_binding.hpp"
 #include "problem/catalogue.hpp"
+#include "problem/model.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/sweep.hpp"
 
@@ -38,14 +39,14 @@ void run(const Communicator& world, const Extents& cells, int sweeps) {
   const Field<double> host(grid, {.name = "u", .memory = Memory::pinned});
   const FieldOptions on_gpu{.name = "u", .memory = Memory::device};
   const Field<double> levels[2] = {Field<double>(grid, on_gpu), Field<double>(grid, on_gpu)};
-  const problem::Problem& laplace = problem::find_problem("laplace");
-  const problem::Setting setting{.cells = cells.values(), .axes = 2, .parameters = {}};
-  stencil::fill_start(host, laplace, setting, 1);
+  const problem::ProblemText text = problem::find_problem("laplace");
+  const problem::Model laplace =
+      problem::model_of(problem::read_text(text.name, text.text), {.cells = {cells[0], cells[1]}});
+  stencil::fill_start(host, laplace, laplace.fields[0].initial.expression, 1);
   const device::OwnedStream stream;
   for (const auto& level : levels) copy_all(level, host, stream.get());
   Exchange exchange(world, grid, {host}, {.neighbours = Neighbours::faces, .transport = "mpi"});
-  const auto sweep =
-      stencil::find_backend("cuda").make(laplace, setting, problem::Precision::f64, {});
+  const auto sweep = stencil::find_backend("cuda").make(laplace, {});
   const auto place = device::allocate(Memory::device, sizeof(double));
   const auto norm = device::allocate(Memory::pinned, sizeof(double));
 

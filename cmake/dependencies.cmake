@@ -39,6 +39,8 @@ halocline_find(hwy https://github.com/google/highway.git 1.2.0 1.0)
 if(NOT TARGET hwy::hwy)
   add_library(hwy::hwy ALIAS hwy)
 endif()
+# Headers only, and none of them reaches ours that are installed.
+halocline_find(tomlplusplus https://github.com/marzer/tomlplusplus.git v3.3.0)
 
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
@@ -55,6 +57,7 @@ endif()
 set(halocline_core_libraries ${halocline_openmp} Threads::Threads MPI::MPI_C ${CMAKE_DL_LIBS})
 set(halocline_solver_libraries hwy::hwy PNG::PNG)
 set(halocline_headers nlohmann_json::nlohmann_json)
+set(halocline_solver_headers tomlplusplus::tomlplusplus)
 # fmt has code of its own unless it is used as headers only.
 if(halocline_fmt STREQUAL "fmt::fmt")
   list(APPEND halocline_core_libraries ${halocline_fmt})

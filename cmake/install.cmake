@@ -22,18 +22,20 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples"
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/halocline")
 
-install(TARGETS halocline halocline_solver halocline_mpi halocline_c EXPORT halocline)
+install(TARGETS halocline halocline_solver halocline_mpi halocline_c halocline_solver_c
+  EXPORT halocline)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${halocline_generated}/include/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT halocline NAMESPACE halocline:: FILE halocline-targets.cmake
   DESTINATION "${package_folder}")
 
-# A .mod file fits the compiler that made it, so the module's source comes along: with another
-# compiler, compile that and link halocline::c alone.
+# A .mod file fits the compiler that made it, so the modules' sources come along: with another
+# compiler, compile those and link halocline::c or halocline::solver_c alone.
 if(halocline_fortran)
-  install(TARGETS halocline_fortran EXPORT halocline)
+  install(TARGETS halocline_fortran halocline_solver_fortran EXPORT halocline)
   install(FILES "${PROJECT_SOURCE_DIR}/bindings/fortran/halocline.f90"
-    "${halocline_module_folder}/halocline.mod"
+    "${PROJECT_SOURCE_DIR}/bindings/fortran/halocline_solver.f90"
+    "${halocline_module_folder}/halocline.mod" "${halocline_module_folder}/halocline_solver.mod"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/halocline/fortran")
 endif()
 
@@ -43,7 +45,7 @@ file(RELATIVE_PATH halocline_pc_to_prefix
 string(REGEX REPLACE "/$" "" halocline_pc_to_prefix "${halocline_pc_to_prefix}")
 set(pc_files halocline halocline-solver)
 if(halocline_fortran)
-  list(APPEND pc_files halocline-fortran)
+  list(APPEND pc_files halocline-fortran halocline-solver-fortran)
 endif()
 if(BUILD_SHARED_LIBS)
   foreach(name IN LISTS pc_files)

@@ -69,11 +69,14 @@ PUBLIC = {
     "gpu.hpp": "machine",
     "exchange.hpp": "exchange",
     "npy.hpp": "files",
+    "formula.hpp": "problem",
+    "problem.hpp": "problem",
     "solver.hpp": "solver",
     "run_result.hpp": "exchange",
     "measure.hpp": "program",
     "program_report.hpp": "program",
     "halocline.h": "bindings",
+    "solver.h": "bindings",
 }
 UMBRELLA = "halocline.hpp"
 

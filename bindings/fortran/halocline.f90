@@ -16,6 +16,7 @@ module halocline
   public :: halocline_grid, halocline_field, halocline_exchange, halocline_box, halocline_gpu
   public :: halocline_widths
   public :: halocline_bind_device, halocline_norm, halocline_report, halocline_version
+  public :: halocline_return_status, halocline_for_c
 
   ! Values of stat.
   integer, parameter, public :: HALOCLINE_OK = 0             ! no error
@@ -74,6 +75,8 @@ module halocline
     ! The rank in a direction, each component -1, 0 or 1; -1 at the edge of the domain.
     procedure :: neighbour => grid_neighbour
     procedure :: destroy => grid_destroy
+    ! The handle of the C interface. The object still owns it.
+    procedure :: c_handle => grid_handle
     procedure, private :: grid_create_int32, grid_create_int64
     procedure, private :: copy_grid
     generic :: assignment(=) => copy_grid
@@ -109,6 +112,7 @@ module halocline
     procedure :: checksum => field_checksum
     procedure :: sum => field_sum
     procedure :: destroy => field_destroy
+    procedure :: c_handle => field_handle
     procedure, private :: wrap_address
     procedure, private :: wrap_real32_1, wrap_real32_2, wrap_real32_3, wrap_real32_4
     procedure, private :: wrap_real64_1, wrap_real64_2, wrap_real64_3, wrap_real64_4
@@ -155,6 +159,15 @@ module halocline
     generic :: assignment(=) => copy_exchange
     final :: finalize_exchange
   end type
+
+  ! For modules over further C calls. halocline_return_status(status [, stat, errmsg]) passes on the
+  ! outcome of a call, and halocline_for_c(text) converts a text, without trailing blanks.
+  interface halocline_return_status
+    procedure return_status
+  end interface
+  interface halocline_for_c
+    procedure for_c
+  end interface
 
   ! The structs of halocline.h.
 
@@ -613,6 +626,11 @@ contains
     call return_status(c_grid_destroy(this%handle))
   end subroutine
 
+  type(c_ptr) function grid_handle(this)
+    class(halocline_grid), intent(in) :: this
+    grid_handle = this%handle
+  end function
+
   impure elemental subroutine finalize_grid(this)
     type(halocline_grid), intent(inout) :: this
     call this%destroy()
@@ -995,6 +1013,11 @@ contains
     class(halocline_field), intent(inout) :: this
     call return_status(c_field_destroy(this%handle))
   end subroutine
+
+  type(c_ptr) function field_handle(this)
+    class(halocline_field), intent(in) :: this
+    field_handle = this%handle
+  end function
 
   impure elemental subroutine finalize_field(this)
     type(halocline_field), intent(inout) :: this

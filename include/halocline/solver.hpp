@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Solving the built-in problems: `halocline solve` as a function.
+// Solving stencil problems: `halocline solve` as a function.
 
 #include <array>
 #include <cstdint>
@@ -14,10 +14,13 @@
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
+#include <halocline/field.hpp>
 #include <halocline/grid.hpp>
 #include <halocline/memory.hpp>
 #include <halocline/norm.hpp>
 #include <halocline/precision.hpp>
+#include <halocline/problem.hpp>
+#include <halocline/program_report.hpp>
 #include <halocline/run_result.hpp>
 
 namespace halocline {
@@ -28,7 +31,7 @@ namespace halocline {
 /// each an entry of a registry (a folder and a row of a table), so that later versions can add some
 /// without a change here. An unknown name is a usage error that lists the known names.
 struct SolveOptions {
-  std::string problem;
+  Problem problem;         ///< "laplace", "./mine.toml", Problem::from_text(...)
   Extents cells;           ///< of the whole grid: the unknowns, without boundary values
   Extents cells_per_rank;  ///< instead of `cells`: multiplied by the process grid
   std::optional<std::int64_t> sweeps;
@@ -37,8 +40,24 @@ struct SolveOptions {
   std::int64_t norm_every = 1;  ///< a norm every so many sweeps
   std::optional<Precision> precision;
   std::vector<std::pair<std::string, double>> parameters;
-  std::uint64_t seed = 12345;
-  std::optional<std::string> initial;  ///< path of a .npy file with the start values
+  std::optional<std::uint64_t> seed;   ///< of the noise
+  std::optional<std::string> initial;  ///< path of a .npy file with the first field's start values
+  /// (field, path of such a file), for any fields.
+  std::vector<std::pair<std::string, std::string>> field_initials;
+
+  /// An array of the program for a field or a coefficient of the problem: a field of one component,
+  /// float or double as the precision, in any memory, with any halo and strides. On a GPU it must
+  /// have the axes in the order of a Field. solve() reads and writes owned cells alone, and keeps
+  /// no array.
+  struct Array {
+    std::string name;  ///< of the field or coefficient
+    FieldStorage cells;
+    enum class Use { start, result, both };
+    Use use = Use::both;  ///< coefficients are read only
+  };
+  /// With arrays, cells and process grid must be those of their grid (see solve() with a grid), and
+  /// without `precision` it is theirs. All work on them must be done.
+  std::vector<Array> arrays;
 
   Extents process_grid;
   std::string backend = "auto";       ///< "auto": "cuda" where every rank has a GPU, else "cpu";
@@ -63,8 +82,32 @@ struct SolveOptions {
   enum class Extra { no, yes };
   Extra verify = Extra::no;           ///< compare the result with that of one rank
   Extra baseline = Extra::no;         ///< also time the same run on one rank
-  std::optional<std::string> output;  ///< path of a .npy or .png file
-  std::optional<std::string> trace;   ///< path of a Chrome trace (JSON)
+  std::optional<std::string> output;  ///< path of a .npy or .png file, for the first field
+  /// (field, path of such a file), for any fields.
+  std::vector<std::pair<std::string, std::string>> field_outputs;
+  /// Writes the outputs at the start, after every so many sweeps and at the end, each file under a
+  /// name with the number of sweeps done: "u-000100.npy" for "u.npy".
+  std::optional<std::int64_t> output_every;
+  /// The values that the ends of the colours stand for in pictures of a field, of a curve the
+  /// heights. By default those of the picture; with output_every those of the pictures so far, so
+  /// that the scale only ever widens.
+  struct Range {
+    std::string field;  ///< empty: the first
+    double min, max;
+  };
+  std::vector<Range> ranges;
+  std::optional<std::string> trace;  ///< path of a Chrome trace (JSON)
+
+  std::vector<std::string> sums;  ///< fields whose sum over all cells goes into the series
+  /// A cell of a field whose value goes into the series.
+  struct Probe {
+    std::string field;               ///< empty: the first
+    std::vector<std::int64_t> cell;  ///< its index from 0 along each axis, x first
+  };
+  std::vector<Probe> probes;
+  std::optional<std::string> series;  ///< path of a .csv file with the series
+  /// Sweeps between two rows of the series; by default output_every, else a hundredth of the run.
+  std::optional<std::int64_t> series_every;
 
   struct Progress {
     std::int64_t sweep, sweeps;
@@ -89,9 +132,37 @@ struct SiteProfile {
 
 /// The result of a solve, the same on every rank except `profile`, which only rank 0 has.
 struct SolveResult : RunResult {
+  struct Field {
+    std::string name;
+    std::uint64_t checksum = 0;
+    double sum = 0;
+  };
+  /// The first field, in the problem's order, with a value that is not finite, and the cell of the
+  /// lowest global index where that is so. Such a run is wrong, if it did as asked.
+  struct NotFinite {
+    std::string field;
+    Int3 cell;
+  };
+  std::optional<NotFinite> not_finite;
+  /// In the order of the problem; checksum and sum of the result are those of the first.
+  std::vector<Field> fields;
   std::array<bool, 3> periodic{};
   std::string processor;
   std::int64_t halo_depth = 1;
+
+  /// Sums and probes over time, in the order of the options; nothing without any.
+  struct Series {
+    std::int64_t every;
+    /// Of the values of a row: "t" if the problem has a step in time, "sum(u)", "u@10,20".
+    std::vector<std::string> names;
+    struct Row {
+      std::int64_t sweeps;  ///< done
+      std::vector<double> values;
+    };
+    /// At the start, after every so many sweeps, and at the end. The same bits for every split.
+    std::vector<Row> rows;
+  };
+  std::optional<Series> series;
 
   /// How solve() chose process grid, transport, schedule and graphs, and the times of the
   /// alternatives.
@@ -146,17 +217,26 @@ class IncompleteSolve : public Error {
 
 /// Solves a problem. Collective: options that differ between ranks are a usage error, except
 /// threads, simd, proofs and on_progress. Allocates two time levels, and writes the files that the
-/// options name as soon as the sweeps are done. Throws, the same on every rank, usage, unavailable,
-/// resource, communication or device; after the sweeps an IncompleteSolve, which has the result. An
-/// array that is complete but cannot be put in place is kept, and the error names it. A failed
-/// verification or a norm that is not finite throws nothing: see the result.
+/// options name as soon as the sweeps are done, those of output_every also on the way. Throws, the
+/// same on every rank, usage, unavailable, resource, communication or device; after the sweeps an
+/// IncompleteSolve, which has the result. An array that is complete but cannot be put in place is
+/// kept, and the error names it. A failed verification or a norm that is not finite throws nothing:
+/// see the result.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
+/// The same on the cells and the process grid of a grid, as programs with their own arrays need it.
+/// Which axes are periodic is the problem's to say. `options` must leave cells and process grid
+/// open.
+SolveResult solve(const Communicator& communicator, const Grid& grid, const SolveOptions& options);
 
 /// Returns the report that `halocline solve` prints: several lines, with a newline at the end. Not
 /// collective; only rank 0 has the whole result.
 std::string text_of(const SolveResult& result);
 /// Returns the report as JSON, as `halocline solve --json` writes it; docs/guide.md lists the keys.
 std::string json_of(const SolveResult& result);
+/// Writes these, on rank 0, to files or standard output. Collective. Throws, on every rank,
+/// resource if writing fails, usage for an invalid path.
+void write_report(const Communicator& communicator, const SolveResult& result,
+                  const ReportFiles& files);
 
 /// Throws the usage errors that solve() would throw on this number of ranks. Needs no MPI; not
 /// collective.

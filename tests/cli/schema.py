@@ -32,12 +32,13 @@ CPU = record(kind={"const": "cpu"}, name=TEXT, uuid={"type": "null"}, host={"typ
 GPU = record(kind={"const": "gpu"}, name=TEXT,
              uuid={"type": "string", "pattern": "^GPU-[0-9a-f-]{36}$"}, host=TEXT, ranks=RANKS)
 
+CHECKSUM = {"type": "string", "pattern": "^[0-9a-f]{16}$"}
 PAIRS = ["self", "same-node", "other-node"]
 TRANSPORTS = ["self", "shared", "peer", "nccl", "nvshmem", "gpu_aware", "staged", "mpi"]
 SCHEDULES = ["sequential", "overlap", "fused", "persistent"]
 
 SCHEMA = record(
-    problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
+    problem=TEXT,
     cells=EXTENTS,
     precision={"enum": ["f32", "f64"]},
     norm={"enum": ["max", "l2", "none"]},
@@ -46,11 +47,20 @@ SCHEMA = record(
     norm_history=list_of({"type": "array", "items": [COUNT, optional(AMOUNT)], "minItems": 2,
                           "maxItems": 2}, most=10_001),
     sum=optional({"type": "number"}),
-    checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"},
+    checksum=CHECKSUM,
+    fields={"type": "object", "minProperties": 1,
+            "additionalProperties": record(sum=optional({"type": "number"}), checksum=CHECKSUM)},
+    not_finite=optional(record(field=TEXT, cell=list_of(COUNT, 1, 3))),
     verified=optional({"type": "boolean"}),
+    series=optional(record(
+        every=POSITIVE, names=list_of(TEXT, 1),
+        rows=list_of({"type": "array", "items": [COUNT], "minItems": 2,
+                      "additionalItems": optional({"type": "number"})}, 1))),
     glups=AMOUNT,
     glups_per_rank=AMOUNT,
-    seconds=record(setup=AMOUNT, first_sweep=AMOUNT, loop=AMOUNT),
+    # Only where formulas were compiled.
+    seconds={**record(setup=AMOUNT, first_sweep=AMOUNT, loop=AMOUNT, compile=AMOUNT),
+             "required": ["setup", "first_sweep", "loop"]},
     ranks=POSITIVE,
     nodes=POSITIVE,
     process_grid=EXTENTS,

@@ -401,7 +401,7 @@ def found_library(report, name):
 
 NCCL_SOURCE = "int ncclGetVersion(int *version) {{ *version = {}; return 0; }}"
 # Those of the machine would be found, too.
-NO_LIBRARIES = {"HALOCLINE_NCCL": "", "HALOCLINE_NVSHMEM": ""}
+NO_LIBRARIES = {"HALOCLINE_NCCL": "", "HALOCLINE_NVSHMEM": "", "HALOCLINE_NVRTC": ""}
 
 
 def test_libraries_of_python_packages(tmp_path):
@@ -418,6 +418,30 @@ def test_libraries_of_python_packages(tmp_path):
     nvshmem.write_text("no library")
     assert re.match(f"NVSHMEM: {nvshmem}, .*, cannot be loaded: .*(ELF|short)",
                     found_library(doctor(env=env), "NVSHMEM"))
+
+
+NVRTC_SOURCE = "int nvrtcVersion(int *a, int *b) {{ *a = {}; *b = {}; return 0; }}"
+
+
+def test_compiler_of_kernels(tmp_path):
+    """The newest CUDA's first, then an earlier one's; of the toolkit, or as the variable says."""
+    toolkit, named = tmp_path / "cuda/lib64", tmp_path / "named.so"
+    build_library(toolkit / "libnvrtc.so.12", NVRTC_SOURCE.format(12, 8))
+    env = {**NO_GPU, **NO_LIBRARIES, "CUDA_HOME": str(tmp_path / "cuda")}
+
+    def row():
+        text = run("--version", "--verbose", env=env).out
+        return re.search("^  NVRTC +(.*)", text, re.MULTILINE)[1]
+
+    # Where the machine has one of its own for a newer CUDA, that goes before.
+    assert row().startswith(f"12.8: {toolkit}/libnvrtc.so.12, found by the CUDA toolkit") or \
+        re.match(r"13\.\d", row())
+    build_library(toolkit / "libnvrtc.so.13", NVRTC_SOURCE.format(13, 0))
+    assert re.match(r"13\.\d+: ", row())
+    build_library(named, NVRTC_SOURCE.format(11, 8))
+    env["HALOCLINE_NVRTC"] = str(named)
+    assert re.match(rf"11\.8: {named}, found by HALOCLINE_NVRTC, .*is too old: 12\.0 is needed", row())
+    assert found_library(doctor(env=env), "NVRTC").startswith(f"NVRTC 11.8: {named}")
 
 
 def test_two_versions_of_a_library(tmp_path):

@@ -80,6 +80,28 @@ def test_gpu_and_cpu_give_the_same_bits(name, precision):
         assert [norm for _, norm in norms] == values, what
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_files_and_values_on_the_way_are_those_of_the_cpu(memory, tmp_path):
+    """Stops that divide no batch of sweeps, in a run that a norm ends."""
+    words = ["laplace", "--cells", "64x48", "--tolerance", "0.07", "--ranks", "2", "--process-grid", "1x2", "--output",
+             "u.npy", "--output-every", "37", "--sum", "u", "--probe", "3,40", "--series-every", "10"]
+    folders = [tmp_path / name for name in ("cpu", "gpu", "graphs")]
+    reports = []
+    for folder, way in zip(folders, (["--backend", "cpu"], ["--memory", memory],
+                                     ["--memory", memory, "--schedule", "sequential"])):
+        folder.mkdir()
+        reports.append(solve_json(*words, *way, cwd=folder))
+    names = sorted(path.name for path in folders[0].iterdir())
+    assert len(names) == 4 and names[-1] == f"u-{reports[0]['sweeps']:06}.npy"
+    for folder, report in zip(folders[1:], reports[1:]):
+        assert report["backend"] == "cuda"
+        for key in ("series", "norm_history", "checksum"):
+            assert report[key] == reports[0][key]
+        assert sorted(path.name for path in folder.iterdir()) == names
+        for name in names:
+            assert (folder / name).read_bytes() == (folders[0] / name).read_bytes()
+
+
 @pytest.mark.parametrize("words, ranks, result", [
     ("laplace --cells 64x64 --tolerance 0", 1,
      {"sweeps": 526, "checksum": "3b97bf2af2c55464", "sum": approx(767.048512190739, rel=1e-12)}),
@@ -684,3 +706,106 @@ def test_nccl_wants_a_gpu_for_each_rank(tmp_path):
               env={"NCCL_MULTI_RANK_GPU_ENABLE": "0"})
     assert end.code == UNAVAILABLE
     assert re.search(r"takes one rank per GPU, but ranks 0 and 1 share GPU-", end.err)
+
+
+# Formulas that are compiled when the program runs
+
+FILES = {
+    "gray_scott": "gray_scott --cells 36x24 --sweeps 7",  # two fields, periodic
+    "heat_source": "heat_source --cells 30x22 --sweeps 7",  # walls, coefficients
+    "acoustic": "acoustic --cells 40x33 --sweeps 7",  # four cells far, levels handed on
+    "smoother27": "smoother27 --cells 12x9x10 --sweeps 4",  # diagonals in three axes
+    "advection": "advection --sweeps 9",  # one axis
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_problem_files_give_the_bits_of_the_cpu(name):
+    words = FILES[name].split()
+    expected = solve_json(*words, "--backend", "cpu", "--ranks", "1")
+    assert "compile" not in expected["seconds"]
+    for ranks in ("1", "2"):
+        for more in ([], ["--halo-depth", "2"], ["--schedule", "overlap"]):
+            report = solve_json(*words, "--backend", "cuda", "--ranks", ranks, *more)
+            check_report(report)
+            assert report["backend"] == "cuda" and report["seconds"]["compile"] > 0, report
+            assert pick(report, ["fields", "norm_history"]) == pick(expected, ["fields", "norm_history"])
+
+
+WALLS_IN_TIME = """
+axes = 2
+cells = [24, 20]
+parameters.dt = 0.5
+[fields.u]
+initial = "noise()"
+boundary = { outside = "0.25*t" }
+[update]
+u = "0.25 * ((u[-1,0] + u[1,0]) + (u[0,-1] + u[0,1]))"
+[stop]
+sweeps = 6
+"""
+
+
+def test_what_walls_take_to_compile_is_told(tmp_path):
+    """The formula is compiled in, but what is beyond the sides depends on time."""
+    problem = tmp_path / "walls.toml"
+    problem.write_text(WALLS_IN_TIME)
+    expected = solve_json(problem, "--backend", "cpu", "--ranks", "1")
+    report = solve_json(problem, "--backend", "cuda", "--ranks", "2")
+    assert report["seconds"]["compile"] > 0
+    assert report["checksum"] == expected["checksum"]
+
+
+UPWIND = """
+axes = 2
+cells = [72, 41]
+parameters.dt = 0.25
+[fields.u]
+initial = "noise()"
+boundary = { x = "periodic", "y-" = { outside = "0.01*i" } }
+[update]
+u = "0.5*u + (0.2 + 0.001*sin(t))*u[-1,0] + 0.25*u[0,-1]"
+[stop]
+sweeps = 330
+norm = "max"
+"""
+
+
+def test_a_problem_file_stays_in_registers_or_in_graphs(tmp_path):
+    file = tmp_path / "upwind.toml"
+    file.write_text(UPWIND)
+    expected = solve_json(file, "--backend", "cpu", "--ranks", "1")
+    for words in (["--schedule", "persistent"], ["--schedule", "sequential", "--graph", "on"]):
+        report = solve_json(file, "--backend", "cuda", "--ranks", "1", *words)
+        check_report(report)
+        assert report["schedule"] == words[1], report
+        assert (report["sweeps_in_graphs"] > 0) == ("--graph" in words), report
+        assert pick(report, ["fields", "norm_history"]) == pick(expected, ["fields", "norm_history"])
+    file.write_text(UPWIND.replace("u[0,-1]", "u[-1,-1]"))
+    end = run("solve", file, "--backend", "cuda", "--ranks", "1", "--schedule", "persistent")
+    assert end.code == UNAVAILABLE and "persistent" in end.err and "farther" in end.err, end
+
+
+@pytest.mark.parametrize("fault, words", [("old", "is too old"), ("none", "was not found|cannot be loaded")])
+def test_without_a_compiler_problem_files_run_on_the_cpu(fault, words, monkeypatch):
+    monkeypatch.setenv("NVRTC_ON_CPU", fault)
+    if fault == "none":
+        monkeypatch.setenv("HALOCLINE_NVRTC", "/no/such/libnvrtc.so")
+    end = run("solve", "gray_scott", "--cells", "32x32", "--sweeps", "2", "--ranks", "2")
+    assert end.code == 0 and "backend       cpu" in end.out, end
+    assert re.search(f"no GPU is used: .*NVRTC.*({words})", " ".join(end.out.split())), end
+    end = run("solve", "gray_scott", "--cells", "32x32", "--sweeps", "2", "--ranks", "2", "--backend", "cuda")
+    assert end.code == UNAVAILABLE and re.search(words, end.err) and "HALOCLINE_NVRTC" in end.err, end
+    # What is compiled in needs none.
+    assert run("solve", *SMALL, "--backend", "cuda", "--ranks", "2").code == 0
+
+
+def test_words_of_the_compiler_are_shown(monkeypatch):
+    monkeypatch.setenv("NVRTC_ON_CPU", "refuses")
+    end = run("solve", "gray_scott", "--cells", "32x32", "--sweeps", "2", "--ranks", "2", "--backend", "cuda")
+    assert end.code == FAILURE and "formula.cu(1): error: refused" in end.err, end
+
+
+def test_the_driver_translates_for_gpus_that_the_compiler_does_not_know(monkeypatch):
+    monkeypatch.setenv("NVRTC_ON_CPU", "no-such-gpu")
+    solve("life", "--sweeps", "2", "--ranks", "1", "--backend", "cuda")

@@ -135,8 +135,9 @@ def test_mpi_says_why_it_does_not_start(mpirun):
         skip("Open MPI's words are known here", needs="openmpi")
     end = run(*SMALL, "--ranks", "2", env={"OMPI_MCA_pml": "no-such-pml"})
     assert end.code == 4 and end.out == "", end
-    # Open MPI 4.1 loses one of its own messages now and then (ORTE_ERROR_LOG in show_help.c).
-    assert "no-such-pml" in end.err or "mca_pml_base_open() failed" in end.err, end
+    # Open MPI 4.1 loses some of its own messages now and then (ORTE_ERROR_LOG in show_help.c).
+    words = ("no-such-pml", "mca_pml_base_open() failed", "ORTE_ERROR_LOG")
+    assert any(word in end.err for word in words), end
     assert "halocline: MPI_Init ended this process" in end.err
 
 

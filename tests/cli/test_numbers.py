@@ -49,6 +49,8 @@ TABLE = [
     (SOLVE, "--sweeps", ["0", "010", "1e3", "1.5e3", "2Ki", "9223372036854775807"], INT64),
     (SOLVE, "--tolerance", ["0", "1e-3", ".5", "05", "1e308"], NOT_FINITE),
     (SOLVE, "--norm-every", ["1", "010", "1e2", "9223372036854775807"], INT64),
+    (f"{SOLVE} --output /no/such/u.npy", "--output-every", ["1", "010", "1e2"], INT64),
+    (f"{SOLVE} --sum u", "--series-every", ["1", "010", "1e2"], INT64),
     ("solve heat", "--set", ["dt=1e-3", "alpha=02.5", "dt=.0001"],
      ["", "dt", "=1", *(f"dt={word}" for word in NOT_FINITE)]),
     (SOLVE, "--seed", ["0", "010", "1e3", "18446744073709551615"], UINT64),

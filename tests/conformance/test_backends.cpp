@@ -17,14 +17,12 @@
 namespace halocline::stencil {
 namespace {
 
-using problem::Precision;
 using test::all_variants;
 using test::Backends;
 using test::caught;
 using test::own;
 using test::Placement;
 using test::reference;
-using test::setting_for;
 using test::some_cells;
 using test::some_variants;
 using test::TestField;
@@ -258,48 +256,26 @@ TEST(BackendTable, NamesWhatThereIs) {
   EXPECT_EQ(error.text, "there is no backend 'abacus'; there are: reference, cpu, cuda");
 }
 
-TEST(BackendTable, RefusesAxesThatAProblemDoesNotHave) {
-  const problem::Problem& star7 = problem::find_problem("star7");
-  for (const Backend* backend : backends()) {
-    if (backend->unavailable()) continue;
-    const auto error = caught([&] {
-      backend->make(star7, setting_for(star7, {8, 8}), Precision::f64, {});
-    });
-    EXPECT_EQ(error.kind, ErrorKind::usage);
-    EXPECT_EQ(error.text, "star7 has 3 axes, not 2");
-  }
-}
-
 TEST(CpuBackend, RefusesVectorsThatThereAreNot) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
-  const auto error = caught([&] {
-    find_backend("cpu").make(laplace, setting_for(laplace, {8, 8}), Precision::f64,
-                             {.simd = "mmx"});
-  });
+  const problem::Model laplace = test::built_in("laplace", {8, 8});
+  const auto error = caught([&] { find_backend("cpu").make(laplace, {.simd = "mmx"}); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_THAT(error.text, HasSubstr("there are no vectors 'mmx'; there are: auto, "));
   EXPECT_THAT(error.text, HasSubstr(simd_levels().back()));
 }
 
 TEST(CpuBackend, RefusesToWorkWithoutThreads) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
-  const auto error = caught([&] {
-    find_backend("cpu").make(laplace, setting_for(laplace, {8, 8}), Precision::f64, {.threads = 0});
-  });
+  const problem::Model laplace = test::built_in("laplace", {8, 8});
+  const auto error = caught([&] { find_backend("cpu").make(laplace, {.threads = 0}); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_EQ(error.text, "0 threads per rank: at least 1 is needed");
 }
 
 TEST(CpuBackend, SaysWhichVectorsItUses) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
+  const problem::Model laplace = test::built_in("laplace", {8, 8});
   for (const std::string& level : simd_levels())
-    EXPECT_EQ(find_backend("cpu")
-                  .make(laplace, setting_for(laplace, {8, 8}), Precision::f64, {.simd = level})
-                  ->simd(),
-              level);
-  EXPECT_EQ(
-      find_backend("cpu").make(laplace, setting_for(laplace, {8, 8}), Precision::f64, {})->simd(),
-      simd_levels().back());
+    EXPECT_EQ(find_backend("cpu").make(laplace, {.simd = level})->simd(), level);
+  EXPECT_EQ(find_backend("cpu").make(laplace, {})->simd(), simd_levels().back());
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ class PersistentSweeps : public Backends {
     std::int64_t stops_at = -1;  ///< the sweep whose norm stops the run
     std::array<bool, 2> periodic{};
     int fewest_rows = 2;
+    Formulas formulas = Formulas::compiled_where_possible;
   };
 
   template <class Real>
@@ -113,16 +114,14 @@ class PersistentSweeps : public Backends {
       port.lower = {above, below};
       port.upper = {below, above};
     }
-    const auto& problem = *GetParam().problem;
-    const auto setting = test::setting_for(problem, run.cells);
     const auto persistent =
-        find_backend("cuda").make_persistent({.problem = problem,
-                                              .setting = setting,
-                                              .precision = GetParam().precision,
+        find_backend("cuda").make_persistent({.model = model_for(run.cells),
                                               .levels = {levels[0].field(), levels[1].field()},
                                               .wraps_along_x = run.periodic[0],
                                               .port = port,
-                                              .fewest_rows = run.fewest_rows});
+                                              .fewest_rows = run.fewest_rows,
+                                              .formulas = run.formulas,
+                                              .norm = run.norm});
     const device::OwnedStream stream;
     const auto sweep = sweep_of({.backend = &find_backend("cuda")}, run.cells);
     const PartsOfNorm parts[2];
@@ -203,7 +202,7 @@ class PersistentSweeps : public Backends {
                     "{:d} {:d}",
                     run.cells[0], run.cells[1], name_of(run.norm), run.norm_every, run.stops_at,
                     run.batches.size(), run.periodic[0], run.periodic[1]));
-    if (GetParam().precision == problem::Precision::f32)
+    if (GetParam().precision == Precision::f32)
       compare<float>(run);
     else
       compare<double>(run);
@@ -234,6 +233,31 @@ TEST_P(PersistentSweeps, KeepManyRowsInOneWarp) {
                  .fewest_rows = rows});
 }
 
+TEST_P(PersistentSweeps, ComputeTheBitsOfTheReferenceWithAFormulaCompiledNow) {
+  for (const Extents& cells : std::vector<Extents>{{9, 3}, {129, 33}, {700, 40}})
+    for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
+      compare({.cells = cells,
+               .batches = {1, 5, 2},
+               .norm = norm,
+               .norm_every = 2,
+               .formulas = Formulas::interpreted});
+  for (const auto& periodic : {std::array{false, false}, {true, true}})
+    compare({.cells = {132, 39},
+             .batches = {3, 4},
+             .norm = Norm::max,
+             .periodic = periodic,
+             .fewest_rows = 16,
+             .formulas = Formulas::interpreted});
+}
+
+TEST_P(PersistentSweeps, StopWithAFormulaCompiledNow) {
+  for (const std::int64_t stops_at : {0, 3, 7})
+    compare({.cells = {131, 37},
+             .batches = {1, 2, 1, 4},
+             .stops_at = stops_at,
+             .formulas = Formulas::interpreted});
+}
+
 TEST_P(PersistentSweeps, AreTheirOwnNeighboursAlongPeriodicAxes) {
   for (const auto& periodic : {std::array{true, false}, {false, true}, {true, true}})
     for (const Extents& cells :
@@ -260,10 +284,7 @@ TEST_P(PersistentSweeps, DoNothingOnceStopped) {
     TestField<Real> start(cells, 1, own);
     start.fill();
     const TestField<Real> a = start.in(Memory::device), b = start.in(Memory::device);
-    const auto setting = test::setting_for(*GetParam().problem, cells);
-    const auto persistent = find_backend("cuda").make_persistent({.problem = *GetParam().problem,
-                                                                  .setting = setting,
-                                                                  .precision = GetParam().precision,
+    const auto persistent = find_backend("cuda").make_persistent({.model = model_for(cells),
                                                                   .levels = {a.field(), b.field()},
                                                                   .wraps_along_x = false,
                                                                   .port = {}});
@@ -293,11 +314,8 @@ TEST_P(PersistentSweeps, RefuseWhatDoesNotFit) {
     std::string text;
     with_real([&]<class Real>(Real) {
       const TestField<Real> field(cells, 1, placement, Memory::device);
-      const auto setting = test::setting_for(*GetParam().problem, cells);
       const auto error = caught([&] {
-        find_backend("cuda").make_persistent({.problem = *GetParam().problem,
-                                              .setting = setting,
-                                              .precision = GetParam().precision,
+        find_backend("cuda").make_persistent({.model = model_for(cells),
                                               .levels = {field.field(), field.field()},
                                               .wraps_along_x = wraps,
                                               .port = {}});
@@ -313,18 +331,47 @@ TEST_P(PersistentSweeps, RefuseWhatDoesNotFit) {
   EXPECT_THAT(text_of({40'000, 1'000}, own, false), HasSubstr("registers hold at most "));
 }
 
+TEST(PersistentSweep, RefusesFormulasThatItCannotCompile) {
+  if (test::no_gpu()) return;
+  const std::string none = caught([] {}).text;
+  const auto text_of = [&](const std::string& rest, const std::string& update) {
+    const problem::Model model = test::model_of_text(
+        "axes = 2\ncells = [16, 16]\nprecision = \"f32\"\nparameters.dt = 0.5\n[fields.u]\ninitial "
+        "= 0\n" +
+        rest + "[update]\nu = \"" + update + "\"\n[stop]\nsweeps = 1\n");
+    const TestField<float> field({16, 16}, 1, own, Memory::device);
+    const auto error = caught([&] {
+      find_backend("cuda").make_persistent({.model = model,
+                                            .levels = {field.field(), field.field()},
+                                            .wraps_along_x = false,
+                                            .port = {}});
+    });
+    if (error.text != none) {
+      EXPECT_EQ(error.kind, ErrorKind::unavailable);
+    }
+    return error.text;
+  };
+  const std::string outside = "boundary = { \"*\" = { outside = 0 } }\n";
+  EXPECT_EQ(text_of(outside, "0.5*u[1,0] + i + t"), none);
+  EXPECT_THAT(text_of(outside, "0.5*u[1,1]"), HasSubstr("farther than the nearest"));
+  EXPECT_THAT(text_of(outside, "0.5*u[2,0]"), HasSubstr("farther than the nearest"));
+  EXPECT_THAT(text_of(outside + "[coefficients]\nc = { value = \"i\" }\n", "c*u[1,0]"),
+              HasSubstr("coefficient"));
+  std::string sines = "u[1,0]";
+  for (int i = 0; i < 3; ++i) sines = "sin(" + sines + " + 0.5)";
+  EXPECT_EQ(text_of(outside, sines), none);
+  for (int i = 0; i < 2; ++i) sines = "sin(" + sines + " + 0.5)";
+  EXPECT_THAT(text_of(outside, sines), HasSubstr("operations"));
+}
+
 TEST(PersistentSweep, IsForBackendsOfGpusAndTwoAxes) {
-  const problem::Problem& laplace = *problem::problems()[0];
+  const problem::Model laplace =
+      test::built_in("laplace", {8, 8, 8}, {.precision = Precision::f32});
   Field<float> field(Grid(0, 1, {.cells = {8, 8, 8}}));
-  const auto setting = test::setting_for(laplace, {8, 8, 8});
   const auto text_of = [&](const Backend& backend) {
     return caught([&] {
-             backend.make_persistent({.problem = laplace,
-                                      .setting = setting,
-                                      .precision = problem::Precision::f32,
-                                      .levels = {field, field},
-                                      .wraps_along_x = false,
-                                      .port = {}});
+             backend.make_persistent(
+                 {.model = laplace, .levels = {field, field}, .wraps_along_x = false, .port = {}});
            })
         .text;
   };

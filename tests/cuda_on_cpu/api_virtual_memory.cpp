@@ -188,7 +188,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** funcPtr,
         CUDA_ON_CPU_FUNCTION(cuMemAddressFree),
         CUDA_ON_CPU_FUNCTION(cuMemMap),
         CUDA_ON_CPU_FUNCTION(cuMemUnmap),
-        CUDA_ON_CPU_FUNCTION(cuMemSetAccess)};
+        CUDA_ON_CPU_FUNCTION(cuMemSetAccess),
+        CUDA_ON_CPU_FUNCTION(cuLibraryLoadData),
+        CUDA_ON_CPU_FUNCTION(cuLibraryUnload),
+        CUDA_ON_CPU_FUNCTION(cuLibraryGetKernel)};
 #undef CUDA_ON_CPU_FUNCTION
     if (!symbol || !funcPtr || flags != cudaEnableDefault) return cudaErrorInvalidValue;
     const auto found = functions.find(symbol);

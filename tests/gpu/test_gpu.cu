@@ -13,12 +13,14 @@
 
 #include <halocline/halocline.hpp>
 
+#include "../support/function_bits.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "problem/catalogue.hpp"
+#include "program/noise.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/sweep.hpp"
+#include "support/models.hpp"
 
 namespace halocline::test {
 namespace {
@@ -91,10 +93,7 @@ std::shared_ptr<void> make_pool_memory(std::size_t size) {
 /// A periodic problem in the user's memory, `sweeps` sweeps with an exchange before each.
 template <class MakeMemory>
 std::vector<double> solve_in(const MakeMemory& make_memory, int sweeps) {
-  const problem::Problem& star7 = problem::find_problem("star7");
-  problem::Setting setting{.cells = {37, 22, 19}, .axes = 3, .parameters = {}};
-  for (const auto& parameter : star7.info().parameters)
-    setting.parameters.push_back(parameter.value);
+  const problem::Model star7 = built_in("star7", {37, 22, 19});
   const Communicator self = Communicator::self();
   const Grid grid(0, 1, {.cells = {37, 22, 19}, .periodic = {true, true, true}});
   constexpr std::int64_t row = 41, plane = row * 24, held = plane * 21, first = 1 + row + plane;
@@ -108,13 +107,12 @@ std::vector<double> solve_in(const MakeMemory& make_memory, int sweeps) {
 
   std::vector<double> host(held);
   const Field<double> mirror(grid, host.data() + first, strides, {.name = "u"});
-  stencil::fill_start(mirror, star7, setting, 1);
+  stencil::fill_start(mirror, star7, star7.fields[0].initial.expression, 1);
   device::copy(memory[0].get(), host.data(), held * sizeof(double), Stream::host());
 
   const device::OwnedStream stream;
   Exchange exchanges[2] = {Exchange(self, grid, {levels[0]}), Exchange(self, grid, {levels[1]})};
-  const auto sweep =
-      stencil::find_backend("cuda").make(star7, setting, problem::Precision::f64, {});
+  const auto sweep = stencil::find_backend("cuda").make(star7, {});
   for (int s = 0; s < sweeps; ++s) {
     exchanges[s % 2].run(stream.get());
     sweep->run({.in = levels[s % 2], .out = levels[1 - s % 2], .region = grid.owned()},
@@ -141,12 +139,10 @@ TEST_F(OnGpu, PoolAndVirtualMemoryGiveWhatCudaMallocGives) {
 }
 
 /// Two sweeps of laplace at a cell, from the formula of the start alone.
-float after_two_sweeps(const problem::Start& start, const Int3& cells, Int3 at) {
+float after_two_sweeps(const Int3& cells, Int3 at) {
   const auto value = [&](std::int64_t x, std::int64_t y) {
     if (x < 0 || y < 0 || x >= cells.x || y >= cells.y) return 0.0f;
-    double noise = 0;
-    start.row({x, y, 0}, 1, &noise);
-    return static_cast<float>(noise);
+    return static_cast<float>(program::noise(12345, static_cast<std::uint64_t>(x + cells.x * y)));
   };
   const auto once = [&](std::int64_t x, std::int64_t y) {
     if (x < 0 || y < 0 || x >= cells.x || y >= cells.y) return 0.0f;
@@ -154,6 +150,42 @@ float after_two_sweeps(const problem::Start& start, const Int3& cells, Int3 at) 
   };
   return 0.25f * ((once(at.x - 1, at.y) + once(at.x + 1, at.y)) +
                   (once(at.x, at.y - 1) + once(at.x, at.y + 1)));
+}
+
+template <Function function, class Real>
+__global__ void evaluate(Real* values) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < hashed_arguments)
+    values[i] = value_of<function>(argument<Real>(i, 0), argument<Real>(i, 1));
+}
+
+template <Function function, class Real>
+Bits hash_on_gpu() {
+  constexpr std::size_t bytes = hashed_arguments * sizeof(Real);
+  const auto memory = device::allocate(Memory::device, static_cast<std::int64_t>(bytes));
+  evaluate<function><<<(hashed_arguments + 127) / 128, 128>>>(static_cast<Real*>(memory.get()));
+  std::vector<Real> values(hashed_arguments);
+  ok(cudaGetLastError());
+  ok(cudaMemcpy(values.data(), memory.get(), bytes, cudaMemcpyDeviceToHost));
+  Bits sum = 0;
+  for (int i = 0; i < hashed_arguments; ++i) sum += term(i, values[static_cast<std::size_t>(i)]);
+  return sum;
+}
+
+template <Function function>
+void expect_hashes_on_gpu() {
+  constexpr auto number = static_cast<std::size_t>(function);
+  EXPECT_EQ((hash_on_gpu<function, float>()), expected_hashes[number].of_float) << number;
+  EXPECT_EQ((hash_on_gpu<function, double>()), expected_hashes[number].of_double) << number;
+}
+
+TEST_F(OnGpu, FunctionsHaveTheBitsOfTheHost) {
+  expect_hashes_on_gpu<Function::exp>();
+  expect_hashes_on_gpu<Function::log>();
+  expect_hashes_on_gpu<Function::sin>();
+  expect_hashes_on_gpu<Function::cos>();
+  expect_hashes_on_gpu<Function::tanh>();
+  expect_hashes_on_gpu<Function::pow>();
 }
 
 TEST_F(OnGpu, CountsBeyond32Bits) {
@@ -164,16 +196,14 @@ TEST_F(OnGpu, CountsBeyond32Bits) {
   const Grid grid(0, 1, {.cells = cells});
   const FieldOptions on_gpu{.name = "u", .memory = Memory::device};
   const Field<float> levels[2] = {Field<float>(grid, on_gpu), Field<float>(grid, on_gpu)};
-  const problem::Problem& laplace = problem::find_problem("laplace");
-  const problem::Setting setting{.cells = cells.values(), .axes = 2, .parameters = {}};
+  const problem::Model laplace = built_in("laplace", cells, {.precision = Precision::f32});
   const Field<float> host(grid, {.name = "u"});
-  stencil::fill_start(host, laplace, setting, 8);
+  stencil::fill_start(host, laplace, laplace.fields[0].initial.expression, 8);
   device::copy(levels[0].bytes(), host.bytes(), host.allocated_bytes(), Stream::host());
 
   const device::OwnedStream stream;
   const auto norm = device::allocate(Memory::device, sizeof(double));
-  const auto sweep =
-      stencil::find_backend("cuda").make(laplace, setting, problem::Precision::f32, {});
+  const auto sweep = stencil::find_backend("cuda").make(laplace, {});
   for (int s = 0; s < 2; ++s)
     sweep->run({.in = levels[s % 2],
                 .out = levels[1 - s % 2],
@@ -183,10 +213,9 @@ TEST_F(OnGpu, CountsBeyond32Bits) {
                stream.get());
   device::synchronize(stream.get());
   device::copy(host.bytes(), levels[0].bytes(), host.allocated_bytes(), Stream::host());
-  const auto start = laplace.start(setting, grid.owned());
   for (const std::int64_t y : {std::int64_t{0}, std::int64_t{1}, cells[1] / 2, cells[1] - 1})
     for (std::int64_t x = 0; x < cells[0]; x += 4095)
-      ASSERT_EQ(host(x, y), after_two_sweeps(*start, cells.values(), {x, y, 0})) << x << ", " << y;
+      ASSERT_EQ(host(x, y), after_two_sweeps(cells.values(), {x, y, 0})) << x << ", " << y;
 }
 
 }  // namespace

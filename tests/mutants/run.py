@@ -24,6 +24,7 @@ from mutants import MUTANTS  # noqa: E402
 SECONDS = 180
 NCCL_ON_CPU = "tests/cuda_on_cpu/libnccl.so.2"
 NVSHMEM_ON_CPU = "tests/cuda_on_cpu/libnvshmem_host.so.3"
+NVRTC_ON_CPU = "tests/cuda_on_cpu/libnvrtc.so.13"
 # Each takes a processor most of the time, for one source is compiled, and 300 MB of disk.
 MOST_COPIES = 4
 
@@ -86,6 +87,7 @@ def end_of(command, tree, mutant):
                        "HALOCLINE_ASSUME_GPU": "2", "HALOCLINE_REQUIRE": "gpu",
                        "HALOCLINE_NCCL": str(folder_of(tree) / NCCL_ON_CPU),
                        "HALOCLINE_NVSHMEM": str(folder_of(tree) / NVSHMEM_ON_CPU),
+                       "HALOCLINE_NVRTC": str(folder_of(tree) / NVRTC_ON_CPU),
                        "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
         done = run(command, timeout=SECONDS, env=environment)
         return "SURVIVED" if done.returncode == 0 else "caught"

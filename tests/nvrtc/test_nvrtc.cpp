@@ -13,7 +13,7 @@ namespace {
 
 // As a user would write it: a formula of their own.
 constexpr auto users_source = R"(
-#include "problem/laplace.hpp"
+#include "problem/formulas.hpp"
 #include "stencil/cuda/march.cuh"
 #include "stencil/cuda/per_cell.cuh"
 #include "stencil/cuda/persistent.cuh"
@@ -40,8 +40,11 @@ Compiled compile(const std::string& source, const std::vector<std::string>& kern
             NVRTC_SUCCESS);
   for (const std::string& kernel : kernels)
     EXPECT_EQ(nvrtcAddNameExpression(program, kernel.c_str()), NVRTC_SUCCESS);
-  const std::vector<const char*> options{"--std=c++20", "--gpu-architecture=compute_90",
-                                         "--fmad=false", "-I" HALOCLINE_SOURCE_FOLDER "/core",
+  const std::vector<const char*> options{"--std=c++20",
+                                         "--gpu-architecture=compute_90",
+                                         "--fmad=false",
+                                         "--device-as-default-execution-space",
+                                         "-I" HALOCLINE_SOURCE_FOLDER "/core",
                                          "-I" HALOCLINE_SOURCE_FOLDER "/solve"};
   compiled.result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
   std::size_t size = 0;
@@ -64,23 +67,39 @@ Compiled compile(const std::string& source, const std::vector<std::string>& kern
 
 const std::string names = "halocline::stencil::cuda::";
 
-std::string kernel_of(const std::string& template_name, const std::string& norm, int axes,
-                      const std::string& real, const std::string& formula) {
-  return names + template_name + "<" + names + "Norm::" + norm + ", " + std::to_string(axes) +
-         ", " + real + ", " + formula + "<" + real + ">>";
-}
-
 TEST(Nvrtc, CompilesKernelsOfAUsersFormula) {
-  const Compiled compiled = compile(
-      users_source, {kernel_of("march", "max", 2, "float", "UsersFormula"),
-                     kernel_of("march", "l2", 3, "double", "UsersFormula"),
-                     kernel_of("per_cell", "none", 1, "double", "UsersFormula"),
-                     names + "persist<8, " + names + "Norm::max, float, UsersFormula<float>>",
-                     names + "march<" + names +
-                         "Norm::max, 3, double, halocline::problem::AverageFormula<3, double>>"});
+  const std::string shape = names + "ShapeFor<" + names + "Norm::l2, 3, double>";
+  const std::string average = "halocline::problem::AverageFormula<3, double>";
+  const Compiled compiled =
+      compile(users_source, {names + "persist<8, " + names + "Norm::max, float, " + names +
+                                 "OneField<UsersFormula<float>, 2>>",
+                             names + "march<" + names + "Norm::l2, 3, " + shape + ", double, " +
+                                 names + "OneField<" + average + ", 3>, 1, 1>",
+                             names + "per_cell<" + names + "Norm::none, double, " + names +
+                                 "OneField<UsersFormula<double>, 1>, 1, 1>"});
   EXPECT_EQ(compiled.result, NVRTC_SUCCESS) << compiled.log;
   // As written: no contraction.
   EXPECT_EQ(compiled.ptx.find("fma."), std::string::npos);
+}
+
+// Functions, as an update in a problem file calls them.
+constexpr auto source_of_functions = R"(
+#include "problem/functions.hpp"
+
+template <class Real>
+__global__ void evaluate(const Real* x, Real* values) {
+  namespace functions = halocline::problem::functions;
+  const Real a = x[threadIdx.x], b = functions::tanh(functions::exp(functions::log(a)));
+  values[threadIdx.x] = functions::pow(functions::sin(a) + functions::cos(a), b);
+}
+)";
+
+TEST(Nvrtc, CompilesFunctionsOfFormulas) {
+  const Compiled compiled = compile(source_of_functions, {"evaluate<float>", "evaluate<double>"});
+  EXPECT_EQ(compiled.result, NVRTC_SUCCESS) << compiled.log;
+  EXPECT_EQ(compiled.log.find("warning"), std::string::npos) << compiled.log;
+  EXPECT_EQ(compiled.ptx.find("fma."), std::string::npos);
+  EXPECT_EQ(compiled.ptx.find(".local"), std::string::npos) << "a table copied for each thread";
 }
 
 TEST(Nvrtc, SaysWhatIsWrongWithAFormula) {

@@ -51,6 +51,14 @@ function(solve program)
   endif()
 endfunction()
 
+# Runs one of examples/thermostat.
+function(heat program)
+  execute_process(COMMAND ${program} RESULT_VARIABLE failed OUTPUT_VARIABLE said)
+  if(failed OR NOT said MATCHES "minute 8: 17.04 degrees, heater off\n$")
+    message(FATAL_ERROR "failed (${failed}): ${program} says '${said}'")
+  endif()
+endfunction()
+
 # C and Fortran by CMake,
 run("${CMAKE_COMMAND}" -S "${CONSUMER}/c_and_fortran" -B "${FOLDER}/bindings" -G Ninja
   "-DCMAKE_PREFIX_PATH=${FOLDER}/moved" "-DCMAKE_C_COMPILER=${C_COMPILER}"
@@ -59,9 +67,12 @@ run("${CMAKE_COMMAND}" -S "${CONSUMER}/c_and_fortran" -B "${FOLDER}/bindings" -G
   "-DHALOCLINE_LIBRARIES=${FOLDER}/moved/${LIBRARIES}")
 run("${CMAKE_COMMAND}" --build "${FOLDER}/bindings")
 solve("${FOLDER}/bindings/c_laplace")
+heat("${FOLDER}/bindings/thermostat_c")
 if(FORTRAN)
   solve("${FOLDER}/bindings/fortran_laplace")
   solve("${FOLDER}/bindings/fortran_from_source")
+  heat("${FOLDER}/bindings/thermostat_fortran")
+  heat("${FOLDER}/bindings/thermostat_from_source")
 endif()
 
 # and by pkg-config.
@@ -74,9 +85,11 @@ if(pkg_config)
       OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     separate_arguments(options UNIX_COMMAND "${options}")
     run("${compiler}" "${examples}/${source}" ${options} -lm -o "${FOLDER}/by_pkg_config")
-    solve("${FOLDER}/by_pkg_config")
   endfunction()
   build_by_pkg_config("${MPI_C_COMPILER}" halocline c_laplace/c_laplace.c)
+  solve("${FOLDER}/by_pkg_config")
+  build_by_pkg_config("${MPI_C_COMPILER}" halocline-solver thermostat/thermostat_c.c)
+  heat("${FOLDER}/by_pkg_config")
 
   # A program compiled with another MPI is told so.
   find_program(other_compiler mpicc.mpich)
@@ -95,6 +108,10 @@ if(pkg_config)
   if(FORTRAN)
     build_by_pkg_config("${MPI_Fortran_COMPILER}" halocline-fortran
       fortran_laplace/fortran_laplace.f90)
+    solve("${FOLDER}/by_pkg_config")
+    build_by_pkg_config("${MPI_Fortran_COMPILER}" halocline-solver-fortran
+      thermostat/thermostat_fortran.f90)
+    heat("${FOLDER}/by_pkg_config")
   endif()
 endif()
 file(REMOVE_RECURSE "${FOLDER}")

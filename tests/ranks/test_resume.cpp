@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run that begins where another one ended: the same bits and norms as one run, by every schedule.
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "solver/case.hpp"
 #include "solver/runner.hpp"
 #include "solver/schedule.hpp"
+#include "solver/schedules/schedules.hpp"
 #include "solver/target.hpp"
 #include "support/memories.hpp"
 #include "support/small_solve.hpp"
@@ -37,7 +39,7 @@ class Resumed {
       : options_(options), case_(solver::make_case(options, ranks())) {
     Notes notes;
     target_ = solver::choose_target(world(), options_, notes);
-    sweep_ = target_.backend->make(*case_.problem, case_.setting, case_.precision, {.threads = 1});
+    sweep_ = target_.backend->make(*case_.model, {.threads = 1});
     runner_.emplace(case_, solver::RunnerParts{.communicator = world(),
                                                .target = target_,
                                                .sweep = *sweep_,
@@ -56,9 +58,9 @@ class Resumed {
     const auto [done, stopping] = runner_->run(
         leg, execution, [](std::int64_t, const solver::Stopping&) {}, start);
     EXPECT_EQ(done.sweeps, sweeps);
-    const FieldStorage result =
-        solver::seen_by_host(runner_->levels()[done.level], case_, runner_->grid());
-    return {program::checksum(result, runner_->grid(), 1),
+    const solver::Level result =
+        solver::seen_by_host(runner_->levels()[done.level], runner_->grid());
+    return {program::checksum(result[0], runner_->grid(), 1),
             {.sweep = done.sweeps, .level = done.level, .norms = stopping->history()}};
   }
 
@@ -129,6 +131,102 @@ TEST(Resume, GivesTheBitsOfOneRunOnGpus) {
         options.backend = "cuda";
         // In the middle of a batch, and of the next one.
         expect_the_same(options, {.schedule = schedule, .graphs = graphs}, {5, 71});
+        if (!all_well()) return;
+      }
+}
+
+/// Runs once without stops, and once more with them: the same bits and norms, and at each stop
+/// those of a run that ends there.
+void expect_the_same_with_stops(const SolveOptions& options, const solver::Execution& execution,
+                                const std::vector<std::int64_t>& intervals) {
+  Resumed plain(options);
+  if (plain.runner().unavailable(*execution.schedule)) return;
+  if (execution.graphs != Graphs::none && plain.runner().no_graphs_because()) return;
+  const auto nothing = [](std::int64_t, const solver::Stopping&) {};
+  const solver::Case the_case = solver::make_case(options, ranks());
+  const auto checksum_of = [](Resumed& run, std::size_t level) {
+    const solver::Level seen =
+        solver::seen_by_host(run.runner().levels()[level], run.runner().grid());
+    return program::checksum(seen[0], run.runner().grid(), 1);
+  };
+  const auto expected = plain.runner().run(the_case, execution, nothing);
+
+  Resumed stopping(options);
+  std::vector<std::pair<std::int64_t, std::uint64_t>> visits;
+  ASSERT_FALSE(stopping.runner().unavailable(*execution.schedule));
+  const auto result = stopping.runner().run(
+      the_case, execution, nothing, {},
+      {.intervals = intervals, .visit = [&](std::int64_t sweeps, std::size_t level) {
+         visits.emplace_back(sweeps, checksum_of(stopping, level));
+         return solver::Stops::Then::go_on;
+       }});
+  EXPECT_EQ(result.loop.sweeps, expected.loop.sweeps);
+  EXPECT_EQ(result.loop.sweeps<*options.sweeps, *options.tolerance> 0);
+  EXPECT_EQ(result.stopping->history(), expected.stopping->history());
+  EXPECT_EQ(result.stopping->converged(), expected.stopping->converged());
+  EXPECT_EQ(checksum_of(stopping, result.loop.level), checksum_of(plain, expected.loop.level));
+
+  std::size_t visit = 0;
+  SolveOptions on_cpu = options;
+  on_cpu.backend = "cpu";
+  Resumed legs(on_cpu);
+  RunState at;
+  for (std::int64_t sweeps = 0; sweeps <= result.loop.sweeps; ++sweeps) {
+    if (!std::any_of(intervals.begin(), intervals.end(),
+                     [&](std::int64_t interval) { return sweeps % interval == 0; }))
+      continue;
+    // After the last sweep only if it was not known yet that it is.
+    if (sweeps == result.loop.sweeps && visit == visits.size()) break;
+    ASSERT_LT(visit, visits.size());
+    EXPECT_EQ(visits[visit].first, sweeps);
+    std::uint64_t checksum = checksum_of(legs, 0);
+    if (sweeps > 0) {
+      ASSERT_FALSE(legs.runner().unavailable(solver::sequential_schedule()));
+      const Outcome leg = legs.run({.schedule = &solver::sequential_schedule()}, sweeps, at);
+      at = leg.end;
+      checksum = leg.checksum;
+    }
+    EXPECT_EQ(visits[visit].second, checksum) << "after " << sweeps << " sweeps";
+    ++visit;
+  }
+  EXPECT_EQ(visit, visits.size());
+}
+
+/// Without a tolerance, and with one that stops the run in the middle of a batch.
+void expect_the_same_with_stops(SolveOptions options, const solver::Execution& execution) {
+  SCOPED_TRACE(std::string(execution.schedule->name()) + ", halo depth " +
+               std::to_string(options.halo_depth));
+  using Intervals = std::vector<std::int64_t>;
+  for (const auto& [tolerance, intervals] :
+       {std::pair(0.0, Intervals{64}), std::pair(0.0685, Intervals{7, 100}),
+        std::pair(0.0525, Intervals{11})}) {
+    options.tolerance = tolerance;
+    expect_the_same_with_stops(options, execution, intervals);
+    if (!all_well()) return;
+  }
+}
+
+TEST(Stops, LeaveTheBitsOfARun) {
+  for (const std::int64_t depth : {1, 3})
+    for (const solver::Schedule* schedule : solver::schedules()) {
+      SolveOptions options = options_for(depth);
+      options.backend = "cpu";
+      expect_the_same_with_stops(options, {.schedule = schedule});
+      if (!all_well()) return;
+    }
+}
+
+TEST(Stops, LeaveTheBitsOfARunOnGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  for (const std::int64_t depth : {1, 2})
+    for (const solver::Schedule* schedule : solver::schedules())
+      for (const Graphs graphs : {Graphs::none, Graphs::wherever_possible}) {
+        if (graphs != Graphs::none && schedule->no_graphs_because()) continue;
+        SolveOptions options = options_for(depth);
+        options.process_grid = {1, ranks()};
+        options.backend = "cuda";
+        expect_the_same_with_stops(options, {.schedule = schedule, .graphs = graphs});
         if (!all_well()) return;
       }
 }

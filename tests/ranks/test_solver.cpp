@@ -310,8 +310,8 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
       }(),
       ranks());
   const Grid grid(rank(), ranks(), the_case.grid);
-  std::array<FieldStorage, 2> levels = solver::make_levels(the_case, grid, 1, Memory::host);
-  solver::fill_levels(the_case, grid, levels, world(), 1);
+  solver::Levels levels = solver::make_levels(the_case, grid, 1, Memory::host);
+  solver::fill_levels(the_case, grid, levels, {}, world(), 1);
   const solver::AloneResult alone =
       solver::solve_alone(the_case, 0,
                           {.backend = stencil::find_backend("reference"),
@@ -322,7 +322,7 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
     return solver::compare({.communicator = world(),
                             .the_case = the_case,
                             .grid = grid,
-                            .field = levels[0],
+                            .fields = levels[0],
                             .norm_history = {},
                             .alone = &alone,
                             .against = "the other"});
@@ -333,7 +333,8 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
   for (const Int3 wrong : {Int3{23, 15, 0}, Int3{5, 9, 0}})
     if (grid.owned().contains(wrong)) {
       const Int3 at = wrong - grid.owned().lower;
-      reinterpret_cast<double*>(levels[0].first_owned())[at.x + at.y * levels[0].strides().y] += 1;
+      const FieldStorage& field = levels[0][0];
+      reinterpret_cast<double*>(field.first_owned())[at.x + at.y * field.strides().y] += 1;
     }
   const SolveResult::Verification found = comparison();
   EXPECT_FALSE(found.passed);
@@ -345,8 +346,8 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
 SolveResult::Verification verify_norm(double ours, double theirs) {
   const solver::Case the_case = solver::make_case(small("jacobi", {24, 16}, 1), ranks());
   const Grid grid(rank(), ranks(), the_case.grid);
-  std::array<FieldStorage, 2> levels = solver::make_levels(the_case, grid, 1, Memory::host);
-  solver::fill_levels(the_case, grid, levels, world(), 1);
+  solver::Levels levels = solver::make_levels(the_case, grid, 1, Memory::host);
+  solver::fill_levels(the_case, grid, levels, {}, world(), 1);
   solver::AloneResult alone = solver::solve_alone(the_case, 0,
                                                   {.backend = stencil::find_backend("reference"),
                                                    .sweep = {},
@@ -357,7 +358,7 @@ SolveResult::Verification verify_norm(double ours, double theirs) {
   return solver::compare({.communicator = world(),
                           .the_case = the_case,
                           .grid = grid,
-                          .field = levels[0],
+                          .fields = levels[0],
                           .norm_history = norms,
                           .alone = &alone,
                           .against = "the other"});

@@ -4,7 +4,12 @@
 #include <ostream>
 #include <utility>
 
+#include "stencil/compiled.hpp"
+
 namespace halocline::test {
+
+using stencil::Formulas;
+
 namespace {
 
 constexpr std::int64_t no_cache = 1, endless_cache = std::int64_t{1} << 60;
@@ -15,31 +20,29 @@ std::vector<Variant> variants(const std::vector<std::pair<int, std::int64_t>>& t
   for (const Backend* backend : stencil::backends()) {
     if (backend->name() == "reference" || backend->unavailable()) continue;
     if (backend->on_gpu()) {
-      all.push_back({.backend = backend, .memory = Memory::device});
+      for (const Formulas formulas : {Formulas::compiled_where_possible, Formulas::interpreted})
+        all.push_back(
+            {.backend = backend, .options = {.formulas = formulas}, .memory = Memory::device});
       continue;
     }
     for (const auto& [threads, cache] : threads_and_caches)
       for (const std::string& simd : stencil::simd_levels())
-        all.push_back({.backend = backend,
-                       .options = {.threads = threads,
-                                   .simd = simd,
-                                   .fewest_cells_for_threads = 1,
-                                   .cache_bytes = cache}});
+        for (const Formulas formulas : {Formulas::compiled_where_possible, Formulas::interpreted})
+          all.push_back({.backend = backend,
+                         .options = {.threads = threads,
+                                     .simd = simd,
+                                     .formulas = formulas,
+                                     .fewest_cells_for_threads = 1,
+                                     .cache_bytes = cache}});
   }
   return all;
 }
 
 }  // namespace
 
-problem::Setting setting_for(const problem::Problem& problem, const Extents& cells) {
-  problem::Setting setting{.cells = cells.values(), .axes = cells.axes(), .parameters = {}};
-  for (const problem::Parameter& parameter : problem.info().parameters)
-    setting.parameters.push_back(parameter.value);
-  return setting;
-}
-
 std::string Variant::text() const {
-  return fmt::format("{}, {} memory, {} threads, simd {}, caches of {} bytes", backend->name(),
+  return fmt::format("{}{}, {} memory, {} threads, simd {}, caches of {} bytes", backend->name(),
+                     options.formulas == Formulas::interpreted ? ", interpreted" : "",
                      halocline::name_of(memory), options.threads, options.simd,
                      options.cache_bytes);
 }
@@ -54,15 +57,19 @@ std::vector<Variant> all_variants() {
 std::vector<Variant> some_variants() { return variants({{1, endless_cache}, {3, no_cache}}); }
 
 void PrintTo(const ProblemCase& c, std::ostream* to) {
-  *to << fmt::format("{}{}d{}", c.problem->info().name, c.axes, name_of(c.precision));
+  *to << fmt::format("{}{}d{}", c.problem, c.axes, name_of(c.precision));
 }
 
 std::vector<ProblemCase> problem_cases() {
   std::vector<ProblemCase> all;
-  for (const problem::Problem* problem : problem::problems())
-    for (int axes = problem->info().fewest_axes; axes <= problem->info().most_axes; ++axes)
-      for (const Precision precision : {Precision::f32, Precision::f64})
-        all.push_back({problem, axes, precision});
+  for (const problem::BuiltIn& one : problem::built_in_problems())
+    for (const int axes : problem::read_text(std::string(one.name), std::string(one.text)).axes)
+      for (const Precision precision : {Precision::f32, Precision::f64}) {
+        const ProblemCase c{std::string(one.name), axes, precision};
+        // Fields of a test are one, with boundaries that the test fills.
+        if (stencil::compiled_formula_of(c.model({})) && !c.model({}).ghosts_change())
+          all.push_back(c);
+      }
   return all;
 }
 

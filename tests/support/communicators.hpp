@@ -10,10 +10,12 @@
 namespace halocline::test {
 
 /// A communicator of all ranks, made when first asked for with these settings, and given back
-/// after the last test. Collective. Not for tests after which it may be unusable.
+/// after the last test. Waits end at `wait_limit` at the latest. Collective. Not for tests after
+/// which it may be unusable.
 const Communicator& communicator_with(const comm::Settings& settings = {});
 
-/// Waits no test should reach, yet short of the time after which a test is ended.
-inline constexpr std::chrono::seconds wait_limit{10};
+/// Waits that no test should reach, on a busy machine either, yet short of the time after which a
+/// test is ended.
+inline constexpr std::chrono::seconds wait_limit{30};
 
 }  // namespace halocline::test

@@ -12,7 +12,6 @@
 #include <halocline/field.hpp>
 
 #include "device/buffer.hpp"
-#include "problem/problem.hpp"
 #include "program/noise.hpp"
 #include "stencil/partial_norms.hpp"
 

@@ -35,7 +35,7 @@ TEST(SpeedupNote, SaysWhatWasMeasuredAndTheUsualCause) {
   const std::string note = note_on_speedup(runs(2, 0.024, 0.010)).value();
   EXPECT_THAT(note, HasSubstr("the speed-up of 2.40 on 2 ranks is more than linear"));
   EXPECT_THAT(note, HasSubstr("24.0 ms on one rank, 10.0 ms on 2"));
-  EXPECT_THAT(note, HasSubstr("caches: two time levels take 4 MiB on one rank, 2.5 MiB on each"));
+  EXPECT_THAT(note, HasSubstr("caches: the fields take 4 MiB on one rank, 2.5 MiB on each"));
   EXPECT_THAT(note, Not(HasSubstr("schedule")));
 }
 

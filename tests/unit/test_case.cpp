@@ -25,12 +25,12 @@ SolveOptions options_for(const std::string& problem) {
 
 TEST(Case, TakesTheProblemsOwnDefaults) {
   const Case laplace = make_case(options_for("laplace"), 1);
-  EXPECT_EQ(laplace.setting.cells, (Int3{1024, 1024, 1}));
+  EXPECT_EQ(laplace.model->cells, (Int3{1024, 1024, 1}));
   EXPECT_EQ(laplace.sweeps, 526);
   EXPECT_EQ(laplace.tolerance, 0.05);
-  EXPECT_EQ(laplace.precision, problem::Precision::f64);
+  EXPECT_EQ(laplace.precision(), Precision::f64);
   const Case jacobi = make_case(options_for("jacobi"), 1);
-  EXPECT_EQ(jacobi.precision, problem::Precision::f32);
+  EXPECT_EQ(jacobi.precision(), Precision::f32);
   EXPECT_EQ(jacobi.norm, Norm::l2);
   EXPECT_EQ(make_case(options_for("star7"), 1).tolerance, std::nullopt);
 }
@@ -38,9 +38,9 @@ TEST(Case, TakesTheProblemsOwnDefaults) {
 TEST(Case, MultipliesCellsPerRank) {
   SolveOptions options = options_for("laplace");
   options.cells_per_rank = {100, 50};
-  EXPECT_EQ(make_case(options, 6).setting.cells, (Int3{100, 300, 1}));
+  EXPECT_EQ(make_case(options, 6).model->cells, (Int3{100, 300, 1}));
   options.process_grid = {3, 2};
-  EXPECT_EQ(make_case(options, 6).setting.cells, (Int3{300, 100, 1}));
+  EXPECT_EQ(make_case(options, 6).model->cells, (Int3{300, 100, 1}));
   options.cells = {10, 10};
   EXPECT_EQ(caught([&] { make_case(options, 6); }).kind, ErrorKind::usage);
 }
@@ -178,6 +178,66 @@ TEST(Case, RefusesATuningBudgetThatIsNone) {
     EXPECT_THAT(error.text,
                 testing::AllOf(HasSubstr("seconds on tuning"), HasSubstr("use 0 or more")));
   }
+}
+
+TEST(Case, NamesWhatIsLookedAtOnTheWay) {
+  SolveOptions options = options_for("gray_scott");
+  options.sums = {"v"};
+  options.probes = {{.field = "", .cell = {255, 0}}, {.field = "v", .cell = {1, 2}}};
+  const Case the_case = make_case(options, 1);
+  EXPECT_THAT(the_case.sums, testing::ElementsAre(1));
+  EXPECT_EQ(the_case.probes[0].field, 0U);
+  EXPECT_EQ(the_case.probes[1].cell, (Int3{1, 2, 0}));
+  EXPECT_EQ(the_case.series_every, 50) << "a hundredth of the sweeps";
+  options.output = "u.npy";
+  options.output_every = 7;
+  EXPECT_EQ(make_case(options, 1).series_every, 7);
+  options.series_every = 3;
+  EXPECT_EQ(make_case(options, 1).series_every, 3);
+  options.sweeps = 0;
+  EXPECT_EQ(make_case(options, 1).series_every, 3);
+}
+
+TEST(Case, RefusesWhatCannotBeLookedAt) {
+  const auto refusal = [](const auto& change) {
+    SolveOptions options = options_for("gray_scott");
+    change(options);
+    const Caught error = caught([&] { make_case(options, 1); });
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    return error.text;
+  };
+  const auto probe = [&](const std::string& field, const std::vector<std::int64_t>& cell) {
+    return refusal([&](SolveOptions& options) { options.probes = {{field, cell}}; });
+  };
+  EXPECT_THAT(probe("v", {256, 0}), testing::AllOf(HasSubstr("256x256"), HasSubstr("0 to 255")));
+  EXPECT_THAT(probe("v", {0, -1}), HasSubstr("(0, -1)"));
+  EXPECT_THAT(probe("v", {0}), HasSubstr("2 axes"));
+  EXPECT_THAT(probe("w", {0, 0}), HasSubstr("u, v"));
+  EXPECT_THAT(refusal([](SolveOptions& options) { options.sums = {"w"}; }), HasSubstr("u, v"));
+  EXPECT_THAT(refusal([](SolveOptions& options) { options.output_every = 5; }),
+              HasSubstr("'output'"));
+  EXPECT_THAT(refusal([](SolveOptions& options) {
+                options.output = "u.npy";
+                options.output_every = 0;
+              }),
+              HasSubstr("'output_every'"));
+  EXPECT_THAT(refusal([](SolveOptions& options) { options.series = "u.csv"; }),
+              HasSubstr("'probes'"));
+  EXPECT_THAT(refusal([](SolveOptions& options) {
+                options.sums = {"u"};
+                options.series_every = -1;
+              }),
+              HasSubstr("'series_every'"));
+  EXPECT_THAT(refusal([](SolveOptions& options) {
+                options.output = "u.npy";
+                options.ranges = {{"u", 0, 1}};
+              }),
+              HasSubstr("pictures"));
+  EXPECT_THAT(refusal([](SolveOptions& options) {
+                options.output = "u.png";
+                options.ranges = {{"", 1, 1}};
+              }),
+              HasSubstr("from 1 to 1"));
 }
 
 }  // namespace

@@ -207,6 +207,23 @@ TEST(DoctorLibraries, WhatCannotBeUsedIsANote) {
               ElementsAre(finding(Severity::note, "its own network", "'x'", "NCCL_NET_PLUGIN")));
 }
 
+TEST(DoctorLibraries, CompilerThatCannotBeUsedIsANote) {
+  Evidence evidence = with_gpus();
+  evidence.facts.ranks.libraries = {{.name = kernel_compiler, .path = {}, .version = {}}};
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "problem files", "not found",
+                                                      "nvidia-cuda-nvrtc")));
+  Library& library = evidence.facts.ranks.libraries.front();
+  library = {.name = kernel_compiler, .path = "/w/libnvrtc.so.13", .version = "13.0"};
+  library.found_by = "the CUDA toolkit";
+  library.others = {{"/usr/lib/libnvrtc.so.13", "13.1", "the loader"}};
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "two of them do not harm each other";
+  library.problem = "lacks nvrtcCompileProgram";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::note, "problem files", "lacks", "HALOCLINE_NVRTC")));
+  evidence.gpu_pair.reset();
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "without GPUs";
+}
+
 TEST(DoctorLibraries, InWords) {
   Library library = nccl("2.28.9");
   library.is_off_path = true;

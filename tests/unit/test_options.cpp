@@ -158,6 +158,22 @@ TEST(Parse, ReadsListsWithTheSameNumbers) {
     EXPECT_EQ(caught([&] { parse_pairs(word, "--pairs"); }).kind, ErrorKind::usage) << word;
 }
 
+TEST(Words, NameCellsAndRangesOfFields) {
+  const SolveOptions::Probe probe = parse_probe("u_2@10,0,1e2", "--probe");
+  EXPECT_EQ(probe.field, "u_2");
+  EXPECT_THAT(probe.cell, ElementsAre(10, 0, 100));
+  EXPECT_EQ(parse_probe("7", "--probe").field, "");
+  for (const std::string word : {"@1", "u@", "u@1,", "u", "u@1.5", "u@1@2", ","})
+    EXPECT_EQ(caught([&] { parse_probe(word, "--probe"); }).kind, ErrorKind::usage) << word;
+  const SolveOptions::Range range = parse_range("v=-1,2e-3", "--range");
+  EXPECT_EQ(range.field, "v");
+  EXPECT_EQ(range.min, -1);
+  EXPECT_EQ(range.max, 2e-3);
+  EXPECT_EQ(parse_range("0,1", "--range").field, "");
+  for (const std::string word : {"1", "1,2,3", "v=", "a,b", "0,inf", "u v=0,1"})
+    EXPECT_EQ(caught([&] { parse_range(word, "--range"); }).kind, ErrorKind::usage) << word;
+}
+
 TEST(Parse, SetsAParameterOnce) {
   EXPECT_THAT(parse_assignments({"a=1", "b=-2e3"}, "--set"),
               ElementsAre(std::pair("a", 1.0), std::pair("b", -2000.0)));

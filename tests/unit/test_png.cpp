@@ -244,6 +244,24 @@ TEST(Curve, MarksWhatIsNotFinite) {
       << "a gap";
 }
 
+TEST(Curve, HasOneSizeForAllLabelsAndTitlesOfASeries) {
+  const std::vector<double> few{0, 1}, many{-0.123456, 1.7e-5};
+  const PictureRoom room{.labels = 10, .title = 80};
+  const auto of = [&](const std::vector<double>& values, const std::string& title) {
+    return decode(encode_png(Curve{.values = values, .title = title, .room = room}));
+  };
+  EXPECT_EQ(of(few, "").width, of(many, "title").width);
+  const auto plane = [&](const std::vector<double>& values) {
+    return decode(
+        encode_png(Picture{.width = 2, .height = 1, .values = values, .title = "", .room = room}));
+  };
+  EXPECT_EQ(plane(few).width, plane(many).width);
+  const auto without = [](const std::vector<double>& values) {
+    return decode(encode_png(Picture{.width = 2, .height = 1, .values = values, .title = ""}));
+  };
+  EXPECT_NE(without(few).width, without(many).width) << "or the test says nothing";
+}
+
 TEST(Curve, SurvivesValuesWithoutAnyRange) {
   for (const std::vector<double>& values : std::vector<std::vector<double>>{
            {3}, {nan}, {infinity, nan}, {1e308, -1e308}, {5e-324, 0}, {7, 7, 7}}) {

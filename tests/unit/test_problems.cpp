@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <vector>
 
@@ -13,12 +14,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "problem/catalogue.hpp"
 #include "program/noise.hpp"
 #include "program/shares.hpp"
+#include "stencil/compiled.hpp"
 #include "stencil/fill.hpp"
+#include "stencil/ghosts.hpp"
 #include "stencil/sweep.hpp"
 #include "support/caught.hpp"
+#include "support/models.hpp"
 
 namespace halocline {
 namespace {
@@ -26,17 +29,10 @@ namespace {
 using test::caught;
 using testing::HasSubstr;
 
-problem::Setting setting_for(const problem::Problem& problem, const Extents& cells) {
-  problem::Setting setting{.cells = cells.values(), .axes = cells.axes(), .parameters = {}};
-  for (const problem::Parameter& parameter : problem.info().parameters)
-    setting.parameters.push_back(parameter.value);
-  return setting;
-}
-
-Grid grid_for(const problem::Problem& problem, const Extents& cells) {
+Grid grid_for(const problem::Model& model) {
   GridOptions options;
-  options.cells = cells;
-  options.periodic = problem.info().periodic;
+  options.cells = Extents(model.cells, model.axes);
+  options.periodic = model.periodic;
   return Grid(0, 1, options);
 }
 
@@ -52,19 +48,14 @@ template <class Real>
 class LocalSolve {
  public:
   LocalSolve(const char* name, const Extents& cells, const char* backend = "cpu")
-      : LocalSolve(name, cells, backend, setting_for(problem::find_problem(name), cells)) {}
-
-  LocalSolve(const char* name, const Extents& cells, const char* backend,
-             const problem::Setting& setting)
-      : problem_(problem::find_problem(name)),
-        grid_(grid_for(problem_, cells)),
+      : model_(test::built_in(name, cells,
+                              {.precision = sizeof(Real) == 4 ? Precision::f32 : Precision::f64})),
+        grid_(grid_for(model_)),
         levels_{Field<Real>(grid_), Field<Real>(grid_)},
-        sweep_(stencil::find_backend(backend).make(
-            problem_, setting,
-            sizeof(Real) == 4 ? problem::Precision::f32 : problem::Precision::f64, {})) {
+        sweep_(stencil::find_backend(backend).make(model_, {})) {
     for (const Field<Real>& level : levels_) {
-      stencil::fill_start(level, problem_, setting, 1);
-      stencil::fill_boundary(level, grid_, problem_, setting);
+      stencil::fill_start(level, model_, model_.fields[0].initial.expression, 1);
+      stencil::Ghosts(model_, grid_, level.shape()).fill_fixed(level);
     }
   }
 
@@ -108,7 +99,7 @@ class LocalSolve {
       });
   }
 
-  const problem::Problem& problem_;
+  problem::Model model_;
   Grid grid_;
   std::array<Field<Real>, 2> levels_;
   std::unique_ptr<stencil::Sweep> sweep_;
@@ -211,49 +202,45 @@ TEST(Heat, FollowsTheExactDiscreteSolution) {
         decay += std::pow(std::sin(std::numbers::pi / (2 * n)), 2);
       }
       const double factor = std::pow(1 - 4 * 0.02 * decay, sweeps);
-      const problem::Problem& heat = problem::find_problem("heat");
-      const problem::Setting setting = setting_for(heat, cells);
       for_each_cell(solve.field().shape().owned, [&](Int3 at) {
         double start = 1;
         for (int axis = 0; axis < cells.axes(); ++axis)
           start *= std::sin(std::numbers::pi * static_cast<double>(at[axis] + 1) /
                             static_cast<double>(cells[axis] + 1));
-        const double value = solve.field()(at.x, at.y, at.z);
-        ASSERT_NEAR(value, start * factor, 1e-14) << sweeps << " sweeps";
-        ASSERT_NEAR(heat.exact(setting, at, sweeps).value(), start * factor, 1e-14);
+        ASSERT_NEAR(solve.field()(at.x, at.y, at.z), start * factor, 1e-14) << sweeps << " sweeps";
       });
     }
 }
 
+test::Caught heat_with(const Extents& cells, const std::map<std::string, double>& parameters) {
+  return caught([&] { test::built_in("heat", cells, {.parameters = parameters}); });
+}
+
 TEST(Heat, RefusesAnUnstableTimeStep) {
-  const problem::Problem& heat = problem::find_problem("heat");
-  problem::Setting setting = setting_for(heat, {10, 10});
   // r = 2*dt/0.01 may be 1/4 in two dimensions.
-  setting.parameters[1] = 0.00125;
-  EXPECT_FALSE(caught([&] { heat.check(setting); }).kind) << "the largest stable step";
-  setting.parameters[1] = 0.002;
-  const auto error = caught([&] { heat.check(setting); });
+  EXPECT_FALSE(heat_with({10, 10}, {{"dt", 0.00125}}).kind) << "the largest stable step";
+  const auto error = heat_with({10, 10}, {{"dt", 0.002}});
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("the largest stable dt is 0.00125"));
-  setting.parameters[1] = -1;
-  EXPECT_EQ(caught([&] { heat.check(setting); }).kind, ErrorKind::usage);
-  setting.parameters[1] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(caught([&] { heat.check(setting); }).kind, ErrorKind::usage);
+  EXPECT_EQ(error.text,
+            "heat is unstable with dt 0.002: r = alpha*dt/dx^2 is 0.4, and 2 axes allow at most "
+            "0.25; the largest stable dt is 0.00125");
+  EXPECT_THAT(heat_with({10}, {{"dt", 1}}).text, HasSubstr(", and 1 axis allows at most 0.5; "));
+  EXPECT_EQ(heat_with({10, 10}, {{"dt", -1}}).kind, ErrorKind::usage);
+  EXPECT_EQ(heat_with({10, 10}, {{"dt", std::numeric_limits<double>::quiet_NaN()}}).kind,
+            ErrorKind::usage);
 }
 
 TEST(Heat, NamesATimeStepThatIsStable) {
-  const problem::Problem& heat = problem::find_problem("heat");
   for (const Extents& cells : {Extents{10}, Extents{10, 10}, Extents{10, 10, 10}})
     for (const auto& [alpha, dx] :
          {std::pair(2.0, 0.1), std::pair(0.7, 0.013), std::pair(3.0, 7.0), std::pair(1e-5, 1e-3)}) {
-      problem::Setting setting = setting_for(heat, cells);
-      setting.parameters = {alpha, 1e9, dx};
-      const std::string text = caught([&] { heat.check(setting); }).text;
+      std::map<std::string, double> parameters{{"alpha", alpha}, {"dt", 1e9}, {"dx", dx}};
+      const std::string text = heat_with(cells, parameters).text;
       const double dt = std::stod(text.substr(text.rfind(' ')));
-      setting.parameters[1] = dt;
-      EXPECT_FALSE(caught([&] { heat.check(setting); }).kind) << text;
-      setting.parameters[1] = dt * (1 + 1e-9);
-      EXPECT_TRUE(caught([&] { heat.check(setting); }).kind) << text;
+      parameters["dt"] = dt;
+      EXPECT_FALSE(heat_with(cells, parameters).kind) << text;
+      parameters["dt"] = dt * (1 + 1e-9);
+      EXPECT_TRUE(heat_with(cells, parameters).kind) << text;
     }
 }
 
@@ -275,27 +262,55 @@ TEST_P(Star7, MeetsTheReferenceOf16x12x8) {
 }
 
 TEST(Catalogue, NamesTheProblemsThereAre) {
-  const auto error = caught([] { problem::find_problem("poisson"); });
+  const auto error = caught([] { problem::find_problem("nothing"); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_EQ(error.text, "there is no problem 'poisson'; there are: laplace, jacobi, heat, star7");
+  EXPECT_THAT(error.text,
+              HasSubstr("there is no problem 'nothing'; there are: laplace, jacobi, heat, star7"));
 }
 
 TEST(Catalogue, DescribesEveryProblem) {
-  for (const problem::Problem* problem : problem::problems()) {
-    const problem::ProblemInfo& info = problem->info();
-    EXPECT_FALSE(info.name.empty());
-    EXPECT_FALSE(info.summary.empty());
-    EXPECT_FALSE(info.formula.empty());
-    EXPECT_GE(info.axes, info.fewest_axes);
-    EXPECT_LE(info.axes, info.most_axes);
-    EXPECT_GT(info.sweeps, 0);
-    for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(info.cells[axis] > 1, axis < info.axes);
-    for (const problem::Parameter& parameter : info.parameters)
+  for (const problem::BuiltIn& one : problem::built_in_problems()) {
+    const problem::Model model = test::built_in(std::string(one.name));
+    EXPECT_EQ(model.name, one.name);
+    EXPECT_FALSE(model.title.empty());
+    EXPECT_GT(model.sweeps, 0);
+    for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(model.cells[axis] > 1, axis < model.axes);
+    for (const problem::ModelParameter& parameter : model.parameters)
       EXPECT_FALSE(parameter.help.empty());
-    EXPECT_FALSE(caught([&] {
-                   problem->check(setting_for(*problem, Extents(info.cells, info.axes)));
-                 }).kind);
   }
+}
+
+TEST(Catalogue, HasCompiledFormulasForTheFirstProblems) {
+  for (const char* name : {"laplace", "jacobi", "heat", "star7"})
+    for (const int axes : problem::read_text(name, problem::find_problem(name).text).axes) {
+      const problem::Model model = test::built_in(name, {}, {.axes = axes});
+      EXPECT_TRUE(stencil::compiled_formula_of(model)) << name << axes;
+    }
+}
+
+TEST(CompiledFormula, HasTheModelsConstants) {
+  const auto compiled = stencil::compiled_formula_of(
+      test::built_in("star7", {}, {.parameters = {{"centre", 0.25}, {"side", 0.125}}}));
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(compiled->constants[0], 0.25);
+  EXPECT_EQ(compiled->constants[1], 0.125);
+}
+
+TEST(CompiledFormula, IsOnlyThatOfTheVeryTree) {
+  const auto is_compiled = [](const std::string& update) {
+    return stencil::compiled_formula_of(
+               test::model_of_text(
+                   "axes = 2\ncells = [8, 8]\n[fields.u]\ninitial = 0\nboundary = \"reflect\"\n"
+                   "[update]\nu = \"" +
+                   update + "\"\n[stop]\nsweeps = 1\n"))
+        .has_value();
+  };
+  EXPECT_TRUE(is_compiled("0.3 * ((u[-1,0] + u[1,0]) + (u[0,-1] + u[0,1]))"));
+  EXPECT_FALSE(is_compiled("0.3 * ((u[1,0] + u[-1,0]) + (u[0,-1] + u[0,1]))"));
+  EXPECT_FALSE(is_compiled("((u[-1,0] + u[1,0]) + (u[0,-1] + u[0,1])) * 0.3"));
+  EXPECT_FALSE(is_compiled("0.3 * (u[-1,0] + u[1,0] + u[0,-1] + u[0,1])"));
+  EXPECT_TRUE(is_compiled("u + 0.1*(((u[-1,0] - 2*u) + u[1,0]) + ((u[0,-1] - 2*u) + u[0,1]))"));
+  EXPECT_FALSE(is_compiled("u + 0.1*(((u[-1,0] - 2*u) + u[1,0]) + ((u[0,-1] - 3*u) + u[0,1]))"));
 }
 
 /// All held cells are set to this before a fill.
@@ -312,14 +327,14 @@ Field<Real> untouched_field(const Grid& grid, const HaloWidths& halo) {
 }
 
 TEST(FillStart, WritesOwnedCellsOnly) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
+  const problem::Model laplace = test::built_in("laplace", {5000, 11});
   GridOptions options;
   options.cells = {5000, 11};
   options.process_grid = {2, 2};
   for (const int threads : {1, 2, 3}) {
     const Grid grid(3, 4, options);
     const Field<double> field = untouched_field<double>(grid, 2);
-    stencil::fill_start(field, laplace, setting_for(laplace, {5000, 11}), threads);
+    stencil::fill_start(field, laplace, laplace.fields[0].initial.expression, threads);
     for_each_cell(field.shape().held(), [&](Int3 at) {
       const double noise = program::noise(12345, static_cast<std::uint64_t>(at.x + 5000 * at.y));
       ASSERT_EQ(field(at.x, at.y), grid.owned().contains(at) ? noise : untouched);
@@ -328,10 +343,10 @@ TEST(FillStart, WritesOwnedCellsOnly) {
 }
 
 TEST(FillStart, RoundsToTheFieldsPrecision) {
-  const problem::Problem& star7 = problem::find_problem("star7");
-  const Grid grid = grid_for(star7, {5, 4, 3});
+  const problem::Model star7 = test::built_in("star7", {5, 4, 3});
+  const Grid grid = grid_for(star7);
   const Field<float> field(grid);
-  stencil::fill_start(field, star7, setting_for(star7, {5, 4, 3}), 2);
+  stencil::fill_start(field, star7, star7.fields[0].initial.expression, 2);
   for_each_cell(grid.owned(), [&](Int3 at) {
     const auto index = static_cast<std::uint64_t>(at.x + 5 * (at.y + 4 * at.z));
     EXPECT_EQ(field(at.x, at.y, at.z), static_cast<float>(program::noise(12345, index)));
@@ -339,24 +354,22 @@ TEST(FillStart, RoundsToTheFieldsPrecision) {
 }
 
 TEST(FillStart, FollowsTheSeed) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
-  problem::Setting setting = setting_for(laplace, {3, 3});
-  setting.seed = 99;
-  const Field<double> field(grid_for(laplace, {3, 3}));
-  stencil::fill_start(field, laplace, setting, 1);
+  const problem::Model laplace = test::built_in("laplace", {3, 3}, {.seed = 99});
+  const Field<double> field(grid_for(laplace));
+  stencil::fill_start(field, laplace, laplace.fields[0].initial.expression, 1);
   EXPECT_EQ(field(2, 1), program::noise(99, 5));
 }
 
-TEST(FillBoundary, WritesWhatLiesOutsideTheDomainOnly) {
+TEST(Ghosts, WritesWhatLiesOutsideTheDomainOnly) {
   // Fixed along x, periodic along y, three cells deep: rank 1 of two along y.
-  const problem::Problem& jacobi = problem::find_problem("jacobi");
+  const problem::Model jacobi = test::built_in("jacobi", {4, 6});
   GridOptions options;
   options.cells = {4, 6};
   options.periodic = {false, true};
   options.process_grid = {1, 2};
   const Grid grid(1, 2, options);
   const Field<double> field = untouched_field<double>(grid, 3);
-  stencil::fill_boundary(field, grid, jacobi, setting_for(jacobi, {4, 6}));
+  stencil::Ghosts(jacobi, grid, field.shape()).fill_fixed(field);
   for_each_cell(field.shape().held(), [&](Int3 at) {
     const double row = static_cast<double>((at.y + 6) % 6);
     const double edge = std::sin(2 * std::numbers::pi * (row + 1) / 7);
@@ -364,14 +377,15 @@ TEST(FillBoundary, WritesWhatLiesOutsideTheDomainOnly) {
   });
 }
 
-TEST(FillBoundary, LeavesHalosInsideTheDomainAlone) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
+TEST(Ghosts, LeavesHalosInsideTheDomainAlone) {
+  const problem::Model laplace =
+      test::built_in("laplace", {4, 4, 4}, {.precision = Precision::f32});
   GridOptions options;
   options.cells = {4, 4, 4};
   options.process_grid = {2, 1, 2};
   const Grid grid(0, 4, options);
   const Field<float> field = untouched_field<float>(grid, 1);
-  stencil::fill_boundary(field, grid, laplace, setting_for(laplace, {4, 4, 4}));
+  stencil::Ghosts(laplace, grid, field.shape()).fill_fixed(field);
   const Box domain{{0, 0, 0}, {4, 4, 4}};
   for_each_cell(field.shape().held(), [&](Int3 at) {
     EXPECT_EQ(field(at.x, at.y, at.z), domain.contains(at) ? static_cast<float>(untouched) : 0.0F);
@@ -379,14 +393,13 @@ TEST(FillBoundary, LeavesHalosInsideTheDomainAlone) {
 }
 
 TEST(Checksum, AddsUpOverRanks) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
-  const problem::Setting setting = setting_for(laplace, {37, 11});
+  const problem::Model laplace = test::built_in("laplace", {37, 11});
   const auto checksum_of = [&](int rank, int ranks) {
     GridOptions options;
     options.cells = {37, 11};
     const Grid grid(rank, ranks, options);
     const Field<double> field(grid);
-    stencil::fill_start(field, laplace, setting, 1);
+    stencil::fill_start(field, laplace, laplace.fields[0].initial.expression, 1);
     EXPECT_EQ(program::checksum(field, grid, 1), program::checksum(field, grid, 3));
     return program::checksum(field, grid, 1);
   };
@@ -424,9 +437,9 @@ TEST(Checksum, ExtendsTheBitsOfSinglePrecisionByZeros) {
 }
 
 TEST(Sum, DoesNotDependOnThreads) {
-  const problem::Problem& laplace = problem::find_problem("laplace");
-  const Field<double> field(grid_for(laplace, {131, 67}));
-  stencil::fill_start(field, laplace, setting_for(laplace, {131, 67}), 1);
+  const problem::Model laplace = test::built_in("laplace", {131, 67});
+  const Field<double> field(grid_for(laplace));
+  stencil::fill_start(field, laplace, laplace.fields[0].initial.expression, 1);
   const double sum = program::sum(field, 1);
   EXPECT_NEAR(sum, 131 * 67 / 2.0, 150);
   for (const int threads : {2, 3, 7}) EXPECT_EQ(program::sum(field, threads), sum);

@@ -50,6 +50,57 @@ class ResultFiles : public testing::Test {
   fs::path folder_;
 };
 
+TEST(Numbered, PutsTheNumberBeforeTheEnding) {
+  EXPECT_EQ(numbered("u.npy", 100), "u-000100.npy");
+  EXPECT_EQ(numbered("a.b/u.v.png", 0), "a.b/u.v-000000.png");
+  EXPECT_EQ(numbered("./u.npy", 12'345'678), "./u-12345678.npy");
+}
+
+TEST_F(ResultFiles, OfManyNumbersAreApartFromAllOthers) {
+  RunFiles files;
+  files.add_result("option 'output'", in_folder("u.npy"), 100, Numbers{.last = 50, .fewest = 6});
+  files.add_result("option 'trace'", in_folder("u.npy"));
+  files.add_result("option 'json'", in_folder("u-000051.npy"));
+  files.add_used("option 'initial'", in_folder("u-000040.npy"), "option 'output'");
+  files.add_used("the problem", in_folder("u-00040.npy"));
+  EXPECT_STREQ(error_of(files).what(), "nothing was thrown");
+  EXPECT_EQ(fs::directory_iterator(folder_), fs::directory_iterator()) << "nothing stays behind";
+
+  RunFiles same = files;
+  same.add_result("option 'series'", in_folder("u-000007.npy"));
+  EXPECT_THAT(error_of(same).what(), AllOf(HasSubstr("'output'"), HasSubstr("'series'")));
+  RunFiles twice = files;
+  twice.add_result("option 'output'", in_folder("u.npy"), 0, Numbers{.last = 9});
+  EXPECT_THAT(error_of(twice).what(), HasSubstr("u-000000.npy"));
+  RunFiles used = files;
+  used.add_used("a coefficient", in_folder("u-000030.npy"));
+  EXPECT_THAT(error_of(used).what(), HasSubstr("overwrite"));
+}
+
+TEST_F(ResultFiles, OfManyNumbersMayBeThereUnderOtherNames) {
+  std::ofstream(in_folder("c.npy")) << "old";
+  fs::create_symlink("c.npy", folder_ / "u-000020.npy");
+  RunFiles files;
+  files.add_result("option 'output'", in_folder("u.npy"), 0, Numbers{.last = 50});
+  files.add_used("a coefficient", in_folder("c.npy"));
+  EXPECT_THAT(error_of(files).what(), AllOf(HasSubstr("u-000020.npy"), HasSubstr("c.npy")));
+  fs::remove(folder_ / "u-000020.npy");
+  EXPECT_STREQ(error_of(files).what(), "nothing was thrown");
+  fs::create_directory(folder_ / "u-000030.npy");
+  EXPECT_EQ(error_of(files).kind(), ErrorKind::usage);
+  EXPECT_THAT(error_of(files).what(), HasSubstr("u-000030.npy"));
+}
+
+TEST_F(ResultFiles, OfManyNumbersNeedRoomForAll) {
+  RunFiles files;
+  const std::int64_t tebibyte = std::int64_t{1} << 40;
+  files.add_result("option 'output'", in_folder("u.npy"), tebibyte / 1024,
+                   Numbers{.last = 1 << 20, .fewest = 1 << 20});
+  const Error error = error_of(files);
+  EXPECT_EQ(error.kind(), ErrorKind::resource);
+  EXPECT_THAT(error.what(), HasSubstr("1048576 files of 1 GiB"));
+}
+
 TEST_F(ResultFiles, OfDifferentNamesAreFine) {
   EXPECT_STREQ(error_of("a", "b").what(), "nothing was thrown");
   EXPECT_EQ(fs::directory_iterator(folder_), fs::directory_iterator()) << "nothing stays behind";

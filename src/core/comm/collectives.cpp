@@ -178,6 +178,21 @@ std::uint64_t sum_over_ranks(const Communicator& communicator, std::uint64_t val
   return all_reduce(communicator, value, MPI_UINT64_T, MPI_SUM);
 }
 
+std::vector<std::uint64_t> sum_over_ranks(const Communicator& communicator,
+                                          std::vector<std::uint64_t> values) {
+  struct Values {
+    std::vector<std::uint64_t> mine, all;
+  };
+  const std::size_t count = values.size();
+  const auto kept =
+      std::make_shared<Values>(Values{std::move(values), std::vector<std::uint64_t>(count)});
+  collective(communicator, "MPI_Iallreduce", kept, [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Iallreduce(kept->mine.data(), kept->all.data(), checked_cast<int>(count),
+                          MPI_UINT64_T, MPI_SUM, comm, request);
+  });
+  return std::move(kept->all);
+}
+
 std::vector<double> gather_all(const Communicator& communicator, double value) {
   struct Values {
     double mine;

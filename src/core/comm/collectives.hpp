@@ -36,6 +36,9 @@ double max_over_ranks(const Communicator& communicator, double value);
 std::int64_t max_over_ranks(const Communicator& communicator, std::int64_t value);
 /// Modulo 2^64.
 std::uint64_t sum_over_ranks(const Communicator& communicator, std::uint64_t value);
+/// The same for each of several values, as many on every rank.
+std::vector<std::uint64_t> sum_over_ranks(const Communicator& communicator,
+                                          std::vector<std::uint64_t> values);
 /// Returns every rank's value, in order of rank.
 std::vector<double> gather_all(const Communicator& communicator, double value);
 /// Adds in order of rank, so that the sum is the same each time.

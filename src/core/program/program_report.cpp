@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -12,13 +9,11 @@
 #include <halocline/program_report.hpp>
 
 #include "base/host_name.hpp"
-#include "base/temporary_file.hpp"
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "machine/cores.hpp"
 #include "program/run_report.hpp"
-#include "report/render.hpp"
 
 namespace halocline {
 namespace {
@@ -132,13 +127,6 @@ Report report_of(const RunResult& result) {
   return report;
 }
 
-void write(const std::string& path, const std::string& text) {
-  if (path != "-") return write_text_file(path, text);
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    throw Error(ErrorKind::resource,
-                fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-}
-
 }  // namespace
 
 void write_report(const Communicator& communicator, const Grid& grid, const FieldStorage& result,
@@ -146,11 +134,7 @@ void write_report(const Communicator& communicator, const Grid& grid, const Fiel
                   const ReportFiles& files) {
   comm::together(communicator, [&] { check(facts); });
   const RunResult whole = result_of(communicator, grid, result, exchange, facts);
-  comm::on_first_rank(communicator, [&] {
-    const Report report = report_of(whole);
-    if (files.text) write(*files.text, render_text(report));
-    if (files.json) write(*files.json, render_json(report));
-  });
+  program::write_report(communicator, report_of(whole), files);
 }
 
 }  // namespace halocline

@@ -2,13 +2,23 @@
 #include "program/run_report.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <halocline/error.hpp>
+#include <halocline/precision.hpp>
+
+#include "base/temporary_file.hpp"
 #include "base/words.hpp"
+#include "comm/collectives.hpp"
 #include "grid/text.hpp"
+#include "report/render.hpp"
 
 namespace halocline::program {
 namespace {
@@ -68,6 +78,14 @@ std::string devices_text(const RunResult& result) {
   return text;
 }
 
+/// "one read and one write", "20 bytes".
+std::string traffic_text(const RunResult& result) {
+  const std::int64_t both = 2 * (result.precision == name_of(Precision::f32) ? 4 : 8);
+  const std::int64_t bytes =
+      result.glups > 0 ? std::llround(result.gigabytes_per_second / result.glups) : both;
+  return bytes == both ? std::string("one read and one write") : counted(bytes, "byte");
+}
+
 /// "0", "0 to 3", "0, 2, 5".
 std::string ranks_text(const std::vector<int>& ranks) {
   if (ranks.size() > 2 && ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size()))
@@ -84,6 +102,13 @@ void add_devices(Report& report, const RunResult& result) {
                       fmt::format("{} on {}: rank{} {}", device.uuid, device.host,
                                   device.ranks.size() > 1 ? "s" : "", ranks_text(device.ranks)));
   report.add_table(devices_table(result.devices));
+}
+
+void write(const std::string& path, const std::string& text) {
+  if (path != "-") return write_text_file(path, text);
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    throw Error(ErrorKind::resource,
+                fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
 }  // namespace
@@ -140,13 +165,15 @@ void add_result(Report& report, const RunResult& result) {
 
 void add_rate(Report& report, const RunResult& result) {
   report.add("glups", "rate", result.glups,
-             fmt::format("{}, {} per rank; {:.1f} GB/s at one read and one write per update",
+             fmt::format("{}, {} per rank; {:.1f} GB/s at {} per update",
                          write_number(result.glups, Format::rate("GLUP/s")),
                          write_number(result.glups / result.ranks, Format::rate("")),
-                         result.gigabytes_per_second));
+                         result.gigabytes_per_second, traffic_text(result)));
   report.add_json("glups_per_rank", result.glups / result.ranks);
   Section& seconds = report.add_section("seconds", "");
   seconds.add("setup", "set-up", result.setup_seconds, Format::time());
+  if (result.compile_seconds > 0)
+    seconds.add("compile", "compilation", result.compile_seconds, Format::time());
   // Not every program times it separately.
   const bool first_apart = result.first_sweep_seconds > 0 || result.sweeps == 0;
   if (first_apart)
@@ -177,6 +204,14 @@ void add_machine(Report& report, const RunResult& result) {
   Section& transport = report.add_section("transport", "", Audience::json);
   for (const auto& [pair, name] : result.transports) transport.add_json(pair, name);
   report.add_text("transport", transports_text(result));
+}
+
+void write_report(const Communicator& communicator, const Report& report,
+                  const ReportFiles& files) {
+  comm::on_first_rank(communicator, [&] {
+    if (files.text) write(*files.text, render_text(report));
+    if (files.json) write(*files.json, render_json(report));
+  });
 }
 
 }  // namespace halocline::program

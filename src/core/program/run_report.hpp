@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <halocline/communicator.hpp>
+#include <halocline/program_report.hpp>
 #include <halocline/run_result.hpp>
 
 #include "report/report.hpp"
@@ -22,6 +24,9 @@ void add_result(Report& report, const RunResult& result);
 void add_rate(Report& report, const RunResult& result);
 /// Adds ranks, backend, GPUs, MPI and transports.
 void add_machine(Report& report, const RunResult& result);
+
+/// Writes rank 0's report to files or standard output. Collective; throws on every rank.
+void write_report(const Communicator& communicator, const Report& report, const ReportFiles& files);
 
 /// Returns the GPU or processor of each rank, for JSON.
 Table devices_table(const std::vector<RunDevice>& devices);

@@ -96,4 +96,62 @@ double sum(const FieldStorage& field, int threads) {
   });
 }
 
+ExactSum exact_sum(const FieldStorage& field, int threads) {
+  return field::with_real(field, [&]<class Real>() {
+    const Rows rows(field);
+    ExactSum total;
+#pragma omp parallel num_threads(threads)
+    {
+      ExactSum mine;
+#pragma omp for
+      for (std::int64_t row = 0; row < rows.count(); ++row) {
+        const Real* values = rows.first_value<Real>(row);
+        for (std::int64_t i = 0; i < rows.cells(); ++i)
+          mine.add(static_cast<double>(values[i * rows.stride()]));
+      }
+#pragma omp critical
+      total.add(mine);
+    }
+    return total;
+  });
+}
+
+bool is_finite(const FieldStorage& field, int threads) {
+  return field::with_real(field, [&]<class Real>() {
+    const Rows rows(field);
+    const std::int64_t stride = rows.stride();
+    unsigned bad = 0;
+#pragma omp parallel for num_threads(threads) reduction(| : bad)
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+      const Real* values = rows.first_value<Real>(row);
+      // No number but a finite one is 0 when multiplied by 0. Vectors need a stride that the
+      // compiler knows.
+      if (stride == 1) {
+        for (std::int64_t i = 0; i < rows.cells(); ++i)
+          bad |= values[i] * Real(0) == Real(0) ? 0u : 1u;
+      } else {
+        for (std::int64_t i = 0; i < rows.cells(); ++i)
+          bad |= std::isfinite(values[i * stride]) ? 0u : 1u;
+      }
+    }
+    return bad == 0;
+  });
+}
+
+std::optional<std::int64_t> first_not_finite(const FieldStorage& field, const Grid& grid) {
+  return field::with_real(field, [&]<class Real>() -> std::optional<std::int64_t> {
+    const Rows rows(field);
+    const Int3& cells = grid.cells().values();
+    // Rows are in the order of their indices.
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+      const Int3 first = rows.first_cell(row);
+      const Real* values = rows.first_value<Real>(row);
+      for (std::int64_t i = 0; i < rows.cells(); ++i)
+        if (!std::isfinite(values[i * rows.stride()]))
+          return first.x + i + cells.x * (first.y + cells.y * first.z);
+    }
+    return std::nullopt;
+  });
+}
+
 }  // namespace halocline::program

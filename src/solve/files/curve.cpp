@@ -34,13 +34,14 @@ class Drawing {
   explicit Drawing(const Curve& curve)
       : values_(curve.values),
         cells_(curve.cells > 0 ? curve.cells : count()),
-        range_(range_of(curve.values)),
+        range_(curve.range.value_or(range_of(curve.values))),
         labels_(plot::tick_labels(range_)),
         title_(curve.title.substr(0, plot::longest_title)),
+        title_room_(curve.room.title),
         subtitle_{.text = counted(cells_, "cell"),
                   .not_finite = std::count_if(curve.values.begin(), curve.values.end(),
                                               [](double value) { return !std::isfinite(value); })} {
-    int label_width = 0;
+    int label_width = curve.room.labels * text_advance;
     for (const std::string& label : labels_) label_width = std::max(label_width, text_width(label));
     plot_ = {.left = margin + label_width + gap + plot::tick_length,
              .top = top_of_subtitle() + plot::line_height + gap,
@@ -49,8 +50,9 @@ class Drawing {
   }
 
   Canvas paint() const {
-    const int width =
-        std::max({plot_.right(), margin + text_width(title_), margin + subtitle_.width()}) + margin;
+    const int width = std::max({plot_.right(), margin + text_width(title_),
+                                margin + title_room_ * text_advance, margin + subtitle_.width()}) +
+                      margin;
     Canvas canvas(width, plot_.bottom() + gap + text_height + margin, plot::paper);
     canvas.write(margin, margin, title_, ink);
     subtitle_.write(canvas, margin, top_of_subtitle());
@@ -79,8 +81,9 @@ class Drawing {
     return plot_.bottom() - headroom - share * (plot_.height - 2 * headroom);
   }
 
-  /// 0 at the least value, 1 at the largest.
+  /// 0 at the least value, 1 at the largest; those outside a given range lie at its ends.
   double share_of(double value) const {
+    value = std::clamp(value, range_.min, range_.max);
     const double range = range_.max - range_.min;
     if (std::isfinite(range)) return (value - range_.min) / range;
     // Halves of large values are exact; those of the smallest would be 0.
@@ -138,6 +141,7 @@ class Drawing {
   ValueRange range_;
   std::array<std::string, 3> labels_;
   std::string title_;
+  int title_room_;
   plot::Subtitle subtitle_;
   Rectangle plot_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -116,10 +117,22 @@ std::vector<double> gather(const Communicator& communicator, const Grid& grid,
   return picture;
 }
 
+std::optional<ValueRange> range_for(const Look& look, std::span<const double> values) {
+  if (look.fixed) return look.fixed;
+  if (std::none_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
+    return look.at_least;
+  ValueRange range = range_of(values);
+  if (!look.at_least) return range;
+  return ValueRange{std::min(range.min, look.at_least->min),
+                    std::max(range.max, look.at_least->max)};
+}
+
 }  // namespace
 
-void write_picture(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
-                   const std::string& path, const std::string& title, Otherwise otherwise) {
+std::optional<ValueRange> write_picture(const Communicator& communicator, const Grid& grid,
+                                        const FieldStorage& field, const std::string& path,
+                                        const std::string& title, Otherwise otherwise,
+                                        const Look& look) {
   const SampledPlane plane(grid);
   std::vector<double> mine;
   comm::together(communicator, [&] {
@@ -127,22 +140,31 @@ void write_picture(const Communicator& communicator, const Grid& grid, const Fie
     mine = sample(field, plane);
   });
   const std::vector<double> values = gather(communicator, grid, plane, mine);
+  std::optional<ValueRange> range;
   comm::on_first_rank(communicator, [&] {
+    range = range_for(look, values);
+    PictureRoom room = look.room;
+    if (room.title > 0) room.title += static_cast<int>(plane.description().size());
     if (grid.axes() == 1)
       return write_png(path,
                        Curve{.values = values,
                              .title = title + plane.description(),
-                             .cells = grid.cells().values().x},
+                             .range = range,
+                             .cells = grid.cells().values().x,
+                             .room = room},
                        otherwise);
     write_png(path,
               Picture{.width = plane.width(),
                       .height = plane.height(),
                       .values = values,
                       .title = title + plane.description(),
+                      .range = range,
                       .cells_x = grid.cells().values().x,
-                      .cells_y = grid.cells().values().y},
+                      .cells_y = grid.cells().values().y,
+                      .room = room},
               otherwise);
   });
+  return range;
 }
 
 }  // namespace halocline::files

@@ -125,10 +125,10 @@ class Drawing {
     plot_.height = y_.pixels;
     bar_ = {plot_.right() + 2 * margin, plot_.top, bar_width, plot_.height};
 
-    int label_width = 0;
+    int label_width = picture_.room.labels * text_advance;
     for (const std::string& label : labels_) label_width = std::max(label_width, text_width(label));
     width_ = std::max({bar_.right() + tick_length + gap + label_width, margin + text_width(title_),
-                       margin + subtitle_.width()}) +
+                       margin + picture_.room.title * text_advance, margin + subtitle_.width()}) +
              margin;
     height_ = plot_.bottom() + gap + text_height + margin;
   }

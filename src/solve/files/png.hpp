@@ -14,6 +14,13 @@
 
 namespace halocline {
 
+/// Room to keep at least, in characters, so that pictures with other labels and titles have the
+/// same size.
+struct PictureRoom {
+  int labels = 0;
+  int title = 0;
+};
+
 struct Picture {
   std::int64_t width = 0;                ///< values along x
   std::int64_t height = 0;               ///< values along y
@@ -22,6 +29,7 @@ struct Picture {
   std::optional<ValueRange> range = {};  ///< of the colours; by default that of the finite values
   std::int64_t cells_x = 0;              ///< that the values represent; 0: one cell per value
   std::int64_t cells_y = 0;
+  PictureRoom room = {};
 };
 
 /// Draws the values with y upwards (the first row is the lowest), extents along both axes and a
@@ -32,9 +40,11 @@ struct Picture {
 std::vector<std::byte> encode_png(const Picture& picture);
 
 struct Curve {
-  std::span<const double> values;  ///< along x; not owned
-  std::string title;               ///< ASCII; cut if very long
-  std::int64_t cells = 0;          ///< that the values represent; 0: one cell per value
+  std::span<const double> values;        ///< along x; not owned
+  std::string title;                     ///< ASCII; cut if very long
+  std::optional<ValueRange> range = {};  ///< of the heights; by default that of the finite values
+  std::int64_t cells = 0;                ///< that the values represent; 0: one cell per value
+  PictureRoom room = {};
 };
 
 /// Draws the values over x as a curve, each in the middle of its share of the axis, and returns the

@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The catalogue of problems. To add one, add a row here.
+// The problems that are compiled in, and the files of users. To add one, add its file to problems/
+// and its name to the list in cmake/problems.cmake.
 
 #include <span>
+#include <string>
+#include <string_view>
 
-#include "problem/heat.hpp"
-#include "problem/jacobi.hpp"
-#include "problem/laplace.hpp"
-#include "problem/star7.hpp"
+#include <halocline/problem.hpp>
+
+#include "problem/file.hpp"
 
 namespace halocline::problem {
 
-template <class... Problems>
-struct List {};
+struct BuiltIn {
+  std::string_view name, text;
+};
 
-using Catalogue = List<  //
-    Laplace,             //
-    Jacobi,              //
-    Heat,                //
-    Star7>;
+/// Lists the built-in problems, simplest first.
+std::span<const BuiltIn> built_in_problems();
 
-/// Lists the problems, in the order of the catalogue.
-std::span<const Problem* const> problems();
+/// A problem as text, and what errors call it.
+struct ProblemText {
+  std::string name;  ///< of a built-in problem, or the path of a file
+  std::string text;
+};
 
-/// Returns the problem of that name. Throws usage, with a list of the problems, for other names.
-const Problem& find_problem(std::string_view name);
+/// Whether this names a file, not a built-in problem: it has a `/`, or ends in `.toml`.
+bool is_path(std::string_view problem);
+
+/// Returns the text of a problem, which may be built in or a file's. Throws usage, with a list of
+/// the problems, for other names, and for files that cannot be read.
+ProblemText find_problem(const Problem& problem);
 
 }  // namespace halocline::problem

@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "solver/case.hpp"
+#include "solver/levels.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::solver {
 
-/// Up to so many updates option 'verify' uses plain loops, some seconds on one core; above, the
+/// Whether option 'verify' uses plain loops, which then take some seconds on one core; else the
 /// fast backend.
-inline constexpr std::int64_t most_updates_by_reference = 1'000'000'000;
+bool is_for_reference(const Case& the_case, std::int64_t sweeps);
 
 struct AloneResult {
-  FieldStorage field;
+  Level fields;
   std::vector<std::pair<std::int64_t, double>> norm_history;
 };
 
@@ -29,7 +30,7 @@ struct AloneOptions {
   Stream stream;  ///< of the current GPU if the backend sweeps there
 };
 
-/// Runs `sweeps` sweeps of a case, whatever its norms. Returns a field that the host can read. Not
+/// Runs `sweeps` sweeps of a case, whatever its norms. Returns fields that the host can read. Not
 /// collective.
 AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOptions& options);
 

@@ -23,7 +23,7 @@ Case case_of_one_rank(Case the_case, std::int64_t sweeps) {
   the_case.sweeps = sweeps;
   the_case.tolerance.reset();
   the_case.halo_depth = 1;
-  the_case.grid.expected_halo = 1;
+  the_case.grid.expected_halo = the_case.halo();
   the_case.grid.process_grid = {};
   return the_case;
 }
@@ -68,8 +68,7 @@ Baseline run_baseline(const BaselineParts& parts) {
   const Target target = target_of_one_rank(parts.target, parts.communicator.rank());
   stencil::SweepOptions sweep_options = parts.sweep;
   sweep_options.ranks_on_node = 1;
-  const auto sweep =
-      target.backend->make(*the_case.problem, the_case.setting, the_case.precision, sweep_options);
+  const auto sweep = target.backend->make(*the_case.model, sweep_options);
   Baseline result;
   const Chosen chosen = choose_execution_of_one_rank({.communicator = self,
                                                       .the_case = the_case,
@@ -84,13 +83,12 @@ Baseline run_baseline(const BaselineParts& parts) {
   const LoopResult done =
       runner.run(the_case, chosen.execution, [](std::int64_t, const Stopping&) {}).loop;
   result.schedule = chosen.execution.schedule->name();
-  result.level_bytes = bytes_of_level(the_case, runner.grid());
+  result.bytes = bytes_of_all(the_case, runner.grid());
   result.sweeps = done.sweeps;
   result.sweeps_in_graphs = done.sweeps_in_graphs;
   if (done.sweeps > 1) result.loop_seconds = done.loop_seconds;
-  result.checksum =
-      program::checksum(seen_by_host(runner.levels()[done.level], the_case, runner.grid()),
-                        runner.grid(), sweep_options.threads);
+  result.checksum = program::checksum(seen_by_host(runner.levels()[done.level], runner.grid())[0],
+                                      runner.grid(), sweep_options.threads);
   return result;
 }
 
@@ -106,7 +104,7 @@ std::optional<std::string> note_on_speedup(const RunsCompared& runs) {
   const bool same = runs.one_schedule == runs.all_schedule;
   return fmt::format(
       "the speed-up of {:.2f} on {} is more than linear: the same sweeps took {} on one rank{}, {} "
-      "on {}{}. The usual reason is caches: two time levels take {} on one rank, {} on each of {}, "
+      "on {}{}. The usual reason is caches: the fields take {} on one rank, {} on each of {}, "
       "and sweeps over fields that fit in a cache are faster",
       runs.speedup(), counted(runs.ranks, "rank"), time(runs.one_seconds),
       same ? "" : fmt::format(" (schedule {})", runs.one_schedule), time(runs.all_seconds),

@@ -27,7 +27,7 @@ struct BaselineParts {
 
 struct Baseline {
   std::string schedule;
-  double level_bytes = 0;  ///< of one time level
+  double bytes = 0;  ///< of all levels and coefficients
   std::int64_t sweeps = 0, sweeps_in_graphs = 0;
   double loop_seconds = 0;  ///< without the first sweep
   std::uint64_t checksum = 0;
@@ -44,7 +44,7 @@ Baseline run_baseline(const BaselineParts& parts);
 struct RunsCompared {
   int ranks;
   double one_seconds, all_seconds;
-  double one_bytes, all_bytes;  ///< of the two levels of a rank
+  double one_bytes, all_bytes;  ///< of all levels and coefficients of a rank
   std::string one_schedule, all_schedule;
 
   double speedup() const { return all_seconds > 0 ? one_seconds / all_seconds : 0; }

@@ -5,94 +5,81 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
-#include "grid/text.hpp"
 #include "machine/cores.hpp"
-#include "problem/catalogue.hpp"
 #include "solver/target.hpp"
 
 namespace halocline::solver {
 namespace {
 
-using problem::ProblemInfo;
+using problem::Model;
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
-Extents cells_of(const SolveOptions& options, const ProblemInfo& info, int ranks) {
-  Extents cells = options.cells;
-  if (options.cells_per_rank.axes() > 0) {
-    if (cells.axes() > 0) refuse("give the cells of the whole grid or those of one rank, not both");
-    const Extents& each = options.cells_per_rank;
-    // For parts of a given size, splitting only the slowest axis causes the least halo traffic.
-    Int3 parts{1, 1, 1};
-    parts[each.axes() - 1] = ranks;
-    if (options.process_grid.axes() > 0) parts = options.process_grid.values();
-    Int3 all;
-    for (int axis = 0; axis < each.axes(); ++axis)
-      all[axis] = checked_multiply(each[axis], parts[axis], "cells");
-    cells = Extents(all, each.axes());
-  }
-  if (cells.axes() == 0) cells = Extents(info.cells, info.axes);
-  if (cells.axes() < info.fewest_axes || cells.axes() > info.most_axes)
-    refuse(info.fewest_axes == info.most_axes
-               ? fmt::format("{} has {}, but cells {} have {}", info.name,
-                             counted(info.fewest_axes, "axis"), grid::text_of(cells), cells.axes())
-               : fmt::format("{} has {} to {} axes, but cells {} have {}", info.name,
-                             info.fewest_axes, info.most_axes, grid::text_of(cells), cells.axes()));
-  return cells;
+/// The cells that the options ask for; none: the problem's.
+Extents cells_of(const SolveOptions& options, int ranks) {
+  if (options.cells_per_rank.axes() == 0) return options.cells;
+  if (options.cells.axes() > 0)
+    refuse("give the cells of the whole grid or those of one rank, not both");
+  const Extents& each = options.cells_per_rank;
+  // For parts of a given size, splitting only the slowest axis causes the least halo traffic.
+  Int3 parts{1, 1, 1};
+  parts[each.axes() - 1] = ranks;
+  if (options.process_grid.axes() > 0) parts = options.process_grid.values();
+  Int3 all;
+  for (int axis = 0; axis < each.axes(); ++axis)
+    all[axis] = checked_multiply(each[axis], parts[axis], "cells");
+  return Extents(all, each.axes());
 }
 
-std::vector<double> parameters_of(const SolveOptions& options, const ProblemInfo& info) {
-  std::vector<double> values;
-  std::string names;
-  for (const problem::Parameter& parameter : info.parameters) {
-    values.push_back(parameter.value);
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", parameter.name);
-  }
-  for (const auto& [name, value] : options.parameters) {
-    std::size_t index = 0;
-    while (index < values.size() && info.parameters[index].name != name) ++index;
-    if (index == values.size())
-      refuse(names.empty()
-                 ? fmt::format("{} has no parameters, so '{}' cannot be set", info.name, name)
-                 : fmt::format("{} has no parameter '{}'; it has: {}", info.name, name, names));
-    if (!std::isfinite(value))
-      refuse(fmt::format("parameter {} cannot be {}; use a finite number", name, value));
-    values[index] = value;
-  }
-  return values;
+problem::Choices choices_of(const SolveOptions& options, const Extents& cells) {
+  problem::Choices choices{.axes = cells.axes(),
+                           .cells = {},
+                           .parameters = {},
+                           .precision = options.precision,
+                           .seed = options.seed};
+  for (int axis = 0; axis < cells.axes(); ++axis) choices.cells.push_back(cells[axis]);
+  for (const auto& [name, value] : options.parameters) choices.parameters[name] = value;
+  if (!choices.precision && !options.arrays.empty())
+    choices.precision = options.arrays[0].cells.shape().element_bytes == sizeof(float)
+                            ? Precision::f32
+                            : Precision::f64;
+  return choices;
 }
 
-Norm norm_of(const SolveOptions& options, const ProblemInfo& info) {
+Norm norm_of(const SolveOptions& options, const Model& model) {
   if (options.norm) return *options.norm;
   // A tolerance needs a norm, also for problems without one.
-  return options.tolerance && info.norm == Norm::none ? Norm::max : info.norm;
+  return options.tolerance && model.norm == Norm::none ? Norm::max : model.norm;
 }
 
-std::optional<double> tolerance_of(const SolveOptions& options, const ProblemInfo& info,
-                                   Norm norm) {
+std::optional<double> tolerance_of(const SolveOptions& options, const Model& model, Norm norm) {
   if (options.tolerance && norm == Norm::none)
     refuse("a tolerance needs a norm, but the norm is 'none'; choose max or l2");
   if (options.tolerance && !(*options.tolerance >= 0))
     refuse(fmt::format("tolerance {} is invalid; use 0 or more", *options.tolerance));
   if (norm == Norm::none) return std::nullopt;
-  return options.tolerance ? options.tolerance : info.tolerance;
+  return options.tolerance ? options.tolerance : model.tolerance;
 }
 
-}  // namespace
-
-Case make_case(const SolveOptions& options, int ranks) {
-  const problem::Problem& problem = problem::find_problem(options.problem);
-  const ProblemInfo& info = problem.info();
-  const Extents cells = cells_of(options, info, ranks);
-  const Norm norm = norm_of(options, info);
-  const std::int64_t sweeps = options.sweeps.value_or(info.sweeps);
-  if (sweeps < 0) refuse(fmt::format("cannot run {} sweeps; use 0 or more", sweeps));
+/// Refuses options that are wrong for every problem.
+void check_numbers(const SolveOptions& options) {
+  if (options.output_every && *options.output_every < 1)
+    refuse(fmt::format("cannot write every {} sweeps; use at least 1 for option 'output_every'",
+                       *options.output_every));
+  if (options.series_every && *options.series_every < 1)
+    refuse(
+        fmt::format("cannot make a row every {} sweeps; use at least 1 for option "
+                    "'series_every'",
+                    *options.series_every));
+  if (options.sweeps && *options.sweeps < 0)
+    refuse(fmt::format("cannot run {} sweeps; use 0 or more", *options.sweeps));
   if (options.norm_every < 1)
     refuse(
         fmt::format("cannot compute a norm every {} sweeps; use at least 1", options.norm_every));
@@ -107,29 +94,233 @@ Case make_case(const SolveOptions& options, int ranks) {
                        machine::most_threads));
   if (options.threads < 0)
     refuse(fmt::format("cannot run {} threads per rank; use 1 or more", options.threads));
+}
 
-  Case result{.problem = &problem,
-              .setting = {.cells = cells.values(),
-                          .axes = cells.axes(),
-                          .parameters = parameters_of(options, info),
-                          .seed = options.seed},
-              .precision = options.precision.value_or(info.precision),
-              .norm = norm,
-              .norm_every = options.norm_every,
-              .tolerance = tolerance_of(options, info, norm),
-              .sweeps = sweeps,
-              .halo_depth = options.halo_depth,
-              .grid = {.cells = cells,
-                       .periodic = info.periodic,
-                       .process_grid = options.process_grid,
-                       .expected_halo = options.halo_depth},
-              .initial = options.initial};
+std::size_t field_named(const Model& model, const std::string& name, const char* option) {
+  std::string names;
+  for (std::size_t f = 0; f < model.fields.size(); ++f) {
+    if (model.fields[f].name == name) return f;
+    names += fmt::format("{}{}", f > 0 ? ", " : "", model.fields[f].name);
+  }
+  refuse(fmt::format("option '{}' names a field '{}', but {} has: {}", option, name, model.name,
+                     names));
+}
+
+std::size_t field_or_first(const Model& model, const std::string& name, const char* option) {
+  return name.empty() ? 0 : field_named(model, name, option);
+}
+
+/// Files that options name come before those of the problem.
+void name_files(const SolveOptions& options, Case& the_case) {
+  const Model& model = *the_case.model;
+  for (const problem::ModelField& field : model.fields)
+    the_case.initial.push_back(field.initial.file);
+  if (options.initial) the_case.initial[0] = options.initial;
+  for (const auto& [name, path] : options.field_initials)
+    the_case.initial[field_named(model, name, "initial")] = path;
+  if (options.output) the_case.outputs.emplace_back(0, *options.output);
+  for (const auto& [name, path] : options.field_outputs)
+    the_case.outputs.emplace_back(field_named(model, name, "output"), path);
+}
+
+template <class Named>
+std::string names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all) names.push_back(one.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_array(const SolveOptions& options, const SolveOptions::Array& array,
+                 const Model& model) {
+  const FieldShape& shape = array.cells.shape();
+  if (shape.components != 1)
+    refuse(fmt::format("array '{}' has {} components; wrap each by a field of its own", array.name,
+                       shape.components));
+  if (!shape.may_be_real || shape.element_bytes != model.element_bytes())
+    refuse(fmt::format("array '{}' has elements of {}, but the run is in {}, of {}", array.name,
+                       shape.may_be_real ? counted(shape.element_bytes, "byte")
+                                         : std::string("another type than float or double"),
+                       name_of(model.precision), counted(model.element_bytes(), "byte")));
+  const auto is_initial = [&](const auto& file) { return file.first == array.name; };
+  if (array.use != SolveOptions::Array::Use::result &&
+      ((options.initial && array.name == model.fields[0].name) ||
+       std::any_of(options.field_initials.begin(), options.field_initials.end(), is_initial)))
+    refuse(
+        fmt::format("'{}' starts from an array of the program or from the file of option "
+                    "'initial'; give one",
+                    array.name));
+}
+
+void name_arrays(const SolveOptions& options, Case& the_case) {
+  using Use = SolveOptions::Array::Use;
+  if (options.arrays.empty()) return;
+  const Model& model = *the_case.model;
+  if (options.process_grid.axes() == 0)
+    refuse("arrays of the program need the grid that they are on; give it to solve()");
+  // Rank 0 computes these runs alone, and has a part of the arrays.
+  for (const auto& [extra, option] :
+       {std::pair(options.verify, "verify"), std::pair(options.baseline, "baseline")})
+    if (extra == SolveOptions::Extra::yes)
+      refuse(
+          fmt::format("option '{}' cannot start from arrays of the program; leave it out", option));
+  const auto add = [](Case::OwnArrays& arrays, std::size_t index,
+                      const SolveOptions::Array& array) {
+    if (!arrays.emplace(index, array.cells).second)
+      refuse(fmt::format("there are two arrays for '{}'; give one", array.name));
+  };
+  const auto index_in = [](const auto& all, const std::string& name) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+    return static_cast<std::size_t>(found - all.begin());
+  };
+  for (const SolveOptions::Array& array : options.arrays) {
+    const std::size_t field = index_in(model.fields, array.name);
+    const std::size_t coefficient = index_in(model.coefficients, array.name);
+    if (field == model.fields.size() && coefficient == model.coefficients.size())
+      refuse(fmt::format("there is an array for '{}', but {} has the fields {}{}{}", array.name,
+                         model.name, names_of(model.fields),
+                         model.coefficients.empty() ? "" : " and the coefficients ",
+                         names_of(model.coefficients)));
+    check_array(options, array, model);
+    if (field == model.fields.size()) {
+      add(the_case.coefficient_arrays, coefficient, array);
+      continue;
+    }
+    if (array.use != Use::result) {
+      add(the_case.start_arrays, field, array);
+      the_case.initial[field].reset();
+    }
+    if (array.use != Use::start) add(the_case.result_arrays, field, array);
+  }
+}
+
+/// Refuses options without those that they are about.
+void check_needs(const SolveOptions& options) {
+  if (options.output_every && !options.output && options.field_outputs.empty())
+    refuse("option 'output_every' needs a file to write; name one by option 'output'");
+  if (!options.sums.empty() || !options.probes.empty()) return;
+  for (const auto& [option, is_given] :
+       {std::pair("series", options.series.has_value()),
+        std::pair("series_every", options.series_every.has_value())})
+    if (is_given)
+      refuse(fmt::format("option '{}' needs values; name them by option 'sums' or option 'probes'",
+                         option));
+}
+
+std::string cells_text(const std::vector<std::int64_t>& cell) {
+  return fmt::format("({})", fmt::join(cell, ", "));
+}
+
+Case::Probe probe_of(const Model& model, const SolveOptions::Probe& probe) {
+  const std::vector<std::int64_t>& cell = probe.cell;
+  std::string domain = std::to_string(model.cells.x),
+              indices = fmt::format("x from 0 to {}", model.cells.x - 1);
+  for (int axis = 1; axis < model.axes; ++axis) {
+    domain += fmt::format("x{}", model.cells[axis]);
+    indices += fmt::format(", {} from 0 to {}", "xyz"[axis], model.cells[axis] - 1);
+  }
+  if (static_cast<int>(cell.size()) != model.axes)
+    refuse(fmt::format("option 'probes' names the cell {}, but the domain of {} cells has {}",
+                       cells_text(cell), domain, counted(model.axes, "axis")));
+  Case::Probe result{.field = field_or_first(model, probe.field, "probes"), .cell = {}};
+  for (int axis = 0; axis < model.axes; ++axis) {
+    result.cell[axis] = cell[static_cast<std::size_t>(axis)];
+    if (result.cell[axis] < 0 || result.cell[axis] >= model.cells[axis])
+      refuse(
+          fmt::format("option 'probes' names the cell {}, which lies outside the domain of {} "
+                      "cells; use {}",
+                      cells_text(cell), domain, indices));
+  }
+  return result;
+}
+
+/// What is looked at while the sweeps run.
+void name_views(const SolveOptions& options, Case& the_case) {
+  check_needs(options);
+  const Model& model = *the_case.model;
+  the_case.output_every = options.output_every;
+  for (const std::string& name : options.sums)
+    the_case.sums.push_back(field_named(model, name, "sums"));
+  for (const SolveOptions::Probe& probe : options.probes)
+    the_case.probes.push_back(probe_of(model, probe));
+  // A hundred rows, and one more of the end.
+  the_case.series_every = options.series_every.value_or(
+      options.output_every.value_or(std::max<std::int64_t>(1, the_case.sweeps / 100)));
+  for (const auto& [name, min, max] : options.ranges) {
+    const std::size_t field = field_or_first(model, name, "ranges");
+    if (!(std::isfinite(min) && std::isfinite(max) && min < max))
+      refuse(
+          fmt::format("the range from {} to {} of option 'ranges' is empty; give the smaller "
+                      "number first",
+                      min, max));
+    const auto draws = [&](const auto& output) {
+      return output.first == field && output.second.ends_with(".png");
+    };
+    if (std::none_of(the_case.outputs.begin(), the_case.outputs.end(), draws))
+      refuse(
+          fmt::format("option 'ranges' is about pictures of '{}', but none is written; name one "
+                      "by option 'output'",
+                      model.fields[field].name));
+    if (!the_case.ranges.emplace(field, std::pair(min, max)).second)
+      refuse(fmt::format("option 'ranges' has two ranges for '{}'; give one",
+                         model.fields[field].name));
+  }
+}
+
+}  // namespace
+
+HaloWidths Case::halo(std::int64_t depth) const {
+  HaloWidths widths = model->reach();
+  for (int axis = 0; axis < model->axes; ++axis) {
+    widths.lower[axis] *= depth;
+    widths.upper[axis] *= depth;
+  }
+  return widths;
+}
+
+Neighbours Case::neighbours() const {
+  return halo_depth > 1 || model->reads_diagonally() ? Neighbours::all : Neighbours::faces;
+}
+
+std::vector<std::size_t> Case::exchanged_fields() const {
+  std::vector<std::size_t> all;
+  for (std::size_t f = 0; f < model->fields.size(); ++f)
+    if (halo_depth > 1 || model->fields[f].reach.has_neighbours()) all.push_back(f);
+  // An exchange has at least one field, if of no width.
+  if (all.empty()) all.push_back(0);
+  return all;
+}
+
+Case make_case(const SolveOptions& options, int ranks) {
+  return make_case(options, ranks, problem::find_problem(options.problem));
+}
+
+Case make_case(const SolveOptions& options, int ranks, const problem::ProblemText& problem) {
+  check_numbers(options);
+  auto model =
+      std::make_shared<const Model>(model_of(problem::read_text(problem.name, problem.text),
+                                             choices_of(options, cells_of(options, ranks))));
+  const Extents cells(model->cells, model->axes);
+  const Norm norm = norm_of(options, *model);
+  Case result{
+      .model = model,
+      .norm = norm,
+      .norm_every = options.norm_every,
+      .tolerance = tolerance_of(options, *model, norm),
+      .sweeps = options.sweeps.value_or(model->sweeps),
+      .halo_depth = options.halo_depth,
+      .grid = {.cells = cells, .periodic = model->periodic, .process_grid = options.process_grid},
+      .initial = {},
+      .outputs = {}};
+  name_files(options, result);
+  name_arrays(options, result);
+  name_views(options, result);
+  result.grid.expected_halo = result.halo();
   if (options.cells_per_rank.axes() > 0 && options.process_grid.axes() == 0) {
     Int3 parts{1, 1, 1};
     parts[cells.axes() - 1] = ranks;
     result.grid.process_grid = Extents(parts, cells.axes());
   }
-  problem.check(result.setting);
   const Grid grid(0, ranks, result.grid);
   // Also where nobody sends such a halo: its cells would only take memory, or exceed 64 bits.
   const std::int64_t longest = std::max({cells.values().x, cells.values().y, cells.values().z});
@@ -137,7 +328,7 @@ Case make_case(const SolveOptions& options, int ranks) {
     refuse(
         fmt::format("halo depth {} is more than the {} cells of the longest axis; use at most {}",
                     options.halo_depth, longest, longest));
-  grid::check_widths(grid, HaloWidths(options.halo_depth));
+  grid::check_widths(grid, result.halo());
   return result;
 }
 

@@ -3,33 +3,73 @@
 // A problem with all choices that do not depend on the machine: pure data, so that programs can
 // check it before they start ranks.
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <halocline/solver.hpp>
 
-#include "problem/problem.hpp"
+#include "problem/catalogue.hpp"
+#include "problem/model.hpp"
 
 namespace halocline::solver {
 
 struct Case {
-  const problem::Problem* problem;
-  problem::Setting setting;
-  problem::Precision precision;
+  std::shared_ptr<const problem::Model> model;
   Norm norm;
   std::int64_t norm_every;
   std::optional<double> tolerance;
   std::int64_t sweeps;
-  std::int64_t halo_depth;
+  std::int64_t halo_depth;  ///< sweeps per exchange
   GridOptions grid;
-  std::optional<std::string> initial;
+  /// The file of each field's start values, where they come from one.
+  std::vector<std::optional<std::string>> initial;
+  /// The program's own arrays, by the number of the field or coefficient.
+  using OwnArrays = std::map<std::size_t, FieldStorage>;
+  OwnArrays start_arrays = {}, result_arrays = {}, coefficient_arrays = {};
+  /// (field, path) of each file to write.
+  std::vector<std::pair<std::size_t, std::string>> outputs;
+  std::optional<std::int64_t> output_every = {};
+  /// The fixed range of colours of a field's pictures: (least, largest).
+  std::map<std::size_t, std::pair<double, double>> ranges = {};
+  struct Probe {
+    std::size_t field;
+    Int3 cell;
+  };
+  std::vector<std::size_t> sums = {};  ///< fields
+  std::vector<Probe> probes = {};
+  std::int64_t series_every = 1;
 
-  std::int64_t element_bytes() const { return precision == problem::Precision::f32 ? 4 : 8; }
-  std::int64_t cells() const { return setting.cells.x * setting.cells.y * setting.cells.z; }
+  Precision precision() const { return model->precision; }
+  std::int64_t element_bytes() const { return model->element_bytes(); }
+  std::int64_t cells() const { return model->cells.x * model->cells.y * model->cells.z; }
+  /// Halo of fields and coefficients: what a sweep reads, `depth` times.
+  HaloWidths halo(std::int64_t depth) const;
+  HaloWidths halo() const { return halo(halo_depth); }
+  /// Whether an exchange fills halos across edges and corners, too.
+  Neighbours neighbours() const;
+  /// The fields that an exchange moves: those of which a sweep reads neighbours; for deep halos
+  /// all.
+  std::vector<std::size_t> exchanged_fields() const;
+  /// Returns t of the level that a sweep reads.
+  double time_of(std::int64_t sweep) const {
+    return static_cast<double>(sweep) * model->dt.value_or(0);
+  }
+  bool has_series() const { return !sums.empty() || !probes.empty(); }
   bool wants_norm(std::int64_t sweep) const {
     return norm != Norm::none && (sweep % norm_every == 0 || sweep == sweeps - 1);
   }
 };
 
-/// Makes the case of `options` on so many ranks. Throws usage for options that are invalid for this
-/// problem or number of ranks.
+/// Makes the case of `options` on so many ranks, of the problem that they name. Throws usage for
+/// options that are invalid for this problem or number of ranks.
 Case make_case(const SolveOptions& options, int ranks);
+/// The same for a problem whose text is known.
+Case make_case(const SolveOptions& options, int ranks, const problem::ProblemText& problem);
 
 }  // namespace halocline::solver

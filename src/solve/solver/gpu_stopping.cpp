@@ -72,6 +72,16 @@ class GpuStopping final : public Stopping {
     return stopping_sweep_.has_value();
   }
 
+  /// Sweep n - 1 reduced the norm of sweep n - 2, the last one that can stop a run before n sweeps.
+  bool stopped_within(std::int64_t sweeps) override {
+    if (sweeps <= first()) return false;
+    const std::int64_t last = (sweeps - lag) / batch_sweeps_;
+    look_at(last - 1, sweeps - lag);
+    if (!batches_[index_of(last)].is_sent) copy(last);
+    look_at(last, sweeps - lag);
+    return stopping_sweep_.has_value();
+  }
+
   std::int64_t finish(std::int64_t sweeps) override {
     if (has_norm(sweeps - 1)) reduce_now(sweeps - 1 + lag);
     const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
@@ -137,15 +147,19 @@ class GpuStopping final : public Stopping {
   }
 
   void send(std::int64_t number) {
+    copy(number);
+    sent_ = number + 1;
+  }
+
+  void copy(std::int64_t number) {
     Batch& batch = batches_[index_of(number)];
     device::copy(batch.on_host.get(), words().norms[index_of(number)],
                  batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)), parts_.stream);
     batch.arrived.record(parts_.stream);
     batch.is_sent = true;
-    sent_ = number + 1;
   }
 
-  /// Waits for the norms of a batch and enters those of the `sweeps` queued so far.
+  /// Waits for the norms of a batch and enters those of the first `sweeps`, unless it has.
   void look_at(std::int64_t number, std::int64_t sweeps) {
     if (number < 0 || !batches_[index_of(number)].is_sent) return;
     Batch& batch = batches_[index_of(number)];
@@ -159,14 +173,17 @@ class GpuStopping final : public Stopping {
     const auto* norms = static_cast<const double*>(batch.on_host.get());
     for (std::int64_t i = 0; i < batch_sweeps_ && !stopping_sweep_; ++i) {
       const std::int64_t sweep = number * batch_sweeps_ + i - lag;
-      if (sweep < sweeps && has_norm(sweep) && enter(sweep, norms[i])) stopping_sweep_ = sweep;
+      if (sweep < entered_ || sweep >= sweeps) continue;
+      entered_ = sweep + 1;
+      if (has_norm(sweep) && enter(sweep, norms[i])) stopping_sweep_ = sweep;
     }
   }
 
   GpuStoppingParts parts_;
   std::optional<device::Branch> branch_;  // for norms that are gathered while a sweep runs
   std::int64_t batch_sweeps_;
-  std::int64_t sent_;  // batches, including those before the run
+  std::int64_t sent_;         // batches, including those before the run
+  std::int64_t entered_ = 0;  // sweeps whose norms were looked at
   std::shared_ptr<void> words_;
   std::array<std::shared_ptr<void>, 2> partial_norms_;  // of even and of odd sweeps
   std::array<Batch, 2> batches_;

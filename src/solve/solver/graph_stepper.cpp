@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/graph_stepper.hpp"
 
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
 #include "solver/stopping.hpp"
 
 namespace halocline::solver {
@@ -16,7 +18,8 @@ constexpr int fewest_uses = 4, batches_to_look_ahead = 64;
 /// Whether such a batch ends with the same level and halo depth as it began, so that the next one
 /// can be of the same kind. Excludes the last sweeps of a run, whose regions shrink.
 bool recurs(const Case& the_case, std::int64_t first, std::int64_t count) {
-  return count > 1 && count % (2 * the_case.halo_depth) == 0 &&
+  return count > 1 &&
+         count % (static_cast<std::int64_t>(the_case.model->levels()) * the_case.halo_depth) == 0 &&
          first + count + the_case.halo_depth <= the_case.sweeps;
 }
 
@@ -51,6 +54,8 @@ const device::Graph& GraphStepper::graph_of(const Kind& kind, const Run& run, st
   if (graph == recorded_.end()) {
     const auto queue_batch = [&] {
       Run copy = run;
+      copy.graph_first = first_sweep_ ? static_cast<const long long*>(first_sweep_.get()) : nullptr;
+      copy.recorded_first = run.at.sweep;
       while (copy.at.sweep < run.at.sweep + count) stepper_.advance(copy, 1);
     };
     graph = recorded_.emplace(kind, device::Graph::record(stream_, queue_batch)).first;
@@ -58,11 +63,25 @@ const device::Graph& GraphStepper::graph_of(const Kind& kind, const Run& run, st
   return graph->second;
 }
 
+/// Gives the next launch the number of its first sweep. The host is at most two batches ahead, so
+/// the GPU has read the number of the last batch of this turn.
+void GraphStepper::tell_time(std::int64_t first, std::int64_t turn) {
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(long long));
+  if (!first_sweep_) {
+    first_sweep_ = device::allocate(Memory::device, bytes);
+    on_host_ = device::allocate(Memory::pinned, 2 * bytes);
+  }
+  long long& mine = static_cast<long long*>(on_host_.get())[turn];
+  mine = first;
+  device::copy(first_sweep_.get(), &mine, bytes, stream_);
+}
+
 void GraphStepper::advance(Run& run, std::int64_t most) {
   const std::int64_t count = run.stopping.batch_sweeps();
   if (most != count || !recurs(run.the_case, run.at.sweep, count)) return stepper_.advance(run, 1);
   const Kind kind = kind_of(run, run.at.sweep, count);
   if (graphs_ == Graphs::where_they_pay && !pays(run, kind, count)) return stepper_.advance(run, 1);
+  if (run.the_case.model->depends_on_time()) tell_time(run.at.sweep, kind.turn);
   const device::Graph& graph = graph_of(kind, run, count);
   clock_.time(stream_, 0, [&] { graph.launch(stream_); });
   run.at.sweep += count;

@@ -3,6 +3,7 @@
 // CUDA graphs that record batches of another stepper's sweeps and exchanges.
 
 #include <map>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -51,12 +52,16 @@ class GraphStepper final : public Stepper {
   static Kind kind_of(const Run& run, std::int64_t first, std::int64_t count);
   bool pays(const Run& run, const Kind& kind, std::int64_t count) const;
   const device::Graph& graph_of(const Kind& kind, const Run& run, std::int64_t count);
+  void tell_time(std::int64_t first, std::int64_t turn);
 
   Stepper& stepper_;
   Graphs graphs_;
   Stream stream_;
   device::StreamClock clock_;
   std::map<Kind, device::Graph> recorded_;
+  // The number of a launch's first sweep, in device memory and for each turn in pinned; null where
+  // no kernel asks for the time.
+  std::shared_ptr<void> first_sweep_, on_host_;
 };
 
 }  // namespace halocline::solver

@@ -3,19 +3,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <vector>
 
+#include <halocline/exchange.hpp>
+
+#include "comm/collectives.hpp"
 #include "device/queue.hpp"
+#include "field/cells.hpp"
+#include "field/elements.hpp"
 #include "files/npy.hpp"
+#include "program/copy_cells.hpp"
 #include "stencil/fill.hpp"
+#include "stencil/ghosts.hpp"
 
 namespace halocline::solver {
 namespace {
 
-bool host_uses(Memory memory) { return host_reads(memory) && memory != Memory::managed; }
-
-FieldStorage make_twin(const FieldStorage& field, const Case& the_case, const Grid& grid) {
-  return make_level(the_case, grid, field.shape().halo.lower[0], Memory::host);
+FieldStorage make_twin(const FieldStorage& field, const Grid& grid) {
+  return FieldStorage(grid, field.shape().element_bytes,
+                      {.name = field.name(), .halo = field.shape().halo, .memory = Memory::host});
 }
 
 /// Copies all bytes, padding included: fields of one shape have the same layout.
@@ -23,41 +31,149 @@ void copy_all(const FieldStorage& to, const FieldStorage& from) {
   device::copy(to.bytes(), from.bytes(), from.allocated_bytes(), Stream::host());
 }
 
+/// Calls `fill` with the field, or with a twin that the host can write, and copies that.
+template <class Fill>
+void fill_through_host(const FieldStorage& field, const Grid& grid, const Fill& fill) {
+  if (!program::is_for_gpu(field)) return fill(field);
+  const FieldStorage twin = make_twin(field, grid);
+  fill(twin);
+  copy_all(field, twin);
+}
+
+/// Gives held cells beyond the sides of the domain the value of the nearest cell inside, along x,
+/// then y, then z.
+void spread_outwards(const FieldStorage& field, const Grid& grid) {
+  const Box held = field.shape().held();
+  field::with_real(field, [&]<class Real>() {
+    const FieldView<Real> view = field::view_of<Real>(field);
+    for (int axis = 0; axis < grid.axes(); ++axis) {
+      if (grid.periodic(axis)) continue;
+      for (std::int64_t z = held.lower.z; z < held.upper.z; ++z)
+        for (std::int64_t y = held.lower.y; y < held.upper.y; ++y)
+          for (std::int64_t x = held.lower.x; x < held.upper.x; ++x) {
+            Int3 from{x, y, z};
+            from[axis] = std::clamp<std::int64_t>(from[axis], 0, grid.cells()[axis] - 1);
+            if (!(from == Int3{x, y, z})) view(x, y, z) = view(from.x, from.y, from.z);
+          }
+    }
+  });
+}
+
+/// Copies an array of the program if there is one with that number; returns whether. Collective.
+bool copy_own(const Communicator& communicator, const Case::OwnArrays& arrays, std::size_t number,
+              const FieldStorage& field) {
+  const auto own = arrays.find(number);
+  if (own == arrays.end()) return false;
+  comm::together(communicator, [&] { program::copy_owned(own->second, field); });
+  return true;
+}
+
+/// Fills the cells beyond the owned ones of a coefficient. Collective.
+void finish_coefficient(const Communicator& communicator, const Grid& grid,
+                        const FieldStorage& field) {
+  Exchange(communicator, grid, {field}).run();
+  spread_outwards(field, grid);
+}
+
+void fill_coefficients(const Case& the_case, const Grid& grid, const Level& coefficients,
+                       const Communicator& communicator, int threads) {
+  const problem::Model& model = *the_case.model;
+  for (std::size_t i = 0; i < coefficients.size(); ++i) {
+    const problem::StartValues& values = model.coefficients[i].values;
+    fill_through_host(coefficients[i], grid, [&](const FieldStorage& field) {
+      if (copy_own(communicator, the_case.coefficient_arrays, i, field))
+        return finish_coefficient(communicator, grid, field);
+      if (!values.file) return stencil::fill_coefficient(field, model, values.expression, threads);
+      files::read_npy(communicator, grid, field, *values.file);
+      finish_coefficient(communicator, grid, field);
+    });
+  }
+}
+
+/// Start values of a field, collective if they come from a file or an array of the program.
+void fill_start(const Case& the_case, std::size_t f, const FieldStorage& field, const Grid& grid,
+                const Communicator& communicator, int threads) {
+  stencil::fill_start(field, *the_case.model, the_case.model->fields[f].initial.expression,
+                      threads);
+  if (the_case.initial[f]) files::read_npy(communicator, grid, field, *the_case.initial[f]);
+  copy_own(communicator, the_case.start_arrays, f, field);
+}
+
 }  // namespace
 
-double bytes_of_level(const Case& the_case, const Grid& grid) {
+double bytes_of_field(const Case& the_case, const Grid& grid) {
   const Int3 owned = grid.owned().extent();
+  const HaloWidths halo = the_case.halo();
   double cells = 1;
   for (int axis = 0; axis < grid.axes(); ++axis)
-    cells *= static_cast<double>(owned[axis]) + 2 * static_cast<double>(the_case.halo_depth);
+    cells *= static_cast<double>(owned[axis]) + static_cast<double>(halo.lower[axis]) +
+             static_cast<double>(halo.upper[axis]);
   return cells * static_cast<double>(the_case.element_bytes());
 }
 
-FieldStorage make_level(const Case& the_case, const Grid& grid, std::int64_t halo_width,
-                        Memory memory) {
-  const FieldOptions options{.name = "u", .halo = halo_width, .memory = memory};
-  if (the_case.precision == problem::Precision::f32) return Field<float>(grid, options);
+std::size_t arrays_of(const Case& the_case) {
+  const problem::Model& model = *the_case.model;
+  return model.levels() * model.updates().size() + model.coefficients.size();
+}
+
+double bytes_of_all(const Case& the_case, const Grid& grid) {
+  return static_cast<double>(arrays_of(the_case)) * bytes_of_field(the_case, grid);
+}
+
+FieldStorage make_field(const Case& the_case, const Grid& grid, std::int64_t depth, Memory memory,
+                        const std::string& name) {
+  const FieldOptions options{.name = name, .halo = the_case.halo(depth), .memory = memory};
+  if (the_case.precision() == Precision::f32) return Field<float>(grid, options);
   return Field<double>(grid, options);
 }
 
-Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t halo_width, Memory memory) {
-  return {make_level(the_case, grid, halo_width, memory),
-          make_level(the_case, grid, halo_width, memory)};
+Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t depth, Memory memory) {
+  const problem::Model& model = *the_case.model;
+  const std::size_t count = model.levels();
+  // In turn for each field that does not follow another.
+  std::vector<Level> arrays(model.fields.size());
+  for (std::size_t f = 0; f < model.fields.size(); ++f)
+    for (std::size_t level = 0; !model.fields[f].follows && level < count; ++level)
+      arrays[f].push_back(make_field(the_case, grid, depth, memory, model.fields[f].name));
+  Levels levels(count);
+  for (std::size_t level = 0; level < count; ++level)
+    for (std::size_t f = 0; f < model.fields.size(); ++f) {
+      const auto [source, later] = model.followed(f);
+      levels[level].push_back(arrays[source][(level + count - later) % count]);
+    }
+  return levels;
 }
 
-void fill_levels(const Case& the_case, const Grid& grid, Levels& levels,
+Level make_coefficients(const Case& the_case, const Grid& grid, std::int64_t depth, Memory memory) {
+  Level all;
+  for (const problem::ModelCoefficient& coefficient : the_case.model->coefficients)
+    all.push_back(make_field(the_case, grid, depth, memory, coefficient.name));
+  return all;
+}
+
+void fill_levels(const Case& the_case, const Grid& grid, Levels& levels, const Level& coefficients,
                  const Communicator& communicator, int threads) {
-  const bool directly = host_uses(levels[0].shape().memory);
+  fill_coefficients(the_case, grid, coefficients, communicator, threads);
   Levels filled = levels;
-  if (!directly) filled.fill(make_twin(levels[0], the_case, grid));
-  // Both levels, so that the thread that sweeps a page touches it first.
-  for (std::size_t level = 0; level < (directly ? 2 : 1); ++level)
-    stencil::fill_start(filled[level], *the_case.problem, the_case.setting, threads);
-  if (the_case.initial) files::read_npy(communicator, grid, filled[0], *the_case.initial);
-  for (std::size_t level = 0; level < (directly ? 2 : 1); ++level)
-    stencil::fill_boundary(filled[level], grid, *the_case.problem, the_case.setting);
+  const bool directly = !program::is_for_gpu(levels[0][0]);
+  if (!directly)
+    for (FieldStorage& field : filled[0]) field = make_twin(field, grid);
+  const stencil::Ghosts ghosts(*the_case.model, grid, filled[0][0].shape());
+  // All levels, so that the thread that sweeps a page touches it first. The first one comes last:
+  // it may share fields with others.
+  for (std::size_t level = directly ? levels.size() - 1 : 0; level > 0; --level) {
+    for (std::size_t f = 0; f < filled[level].size(); ++f)
+      if (!the_case.model->fields[f].follows)
+        stencil::fill_start(filled[level][f], *the_case.model,
+                            the_case.model->fields[f].initial.expression, threads);
+    ghosts.fill_fixed(filled[level]);
+  }
+  for (std::size_t f = 0; f < filled[0].size(); ++f)
+    fill_start(the_case, f, filled[0][f], grid, communicator, threads);
+  ghosts.fill_fixed(filled[0]);
   if (directly) return;
-  for (const FieldStorage& level : levels) copy_all(level, filled[0]);
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level)
+    for (std::size_t f = 0; f < level->size(); ++f) copy_all((*level)[f], filled[0][f]);
 }
 
 void fill_with_noise(const FieldStorage& field, Stream stream) {
@@ -76,11 +192,29 @@ void fill_with_noise(const FieldStorage& field, Stream stream) {
     device::copy(field.bytes() + done, field.bytes(), std::min(done, bytes - done), stream);
 }
 
-FieldStorage seen_by_host(const FieldStorage& field, const Case& the_case, const Grid& grid) {
-  if (host_uses(field.shape().memory)) return field;
-  FieldStorage twin = make_twin(field, the_case, grid);
+Level seen_by_host(const Level& level, const Grid& grid) {
+  Level seen;
+  for (const FieldStorage& field : level) seen.push_back(seen_by_host(field, grid));
+  return seen;
+}
+
+FieldStorage seen_by_host(const FieldStorage& field, const Grid& grid) {
+  if (!program::is_for_gpu(field)) return field;
+  FieldStorage twin = make_twin(field, grid);
   copy_all(twin, field);
   return twin;
+}
+
+double value_of(const FieldStorage& field, const Int3& cell) {
+  return field::with_real(field, [&]<class Real>() {
+    Real value = 0;
+    const std::byte* address = field::address_of(field, cell);
+    if (!program::is_for_gpu(field))
+      std::memcpy(&value, address, sizeof value);
+    else
+      device::copy(&value, address, sizeof value, Stream::host());
+    return static_cast<double>(value);
+  });
 }
 
 }  // namespace halocline::solver

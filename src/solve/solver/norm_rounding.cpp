@@ -18,7 +18,7 @@ constexpr double additions_of_parts = 4096;
 /// The most additions that one square passes through: those along its row, then one for each row
 /// of its rank. With overlap a row may be in three regions: the interior and both ends.
 double most_additions(const Case& the_case) {
-  const Int3& cells = the_case.setting.cells;
+  const Int3& cells = the_case.model->cells;
   return static_cast<double>(cells.x) +
          3 * static_cast<double>(cells.y) * static_cast<double>(cells.z) + additions_of_parts;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/option_words.hpp"
 
+#include <sstream>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 
@@ -49,7 +52,7 @@ std::vector<std::string> shared_options(const SolveOptions& options) {
     return value ? fmt::format("{}", *value) : std::string("auto");
   };
   std::vector<std::string> lines{
-      fmt::format("problem {}", options.problem),
+      fmt::format("problem {}", options.problem.name()),
       fmt::format("cells {}", size_text(options.cells)),
       fmt::format("cells per rank {}", size_text(options.cells_per_rank)),
       fmt::format("sweeps {}", or_auto(options.sweeps)),
@@ -57,7 +60,7 @@ std::vector<std::string> shared_options(const SolveOptions& options) {
       fmt::format("norm {}", options.norm ? name_of(*options.norm) : "auto"),
       fmt::format("norm every {} sweeps", options.norm_every),
       fmt::format("precision {}", options.precision ? name_of(*options.precision) : "auto"),
-      fmt::format("seed {}", options.seed),
+      fmt::format("seed {}", or_auto(options.seed)),
       fmt::format("initial array {}", options.initial.value_or("none")),
       fmt::format("process grid {}", size_text(options.process_grid)),
       fmt::format("backend {}", options.backend),
@@ -72,8 +75,25 @@ std::vector<std::string> shared_options(const SolveOptions& options) {
       fmt::format("baseline {}", options.baseline == SolveOptions::Extra::yes),
       fmt::format("output {}", options.output.value_or("none")),
       fmt::format("trace {}", options.trace ? "given" : "none")};
+  for (const auto& [field, path] : options.field_initials)
+    lines.push_back(fmt::format("initial array of {} {}", field, path));
+  for (const auto& [field, path] : options.field_outputs)
+    lines.push_back(fmt::format("output of {} {}", field, path));
+  lines.push_back(fmt::format("output every {} sweeps", or_auto(options.output_every)));
+  for (const auto& [field, min, max] : options.ranges)
+    lines.push_back(fmt::format("range of {} {} {}", field, min, max));
+  lines.push_back(fmt::format("sums {}", fmt::join(options.sums, ",")));
+  for (const auto& [field, cell] : options.probes)
+    lines.push_back(fmt::format("probe of {} {}", field, fmt::join(cell, ",")));
+  lines.push_back(fmt::format("series {} every {} sweeps", options.series ? "given" : "none",
+                              or_auto(options.series_every)));
+  for (const SolveOptions::Array& array : options.arrays)
+    lines.push_back(fmt::format("array of {} for {}", array.name, word_for(array.use)));
   for (const auto& [name, value] : options.parameters)
     lines.push_back(fmt::format("parameter {} {}", name, value));
+  std::istringstream text(options.problem.text() + options.problem.updates());
+  for (std::string line; std::getline(text, line);)
+    lines.push_back(fmt::format("problem's text {}", line));
   return lines;
 }
 
@@ -84,6 +104,11 @@ std::string word_for(const std::optional<Memory>& memory) {
 std::string word_for(SolveOptions::Graphs graphs) {
   using Graphs = SolveOptions::Graphs;
   return graphs == Graphs::automatic ? "auto" : graphs == Graphs::on ? "on" : "off";
+}
+
+std::string word_for(SolveOptions::Array::Use use) {
+  using Use = SolveOptions::Array::Use;
+  return use == Use::start ? "start" : use == Use::result ? "result" : "both";
 }
 
 }  // namespace halocline::solver

@@ -24,5 +24,6 @@ std::vector<std::string> shared_options(const SolveOptions& options);
 /// Returns the name of a value.
 std::string word_for(const std::optional<Memory>& memory);
 std::string word_for(SolveOptions::Graphs graphs);
+std::string word_for(SolveOptions::Array::Use use);
 
 }  // namespace halocline::solver

@@ -20,13 +20,48 @@ transport::Capabilities capabilities_of(std::string_view transport) {
   return transport::find_transport(transport).capabilities();
 }
 
-Levels made_on_all_ranks(const Case& the_case, const Grid& grid, const RunnerParts& parts) {
-  std::optional<Levels> levels;
+Levels made_on_all_ranks(const Case& the_case, const Grid& grid, const RunnerParts& parts,
+                         Level& coefficients) {
+  Levels levels;
   comm::together(parts.communicator, [&] {
     check_memory(parts.communicator, the_case, grid, parts.target);
     levels = make_levels(the_case, grid, the_case.halo_depth, parts.target.memory);
+    coefficients = make_coefficients(the_case, grid, the_case.halo_depth, parts.target.memory);
   });
-  return *levels;
+  return levels;
+}
+
+std::vector<FieldList> exchanged(const Case& the_case, const Levels& levels) {
+  std::vector<FieldList> lists(levels.size());
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    for (const std::size_t f : the_case.exchanged_fields())
+      lists[level].emplace_back(levels[level][f]);
+  return lists;
+}
+
+std::array<bool, 3> axes_to_wrap(const Grid& grid, const Levels& levels, const Level& coefficients,
+                                 const RunnerParts& parts) {
+  std::array<bool, 3> wrapped{};
+  for (int axis = 0; axis < grid.axes(); ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const bool is_whole = grid.periodic(axis) && grid.process_grid().values()[axis] == 1;
+    const bool able =
+        is_whole && std::all_of(levels.begin(), levels.end(), [&](const Level& level) {
+          return parts.sweep.can_wrap(axis, level, coefficients);
+        });
+    if (is_whole)
+      wrapped[a] = comm::max_over_ranks(parts.communicator, std::int64_t{able ? 0 : 1}) == 0;
+  }
+  return wrapped;
+}
+
+GridOptions options_of_exchange(const Case& the_case, const Grid& grid,
+                                const std::array<bool, 3>& wrapped) {
+  GridOptions options = the_case.grid;
+  options.process_grid = grid.process_grid();
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    options.periodic[axis] = options.periodic[axis] && !wrapped[axis];
+  return options;
 }
 
 }  // namespace
@@ -35,12 +70,20 @@ Runner::Runner(const Case& the_case, const RunnerParts& parts)
     : parts_(parts),
       case_(the_case),
       grid_(parts.communicator, case_.grid),
-      levels_(made_on_all_ranks(case_, grid_, parts)),
-      exchange_(parts.communicator, grid_, {{levels_[0]}, {levels_[1]}},
-                {.neighbours = case_.halo_depth > 1 ? Neighbours::all : Neighbours::faces,
+      levels_(made_on_all_ranks(case_, grid_, parts, coefficients_)),
+      wrapped_(axes_to_wrap(grid_, levels_, coefficients_, parts)),
+      exchange_grid_(parts.communicator, options_of_exchange(case_, grid_, wrapped_)),
+      ghosts_(*case_.model, grid_, levels_[0][0].shape()),
+      exchange_(parts.communicator, exchange_grid_, exchanged(case_, levels_),
+                {.neighbours = case_.neighbours(),
                  .transport = parts.transport,
                  .proofs = parts.proofs,
                  .same_order = true}) {
+  if (case_.model->ghosts_change())
+    comm::together(parts_.communicator, [&] {
+      changing_ghosts_ =
+          parts_.target.backend->make_ghosts(ghosts_, {.communicator = &parts_.communicator});
+    });
   for (const std::string& note : exchange_info().notes) notes_.add(note);
   norms_stay_ = parts_.target.gpu && !needs_progress();
   if (norms_stay_ && parts_.communicator.size() > 1 && case_.norm != Norm::none) make_all_reduce();
@@ -74,16 +117,21 @@ std::string Runner::open_gather() {
   return why_not;
 }
 
-void Runner::fill(int threads) { fill_levels(case_, grid_, levels_, parts_.communicator, threads); }
+void Runner::fill(int threads) {
+  fill_levels(case_, grid_, levels_, coefficients_, parts_.communicator, threads);
+}
 
 void Runner::fill_for_trial(int threads) {
   if (parts_.target.gpu) {
-    for (const FieldStorage& level : levels_) fill_with_noise(level, parts_.target.stream());
+    for (const Level& level : levels_)
+      for (const FieldStorage& field : level) fill_with_noise(field, parts_.target.stream());
+    for (const FieldStorage& field : coefficients_) fill_with_noise(field, parts_.target.stream());
     return;
   }
-  Case without_file = case_;
-  without_file.initial.reset();
-  fill_levels(without_file, grid_, levels_, parts_.communicator, threads);
+  Case by_text = case_;
+  by_text.initial.assign(case_.initial.size(), std::nullopt);
+  by_text.start_arrays.clear();
+  fill_levels(by_text, grid_, levels_, coefficients_, parts_.communicator, threads);
 }
 
 bool Runner::needs_progress() const {
@@ -147,10 +195,18 @@ std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunSt
                            start);
 }
 
+double Runner::compile_seconds() const {
+  double seconds = changing_ghosts_ ? changing_ghosts_->compile_seconds() : 0;
+  for (const auto& [schedule, made] : steppers_)
+    if (made.stepper) seconds += made.stepper->compile_seconds();
+  return seconds;
+}
+
 std::int64_t Runner::batch_sweeps() const { return norms_stay_ ? batch_sweeps_of(case_) : 1; }
 
 Runner::Result Runner::run(const Case& the_case, const Execution& execution,
-                           const AfterSweep& after_sweep, const RunState& start) {
+                           const AfterSweep& after_sweep, const RunState& start,
+                           const Stops& stops) {
   std::unique_ptr<Stopping> stopping;
   comm::together(parts_.communicator, [&] { stopping = stopping_for(the_case, start); });
   if (const auto why_not = unavailable(*execution.schedule))
@@ -162,8 +218,8 @@ Runner::Result Runner::run(const Case& the_case, const Execution& execution,
     stepper = &in_graphs.emplace(*stepper, execution.graphs, parts_.target.stream(),
                                  comm::recorder(parts_.communicator));
   const Run run{.the_case = the_case, .stopping = *stopping, .at = start};
-  const LoopResult done =
-      run_loop(*this, *stepper, run, [&](std::int64_t sweep) { after_sweep(sweep, *stopping); });
+  const LoopResult done = run_loop(
+      *this, *stepper, run, [&](std::int64_t sweep) { after_sweep(sweep, *stopping); }, stops);
   return {done, std::move(stopping)};
 }
 

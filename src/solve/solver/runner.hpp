@@ -2,6 +2,7 @@
 #pragma once
 // A case on one process grid: time levels and exchanges, made once, for any number of runs.
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "solver/stopping.hpp"
 #include "solver/target.hpp"
 #include "solver/time_loop.hpp"
+#include "stencil/ghosts.hpp"
 
 namespace halocline::solver {
 
@@ -40,9 +42,9 @@ struct Execution {
 
 class Runner {
  public:
-  /// Allocates two zeroed levels and opens their exchanges. The parts must outlive it. Collective.
-  /// Throws, the same on every rank, as the constructors of Field and Exchange do, and resource if
-  /// the levels do not fit in memory.
+  /// Allocates zeroed levels and coefficients and opens their exchanges. The parts must outlive it.
+  /// Collective. Throws, the same on every rank, as the constructors of Field and Exchange do, and
+  /// resource if the levels do not fit in memory.
   Runner(const Case& the_case, const RunnerParts& parts);
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -52,7 +54,14 @@ class Runner {
   const Target& target() const { return parts_.target; }
   stencil::Sweep& sweep() const { return parts_.sweep; }
   const Grid& grid() const { return grid_; }
+  /// Periodic axes that sweeps wrap around by themselves, since a rank has them whole.
+  const std::array<bool, 3>& wrapped() const { return wrapped_; }
+  /// The grid of exchanges, which has no neighbours along those.
+  const Grid& exchange_grid() const { return exchange_grid_; }
   const Levels& levels() const { return levels_; }
+  const Level& coefficients() const { return coefficients_; }
+  /// Null if no ghosts change.
+  stencil::ChangingGhosts* changing_ghosts() const { return changing_ghosts_.get(); }
   LevelExchange& exchange() { return exchange_; }
   const std::optional<std::string>& proofs() const { return parts_.proofs; }
   const ExchangeInfo& exchange_info() const { return exchange_.info(); }
@@ -74,6 +83,8 @@ class Runner {
   bool needs_progress() const;
   /// Whether the GPUs reduce norms without the host.
   bool norms_stay_on_gpus() const { return norms_stay_; }
+  /// Returns how long kernels of ghosts and of the steppers made so far took to compile.
+  double compile_seconds() const;
   /// Returns how many sweeps the host queues on a GPU between two reads of norms; 1 where it reads
   /// the norm of every sweep.
   std::int64_t batch_sweeps() const;
@@ -86,9 +97,9 @@ class Runner {
   /// Runs sweeps from state `start` on, with the levels as they are. `the_case` may differ from the
   /// runner's own in sweeps and tolerance, and must outlive the result. Collective.
   Result run(const Case& the_case, const Execution& execution, const AfterSweep& after_sweep,
-             const RunState& start = {});
+             const RunState& start = {}, const Stops& stops = {});
 
-  /// Fills the levels with start and boundary values. Collective if the case starts from a file.
+  /// Fills levels and coefficients: see fill_levels(). Collective if the case starts from a file.
   void fill(int threads);
   /// Fills the levels with numbers for timing: over zeros, sweeps on a GPU took 0.83 of the time.
   void fill_for_trial(int threads);
@@ -102,7 +113,12 @@ class Runner {
   RunnerParts parts_;
   Case case_;
   Grid grid_;
+  Level coefficients_;
   Levels levels_;
+  std::array<bool, 3> wrapped_;
+  Grid exchange_grid_;
+  stencil::Ghosts ghosts_;
+  std::unique_ptr<stencil::ChangingGhosts> changing_ghosts_;
   LevelExchange exchange_;
   bool norms_stay_ = false;
   std::optional<link::NormAllReduce> all_reduce_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -11,20 +11,20 @@
 
 #include "base/attempts.hpp"
 #include "base/notes.hpp"
-#include "base/result_files.hpp"
+#include "base/temporary_file.hpp"
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
-#include "files/npy.hpp"
-#include "files/npy_header.hpp"
-#include "files/picture.hpp"
-#include "grid/text.hpp"
 #include "machine/cores.hpp"
+#include "problem/written.hpp"
+#include "program/copy_cells.hpp"
 #include "program/shares.hpp"
 #include "solver/alone.hpp"
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
 #include "solver/option_words.hpp"
+#include "solver/outputs.hpp"
+#include "solver/series.hpp"
 #include "solver/target.hpp"
 #include "solver/trace.hpp"
 #include "solver/tuning.hpp"
@@ -42,71 +42,35 @@ Spread spread_over_ranks(const Communicator& communicator, double mine) {
           *std::max_element(all.begin(), all.end())};
 }
 
-enum class OutputKind { npy, png };
-
-OutputKind kind_of(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension();
-  if (extension == ".npy") return OutputKind::npy;
-  if (extension == ".png") return OutputKind::png;
-  throw Error(ErrorKind::usage,
-              fmt::format("the output '{}' ends neither in .npy (the whole array) nor in .png (a "
-                          "picture)",
-                          path));
-}
-
-/// The bytes of the file, or more than any disk has if that cannot be counted.
-std::int64_t bytes_of_npy(const Case& the_case) {
-  double bytes = static_cast<double>(the_case.element_bytes());
-  for (int axis = 0; axis < the_case.grid.cells.axes(); ++axis)
-    bytes *= static_cast<double>(the_case.grid.cells[axis]);
-  bytes += static_cast<double>(npy_header_bytes);
-  return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : std::numeric_limits<std::int64_t>::max();
-}
-
-/// Throws now the errors that would otherwise appear only after the run, or after its start has
-/// taken memory and time.
-void check_files(const Communicator& communicator, const SolveOptions& options,
-                 const Case& the_case) {
-  comm::together(communicator, [&] {
-    const bool is_array = options.output && kind_of(*options.output) == OutputKind::npy;
-    if (communicator.rank() != 0) return;
-    RunFiles all;
-    all.add_result("option 'output'", options.output, is_array ? bytes_of_npy(the_case) : 0);
-    all.add_result("option 'trace'", options.trace);
-    // A run may go on from the array of an earlier one and replace it: that one stays until the new
-    // one is complete.
-    all.add_used("option 'initial'", options.initial, is_array ? "option 'output'" : "");
-    all.add_used("option 'tuning_file'", options.tuning_file);
-    all.add_used("option 'proofs'", options.proofs);
-    check(all);
-    if (is_array) files::require_seekable(*options.output);
-    if (options.initial)
-      files::check_npy(*options.initial, the_case.grid.cells, the_case.element_bytes());
-  });
-}
-
 /// One solve, from options to result.
 class SolveRun {
  public:
-  SolveRun(const Communicator& communicator, const SolveOptions& options)
+  SolveRun(const Communicator& communicator, const SolveOptions& options,
+           const problem::ProblemText& problem)
       : communicator_(communicator),
         options_(options),
-        case_(solver::make_case(options, communicator.size())) {}
+        case_(solver::make_case(options, communicator.size(), problem)) {}
 
   SolveResult run();
 
  private:
   void prepare();
+  void check_arrays() const;
+  void give_arrays();
   void note_crowding();
   void loop();
   void measure();
+  void find_what_is_not_finite();
   void verify();
   void compare_with_one_rank();
   void take_notes_of(const solver::Baseline& alone);
-  void write_output();
+  bool looks_for_what_is_not_finite() const;
+  solver::Stops stops();
+  solver::Stops::Then stand_still(std::int64_t sweeps, std::size_t level);
+  void write_series(const std::string& path);
   void say_what_ran();
   /// The result, in memory that the host can read.
-  const FieldStorage& answer() const { return *answer_; }
+  const solver::Level& answer() const { return answer_; }
   double glups_of(double sweeps, double seconds) const;
   const Grid& grid() const { return chosen_.runner->grid(); }
   const ExchangeInfo& exchange() const { return chosen_.runner->exchange_info(); }
@@ -119,14 +83,18 @@ class SolveRun {
   solver::Target target_;
   std::unique_ptr<stencil::Sweep> sweep_;
   solver::Chosen chosen_;
-  std::optional<FieldStorage> answer_;
+  std::optional<solver::Outputs> outputs_;
+  std::optional<solver::Series> series_;
+  Attempts attempts_;
+  std::size_t last_level_ = 0;
+  solver::Level answer_;
   Notes notes_;
   SolveResult result_;
 };
 
 void SolveRun::prepare() {
-  check_files(communicator_, options_, case_);
-  target_ = solver::choose_target(communicator_, options_, notes_);
+  solver::check_files(communicator_, options_, case_);
+  target_ = solver::choose_target(communicator_, options_, notes_, &case_);
   comm::together(communicator_, [&] {
     const Grid grid(communicator_, case_.grid);
     solver::check_memory(communicator_, case_, grid, target_);
@@ -136,9 +104,11 @@ void SolveRun::prepare() {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
       .simd = options_.simd};
-  comm::together(communicator_, [&] {
-    sweep_ = target_.backend->make(*case_.problem, case_.setting, case_.precision, sweep_options_);
-  });
+  stencil::SweepOptions together = sweep_options_;
+  together.communicator = &communicator_;
+  together.norms = {case_.norm};
+  if (case_.norm != Norm::none && case_.norm_every > 1) together.norms.push_back(Norm::none);
+  comm::together(communicator_, [&] { sweep_ = target_.backend->make(*case_.model, together); });
   chosen_ = solver::choose_execution({.communicator = communicator_,
                                       .the_case = case_,
                                       .options = options_,
@@ -146,9 +116,36 @@ void SolveRun::prepare() {
                                       .sweep = *sweep_,
                                       .threads = sweep_options_.threads},
                                      notes_);
+  comm::together(communicator_, [&] { check_arrays(); });
   chosen_.runner->fill(sweep_options_.threads);
+  outputs_.emplace(communicator_, grid(), case_);
+  if (case_.has_series()) series_.emplace(communicator_, grid(), case_, sweep_options_.threads);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
+}
+
+void SolveRun::check_arrays() const {
+  const FieldStorage& field = chosen_.runner->levels()[0][0];  // all have its shape
+  for (const SolveOptions::Array& array : options_.arrays) {
+    std::string why_not = program::cannot_copy_because(array.cells, field);
+    const std::string order = array.cells.layout().order(), ours = field.layout().order();
+    if (why_not.empty() && program::is_for_gpu(array.cells) && order != ours)
+      why_not =
+          fmt::format("its axes are in the order {}, but on a GPU it has to be {}", order, ours);
+    if (!why_not.empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("array '{}' does not fit the run: {}", array.name, why_not));
+  }
+}
+
+/// To a GPU's memory from where the result lies.
+void SolveRun::give_arrays() {
+  comm::together(communicator_, [&] {
+    for (const auto& [field, array] : case_.result_arrays)
+      program::copy_owned(program::is_for_gpu(array) ? chosen_.runner->levels()[last_level_][field]
+                                                     : answer()[field],
+                          array);
+  });
 }
 
 void SolveRun::note_crowding() {
@@ -166,9 +163,58 @@ double SolveRun::glups_of(double sweeps, double seconds) const {
   return seconds > 0 ? static_cast<double>(case_.cells()) * sweeps / seconds / 1e9 : 0;
 }
 
+/// The norm finds it in the one field that it is of; from a GPU others would have to be copied.
+bool SolveRun::looks_for_what_is_not_finite() const {
+  return case_.model->fields.size() > 1 && !target_.gpu;
+}
+// Reading all fields takes 0.03 of a sweep of gray_scott (512x512) and 0.8 of one of shallow_water
+// (2048x2048) on a Xeon: at most 1 % of the run.
+constexpr std::int64_t sweeps_between_looks = 64;
+
+solver::Stops SolveRun::stops() {
+  solver::Stops stops{.visit = [this](std::int64_t sweeps, std::size_t level) {
+    return stand_still(sweeps, level);
+  }};
+  if (case_.output_every) stops.intervals.push_back(*case_.output_every);
+  if (series_) stops.intervals.push_back(case_.series_every);
+  if (looks_for_what_is_not_finite()) stops.intervals.push_back(sweeps_between_looks);
+  return stops;
+}
+
+/// What fails is told after the sweeps, unless another rank is lost.
+solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level) {
+  using Then = solver::Stops::Then;
+  const solver::Level& fields = chosen_.runner->levels()[level];
+  const bool has_row = series_ && sweeps % case_.series_every == 0;
+  const bool has_output = case_.output_every && sweeps % *case_.output_every == 0;
+  // Not for probes alone, which take no time. Outputs, the row and the place of what is not finite
+  // follow as at the end of every run.
+  const bool is_time =
+      has_output || (has_row && !case_.sums.empty()) || sweeps % sweeps_between_looks == 0;
+  if (sweeps > 0 && is_time && looks_for_what_is_not_finite()) {
+    const bool is_finite = std::all_of(fields.begin(), fields.end(), [&](const auto& field) {
+      return program::is_finite(field, sweep_options_.threads);
+    });
+    if (comm::max_over_ranks(communicator_, std::int64_t{is_finite ? 0 : 1}) > 0) return Then::end;
+  }
+  if (has_row) series_->add(fields, sweeps);
+  if (has_output) outputs_->write_some(fields, sweeps, attempts_);
+  if (attempts_.error() && attempts_.error()->kind() == ErrorKind::communication)
+    attempts_.finish();
+  return Then::go_on;
+}
+
+void SolveRun::write_series(const std::string& path) {
+  comm::on_first_rank(communicator_, [&] {
+    write_text_file(path, solver::csv_of(*result_.series), Otherwise::use_working_folder);
+  });
+}
+
 void SolveRun::loop() {
   result_.schedule = chosen_.execution.schedule->name();
   result_.sweeps_store_halos = chosen_.execution.schedule->sweeps_store_halos();
+  result_.compile_seconds = comm::max_over_ranks(
+      communicator_, sweep_->compile_seconds() + chosen_.runner->compile_seconds());
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto loop_begun = Clock::now();
@@ -186,8 +232,14 @@ void SolveRun::loop() {
                           .seconds = seconds,
                           .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
   };
-  const auto [done, stopping] = chosen_.runner->run(case_, chosen_.execution, after_sweep);
-  answer_ = solver::seen_by_host(chosen_.runner->levels()[done.level], case_, grid());
+  const auto [done, stopping] =
+      chosen_.runner->run(case_, chosen_.execution, after_sweep, {}, stops());
+  last_level_ = done.level;
+  answer_ = solver::seen_by_host(chosen_.runner->levels()[last_level_], grid());
+  if (series_) {
+    series_->add(answer_, done.sweeps);
+    result_.series = series_->so_far();
+  }
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
   result_.sweeps_in_graphs = done.sweeps_in_graphs;
@@ -205,13 +257,30 @@ void SolveRun::loop() {
                            result_.norm_history.back().first));
 }
 
+/// A sum shows it: nearly all of them are finite, and need no second look. What a run began with is
+/// its user's affair.
+void SolveRun::find_what_is_not_finite() {
+  if (result_.sweeps == 0) return;
+  const Int3& cells = grid().cells().values();
+  for (std::size_t f = 0; f < answer().size() && !result_.not_finite; ++f) {
+    if (std::isfinite(result_.fields[f].sum)) continue;
+    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t first = -comm::max_over_ranks(
+        communicator_, -program::first_not_finite(answer()[f], grid()).value_or(none));
+    if (first == none) continue;  // a sum of large numbers
+    const Int3 cell{first % cells.x, first / cells.x % cells.y, first / cells.x / cells.y};
+    result_.not_finite = {.field = result_.fields[f].name, .cell = cell};
+  }
+}
+
 void SolveRun::measure() {
   const bool one_sweep = result_.sweeps <= 1;
   result_.glups = one_sweep
                       ? glups_of(static_cast<double>(result_.sweeps), result_.first_sweep_seconds)
                       : glups_of(static_cast<double>(result_.sweeps - 1), result_.loop_seconds);
-  // At best, each update reads one value and writes one.
-  result_.gigabytes_per_second = result_.glups * 2 * static_cast<double>(case_.element_bytes());
+  // At best, each update reads every value once and writes every new one.
+  result_.gigabytes_per_second =
+      result_.glups * static_cast<double>(problem::effort_of(*case_.model).bytes);
 
   const Recorder& recorder = comm::recorder(communicator_);
   double exchange_seconds = 0;
@@ -233,15 +302,22 @@ void SolveRun::measure() {
   result_.races = chosen_.races;
   result_.profile = solver::gather_profile(communicator_);
 
-  result_.checksum = comm::sum_over_ranks(
-      communicator_, program::checksum(answer(), grid(), sweep_options_.threads));
-  result_.sum =
-      comm::sum_in_rank_order(communicator_, program::sum(answer(), sweep_options_.threads));
+  for (std::size_t f = 0; f < answer().size(); ++f) {
+    const FieldStorage& field = answer()[f];
+    result_.fields.push_back(
+        {.name = case_.model->fields[f].name,
+         .checksum = comm::sum_over_ranks(communicator_,
+                                          program::checksum(field, grid(), sweep_options_.threads)),
+         .sum =
+             comm::sum_in_rank_order(communicator_, program::sum(field, sweep_options_.threads))});
+  }
+  find_what_is_not_finite();
+  result_.checksum = result_.fields[0].checksum;
+  result_.sum = result_.fields[0].sum;
 }
 
 void SolveRun::verify() {
-  const bool by_reference = case_.cells() * std::max<std::int64_t>(1, result_.sweeps) <=
-                            solver::most_updates_by_reference;
+  const bool by_reference = solver::is_for_reference(case_, result_.sweeps);
   std::optional<solver::AloneResult> alone;
   comm::on_first_rank(communicator_, [&] {
     if (by_reference)
@@ -261,7 +337,7 @@ void SolveRun::verify() {
       solver::compare({.communicator = communicator_,
                        .the_case = case_,
                        .grid = grid(),
-                       .field = answer(),
+                       .fields = answer(),
                        .norm_history = result_.norm_history,
                        .alone = alone ? &*alone : nullptr,
                        .against = by_reference ? "the reference backend on one rank"
@@ -288,8 +364,8 @@ void SolveRun::compare_with_one_rank() {
       .ranks = communicator_.size(),
       .one_seconds = comm::max_over_ranks(communicator_, alone.loop_seconds),
       .all_seconds = result_.loop_seconds,
-      .one_bytes = 2 * comm::max_over_ranks(communicator_, alone.level_bytes),
-      .all_bytes = 2 * comm::max_over_ranks(communicator_, solver::bytes_of_level(case_, grid())),
+      .one_bytes = comm::max_over_ranks(communicator_, alone.bytes),
+      .all_bytes = comm::max_over_ranks(communicator_, solver::bytes_of_all(case_, grid())),
       .one_schedule = comm::broadcast(communicator_, alone.schedule, 0),
       .all_schedule = result_.schedule};
   result_.baseline = {.seconds = runs.one_seconds,
@@ -317,24 +393,13 @@ void SolveRun::take_notes_of(const solver::Baseline& alone) {
   }
 }
 
-void SolveRun::write_output() {
-  if (kind_of(*options_.output) == OutputKind::npy)
-    files::write_npy(communicator_, grid(), answer(), *options_.output,
-                     Otherwise::use_working_folder);
-  else
-    files::write_picture(communicator_, grid(), answer(), *options_.output,
-                         fmt::format("{} {}, {} sweeps", options_.problem,
-                                     grid::text_of(grid().cells()), result_.sweeps),
-                         Otherwise::use_working_folder);
-}
-
 void SolveRun::say_what_ran() {
-  result_.problem = case_.problem->info().name;
+  result_.problem = case_.model->name;
   result_.cells = grid().cells();
   result_.process_grid = grid().process_grid();
   result_.periodic = case_.grid.periodic;
-  result_.precision = problem::name_of(case_.precision);
-  result_.norm = problem::name_of(case_.norm);
+  result_.precision = name_of(case_.precision());
+  result_.norm = name_of(case_.norm);
   result_.backend = target_.backend->name();
   result_.memory = name_of(target_.memory);
   result_.devices = solver::devices_of(communicator_, target_);
@@ -357,25 +422,52 @@ SolveResult SolveRun::run() {
   say_what_ran();
   // From here on there is a result, which nothing that fails may take away. Files come first: what
   // follows them may take as long as the run, and more memory.
-  Attempts attempts;
-  if (options_.output) attempts.attempt([this] { write_output(); });
+  attempts_.attempt([this] { give_arrays(); });
+  outputs_->write_last(answer(), result_.sweeps, attempts_);
+  attempts_.attempt([this] { outputs_->note_scales(notes_); });
+  if (options_.series) attempts_.attempt([this] { write_series(*options_.series); });
   if (options_.trace)
-    attempts.attempt([this] { solver::write_trace(communicator_, *options_.trace); });
-  if (options_.verify == SolveOptions::Extra::yes) attempts.attempt([this] { verify(); });
+    attempts_.attempt([this] { solver::write_trace(communicator_, *options_.trace); });
+  if (options_.verify == SolveOptions::Extra::yes) attempts_.attempt([this] { verify(); });
   if (options_.baseline == SolveOptions::Extra::yes)
-    attempts.attempt([this] { compare_with_one_rank(); });
+    attempts_.attempt([this] { compare_with_one_rank(); });
   result_.notes = notes_.all();
-  if (attempts.error()) throw IncompleteSolve(*attempts.error(), std::move(result_));
+  if (attempts_.error()) throw IncompleteSolve(*attempts_.error(), std::move(result_));
   return std::move(result_);
+}
+
+}  // namespace
+
+namespace {
+
+/// Read by rank 0: a file may be elsewhere, or another, on other nodes. Collective.
+problem::ProblemText problem_of(const Communicator& communicator, const SolveOptions& options) {
+  problem::ProblemText problem{options.problem.name(), ""};
+  comm::on_first_rank(communicator, [&] { problem = problem::find_problem(options.problem); });
+  problem.text = comm::broadcast(communicator, problem.text, 0);
+  return problem;
 }
 
 }  // namespace
 
 SolveResult solve(const Communicator& communicator, const SolveOptions& options) {
   comm::require_same(communicator, "options", solver::shared_options(options));
+  const problem::ProblemText problem = problem_of(communicator, options);
   std::optional<SolveRun> run;
-  comm::together(communicator, [&] { run.emplace(communicator, options); });
+  comm::together(communicator, [&] { run.emplace(communicator, options, problem); });
   return run->run();
+}
+
+SolveResult solve(const Communicator& communicator, const Grid& grid, const SolveOptions& options) {
+  if (options.cells.axes() > 0 || options.cells_per_rank.axes() > 0 ||
+      options.process_grid.axes() > 0)
+    throw Error(ErrorKind::usage,
+                "a grid sets cells and process grid; leave options 'cells', 'cells_per_rank' and "
+                "'process_grid' out");
+  SolveOptions on_grid = options;
+  on_grid.cells = grid.cells();
+  on_grid.process_grid = grid.process_grid();
+  return solve(communicator, on_grid);
 }
 
 }  // namespace halocline

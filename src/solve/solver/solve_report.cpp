@@ -15,6 +15,75 @@ MinMeanMax triple(const Spread& spread, double scale = 1) {
   return {spread.min * scale, spread.mean * scale, spread.max * scale};
 }
 
+/// All fields in JSON; in the text those that sum and checksum of the result are not of.
+void add_fields(Report& report, const SolveResult& result) {
+  Table table{.key = "fields",
+              .title = "",
+              .columns = {{"name", "field"}, {"sum", "sum"}, {"checksum", "checksum"}},
+              .shape = Table::Shape::keyed,
+              .audience = Audience::json};
+  for (const SolveResult::Field& field : result.fields) {
+    const std::string checksum = fmt::format("{:016x}", field.checksum);
+    table.add({field.name, field.sum, checksum});
+    if (&field != &result.fields.front())
+      report.add_text("field " + field.name,
+                      fmt::format("sum {:.15g}, checksum {}", field.sum, checksum));
+  }
+  report.add_table(std::move(table));
+}
+
+void add_what_is_not_finite(Report& report, const SolveResult& result) {
+  if (!result.not_finite) {
+    report.add_json("not_finite", nullptr);
+    return;
+  }
+  const auto& [field, cell] = *result.not_finite;
+  Section& section = report.add_section("not_finite", "", Audience::json);
+  section.add_json("field", field);
+  section.add_json("cell", program::list_of(Extents(cell, result.cells.axes())));
+}
+
+/// In the text at most some rows, unless a file has all.
+void add_series(Report& report, const SolveResult& result) {
+  if (!result.series) {
+    report.add_json("series", nullptr);
+    return;
+  }
+  const SolveResult::Series& series = *result.series;
+  Section& section = report.add_section("series", "", Audience::json);
+  section.add_json("every", series.every);
+  section.add_json("names", series.names);
+  Table rows{.key = "rows",
+             .title = "",
+             .columns = {{"sweep", "sweep"}},
+             .shape = Table::Shape::arrays,
+             .audience = Audience::json};
+  Table shown{.key = "series_shown",
+              .title = "",
+              .columns = {{"sweep", "sweep"}},
+              .audience = Audience::text};
+  for (const std::string& name : series.names) {
+    rows.columns.push_back({name, name});
+    shown.columns.push_back({name, name, Format::general(15)});
+  }
+  constexpr std::size_t most_shown = 26;
+  const std::size_t step = (series.rows.size() + most_shown - 2) / (most_shown - 1);
+  for (std::size_t i = 0; i < series.rows.size(); ++i) {
+    std::vector<Value> cells{series.rows[i].sweeps};
+    for (const double value : series.rows[i].values) cells.emplace_back(value);
+    if (i % step == 0 || i + 1 == series.rows.size()) shown.add(cells);
+    rows.add(std::move(cells));
+  }
+  const std::string interval = series.every == 1 ? "sweep" : fmt::format("{} sweeps", series.every);
+  shown.title = shown.rows.size() == series.rows.size()
+                    ? "every " + interval
+                    : fmt::format("{} of {} rows, one every {}", shown.rows.size(),
+                                  series.rows.size(), interval);
+  section.add_table(std::move(rows));
+  report.add_line("");
+  report.add_table(std::move(shown));
+}
+
 void add_verification(Report& report, const SolveResult& result) {
   if (result.verification)
     report.add("verified", "verified", result.verification->passed,
@@ -181,7 +250,10 @@ void add_profile(Report& report, const SolveResult& result) {
 Report report_of(const SolveResult& result, ProfileTable profile) {
   Report report = program::titled(result);
   program::add_result(report, result);
+  add_fields(report, result);
+  add_what_is_not_finite(report, result);
   add_verification(report, result);
+  add_series(report, result);
   report.add_line("");
   program::add_rate(report, result);
   add_baseline(report, result);
@@ -212,6 +284,11 @@ std::string text_of(const SolveResult& result) {
 
 std::string json_of(const SolveResult& result) {
   return render_json(solver::report_of(result, solver::ProfileTable::no));
+}
+
+void write_report(const Communicator& communicator, const SolveResult& result,
+                  const ReportFiles& files) {
+  program::write_report(communicator, solver::report_of(result, solver::ProfileTable::no), files);
 }
 
 }  // namespace halocline

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solver/case.hpp"
+#include "stencil/graph_clock.hpp"
 
 namespace halocline::solver {
 
@@ -29,6 +30,14 @@ struct Run {
   std::int64_t first = at.sweep;      ///< number of its first sweep
   std::int64_t exchanges = 0;         ///< queued outside graphs
   std::int64_t sweeps_in_graphs = 0;  ///< of the sweeps queued
+  /// While a graph is recorded whose sweeps depend on time: in device memory, where each launch
+  /// has the number of its first sweep, and that number now.
+  const long long* graph_first = nullptr;
+  std::int64_t recorded_first = 0;
+
+  stencil::GraphClock clock_of(std::int64_t sweep) const {
+    return {graph_first, sweep - recorded_first, the_case.model->dt.value_or(0)};
+  }
 };
 
 /// Queues the sweeps of a run on a stream, and their exchanges.
@@ -41,6 +50,8 @@ class Stepper {
   /// Throws communication if a kernel gave up waiting for a neighbour. Call it when sweeps are
   /// done.
   virtual void check() {}
+  /// Returns how long its own kernels took to compile, if they were when it was made.
+  virtual double compile_seconds() const { return 0; }
 };
 
 }  // namespace halocline::solver

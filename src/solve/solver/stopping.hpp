@@ -44,6 +44,10 @@ class Stopping {
   virtual void begin_batch(std::int64_t first, stencil::SweepBatch& batch);
   /// Returns true if the run stops before this sweep; the same on all ranks.
   virtual bool stops_before(std::int64_t sweep) = 0;
+  /// Returns true if the run stops before the sweep after which `sweeps` are done, so that they do
+  /// not all count; the same on all ranks. All that is queued must be done, and stops_before() have
+  /// been called with this number.
+  virtual bool stopped_within(std::int64_t) { return false; }
   /// Reads the remaining norms, after the last sweep; returns how many of the `sweeps` queued
   /// count.
   virtual std::int64_t finish(std::int64_t sweeps) = 0;

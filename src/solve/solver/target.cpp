@@ -8,6 +8,7 @@
 #include <halocline/error.hpp>
 
 #include "base/format.hpp"
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "link/window.hpp"
@@ -38,14 +39,25 @@ std::uint64_t ranks_able(const Communicator& communicator, const stencil::Backen
 }
 
 /// Chooses for "auto": the backend that reaches the memory, if only one does; else cuda if all
-/// ranks can use it; else cpu, with a note if the machine has a driver for GPUs.
-const stencil::Backend& best_backend(const Communicator& communicator,
+/// ranks can use it for this case; else cpu, with a note if the machine has a driver for GPUs.
+const stencil::Backend& best_backend(const Communicator& communicator, const Case* the_case,
                                      const std::optional<Memory>& memory, Notes& notes) {
   const stencil::Backend& cuda = stencil::find_backend("cuda");
   const stencil::Backend& cpu = stencil::find_backend("cpu");
   if (memory && !gpu_reads(*memory)) return cpu;
   if (memory && !host_reads(*memory)) return cuda;
   const std::uint64_t able = ranks_able(communicator, cuda);
+  if (able > 0 && the_case != nullptr) {
+    // Rank 0 compiles for all.
+    std::string why_not;
+    if (communicator.rank() == 0)
+      why_not = cuda.cannot_sweep_because(*the_case->model).value_or("");
+    why_not = comm::broadcast(communicator, std::move(why_not), 0);
+    if (!why_not.empty()) {
+      notes.add(fmt::format("no GPU is used: {}", why_not));
+      return cpu;
+    }
+  }
   if (able == static_cast<std::uint64_t>(communicator.size())) return cuda;
   if (able > 0)
     notes.add(
@@ -75,9 +87,15 @@ void require_memory(const Case& the_case, const Grid& grid, double wanted, doubl
   throw Error(ErrorKind::resource,
               fmt::format("{} in {} take {} for {}, which has {} free of {}; use fewer cells, "
                           "{}or more {}",
-                          grid::cells_text(grid.cells()), problem::name_of(the_case.precision),
+                          grid::cells_text(grid.cells()), name_of(the_case.precision()),
                           bytes_text(wanted), what, bytes_text(free), bytes_text(total),
-                          the_case.precision == problem::Precision::f64 ? "f32, " : "", more));
+                          the_case.precision() == Precision::f64 ? "f32, " : "", more));
+}
+
+/// "two time levels", "7 arrays"
+std::string arrays_text(const Case& the_case) {
+  const std::size_t arrays = arrays_of(the_case);
+  return arrays == 2 ? std::string("two time levels") : counted(arrays, "array");
 }
 
 bool is_on_gpu(const Target& target) {
@@ -94,11 +112,12 @@ WholeGrid whole_grid(const Case& the_case, const Target& target, bool may_use_re
   options.process_grid = {};
   Case alone = the_case;
   alone.halo_depth = 1;
-  const double level = bytes_of_level(alone, Grid(0, 1, options));
-  if (!is_on_gpu(target)) return {.on_host = 2 * level};
+  const Grid grid(0, 1, options);
+  const double all = bytes_of_all(alone, grid), field = bytes_of_field(alone, grid);
+  if (!is_on_gpu(target)) return {.on_host = all};
   // The reference backend sweeps on the host. A run that converges early may come to it, too.
-  const bool by_reference = may_use_reference && the_case.cells() <= most_updates_by_reference;
-  return {.on_gpu = 2 * level, .on_host = (by_reference ? 2 : 1) * level};
+  const bool by_reference = may_use_reference && is_for_reference(the_case, 1);
+  return {.on_gpu = all, .on_host = by_reference ? all : field};
 }
 
 }  // namespace
@@ -110,11 +129,12 @@ void check_target(const SolveOptions& options) {
   if (options.memory) require_reachable(backend, *options.memory);
 }
 
-Target choose_target(const Communicator& communicator, const SolveOptions& options, Notes& notes) {
+Target choose_target(const Communicator& communicator, const SolveOptions& options, Notes& notes,
+                     const Case* the_case) {
   Target target;
   comm::together(communicator, [&] { check_target(options); });
   const std::optional<Memory>& memory = options.memory;
-  target.backend = options.backend == "auto" ? &best_backend(communicator, memory, notes)
+  target.backend = options.backend == "auto" ? &best_backend(communicator, the_case, memory, notes)
                                              : &stencil::find_backend(options.backend);
   if (options.simd != "auto" && target.backend->name() != "cpu")
     notes.add(fmt::format(
@@ -137,24 +157,25 @@ Target choose_target(const Communicator& communicator, const SolveOptions& optio
 
 void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid,
                   const Target& target) {
-  const auto level = static_cast<double>(bytes_of_level(the_case, grid));
+  const double all = bytes_of_all(the_case, grid), field = bytes_of_field(the_case, grid);
+  const std::string arrays = arrays_text(the_case);
   const machine::NodeMemory node = machine::node_memory();
   const int on_node = communicator.node_size();
   const auto node_free = static_cast<double>(node.available_bytes);
   const auto node_total = static_cast<double>(node.total_bytes);
   if (is_on_gpu(target)) {
     const device::GpuMemory gpu = device::gpu_memory();
-    require_memory(the_case, grid, 2 * level * target.gpu->ranks_on_gpu,
-                   static_cast<double>(gpu.free_bytes), static_cast<double>(gpu.total_bytes),
-                   fmt::format("two time levels on GPU {} ({})", target.gpu->gpu.ordinal,
-                               target.gpu->gpu.name),
-                   "GPUs");
+    require_memory(
+        the_case, grid, all * target.gpu->ranks_on_gpu, static_cast<double>(gpu.free_bytes),
+        static_cast<double>(gpu.total_bytes),
+        fmt::format("{} on GPU {} ({})", arrays, target.gpu->gpu.ordinal, target.gpu->gpu.name),
+        "GPUs");
     // Start values and result pass through the host.
-    require_memory(the_case, grid, level * on_node, node_free, node_total,
+    require_memory(the_case, grid, field * on_node, node_free, node_total,
                    "the host's copy of one time level on this node", "nodes");
   } else {
-    require_memory(the_case, grid, 2 * level * on_node, node_free, node_total,
-                   "two time levels on this node", "nodes");
+    require_memory(the_case, grid, all * on_node, node_free, node_total,
+                   fmt::format("{} on this node", arrays), "nodes");
   }
 }
 
@@ -168,22 +189,22 @@ void check_memory_alone(const Communicator& communicator, const Case& the_case, 
                              : verifies ? "option 'verify'"
                                         : "option 'baseline'";
   const WholeGrid whole = whole_grid(the_case, target, verifies);
-  const double level = bytes_of_level(the_case, grid);
+  const double all = bytes_of_all(the_case, grid), field = bytes_of_field(the_case, grid);
   const auto require = [&](double run, double extra, double free, const std::string& where) {
     if (run + extra <= free) return;
     throw Error(
         ErrorKind::resource,
         fmt::format("{} cells in {}: {} needs {} for the whole grid on rank 0, beside {} of "
                     "the run, but {} has {} free; leave {} out, or use fewer cells",
-                    grid::text_of(grid.cells()), problem::name_of(the_case.precision), option,
+                    grid::text_of(grid.cells()), name_of(the_case.precision()), option,
                     bytes_text(extra), bytes_text(run), where, bytes_text(free),
                     verifies && options.baseline == Extra::yes ? "them" : "it"));
   };
   if (is_on_gpu(target))
-    require(2 * level * target.gpu->ranks_on_gpu, whole.on_gpu,
+    require(all * target.gpu->ranks_on_gpu, whole.on_gpu,
             static_cast<double>(device::gpu_memory().free_bytes),
             fmt::format("GPU {}", target.gpu->gpu.ordinal));
-  require((is_on_gpu(target) ? 1 : 2) * level * communicator.node_size(), whole.on_host,
+  require((is_on_gpu(target) ? field : all) * communicator.node_size(), whole.on_host,
           static_cast<double>(machine::node_memory().available_bytes), "the node");
 }
 

@@ -27,11 +27,13 @@ struct Target {
 /// Throws usage for an unknown backend, or for memory that the backend cannot reach.
 void check_target(const SolveOptions& options);
 
-/// Chooses the target and, if its backend runs on a GPU, binds this rank to one. Collective;
-/// throws, the same on every rank, usage as check_target() does, unavailable and device.
-Target choose_target(const Communicator& communicator, const SolveOptions& options, Notes& notes);
+/// Chooses the target, for that case or for any, and, if its backend runs on a GPU, binds this rank
+/// to one. Collective; throws, the same on every rank, usage as check_target() does, unavailable
+/// and device.
+Target choose_target(const Communicator& communicator, const SolveOptions& options, Notes& notes,
+                     const Case* the_case = nullptr);
 
-/// Throws resource if two time levels do not fit in the memory of this rank's GPU or node.
+/// Throws resource if levels and coefficients do not fit in the memory of this rank's GPU or node.
 void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid,
                   const Target& target);
 

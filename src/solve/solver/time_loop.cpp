@@ -2,6 +2,7 @@
 #include "solver/time_loop.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <halocline/exchange.hpp>
 
@@ -12,7 +13,19 @@
 
 namespace halocline::solver {
 
-LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep) {
+bool Stops::has(std::int64_t sweeps) const {
+  return std::any_of(intervals.begin(), intervals.end(),
+                     [&](std::int64_t interval) { return sweeps % interval == 0; });
+}
+
+std::int64_t Stops::sweeps_left(std::int64_t sweeps) const {
+  std::int64_t left = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t interval : intervals) left = std::min(left, interval - sweeps % interval);
+  return left;
+}
+
+LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep,
+                    const Stops& stops) {
   const std::int64_t sweeps = run.the_case.sweeps;
   const RunState start = run.at;
   const Stream stream = runner.target().stream();
@@ -22,9 +35,22 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   auto begun = Clock::now();
   double first_sweep_seconds = 0;
 
+  // Returns false if the run ends there or has stopped before.
+  const auto stand_still = [&] {
+    link::wait_for(runner.communicator(), stream);
+    if (run.stopping.stopped_within(run.at.sweep)) return false;
+    const auto stopped = Clock::now();
+    const Stops::Then then = stops.visit(run.at.sweep, run.at.level);
+    begun += Clock::now() - stopped;
+    return then == Stops::Then::go_on;
+  };
+
   while (run.at.sweep < sweeps && !run.stopping.stops_before(run.at.sweep)) {
+    if (stops.has(run.at.sweep) && !stand_still()) break;
     const bool is_first = run.at.sweep == run.first;
-    const std::int64_t at_once = is_first ? 1 : run.stopping.sweeps_at_once(run.at.sweep);
+    const std::int64_t at_once = is_first ? 1
+                                          : std::min(run.stopping.sweeps_at_once(run.at.sweep),
+                                                     stops.sweeps_left(run.at.sweep));
     stepper.advance(run, std::min(at_once, sweeps - run.at.sweep));
     if (is_first) {
       link::wait_for(runner.communicator(), stream);
@@ -37,7 +63,8 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   const std::int64_t counted = run.stopping.finish(run.at.sweep);
   link::wait_for(runner.communicator(), stream);
   // Throws if a kernel gave up waiting for a neighbour.
-  for (const std::int64_t level : {0, 1}) runner.exchange().progress(level);
+  for (std::int64_t level = 0; level < runner.exchange().levels(); ++level)
+    runner.exchange().progress(level);
   stepper.check();
   const double loop_seconds = seconds_since(begun);
   comm::barrier(runner.communicator());
@@ -45,7 +72,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   // Surplus sweeps have not overwritten the level of the last sweep that counts.
   const auto done = static_cast<std::size_t>(counted - start.sweep);
   return {.sweeps = counted,
-          .level = (start.level + done) % 2,
+          .level = (start.level + done) % runner.levels().size(),
           .exchanges = run.exchanges,
           .sweeps_in_graphs = run.sweeps_in_graphs,
           .first_sweep_seconds = first_sweep_seconds,

@@ -3,6 +3,7 @@
 // The time loop: sweeps until the last one, or until a norm stops the run.
 
 #include <functional>
+#include <vector>
 
 #include "solver/stepper.hpp"
 #include "solver/stopping.hpp"
@@ -22,8 +23,24 @@ struct LoopResult {
 /// Called after queueing a sweep, or the last of several, with its number from 0; must be cheap.
 using AfterSweep = std::function<void(std::int64_t sweep)>;
 
+/// When a run stands still for others to look at its fields: with so many sweeps done that one of
+/// the intervals divides them, but not after the last sweep.
+struct Stops {
+  std::vector<std::int64_t> intervals = {};
+  enum class Then { go_on, end };
+  /// Called on every rank, at the same sweeps: so many are done, all of which count, and the level
+  /// has the values after them. It must not change them. Its time counts as none of the loop's.
+  /// Returns, the same on every rank, whether the run ends there.
+  std::function<Then(std::int64_t sweeps, std::size_t level)> visit = {};
+
+  bool has(std::int64_t sweeps) const;
+  /// Returns how many sweeps are left until the next one, at least 1.
+  std::int64_t sweeps_left(std::int64_t sweeps) const;
+};
+
 /// Runs a case from the state `run.at` to its last sweep, and waits until all sweeps are done.
 /// Collective. Throws communication if a neighbour does not answer.
-LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep);
+LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep,
+                    const Stops& stops);
 
 }  // namespace halocline::solver

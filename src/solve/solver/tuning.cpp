@@ -239,7 +239,8 @@ void Chooser::try_schedules() {
   if (!is_open(wanted_.schedule)) return;
   const Schedule* by_rule = best_.schedule;
   for (const Schedule* schedule : schedules()) {
-    if (schedule == by_rule || !may_be_tried(*schedule) || runner_->unavailable(*schedule))
+    if (schedule == by_rule || !may_be_tried(*schedule) || !schedule->is_worth_making(*runner_) ||
+        runner_->unavailable(*schedule))
       continue;
     if (runner_->exchange_info().transports.empty() && schedule->is_about_halos()) continue;
     if (can_try(0)) consider(execution_of(*runner_, *schedule));

@@ -15,6 +15,7 @@
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "machine/cores.hpp"
+#include "problem/written.hpp"
 #include "proof/surroundings.hpp"
 #include "solver/option_words.hpp"
 
@@ -76,8 +77,10 @@ proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& t
   std::vector<std::string> lines = given(options);
   lines.push_back(
       fmt::format("Halocline {}, commit {}", build_info::version, build_info::commit()));
-  lines.push_back(fmt::format("{} of {} cells in {}", the_case.problem->info().name,
-                              grid::text_of(the_case.grid.cells), name_of(the_case.precision)));
+  lines.push_back(fmt::format("{} of {} cells in {}", the_case.model->name,
+                              grid::text_of(the_case.grid.cells), name_of(the_case.precision())));
+  for (const std::string& line : problem::written_out(*the_case.model))
+    lines.push_back(fmt::format("formula {}", line));
   lines.push_back(fmt::format("norm {} every {}", name_of(the_case.norm),
                               the_case.norm == Norm::none ? 0 : the_case.norm_every));
   lines.push_back(fmt::format("halo depth {}", the_case.halo_depth));

@@ -21,8 +21,8 @@ struct Difference {
   double ours = 0, theirs = 0;
 };
 
-double value_at(const std::byte* bytes, problem::Precision precision) {
-  if (precision == problem::Precision::f32) {
+double value_at(const std::byte* bytes, Precision precision) {
+  if (precision == Precision::f32) {
     float value = 0;
     std::memcpy(&value, bytes, sizeof value);
     return static_cast<double>(value);
@@ -37,7 +37,7 @@ void compare_row(const Case& the_case, Int3 first, std::int64_t count, const std
                  const std::byte* theirs, Difference& difference) {
   const std::int64_t bytes = the_case.element_bytes();
   if (std::memcmp(ours, theirs, static_cast<std::size_t>(count * bytes)) == 0) return;
-  const Int3& cells = the_case.setting.cells;
+  const Int3& cells = the_case.model->cells;
   for (std::int64_t i = 0; i < count; ++i) {
     if (std::memcmp(ours + i * bytes, theirs + i * bytes, static_cast<std::size_t>(bytes)) == 0)
       continue;
@@ -46,21 +46,21 @@ void compare_row(const Case& the_case, Int3 first, std::int64_t count, const std
     if (difference.first_index >= 0 && difference.first_index <= index) continue;
     difference.first_index = index;
     difference.first = {first.x + i, first.y, first.z};
-    difference.ours = value_at(ours + i * bytes, the_case.precision);
-    difference.theirs = value_at(theirs + i * bytes, the_case.precision);
+    difference.ours = value_at(ours + i * bytes, the_case.precision());
+    difference.theirs = value_at(theirs + i * bytes, the_case.precision());
   }
 }
 
 /// Sends rows one by one to rank 0, which so never holds the whole result twice.
-void send_rows(const Comparison& c) {
+void send_rows(const Comparison& c, const FieldStorage& field) {
   const Box& owned = c.grid.owned();
   const auto bytes = static_cast<std::size_t>(owned.extent().x * c.the_case.element_bytes());
   for (auto z = owned.lower.z; z < owned.upper.z; ++z)
     for (auto y = owned.lower.y; y < owned.upper.y; ++y)
-      comm::send(c.communicator, 0, {field::address_of(c.field, {owned.lower.x, y, z}), bytes});
+      comm::send(c.communicator, 0, {field::address_of(field, {owned.lower.x, y, z}), bytes});
 }
 
-Difference compare_all(const Comparison& c) {
+Difference compare_all(const Comparison& c, std::size_t f) {
   Difference difference;
   std::vector<std::byte> row;
   for (int rank = 0; rank < c.communicator.size(); ++rank) {
@@ -72,8 +72,8 @@ Difference compare_all(const Comparison& c) {
         const Int3 first{owned.lower.x, y, z};
         if (rank > 0) comm::receive(c.communicator, rank, row);
         compare_row(c.the_case, first, count,
-                    rank > 0 ? row.data() : field::address_of(c.field, first),
-                    field::address_of(c.alone->field, first), difference);
+                    rank > 0 ? row.data() : field::address_of(c.fields[f], first),
+                    field::address_of(c.alone->fields[f], first), difference);
       }
   }
   return difference;
@@ -93,29 +93,32 @@ std::optional<std::string> compare_norms(const Comparison& c) {
   return std::nullopt;
 }
 
+}  // namespace
+
 std::string cell_text(const Int3& cell, int axes) {
   std::string text = fmt::format("({}", cell.x);
   for (int axis = 1; axis < axes; ++axis) text += fmt::format(", {}", cell[axis]);
   return text + ")";
 }
 
-}  // namespace
-
 SolveResult::Verification compare(const Comparison& c) {
   if (c.communicator.rank() != 0) {
-    send_rows(c);
+    for (const FieldStorage& field : c.fields) send_rows(c, field);
     const std::string text = comm::broadcast(c.communicator, "", 0);
     return {text.front() == 'y', text.substr(1)};
   }
-  const Difference difference = compare_all(c);
+  const problem::Model& model = *c.the_case.model;
   SolveResult::Verification result{true, fmt::format("every cell and norm as {}", c.against)};
-  if (difference.cells > 0)
-    result = {false, fmt::format("cell {} is {:.17g}, but {} gives {:.17g}; {} of {} differ",
-                                 cell_text(difference.first, c.the_case.setting.axes),
+  for (std::size_t f = 0; f < c.fields.size(); ++f) {
+    const Difference difference = compare_all(c, f);
+    if (difference.cells == 0 || !result.passed) continue;
+    result = {false, fmt::format("cell {}{} is {:.17g}, but {} gives {:.17g}; {} of {} differ",
+                                 cell_text(difference.first, model.axes),
+                                 c.fields.size() > 1 ? " of field " + model.fields[f].name : "",
                                  difference.ours, c.against, difference.theirs, difference.cells,
                                  counted(c.the_case.cells(), "cell"))};
-  else if (const auto norms = compare_norms(c))
-    result = {false, *norms};
+  }
+  if (const auto norms = compare_norms(c); norms && result.passed) result = {false, *norms};
   comm::broadcast(c.communicator, (result.passed ? "y" : "n") + result.text, 0);
   return result;
 }

@@ -13,11 +13,14 @@ struct Comparison {
   const Communicator& communicator;
   const Case& the_case;
   const Grid& grid;
-  const FieldStorage& field;
+  const Level& fields;
   const std::vector<std::pair<std::int64_t, double>>& norm_history;
   const AloneResult* alone;  ///< on rank 0
   std::string against;       ///< what computed `alone`, for messages
 };
+
+/// "(3, 5)"
+std::string cell_text(const Int3& cell, int axes);
 
 /// Finds the first cell, in global order, whose bits differ, then compares the norms. Collective;
 /// the same result on every rank.

@@ -8,6 +8,7 @@
 #include "base/find_named.hpp"
 #include "stencil/cpu/backend.hpp"
 #include "stencil/cuda/backend.hpp"
+#include "stencil/ghosts.hpp"
 #include "stencil/persistent.hpp"
 #include "stencil/reference/backend.hpp"
 #include "stencil/sweep.hpp"
@@ -18,7 +19,14 @@ void Sweep::reduce(const NormReduction&, Stream) {
   throw Error(ErrorKind::internal, "only sweeps on a GPU leave partial norms to reduce");
 }
 
-bool Sweep::can_push(const FieldStorage&, const FieldStorage&) const { return false; }
+bool Sweep::can_push(Fields, Fields, Fields) const { return false; }
+
+bool Sweep::can_wrap(int, Fields, Fields) const { return false; }
+
+std::unique_ptr<ChangingGhosts> Backend::make_ghosts(const Ghosts& ghosts,
+                                                     const SweepOptions&) const {
+  return make_host_ghosts(ghosts);
+}
 
 std::unique_ptr<PersistentSweep> Backend::make_persistent(const PersistentParts&) const {
   throw Error(ErrorKind::unavailable, fmt::format("backend {} has no persistent sweeps", name()));

@@ -20,41 +20,68 @@ void check_held(const FieldStorage& field, const Box& box, const char* what) {
                                                  what, written(box), field.name(), written(held)));
 }
 
+void check_field(const FieldStorage& field, const problem::Model& model, SweptBy by) {
+  const Memory memory = field.shape().memory;
+  if (by == SweptBy::gpu ? !gpu_reads(memory) : !host_reads(memory))
+    throw Error(ErrorKind::internal,
+                fmt::format("a sweep on the {} cannot reach field '{}' in {} memory",
+                            by == SweptBy::gpu ? "GPU" : "host", field.name(), name_of(memory)));
+  if (field.shape().element_bytes != model.element_bytes())
+    throw Error(ErrorKind::internal,
+                fmt::format("a sweep in {} was given field '{}' of {} bytes per element",
+                            name_of(model.precision), field.name(), field.shape().element_bytes));
+}
+
+Box read_around(Box box, const problem::Reach& reach, const std::array<bool, 3>& wraps) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (wraps[static_cast<std::size_t>(axis)]) continue;
+    box.lower[axis] -= reach.lower[static_cast<std::size_t>(axis)];
+    box.upper[axis] += reach.upper[static_cast<std::size_t>(axis)];
+  }
+  return box;
+}
+
 }  // namespace
 
-void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, Stream stream) {
-  if (stream.is_host() == needs.on_gpu)
-    throw Error(ErrorKind::internal, needs.on_gpu ? "a sweep on a GPU was given the host's stream"
-                                                  : "a sweep on the host was given a GPU's stream");
+void check_arguments(const SweepArguments& arguments, const problem::Model& model, SweptBy by,
+                     Stream stream) {
+  if (stream.is_host() == (by == SweptBy::gpu))
+    throw Error(ErrorKind::internal, by == SweptBy::gpu
+                                         ? "a sweep on a GPU was given the host's stream"
+                                         : "a sweep on the host was given a GPU's stream");
   if (arguments.norm != Norm::none && arguments.norm_sum == nullptr &&
       arguments.partial_norms == nullptr)
     throw Error(ErrorKind::internal, "a sweep with a norm has no destination for it");
-  if (!needs.on_gpu &&
+  if (by == SweptBy::host &&
       (arguments.partial_norms != nullptr || arguments.reduction.parts != nullptr ||
        arguments.stop != nullptr || arguments.faces != nullptr))
     throw Error(ErrorKind::internal,
                 "a sweep on the host has no partial norms, reductions, stop words or faces");
-  const std::int64_t element_bytes = needs.precision == problem::Precision::f32 ? 4 : 8;
-  for (const FieldStorage* field : {&arguments.in, &arguments.out}) {
-    const Memory memory = field->shape().memory;
-    if (needs.on_gpu ? !gpu_reads(memory) : !host_reads(memory))
-      throw Error(ErrorKind::internal,
-                  fmt::format("a sweep on the {} cannot reach field '{}' in {} memory",
-                              needs.on_gpu ? "GPU" : "host", field->name(), name_of(memory)));
-    if (field->shape().element_bytes != element_bytes)
-      throw Error(
-          ErrorKind::internal,
-          fmt::format("a sweep in {} was given field '{}' of {} bytes per element",
-                      name_of(needs.precision), field->name(), field->shape().element_bytes));
-  }
+  if (arguments.in.size() != model.fields.size() || arguments.out.size() != model.fields.size() ||
+      arguments.coefficients.size() != model.coefficients.size())
+    throw Error(ErrorKind::internal,
+                fmt::format("a sweep of {} fields and {} coefficients was given {}, {} and {}",
+                            model.fields.size(), model.coefficients.size(), arguments.in.size(),
+                            arguments.out.size(), arguments.coefficients.size()));
+  for (const Fields& fields : {arguments.in, arguments.out, arguments.coefficients})
+    for (const FieldStorage& field : fields) check_field(field, model, by);
   if (arguments.region.empty()) return;
-  Box read = arguments.region;
-  for (int axis = 0; axis < needs.axes; ++axis) {
-    read.lower[axis] -= 1;
-    read.upper[axis] += 1;
+  for (int axis = 0; axis < 3; ++axis)
+    if (arguments.wraps[static_cast<std::size_t>(axis)] &&
+        (by == SweptBy::host || arguments.region.lower[axis] != 0 ||
+         arguments.region.upper[axis] != model.cells[axis]))
+      throw Error(ErrorKind::internal,
+                  fmt::format("a sweep of the cells {} cannot wrap around axis {}",
+                              written(arguments.region), axis));
+  for (std::size_t f = 0; f < model.fields.size(); ++f) {
+    check_held(arguments.in[f],
+               read_around(arguments.region, model.fields[f].reach, arguments.wraps), "reads");
+    check_held(arguments.out[f], arguments.region, "writes");
   }
-  check_held(arguments.in, read, "reads");
-  check_held(arguments.out, arguments.region, "writes");
+  for (std::size_t c = 0; c < model.coefficients.size(); ++c)
+    check_held(arguments.coefficients[c],
+               read_around(arguments.region, model.coefficients[c].reach, arguments.wraps),
+               "reads");
 }
 
 }  // namespace halocline::stencil

@@ -6,15 +6,12 @@
 
 namespace halocline::stencil {
 
-struct SweepNeeds {
-  int axes;
-  problem::Precision precision;
-  bool on_gpu = false;
-};
+enum class SweptBy { host, gpu };
 
-/// Throws internal if a field does not hold the region or its neighbours, an element has another
-/// size, the norm has no destination, or the backend cannot use the stream or the memory. Cheap
-/// enough for every sweep.
-void check_arguments(const SweepArguments& arguments, const SweepNeeds& needs, Stream stream);
+/// Throws internal if a field is missing or does not hold the region or the neighbours that the
+/// model reads, an element has another size, the norm has no destination, or the backend cannot use
+/// the stream or the memory. Cheap enough for every sweep.
+void check_arguments(const SweepArguments& arguments, const problem::Model& model, SweptBy by,
+                     Stream stream);
 
 }  // namespace halocline::stencil

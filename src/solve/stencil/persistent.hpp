@@ -13,8 +13,9 @@ namespace halocline::stencil {
 
 /// Consecutive sweeps, of which the first reads the newest level.
 struct SweepBatch {
-  std::size_t level;   ///< input of the first sweep
-  std::int64_t count;  ///< sweeps, at least 1
+  std::size_t level;             ///< input of the first sweep
+  std::int64_t count;            ///< sweeps, at least 1
+  std::int64_t first_sweep = 0;  ///< number of the first one: t is that times the model's dt
   Norm norm = Norm::none;
   /// Sweeps with a norm: number `first_norm`, counted from the batch's first, and every
   /// `norm_every`-th after it.
@@ -37,12 +38,12 @@ class PersistentSweep {
   /// output level of the last sweep holds its result, but not the halos of other subdomains. Does
   /// nothing if `batch.reduction.stop` is set when it begins. Ordered by `stream`.
   virtual void run(const SweepBatch& batch, Stream stream) = 0;
+  /// Returns how long its formula took to compile, if it was when it was made.
+  virtual double compile_seconds() const { return 0; }
 };
 
 struct PersistentParts {
-  const problem::Problem& problem;
-  const problem::Setting& setting;
-  problem::Precision precision;
+  const problem::Model& model;
   std::array<std::reference_wrapper<const FieldStorage>, 2> levels;
   bool wraps_along_x;
   /// Connects both ends of the last axis to the neighbours. At an end without neighbour, a batch
@@ -51,6 +52,11 @@ struct PersistentParts {
   /// Least rows per warp. Fewer rows make more warps, which hide each other's waits. Other values
   /// are for tests.
   int fewest_rows = 2;
+  /// As in SweepOptions.
+  Formulas formulas = Formulas::compiled_where_possible;
+  const Communicator* communicator = nullptr;
+  /// Of batches: those of formulas that are compiled now have this norm or none.
+  Norm norm = Norm::none;
 };
 
 }  // namespace halocline::stencil

@@ -2,18 +2,23 @@
 #pragma once
 // The interface of backends: sweeps over regions, with the same bits on every backend.
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <halocline/communicator.hpp>
 #include <halocline/field.hpp>
 #include <halocline/stream.hpp>
 
 #include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
-#include "problem/problem.hpp"
+#include "problem/model.hpp"
+#include "stencil/fields.hpp"
+#include "stencil/graph_clock.hpp"
 #include "stencil/partial_norms.hpp"
 
 namespace halocline::stencil {
@@ -44,16 +49,24 @@ struct NormReduction {
 };
 
 struct SweepArguments {
-  const FieldStorage& in;
-  const FieldStorage& out;
-  /// Cells to update; may reach into the halo of `out` (the redundant rim of a deep halo). `in`
-  /// must hold the neighbours of every cell.
+  /// All fields of the model, in its order, of the old and of the new level. A field that follows
+  /// another is not written: its memory in `out` is that of the other in `in`.
+  Fields in, out;
+  /// Cells to update; may reach into the halo of `out` (the redundant rim of a deep halo). `in` and
+  /// `coefficients` must hold the neighbours of every cell.
   Box region;
+  /// Axes along which the region is whole and periodic: neighbours beyond an end are the cells at
+  /// the other end, and the halo is not read. See Sweep::can_wrap().
+  std::array<bool, 3> wraps{};
+  Fields coefficients = {};
+  double time = 0;        ///< t of `in`
+  GraphClock clock = {};  ///< on a GPU: tells it instead of `time` where a graph is recorded
   Norm norm = Norm::none;
-  /// Destination of the norm of the update, in the backend's memory: the maximum of |new - old|, or
-  /// the sum of squares of new - old in double precision (with the difference in the fields'
-  /// precision). Accumulates, so that several regions make one norm. Counts owned cells only. NaN
-  /// if a difference is NaN. Unused if `norm` is none. A GPU needs a second launch for it.
+  /// Destination of the norm of the update of the model's field, in the backend's memory: the
+  /// maximum of |new - old|, or the sum of squares of new - old in double precision (with the
+  /// difference in the fields' precision). Accumulates, so that several regions make one norm.
+  /// Counts owned cells only. NaN if a difference is NaN. Unused if `norm` is none. A GPU needs a
+  /// second launch for it.
   double* norm_sum = nullptr;
   /// On a GPU, instead: destination of partial norms, for a later sweep to reduce.
   PartialNorms* partial_norms = nullptr;
@@ -70,11 +83,11 @@ struct SweepArguments {
   const device::FacePort* faces = nullptr;
 };
 
-/// A problem's update compiled for one backend, number of axes and precision.
+/// The update of a model for one backend.
 class Sweep {
  public:
   virtual ~Sweep() = default;
-  /// Reads `in` and writes `out`, in one pass and without a third array. Ordered by `stream`.
+  /// Reads `in` and writes `out`, in one pass. Ordered by `stream`.
   virtual void run(const SweepArguments& arguments, Stream stream) = 0;
   /// Reduces a norm in its own launch, on a GPU. Ordered by `stream`. Throws internal on the host.
   virtual void reduce(const NormReduction& reduction, Stream stream);
@@ -82,16 +95,32 @@ class Sweep {
   /// in several regions whose norm is reduced after the last.
   virtual PartialNorms* room_for_partial_norms() { return nullptr; }
   /// Whether run() accepts `faces` for these fields and all their owned cells.
-  virtual bool can_push(const FieldStorage& in, const FieldStorage& out) const;
+  virtual bool can_push(Fields in, Fields coefficients, Fields out) const;
+  /// Whether run() accepts that all owned cells wrap around an axis, reading and writing such
+  /// levels.
+  virtual bool can_wrap(int axis, Fields level, Fields coefficients) const;
+  /// Returns how long its formulas took to compile, if they were when it was made.
+  virtual double compile_seconds() const { return 0; }
   /// Returns the vector level in use, one of simd_levels(); empty on a GPU.
   virtual std::string_view simd() const { return "scalar"; }
 };
+
+enum class Formulas { compiled_where_possible, interpreted };
 
 struct SweepOptions {
   int threads = 1;        ///< of this rank
   int ranks_on_node = 1;  ///< including this one: they share caches
   /// The widest vectors to use: "auto" or one of simd_levels().
   std::string simd = "auto";
+  /// Interpreted: also where a compiled formula is the model's; on a GPU, compiled when the program
+  /// runs. For tests and benchmarks.
+  Formulas formulas = Formulas::compiled_where_possible;
+  /// Of the sweeps to come, where a kernel is compiled for each; others are when they are asked
+  /// for.
+  std::vector<Norm> norms = {Norm::none};
+  /// Ranks that make the same sweep at the same time, so that one compiles for all; null: this one
+  /// alone.
+  const Communicator* communicator = nullptr;
   /// Boxes of fewer cells run in one thread: laplace 128^2 in fp64 takes 4.5 us in one thread of an
   /// EPYC 9004 and 4.0 in two, 256^2 18 and 11, and a busy machine wakes threads late. Other values
   /// are for tests.
@@ -101,6 +130,8 @@ struct SweepOptions {
   std::int64_t cache_bytes = 0;
 };
 
+class ChangingGhosts;
+class Ghosts;
 class PersistentSweep;
 struct PersistentParts;
 
@@ -112,10 +143,18 @@ class Backend {
   virtual std::optional<std::string> unavailable() const { return std::nullopt; }
   /// Whether it sweeps on a stream of a GPU, over memory that the GPU can read; else on the host.
   virtual bool on_gpu() const { return false; }
-  /// Makes the sweep of a problem. Throws usage if the problem does not have that many axes.
-  virtual std::unique_ptr<Sweep> make(const problem::Problem& problem,
-                                      const problem::Setting& setting, problem::Precision precision,
+  /// Returns why it cannot sweep a model, or nothing.
+  virtual std::optional<std::string> cannot_sweep_because(const problem::Model&) const {
+    return std::nullopt;
+  }
+  /// Makes the sweep of a model, which must outlive it. Throws unavailable where the backend or its
+  /// sweep of this model is not.
+  virtual std::unique_ptr<Sweep> make(const problem::Model& model,
                                       const SweepOptions& options) const = 0;
+  /// Makes what fills the ghosts that change, for sweeps of `ghosts.model()`. The ghosts must
+  /// outlive it. Collective if the options name a communicator. Throws as make().
+  virtual std::unique_ptr<ChangingGhosts> make_ghosts(const Ghosts& ghosts,
+                                                      const SweepOptions& options) const;
   /// Makes a persistent sweep: see stencil/persistent.hpp. Throws unavailable, with the reason, if
   /// the backend, the problem or the size of the fields does not allow one.
   virtual std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const;

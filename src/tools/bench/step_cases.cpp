@@ -12,6 +12,7 @@
 #include "bench/step_bench.hpp"
 #include "grid/text.hpp"
 #include "problem/catalogue.hpp"
+#include "problem/model.hpp"
 #include "solver/option_words.hpp"
 #include "solver/schedule.hpp"
 #include "transport/transport.hpp"
@@ -46,10 +47,10 @@ std::vector<Extents> process_grids_for(const StepBenchOptions& options, int rank
 
 /// Each norm with how often it is taken; without one there is nothing to take.
 std::vector<std::pair<Norm, std::int64_t>> norms_of(const StepBenchOptions& options,
-                                                    const problem::ProblemInfo& info) {
+                                                    const problem::Model& model) {
   std::vector<Norm> kinds;
   for (const std::string& norm : options.norms) kinds.push_back(solver::read_norm(norm));
-  if (kinds.empty()) kinds.push_back(info.norm);
+  if (kinds.empty()) kinds.push_back(model.norm);
   std::vector<std::pair<Norm, std::int64_t>> norms;
   for (const Norm norm : kinds) {
     if (norm == Norm::none) norms.emplace_back(norm, 1);
@@ -62,7 +63,7 @@ std::vector<std::pair<Norm, std::int64_t>> norms_of(const StepBenchOptions& opti
     refuse(
         fmt::format("{} has no norm to take every {} sweeps; choose one with --norm max or "
                     "--norm l2",
-                    info.name, fmt::join(options.norms_every, ", ")));
+                    model.name, fmt::join(options.norms_every, ", ")));
   return norms;
 }
 
@@ -92,10 +93,11 @@ void check_values(const StepBenchOptions& options, const std::vector<int>& numbe
 }  // namespace
 
 std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
-  const problem::ProblemInfo& info = problem::find_problem(options.problem).info();
+  const problem::ProblemText text = problem::find_problem(options.problem);
+  const problem::Model model = problem::model_of(problem::read_text(text.name, text.text), {});
   const std::vector<int> numbers = numbers_of_ranks(options, ranks);
   check_values(options, numbers, ranks);
-  const auto norms = norms_of(options, info);
+  const auto norms = norms_of(options, model);
 
   StepCase one;
   one.solve.problem = options.problem;
@@ -131,7 +133,7 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
     one.scaling = scaling;
     (scaling == Scaling::strong ? one.solve.cells : one.solve.cells_per_rank) = size;
     for (const std::string& precision : options.precisions.empty()
-                                            ? std::vector{std::string(name_of(info.precision))}
+                                            ? std::vector{std::string(name_of(model.precision))}
                                             : options.precisions)
       for (const auto& [norm, norm_every] : norms) {
         one.solve.precision = solver::read_precision(precision);
@@ -145,7 +147,7 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
   };
   for (const Extents& size : options.cells) add_size(Scaling::strong, size);
   for (const Extents& size : options.cells_per_rank) add_size(Scaling::weak, size);
-  if (cases.empty()) add_size(Scaling::strong, Extents(info.cells, info.axes));
+  if (cases.empty()) add_size(Scaling::strong, Extents(model.cells, model.axes));
   return cases;
 }
 

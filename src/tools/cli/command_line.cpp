@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_line.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
+
+#include <halocline/error.hpp>
 
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/doctor_line.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
+#include "cli/problem_command.hpp"
 #include "cli/ranks.hpp"
 #include "cli/version.hpp"
 #include "files/npy.hpp"
 #include "grid/text.hpp"
-#include "problem/catalogue.hpp"
+#include "solver/case.hpp"
+#include "solver/option_words.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::cli {
 namespace {
-
-using problem::ProblemInfo;
 
 constexpr auto about =
     "Halocline moves halos between the ranks of structured-grid codes, and solves stencil "
@@ -28,32 +32,7 @@ constexpr auto exit_codes =
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
 
 std::string problems_text() {
-  std::string text = "Problems (details: halocline solve PROBLEM --help):\n";
-  for (const problem::Problem* problem : problem::problems())
-    text += fmt::format("  {:<9} {}\n", problem->info().name, problem->info().summary);
-  return text;
-}
-
-std::string problem_text(const ProblemInfo& info) {
-  const std::string axes = info.fewest_axes == info.most_axes
-                               ? fmt::format("{}", info.most_axes)
-                               : fmt::format("{} to {}", info.fewest_axes, info.most_axes);
-  std::string text = fmt::format(
-      "{}: {}\n"
-      "  {}\n"
-      "  {} axes; by default {} cells in {}, {} sweeps",
-      info.name, info.summary, info.formula, axes, grid::text_of(Extents(info.cells, info.axes)),
-      problem::name_of(info.precision), info.sweeps);
-  if (info.tolerance)
-    text += fmt::format(" or until the {} norm is at most {:g}", problem::name_of(info.norm),
-                        *info.tolerance);
-  text += "\n";
-  if (info.parameters.empty()) return text;
-  text += "  parameters (--set NAME=VALUE):\n";
-  for (const problem::Parameter& parameter : info.parameters)
-    text += fmt::format("    {:<9} {:<8} {}\n", parameter.name,
-                        fmt::format("{:g}", parameter.value), parameter.help);
-  return text;
+  return "Problems (details: halocline solve PROBLEM --help):\n" + list_of_problems();
 }
 
 const char* examples =
@@ -72,16 +51,17 @@ const char* other_examples =
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
   std::string problem;
-  std::optional<std::string> cells, cells_per_rank, process_grid, initial, output, trace;
-  std::vector<std::string> settings;
+  std::optional<std::string> cells, cells_per_rank, process_grid, trace;
+  std::vector<std::string> initial, output;  ///< FILE, or FIELD=FILE
+  std::vector<std::string> settings, ranges, sums, probes;
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;
-  bool verify = false, baseline = false, profile = false, quiet = false;
+  bool verify = false, baseline = false, profile = false, quiet = false, explain = false;
 };
 
 void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
   SolveOptions& options = command.options;
-  solve.word("problem", "PROBLEM", words.problem, "name of a problem");
+  solve.word("problem", "PROBLEM", words.problem, "name of a problem, or a problem file (.toml)");
   const OptionGroup what = solve.group("What to solve");
   what.option("--cells", "NXxNY[xNZ]", words.cells,
               "unknowns along each axis, x first: 256x128\n[default: the problem's]");
@@ -97,9 +77,10 @@ void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
   what.option("--set", "NAME=VALUE", words.settings,
               "set a parameter of the problem; may be repeated");
   what.option("--seed", "N", options.seed,
-              "seed of the noise that some problems start from [default: 12345]");
-  what.option("--initial", "FILE", words.initial,
-              "start from an array, .npy of shape ([NZ,] NY, NX); sets --cells");
+              "seed of the noise that some problems start from\n[default: the problem's]");
+  what.option("--initial", "[FIELD=]FILE", words.initial,
+              "start from an array, .npy of shape ([NZ,] NY, NX), which sets\n"
+              "--cells; of the first field or of FIELD, may be repeated");
 }
 
 void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
@@ -136,26 +117,66 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
 }
 
 void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
+  SolveOptions& options = command.options;
   const OptionGroup results = solve.group("Results");
+  results.flag("--explain", words.explain,
+               "do not run: write out the formulas, and what they take");
   results.flag("--verify", words.verify, "compare every cell with a run on one rank");
   results.flag("--baseline", words.baseline, "also time one rank alone: speed-up, efficiency");
-  results.option("--output", "FILE", words.output,
-                 "write the array (.npy) or a picture of it (.png)");
+  results.option("--output", "[FIELD=]FILE", words.output,
+                 "write the array (.npy) or a picture of it (.png), of the first\n"
+                 "field or of FIELD; may be repeated");
+  results.option("--output-every", "N", options.output_every,
+                 "write it at the start, every N sweeps and at the end, numbered:\n"
+                 "u-000100.npy");
+  results.option("--range", "[FIELD=]MIN,MAX", words.ranges,
+                 "values at the ends of the colours [default: those of the picture\n"
+                 "and, with --output-every, of those before]; may be repeated");
+  results.option("--sum", "FIELD", words.sums,
+                 "follow the sum of FIELD over all cells; may be repeated");
+  results.option("--probe", "[FIELD@]X[,Y[,Z]]", words.probes,
+                 "follow the value of a cell, by its index from 0; may be repeated");
+  results.option("--series", "FILE", options.series, "write sums and probes over time here (.csv)");
+  results.option("--series-every", "K", options.series_every,
+                 "take them every K sweeps, at the start and at the end\n"
+                 "[default: --output-every, or a hundredth of the sweeps]");
   add_json(results, command.json);
   results.flag("--profile", words.profile, "add a table of MPI calls and waits");
   add_trace(results, words.trace);
   add_quiet(results, words.quiet);
 }
 
+void take_files(const std::vector<std::string>& words, const char* option,
+                std::optional<std::string>& of_first,
+                std::vector<std::pair<std::string, std::string>>& of_fields) {
+  for (const std::string& word : words) {
+    const auto [field, path] = field_and_rest(word);
+    if (!field.empty())
+      of_fields.emplace_back(field, path);
+    else if (of_first)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} is given twice without a field, as '{}' and '{}'; write FIELD=FILE",
+                      option, *of_first, path));
+    else
+      of_first = path;
+  }
+}
+
 SolveCommand finish(const SolveWords& words, SolveCommand command) {
   using Extra = SolveOptions::Extra;
   using Flag = SolveCommand::Flag;
   SolveOptions& options = command.options;
+  for (const std::string& word : words.ranges)
+    options.ranges.push_back(parse_range(word, "--range"));
+  options.sums = words.sums;
+  for (const std::string& word : words.probes)
+    options.probes.push_back(parse_probe(word, "--probe"));
   options.problem = words.problem;
   if (words.cells) options.cells = parse_extents(*words.cells, "--cells");
   // A start has a size of its own; only a size that is given has to match it.
-  else if (words.initial && !words.cells_per_rank)
-    options.cells = files::cells_in_npy(*words.initial);
+  else if (!words.initial.empty() && !words.cells_per_rank)
+    options.cells = files::cells_in_npy(field_and_rest(words.initial[0]).second);
   if (words.cells_per_rank)
     options.cells_per_rank = parse_extents(*words.cells_per_rank, "--cells-per-rank");
   if (words.process_grid)
@@ -163,8 +184,8 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   options.parameters = parse_assignments(words.settings, "--set");
   options.sweeps = words.sweeps;
   options.tolerance = words.tolerance;
-  options.initial = words.initial;
-  options.output = words.output;
+  take_files(words.initial, "--initial", options.initial, options.field_initials);
+  take_files(words.output, "--output", options.output, options.field_outputs);
   options.trace = words.trace;
   options.verify = words.verify ? Extra::yes : Extra::no;
   options.baseline = words.baseline ? Extra::yes : Extra::no;
@@ -174,13 +195,10 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   return command;
 }
 
-/// The problem that the words of `solve` name, so that help can be about it.
-const ProblemInfo* named_problem(const std::vector<std::string>& words) {
-  if (words.empty() || words[0] != "solve") return nullptr;
-  for (const std::string& word : words)
-    for (const problem::Problem* problem : problem::problems())
-      if (problem->info().name == word) return &problem->info();
-  return nullptr;
+solver::Case case_of(const SolveCommand& command) {
+  SolveOptions options = command.options;
+  if (command.precision) options.precision = solver::read_precision(*command.precision);
+  return solver::make_case(options, command.ranks.value_or(1));
 }
 
 }  // namespace
@@ -203,9 +221,10 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   add_what(solve, solve_words, command);
   add_how(solve, solve_words, command);
   add_results(solve, solve_words, command);
-  const ProblemInfo* info = named_problem(words);
-  if (info != nullptr) solve.header(problem_text(*info));
-  solve.footer((info == nullptr ? problems_text() + "\n" : "") + examples + "\n" + exit_codes);
+  const std::string problem = named_problem(words);
+  if (!problem.empty()) solve.header(text_of_problem(problem));
+  solve.footer((problem.empty() ? problems_text() + "\n" : "") + examples + "\n" + exit_codes);
+  const ProblemLine problems(syntax);
   const Benchmarks bench(syntax);
   const PlanLine plan(syntax);
   const DoctorLine doctor(syntax);
@@ -215,8 +234,12 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   if (bench.parsed()) return {.bench = bench.finish()};
   if (plan.parsed()) return {.plan = plan.finish()};
   if (doctor.parsed()) return {.doctor = doctor.finish()};
+  if (problems.parsed()) return {.text = problems.answer()};
   if (!solve.parsed()) return {.text = syntax.help()};
-  return {.solve = finish(solve_words, std::move(command))};
+  const bool explains = solve_words.explain;
+  command = finish(solve_words, std::move(command));
+  if (explains) return {.text = explained(*case_of(command).model)};
+  return {.solve = std::move(command)};
 }
 
 }  // namespace halocline::cli

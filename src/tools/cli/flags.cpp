@@ -11,7 +11,7 @@ namespace {
 
 /// Option of the libraries, flag. scripts/check_option_names.py looks here for those that texts
 /// name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 13> flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> flags{{
     {"backend", "--backend"},
     {"baseline", "--baseline"},
     {"expected_halo", "--halo-depth"},
@@ -19,8 +19,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> flags{{
     {"initial", "--initial"},
     {"memory", "--memory"},
     {"output", "--output"},
+    {"output_every", "--output-every"},
+    {"probes", "--probe"},
     {"proofs", "--proofs"},
+    {"ranges", "--range"},
+    {"series", "--series"},
+    {"series_every", "--series-every"},
     {"simd", "--simd"},
+    {"sums", "--sum"},
     {"trace", "--trace"},
     {"tuning_file", "--tune"},
     {"verify", "--verify"},

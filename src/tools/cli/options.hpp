@@ -21,7 +21,8 @@ using ReferenceToOneOf = std::variant<std::reference_wrapper<Types>...>;
 using Target =
     ReferenceToOneOf<bool, std::string, int, std::int64_t, std::uint64_t, double,
                      std::optional<std::string>, std::optional<int>, std::optional<std::int64_t>,
-                     std::optional<double>, std::vector<std::string>, std::vector<std::int64_t>>;
+                     std::optional<std::uint64_t>, std::optional<double>, std::vector<std::string>,
+                     std::vector<std::int64_t>>;
 
 /// An option, a flag, or a word without a name of its own. Numbers are those of base/numbers.hpp.
 struct Option {

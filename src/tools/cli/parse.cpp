@@ -2,6 +2,7 @@
 #include "cli/parse.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <halocline/error.hpp>
 
 #include "base/numbers.hpp"
+#include "base/words.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -98,6 +100,36 @@ std::array<bool, 3> parse_axes(const std::string& word, const std::string& optio
     axis = true;
   }
   return axes;
+}
+
+SolveOptions::Probe parse_probe(const std::string& word, const std::string& option) {
+  const std::size_t at = word.find('@');
+  SolveOptions::Probe probe{.field = word.substr(0, at == word.npos ? 0 : at), .cell = {}};
+  const std::string what = part_of(word, option, "a cell such as 10,20 or u@10,20");
+  if (at == 0) throw Error(ErrorKind::usage, what + " the field before '@' is missing");
+  for (const std::string& index : parse_list(at == word.npos ? word : word.substr(at + 1), option))
+    probe.cell.push_back(read_whole<std::int64_t>(index, what));
+  return probe;
+}
+
+SolveOptions::Range parse_range(const std::string& word, const std::string& option) {
+  const auto [field, ends] = field_and_rest(word);
+  const std::string what = part_of(word, option, "a range such as 0,1 or u=0,1");
+  const std::vector<std::string> numbers = parse_list(ends, option);
+  if (numbers.size() != 2)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} it has {}", what, counted(numbers.size(), "number")));
+  return {
+      .field = field, .min = read_number(numbers[0], what), .max = read_number(numbers[1], what)};
+}
+
+std::pair<std::string, std::string> field_and_rest(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (equals == word.npos || equals == 0 ||
+      !std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), is_of_name))
+    return {"", word};
+  return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
 std::vector<std::pair<std::string, double>> parse_assignments(const std::vector<std::string>& words,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <halocline/grid.hpp>
+#include <halocline/solver.hpp>
 
 namespace halocline::cli {
 
@@ -37,5 +38,14 @@ std::array<bool, 3> parse_axes(const std::string& word, const std::string& optio
 /// Reads words of the form "NAME=NUMBER". No name may stand in two of them.
 std::vector<std::pair<std::string, double>> parse_assignments(const std::vector<std::string>& words,
                                                               const std::string& option);
+
+/// Reads what is measured: "[FIELD@]X[,Y[,Z]]", the index of a cell along each axis.
+SolveOptions::Probe parse_probe(const std::string& word, const std::string& option);
+
+/// Reads the ends of a range, "MIN,MAX", of a field: "[FIELD=]MIN,MAX".
+SolveOptions::Range parse_range(const std::string& word, const std::string& option);
+
+/// Splits "FIELD=FILE"; without a name before a `=` there is no field.
+std::pair<std::string, std::string> field_and_rest(const std::string& word);
 
 }  // namespace halocline::cli

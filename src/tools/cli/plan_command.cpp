@@ -44,7 +44,7 @@ PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Syntax& plan = syntax.subcommand("plan", "predict what a run will cost, without running it");
   words.plan = &plan;
   plan.footer(footer);
-  plan.word("problem", "PROBLEM", words.problem, "name of a problem");
+  plan.word("problem", "PROBLEM", words.problem, "name of a problem, or a problem file (.toml)");
   const OptionGroup what = plan.group("What to solve");
   what.option("--cells", "NXxNY[xNZ]", words.cells,
               "unknowns along each axis, x first: 256x128\n[default: the problem's]");

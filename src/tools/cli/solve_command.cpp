@@ -1,42 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/solve_command.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "base/attempts.hpp"
+#include "base/words.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
 #include "comm/collectives.hpp"
 #include "solver/option_words.hpp"
 #include "solver/solve_report.hpp"
+#include "solver/verify.hpp"
 
 namespace halocline::cli {
 namespace {
 
 using Flag = SolveCommand::Flag;
 
-/// Reports how a long run gets on, on standard error: on one line of a terminal, or a line now
-/// and then in a log.
+std::string time_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
+  if (whole < 120) return fmt::format("{} s", whole);
+  const std::int64_t minutes = (whole + 59) / 60;
+  return minutes < 120 ? fmt::format("{} min", minutes)
+                       : fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
+/// Reports how a long run gets on, on standard error: on one line of a terminal, or a line a minute
+/// in a log.
 class ProgressLine {
  public:
+  ProgressLine() = default;
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
   void show(const SolveOptions::Progress& progress) {
-    if (progress.seconds < (terminal_ ? 2 : 30) || progress.seconds < next_) return;
-    next_ = progress.seconds + (terminal_ ? 0.5 : 30);
+    if (progress.seconds < (terminal_ ? 2 : 60) || progress.seconds < next_) return;
+    next_ = progress.seconds + (terminal_ ? 0.5 : 60);
     const double seconds_left = progress.seconds / static_cast<double>(progress.sweep) *
                                 static_cast<double>(progress.sweeps - progress.sweep);
     const std::string norm =
         progress.norm ? fmt::format(", norm {:.4g}", *progress.norm) : std::string();
-    fmt::print(stderr, "{}sweep {} of {}{}, {:.3g} GLUP/s, at most {:.0f} s left{}",
+    // Short enough for a line of 80 columns, which a terminal can overwrite.
+    fmt::print(stderr, "{}sweep {} of {}{}, {:.3g} GLUP/s, at most {} left{}",
                terminal_ ? "\r" : "", progress.sweep, progress.sweeps, norm, progress.glups,
-               seconds_left, terminal_ ? "\033[K" : "\n");
+               time_text(seconds_left), terminal_ ? "\033[K" : "\n");
     std::fflush(stderr);
     shown_ = true;
   }
   void clear() {
-    if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
+    if (shown_ && terminal_) std::fputs("\r\033[K", stderr);
     shown_ = false;
   }
 
@@ -56,6 +75,10 @@ std::optional<std::string> what_is_wrong(const SolveResult& result) {
   if (result.verification && !result.verification->passed) return result.verification->text;
   if (result.diverged)
     return fmt::format("the norm of sweep {} is not finite", result.norm_history.back().first);
+  if (result.not_finite)
+    return fmt::format("field '{}' is not finite after {}, first at cell {}",
+                       result.not_finite->field, counted(result.sweeps, "sweep"),
+                       solver::cell_text(result.not_finite->cell, result.cells.axes()));
   return std::nullopt;
 }
 
@@ -86,10 +109,18 @@ Solved solve_if_possible(const Communicator& world, const SolveOptions& options)
 RunFiles files_of(const SolveCommand& command) {
   const SolveOptions& options = command.options;
   RunFiles files;
-  files.add_result("--output", options.output);
+  std::optional<Numbers> numbers;
+  if (options.output_every)
+    numbers = {.last = options.sweeps.value_or(std::numeric_limits<std::int64_t>::max())};
+  files.add_result("--output", options.output, 0, numbers);
+  for (const auto& [field, path] : options.field_outputs)
+    files.add_result("--output", path, 0, numbers);
+  files.add_result("--series", options.series);
   files.add_result("--trace", options.trace);
   add_report(files, command.json);
   files.add_used("--initial", options.initial, "--output");
+  for (const auto& [field, path] : options.field_initials)
+    files.add_used("--initial", path, "--output");
   files.add_used("--tune", options.tuning_file);
   files.add_used("--proofs", options.proofs);
   return files;

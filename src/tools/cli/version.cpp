@@ -61,7 +61,7 @@ std::string verbose_version_text() {
   text += fmt::format("  processor   {}, vectors {}\n", machine::processor_name(),
                       fmt::join(stencil::simd_levels(), " "));
   text += gpus_text();
-  for (const doctor::Library& library : doctor::find_transport_libraries(current_variables()))
+  for (const doctor::Library& library : doctor::find_own_libraries(current_variables()))
     text += library_text(library);
   text += "\nbackends\n";
   for (const stencil::Backend* backend : stencil::backends())

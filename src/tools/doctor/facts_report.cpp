@@ -123,7 +123,7 @@ void add_ranks(Section& facts, const Evidence& evidence) {
             cores.empty() ? "-" : fmt::format("{}", fmt::join(cores, " | ")));
 }
 
-/// Each file of the libraries that transports load, those first that are taken.
+/// Each file of the libraries that Halocline loads, those first that are taken.
 void add_files_of_libraries(Section& facts, const RankFacts& ranks) {
   Table& files = facts.add_table({.key = "library_files",
                                   .title = {},

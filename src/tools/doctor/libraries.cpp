@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 
 #include "base/run_time_library.hpp"
+#include "device/compiler_files.hpp"
+#include "device/gpu.hpp"
 #include "proof/cuda_parts.hpp"
 #include "transport/nccl/library.hpp"
 #include "transport/nvshmem/library.hpp"
@@ -63,6 +65,14 @@ constexpr Row rows[] = {
 
 bool is_ours(const Row& row) { return row.wanted.variable != nullptr; }
 
+/// Returns how a library is looked for that Halocline itself loads.
+std::optional<LibraryToFind> own_library(const std::string& name) {
+  for (const Row& row : rows)
+    if (is_ours(row) && name == row.wanted.name) return row.wanted;
+  if (name == kernel_compiler) return device::find_compiler("", {}).wanted;
+  return std::nullopt;
+}
+
 bool is_of_program(const std::vector<FoundLibrary>& files) {
   return !files.empty() && files.front().by == by_program;
 }
@@ -93,10 +103,9 @@ bool is_same_file(const fs::path& a, const fs::path& b) {
 }
 
 /// Looks for a library as Halocline itself does.
-Library look_as_transports(const Row& row, const std::vector<FoundLibrary>& files) {
-  Library library{
-      .name = row.wanted.name, .path = {}, .version = {}, .is_mpis = is_of_program(files)};
-  const LoadedLibrary taken = load_library(row.wanted, files);
+Library look_as_halocline(const LibraryToFind& wanted, const std::vector<FoundLibrary>& files) {
+  Library library{.name = wanted.name, .path = {}, .version = {}, .is_mpis = is_of_program(files)};
+  const LoadedLibrary taken = load_library(wanted, files);
   library.problem = taken.problem;
   if (taken.found.file.empty()) return library;
   library.path = taken.found.file.string();
@@ -113,7 +122,7 @@ Library look_as_transports(const Row& row, const std::vector<FoundLibrary>& file
                     [&](const fs::path& one) { return is_same_file(one, file.file); }))
       continue;
     seen.push_back(file.file);
-    library.others.push_back({file.file.string(), open_library(row.wanted, file).version, file.by});
+    library.others.push_back({file.file.string(), open_library(wanted, file).version, file.by});
   }
   return library;
 }
@@ -146,41 +155,43 @@ std::vector<Library> find_libraries(const Variables& variables,
   std::array<std::vector<FoundLibrary>, std::size(rows)> files;
   for (std::size_t i = 0; i < files.size(); ++i)
     files[i] = files_to_load(rows[i].wanted, variables);
+  const device::CompilerFiles nvrtc = device::find_compiler(device::gpus().driver, variables);
   std::vector<Library> found;
   for (std::size_t i = 0; i < files.size(); ++i) {
     before(rows[i].wanted.file.name);
-    found.push_back(is_ours(rows[i]) ? look_as_transports(rows[i], files[i])
+    found.push_back(is_ours(rows[i]) ? look_as_halocline(rows[i].wanted, files[i])
                                      : look_for(rows[i], files[i], variables));
   }
   if (!found.front().path.empty()) {
     before("NCCL's network plug-in");
     found.insert(std::next(found.begin()), look_for_plugin(variables));
   }
+  before(nvrtc.wanted.name);
+  found.push_back(look_as_halocline(nvrtc.wanted, nvrtc.files));
   return found;
 }
 
-std::vector<Library> find_transport_libraries(const Variables& variables) {
+std::vector<Library> find_own_libraries(const Variables& variables) {
   std::vector<Library> found;
   for (const Row& row : rows)
     if (is_ours(row))
-      found.push_back(look_as_transports(row, files_to_load(row.wanted, variables)));
+      found.push_back(look_as_halocline(row.wanted, files_to_load(row.wanted, variables)));
+  const auto [nvrtc, files] = device::find_compiler(device::gpus().driver, variables);
+  found.push_back(look_as_halocline(nvrtc, files));
   return found;
 }
 
 std::string how_to_get(const Library& library) {
-  for (const Row& row : rows)
-    if (is_ours(row) && library.name == row.wanted.name)
-      return halocline::how_to_get(row.wanted, {library.path, library.found_by});
-  return "";
+  const std::optional<LibraryToFind> wanted = own_library(library.name);
+  return wanted ? halocline::how_to_get(*wanted, {library.path, library.found_by}) : "";
 }
 
 std::string why_not_usable(const Library& library) {
-  for (const Row& row : rows)
-    if (is_ours(row) && library.name == row.wanted.name)
-      return why_not(row.wanted, {.found = {library.path, library.found_by},
-                                  .version = library.version,
-                                  .problem = library.problem});
-  return "";
+  const std::optional<LibraryToFind> wanted = own_library(library.name);
+  return wanted ? why_not(*wanted, {.found = {library.path, library.found_by},
+                                    .version = library.version,
+                                    .problem = library.problem})
+                : "";
 }
 
 std::string words_for(const Library& library) {

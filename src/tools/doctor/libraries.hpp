@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Libraries of others that carry bytes between GPUs and nodes, as programs here would find them.
+// Libraries of others that carry bytes between GPUs and nodes, or compile kernels, as programs here
+// would find them.
 
 #include <functional>
 #include <string>
@@ -12,16 +13,17 @@ namespace halocline::doctor {
 
 /// As Library::name.
 inline constexpr const char* nccl_plugin = "NCCL network plug-in";
+inline constexpr const char* kernel_compiler = "NVRTC";
 /// The variable that names NCCL's network plug-ins.
 inline constexpr const char* plugin_variable = "NCCL_NET_PLUGIN";
 
-/// Loads NCCL and its network plug-in, NVSHMEM, UCX and libfabric, which may do anything meanwhile:
-/// `before` is called with the name of each.
+/// Loads NCCL and its network plug-in, NVSHMEM, UCX, libfabric and NVRTC, which may do anything
+/// meanwhile: `before` is called with the name of each.
 std::vector<Library> find_libraries(const Variables& variables,
                                     const std::function<void(const std::string&)>& before);
 
-/// Looks only for those that Halocline's transports load.
-std::vector<Library> find_transport_libraries(const Variables& variables);
+/// Looks only for those that Halocline itself loads.
+std::vector<Library> find_own_libraries(const Variables& variables);
 
 /// "install NCCL 2.12.10 or later (...), or set ..."; empty for those that Halocline does not load.
 std::string how_to_get(const Library& library);

@@ -155,7 +155,7 @@ Variables settings_among(const Variables& variables) {
       "LD_PRELOAD",           "LD_LIBRARY_PATH",    "OMP_NUM_THREADS",    "OMP_PROC_BIND",
       "OMP_PLACES",           "SLURM_MPI_TYPE",     "SLURM_CPU_BIND",     "SLURM_GPU_BIND",
       "SLURM_JOB_GPUS",       "SLURM_GPUS_ON_NODE", "HALOCLINE_LAUNCHER", "NVIDIA_VISIBLE_DEVICES",
-      "ROCR_VISIBLE_DEVICES", "HALOCLINE_NCCL",     "HALOCLINE_NVSHMEM"};
+      "ROCR_VISIBLE_DEVICES", "HALOCLINE_NCCL",     "HALOCLINE_NVSHMEM",  "HALOCLINE_NVRTC"};
   Variables found;
   for (const auto& [name, value] : variables) {
     const auto begins = [&name = name](std::string_view word) { return name.starts_with(word); };

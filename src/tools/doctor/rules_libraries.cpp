@@ -114,6 +114,17 @@ const char* transport_of(const Library& library) {
   return "";
 }
 
+/// Formulas that GPUs cannot run.
+Findings compiler_that_is_missing(const Library& library) {
+  if (!library.path.empty() && library.problem.empty()) return {};
+  return {{Severity::note,
+           "problem files whose formulas are not built in run on the CPU: NVRTC cannot be used",
+           library.path.empty() ? "it was not found"
+                                : fmt::format("'{}' (found by {}) {}", library.path,
+                                              library.found_by, library.problem),
+           how_to_get(library)}};
+}
+
 /// A library that is there, and cannot be used.
 Findings unusable(const Library& library) {
   if (library.path.empty() || library.problem.empty()) return {};
@@ -175,7 +186,8 @@ Findings libraries(const Evidence& evidence) {
                  std::make_move_iterator(more.end()));
   };
   for (const Library& library : evidence.facts.ranks.libraries) {
-    if (library.found_by.empty()) continue;
+    if (library.name == kernel_compiler) add(compiler_that_is_missing(library));
+    if (library.found_by.empty() || library.name == kernel_compiler) continue;
     add(unusable(library));
     add(two_versions(library));
     if (const KnownFault* fault = known_fault(evidence, library))

@@ -22,7 +22,7 @@ std::int64_t calls_so_far(const std::int64_t& calls);
 class Registered {
  public:
   Registered(void* memory, std::int64_t bytes);
-  ~Registered();
+  ~Registered();  // NOLINT(performance-trivially-destructible): where there is CUDA, it is not
   Registered(const Registered&) = delete;
   Registered& operator=(const Registered&) = delete;
 

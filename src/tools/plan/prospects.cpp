@@ -28,14 +28,17 @@ using solver::Case;
 /// first of K sweeps reaches K - 1 cells beyond its own, the last one none.
 double redundant_updates(const Case& the_case, const Grid& grid) {
   const Int3 owned = grid.owned().extent();
-  // A region of reach r has (x + r * sides of x) * (y + ...) * ... cells: a polynomial in r.
+  // With r further sweeps, a region has (x + r * reach of x) * (y + ...) * ... cells: a polynomial
+  // in r.
   std::array<double, 4> region{1, 0, 0, 0};
+  const HaloWidths reach = the_case.halo(1);
   for (int axis = 0; axis < grid.axes(); ++axis) {
-    int sides = 0;
+    double sides = 0;
     for (const int side : {-1, 1}) {
       Direction direction;
       direction[axis] = side;
-      if (grid.neighbour(grid.rank(), direction) >= 0) ++sides;
+      if (grid.neighbour(grid.rank(), direction) >= 0)
+        sides += static_cast<double>((side < 0 ? reach.lower : reach.upper)[axis]);
     }
     for (std::size_t power = 3; power > 0; --power)
       region[power] = region[power] * static_cast<double>(owned[axis]) + region[power - 1] * sides;
@@ -56,9 +59,9 @@ struct Traffic {
 
 Traffic traffic_of(const Case& the_case, const Grid& grid) {
   Traffic traffic;
+  const std::vector<HaloWidths> widths(the_case.exchanged_fields().size(), the_case.halo());
   for (const exchange::PeerMessage& message :
-       exchange::messages_of(grid, grid.rank(), {HaloWidths(the_case.halo_depth)},
-                             the_case.halo_depth > 1 ? Neighbours::all : Neighbours::faces)) {
+       exchange::messages_of(grid, grid.rank(), widths, the_case.neighbours())) {
     if (message.peer == grid.rank()) continue;
     ++traffic.messages;
     for (const exchange::HaloPart& piece : message.send)
@@ -87,7 +90,7 @@ Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_gri
     for (std::int64_t y = 0; y < few(parts.y); ++y)
       for (std::int64_t x = 0; x < few(parts.x); ++x) {
         const Grid grid(static_cast<int>(x + parts.x * (y + parts.y * z)), ranks, options);
-        grid::check_widths(grid, HaloWidths(the_case.halo_depth));
+        grid::check_widths(grid, the_case.halo());
         const Traffic traffic = traffic_of(the_case, grid);
         prospect.messages = std::max(prospect.messages, traffic.messages);
         prospect.bytes = std::max(prospect.bytes, traffic.bytes);
@@ -96,7 +99,7 @@ Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_gri
         most_cells = grid.owned().cells();
         prospect.cells_per_rank = Extents(grid.owned().extent(), grid.axes());
         prospect.memory_bytes =
-            static_cast<std::int64_t>(std::min(2 * solver::bytes_of_level(the_case, grid), 9e18));
+            static_cast<std::int64_t>(std::min(solver::bytes_of_all(the_case, grid), 9e18));
       }
   prospect.imbalance =
       static_cast<double>(most_cells) * ranks / static_cast<double>(the_case.cells());
@@ -110,9 +113,11 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
     if (parts > cells)
       return fmt::format("{} parts along {}, but only {}", parts, "xyz"[axis],
                          counted(cells, "cell"));
-    if (parts > 1 && cells / parts < the_case.halo_depth)
+    const HaloWidths halo = the_case.halo();
+    const std::int64_t width = std::max(halo.lower[axis], halo.upper[axis]);
+    if (parts > 1 && cells / parts < width)
       return fmt::format("parts of {} along {} are thinner than the halo's {}",
-                         counted(cells / parts, "cell"), "xyz"[axis], the_case.halo_depth);
+                         counted(cells / parts, "cell"), "xyz"[axis], width);
   }
   return "a halo is wider than the neighbouring part";
 }
@@ -235,8 +240,8 @@ Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
   SolveOptions open = options;
   if (options.cells_per_rank.axes() == 0) open.process_grid = {};
   const Case the_case = solver::make_case(open, ranks);
-  Plan plan{.problem = std::string(the_case.problem->info().name),
-            .precision = std::string(name_of(the_case.precision)),
+  Plan plan{.problem = the_case.model->name,
+            .precision = std::string(name_of(the_case.precision())),
             .cells = the_case.grid.cells,
             .ranks = ranks,
             .halo_depth = the_case.halo_depth,
@@ -251,7 +256,7 @@ Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
   GridOptions any = the_case.grid;
   any.process_grid = {};
   std::vector<Extents> possible = grid::process_grids(ranks, any);
-  std::vector<Extents> all = grid::all_process_grids(ranks, the_case.setting.axes);
+  std::vector<Extents> all = grid::all_process_grids(ranks, the_case.model->axes);
   const Extents fixed =
       options.process_grid.axes() > 0 ? options.process_grid : the_case.grid.process_grid;
   const auto is_out = [&](const Extents& grid) { return fixed.axes() > 0 && !(grid == fixed); };

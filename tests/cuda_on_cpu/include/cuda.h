@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The part of CUDA's driver interface that this test double offers: virtual memory that processes
-// share by file descriptors. Found by cudaGetDriverEntryPointByVersion, as of a driver that is
-// there at run time only.
+// share by file descriptors, and code that is loaded at run time. Found by
+// cudaGetDriverEntryPointByVersion, as of a driver that is there at run time only.
 
 #include <cstddef>
 
@@ -15,6 +15,7 @@ enum cudaError_enum {
   CUDA_ERROR_NOT_INITIALIZED = 3,
   CUDA_ERROR_INVALID_DEVICE = 101,
   CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_NOT_SUPPORTED = 801,
 };
 using CUresult = cudaError_enum;
@@ -84,4 +85,17 @@ CUresult cuMemUnmap(CUdeviceptr ptr, std::size_t size);
 CUresult cuMemSetAccess(CUdeviceptr ptr, std::size_t size, const CUmemAccessDesc* desc,
                         std::size_t count);
 
+struct CUlib_st;
+struct CUkern_st;
+using CUlibrary = CUlib_st*;
+using CUkernel = CUkern_st*;
+enum CUjit_option { CU_JIT_MAX_REGISTERS = 0 };
+enum CUlibraryOption { CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0 };
+
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* options,
+                           void** option_values, unsigned option_count,
+                           CUlibraryOption* library_options, void** library_option_values,
+                           unsigned library_option_count);
+CUresult cuLibraryUnload(CUlibrary library);
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name);
 }  // extern "C"

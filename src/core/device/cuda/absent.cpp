@@ -23,6 +23,7 @@ Gpus find_gpus() { return {.list = {}, .none_because = why, .driver = {}}; }
 bool reaches(const Gpu&, const Gpu&) { refuse(); }
 void use(const Gpu&) { refuse(); }
 int current() { refuse(); }
+int compute_capability() { refuse(); }
 GpuMemory gpu_memory() { refuse(); }
 
 std::shared_ptr<void> allocate(Memory, std::int64_t) { refuse(); }

@@ -11,6 +11,7 @@
 #include <halocline/stream.hpp>
 
 #include "device/cuda/check.hpp"
+#include "device/cuda/runtime.hpp"
 
 namespace halocline::device::cuda {
 
@@ -44,6 +45,15 @@ void load(void (*kernel)(Parameters...)) {
         "the loading of a kernel");
 }
 
+/// Returns the bytes of a thread's values that do not fit in registers. Loads the kernel.
+template <class... Parameters>
+std::size_t spilled_bytes(void (*kernel)(Parameters...)) {
+  cudaFuncAttributes facts{};
+  check(cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(kernel)),
+        "the loading of a kernel");
+  return facts.localSizeBytes;
+}
+
 /// When a kernel's blocks may start.
 enum class Start {
   after_all,  ///< when all earlier work of the stream is done
@@ -56,11 +66,7 @@ enum class Start {
 
 /// Returns the earliest start that the current GPU supports.
 inline Start earliest_start() {
-  int gpu = 0, major = 0;
-  check(cudaGetDevice(&gpu), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu),
-        "cudaDeviceGetAttribute");
-  return major >= 9 ? Start::early : Start::after_all;
+  return compute_capability() >= 90 ? Start::early : Start::after_all;
 }
 
 template <class... Parameters, class... Arguments>

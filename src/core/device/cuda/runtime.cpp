@@ -20,6 +20,7 @@
 #include "base/environment.hpp"
 #include "base/recorder.hpp"
 #include "device/cuda/check.hpp"
+#include "device/cuda/driver.hpp"
 
 namespace halocline::device::cuda {
 namespace {
@@ -173,6 +174,16 @@ void check(cudaError_t error, const char* call) {
                                              cudaGetErrorString(error)));
 }
 
+void require(CUresult result, const char* call) {
+  if (result == CUDA_SUCCESS) return;
+  decltype(&cuGetErrorName) name_of = nullptr;
+  find_in_driver(name_of, "cuGetErrorName");
+  const char* name = nullptr;
+  name_of(result, &name);
+  throw Error(ErrorKind::device,
+              fmt::format("{} failed with {}", call, name != nullptr ? name : "an unknown error"));
+}
+
 void refuse_size(Memory memory, std::int64_t bytes) {
   cudaGetLastError();  // clears the error, which the next call would return
   std::string there;
@@ -245,6 +256,15 @@ int current() {
   int ordinal = 0;
   check(cudaGetDevice(&ordinal), "cudaGetDevice");
   return ordinal;
+}
+
+int compute_capability() {
+  int major = 0, minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, current()),
+        "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, current()),
+        "cudaDeviceGetAttribute");
+  return 10 * major + minor;
 }
 
 GpuMemory gpu_memory() {

@@ -26,6 +26,8 @@ bool reaches(const Gpu& from, const Gpu& to);
 void use(const Gpu& gpu);
 /// Returns the ordinal of the current GPU.
 int current();
+/// Returns 90 for compute capability 9.0, of the current GPU.
+int compute_capability();
 GpuMemory gpu_memory();
 
 /// Allocates pinned, device or managed memory, zeroed.

@@ -16,6 +16,7 @@
 #include <halocline/error.hpp>
 
 #include "device/cuda/check.hpp"
+#include "device/cuda/driver.hpp"
 #include "device/cuda/runtime.hpp"
 #include "device/descriptors.hpp"
 
@@ -36,49 +37,24 @@ struct VirtualMemory {
   decltype(&cuMemMap) map;
   decltype(&cuMemUnmap) unmap;
   decltype(&cuMemSetAccess) set_access;
-  decltype(&cuGetErrorName) name_of_error;
 
   VirtualMemory() {
-    find(granularity, "cuMemGetAllocationGranularity");
-    find(create, "cuMemCreate");
-    find(release, "cuMemRelease");
-    find(to_descriptor, "cuMemExportToShareableHandle");
-    find(from_descriptor, "cuMemImportFromShareableHandle");
-    find(reserve, "cuMemAddressReserve");
-    find(free_addresses, "cuMemAddressFree");
-    find(map, "cuMemMap");
-    find(unmap, "cuMemUnmap");
-    find(set_access, "cuMemSetAccess");
-    find(name_of_error, "cuGetErrorName");
-  }
-
- private:
-  template <class Function>
-  static void find(Function& function, const char* name) {
-    constexpr unsigned version = 12000;
-    void* address = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &found);
-    if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) {
-      cudaGetLastError();
-      throw Error(ErrorKind::device, fmt::format("the driver has no {}", name));
-    }
-    function = reinterpret_cast<Function>(address);
+    find_in_driver(granularity, "cuMemGetAllocationGranularity");
+    find_in_driver(create, "cuMemCreate");
+    find_in_driver(release, "cuMemRelease");
+    find_in_driver(to_descriptor, "cuMemExportToShareableHandle");
+    find_in_driver(from_descriptor, "cuMemImportFromShareableHandle");
+    find_in_driver(reserve, "cuMemAddressReserve");
+    find_in_driver(free_addresses, "cuMemAddressFree");
+    find_in_driver(map, "cuMemMap");
+    find_in_driver(unmap, "cuMemUnmap");
+    find_in_driver(set_access, "cuMemSetAccess");
   }
 };
 
 const VirtualMemory& driver() {
   static const VirtualMemory functions;
   return functions;
-}
-
-void require(CUresult result, const char* call) {
-  if (result == CUDA_SUCCESS) return;
-  const char* name = nullptr;
-  driver().name_of_error(result, &name);
-  throw Error(ErrorKind::device,
-              fmt::format("{} failed with {}", call, name != nullptr ? name : "an unknown error"));
 }
 
 CUmemAllocationProp kind_of_memory() {

@@ -25,12 +25,12 @@ class FusedStepper final : public SingleSweeps {
  public:
   explicit FusedStepper(Runner& runner)
       : SingleSweeps(runner),
-        links_(runner.communicator(), runner.grid(),
-               {std::cref(runner.levels()[0]), std::cref(runner.levels()[1])}) {
+        links_(runner.communicator(), runner.exchange_grid(),
+               {std::cref(runner.levels()[0][0]), std::cref(runner.levels()[1][0])}) {
     if (runner.communicator().node_count() == 1) return;
-    for (const FieldStorage& level : runner.levels())
+    for (const Level& level : runner.levels())
       between_nodes_.push_back(
-          exchange::between_nodes(runner.communicator(), runner.grid(), {level},
+          exchange::between_nodes(runner.communicator(), runner.exchange_grid(), {level[0]},
                                   {.neighbours = Neighbours::faces,
                                    .transport = runner.exchange_info().transport(),
                                    .proofs = runner.proofs(),
@@ -51,6 +51,8 @@ class FusedStepper final : public SingleSweeps {
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
     if (!is_sent_) runner().exchange().run(step.level, stream);
+    // Cells off along one axis are read, so that ghosts beside halos are not.
+    fill_ghosts(step, stencil::Ghosts::Beside::owned, stream);
     stencil::SweepArguments pushing = step.arguments;
     pushing.faces = &links_.port(static_cast<std::size_t>(1 - step.level));
     sweep(pushing, pushing.region, Part::first, stream);
@@ -69,13 +71,18 @@ std::optional<std::string> no_links_because(const Runner& runner) {
   if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
   if (runner.the_case().halo_depth > 1)
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
+  const problem::Model& model = *runner.the_case().model;
+  if (model.fields.size() > 1) return "the problem has several fields";
+  if (!model.reads_nearest()) return "its update reads farther than the nearest cells";
   const Levels& levels = runner.levels();
-  if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.grid(), levels[0]))
+  if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.exchange_grid(),
+                                                  levels[0][0]))
     return why;
   if (auto why = runner.kernels_cannot_reach_because(Runner::Neighbour::on_node)) return why;
   if (runner.communicator().node_count() > 1 && !runner.calls_between_nodes())
     return "other nodes need the host in every exchange";
-  const bool able = target.gpu->ranks_on_gpu == 1 && runner.sweep().can_push(levels[0], levels[1]);
+  const bool able = target.gpu->ranks_on_gpu == 1 &&
+                    runner.sweep().can_push(levels[0], runner.coefficients(), levels[1]);
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{able ? 0 : 1}) > 0)
     return "ranks share a GPU, or rows do not begin on 16-byte boundaries";
   return std::nullopt;

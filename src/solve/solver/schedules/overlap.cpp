@@ -27,7 +27,8 @@ class OverlapStepper final : public SingleSweeps {
 
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
-    const Box interior = intersect(runner().grid().interior(), step.arguments.region);
+    const HaloWidths reach = runner().the_case().halo(1);
+    const Box interior = intersect(runner().exchange_grid().interior(reach), step.arguments.region);
     const std::vector<Box> rim = subtract(step.arguments.region, interior);
     if (stream.is_host())
       run_on_host(step, interior, rim);
@@ -37,8 +38,10 @@ class OverlapStepper final : public SingleSweeps {
 
   void run_on_host(const Step& step, const Box& interior, const std::vector<Box>& rim) {
     runner().exchange().start(step.level, Stream::host());
+    fill_ghosts(step, stencil::Ghosts::Beside::owned, Stream::host());
     sweep_with_progress(step, interior);
     runner().exchange().finish(step.level, Stream::host());
+    fill_ghosts(step, stencil::Ghosts::Beside::held, Stream::host());
     Part part = interior.empty() ? Part::first : Part::more;
     for (const Box& box : rim)
       sweep(step.arguments, box, std::exchange(part, Part::more), Stream::host());
@@ -81,6 +84,7 @@ class OverlapStepper final : public SingleSweeps {
     const bool adds_up = arguments.norm != Norm::none && arguments.partial_norms == nullptr;
     if (adds_up) arguments.partial_norms = sweep.room_for_partial_norms();
 
+    fill_ghosts(step, stencil::Ghosts::Beside::owned, stream);
     const Stream branch = branch_->fork(stream);
     runner().exchange().start(step.level, branch);
     arguments.region = interior;
@@ -88,6 +92,8 @@ class OverlapStepper final : public SingleSweeps {
     if (rim.empty()) arguments.reduction = reduction;
     if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(arguments, stream); });
     runner().exchange().finish(step.level, branch);
+    // Those beside owned cells again, with the same values.
+    fill_ghosts(step, stencil::Ghosts::Beside::held, branch);
     for (std::size_t box = 0; box < rim.size(); ++box) {
       arguments.region = rim[box];
       arguments.is_first = interior.empty() && box == 0;

@@ -15,6 +15,7 @@
 #include "solver/runner.hpp"
 #include "solver/schedules/schedules.hpp"
 #include "solver/stopping.hpp"
+#include "stencil/compiled.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -36,7 +37,7 @@ class PersistentStepper final : public Stepper {
     // The first and the last sweep of a run are single launches.
     const std::int64_t count = std::min(most, run.the_case.sweeps - 1 - at.sweep);
     if (at.sweep == run.first || count < 1) return single_->advance(run, 1);
-    stencil::SweepBatch batch{.level = at.level, .count = count};
+    stencil::SweepBatch batch{.level = at.level, .count = count, .first_sweep = at.sweep};
     run.stopping.begin_batch(at.sweep, batch);
     const Stream stream = runner_.target().stream();
     clock_.time(stream, 0, [&] { sweeps_->run(batch, stream); });
@@ -45,6 +46,7 @@ class PersistentStepper final : public Stepper {
   }
 
   void check() override { links_->check(); }
+  double compile_seconds() const override { return sweeps_->compile_seconds(); }
 
  private:
   Runner& runner_;
@@ -61,6 +63,7 @@ std::optional<std::string> no_persistence_because(const Runner& runner) {
   if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
   if (runner.the_case().halo_depth > 1)
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
+  if (runner.changing_ghosts() != nullptr) return "its boundaries change during the run";
   if (target.memory != Memory::device) return "the fields are not in device memory";
   if (auto why = exchange::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;
   if (auto why = runner.kernels_cannot_reach_because(Runner::Neighbour::any)) return why;
@@ -77,14 +80,13 @@ Links make_links(const Runner& runner) {
 }
 
 ManySweeps make_sweeps(const Runner& runner, const exchange::EdgeLinks& links) {
-  const Case& the_case = runner.the_case();
   return runner.target().backend->make_persistent(
-      {.problem = *the_case.problem,
-       .setting = the_case.setting,
-       .precision = the_case.precision,
-       .levels = {runner.levels()[0], runner.levels()[1]},
+      {.model = *runner.the_case().model,
+       .levels = {runner.levels()[0][0], runner.levels()[1][0]},
        .wraps_along_x = runner.grid().periodic(0),
-       .port = links.port()});
+       .port = links.port(),
+       .communicator = &runner.communicator(),
+       .norm = runner.the_case().norm});
 }
 
 class Persistent final : public Schedule {
@@ -108,10 +110,18 @@ class Persistent final : public Schedule {
       return {.stepper =
                   std::make_unique<PersistentStepper>(runner, std::move(links), std::move(sweeps))};
     } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unavailable) reason = Reason::failed;
       return {.stepper = {}, .why_not = error.what(), .reason = reason};
     }
   }
-  bool is_preferred(const Runner&) const override { return true; }
+  bool is_preferred(const Runner& runner) const override { return is_worth_making(runner); }
+  /// Compiling a formula takes a second or two. laplace on 2048x2048 cells in f32 took 4 us a sweep
+  /// less than with other schedules.
+  bool is_worth_making(const Runner& runner) const override {
+    constexpr std::int64_t fewest_sweeps = 500'000;
+    const Case& the_case = runner.the_case();
+    return the_case.sweeps >= fewest_sweeps || stencil::compiled_formula_of(*the_case.model);
+  }
   std::optional<std::string> no_graphs_because() const override {
     return "schedule persistent runs a batch of sweeps in one launch";
   }

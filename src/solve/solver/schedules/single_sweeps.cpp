@@ -12,16 +12,18 @@ namespace halocline::solver {
 SingleSweeps::SingleSweeps(Runner& runner)
     : runner_(runner), clock_(comm::recorder(runner.communicator()), Phase::compute, "sweep") {}
 
-/// Returns the owned cells and `reach` layers of the halos next to other subdomains.
-Box SingleSweeps::region(std::int64_t reach) const {
-  const Grid& grid = runner_.grid();
+/// Returns the owned cells and those of the halos next to other subdomains that `sweeps` further
+/// sweeps read.
+Box SingleSweeps::region(std::int64_t sweeps) const {
+  const Grid& grid = runner_.exchange_grid();
+  const HaloWidths reach = runner_.the_case().halo(sweeps);
   Box box = grid.owned();
   for (int axis = 0; axis < grid.axes(); ++axis) {
     Direction down, up;
     down[axis] = -1;
     up[axis] = 1;
-    if (grid.neighbour(grid.rank(), down) >= 0) box.lower[axis] -= reach;
-    if (grid.neighbour(grid.rank(), up) >= 0) box.upper[axis] += reach;
+    if (grid.neighbour(grid.rank(), down) >= 0) box.lower[axis] -= reach.lower[axis];
+    if (grid.neighbour(grid.rank(), up) >= 0) box.upper[axis] += reach.upper[axis];
   }
   return box;
 }
@@ -33,12 +35,17 @@ void SingleSweeps::advance(Run& run, std::int64_t) {
   const bool needs_exchange = at.fresh_layers == 0;
   if (needs_exchange) at.fresh_layers = the_case.halo_depth;
   // No wider than the sweeps before the next exchange can use.
-  const std::int64_t reach = std::min(at.fresh_layers, the_case.sweeps - at.sweep) - 1;
+  const std::int64_t further = std::min(at.fresh_layers, the_case.sweeps - at.sweep) - 1;
 
   const bool wants_norm = the_case.wants_norm(at.sweep);
+  const std::size_t next = (at.level + 1) % runner_.levels().size();
   Step step{.arguments = {.in = runner_.levels()[at.level],
-                          .out = runner_.levels()[1 - at.level],
-                          .region = region(reach),
+                          .out = runner_.levels()[next],
+                          .region = region(further),
+                          .wraps = runner_.wrapped(),
+                          .coefficients = runner_.coefficients(),
+                          .time = the_case.time_of(at.sweep),
+                          .clock = run.clock_of(at.sweep),
                           .norm = wants_norm ? the_case.norm : Norm::none},
             .level = static_cast<std::int64_t>(at.level)};
   run.stopping.begin(at.sweep, step.arguments, stream);
@@ -46,12 +53,20 @@ void SingleSweeps::advance(Run& run, std::int64_t) {
     exchange_and_sweep(step, stream);
     ++run.exchanges;
   } else {
+    fill_ghosts(step, stencil::Ghosts::Beside::held, stream);
     sweep(step.arguments, step.arguments.region, Part::first, stream);
   }
   run.stopping.end(at.sweep, stream);
   --at.fresh_layers;
-  at.level = 1 - at.level;
+  at.level = next;
   ++at.sweep;
+}
+
+void SingleSweeps::fill_ghosts(const Step& step, stencil::Ghosts::Beside beside, Stream stream) {
+  if (runner_.changing_ghosts() == nullptr) return;
+  const Span span(comm::recorder(runner_.communicator()), Phase::compute, "ghosts");
+  runner_.changing_ghosts()->fill(step.arguments.in, step.arguments.time, step.arguments.clock,
+                                  beside, stream);
 }
 
 void SingleSweeps::sweep(const stencil::SweepArguments& arguments, const Box& region, Part part,

@@ -4,6 +4,7 @@
 
 #include "device/stream_clock.hpp"
 #include "solver/stepper.hpp"
+#include "stencil/ghosts.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::solver {
@@ -30,6 +31,8 @@ class SingleSweeps : public Stepper {
 
   /// Queues the exchange of a step's level and its sweep, in any valid order.
   virtual void exchange_and_sweep(const Step& step, Stream stream) = 0;
+  /// Writes the ghosts of the step's level that depend on fields or time.
+  void fill_ghosts(const Step& step, stencil::Ghosts::Beside beside, Stream stream);
   /// Sweeps a region and books the time as compute.
   void sweep(const stencil::SweepArguments& arguments, const Box& region, Part part, Stream stream);
 
@@ -37,7 +40,7 @@ class SingleSweeps : public Stepper {
   device::StreamClock& clock() { return clock_; }  ///< of sweeps
 
  private:
-  Box region(std::int64_t reach) const;
+  Box region(std::int64_t sweeps) const;
 
   Runner& runner_;
   device::StreamClock clock_;

@@ -30,8 +30,7 @@ constexpr std::int64_t plane_piece_bytes = 256 << 10;
 
 /// A part of a sweep: a box of which all cells count for the norm, or none.
 struct Task {
-  const FieldStorage& in;
-  const FieldStorage& out;
+  const SweepArguments& arguments;
   Box box;
   Norm norm;
   const Kernel& kernel;
@@ -42,7 +41,7 @@ std::int64_t rows_per_block(const Task& task) {
   const Int3 extent = task.box.extent();
   if (extent.z == 1) return extent.y;
   return std::max<std::int64_t>(
-      8, plane_piece_bytes / (extent.x * task.in.shape().element_bytes) / 8 * 8);
+      8, plane_piece_bytes / (extent.x * task.arguments.in[0].shape().element_bytes) / 8 * 8);
 }
 
 class CpuSweep final : public Sweep {
@@ -52,22 +51,22 @@ class CpuSweep final : public Sweep {
     std::unique_ptr<Kernel> vectors, strided;
   };
 
-  CpuSweep(Kernels kernels, const SweepNeeds& needs, const SweepOptions& options)
+  CpuSweep(Kernels kernels, const problem::Model& model, const SweepOptions& options)
       : kernels_(std::move(kernels)),
-        needs_(needs),
+        model_(model),
         options_(options),
-        maxima_(static_cast<std::size_t>(options.threads)) {}
+        maxima_(static_cast<std::size_t>(options.threads)),
+        blocks_(static_cast<std::size_t>(options.threads)) {}
 
   void run(const SweepArguments& arguments, Stream stream) override {
-    check_arguments(arguments, needs_, stream);
-    Task task{.in = arguments.in,
-              .out = arguments.out,
+    check_arguments(arguments, model_, SweptBy::host, stream);
+    Task task{.arguments = arguments,
               .box = arguments.region,
               .norm = Norm::none,
               .kernel = kernel_for(arguments),
               .stores = stores_for(arguments)};
     if (arguments.norm == Norm::none) return run(task, nullptr);
-    const Box owned = intersect(arguments.region, arguments.out.shape().owned);
+    const Box owned = intersect(arguments.region, arguments.out[0].shape().owned);
     for (const Box& rim : subtract(arguments.region, owned)) {
       task.box = rim;
       run(task, nullptr);
@@ -81,12 +80,16 @@ class CpuSweep final : public Sweep {
 
  private:
   const Kernel& kernel_for(const SweepArguments& arguments) const {
-    const bool rows = arguments.in.strides().x == 1 && arguments.out.strides().x == 1;
-    return rows ? *kernels_.vectors : *kernels_.strided;
+    for (const Fields& fields : {arguments.in, arguments.out, arguments.coefficients})
+      for (const FieldStorage& field : fields)
+        if (field.strides().x != 1) return *kernels_.strided;
+    return *kernels_.vectors;
   }
   Stores stores_for(const SweepArguments& arguments) const {
-    const FieldShape& shape = arguments.out.shape();
-    const Footprint both{.bytes = 2 * shape.owned.cells() * shape.element_bytes,
+    const FieldShape& shape = arguments.out[0].shape();
+    const auto arrays = static_cast<std::int64_t>(arguments.in.size() + model_.updates().size() +
+                                                  arguments.coefficients.size());
+    const Footprint both{.bytes = arrays * shape.owned.cells() * shape.element_bytes,
                          .ranks_on_node = options_.ranks_on_node,
                          .threads = options_.threads};
     const Caches reached =
@@ -102,12 +105,13 @@ class CpuSweep final : public Sweep {
     double maximum = 0;
     // All threads or one: OpenMP makes new threads when a team grows again.
     if (options_.threads == 1 || task.box.cells() < options_.fewest_cells_for_threads) {
-      maximum = update_share(task, task.box);
+      maximum = update_share(task, task.box, blocks_[0]);
     } else {
 #pragma omp parallel for num_threads(options_.threads) schedule(static, 1)
       for (int thread = 0; thread < options_.threads; ++thread)
         maxima_[static_cast<std::size_t>(thread)] =
-            update_share(task, field::share_of(task.box, options_.threads, thread));
+            update_share(task, field::share_of(task.box, options_.threads, thread),
+                         blocks_[static_cast<std::size_t>(thread)]);
       for (const double of_thread : maxima_) maximum = larger(maximum, of_thread);
     }
     if (task.norm == Norm::max) *norm_sum = larger(*norm_sum, maximum);
@@ -120,37 +124,46 @@ class CpuSweep final : public Sweep {
   }
 
   /// Updates a thread's share; returns its part of the maximum norm, if that is the norm.
-  double update_share(const Task& task, const Box& share) {
+  double update_share(const Task& task, const Box& share, Block& block) {
     const std::int64_t rows = rows_per_block(task), cells = field::segment_cells(task.box);
     BlockNorm norm{.kind = task.norm, .plane = task.box.extent().y};
     for (std::int64_t x = share.lower.x; x < share.upper.x; x += cells)
       for (std::int64_t y = share.lower.y; y < share.upper.y; y += rows) {
         const Int3 end{std::min(x + cells, share.upper.x), std::min(y + rows, share.upper.y),
                        share.upper.z};
-        update_block(task, {{x, y, share.lower.z}, end}, norm);
+        update_block(task, {{x, y, share.lower.z}, end}, block, norm);
       }
     if (task.stores == Stores::streamed) flush_stores();
     return norm.max;
   }
 
-  void update_block(const Task& task, const Box& box, BlockNorm& norm) {
+  void update_block(const Task& task, const Box& box, Block& block, BlockNorm& norm) {
     if (task.norm == Norm::l2) {
       const Int3 extent = task.box.extent(), at = box.lower - task.box.lower;
       const std::int64_t segment = at.x / field::segment_cells(task.box);
       norm.row_sums = row_sums_.data() + (segment * extent.z + at.z) * extent.y + at.y;
     }
-    task.kernel.update({.in = field::address_of(task.in, box.lower),
-                        .out = field::address_of(task.out, box.lower),
-                        .extent = box.extent(),
-                        .in_step = field::steps_of(task.in),
-                        .out_step = field::steps_of(task.out)},
-                       task.stores, norm);
+    const SweepArguments& arguments = task.arguments;
+    block.in.clear();
+    block.out.clear();
+    block.cells = box;
+    block.time = arguments.time;
+    for (const Fields& fields : {arguments.in, arguments.coefficients})
+      for (const FieldStorage& field : fields) block.in.push_back(corner_of(field, box.lower));
+    for (const FieldStorage& field : arguments.out)
+      block.out.push_back(corner_of(field, box.lower));
+    task.kernel.update(block, task.stores, norm);
+  }
+
+  static Corner corner_of(const FieldStorage& field, Int3 cell) {
+    return {field::address_of(field, cell), field::steps_of(field)};
   }
 
   Kernels kernels_;
-  SweepNeeds needs_;
+  const problem::Model& model_;
   SweepOptions options_;
   std::vector<double> maxima_;    // one per thread
+  std::vector<Block> blocks_;     // one per thread, kept: small grids take some microseconds
   std::vector<double> row_sums_;  // one per segment of a row: rows, planes, segments
 };
 
@@ -171,18 +184,17 @@ const Level& find_level(std::string_view name) {
 
 }  // namespace
 
-std::unique_ptr<Sweep> Backend::make(const problem::Problem& problem,
-                                     const problem::Setting& setting, problem::Precision precision,
+std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
                                      const SweepOptions& options) const {
   if (options.threads < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("{} threads per rank: at least 1 is needed", options.threads));
   const Level& level = find_level(options.simd);
-  CpuSweep::Kernels kernels{.level = level.name,
-                            .vectors = level.make(problem, setting, precision),
-                            .strided = make_strided_kernel(problem, setting, precision)};
-  return std::make_unique<CpuSweep>(std::move(kernels), SweepNeeds{setting.axes, precision},
-                                    options);
+  CpuSweep::Kernels kernels{
+      .level = level.name, .vectors = {}, .strided = make_strided_kernel(model)};
+  if (options.formulas == Formulas::compiled_where_possible) kernels.vectors = level.make(model);
+  if (!kernels.vectors) kernels.vectors = make_tile_kernel(level.name, model);
+  return std::make_unique<CpuSweep>(std::move(kernels), model, options);
 }
 
 }  // namespace cpu

@@ -9,10 +9,10 @@ namespace halocline::stencil::cpu {
 class Backend final : public stencil::Backend {
  public:
   std::string_view name() const override { return "cpu"; }
-  /// Throws usage for less than one thread or an unknown vector level, unavailable if this
+  /// Takes the compiled formula that the model's is, else interprets the model's, many cells at a
+  /// time. Throws usage for less than one thread or an unknown vector level, unavailable if this
   /// processor lacks the level.
-  std::unique_ptr<Sweep> make(const problem::Problem& problem, const problem::Setting& setting,
-                              problem::Precision precision,
+  std::unique_ptr<Sweep> make(const problem::Model& model,
                               const SweepOptions& options) const override;
 };
 

@@ -2,20 +2,30 @@
 #pragma once
 // Kernels of the cpu backend: each call updates one block of cells in one thread.
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
-#include "problem/problem.hpp"
+#include "problem/model.hpp"
 
 namespace halocline::stencil::cpu {
 
-/// Cells to update. Strides are in elements.
+/// The first cell of a block in a field, and the elements from a cell to the next along each axis.
+struct Corner {
+  std::byte* cell;
+  Int3 step;
+};
+
+/// Cells to update.
 struct Block {
-  const void* in;
-  void* out;
-  Int3 extent;
-  Int3 in_step, out_step;
+  std::vector<Corner> in;   ///< fields, then coefficients
+  std::vector<Corner> out;  ///< fields
+  Box cells;                ///< in global coordinates
+  double time = 0;          ///< t
+
+  Int3 extent() const { return cells.extent(); }
 };
 
 /// Whether stores go through the caches or bypass them. Bypassing saves reading every line before
@@ -30,7 +40,7 @@ struct BlockNorm {
   std::int64_t plane = 0;      ///< rows from one plane to the next in `row_sums`
 };
 
-/// A formula compiled for one kind of vectors. Threads may share it.
+/// The update of a model by one kind of vectors. Threads may share it.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -43,13 +53,14 @@ void flush_stores();
 /// Returns the larger value; NaN if either is NaN.
 inline double larger(double a, double b) { return a > b || a != a ? a : b; }
 
-using MakeKernel = std::unique_ptr<Kernel> (*)(const problem::Problem&, const problem::Setting&,
-                                               problem::Precision);
+/// The model must outlive the kernel.
+using MakeKernel = std::unique_ptr<Kernel> (*)(const problem::Model&);
 
 /// Vectors of one width.
 struct Level {
   std::string_view name;
-  MakeKernel make;  ///< for rows of adjacent cells
+  /// For rows of adjacent cells, of a compiled formula; returns null if the model's is not one.
+  MakeKernel make;
 };
 
 /// Lists the levels that this build and this processor support, narrowest first.
@@ -58,9 +69,10 @@ std::span<const Level> levels();
 /// Whether this build has a level of that name that this processor lacks.
 bool is_level_elsewhere(std::string_view name);
 
+/// Makes a kernel for rows of adjacent cells and any formula, with the vectors of that level.
+std::unique_ptr<Kernel> make_tile_kernel(std::string_view level, const problem::Model& model);
+
 /// Makes a kernel for any strides, with plain loops.
-std::unique_ptr<Kernel> make_strided_kernel(const problem::Problem& problem,
-                                            const problem::Setting& setting,
-                                            problem::Precision precision);
+std::unique_ptr<Kernel> make_strided_kernel(const problem::Model& model);
 
 }  // namespace halocline::stencil::cpu

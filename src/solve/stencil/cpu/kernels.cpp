@@ -8,15 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "stencil/compiled.hpp"
 #include "stencil/cpu/expression.hpp"
 #include "stencil/cpu/kernel.hpp"
-#include "stencil/formulas.hpp"
+#include "stencil/cpu/targets.hpp"
 
-// Vectors of a length unknown at compile time cannot be members of a class. SSSE3 and AVX3_DL gain
-// nothing over their neighbours.
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stencil/cpu/kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -268,8 +264,8 @@ class VectorKernel final : public Kernel {
   void update(const Block& block, Stores stores, BlockNorm& norm) const override {
     if (norm.kind == Norm::none) return update_with<NoNorm>(block, stores, norm);
     if (norm.kind == Norm::max) return update_with<MaxNorm>(block, stores, norm);
-    for (std::int64_t z = 0; z < block.extent.z; ++z)
-      std::fill_n(norm.row_sums + z * norm.plane, block.extent.y, 0.0);
+    for (std::int64_t z = 0; z < block.extent().z; ++z)
+      std::fill_n(norm.row_sums + z * norm.plane, block.extent().y, 0.0);
     update_with<SquaresNorm>(block, stores, norm);
   }
 
@@ -290,7 +286,7 @@ class VectorKernel final : public Kernel {
   void update_block(const Block& block, BlockNorm& norm) const {
     using Most = decltype(shape_for<Real, axes_of<Formula>, stores>());
     using One = Shape<1, 1, 1>;
-    const Int3 count = block.extent;
+    const Int3 count = block.extent();
     // Rows and planes that fill no shape are updated row by row.
     const bool fits = rows_are_aligned_alike(block);
     const std::int64_t rows = fits ? count.y / Most::rows * Most::rows : 0;
@@ -311,18 +307,20 @@ class VectorKernel final : public Kernel {
   /// depend only on where its vectors begin, not on the rows updated with it.
   static bool rows_are_aligned_alike(const Block& block) {
     const auto width = static_cast<std::int64_t>(hn::Lanes(Wide()));
-    return block.out_step.y % width == 0 && block.out_step.z % width == 0;
+    const Int3& step = block.out[0].step;
+    return step.y % width == 0 && step.z % width == 0;
   }
 
   static Rows<Real> rows_from(const Block& block, const BlockNorm& norm, std::int64_t y,
                               std::int64_t z) {
-    return {.in = static_cast<const Real*>(block.in) + y * block.in_step.y + z * block.in_step.z,
-            .out = static_cast<Real*>(block.out) + y * block.out_step.y + z * block.out_step.z,
-            .cells = block.extent.x,
-            .in_y = block.in_step.y,
-            .in_z = block.in_step.z,
-            .out_y = block.out_step.y,
-            .out_z = block.out_step.z,
+    const Corner &in = block.in[0], &out = block.out[0];
+    return {.in = reinterpret_cast<const Real*>(in.cell) + y * in.step.y + z * in.step.z,
+            .out = reinterpret_cast<Real*>(out.cell) + y * out.step.y + z * out.step.z,
+            .cells = block.extent().x,
+            .in_y = in.step.y,
+            .in_z = in.step.z,
+            .out_y = out.step.y,
+            .out_z = out.step.z,
             .number = y + z * norm.plane,
             .number_z = norm.plane};
   }
@@ -436,9 +434,8 @@ struct Maker {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_kernel(const problem::Problem& problem,
-                                    const problem::Setting& setting, problem::Precision precision) {
-  return make_of_formula(problem::Catalogue{}, problem, setting, precision, Maker{});
+std::unique_ptr<Kernel> make_kernel(const problem::Model& model) {
+  return make_compiled(model, Maker{});
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,69 +2,64 @@
 #include <cmath>
 
 #include "stencil/cpu/kernel.hpp"
-#include "stencil/formulas.hpp"
-#include "stencil/scalar_cells.hpp"
+#include "stencil/interpreted.hpp"
 
 namespace halocline::stencil::cpu {
 namespace {
 
-template <class Real, class Formula>
+template <class Real>
 class StridedKernel final : public Kernel {
  public:
-  explicit StridedKernel(const Formula& formula) : formula_(formula) {}
+  explicit StridedKernel(const problem::Model& model)
+      : model_(model), interpreter_(model.tree, model.updates(), problem::Functions::own) {}
 
   void update(const Block& block, Stores, BlockNorm& norm) const override {
-    for (std::int64_t z = 0; z < block.extent.z; ++z)
-      for (std::int64_t y = 0; y < block.extent.y; ++y) {
-        const Real* in =
-            static_cast<const Real*>(block.in) + y * block.in_step.y + z * block.in_step.z;
-        Real* out = static_cast<Real*>(block.out) + y * block.out_step.y + z * block.out_step.z;
-        update_row(block, in, out);
-        if (norm.kind == Norm::max) norm.max = larger(norm.max, largest_change(block, in, out));
-        if (norm.kind == Norm::l2)
-          norm.row_sums[y + z * norm.plane] = sum_of_squares(block, in, out);
+    problem::Interpreter<Real> interpreter = interpreter_;
+    std::vector<CellOf<Real>> cells(block.in.size());
+    const Int3 count = block.extent();
+    for (std::int64_t z = 0; z < count.z; ++z)
+      for (std::int64_t y = 0; y < count.y; ++y) {
+        double largest = 0, sum = 0;
+        for (std::int64_t x = 0; x < count.x; ++x) {
+          const Int3 at{x, y, z};
+          for (std::size_t i = 0; i < cells.size(); ++i)
+            cells[i] = {place<const Real>(block.in[i], at), block.in[i].step};
+          interpreter.evaluate(
+              InterpretedCell<Real>{{model_, block.cells.lower + at, block.time}, cells});
+          for (std::size_t f = 0; f < model_.fields.size(); ++f)
+            if (!model_.fields[f].follows)
+              *place<Real>(block.out[f], at) = interpreter.value(model_.fields[f].update);
+          if (norm.kind == Norm::none) continue;
+          const double change = new_value(interpreter, cells) - *cells[model_.norm_of].cell;
+          largest = larger(largest, std::abs(change));
+          sum += change * change;
+        }
+        if (norm.kind == Norm::max) norm.max = larger(norm.max, largest);
+        if (norm.kind == Norm::l2) norm.row_sums[y + z * norm.plane] = sum;
       }
   }
 
  private:
-  void update_row(const Block& block, const Real* in, Real* out) const {
-    for (std::int64_t x = 0; x < block.extent.x; ++x)
-      out[x * block.out_step.x] =
-          formula_(ScalarCells<Real>{in + x * block.in_step.x, block.in_step});
+  template <class Value>
+  static Value* place(const Corner& corner, Int3 at) {
+    return reinterpret_cast<Value*>(corner.cell) + at.x * corner.step.x + at.y * corner.step.y +
+           at.z * corner.step.z;
   }
-  // A second pass over the row, which is in the first-level cache now.
-  static double largest_change(const Block& block, const Real* in, const Real* out) {
-    double largest = 0;
-    for (std::int64_t x = 0; x < block.extent.x; ++x)
-      largest = larger(largest, std::abs(out[x * block.out_step.x] - in[x * block.in_step.x]));
-    return largest;
-  }
-  static double sum_of_squares(const Block& block, const Real* in, const Real* out) {
-    double sum = 0;
-    for (std::int64_t x = 0; x < block.extent.x; ++x) {
-      const double change = out[x * block.out_step.x] - in[x * block.in_step.x];
-      sum += change * change;
-    }
-    return sum;
+  Real new_value(const problem::Interpreter<Real>& interpreter,
+                 const std::vector<CellOf<Real>>& cells) const {
+    const problem::ModelField& field = model_.fields[model_.norm_of];
+    return field.follows ? *cells[*field.follows].cell : interpreter.value(field.update);
   }
 
-  Formula formula_;
-};
-
-struct Maker {
-  using Result = std::unique_ptr<Kernel>;
-  template <class Real, int, class Formula>
-  Result make(const Formula& formula) const {
-    return std::make_unique<StridedKernel<Real, Formula>>(formula);
-  }
+  const problem::Model& model_;
+  problem::Interpreter<Real> interpreter_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_strided_kernel(const problem::Problem& problem,
-                                            const problem::Setting& setting,
-                                            problem::Precision precision) {
-  return make_of_formula(problem::Catalogue{}, problem, setting, precision, Maker{});
+std::unique_ptr<Kernel> make_strided_kernel(const problem::Model& model) {
+  if (model.precision == Precision::f32) return std::make_unique<StridedKernel<float>>(model);
+  return std::make_unique<StridedKernel<double>>(model);
 }
 
 }  // namespace halocline::stencil::cpu

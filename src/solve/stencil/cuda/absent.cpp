@@ -5,14 +5,22 @@
 
 #include "device/gpu.hpp"
 #include "stencil/cuda/backend.hpp"
+#include "stencil/ghosts.hpp"
 #include "stencil/persistent.hpp"
 
 namespace halocline::stencil::cuda {
 
 std::optional<std::string> Backend::unavailable() const { return device::no_gpu_because(); }
 
-std::unique_ptr<Sweep> Backend::make(const problem::Problem&, const problem::Setting&,
-                                     problem::Precision, const SweepOptions&) const {
+std::optional<std::string> Backend::cannot_sweep_because(const problem::Model&) const {
+  return unavailable();
+}
+
+std::unique_ptr<Sweep> Backend::make(const problem::Model&, const SweepOptions&) const {
+  throw Error(ErrorKind::unavailable, *unavailable());
+}
+
+std::unique_ptr<ChangingGhosts> Backend::make_ghosts(const Ghosts&, const SweepOptions&) const {
   throw Error(ErrorKind::unavailable, *unavailable());
 }
 

@@ -11,11 +11,14 @@ class Backend final : public stencil::Backend {
   std::string_view name() const override { return "cuda"; }
   std::optional<std::string> unavailable() const override;
   bool on_gpu() const override { return true; }
+  std::optional<std::string> cannot_sweep_because(const problem::Model& model) const override;
   /// Makes a sweep on the current GPU, which runs on one stream at a time. Throws unavailable
-  /// without a GPU.
-  std::unique_ptr<Sweep> make(const problem::Problem& problem, const problem::Setting& setting,
-                              problem::Precision precision,
+  /// without a GPU, and where cannot_sweep_because() says so on rank 0 of the options'
+  /// communicator.
+  std::unique_ptr<Sweep> make(const problem::Model& model,
                               const SweepOptions& options) const override;
+  std::unique_ptr<ChangingGhosts> make_ghosts(const Ghosts& ghosts,
+                                              const SweepOptions& options) const override;
   std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const override;
 };
 

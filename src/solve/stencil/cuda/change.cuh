@@ -40,8 +40,8 @@ __device__ double joined_over_block(double value) {
 }
 
 /// Stores a block's partial norm.
-template <class Real>
-__device__ void leave(const Work<Real>& work, const SweepBlocks& blocks, double part) {
+template <class Work>
+__device__ void leave(const Work& work, const SweepBlocks& blocks, double part) {
   if (threadIdx.x != 0) return;
   work.parts->values[work.first_part + blocks.number] = part;
   // Only by the last region: others may be running.
@@ -56,7 +56,8 @@ class Change<Norm::none, Real> {
  public:
   __device__ void add(Real, Real) {}
   __device__ double of_warp() const { return 0; }
-  __device__ void publish(const Work<Real>&, const SweepBlocks&) const {}
+  template <class Work>
+  __device__ void publish(const Work&, const SweepBlocks&) const {}
 };
 
 template <class Real>
@@ -82,7 +83,8 @@ class Change<Norm::max, Real> {
   /// Returns the partial norm of the warp, on all lanes.
   __device__ double of_warp() const { return number_of(largest_of_warp()); }
   /// Stores the partial norm of the block. Call it on all threads of the block.
-  __device__ void publish(const Work<Real>& work, const SweepBlocks& blocks) const {
+  template <class Work>
+  __device__ void publish(const Work& work, const SweepBlocks& blocks) const {
     __shared__ Bits of_warp[block_warps];
     Bits largest = largest_of_warp();
     if (threadIdx.x % warp_lanes == 0) of_warp[threadIdx.x / warp_lanes] = largest;
@@ -130,7 +132,8 @@ class Change<Norm::l2, Real> {
   /// Returns the partial norm of the warp, on all lanes.
   __device__ double of_warp() const { return joined_over_warp<Norm::l2>(sum_); }
   /// Stores the partial norm of the block. Call it on all threads of the block.
-  __device__ void publish(const Work<Real>& work, const SweepBlocks& blocks) const {
+  template <class Work>
+  __device__ void publish(const Work& work, const SweepBlocks& blocks) const {
     leave(work, blocks, joined_over_block<Norm::l2>(sum_));
   }
 

@@ -21,16 +21,16 @@ __device__ inline void await_face(const device::FaceSide& side_port, const devic
 
 /// Copies the cells that this warp wrote, `rows` rows of a layer from `row` on, to the neighbour's
 /// halo. Each lane reads only values that it wrote itself.
-template <int rows, int axes, class Real>
-__device__ void push_face(const Work<Real>& work, const device::FaceSide& side,
-                          const Lane<Real>& lane, Index row, Index layer, Index face) {
+template <int rows, int axes, class Real, class Work>
+__device__ void push_face(const Work& work, const device::FaceSide& side, const Lane<Real>& lane,
+                          Index row, Index layer, Index face) {
   using Vector = typename VectorOf<Real>::Type;
   const Index rows_here =
       axes == 2 ? 1 : (row + rows <= work.cells[1] ? rows : work.cells[1] - row);
   for (Index r = 0; r < rows_here; ++r) {
-    const Index in_layer = lane.column + (axes == 2 ? 0 : (row + r) * work.out_step[1]);
-    const Real* from = work.out + layer * work.out_step[axes - 1] + in_layer;
-    // `to` is the destination of the region's first cell; `work.out` begins `lead` cells before it.
+    const Index in_layer = lane.column + (axes == 2 ? 0 : (row + r) * work.out[0].step[1]);
+    const Real* from = work.out[0].cell + layer * work.out[0].step[axes - 1] + in_layer;
+    // `to` is the destination of the region's first cell; the output begins `lead` cells before it.
     Real* to = static_cast<Real*>(side.to) - work.lead + in_layer;
     if (lane.inside == Lane<Real>::all)
       *reinterpret_cast<Vector*>(to) = *reinterpret_cast<const Vector*>(from);

@@ -27,40 +27,42 @@ struct VectorOf<double> {
   static __device__ void split(const double2& from, double* v) { v[0] = from.x, v[1] = from.y; }
 };
 
-/// A lane's part of one row; for the first and the last lane also the cell next to the strip.
 template <class Real>
-struct RowPart {
-  static constexpr int width = 16 / sizeof(Real);
-  Real value[width];
-  Real beside;
-};
-
+inline constexpr int vector_cells = 16 / sizeof(Real);
 template <class Real>
-inline constexpr int strip_cells = warp_lanes* RowPart<Real>::width;
+inline constexpr int strip_cells = warp_lanes* vector_cells<Real>;
 
 /// A lane's position in a strip. Columns count from the 16-byte boundary at or before the region.
 template <class Real>
 struct Lane {
-  static constexpr int width = RowPart<Real>::width;
+  static constexpr int width = vector_cells<Real>;
   static constexpr unsigned int all = (1u << width) - 1;
 
   Index column;
-  int number, beside;  ///< in its warp; offset from its first column to the cell next to the strip
-  bool reads, reads_beside;
+  int number;  ///< in its warp
+  /// Columns from the region's first one, and to the one behind its last, of which more than a
+  /// strip matters to nobody.
+  int from_first, to_end;
+  /// Whether this lane has the strip's first or last cells, and there is something beside them. The
+  /// cell to the left of the region is in the first vector of a strip that begins before the
+  /// region; before that vector there may be no memory.
+  bool is_first, is_last;
+  int beside;  ///< for those, offset from the lane's first cell to the one beside the strip
+  int around;  ///< cells of an axis that wraps around, else 0
   /// A bit per cell: in the region, and counted in the norm. Computed once for a whole walk.
   unsigned int inside = 0, owned = 0;
 
-  __device__ Lane(const Work<Real>& work, Index strip)
+  template <class Work>
+  __device__ Lane(const Work& work, Index strip)
       : number(static_cast<int>(threadIdx.x) % warp_lanes) {
     column = strip * strip_cells<Real> + number * width;
     const Index first = work.lead, end = work.lead + work.cells[0];
-    // The cell to the right of the region is read, too. The one to the left is in the first vector
-    // of a strip that begins before the region; before that vector there may be no memory.
-    reads = column <= end;
-    const bool left = number == 0 && (column > 0 || first == 0) && column < end;
-    const bool right = number == warp_lanes - 1 && column + width <= end;
-    beside = left ? -1 : width;
-    reads_beside = left || right;
+    from_first = limited(column - first);
+    to_end = limited(end - column);
+    is_first = number == 0 && from_first >= 0 && to_end > 0;
+    is_last = number == warp_lanes - 1 && to_end >= width;
+    around = static_cast<int>(work.around[0]);
+    beside = is_first ? (from_first == 0 ? around : 0) - 1 : width - (to_end == width ? around : 0);
     for (int i = 0; i < width; ++i) {
       const Index x = column + i - first;
       const bool holds = x >= 0 && column + i < end;
@@ -72,6 +74,76 @@ struct Lane {
   /// Whether every cell of the strip is in the region, so that a walk needs no checks. The same for
   /// the whole warp.
   __device__ bool strip_is_whole() const { return __all_sync(~0u, inside == all) != 0; }
+
+ private:
+  static __device__ int limited(Index cells) {
+    constexpr Index most = 1 << 30;
+    return static_cast<int>(cells > most ? most : cells < -most ? -most : cells);
+  }
+};
+
+/// A lane's part of one row of an input that is read so many cells to the left and right. Cells
+/// beside it are those of other lanes; beside the strip, the lanes at its ends load them, so that
+/// each lane needs one vector more: where they are `vectors` wide, the first `vectors` lanes load
+/// those to the left, the last ones those to the right.
+template <class Real, int left, int right>
+class RowPart {
+ public:
+  static constexpr int width = vector_cells<Real>;
+  static constexpr int reach = left > right ? left : right;
+  static constexpr int vectors = (reach + width - 1) / width;
+
+  /// Loads the part at `place`, which is in a row of the input; with checks, unless the strip lies
+  /// in the region as a whole.
+  template <bool whole>
+  __device__ void load(const Real* place, const Lane<Real>& lane) {
+    // Behind the last cell of an axis that wraps around stands the first.
+    if (whole || lane.to_end + right > 0)
+      VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(
+                                whole || lane.to_end > 0 ? place : place - lane.around)),
+                            value_);
+    if constexpr (reach == 1) {
+      if ((left > 0 && lane.is_first) || (right > 0 && lane.is_last))
+        beside_[0] = __ldg(place + lane.beside);
+    } else if constexpr (reach > 1) {
+      constexpr int beyond = vectors * width;
+      const bool is_left =
+          left > 0 && lane.number < vectors && lane.from_first + left > beyond - width;
+      const bool is_right =
+          right > 0 && lane.number >= warp_lanes - vectors && lane.to_end + right > beyond;
+      const int away = is_left ? (lane.from_first < beyond ? lane.around : 0) - beyond
+                               : beyond - (lane.to_end <= beyond ? lane.around : 0);
+      if (is_left || is_right)
+        VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(place + away)), beside_);
+    }
+  }
+
+  /// Returns the value at column `at` of this lane's, which may be in another lane's part. Call it
+  /// on all lanes of the warp, with the same column.
+  __device__ Real at(int at, const Lane<Real>& lane) const {
+    if (at >= 0 && at < width) return value_[at];
+    if constexpr (reach == 0) {
+      return Real();
+    } else {
+      const int lanes = at < 0 ? (width - 1 - at) / width : at / width;
+      const int cell = at < 0 ? at + lanes * width : at - lanes * width;
+      const Real inner = at < 0 ? __shfl_up_sync(~0u, value_[cell], lanes)
+                                : __shfl_down_sync(~0u, value_[cell], lanes);
+      // Of the lanes at an end, the one that has loaded the vector.
+      Real outer = beside_[reach > 1 ? cell : 0];
+      if (lanes < vectors)
+        outer = at < 0 ? __shfl_down_sync(~0u, outer, vectors - lanes)
+                       : __shfl_up_sync(~0u, outer, vectors - lanes);
+      const bool is_outer = at < 0 ? lane.number < lanes : lane.number >= warp_lanes - lanes;
+      return is_outer ? outer : inner;
+    }
+  }
+
+ private:
+  using Vector = typename VectorOf<Real>::Type;
+
+  Real value_[width]{};
+  Real beside_[reach > 1 ? width : 1]{};
 };
 
 }  // namespace halocline::stencil::cuda

@@ -32,11 +32,11 @@ struct Shape {
 // Loading the next group before using the last one took 116 to 160 % of the time: it takes
 // registers from the warps that hide the loads.
 template <Norm kind, int axes, class Real>
-struct ShapeFor : Shape<8, 1, 1, 24> {};
+struct ShapeFor : Shape<8, 1, 2, 24> {};
 template <>
-struct ShapeFor<Norm::max, 2, float> : Shape<12, 1, 1, 24> {};
+struct ShapeFor<Norm::max, 2, float> : Shape<12, 1, 2, 24> {};
 template <>
-struct ShapeFor<Norm::max, 2, double> : Shape<10, 1, 1, 30> {};
+struct ShapeFor<Norm::max, 2, double> : Shape<10, 1, 2, 30> {};
 template <>
 struct ShapeFor<Norm::none, 2, double> : Shape<10, 1, 2, 30> {};
 template <Norm kind, class Real>
@@ -47,28 +47,55 @@ struct ShapeFor<kind, 3, Real> : Shape<2, 2, 2, 12> {};
 template <class Inner>
 using AtFace = Shape<(Inner::ahead > 4 ? 4 : Inner::ahead), Inner::rows, Inner::blocks>;
 
+/// A number as a type.
+template <int value_>
+struct Number {
+  static constexpr int value = value_;
+};
+
+/// Calls `call` with Number<0>, Number<1>, ...
+template <int count, int first = 0, class Call>
+__device__ __forceinline__ void for_each_number(const Call& call) {
+  if constexpr (first < count) {
+    call(Number<first>());
+    for_each_number<count, first + 1>(call);
+  }
+}
+
+/// What a walk over so many axes reads of an input: layers along the last axis, rows along y in
+/// 3-D, columns along x.
+template <class Update, int input, int axes>
+struct ReadsOf {
+  static constexpr Reads all = Update::reads(input);
+  static constexpr int left = all.lower[0], right = all.upper[0];
+  static constexpr int behind = all.lower[axes - 1], beyond = all.upper[axes - 1];
+  static constexpr int south = axes == 3 ? all.lower[1] : 0, north = axes == 3 ? all.upper[1] : 0;
+  /// Whether rows to the south and north are read of every layer, so that they are kept with it.
+  static constexpr bool keeps_rows = axes == 3 && all.across;
+};
+
 /// The walk of a warp: a strip of `rows` rows over some layers. `whole`: all cells of the strip and
 /// all rows are in the region.
-template <bool whole, class Shape, Norm kind, int axes, class Real, class Formula>
+template <bool whole, class Shape, Norm kind, int axes, class Work, class Real, class Update>
 class Walk {
  public:
   static constexpr int rows = Shape::rows, ahead = Shape::ahead;
-  static constexpr int width = RowPart<Real>::width;
+  static constexpr int width = vector_cells<Real>;
 
-  __device__ Walk(const Work<Real>& work, const Formula& formula, const Lane<Real>& lane,
-                  Index first_row, Index first_layer, int layers)
-      : formula_(formula),
+  __device__ Walk(const Work& work, const Update& update, const Lane<Real>& lane, Index first_row,
+                  Index first_layer, int layers)
+      : work_(work),
+        update_(update),
         lane_(lane),
+        first_row_(static_cast<int>(first_row)),
+        first_layer_(static_cast<int>(first_layer)),
         layers_(layers),
-        rows_here_(static_cast<int>(smaller(rows, axes == 2 ? 1 : work.cells[1] - first_row))),
-        in_layer_(work.in_step[axes - 1]),
-        out_layer_(work.out_step[axes - 1]),
-        in_row_(work.in_step[1]),
-        out_row_(work.out_step[1]),
-        in_(work.in + lane.column + first_layer * in_layer_ +
-            (axes == 2 ? 0 : first_row * in_row_)),
-        out_(work.out + lane.column + first_layer * out_layer_ +
-             (axes == 2 ? 0 : first_row * out_row_)) {
+        rows_here_(static_cast<int>(smaller(rows, axes == 2 ? 1 : work.cells[1] - first_row))) {
+    const auto first = [&](const Index* step) {
+      return lane.column + first_layer * step[axes - 1] + (axes == 2 ? 0 : first_row * step[1]);
+    };
+    for (int i = 0; i < Update::inputs; ++i) in_[i] = work.in[i].cell + first(work.in[i].step);
+    for (int o = 0; o < Update::outputs; ++o) out_[o] = work.out[o].cell + first(work.out[o].step);
     // 32-bit numbers, counted from the walk's first layer and row.
     const Range& owned = work.owned;
     counted_from_ = within_walk(owned.lower[axes - 1] - first_layer);
@@ -80,103 +107,192 @@ class Walk {
   }
 
   __device__ void run(Change<kind, Real>& change) {
-    Layer window[ahead + 2];
-    window[0] = load(in_ - in_layer_);
-    window[1] = load(in_);
+    Windows<Update::inputs> windows;
+    each_input([&](auto input) {
+      using Read = ReadsOf<Update, input.value, axes>;
+#pragma unroll
+      for (int l = 0; l < Read::behind + Read::beyond; ++l)
+        load(input, windows.of(input).layer[l], l - Read::behind, true, 0);
+    });
     int at = 0;
     for (; at + ahead <= layers_; at += ahead) {
+      each_input([&](auto input) {
+        using Read = ReadsOf<Update, input.value, axes>;
 #pragma unroll
-      for (int j = 0; j < ahead; ++j) window[j + 2] = load(in_ + (j + 1) * in_layer_);
+        for (int j = 0; j < ahead; ++j)
+          load(input, windows.of(input).layer[Read::behind + Read::beyond + j], Read::beyond + j,
+               j >= ahead - Read::beyond, at);
+      });
 #pragma unroll
-      for (int j = 0; j < ahead; ++j)
-        update(at + j, window[j], window[j + 1], window[j + 2], change);
-      window[0] = window[ahead];
-      window[1] = window[ahead + 1];
+      for (int j = 0; j < ahead; ++j) update(at + j, windows, j, change);
+      advance<ahead>(windows);
     }
     for (; at < layers_; ++at) {
-      window[2] = load(in_ + in_layer_);
-      update(at, window[0], window[1], window[2], change);
-      window[0] = window[1];
-      window[1] = window[2];
+      each_input([&](auto input) {
+        using Read = ReadsOf<Update, input.value, axes>;
+        load(input, windows.of(input).layer[Read::behind + Read::beyond], Read::beyond,
+             Read::beyond > 0, at);
+      });
+      update(at, windows, 0, change);
+      advance<1>(windows);
     }
   }
 
  private:
-  struct Layer {
-    RowPart<Real> row[rows];
-  };
+  /// The layers of an input that the next updates read, the oldest first.
+  template <int input>
+  struct Window {
+    using Read = ReadsOf<Update, input, axes>;
+    using Part = RowPart<Real, Read::left, Read::right>;
+    static constexpr int first_row = Read::keeps_rows ? -Read::south : 0;
+    static constexpr int end_row = rows + (Read::keeps_rows ? Read::north : 0);
 
+    struct Layer {
+      Part row[end_row - first_row];
+    };
+    Layer layer[Read::behind + Read::beyond + ahead];
+    /// Rows around those of the layer that is updated, unless all layers have them.
+    Part south[Read::south > 0 ? Read::south : 1], north[Read::north > 0 ? Read::north : 1];
+  };
+  /// Those of the inputs before number `count`.
+  template <int count, class = void>
+  struct Windows : Windows<count - 1> {
+    using Windows<count - 1>::of;
+    __device__ Window<count - 1>& of(Number<count - 1>) { return window; }
+    __device__ const Window<count - 1>& of(Number<count - 1>) const { return window; }
+    Window<count - 1> window;
+  };
+  template <class Any>
+  struct Windows<0, Any> {
+    __device__ void of(Number<-1>) const {}
+  };
+  using AllWindows = Windows<Update::inputs>;
+
+  template <class Call>
+  static __device__ __forceinline__ void each_input(const Call& call) {
+    for_each_number<Update::inputs>(call);
+  }
   static __device__ Index smaller(Index a, Index b) { return a < b ? a : b; }
   __device__ int within_walk(Index layer) const {
     return static_cast<int>(smaller(layer < 0 ? 0 : layer, layers_));
   }
 
-  __device__ RowPart<Real> load_row(const Real* place) const {
-    RowPart<Real> part{};
-    using Vector = typename VectorOf<Real>::Type;
-    if (whole || lane_.reads)
-      VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(place)), part.value);
-    if (lane_.reads_beside) part.beside = __ldg(place + lane_.beside);
-    return part;
+  /// Returns where the neighbour `by` layers or rows from one of the domain's is to be read: around
+  /// an axis that the region wraps around.
+  __device__ int around(int from, int by, int axis) const {
+    const int to = from + by, cells = static_cast<int>(work_.around[axis]);
+    return to < 0 ? by + cells : to >= static_cast<int>(work_.cells[axis]) ? by - cells : by;
   }
 
-  __device__ Layer load(const Real* place) const {
-    Layer layer{};
+  /// Loads row `row` of the walk's, of the layer `layer` layers from the next to be updated. The
+  /// rows after the region's last are its neighbours.
+  template <int input, class Part>
+  __device__ __forceinline__ void load_row(Part& part, int row, Index layer) const {
+    using Read = ReadsOf<Update, input, axes>;
+    const Index* const step = work_.in[input].step;
+    if (whole || row < rows_here_ + Read::north) {
+      const Real* place = in_[input] + layer * step[axes - 1];
+      if constexpr (axes == 3) {
+        const bool is_inside = row >= 0 && (row == 0 || (whole && row < rows));
+        place += (is_inside ? row : around(first_row_, row, 1)) * step[1];
+      }
+      part.template load<whole>(place, lane_);
+    } else {
+      part = {};
+    }
+  }
+
+  /// Loads a layer of the window. `may_be_outside`: it may lie beyond an end of the domain. `at`:
+  /// the layer to be updated next.
+  template <int input>
+  __device__ __forceinline__ void load(Number<input>, typename Window<input>::Layer& layer,
+                                       int from_here, bool may_be_outside, int at) const {
+    using Kept = Window<input>;
+    const int to = may_be_outside ? around(first_layer_ + at, from_here, axes - 1) : from_here;
 #pragma unroll
-    for (int row = 0; row < rows; ++row)  // the row after the region's last is its neighbour
-      if (whole || row <= rows_here_) layer.row[row] = load_row(place + row * in_row_);
-    return layer;
+    for (int row = Kept::first_row; row < Kept::end_row; ++row)
+      load_row<input>(layer.row[row - Kept::first_row], row, to);
   }
 
-  /// Updates the layer at in_ and out_, and advances them.
-  __device__ void update(int at, const Layer& behind, const Layer& here, const Layer& ahead_of,
-                         Change<kind, Real>& change) {
+  template <int layers>
+  __device__ __forceinline__ void advance(AllWindows& windows) const {
+    each_input([&](auto input) {
+      using Read = ReadsOf<Update, input.value, axes>;
+      auto& layer = windows.of(input).layer;
+#pragma unroll
+      for (int l = 0; l < Read::behind + Read::beyond; ++l) layer[l] = layer[l + layers];
+    });
+  }
+
+  /// A cell and its neighbours, for an update.
+  struct CellInWindow {
+    const Walk& walk;
+    const AllWindows& windows;
+    int first_layer, layer;  ///< of the windows; of the walk
+    int row, column;         ///< of the walk's rows; of this lane's columns
+
+    template <int input, int x, int y, int z>
+    __device__ __forceinline__ Real at() const {
+      using Read = ReadsOf<Update, input, axes>;
+      constexpr int along = axes == 2 ? y : z, across = axes == 2 ? 0 : y;
+      static_assert(Read::keeps_rows || along == 0 || across == 0);
+      const auto& window = windows.of(Number<input>());
+      const auto& here = window.layer[first_layer + Read::behind + along];
+      const int number = row + across;
+      if constexpr (Read::keeps_rows)
+        return here.row[number + Read::south].at(column + x, walk.lane_);
+      if (number < 0) return window.south[number < 0 ? -1 - number : 0].at(column + x, walk.lane_);
+      if (number >= rows)
+        return window.north[number >= rows ? number - rows : 0].at(column + x, walk.lane_);
+      return here.row[number < 0 || number >= rows ? 0 : number].at(column + x, walk.lane_);
+    }
+    /// Its index in the domain.
+    template <int axis>
+    __device__ Index index() const {
+      return walk.work_.origin[axis] + (axis == 0 ? walk.lane_.column - walk.work_.lead + column
+                                        : axis == axes - 1 ? walk.first_layer_ + layer
+                                                           : walk.first_row_ + row);
+    }
+    __device__ double time() const { return time_by(walk.work_.clock, walk.work_.time); }
+  };
+
+  /// Updates the next layer and goes on to the one after it, whose windows begin at `first_layer`.
+  __device__ __forceinline__ void update(int at, AllWindows& windows, int first_layer,
+                                         Change<kind, Real>& change) {
     const unsigned int counted =
         kind != Norm::none && at >= counted_from_ && at < counted_to_ ? counted_rows_ : 0;
-    RowPart<Real> below{}, above{};
-    if constexpr (axes == 3) {
-      below = load_row(in_ - in_row_);
-      if (whole || rows <= rows_here_) above = load_row(in_ + rows * in_row_);
-    }
+    each_input([&](auto input) {
+      using Read = ReadsOf<Update, input.value, axes>;
+      auto& window = windows.of(input);
+      if constexpr (!Read::keeps_rows) {
+#pragma unroll
+        for (int k = 0; k < Read::south; ++k) load_row<input.value>(window.south[k], -1 - k, 0);
+#pragma unroll
+        for (int k = 0; k < Read::north; ++k) load_row<input.value>(window.north[k], rows + k, 0);
+      }
+    });
 #pragma unroll
     for (int row = 0; row < rows; ++row) {
       if (!whole && row >= rows_here_) break;  // the same for the whole warp
-      const RowPart<Real>& south = row > 0 ? here.row[row - 1] : below;
-      const RowPart<Real>& north = row + 1 < rows ? here.row[row + 1] : above;
-      update_row(out_ + row * out_row_, (counted >> row & 1) != 0 ? lane_.owned : 0,
-                 {here.row[row], south, north, behind.row[row], ahead_of.row[row]}, change);
-    }
-    in_ += in_layer_;
-    out_ += out_layer_;
-  }
-
-  /// A row and those around it.
-  struct Around {
-    const RowPart<Real>&here, &south, &north, &behind, &ahead_of;
-  };
-
-  __device__ void update_row(Real* out, unsigned int counted, const Around& rows_around,
-                             Change<kind, Real>& change) {
-    const RowPart<Real>& here = rows_around.here;
-    const bool first = lane_.number == 0, last = lane_.number == warp_lanes - 1;
-    const Real before = __shfl_up_sync(~0u, here.value[width - 1], 1);
-    const Real after = __shfl_down_sync(~0u, here.value[0], 1);
-    const Real left = first ? here.beside : before, right = last ? here.beside : after;
-    Real updated[width];
+      const unsigned int counted_cells = (counted >> row & 1) != 0 ? lane_.owned : 0;
+      Real updated[Update::outputs][width];
 #pragma unroll
-    for (int i = 0; i < width; ++i) {
-      Cells<Real> u;
-      u.c_ = here.value[i];
-      u.w_ = i > 0 ? here.value[i > 0 ? i - 1 : 0] : left;
-      u.e_ = i + 1 < width ? here.value[i + 1 < width ? i + 1 : i] : right;
-      u.d_ = rows_around.behind.value[i];
-      u.t_ = rows_around.ahead_of.value[i];
-      u.s_ = axes == 2 ? u.d_ : rows_around.south.value[i];
-      u.n_ = axes == 2 ? u.t_ : rows_around.north.value[i];
-      updated[i] = formula_(u);
-      if (kind != Norm::none && (counted >> i & 1) != 0) change.add(updated[i], u.c_);
+      for (int i = 0; i < width; ++i) {
+        const CellInWindow cell{*this, windows, first_layer, at, row, i};
+        Real values[Update::outputs];
+        update_(cell, values);
+        for (int o = 0; o < Update::outputs; ++o) updated[o][i] = values[o];
+        if constexpr (kind != Norm::none) {
+          const Real now = Update::now(cell, values), before = Update::template before<Real>(cell);
+          if ((counted_cells >> i & 1) != 0) change.add(now, before);
+        }
+      }
+#pragma unroll
+      for (int o = 0; o < Update::outputs; ++o)
+        store(out_[o] + (axes == 2 ? 0 : row * work_.out[o].step[1]), updated[o]);
     }
-    store(out, updated);
+    for (int i = 0; i < Update::inputs; ++i) in_[i] += work_.in[i].step[axes - 1];
+    for (int o = 0; o < Update::outputs; ++o) out_[o] += work_.out[o].step[axes - 1];
   }
 
   __device__ void store(Real* out, const Real* values) const {
@@ -190,27 +306,28 @@ class Walk {
     }
   }
 
-  const Formula& formula_;
+  const Work& work_;
+  const Update& update_;
   const Lane<Real>& lane_;
-  int layers_, rows_here_;
-  Index in_layer_, out_layer_, in_row_, out_row_;
-  const Real* in_;
-  Real* out_;
+  int first_row_, first_layer_, layers_, rows_here_;
+  const Real* in_[Update::inputs];  // the layer to update next
+  Real* out_[Update::outputs];
   int counted_from_, counted_to_;
   unsigned int counted_rows_ = 0;
 };
 
-/// Divides a region into tiles, one walk of a warp each: strips along x, groups of rows (only in
-/// 3-D) and pieces along the last axis.
-template <class Shape, class Real, int axes>
+/// Divides a region into tiles, one walk of a warp each: strips along x, groups of `rows` rows
+/// (only in 3-D) and pieces along the last axis.
+template <class Real, int axes>
 class Tiles {
  public:
   Index strips, row_groups, pieces;
 
-  __host__ __device__ static Tiles of(const Work<Real>& work) {
+  template <class Work>
+  __host__ __device__ static Tiles of(const Work& work, int rows) {
     Tiles tiles{};
     tiles.strips = ceil_div(work.lead + work.cells[0], strip_cells<Real>);
-    tiles.row_groups = axes == 2 ? 1 : ceil_div(work.cells[1], Shape::rows);
+    tiles.row_groups = axes == 2 ? 1 : ceil_div(work.cells[1], rows);
     tiles.pieces = ceil_div(work.cells[axes - 1], work.layers);
     return tiles;
   }
@@ -224,15 +341,16 @@ class Tiles {
   __host__ __device__ static Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 };
 
-template <Norm kind, int axes, class Real, class Formula, class Shape = ShapeFor<kind, axes, Real>>
+template <Norm kind, int axes, class Shape, class Real, class Update, int inputs, int outputs>
 __global__ void __launch_bounds__(block_threads, Shape::blocks)
-    march(Work<Real> work, ReduceWork reduction, Formula formula) {
+    march(Work<Real, inputs, outputs> work, ReduceWork reduction, Update update) {
+  using Given = Work<Real, inputs, outputs>;
   device::cuda::let_next_begin();
   device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
   if (reduction.parts != nullptr && blockIdx.x == 0) return reduce(reduction);
   const SweepBlocks blocks(reduction);
-  const auto tiles = Tiles<Shape, Real, axes>::of(work);
+  const auto tiles = Tiles<Real, axes>::of(work, Shape::rows);
   const Index warps = static_cast<Index>(blocks.count) * block_warps;
   Change<kind, Real> change;
   for (Index tile = static_cast<Index>(blocks.number) * block_warps + threadIdx.x / warp_lanes;
@@ -248,23 +366,29 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
     const Index row = group * Shape::rows;
     const int layers = static_cast<int>(to - from);
     const bool whole = lane.strip_is_whole() && (axes == 2 || row + Shape::rows <= work.cells[1]);
-    const bool is_lower = work.faces.lower.to != nullptr && from == 0;
-    const bool is_upper = work.faces.upper.to != nullptr && to == end;
-    if (is_lower || is_upper) {
-      const Index face = group * tiles.strips + strip;
-      if (is_lower) await_face(work.faces.lower, work.faces.watch, face, 0);
-      if (is_upper) await_face(work.faces.upper, work.faces.watch, face, 1);
-      Walk<false, AtFace<Shape>, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
-          .run(change);
-      if (is_lower) push_face<Shape::rows, axes>(work, work.faces.lower, lane, row, Index{0}, face);
-      if (is_upper) push_face<Shape::rows, axes>(work, work.faces.upper, lane, row, end - 1, face);
-    } else if (whole) {
-      Walk<true, Shape, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
-          .run(change);
-    } else {
-      Walk<false, Shape, kind, axes, Real, Formula>(work, formula, lane, row, from, layers)
-          .run(change);
+    if constexpr (Update::pushes) {
+      const bool is_lower = work.faces.lower.to != nullptr && from == 0;
+      const bool is_upper = work.faces.upper.to != nullptr && to == end;
+      if (is_lower || is_upper) {
+        const Index face = group * tiles.strips + strip;
+        if (is_lower) await_face(work.faces.lower, work.faces.watch, face, 0);
+        if (is_upper) await_face(work.faces.upper, work.faces.watch, face, 1);
+        Walk<false, AtFace<Shape>, kind, axes, Given, Real, Update>(work, update, lane, row, from,
+                                                                    layers)
+            .run(change);
+        if (is_lower)
+          push_face<Shape::rows, axes>(work, work.faces.lower, lane, row, Index{0}, face);
+        if (is_upper)
+          push_face<Shape::rows, axes>(work, work.faces.upper, lane, row, end - 1, face);
+        continue;
+      }
     }
+    if (whole)
+      Walk<true, Shape, kind, axes, Given, Real, Update>(work, update, lane, row, from, layers)
+          .run(change);
+    else
+      Walk<false, Shape, kind, axes, Given, Real, Update>(work, update, lane, row, from, layers)
+          .run(change);
   }
   change.publish(work, blocks);
 }

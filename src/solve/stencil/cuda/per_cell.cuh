@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The sweep on a GPU for any strides: one cell per thread.
+// The sweep on a GPU for any strides and any reach: one cell per thread.
 //
 // Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
@@ -11,13 +11,48 @@
 
 namespace halocline::stencil::cuda {
 
+/// A cell and its neighbours in memory, for an update.
+template <class Real, class Work>
+class CellInMemory {
+ public:
+  __device__ CellInMemory(const Work& work, Index x, Index y, Index z)
+      : work_(work), x_(x), y_(y), z_(z) {}
+
+  template <int input, int x, int y, int z>
+  __device__ Real at() const {
+    const Array<const Real>& from = work_.in[input];
+    return from.cell[around<x>(x_, 0) * from.step[0] + around<y>(y_, 1) * from.step[1] +
+                     around<z>(z_, 2) * from.step[2]];
+  }
+  /// Its index in the domain.
+  template <int axis>
+  __device__ Index index() const {
+    return work_.origin[axis] + (axis == 0 ? x_ : axis == 1 ? y_ : z_);
+  }
+  __device__ double time() const { return time_by(work_.clock, work_.time); }
+
+ private:
+  /// Returns the place of a neighbour.
+  template <int offset>
+  __device__ Index around(Index at, int axis) const {
+    const Index to = at + offset;
+    if (offset == 0) return to;
+    return to < 0                    ? to + work_.around[axis]
+           : to >= work_.cells[axis] ? to - work_.around[axis]
+                                     : to;
+  }
+
+  const Work& work_;
+  Index x_, y_, z_;  // from the region's first cell
+};
+
 __device__ inline bool is_within(Index at, const Range& range, int axis) {
   return at >= range.lower[axis] && at < range.upper[axis];
 }
 
-template <Norm kind, int axes, class Real, class Formula>
+template <Norm kind, class Real, class Update, int inputs, int outputs>
 __global__ void __launch_bounds__(block_threads)
-    per_cell(Work<Real> work, ReduceWork reduction, Formula formula) {
+    per_cell(Work<Real, inputs, outputs> work, ReduceWork reduction, Update update) {
   device::cuda::let_next_begin();
   device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
@@ -29,24 +64,16 @@ __global__ void __launch_bounds__(block_threads)
        i += static_cast<Index>(blocks.count) * block_threads) {
     const Index x = i % work.cells[0], row = i / work.cells[0];
     const Index y = row % work.cells[1], z = row / work.cells[1];
-    const Real* cell = work.in + x * work.in_step[0] + y * work.in_step[1] + z * work.in_step[2];
-    Cells<Real> u{};
-    u.c_ = cell[0];
-    u.w_ = cell[-work.in_step[0]];
-    u.e_ = cell[work.in_step[0]];
-    if constexpr (axes > 1) {
-      u.s_ = cell[-work.in_step[1]];
-      u.n_ = cell[work.in_step[1]];
+    const CellInMemory<Real, Work<Real, inputs, outputs>> cell(work, x, y, z);
+    Real values[Update::outputs];
+    update(cell, values);
+    for (int output = 0; output < Update::outputs; ++output) {
+      const Array<Real>& to = work.out[output];
+      to.cell[x * to.step[0] + y * to.step[1] + z * to.step[2]] = values[output];
     }
-    if constexpr (axes > 2) {
-      u.d_ = cell[-work.in_step[2]];
-      u.t_ = cell[work.in_step[2]];
-    }
-    const Real updated = formula(u);
-    work.out[x * work.out_step[0] + y * work.out_step[1] + z * work.out_step[2]] = updated;
     if (kind != Norm::none && is_within(x, work.owned, 0) && is_within(y, work.owned, 1) &&
         is_within(z, work.owned, 2))
-      change.add(updated, u.c_);
+      change.add(Update::now(cell, values), Update::template before<Real>(cell));
   }
   change.publish(work, blocks);
 }

@@ -122,9 +122,9 @@ __device__ void send_part(const ResidentWork<Real>& work, int block, const doubl
                       device::cuda::word_of(static_cast<unsigned>(bits >> 32), epoch)});
 }
 
-template <int rows, Norm kind, class Real, class Formula>
+template <int rows, Norm kind, class Real, class Update>
 __global__ void __launch_bounds__(resident_threads, 1)
-    persist(ResidentWork<Real> work, ReduceWork before, Formula formula) {
+    persist(ResidentWork<Real> work, ReduceWork before, Update update) {
   if (blockIdx.x == 0) return reduce_sweeps<kind>(work, before);
   using Answer = Permission::Answer;
   __shared__ double of_warp[2][resident_warps];
@@ -165,12 +165,12 @@ __global__ void __launch_bounds__(resident_threads, 1)
     if (had_norm && cells.works()) cells.keep();
     if (has_norm) {
       Change<kind, Real> change;
-      if (cells.works()) cells.sweep(formula, epoch, sends, change);
+      if (cells.works()) cells.sweep(update, epoch, sends, change);
       const double part = change.of_warp();
       if (threadIdx.x % warp_lanes == 0) of_warp[sweep % 2][warp] = part;
     } else if (cells.works()) {
       Change<Norm::none, Real> nothing;
-      cells.sweep(formula, epoch, sends, nothing);
+      cells.sweep(update, epoch, sends, nothing);
     }
     had_norm = has_norm;
   }

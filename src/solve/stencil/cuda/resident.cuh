@@ -14,6 +14,25 @@ namespace halocline::stencil::cuda {
 inline constexpr int resident_warps = 16;
 inline constexpr int resident_threads = resident_warps * warp_lanes;
 
+/// A cell and its neighbours along x and y, for an update.
+template <class Real>
+struct Star {
+  Real c, w, e, s, n;
+  Index place[2];  ///< in the domain
+  double t;
+
+  template <int, int x, int y, int>
+  __device__ Real at() const {
+    static_assert((x == 0 || y == 0) && x * x + y * y <= 1);
+    return x < 0 ? w : x > 0 ? e : y < 0 ? s : y > 0 ? n : c;
+  }
+  template <int axis>
+  __device__ Index index() const {
+    return place[axis];
+  }
+  __device__ double time() const { return t; }
+};
+
 /// The tiles of a rank's cells: strips of columns, as equal as vectors of 16 bytes allow and at
 /// most a warp wide, times groups of rows. A block has `wide` x `tall` tiles, the last blocks
 /// fewer.
@@ -32,6 +51,10 @@ struct ResidentWork {
   Real* level[2];  ///< first cells of the levels that the first sweep reads and would write
   Index row_step[2];
   Index cells[2];
+  Index origin[2];      ///< the domain's cell at which they begin
+  bool has_halo[2][2];  ///< along x and y, at the lower and the upper end: what formulas read
+  Index first_sweep;    ///< number of the first sweep
+  double dt;            ///< t of a sweep's input is its number times this
   Tiling tiles;
   bool wraps;   ///< along x
   bool ragged;  ///< rows end within a vector
@@ -53,7 +76,7 @@ struct ResidentWork {
 /// Offsets of the sections of a block's shared memory, in vectors of 16 bytes.
 template <class Real>
 struct ResidentShared {
-  static constexpr int width = RowPart<Real>::width;
+  static constexpr int width = vector_cells<Real>;
   int rows_up, rows_down, columns_left, columns_right, kept, end;
   int line, side;  ///< vectors of the edge of a row of tiles, and of the side of a tile
 
@@ -75,7 +98,7 @@ struct ResidentShared {
 template <int rows, class Real>
 class Resident {
  public:
-  static constexpr int width = RowPart<Real>::width;
+  static constexpr int width = vector_cells<Real>;
   using Vector = typename VectorOf<Real>::Type;
   using EdgeWords = device::EdgeWords;
   using EdgeWord = device::cuda::EdgeWord;
@@ -144,8 +167,8 @@ class Resident {
   /// Does one sweep, from `epoch` to the next. `sends`: a neighbour will wait for the edges.
   /// Computes rows and columns of the tile that hold no cells of the rank with the others, without
   /// branches, and corrects those that are read.
-  template <Norm kind, class Formula>
-  __device__ __forceinline__ void sweep(const Formula& formula, unsigned epoch, bool sends,
+  template <Norm kind, class Update>
+  __device__ __forceinline__ void sweep(const Update& update, unsigned epoch, bool sends,
                                         Change<kind, Real>& change) {
     const bool full = rows_here_ == rows;
     Real behind[width], beyond[width]{}, beside[width]{}, aside[width]{};
@@ -159,6 +182,8 @@ class Resident {
     const Vector* const sides = side_from(epoch);
     Vector* const sides_to = side_to(epoch + 1);
     const bool first = lane_ == 0, last = lane_ == last_lane_;
+    const Index column = work_.origin[0] + Index{vector_} * width;
+    const double time = static_cast<double>(work_.first_sweep + (epoch - work_.epoch)) * work_.dt;
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       if (r == rows - 1 && full) await_north(epoch, beyond);
@@ -170,15 +195,16 @@ class Resident {
       Real updated[width];
 #pragma unroll
       for (int i = 0; i < width; ++i) {
-        Cells<Real> u;
-        u.c_ = cell_[r][i];
-        u.w_ = i > 0 ? cell_[r][i > 0 ? i - 1 : 0] : left;
-        u.e_ = i + 1 < width ? cell_[r][i + 1 < width ? i + 1 : i] : right;
-        u.s_ = u.d_ = behind[i];
-        u.n_ = u.t_ = r + 1 < rows ? cell_[r + 1 < rows ? r + 1 : r][i] : beyond[i];
-        updated[i] = formula(u);
+        const Star<Real> cell{cell_[r][i],
+                              i > 0 ? cell_[r][i > 0 ? i - 1 : 0] : left,
+                              i + 1 < width ? cell_[r][i + 1 < width ? i + 1 : i] : right,
+                              behind[i],
+                              r + 1 < rows ? cell_[r + 1 < rows ? r + 1 : r][i] : beyond[i],
+                              {column + i, work_.origin[1] + row_ + r},
+                              time};
+        update(cell, &updated[i]);
         if (kind != Norm::none && r < rows_here_ && (inside_ >> i & 1) != 0)
-          change.add(updated[i], u.c_);
+          change.add(updated[i], cell.c);
       }
 #pragma unroll
       for (int i = 0; i < width; ++i) {
@@ -420,22 +446,30 @@ class Resident {
   __device__ int cells_of_last_vector() const { return __popc(inside_); }
   /// Puts the boundary values next to the rank's cells, which never change, into both epochs'
   /// edges.
+  /// What the formula does not read is zero.
   __device__ void fill_fixed(const Real* first) const {
     const Index step = work_.row_step[0];
+    const Real zeros[width]{};
+    const Vector none = VectorOf<Real>::make(zeros);
     for (unsigned slot = 0; slot < 2; ++slot) {
       if (lane_ <= last_lane_) {
         if (y_ == 0 && south() == nullptr)
-          *row_up(slot, 0) = *reinterpret_cast<const Vector*>(first - step);
+          *row_up(slot, 0) =
+              work_.has_halo[1][0] ? *reinterpret_cast<const Vector*>(first - step) : none;
         if (last_y_ && north() == nullptr)
           *row_down(slot, y_ + 1) =
-              *reinterpret_cast<const Vector*>(first + Index{rows_here_} * step);
+              work_.has_halo[1][1]
+                  ? *reinterpret_cast<const Vector*>(first + Index{rows_here_} * step)
+                  : none;
       }
       const bool left = lane_ == 0 && x_ == 0 && !has_block_left();
       const bool right = lane_ == last_lane_ && last_x_ && !has_block_right();
       if (left || right)
         for (int r = 0; r < rows_here_; ++r)
           reinterpret_cast<Real*>(left ? column_right(slot, x_) : column_left(slot, x_ + 1))[r] =
-              first[r * step + (left ? -1 : cells_of_last_vector())];
+              work_.has_halo[0][left ? 0 : 1]
+                  ? first[r * step + (left ? -1 : cells_of_last_vector())]
+                  : Real(0);
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
+#include "stencil/graph_clock.hpp"
 #include "stencil/partial_norms.hpp"
 
 namespace halocline::stencil::cuda {
@@ -41,22 +42,39 @@ struct Range {
   Index lower[3], upper[3];
 };
 
-/// The arguments of one sweep over a region.
-template <class Real>
-struct Work {
-  const Real* in;  ///< the region's first cell; for `march`, `lead` cells before it
-  Real* out;
-  Index in_step[3], out_step[3];  ///< elements from a cell to the next along x, y, z
-  Index cells[3];                 ///< of the region
-  int lead;                       ///< cells from a 16-byte boundary to the region's first
-  Index layers;                   ///< of a warp's walk along the last axis
-  Range owned;                    ///< cells that the norm counts, in the region's coordinates
-  PartialNorms* parts;            ///< null if there is no norm
-  Index first_part;               ///< index of this region's first partial norm
-  bool is_last;                   ///< region of its sweep: stores the number of partial norms
-  const unsigned int* stop;       ///< if it is not zero, do nothing; may be null
-  device::FacePort faces;         ///< at the region's ends along the last axis
+/// A field or coefficient that a kernel reads or writes, and elements from a cell to the next along
+/// x, y, z.
+template <class Cell>
+struct Array {
+  Cell* cell;  ///< the region's first; for `march`, `lead` cells before it
+  Index step[3];
 };
+
+/// The arguments of one sweep over a region.
+template <class Real, int inputs = 1, int outputs = 1>
+struct Work {
+  Array<const Real> in[inputs];
+  Array<Real> out[outputs];
+  Index cells[3];   ///< of the region
+  Index origin[3];  ///< the domain's cell at which the region begins
+  Index around[3];  ///< cells of an axis that the region wraps around, else 0
+  double time;      ///< t of the inputs, unless the clock has it
+  GraphClock clock;
+  int lead;                  ///< cells from a 16-byte boundary to the region's first
+  Index layers;              ///< of a warp's walk along the last axis
+  Range owned;               ///< cells that the norm counts, in the region's coordinates
+  PartialNorms* parts;       ///< null if there is no norm
+  Index first_part;          ///< index of this region's first partial norm
+  bool is_last;              ///< region of its sweep: stores the number of partial norms
+  const unsigned int* stop;  ///< if it is not zero, do nothing; may be null
+  device::FacePort faces;    ///< at the region's ends along the last axis
+};
+
+/// Returns t of a sweep, which is `time` outside graphs.
+__device__ inline double time_by(const GraphClock& clock, double time) {
+  return clock.first == nullptr ? time
+                                : static_cast<double>(__ldg(clock.first) + clock.ahead) * clock.dt;
+}
 
 /// The blocks of a launch that sweep: all, except the first one if it reduces a norm.
 struct SweepBlocks {
@@ -67,19 +85,59 @@ struct SweepBlocks {
         count(gridDim.x - (reduction.parts != nullptr ? 1 : 0)) {}
 };
 
-/// The argument of a formula.
-template <class Real>
-struct Cells {
-  Real c_, w_, e_, s_, n_, d_, t_;
+/// How far an update reads an input from a cell, along x, y, z.
+struct Reads {
+  int lower[3], upper[3];
+  bool across;  ///< in 3-D: also cells that lie off along both y and z
 
-  __device__ Real c() const { return c_; }
-  __device__ Real w() const { return w_; }
-  __device__ Real e() const { return e_; }
-  __device__ Real s() const { return s_; }
-  __device__ Real n() const { return n_; }
-  __device__ Real d() const { return d_; }
-  __device__ Real t() const { return t_; }
-  __device__ static Real constant(Real value) { return value; }
+  __host__ __device__ constexpr int along_x() const {
+    return lower[0] > upper[0] ? lower[0] : upper[0];
+  }
+};
+
+/// The update of one field by a compiled formula. An update is what kernels compute for a cell:
+/// from values at<input, x, y, z>() of inputs, at offsets in cells, those of its outputs.
+template <class Formula_, int axes>
+struct OneField {
+  static constexpr int inputs = 1, outputs = 1;
+  static constexpr bool pushes = true;  ///< its sweeps may store the halos of neighbours
+  static __host__ __device__ constexpr Reads reads(int) {
+    return {
+        {1, axes > 1 ? 1 : 0, axes > 2 ? 1 : 0}, {1, axes > 1 ? 1 : 0, axes > 2 ? 1 : 0}, false};
+  }
+
+  template <class Cells, class Real>
+  __device__ void operator()(const Cells& u, Real* values) const {
+    values[0] = formula(Neighbours<Cells>{u});
+  }
+  /// Returns the new and the old value whose difference the norm measures.
+  template <class Cells, class Real>
+  __device__ static Real now(const Cells&, const Real* values) {
+    return values[0];
+  }
+  template <class Real, class Cells>
+  __device__ static Real before(const Cells& u) {
+    return u.template at<0, 0, 0, 0>();
+  }
+
+  /// The argument of a formula: problem/formulas.hpp.
+  template <class Cells>
+  struct Neighbours {
+    const Cells& u;
+    __device__ auto c() const { return u.template at<0, 0, 0, 0>(); }
+    __device__ auto w() const { return u.template at<0, -1, 0, 0>(); }
+    __device__ auto e() const { return u.template at<0, 1, 0, 0>(); }
+    __device__ auto s() const { return u.template at<0, 0, -1, 0>(); }
+    __device__ auto n() const { return u.template at<0, 0, 1, 0>(); }
+    __device__ auto d() const { return u.template at<0, 0, 0, -1>(); }
+    __device__ auto t() const { return u.template at<0, 0, 0, 1>(); }
+    template <class Real>
+    __device__ static Real constant(Real value) {
+      return value;
+    }
+  };
+
+  Formula_ formula;
 };
 
 }  // namespace halocline::stencil::cuda

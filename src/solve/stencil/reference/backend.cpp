@@ -2,11 +2,11 @@
 #include "stencil/reference/backend.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "field/cells.hpp"
 #include "stencil/check.hpp"
-#include "stencil/formulas.hpp"
-#include "stencil/scalar_cells.hpp"
+#include "stencil/interpreted.hpp"
 
 namespace halocline::stencil::reference {
 namespace {
@@ -36,14 +36,14 @@ class RowNorm {
   double value_ = 0;
 };
 
-template <class Real, class Formula>
+template <class Real>
 class ReferenceSweep final : public Sweep {
  public:
-  ReferenceSweep(const Formula& formula, const SweepNeeds& needs)
-      : formula_(formula), needs_(needs) {}
+  explicit ReferenceSweep(const problem::Model& model)
+      : model_(model), interpreter_(model.tree, model.updates(), problem::Functions::own) {}
 
   void run(const SweepArguments& arguments, Stream stream) override {
-    check_arguments(arguments, needs_, stream);
+    check_arguments(arguments, model_, SweptBy::host, stream);
     const Box& region = arguments.region;
     if (region.empty()) return;
     for (std::int64_t z = region.lower.z; z < region.upper.z; ++z)
@@ -51,40 +51,47 @@ class ReferenceSweep final : public Sweep {
   }
 
  private:
-  void update_row(const SweepArguments& arguments, std::int64_t y, std::int64_t z) const {
-    const FieldView<const Real> in = field::view_of<const Real>(arguments.in);
-    const FieldView<Real> out = field::view_of<Real>(arguments.out);
+  void update_row(const SweepArguments& arguments, std::int64_t y, std::int64_t z) {
     RowNorm norm(arguments.norm);
+    find_cells(arguments, {arguments.region.lower.x, y, z});
     for (std::int64_t x = arguments.region.lower.x; x < arguments.region.upper.x; ++x) {
-      const ScalarCells<Real> u{&in(x, y, z), field::steps_of(arguments.in)};
-      const Real updated = formula_(u);
-      out(x, y, z) = updated;
-      if (arguments.out.shape().owned.contains(Int3{x, y, z})) norm.add(updated, u.c());
+      const Int3 at{x, y, z};
+      interpreter_.evaluate(InterpretedCell<Real>{{model_, at, arguments.time}, cells_});
+      for (std::size_t f = 0; f < model_.fields.size(); ++f)
+        if (!model_.fields[f].follows)
+          *reinterpret_cast<Real*>(field::address_of(arguments.out[f], at)) =
+              interpreter_.value(model_.fields[f].update);
+      if (arguments.norm != Norm::none && arguments.out[0].shape().owned.contains(at))
+        norm.add(new_value(model_.norm_of), *cells_[model_.norm_of].cell);
+      for (CellOf<Real>& one : cells_) one.cell += one.step.x;
     }
     if (arguments.norm != Norm::none) norm.add_to(*arguments.norm_sum);
   }
 
-  Formula formula_;
-  SweepNeeds needs_;
-};
-
-struct Maker {
-  using Result = std::unique_ptr<Sweep>;
-  SweepNeeds needs;
-
-  template <class Real, int, class Formula>
-  Result make(const Formula& formula) const {
-    return std::make_unique<ReferenceSweep<Real, Formula>>(formula, needs);
+  /// Of a field, at the cell that was evaluated last.
+  Real new_value(std::size_t f) const {
+    const auto& follows = model_.fields[f].follows;
+    return follows ? *cells_[*follows].cell : interpreter_.value(model_.fields[f].update);
   }
+
+  void find_cells(const SweepArguments& arguments, Int3 at) {
+    cells_.clear();
+    for (const Fields& fields : {arguments.in, arguments.coefficients})
+      for (const FieldStorage& one : fields)
+        cells_.push_back(
+            {reinterpret_cast<const Real*>(field::address_of(one, at)), field::steps_of(one)});
+  }
+
+  const problem::Model& model_;
+  problem::Interpreter<Real> interpreter_;
+  std::vector<CellOf<Real>> cells_;  // the cell at hand in fields and coefficients
 };
 
 }  // namespace
 
-std::unique_ptr<Sweep> Backend::make(const problem::Problem& problem,
-                                     const problem::Setting& setting, problem::Precision precision,
-                                     const SweepOptions&) const {
-  return make_of_formula(problem::Catalogue{}, problem, setting, precision,
-                         Maker{{setting.axes, precision}});
+std::unique_ptr<Sweep> Backend::make(const problem::Model& model, const SweepOptions&) const {
+  if (model.precision == Precision::f32) return std::make_unique<ReferenceSweep<float>>(model);
+  return std::make_unique<ReferenceSweep<double>>(model);
 }
 
 }  // namespace halocline::stencil::reference

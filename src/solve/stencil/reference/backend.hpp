@@ -6,12 +6,12 @@
 
 namespace halocline::stencil::reference {
 
-/// Updates one cell after the other in a single thread; ignores the options.
+/// Evaluates the model's formulas one cell and one operation after the other, in a single thread;
+/// ignores the options.
 class Backend final : public stencil::Backend {
  public:
   std::string_view name() const override { return "reference"; }
-  std::unique_ptr<Sweep> make(const problem::Problem& problem, const problem::Setting& setting,
-                              problem::Precision precision,
+  std::unique_ptr<Sweep> make(const problem::Model& model,
                               const SweepOptions& options) const override;
 };
 

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiles the sources of the sweep kernels in as texts, for formulas that are compiled when the
+# program runs: sets halocline_kernels_source.
+
+# Appends `name`, as #include has it, and what it includes itself to `result`.
+function(halocline_included result name)
+  set(all ${${result}})
+  if(name IN_LIST all)
+    return()
+  endif()
+  foreach(folder core solve)
+    set(file "${PROJECT_SOURCE_DIR}/src/${folder}/${name}")
+    if(EXISTS "${file}")
+      list(APPEND all "${name}")
+      file(STRINGS "${file}" lines REGEX "^#include \"")
+      foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^#include \"(.*)\".*$" "\\1" included "${line}")
+        halocline_included(all "${included}")
+      endforeach()
+    endif()
+  endforeach()
+  set(${result} ${all} PARENT_SCOPE)
+endfunction()
+
+set(halocline_kernel_headers)
+halocline_included(halocline_kernel_headers stencil/cuda/generated.cuh)
+
+set(halocline_kernel_rows)
+foreach(name IN LISTS halocline_kernel_headers)
+  foreach(folder core solve)
+    set(file "${PROJECT_SOURCE_DIR}/src/${folder}/${name}")
+    if(EXISTS "${file}")
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+      file(READ "${file}" text)
+      string(APPEND halocline_kernel_rows "    {\"${name}\", R\"cuda(${text})cuda\"},\n")
+    endif()
+  endforeach()
+endforeach()
+set(halocline_kernels_source "${halocline_generated}/src/kernel_headers.cpp")
+configure_file(cmake/kernel_headers.cpp.in "${halocline_kernels_source}" @ONLY)

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/compiler.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/variables.hpp"
+#include "device/compiler_files.hpp"
+#include "device/cuda/driver.hpp"
+#include "device/cuda/runtime.hpp"
+#include "device/gpu.hpp"
+
+namespace halocline::device::cuda {
+namespace {
+
+/// NVRTC's program, opaque here too.
+struct Program;
+
+constexpr int success = 0;
+
+/// The functions that are used, as nvrtc.h declares them.
+struct Nvrtc {
+  std::string path, version;
+
+  const char* (*error_text)(int) = nullptr;
+  int (*count_architectures)(int*) = nullptr;
+  int (*architectures)(int*) = nullptr;
+  int (*create)(Program**, const char* source, const char* name, int headers,
+                const char* const* texts, const char* const* names) = nullptr;
+  int (*destroy)(Program**) = nullptr;
+  int (*add_name)(Program*, const char*) = nullptr;
+  int (*compile)(Program*, int count, const char* const* options) = nullptr;
+  int (*lowered_name)(Program*, const char* name, const char** lowered) = nullptr;
+  int (*log_size)(Program*, std::size_t*) = nullptr;
+  int (*log)(Program*, char*) = nullptr;
+  int (*cubin_size)(Program*, std::size_t*) = nullptr;
+  int (*cubin)(Program*, char*) = nullptr;
+  int (*ptx_size)(Program*, std::size_t*) = nullptr;
+  int (*ptx)(Program*, char*) = nullptr;
+};
+
+struct Loaded {
+  std::optional<Nvrtc> nvrtc;
+  std::string why_not;
+};
+
+/// Takes the first file for the driver's CUDA version, or an earlier one.
+Loaded load() {
+  const auto [wanted, files] = find_compiler(gpus().driver, current_variables());
+  LoadedLibrary opened = load_library(wanted, files);
+  if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
+  Nvrtc nvrtc{.path = opened.found.file.string(), .version = opened.version};
+  Symbols symbols(opened.handle);
+  symbols.find("nvrtcGetErrorString", nvrtc.error_text);
+  symbols.find("nvrtcGetNumSupportedArchs", nvrtc.count_architectures);
+  symbols.find("nvrtcGetSupportedArchs", nvrtc.architectures);
+  symbols.find("nvrtcCreateProgram", nvrtc.create);
+  symbols.find("nvrtcDestroyProgram", nvrtc.destroy);
+  symbols.find("nvrtcAddNameExpression", nvrtc.add_name);
+  symbols.find("nvrtcCompileProgram", nvrtc.compile);
+  symbols.find("nvrtcGetLoweredName", nvrtc.lowered_name);
+  symbols.find("nvrtcGetProgramLogSize", nvrtc.log_size);
+  symbols.find("nvrtcGetProgramLog", nvrtc.log);
+  symbols.find("nvrtcGetCUBINSize", nvrtc.cubin_size);
+  symbols.find("nvrtcGetCUBIN", nvrtc.cubin);
+  symbols.find("nvrtcGetPTXSize", nvrtc.ptx_size);
+  symbols.find("nvrtcGetPTX", nvrtc.ptx);
+  opened.problem = symbols.problem();
+  if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
+  return {std::move(nvrtc), ""};
+}
+
+const Loaded& loaded() {
+  static const Loaded once = load();
+  return once;
+}
+
+/// A program of NVRTC's, owned.
+class Compilation {
+ public:
+  Compilation(const Nvrtc& nvrtc, const Source& source) : nvrtc_(nvrtc), source_(source) {
+    std::vector<const char*> texts, names;
+    for (const Header& header : source.headers) {
+      texts.push_back(header.text);
+      names.push_back(header.name);
+    }
+    check(nvrtc.create(&program_, source.text.c_str(), "formula.cu", static_cast<int>(texts.size()),
+                       texts.data(), names.data()),
+          "nvrtcCreateProgram");
+  }
+  ~Compilation() { nvrtc_.destroy(&program_); }
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+
+  Code compile_for(const Gpu& gpu) {
+    for (const std::string& kernel : source_.kernels)
+      check(nvrtc_.add_name(program_, kernel.c_str()), "nvrtcAddNameExpression");
+    const auto [architecture, is_own] = architecture_for(gpu);
+    const std::string target =
+        fmt::format("--gpu-architecture={}_{}", is_own ? "sm" : "compute", architecture);
+    std::vector<const char*> options(std::begin(compiler_options), std::end(compiler_options));
+    options.push_back(target.c_str());
+    if (nvrtc_.compile(program_, static_cast<int>(options.size()), options.data()) != success)
+      throw Error(ErrorKind::internal,
+                  fmt::format("NVRTC {} at '{}' refused a kernel: {}", nvrtc_.version, nvrtc_.path,
+                              text(nvrtc_.log_size, nvrtc_.log)));
+    Code code{
+        .image = is_own ? text(nvrtc_.cubin_size, nvrtc_.cubin) : text(nvrtc_.ptx_size, nvrtc_.ptx),
+        .kernels = {}};
+    for (const std::string& kernel : source_.kernels) {
+      const char* name = nullptr;
+      check(nvrtc_.lowered_name(program_, kernel.c_str(), &name), "nvrtcGetLoweredName");
+      code.kernels.emplace_back(name);
+    }
+    return code;
+  }
+
+ private:
+  /// Returns the newest architecture that NVRTC knows up to that of the GPU, and whether it is the
+  /// GPU's own; else the driver has to translate.
+  std::pair<int, bool> architecture_for(const Gpu& gpu) const {
+    int count = 0;
+    check(nvrtc_.count_architectures(&count), "nvrtcGetNumSupportedArchs");
+    std::vector<int> known(static_cast<std::size_t>(count));
+    check(nvrtc_.architectures(known.data()), "nvrtcGetSupportedArchs");
+    const int wanted = 10 * gpu.major + gpu.minor;
+    int best = 0;
+    for (const int one : known)
+      if (one <= wanted) best = std::max(best, one);
+    if (best == 0)
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("NVRTC {} at '{}' does not know GPUs of compute capability {}.{}",
+                              nvrtc_.version, nvrtc_.path, gpu.major, gpu.minor));
+    return {best, best == wanted};
+  }
+
+  std::string text(int (*size_of)(Program*, std::size_t*), int (*get)(Program*, char*)) const {
+    std::size_t size = 0;
+    check(size_of(program_, &size), "a size of NVRTC's");
+    std::string result(size, '\0');
+    check(get(program_, result.data()), "a result of NVRTC's");
+    return result;
+  }
+
+  void check(int result, const char* call) const {
+    if (result == success) return;
+    throw Error(ErrorKind::internal, fmt::format("{} of NVRTC {} at '{}': {}", call, nvrtc_.version,
+                                                 nvrtc_.path, nvrtc_.error_text(result)));
+  }
+
+  const Nvrtc& nvrtc_;
+  const Source& source_;
+  Program* program_ = nullptr;
+};
+
+Gpu current_gpu() {
+  for (const Gpu& gpu : gpus().list)
+    if (gpu.ordinal == cuda::current()) return gpu;
+  throw Error(ErrorKind::internal, "the current GPU is none of those that were found");
+}
+
+/// The driver's functions, as in CUDA 12.0.
+struct Libraries {
+  decltype(&cuLibraryLoadData) load;
+  decltype(&cuLibraryUnload) unload;
+  decltype(&cuLibraryGetKernel) kernel;
+
+  Libraries() {
+    find_in_driver(load, "cuLibraryLoadData");
+    find_in_driver(unload, "cuLibraryUnload");
+    find_in_driver(kernel, "cuLibraryGetKernel");
+  }
+};
+
+const Libraries& driver() {
+  static const Libraries functions;
+  return functions;
+}
+
+}  // namespace
+
+std::optional<std::string> no_compiler_because() {
+  const Loaded& all = loaded();
+  return all.nvrtc ? std::nullopt : std::optional(all.why_not);
+}
+
+Code compile(const Source& source) {
+  if (const auto why = no_compiler_because()) throw Error(ErrorKind::unavailable, *why);
+  const Gpu gpu = current_gpu();
+  static std::mutex one_at_a_time;
+  static std::map<std::string, Code> known;
+  const std::lock_guard guard(one_at_a_time);
+  const std::string key = fmt::format("{}.{}\n{}\n{}", gpu.major, gpu.minor,
+                                      fmt::join(source.kernels, "\n"), source.text);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known[key] = Compilation(*loaded().nvrtc, source).compile_for(gpu);
+}
+
+Module::Module(Code code) : kernels_(std::move(code.kernels)) {
+  CUlibrary library = nullptr;
+  require(driver().load(&library, code.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "cuLibraryLoadData");
+  library_.reset(static_cast<void*>(library),
+                 [](void* all) { driver().unload(static_cast<CUlibrary>(all)); });
+}
+
+void* Module::address_of(std::size_t number) const {
+  CUkernel kernel = nullptr;
+  require(
+      driver().kernel(&kernel, static_cast<CUlibrary>(library_.get()), kernels_[number].c_str()),
+      "cuLibraryGetKernel");
+  return static_cast<void*>(kernel);
+}
+
+}  // namespace halocline::device::cuda

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Kernels that are compiled when the program runs, by NVRTC as it is found then: neither its header
+// nor its library is needed to build.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace halocline::device::cuda {
+
+/// A file that a source can include by this name.
+struct Header {
+  const char *name, *text;
+};
+
+struct Source {
+  std::string text;  ///< CUDA C++
+  std::span<const Header> headers;
+  std::vector<std::string> kernels;  ///< as C++ names them: "march<Norm::max, 2>"
+};
+
+/// What a source became: code for one kind of GPU.
+struct Code {
+  std::string image;
+  std::vector<std::string> kernels;  ///< their names in the code, in the order of the source's
+};
+
+/// What NVRTC is told, besides the GPU: as nvcc is, and that functions of lambdas are for the GPU.
+inline constexpr const char* compiler_options[] = {"--std=c++20", "--fmad=false",
+                                                   "--device-as-default-execution-space"};
+
+/// Returns why there is no compiler here, with what to do; nothing if there is one.
+std::optional<std::string> no_compiler_because();
+
+/// Compiles a source for the current GPU, with the bits of the host: no contraction, no
+/// approximation. The same source is compiled once in a process. Throws unavailable where
+/// no_compiler_because() says so, and internal, with the compiler's words, for wrong sources.
+/// Callable from any thread. Takes about a second.
+Code compile(const Source& source);
+
+/// Code on the current GPU.
+class Module {
+ public:
+  explicit Module(Code code);
+
+  /// Returns a kernel, by its number in the source, for functions of launch.cuh. The module must
+  /// outlive it. The type must be the kernel's.
+  template <class Kernel>
+  Kernel* kernel(std::size_t number) const {
+    return reinterpret_cast<Kernel*>(address_of(number));
+  }
+
+ private:
+  void* address_of(std::size_t number) const;
+
+  std::shared_ptr<void> library_;
+  std::vector<std::string> kernels_;
+};
+
+}  // namespace halocline::device::cuda

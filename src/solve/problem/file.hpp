@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A problem file: its keys, with expressions still as text.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <halocline/norm.hpp>
+#include <halocline/precision.hpp>
+
+#include "problem/ghost.hpp"
+#include "problem/source.hpp"
+
+namespace halocline::problem {
+
+using halocline::name_of;
+using halocline::Norm;
+using halocline::Precision;
+
+/// A value that may be given for each number of axes, 1 to 3; under 0 for all of them.
+template <class Value>
+using ByAxes = std::map<int, Value>;
+
+std::string_view name_of(BoundaryKind kind);
+
+struct BoundaryText {
+  BoundaryKind kind = BoundaryKind::outside;
+  std::vector<Written> values = {};  ///< none, one, or a, b and c
+  std::size_t at = 0;                ///< in the file
+};
+
+/// From an expression, or from a `.npy` file, whose path is relative to the problem file.
+struct StartText {
+  Written expression = {};
+  std::optional<std::string> file = {};
+};
+
+struct ParameterText {
+  std::string name, help;
+  Written value;
+};
+
+struct FieldText {
+  std::string name;
+  std::size_t at = 0;
+  ByAxes<StartText> initial = {};
+  /// By side: x lower, x upper, y lower, ...
+  std::array<std::optional<BoundaryText>, 6> boundary = {};
+};
+
+struct CoefficientText {
+  std::string name;
+  std::size_t at = 0;
+  StartText value = {};
+};
+
+struct NamedText {
+  std::string name;
+  std::size_t at = 0;
+  ByAxes<Written> value = {};
+};
+
+struct Requirement {
+  Written condition;
+  std::string message;
+};
+
+struct StopText {
+  std::optional<std::int64_t> sweeps = {};
+  std::optional<Written> time = {};
+  std::optional<double> tolerance = {};
+  std::optional<Norm> norm = {};
+  std::optional<std::string> norm_of = {};  ///< a field
+  std::size_t at = 0;
+};
+
+struct File {
+  Source source;
+  std::string title = {};
+  std::vector<int> axes = {};  ///< the numbers of axes it is for, the default first
+  ByAxes<std::vector<std::int64_t>> cells = {};
+  std::vector<Written> lower = {}, upper = {};  ///< by axis; fewer than axes: 0, and spacing 1
+  std::optional<Precision> precision = {};
+  std::optional<std::uint64_t> seed = {};
+  std::vector<ParameterText> parameters = {};
+  std::vector<Requirement> requirements = {};
+  std::vector<FieldText> fields = {};
+  std::vector<CoefficientText> coefficients = {};
+  std::vector<NamedText> locals = {}, updates = {};
+  StopText stop = {};
+};
+
+inline constexpr std::size_t most_text = std::size_t{1} << 20;
+inline constexpr std::size_t most_fields = 16, most_parameters = 64;
+
+/// Reads the keys of a text; `name` is its path, or what else errors shall call it. Throws usage,
+/// with line and column, for TOML that is not well formed, keys that are not known, and values of
+/// the wrong type.
+File read_text(const std::string& name, std::string text);
+/// Returns the text of a file, or as much as is more than a problem file may have. Throws usage if
+/// it cannot be read.
+std::string text_of_file(const std::string& path);
+
+}  // namespace halocline::problem

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "problem/meaning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace halocline::problem {
+namespace {
+
+using Kind = Syntax::Kind;
+
+constexpr std::string_view axis_names = "xyz";
+constexpr std::string_view index_names = "ijk";
+// a^n up to here is a product.
+constexpr int largest_power = 16;
+
+struct Function {
+  std::string_view name;
+  int fewest, most;  // arguments
+};
+
+constexpr std::array<Function, 19> functions{{{"abs", 1, 1},
+                                              {"sqrt", 1, 1},
+                                              {"exp", 1, 1},
+                                              {"log", 1, 1},
+                                              {"sin", 1, 1},
+                                              {"cos", 1, 1},
+                                              {"tanh", 1, 1},
+                                              {"pow", 2, 2},
+                                              {"min", 2, 2},
+                                              {"max", 2, 2},
+                                              {"fma", 3, 3},
+                                              {"select", 3, 3},
+                                              {"noise", 0, 1},
+                                              {"laplace", 1, 2},
+                                              {"ddx", 1, 2},
+                                              {"ddy", 1, 2},
+                                              {"ddz", 1, 2},
+                                              {"d2dx2", 1, 2},
+                                              {"d2dy2", 1, 2}}};
+constexpr Function last_function{"d2dz2", 1, 2};
+
+const Function* function_named(std::string_view name) {
+  if (name == last_function.name) return &last_function;
+  const auto found = std::find_if(functions.begin(), functions.end(),
+                                  [&](const Function& one) { return one.name == name; });
+  return found == functions.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> function_names() {
+  std::vector<std::string> names;
+  for (const Function& one : functions) names.emplace_back(one.name);
+  names.emplace_back(last_function.name);
+  return names;
+}
+
+/// The number that a literal, or a literal with a sign, has; nothing for other expressions.
+std::optional<double> literal(const Syntax& syntax) {
+  if (syntax.kind == Kind::number) return syntax.number;
+  if (syntax.kind != Kind::unary || syntax.name != "-") return std::nullopt;
+  const std::optional<double> of = literal(syntax.parts[0]);
+  return of ? std::optional(-*of) : std::nullopt;
+}
+
+std::optional<int> whole_literal(const Syntax& syntax, int most) {
+  const std::optional<double> number = literal(syntax);
+  if (!number || std::trunc(*number) != *number || std::fabs(*number) > most) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+/// Central differences by order, 2 to 8: the weights of distance 0, 1, ... (B. Fornberg,
+/// Mathematics of Computation 51, 1988), as fractions.
+struct Fraction {
+  double above, below;
+};
+constexpr std::array<std::array<Fraction, 5>, 4> first_weights{
+    {{{{0, 1}, {1, 2}}},
+     {{{0, 1}, {2, 3}, {-1, 12}}},
+     {{{0, 1}, {3, 4}, {-3, 20}, {1, 60}}},
+     {{{0, 1}, {4, 5}, {-1, 5}, {4, 105}, {-1, 280}}}}};
+constexpr std::array<std::array<Fraction, 5>, 4> second_weights{
+    {{{{-2, 1}, {1, 1}}},
+     {{{-5, 2}, {4, 3}, {-1, 12}}},
+     {{{-49, 18}, {3, 2}, {-3, 20}, {1, 90}}},
+     {{{-205, 72}, {8, 5}, {-1, 5}, {8, 315}, {-1, 560}}}}};
+
+class Meaning {
+ public:
+  Meaning(Tree& tree, const Names& names, Use use) : tree_(tree), names_(names), use_(use) {}
+
+  Ref of(const Syntax& syntax) {
+    try {
+      return translated(syntax);
+    } catch (const std::length_error& error) {
+      throw Mistake(syntax.at, syntax.length, error.what());
+    }
+  }
+
+ private:
+  Ref translated(const Syntax& syntax) {
+    switch (syntax.kind) {
+      case Kind::number:
+        return tree_.constant(syntax.number);
+      case Kind::name:
+        return named(syntax);
+      case Kind::access:
+        return access(syntax);
+      case Kind::call:
+        return call(syntax);
+      case Kind::unary:
+        return syntax.name == "not" ? tree_.operation(Op::logical_not, truth(syntax.parts[0]))
+                                    : tree_.operation(Op::negate, number(syntax.parts[0]));
+      case Kind::operation:
+        return operation(syntax);
+    }
+    throw Mistake(syntax.at, syntax.length, "not an expression");
+  }
+
+  Ref number(const Syntax& syntax) {
+    const Ref node = of(syntax);
+    if (is_truth(node))
+      throw Mistake(syntax.at, syntax.length,
+                    "a number is expected, not a truth value; use select(condition, 1, 0)");
+    return node;
+  }
+  Ref truth(const Syntax& syntax) {
+    const Ref node = of(syntax);
+    if (!is_truth(node))
+      throw Mistake(syntax.at, syntax.length,
+                    "a truth value is expected, not a number; compare it, as in u > 0");
+    return node;
+  }
+  bool is_truth(Ref node) const { return tree_[node].is_truth; }
+
+  Ref operation(const Syntax& syntax) {
+    static const std::map<std::string_view, Op> numeric{
+        {"+", Op::add},    {"-", Op::subtract},    {"*", Op::multiply}, {"/", Op::divide},
+        {"<", Op::less},   {"<=", Op::less_equal}, {">", Op::greater},  {">=", Op::greater_equal},
+        {"==", Op::equal}, {"!=", Op::not_equal}};
+    const Syntax &left = syntax.parts[0], &right = syntax.parts[1];
+    if (syntax.name == "^") return power(left, right);
+    if (syntax.name == "and") return both(Op::logical_and, left, right);
+    if (syntax.name == "or") return both(Op::logical_or, left, right);
+    const Ref a = number(left);
+    return tree_.operation(numeric.at(syntax.name), a, number(right));
+  }
+
+  Ref both(Op op, const Syntax& left, const Syntax& right) {
+    const Ref a = truth(left);
+    return tree_.operation(op, a, truth(right));
+  }
+
+  Ref power(const Syntax& base, const Syntax& exponent) {
+    const Ref a = number(base);
+    const std::optional<int> times = whole_literal(exponent, largest_power);
+    if (!times) return tree_.operation(Op::pow, a, number(exponent));
+    if (*times == 0) return tree_.constant(1);
+    const Ref product = tree_.power(a, std::abs(*times));
+    return *times > 0 ? product : tree_.operation(Op::divide, tree_.constant(1), product);
+  }
+
+  Ref named(const Syntax& syntax) {
+    const std::string& name = syntax.name;
+    if (const auto found = names_.numbers.find(name); found != names_.numbers.end())
+      return tree_.constant(found->second);
+    if (const auto symbol = symbol_of(name)) return read(syntax, *symbol, {});
+    if (const auto local = names_.locals.find(name); local != names_.locals.end())
+      return of_local(syntax, local->second);
+    if (names_.refused.contains(name)) refuse_name(syntax);
+    if (name == "pi") return tree_.constant(std::numbers::pi);
+    if (const auto axis = axis_of(axis_names, name)) return place(syntax, Op::coordinate, *axis);
+    if (const auto axis = axis_of(index_names, name)) return place(syntax, Op::index, *axis);
+    if (name == "t") return time(syntax);
+    refuse_name(syntax);
+  }
+
+  static std::optional<int> axis_of(std::string_view letters, std::string_view name) {
+    if (name.size() != 1 || letters.find(name) == letters.npos) return std::nullopt;
+    return static_cast<int>(letters.find(name));
+  }
+
+  std::optional<int> symbol_of(const std::string& name) const {
+    int symbol = 0;
+    for (const auto* list : {&names_.fields, &names_.coefficients})
+      for (const std::string& one : *list) {
+        if (one == name) return symbol;
+        ++symbol;
+      }
+    return std::nullopt;
+  }
+
+  Ref place(const Syntax& syntax, Op op, int axis) {
+    if (axis >= names_.axes)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("there is no '{}': the problem has {} {}", syntax.name, names_.axes,
+                                names_.axes == 1 ? "axis" : "axes"));
+    if (use_ == Use::number)
+      throw Mistake(
+          syntax.at, syntax.length,
+          fmt::format("'{}' differs from cell to cell; this must be one number", syntax.name));
+    return op == Op::coordinate ? tree_.coordinate(axis) : tree_.index(axis);
+  }
+
+  Ref time(const Syntax& syntax) {
+    if (use_ != Use::boundary && use_ != Use::update)
+      throw Mistake(syntax.at, syntax.length,
+                    "'t' is for updates and boundaries; this is evaluated once, at the start");
+    if (!names_.numbers.contains("dt"))
+      throw Mistake(syntax.at, syntax.length,
+                    "'t' is the number of sweeps times dt; add a parameter named dt");
+    return tree_.time();
+  }
+
+  Ref read(const Syntax& syntax, int symbol, std::array<int, 3> offset) {
+    if (use_ != Use::update)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("'{}' may be used in updates only", syntax.name));
+    return tree_.access(symbol, offset);
+  }
+
+  Ref access(const Syntax& syntax) {
+    const auto symbol = symbol_of(syntax.name);
+    if (!symbol) {
+      if (is_known(syntax.name))
+        throw Mistake(syntax.at, syntax.length,
+                      fmt::format("'{}' is neither a field nor a coefficient, so it has no "
+                                  "neighbours",
+                                  syntax.name));
+      refuse_name(syntax);
+    }
+    if (syntax.offsets.size() != static_cast<std::size_t>(names_.axes))
+      throw Mistake(
+          syntax.at, syntax.length,
+          fmt::format("'{}' has {} offsets here; the problem has {} {}", syntax.name,
+                      syntax.offsets.size(), names_.axes, names_.axes == 1 ? "axis" : "axes"));
+    std::array<int, 3> offset{};
+    for (std::size_t axis = 0; axis < syntax.offsets.size(); ++axis) {
+      const std::int64_t cells = syntax.offsets[axis];
+      if (std::abs(cells) > farthest)
+        throw Mistake(syntax.at, syntax.length,
+                      fmt::format("'{}' is read {} cells far along {}; {} are the most",
+                                  syntax.name, cells, axis_names[axis], farthest));
+      offset[axis] = static_cast<int>(cells);
+    }
+    return read(syntax, *symbol, offset);
+  }
+
+  /// Translates a local once, where it is used first.
+  Ref of_local(const Syntax& syntax, const Syntax& local) {
+    const std::string& name = syntax.name;
+    if (use_ != Use::update)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("'{}' of [locals] may be used in updates only", name));
+    if (const auto known = locals_.find(name); known != locals_.end()) return known->second;
+    if (!begun_.insert(name).second)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("'{}' of [locals] needs its own value", name));
+    // Not what is known by now: those that wait for their own locals.
+    if (begun_.size() - locals_.size() > deepest)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("more than {} of [locals] need each other", deepest));
+    try {
+      return locals_[name] = number(local);
+    } catch (const Mistake& mistake) {
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("in '{}' of [locals]: {}", name, mistake.what()));
+    }
+  }
+
+  Ref call(const Syntax& syntax) {
+    const Function* function = function_named(syntax.name);
+    if (function == nullptr) refuse_function(syntax);
+    check_count(syntax, *function);
+    const auto& parts = syntax.parts;
+    const std::string_view name = function->name;
+    if (name == "noise") return noise(syntax);
+    if (name == "min" || name == "max") return extreme(name == "min", parts);
+    if (name == "fma") {
+      const Ref a = number(parts[0]), b = number(parts[1]);
+      return tree_.operation(Op::fma, a, b, number(parts[2]));
+    }
+    if (name == "select") {
+      const Ref condition = truth(parts[0]), yes = number(parts[1]);
+      return tree_.operation(Op::select, condition, yes, number(parts[2]));
+    }
+    if (name == "pow") {
+      const Ref a = number(parts[0]);
+      return tree_.operation(Op::pow, a, number(parts[1]));
+    }
+    if (name == "laplace") return laplace(syntax);
+    if (name.starts_with("dd")) return difference(syntax, axis_named(syntax, name.back()), false);
+    if (name.starts_with("d2")) return difference(syntax, axis_named(syntax, name[3]), true);
+    static const std::map<std::string_view, Op> of_one{
+        {"abs", Op::abs}, {"sqrt", Op::sqrt}, {"exp", Op::exp},  {"log", Op::log},
+        {"sin", Op::sin}, {"cos", Op::cos},   {"tanh", Op::tanh}};
+    return tree_.operation(of_one.at(name), number(parts[0]));
+  }
+
+  static void check_count(const Syntax& syntax, const Function& function) {
+    const auto count = static_cast<int>(syntax.parts.size());
+    if (count >= function.fewest && count <= function.most) return;
+    const std::string wanted = function.fewest == function.most
+                                   ? fmt::format("{}", function.most)
+                                   : fmt::format("{} or {}", function.fewest, function.most);
+    throw Mistake(syntax.at, syntax.length,
+                  fmt::format("{}() takes {} argument{}, not {}", function.name, wanted,
+                              wanted == "1" ? "" : "s", count));
+  }
+
+  Ref noise(const Syntax& syntax) {
+    if (use_ != Use::initial)
+      throw Mistake(syntax.at, syntax.length, "noise() is for initial values only");
+    if (syntax.parts.empty()) return tree_.noise(0);
+    const std::optional<int> number = whole_literal(syntax.parts[0], 1'000'000'000);
+    if (!number || *number < 0)
+      throw Mistake(syntax.parts[0].at, syntax.parts[0].length,
+                    "noise() takes a whole number from 0, which is added to the seed");
+    return tree_.noise(*number);
+  }
+
+  Ref extreme(bool is_least, const std::vector<Syntax>& parts) {
+    const Ref a = number(parts[0]), b = number(parts[1]);
+    const Ref is_b_less = tree_.operation(Op::less, is_least ? b : a, is_least ? a : b);
+    return tree_.operation(Op::select, is_b_less, b, a);
+  }
+
+  /// The axis of ddx, d2dx2.
+  int axis_named(const Syntax& syntax, char letter) const {
+    const auto axis = static_cast<int>(axis_names.find(letter));
+    if (axis >= names_.axes)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("{}() needs an axis {}; the problem has {} {}", syntax.name, letter,
+                                names_.axes, names_.axes == 1 ? "axis" : "axes"));
+    return axis;
+  }
+
+  static int order_of(const Syntax& syntax) {
+    if (syntax.parts.size() < 2) return 2;
+    const std::optional<int> order = whole_literal(syntax.parts[1], farthest);
+    if (!order || *order < 2 || *order % 2 != 0)
+      throw Mistake(syntax.parts[1].at, syntax.parts[1].length,
+                    fmt::format("the order of {}() is 2, 4, 6 or 8", syntax.name));
+    return *order;
+  }
+
+  Ref laplace(const Syntax& syntax) {
+    Ref sum = difference(syntax, 0, true);
+    for (int axis = 1; axis < names_.axes; ++axis) {
+      const Ref along = difference(syntax, axis, true);
+      sum = tree_.operation(Op::add, sum, along);
+    }
+    return sum;
+  }
+
+  Ref difference(const Syntax& syntax, int axis, bool is_second) {
+    const int order = order_of(syntax);
+    const Ref of_what = number(syntax.parts[0]);
+    const double spacing =
+        names_.numbers.at(fmt::format("d{}", axis_names[static_cast<std::size_t>(axis)]));
+    const double divisor = is_second ? spacing * spacing : spacing;
+    const auto& weights =
+        (is_second ? second_weights : first_weights)[static_cast<std::size_t>(order / 2 - 1)];
+    const auto weight = [&](int m) {
+      const Fraction& fraction = weights[static_cast<std::size_t>(m)];
+      return tree_.constant(fraction.above / fraction.below / divisor);
+    };
+    std::optional<Ref> sum;
+    if (is_second) sum = tree_.operation(Op::multiply, weight(0), of_what);
+    for (int m = 1; m <= order / 2; ++m) {
+      const Ref before = beside(of_what, axis, -m), behind = beside(of_what, axis, m);
+      const Ref pair = is_second ? tree_.operation(Op::add, before, behind)
+                                 : tree_.operation(Op::subtract, behind, before);
+      const Ref term = tree_.operation(Op::multiply, weight(m), pair);
+      sum = sum ? tree_.operation(Op::add, *sum, term) : term;
+    }
+    return *sum;
+  }
+
+  Ref beside(Ref node, int axis, int cells) {
+    std::array<int, 3> by{};
+    by[static_cast<std::size_t>(axis)] = cells;
+    return tree_.shifted(node, by);
+  }
+
+  bool is_known(const std::string& name) const {
+    return names_.numbers.contains(name) || names_.locals.contains(name) || is_reserved(name) ||
+           axis_of(index_names, name);
+  }
+
+  [[noreturn]] void refuse_name(const Syntax& syntax) const {
+    const std::string& name = syntax.name;
+    if (const auto why = names_.refused.find(name); why != names_.refused.end())
+      throw Mistake(syntax.at, syntax.length, why->second);
+    if (function_named(name) != nullptr)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("{} is a function: write {}(...)", name, name));
+    std::vector<std::string> all{"pi", "t"};
+    for (const auto& [one, value] : names_.numbers) all.push_back(one);
+    for (const auto& [one, value] : names_.locals) all.push_back(one);
+    for (const auto* list : {&names_.fields, &names_.coefficients})
+      all.insert(all.end(), list->begin(), list->end());
+    for (int axis = 0; axis < names_.axes; ++axis) {
+      all.emplace_back(1, axis_names[static_cast<std::size_t>(axis)]);
+      all.emplace_back(1, index_names[static_cast<std::size_t>(axis)]);
+    }
+    const std::string near = nearest(name, all);
+    throw Mistake(syntax.at, syntax.length,
+                  near.empty()
+                      ? fmt::format("nothing is named '{}'", name)
+                      : fmt::format("nothing is named '{}'; do you mean '{}'?", name, near));
+  }
+
+  [[noreturn]] static void refuse_function(const Syntax& syntax) {
+    const std::string near = nearest(syntax.name, function_names());
+    throw Mistake(syntax.at, syntax.length,
+                  near.empty() ? fmt::format("there is no function '{}'; there are: {}",
+                                             syntax.name, fmt::join(function_names(), ", "))
+                               : fmt::format("there is no function '{}'; do you mean '{}'?",
+                                             syntax.name, near));
+  }
+
+  Tree& tree_;
+  const Names& names_;
+  const Use use_;
+  std::map<std::string, Ref> locals_;
+  std::set<std::string> begun_;  // locals
+};
+
+/// The number of letters to add, drop or change to get from one word to another.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool is_reserved(std::string_view name) {
+  static const std::set<std::string_view> words{"x",  "y",  "z",  "t",   "axes", "nx",
+                                                "ny", "nz", "pi", "and", "or",   "not"};
+  return words.contains(name) || function_named(name) != nullptr;
+}
+
+Ref condition_of(Tree& tree, const Syntax& syntax, const Names& names, Use use) {
+  const Ref node = Meaning(tree, names, use).of(syntax);
+  if (!tree[node].is_truth)
+    throw Mistake(syntax.at, syntax.length,
+                  "a truth value is expected, not a number; compare it, as in u > 0");
+  return node;
+}
+
+Ref meaning_of(Tree& tree, const Syntax& syntax, const Names& names, Use use) {
+  const Ref node = Meaning(tree, names, use).of(syntax);
+  if (tree[node].is_truth)
+    throw Mistake(syntax.at, syntax.length,
+                  "a number is expected, not a truth value; use select(condition, 1, 0)");
+  return node;
+}
+
+std::string nearest(std::string_view misspelt, const std::vector<std::string>& names) {
+  const std::size_t most = std::max<std::size_t>(1, misspelt.size() / 2);
+  std::string best;
+  std::size_t least = most + 1;
+  for (const std::string& name : names) {
+    const std::size_t far = distance(misspelt, name);
+    if (far < least && far < name.size()) {
+      least = far;
+      best = name;
+    }
+  }
+  return best;
+}
+
+}  // namespace halocline::problem

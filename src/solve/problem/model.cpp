@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "problem/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "problem/meaning.hpp"
+
+namespace halocline::problem {
+namespace {
+
+constexpr std::string_view axis_names = "xyz";
+
+std::string axes_text(int axes) { return axes == 1 ? "1 axis" : fmt::format("{} axes", axes); }
+
+/// "x-"
+std::string side_text(std::size_t side) {
+  return fmt::format("{}{}", axis_names[side / 2], "-+"[side % 2]);
+}
+
+class Maker {
+ public:
+  Maker(const File& file, const Choices& choices) : file_(file), choices_(choices) {}
+
+  Model make() {
+    choose_axes();
+    choose_cells();
+    names_.axes = model_.axes;
+    names_.numbers["axes"] = model_.axes;
+    for (int axis = 0; axis < model_.axes; ++axis)
+      names_.numbers[fmt::format("n{}", axis_name(axis))] = static_cast<double>(model_.cells[axis]);
+    model_.name = std::filesystem::path(file_.source.name()).stem();
+    model_.title = file_.title;
+    model_.precision = choices_.precision.value_or(file_.precision.value_or(Precision::f64));
+    model_.seed = choices_.seed.value_or(file_.seed.value_or(model_.seed));
+    make_domain();
+    make_parameters();
+    finish_spacing();
+    check_requirements();
+    make_names();
+    make_fields();
+    make_coefficients();
+    make_updates();
+    find_reaches();
+    make_sides();
+    make_stop();
+    return std::move(model_);
+  }
+
+ private:
+  // ---- errors ----
+
+  [[noreturn]] void refuse(std::size_t at, std::size_t length, const std::string& what) const {
+    throw Error(ErrorKind::usage, file_.source.shown(at, length, what));
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(ErrorKind::usage, fmt::format("{}: {}", file_.source.name(), what));
+  }
+
+  /// Parses and translates an expression; its mistakes are shown in the file.
+  Ref meaning(const Written& written, Use use) {
+    try {
+      return meaning_of(model_.tree, parse(written.text), names_, use);
+    } catch (const Mistake& mistake) {
+      throw Error(ErrorKind::usage,
+                  file_.source.shown(written, mistake.at(), mistake.length(), mistake.what()));
+    }
+  }
+
+  double number(const Written& written) { return model_.tree[meaning(written, Use::number)].value; }
+
+  static char axis_name(int axis) { return axis_names[static_cast<std::size_t>(axis)]; }
+
+  /// The value for this number of axes, or for all.
+  template <class Value>
+  const Value* for_axes(const ByAxes<Value>& values) const {
+    for (const int axes : {model_.axes, 0})
+      if (const auto found = values.find(axes); found != values.end()) return &found->second;
+    return nullptr;
+  }
+
+  // ---- shape ----
+
+  void choose_axes() {
+    const std::vector<int> known = file_.axes.empty() ? std::vector{1, 2, 3} : file_.axes;
+    model_.axes = choices_.axes;
+    if (model_.axes == 0 && !choices_.cells.empty())
+      model_.axes = static_cast<int>(choices_.cells.size());
+    if (model_.axes == 0) {
+      if (file_.axes.empty()) refuse("the file does not say how many 'axes' the problem has");
+      model_.axes = file_.axes.front();
+    }
+    if (std::find(known.begin(), known.end(), model_.axes) == known.end())
+      throw Error(ErrorKind::usage, choices_.cells.empty()
+                                        ? fmt::format("{} has {}, not {}", file_.source.name(),
+                                                      counted_axes(known), model_.axes)
+                                        : fmt::format("{} has {}, but cells {} have {}",
+                                                      file_.source.name(), counted_axes(known),
+                                                      fmt::join(choices_.cells, "x"), model_.axes));
+  }
+
+  /// "1 axis", "2 to 3 axes", "1 or 3 axes"
+  static std::string counted_axes(std::vector<int> axes) {
+    std::sort(axes.begin(), axes.end());
+    if (axes.size() == 1) return axes_text(axes[0]);
+    const bool is_range = axes.back() - axes.front() + 1 == std::ssize(axes);
+    return fmt::format("{} {} {} axes", axes.front(), is_range ? "to" : "or", axes.back());
+  }
+
+  void choose_cells() {
+    std::vector<std::int64_t> cells = choices_.cells;
+    if (cells.empty()) {
+      const auto* const by_file = for_axes(file_.cells);
+      if (by_file == nullptr)
+        refuse(fmt::format("the file has no 'cells' for {}", axes_text(model_.axes)));
+      cells = *by_file;
+    }
+    if (cells.size() != static_cast<std::size_t>(model_.axes))
+      refuse(fmt::format("there are {} numbers of cells for {}", cells.size(),
+                         axes_text(model_.axes)));
+    for (int axis = 0; axis < model_.axes; ++axis)
+      model_.cells[axis] = cells[static_cast<std::size_t>(axis)];
+  }
+
+  // ---- numbers ----
+
+  std::string spacing_name(int axis) const { return fmt::format("d{}", axis_name(axis)); }
+
+  void make_domain() {
+    for (int axis = 0; axis < model_.axes; ++axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      if (a < file_.lower.size()) model_.lower[a] = number(file_.lower[a]);
+      const std::string name = spacing_name(axis);
+      const bool is_parameter = parameter_named(name) != nullptr;
+      if (a >= file_.upper.size()) {
+        if (is_parameter)
+          names_.refused[name] = fmt::format("'{}' is set further down", name);
+        else
+          names_.numbers[name] = 1;
+        continue;
+      }
+      if (is_parameter)
+        refuse(parameter_named(name)->value.begin, 1,
+               fmt::format("'upper' gives {} already", name));
+      model_.upper[a] = number(file_.upper[a]);
+      const double spacing =
+          (model_.upper[a] - model_.lower[a]) / static_cast<double>(model_.cells[axis]);
+      if (!(spacing > 0) || !std::isfinite(spacing))
+        refuse(file_.upper[a].begin, file_.upper[a].text.size(),
+               fmt::format("'upper' must be above 'lower' along {}: {} is not above {}",
+                           axis_name(axis), model_.upper[a], model_.lower[a]));
+      names_.numbers[name] = spacing;
+    }
+  }
+
+  const ParameterText* parameter_named(const std::string& name) const {
+    const auto found = std::find_if(file_.parameters.begin(), file_.parameters.end(),
+                                    [&](const ParameterText& one) { return one.name == name; });
+    return found == file_.parameters.end() ? nullptr : &*found;
+  }
+
+  void make_parameters() {
+    for (const ParameterText& parameter : file_.parameters)
+      names_.refused[parameter.name] =
+          fmt::format("parameter '{}' is set further down", parameter.name);
+    for (const auto& [name, value] : choices_.parameters) {
+      if (parameter_named(name) == nullptr) refuse_choice(name);
+      if (!std::isfinite(value))
+        refuse(fmt::format("parameter {} cannot be {}; use a finite number", name, value));
+    }
+    evaluate_parameters(choices_.parameters);
+    for (const ParameterText& parameter : file_.parameters) {
+      const double value = names_.numbers.at(parameter.name);
+      model_.parameters.push_back({parameter.name, parameter.help, value});
+      if (parameter.name == "dt") model_.dt = value;
+    }
+  }
+
+  /// In the order of the file; those that are chosen take that value.
+  void evaluate_parameters(const std::map<std::string, double>& chosen) {
+    for (const ParameterText& parameter : file_.parameters) {
+      const auto choice = chosen.find(parameter.name);
+      const double value = choice != chosen.end() ? choice->second : number(parameter.value);
+      names_.refused.erase(parameter.name);
+      names_.numbers[parameter.name] = value;
+    }
+  }
+
+  [[noreturn]] void refuse_choice(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const ParameterText& one : file_.parameters) names.push_back(one.name);
+    const std::string near = nearest(name, names);
+    throw Error(
+        ErrorKind::usage,
+        names.empty()
+            ? fmt::format("{} has no parameters, so '{}' cannot be set", file_.source.name(), name)
+            : fmt::format("{} has no parameter '{}'; it has: {}{}", file_.source.name(), name,
+                          fmt::join(names, ", "),
+                          near.empty() ? "" : fmt::format("; do you mean '{}'?", near)));
+  }
+
+  void finish_spacing() {
+    for (int axis = 0; axis < model_.axes; ++axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      model_.spacing[a] = names_.numbers.at(spacing_name(axis));
+      if (!(model_.spacing[a] > 0) || !std::isfinite(model_.spacing[a]))
+        refuse(fmt::format("{} must be above 0, not {}", spacing_name(axis), model_.spacing[a]));
+      if (a >= file_.upper.size())
+        model_.upper[a] =
+            model_.lower[a] + static_cast<double>(model_.cells[axis]) * model_.spacing[a];
+    }
+  }
+
+  void check_requirements() {
+    for (const Requirement& requirement : file_.requirements)
+      if (!holds(requirement)) throw Error(ErrorKind::usage, filled_in(requirement));
+  }
+
+  bool holds(const Requirement& requirement) {
+    const Written& condition = requirement.condition;
+    try {
+      const Ref node = condition_of(model_.tree, parse(condition.text), names_, Use::number);
+      return model_.tree[node].value != 0;
+    } catch (const Mistake& mistake) {
+      throw Error(ErrorKind::usage,
+                  file_.source.shown(condition, mistake.at(), mistake.length(), mistake.what()));
+    }
+  }
+
+  /// The message with the values of what stands in braces, to 12 digits: expressions, or
+  /// "largest NAME", the largest value of that parameter with which the condition holds.
+  std::string filled_in(const Requirement& requirement) {
+    constexpr std::string_view largest = "largest ";
+    std::string text;
+    std::string_view rest = requirement.message;
+    for (;;) {
+      const std::size_t open = rest.find('{'), close = rest.find('}', open);
+      if (open == rest.npos || close == rest.npos) return text + std::string(rest);
+      text += rest.substr(0, open);
+      const std::string inside(rest.substr(open + 1, close - open - 1));
+      text += inside.starts_with(largest)
+                  ? largest_value(requirement, inside.substr(largest.size()))
+                  : fmt::format("{:.12g}", number({inside, requirement.condition.begin, false}));
+      rest.remove_prefix(close + 1);
+    }
+  }
+
+  /// Between 0 and the value that was refused, rounded down: users copy it. "unknown" if that is no
+  /// number, as the root of one below zero.
+  std::string largest_value(const Requirement& requirement, const std::string& name) {
+    if (parameter_named(name) == nullptr)
+      refuse(requirement.condition.begin, requirement.condition.text.size(),
+             fmt::format("'largest {}' in the message names no parameter", name));
+    const auto numbers = names_.numbers;
+    const auto holds_with = [&](double value) {
+      std::map<std::string, double> chosen = choices_.parameters;
+      chosen[name] = value;
+      evaluate_parameters(chosen);
+      const bool result = holds(requirement);
+      names_.numbers = numbers;
+      return result;
+    };
+    double good = 0, bad = names_.numbers.at(name);
+    if (std::isnan(bad)) return "unknown";
+    for (double middle = bad / 2; middle != good && middle != bad; middle = good + (bad - good) / 2)
+      (holds_with(middle) ? good : bad) = middle;
+    const std::string nearest = fmt::format("{:.12g}", good);
+    return holds_with(std::strtod(nearest.c_str(), nullptr))
+               ? nearest
+               : fmt::format("{:.12g}", good * (1 - 1e-11));
+  }
+
+  // ---- fields ----
+
+  void make_names() {
+    if (file_.fields.empty()) refuse("the file has no fields; add [fields.NAME]");
+    for (const FieldText& field : file_.fields) names_.fields.push_back(field.name);
+    for (const CoefficientText& one : file_.coefficients) names_.coefficients.push_back(one.name);
+    for (const NamedText& local : file_.locals) {
+      const Written* const written = for_axes(local.value);
+      if (written == nullptr)
+        names_.refused[local.name] =
+            fmt::format("'{}' of [locals] has no value for {}", local.name, axes_text(model_.axes));
+      else
+        names_.locals.emplace(local.name, parsed(*written));
+    }
+  }
+
+  Syntax parsed(const Written& written) const {
+    try {
+      return parse(written.text);
+    } catch (const Mistake& mistake) {
+      throw Error(ErrorKind::usage,
+                  file_.source.shown(written, mistake.at(), mistake.length(), mistake.what()));
+    }
+  }
+
+  StartValues start(const StartText& text, Use use) {
+    // Paths in a file are relative to it.
+    if (text.file)
+      return {.file = std::filesystem::path(file_.source.name()).parent_path() / *text.file};
+    return {.expression = meaning(text.expression, use)};
+  }
+
+  void make_fields() {
+    for (const FieldText& text : file_.fields) {
+      const StartText* const initial = for_axes(text.initial);
+      if (initial == nullptr)
+        refuse(text.at, text.name.size(),
+               fmt::format("field '{}' has no 'initial' value for {}", text.name,
+                           axes_text(model_.axes)));
+      model_.fields.push_back({.name = text.name, .initial = start(*initial, Use::initial)});
+    }
+  }
+
+  void make_coefficients() {
+    for (const CoefficientText& text : file_.coefficients)
+      model_.coefficients.push_back(
+          {.name = text.name, .values = start(text.value, Use::coefficient)});
+  }
+
+  void make_updates() {
+    std::vector<const NamedText*> updates(model_.fields.size(), nullptr);
+    for (const NamedText& update : file_.updates) {
+      const auto index = field_named(update.name);
+      if (!index) {
+        const std::string near = nearest(update.name, names_.fields);
+        refuse(update.at, update.name.size(),
+               near.empty() ? fmt::format("there is no field '{}' to update", update.name)
+                            : fmt::format("there is no field '{}' to update; do you mean '{}'?",
+                                          update.name, near));
+      }
+      updates[*index] = &update;
+    }
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      const FieldText& text = file_.fields[i];
+      if (updates[i] == nullptr)
+        refuse(text.at, text.name.size(),
+               fmt::format("field '{}' has no update; what does not change belongs in "
+                           "[coefficients.{}]",
+                           text.name, text.name));
+      const Written* const written = for_axes(updates[i]->value);
+      if (written == nullptr)
+        refuse(updates[i]->at, text.name.size(),
+               fmt::format("field '{}' has no update for {}", text.name, axes_text(model_.axes)));
+      make_update(i, *written);
+    }
+  }
+
+  std::optional<std::size_t> field_named(std::string_view name) const {
+    const auto found = std::find(names_.fields.begin(), names_.fields.end(), name);
+    if (found == names_.fields.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - names_.fields.begin());
+  }
+
+  /// `u_old = "u"` hands a level on.
+  void make_update(std::size_t field, const Written& written) {
+    const Syntax syntax = parsed(written);
+    const auto other = syntax.kind == Syntax::Kind::name ? field_named(syntax.name) : std::nullopt;
+    if (other && may_follow(field, *other))
+      model_.fields[field].follows = other;
+    else
+      model_.fields[field].update = meaning(written, Use::update);
+  }
+
+  /// A level can be handed on to one field, and not in a circle; else it is copied.
+  bool may_follow(std::size_t field, std::size_t other) const {
+    return model_.followed(other).first != field &&
+           std::none_of(model_.fields.begin(), model_.fields.end(),
+                        [&](const ModelField& one) { return one.follows == other; });
+  }
+
+  void find_reaches() {
+    const std::vector<Ref> updates = model_.updates();
+    if (updates.empty()) refuse("no field is computed; every update names another field");
+    const std::size_t fields = model_.fields.size();
+    const std::vector<Reach> reach =
+        reach_of(model_.tree, updates, fields + model_.coefficients.size());
+    for (std::size_t i = 0; i < fields; ++i) model_.fields[i].reach = reach[i];
+    for (std::size_t i = 0; i < model_.coefficients.size(); ++i)
+      model_.coefficients[i].reach = reach[fields + i];
+  }
+
+  // ---- sides ----
+
+  void make_sides() {
+    find_periodic_axes();
+    for (std::size_t f = 0; f < model_.fields.size(); ++f)
+      for (std::size_t side = 0; side < 2 * static_cast<std::size_t>(model_.axes); ++side)
+        make_side(f, side);
+  }
+
+  void find_periodic_axes() {
+    for (int axis = 0; axis < model_.axes; ++axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      const BoundaryText *periodic = nullptr, *other = nullptr;
+      for (const FieldText& field : file_.fields)
+        for (const std::size_t side : {2 * a, 2 * a + 1})
+          if (const auto& boundary = field.boundary[side])
+            (boundary->kind == BoundaryKind::periodic ? periodic : other) = &*boundary;
+      if (periodic != nullptr && other != nullptr)
+        refuse(other->at, 1,
+               fmt::format("axis {} is periodic elsewhere in this file; it is so on both sides and "
+                           "for all fields, or not at all",
+                           axis_name(axis)));
+      model_.periodic[a] = periodic != nullptr;
+    }
+  }
+
+  void make_side(std::size_t f, std::size_t side) {
+    const std::size_t axis = side / 2;
+    if (model_.periodic[axis]) return;
+    ModelField& field = model_.fields[f];
+    const FieldText& text = file_.fields[f];
+    const int reach = side % 2 == 0 ? field.reach.lower[axis] : field.reach.upper[axis];
+    const auto& boundary = text.boundary[side];
+    if (!boundary) {
+      if (reach > 0)
+        refuse(text.at, text.name.size(),
+               fmt::format("field '{}' is read beyond side {}, which has no 'boundary'", text.name,
+                           side_text(side)));
+      return;
+    }
+    SideRule rule{.kind = boundary->kind};
+    for (std::size_t i = 0; i < boundary->values.size(); ++i) {
+      const Written& written = boundary->values[i];
+      // a and b of `mixed` are numbers.
+      const bool is_weight = rule.kind == BoundaryKind::mixed && i < 2;
+      rule.values[i] = meaning(written, is_weight ? Use::number : Use::boundary);
+    }
+    const std::size_t used = boundary->values.size();
+    const std::vector<Ref> nodes = nodes_of(model_.tree, std::span(rule.values.data(), used));
+    rule.depends_on_time = std::any_of(
+        nodes.begin(), nodes.end(), [this](Ref node) { return model_.tree[node].op == Op::time; });
+    check_rule(rule, *boundary, axis, reach);
+    field.sides[side] = rule;
+  }
+
+  void check_rule(const SideRule& rule, const BoundaryText& boundary, std::size_t axis,
+                  int reach) const {
+    const std::int64_t cells = model_.cells[static_cast<int>(axis)];
+    if (rule.kind != BoundaryKind::outside && cells < reach)
+      refuse(boundary.at, 1,
+             fmt::format("{} needs as many cells along {} as are read beyond it: {}, not {}",
+                         name_of(rule.kind), axis_names[axis], reach, cells));
+    if (rule.kind != BoundaryKind::mixed) return;
+    const double a = model_.tree[rule.values[0]].value, b = model_.tree[rule.values[1]].value;
+    for (int k = 1; k <= reach; ++k) {
+      const double h = (2 * k - 1) * model_.spacing[axis];
+      if (a / 2 + b / h == 0)
+        refuse(boundary.at, 1,
+               fmt::format("mixed with a = {} and b = {} divides by zero: a/2 + b/h is 0, h = {}",
+                           a, b, h));
+    }
+  }
+
+  // ---- stop ----
+
+  void make_stop() {
+    const StopText& stop = file_.stop;
+    model_.tolerance = stop.tolerance;
+    model_.norm = stop.norm.value_or(stop.tolerance || stop.norm_of ? Norm::max : Norm::none);
+    if (stop.norm_of) {
+      const auto field = field_named(*stop.norm_of);
+      if (!field)
+        refuse(stop.at, 1, fmt::format("there is no field '{}' to take a norm of", *stop.norm_of));
+      model_.norm_of = *field;
+    }
+    if (stop.sweeps)
+      model_.sweeps = *stop.sweeps;
+    else if (stop.time)
+      model_.sweeps = sweeps_until(*stop.time);
+    else
+      refuse("the file does not say when to stop; add [stop] with 'sweeps' or 'time'");
+  }
+
+  std::int64_t sweeps_until(const Written& written) {
+    const double time = number(written);
+    if (!model_.dt)
+      refuse(written.begin, written.text.size(), "to stop at a time takes a parameter named dt");
+    const double sweeps = std::ceil(time / *model_.dt * (1 - 1e-12));
+    if (!(sweeps >= 0) || sweeps > 9e15)
+      refuse(written.begin, written.text.size(),
+             fmt::format("time {} takes {} sweeps of dt = {}", time, sweeps, *model_.dt));
+    return static_cast<std::int64_t>(sweeps);
+  }
+
+  const File& file_;
+  const Choices& choices_;
+  Names names_;
+  Model model_;
+};
+
+}  // namespace
+
+std::vector<Ref> Model::updates() const {
+  std::vector<Ref> all;
+  for (const ModelField& field : fields)
+    if (!field.follows) all.push_back(field.update);
+  return all;
+}
+
+std::pair<std::size_t, std::size_t> Model::followed(std::size_t field) const {
+  std::size_t later = 0;
+  for (; fields[field].follows; ++later) field = *fields[field].follows;
+  return {field, later};
+}
+
+std::size_t Model::levels() const {
+  std::size_t longest = 0;
+  for (std::size_t f = 0; f < fields.size(); ++f) longest = std::max(longest, followed(f).second);
+  return 2 + longest;
+}
+
+HaloWidths Model::reach() const {
+  HaloWidths widths(0);
+  const auto include = [&](const Reach& one) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const int a = static_cast<int>(axis);
+      widths.lower[a] = std::max<std::int64_t>(widths.lower[a], one.lower[axis]);
+      widths.upper[a] = std::max<std::int64_t>(widths.upper[a], one.upper[axis]);
+    }
+  };
+  for (const ModelField& field : fields) include(field.reach);
+  for (const ModelCoefficient& coefficient : coefficients) include(coefficient.reach);
+  return widths;
+}
+
+bool Model::ghosts_change(std::size_t field, std::size_t side) const {
+  const ModelField& one = fields[field];
+  if (!one.reach.has_neighbours() || !one.sides[side]) return false;
+  if (!one.sides[side]->is_fixed()) return true;
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if (f != field && fields[f].reach.has_neighbours() &&
+        followed(f).first == followed(field).first)
+      return true;
+  return false;
+}
+
+bool Model::ghosts_change() const {
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    for (std::size_t side = 0; side < fields[f].sides.size(); ++side)
+      if (ghosts_change(f, side)) return true;
+  return false;
+}
+
+bool Model::depends_on_time() const {
+  const std::vector<Ref> formulas = updates();
+  const std::vector<Ref> nodes = nodes_of(tree, formulas);
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [this](Ref at) { return tree[at].op == Op::time; }) ||
+         std::any_of(fields.begin(), fields.end(), [](const ModelField& field) {
+           return std::any_of(field.sides.begin(), field.sides.end(),
+                              [](const auto& rule) { return rule && rule->depends_on_time; });
+         });
+}
+
+bool Model::reads_diagonally() const {
+  const std::vector<Ref> formulas = updates();
+  const std::vector<Ref> nodes = nodes_of(tree, formulas);
+  return std::any_of(nodes.begin(), nodes.end(), [this](Ref at) {
+    const Node& node = tree[at];
+    return node.op == Op::access && node.symbol < fields.size() &&
+           std::count(node.offset.begin(), node.offset.end(), 0) < 2;
+  });
+}
+
+bool Model::reads_nearest() const {
+  return !reads_diagonally() && std::all_of(fields.begin(), fields.end(), [](const auto& field) {
+    const auto is_near = [](int far) { return far <= 1; };
+    return std::all_of(field.reach.lower.begin(), field.reach.lower.end(), is_near) &&
+           std::all_of(field.reach.upper.begin(), field.reach.upper.end(), is_near);
+  });
+}
+
+Model model_of(const File& file, const Choices& choices) { return Maker(file, choices).make(); }
+
+}  // namespace halocline::problem

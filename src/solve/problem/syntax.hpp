@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Expressions as a problem file writes them: parsed, with names not looked up yet.
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace halocline::problem {
+
+/// A mistake in the text of an expression: what is wrong, and where.
+class Mistake : public std::runtime_error {
+ public:
+  Mistake(std::size_t at, std::size_t length, const std::string& what)
+      : std::runtime_error(what), at_(at), length_(length) {}
+  std::size_t at() const { return at_; }  ///< bytes from the start of the expression
+  std::size_t length() const { return length_; }
+
+ private:
+  std::size_t at_, length_;
+};
+
+/// A node of a parsed expression.
+struct Syntax {
+  enum class Kind : unsigned char {
+    number,
+    name,      ///< of a parameter, field, coordinate, ...
+    access,    ///< NAME[offsets]
+    call,      ///< NAME(parts)
+    unary,     ///< `-` or `not`
+    operation  ///< of two parts: `^ * / + - < <= > >= == != and or`
+  };
+  Kind kind = Kind::number;
+  std::size_t at = 0, length = 0;  ///< of the node's own word in the text
+  int depth = 1;                   ///< of the tree from here down
+  double number = 0;
+  std::string name = {};  ///< or the operator
+  std::vector<Syntax> parts = {};
+  std::vector<std::int64_t> offsets = {};  ///< of an access, x first
+};
+
+/// The depth of an expression, at most: so that no text can exhaust the stack.
+inline constexpr int deepest = 256;
+
+/// Parses an expression. From the tightest: `^` (right to left), unary minus, `* /`, `+ -`,
+/// comparisons, `not`, `and`, `or`; operators of equal rank from left to right. Throws Mistake.
+Syntax parse(std::string_view text);
+
+}  // namespace halocline::problem

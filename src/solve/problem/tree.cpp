@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "problem/tree.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "problem/operations.hpp"
+#include "problem/syntax.hpp"
+
+namespace halocline::problem {
+namespace {
+
+struct OpFacts {
+  std::string_view name;
+  int operands;
+  bool is_truth = false;
+};
+
+constexpr std::array<OpFacts, 30> facts{{{"constant", 0},      {"access", 0},
+                                         {"coordinate", 0},    {"index", 0},
+                                         {"time", 0},          {"noise", 0},
+                                         {"negate", 1},        {"abs", 1},
+                                         {"sqrt", 1},          {"exp", 1},
+                                         {"log", 1},           {"sin", 1},
+                                         {"cos", 1},           {"tanh", 1},
+                                         {"not", 1, true},     {"add", 2},
+                                         {"subtract", 2},      {"multiply", 2},
+                                         {"divide", 2},        {"pow", 2},
+                                         {"less", 2, true},    {"less_equal", 2, true},
+                                         {"greater", 2, true}, {"greater_equal", 2, true},
+                                         {"equal", 2, true},   {"not_equal", 2, true},
+                                         {"and", 2, true},     {"or", 2, true},
+                                         {"fma", 3},           {"select", 3}}};
+static_assert(facts.size() == static_cast<std::size_t>(Op::select) + 1);
+
+const OpFacts& facts_of(Op op) { return facts[static_cast<std::size_t>(op)]; }
+
+/// All that makes two nodes differ. Numbers by their bits: -0.0 is not 0.0.
+auto key_of(const Node& node) {
+  return std::tuple(node.op, node.is_truth, node.symbol, node.offset, node.operands,
+                    std::bit_cast<std::uint64_t>(node.value));
+}
+
+}  // namespace
+
+std::string_view name_of(Op op) { return facts_of(op).name; }
+int operands_of(Op op) { return facts_of(op).operands; }
+bool is_truth(Op op) { return facts_of(op).is_truth; }
+
+bool Tree::Less::operator()(const Node& a, const Node& b) const { return key_of(a) < key_of(b); }
+
+Ref Tree::add(Node node) {
+  const auto found = known_.find(node);
+  if (found != known_.end()) return found->second;
+  if (nodes_.size() >= most_nodes)
+    throw std::length_error(fmt::format("the formulas have more than {} operations", most_nodes));
+  const Ref added = static_cast<Ref>(nodes_.size());
+  nodes_.push_back(node);
+  known_.emplace(node, added);
+  return added;
+}
+
+Ref Tree::constant(double value) { return add({.value = value}); }
+Ref Tree::truth(bool value) { return add({.is_truth = true, .value = value ? 1.0 : 0.0}); }
+Ref Tree::time() { return add({.op = Op::time}); }
+Ref Tree::noise(double number) { return add({.op = Op::noise, .value = number}); }
+
+Ref Tree::access(int symbol, std::array<int, 3> offset) {
+  Node node{.op = Op::access, .symbol = static_cast<std::uint8_t>(symbol)};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (std::abs(offset[axis]) > farthest)
+      throw std::length_error(fmt::format("a formula reads {} cells far along {}; {} are the most",
+                                          offset[axis], "xyz"[axis], farthest));
+    node.offset[axis] = static_cast<std::int8_t>(offset[axis]);
+  }
+  return add(node);
+}
+
+Ref Tree::coordinate(int axis) {
+  return add({.op = Op::coordinate, .symbol = static_cast<std::uint8_t>(axis)});
+}
+Ref Tree::index(int axis) {
+  return add({.op = Op::index, .symbol = static_cast<std::uint8_t>(axis)});
+}
+
+Ref Tree::operation(Op op, Ref a) { return made(op, {a, 0, 0}); }
+Ref Tree::operation(Op op, Ref a, Ref b) { return made(op, {a, b, 0}); }
+Ref Tree::operation(Op op, Ref a, Ref b, Ref c) { return made(op, {a, b, c}); }
+
+Ref Tree::made(Op op, std::array<Ref, 3> operands) {
+  const auto count = static_cast<std::size_t>(operands_of(op));
+  Node node{.op = op, .is_truth = problem::is_truth(op), .operands = operands};
+  bool all_constant = true;
+  std::array<double, 3> values{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const Node& operand = nodes_[operands[i]];
+    all_constant &= operand.op == Op::constant;
+    values[i] = operand.value;
+    node.depth = std::max<std::uint16_t>(node.depth, operand.depth + 1);
+  }
+  if (all_constant) {
+    const double value = evaluated<double>(op, values[0], values[1], values[2]);
+    return node.is_truth ? truth(value != 0) : constant(value);
+  }
+  if (node.depth > deepest)
+    throw std::length_error(
+        fmt::format("a formula, written out, is more than {} levels deep", deepest));
+  return add(node);
+}
+
+Ref Tree::power(Ref a, int times) {
+  Ref product = a;
+  for (int i = 1; i < times; ++i) product = operation(Op::multiply, product, a);
+  return product;
+}
+
+/// Returns a leaf as the cell at a distance has it.
+Node Tree::moved_leaf(Node leaf, const std::array<int, 3>& by) {
+  if (leaf.op != Op::access && leaf.op != Op::coordinate && leaf.op != Op::index) return leaf;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    // A coordinate depends on its own axis alone.
+    if (leaf.op != Op::access && axis != leaf.symbol) continue;
+    const int offset = leaf.offset[axis] + by[axis];
+    if (std::abs(offset) > farthest)
+      throw std::length_error(
+          fmt::format("a formula, written out, reads {} cells far along {}; {} "
+                      "are the most",
+                      offset, "xyz"[axis], farthest));
+    leaf.offset[axis] = static_cast<std::int8_t>(offset);
+  }
+  return leaf;
+}
+
+Ref Tree::shifted(Ref node, std::array<int, 3> by) {
+  const Ref one[] = {node};
+  // Operands come first, so each has been moved when its user is.
+  for (const Ref at : nodes_of(*this, one)) {
+    if (shifted_.contains({at, by})) continue;
+    const Node old = nodes_[at];
+    const auto count = static_cast<std::size_t>(operands_of(old.op));
+    std::array<Ref, 3> operands{};
+    for (std::size_t i = 0; i < count; ++i) operands[i] = shifted_.at({old.operands[i], by});
+    shifted_[{at, by}] = count == 0 ? add(moved_leaf(old, by)) : made(old.op, operands);
+  }
+  return shifted_.at({node, by});
+}
+
+std::vector<Ref> nodes_of(const Tree& tree, std::span<const Ref> formulas) {
+  std::set<Ref> needed;
+  std::vector<Ref> waiting(formulas.begin(), formulas.end());
+  while (!waiting.empty()) {
+    const Ref node = waiting.back();
+    waiting.pop_back();
+    if (!needed.insert(node).second) continue;
+    const Node& known = tree[node];
+    for (std::size_t i = 0; i < static_cast<std::size_t>(operands_of(known.op)); ++i)
+      waiting.push_back(known.operands[i]);
+  }
+  return {needed.begin(), needed.end()};
+}
+
+bool Reach::has_neighbours() const {
+  return std::any_of(lower.begin(), lower.end(), [](int cells) { return cells > 0; }) ||
+         std::any_of(upper.begin(), upper.end(), [](int cells) { return cells > 0; });
+}
+
+void Reach::include(const std::array<std::int8_t, 3>& offset) {
+  is_read = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    lower[axis] = std::max(lower[axis], -static_cast<int>(offset[axis]));
+    upper[axis] = std::max(upper[axis], static_cast<int>(offset[axis]));
+  }
+}
+
+std::vector<Reach> reach_of(const Tree& tree, std::span<const Ref> formulas, std::size_t symbols) {
+  std::vector<Reach> reach(symbols);
+  for (const Ref node : nodes_of(tree, formulas))
+    if (tree[node].op == Op::access) reach[tree[node].symbol].include(tree[node].offset);
+  return reach;
+}
+
+}  // namespace halocline::problem

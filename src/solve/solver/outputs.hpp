@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The arrays and pictures that a run writes, at its end or also on its way.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/grid.hpp>
+#include <halocline/solver.hpp>
+
+#include "base/attempts.hpp"
+#include "base/notes.hpp"
+#include "base/temporary_file.hpp"
+#include "files/colour_map.hpp"
+#include "solver/case.hpp"
+#include "solver/levels.hpp"
+
+namespace halocline::solver {
+
+/// Throws now the errors that the files of a run would otherwise meet only after the run, or after
+/// its start has taken memory and time. Collective.
+void check_files(const Communicator& communicator, const SolveOptions& options,
+                 const Case& the_case);
+
+/// Writes the files that the option 'output' names. All functions are collective.
+class Outputs {
+ public:
+  /// The parts must outlive it.
+  Outputs(const Communicator& communicator, const Grid& grid, const Case& the_case);
+
+  /// Writes numbered files of the fields after so many sweeps. An output that fails is left out
+  /// from then on; `attempts` keeps the error.
+  void write_some(const Level& level, std::int64_t sweeps, Attempts& attempts);
+  /// Writes the result, under the plain names or as the last of the numbered files.
+  void write_last(const Level& answer, std::int64_t sweeps, Attempts& attempts);
+  /// Notes which range gives all pictures one scale, where it has widened.
+  void note_scales(Notes& notes) const;
+
+ private:
+  struct Output {
+    std::size_t field;
+    std::string path;
+    bool is_picture;
+    bool has_failed = false;
+    std::optional<std::int64_t> last_written = {};
+    std::optional<ValueRange> first_range = {}, range = {};  ///< of pictures, on rank 0
+  };
+
+  void write(Output& output, const FieldStorage& field, std::int64_t sweeps, Otherwise otherwise);
+
+  const Communicator& communicator_;
+  const Grid& grid_;
+  const Case& case_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace halocline::solver

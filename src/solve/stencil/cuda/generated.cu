@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweeps of updates that are compiled when the program runs.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/compiler.hpp"
+#include "stencil/cuda/build.hpp"
+#include "stencil/cuda/kernel_headers.hpp"
+#include "stencil/cuda/launches.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// The kernels' last argument, which holds nothing: all constants are in their code.
+struct Printed {};
+
+namespace {
+
+halocline::Norm kind_of(Norm kind) {
+  return kind == Norm::none  ? halocline::Norm::none
+         : kind == Norm::max ? halocline::Norm::max
+                             : halocline::Norm::l2;
+}
+
+/// Returns shapes to try, the fastest first: with fewer layers ahead, a walk takes fewer registers.
+/// For one input they are those of ShapeFor; several share the registers.
+std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpdate& update) {
+  const int inputs = static_cast<int>(update.operands.inputs.size());
+  if (model.axes == 3) {
+    std::vector<WalkShape> shapes;
+    if (inputs == 1) shapes.push_back({2, 2, 2, 12});
+    shapes.push_back({1, 2, 1, 12});
+    shapes.push_back({1, 1, 1, 12});
+    return shapes;
+  }
+  const bool is_f32 = model.precision == Precision::f32;
+  const int layers = is_f32 ? 24 : 30;
+  std::vector<WalkShape> shapes;
+  for (int ahead = std::max(1, (is_f32 ? 12 : 10) / inputs);; ahead /= 2) {
+    shapes.push_back({ahead, 1, 2, layers});
+    if (ahead == 1) return shapes;
+  }
+}
+
+template <class Real_>
+class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_outputs> {
+ public:
+  using Base = Kernels<Real_, Printed, most_inputs, most_outputs>;
+  using typename Base::Kernel;
+
+  GeneratedKernels(const problem::Model& model, const SweepOptions& options)
+      : model_(model),
+        pushes_(can_push(model) && options.communicator != nullptr &&
+                options.communicator->size() > 1),
+        update_(print_update(model, pushes_)),
+        shapes_(shapes_for(model, update_)) {
+    std::vector<Norm> kinds;
+    for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
+    const auto make = [&] { return model.axes > 1 ? build_march(kinds) : build_per_cell(kinds); };
+    const Build build = build_for_all(options.communicator, make);
+    compile_seconds_ = build.seconds;
+    shape_ = build.choice;
+    take(build.code, kinds, model.axes > 1 ? marches_ : cells_);
+  }
+
+  March<Kernel> march(Norm kind) const override {
+    const WalkShape& shape = shapes_[shape_];
+    if (!marches_.contains(kind))
+      take(compiled({name_of_march(model_, kind_of(kind), shape)}), {kind}, marches_);
+    return {marches_.at(kind), shape.ahead, shape.rows, shape.layers};
+  }
+  Kernel per_cell(Norm kind) const override {
+    if (!cells_.contains(kind))
+      take(compiled({name_of_per_cell(model_, kind_of(kind))}), {kind}, cells_);
+    return cells_.at(kind);
+  }
+  Printed update() const override { return {}; }
+  bool pushes() const override { return pushes_; }
+  double compile_seconds() const override { return compile_seconds_; }
+  const Operands& operands() const { return update_.operands; }
+
+ private:
+  device::cuda::Code compiled(std::vector<std::string> kernels) const {
+    return device::cuda::compile(
+        {.text = update_.source, .headers = kernel_headers(), .kernels = std::move(kernels)});
+  }
+
+  Build build_per_cell(const std::vector<Norm>& kinds) const {
+    std::vector<std::string> names;
+    for (const Norm kind : kinds) names.push_back(name_of_per_cell(model_, kind_of(kind)));
+    return {.code = compiled(names)};
+  }
+
+  /// Takes the first shape whose values stay in registers, but for a few.
+  Build build_march(const std::vector<Norm>& kinds) const {
+    constexpr std::size_t few_bytes = 32;
+    for (std::size_t shape = 0;; ++shape) {
+      std::vector<std::string> names;
+      for (const Norm kind : kinds)
+        names.push_back(name_of_march(model_, kind_of(kind), shapes_[shape]));
+      Build build{.code = compiled(names), .choice = shape};
+      const device::cuda::Module loaded(build.code);
+      bool spills = false;
+      for (std::size_t k = 0; k < kinds.size(); ++k)
+        spills = spills || device::cuda::spilled_bytes(
+                               loaded.kernel<std::remove_pointer_t<Kernel>>(k)) > few_bytes;
+      if (!spills || shape + 1 == shapes_.size()) return build;
+    }
+  }
+
+  void take(const device::cuda::Code& code, const std::vector<Norm>& kinds,
+            std::map<Norm, Kernel>& kernels) const {
+    const device::cuda::Module& loaded = modules_.emplace_back(code);
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      kernels[kinds[k]] = loaded.kernel<std::remove_pointer_t<Kernel>>(k);
+      device::cuda::load(kernels[kinds[k]]);
+    }
+  }
+
+  const problem::Model& model_;
+  bool pushes_;
+  PrintedUpdate update_;
+  std::vector<WalkShape> shapes_;
+  std::size_t shape_ = 0;
+  double compile_seconds_ = 0;
+  // Kernels of other norms and for other strides are compiled when they are asked for.
+  mutable std::vector<device::cuda::Module> modules_;
+  mutable std::map<Norm, Kernel> marches_, cells_;
+};
+
+template <class Real>
+std::unique_ptr<stencil::Sweep> make_for(const problem::Model& model, const SweepOptions& options) {
+  auto kernels = std::make_unique<GeneratedKernels<Real>>(model, options);
+  const Operands operands = kernels->operands();
+  return std::make_unique<CudaSweep<typename GeneratedKernels<Real>::Base>>(std::move(kernels),
+                                                                            operands, model);
+}
+
+}  // namespace
+
+std::unique_ptr<stencil::Sweep> make_generated_sweep(const problem::Model& model,
+                                                     const SweepOptions& options) {
+  return model.precision == Precision::f32 ? make_for<float>(model, options)
+                                           : make_for<double>(model, options);
+}
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Chooses a kernel for fields and region, and launches it.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <halocline/error.hpp>
+
+#include "device/buffer.hpp"
+#include "device/cuda/launch.cuh"
+#include "field/cells.hpp"
+#include "stencil/check.hpp"
+#include "stencil/cuda/arguments.hpp"
+#include "stencil/cuda/march.cuh"
+#include "stencil/cuda/printed.hpp"
+#include "stencil/cuda/sweep.hpp"
+
+namespace halocline::stencil::cuda {
+
+/// A kernel `march`, and the shape that it was made with.
+template <class Kernel>
+struct March {
+  Kernel kernel;
+  int ahead, rows;
+  std::int64_t layers;
+};
+
+/// The kernels of an update, compiled in or at run time.
+template <class Real_, class Update_, int inputs, int outputs>
+class Kernels {
+ public:
+  using Real = Real_;
+  using Update = Update_;
+  using Arguments = Work<Real, inputs, outputs>;
+  using Kernel = void (*)(Arguments, ReduceWork, Update);
+
+  virtual ~Kernels() = default;
+  /// Not for one axis.
+  virtual March<Kernel> march(Norm kind) const = 0;
+  virtual Kernel per_cell(Norm kind) const = 0;
+  /// The value of the kernels' last argument.
+  virtual Update update() const = 0;
+  /// Whether sweeps may store the halos of neighbours.
+  virtual bool pushes() const = 0;
+  virtual double compile_seconds() const { return 0; }
+};
+
+// Least layers of a walk: each walk loads two layers more than it updates.
+inline constexpr std::int64_t fewest_layers = 4;
+
+/// Returns the cells from the 16-byte boundary at or before `cell` to `cell`.
+template <class Real>
+int lead_of(const std::byte* cell) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(cell) % vector_bytes / sizeof(Real));
+}
+
+inline Range owned_within(const Box& region, const Box& owned) {
+  const Box both = intersect(region, owned);
+  Range range{};
+  for (int axis = 0; axis < 3; ++axis) {
+    range.lower[axis] = both.lower[axis] - region.lower[axis];
+    range.upper[axis] = both.upper[axis] - region.lower[axis];
+  }
+  return range;
+}
+
+/// Launches reduce_alone of sweep.cu.
+void launch_reduction(const ReduceWork& work, Stream stream);
+
+template <class AnyKernels>
+class CudaSweep final : public stencil::Sweep {
+ public:
+  CudaSweep(std::unique_ptr<AnyKernels> kernels, Operands operands, const problem::Model& model)
+      : kernels_(std::move(kernels)),
+        operands_(std::move(operands)),
+        model_(model),
+        multiprocessors_(device::cuda::multiprocessors()),
+        start_(device::cuda::earliest_start()),
+        parts_(device::allocate(Memory::device, bytes_of_partial_norms)) {}
+
+  void run(const SweepArguments& arguments, Stream stream) override {
+    check_arguments(arguments, model_, SweptBy::gpu, stream);
+    if (arguments.region.empty()) return;
+    if (marches(arguments.in, arguments.coefficients, arguments.out, arguments.region))
+      run_march(arguments, stream);
+    else
+      run_per_cell(arguments, stream);
+    // The caller wants the sum now, not during the next sweep.
+    if (arguments.norm != halocline::Norm::none && arguments.partial_norms == nullptr)
+      add_to_sum(arguments, stream);
+  }
+
+  void reduce(const NormReduction& reduction, Stream stream) override {
+    launch_reduction(work_of(reduction), stream);
+  }
+
+  PartialNorms* room_for_partial_norms() override {
+    return static_cast<PartialNorms*>(parts_.get());
+  }
+
+  bool can_push(Fields in, Fields coefficients, Fields out) const override {
+    return kernels_->pushes() && marches(in, coefficients, out, out[0].shape().owned);
+  }
+
+  /// Rows of whole vectors, where a strip's last one ends with the region.
+  bool can_wrap(int axis, Fields level, Fields coefficients) const override {
+    return axis > 0 || (model_.cells.x % vector_cells<Real> == 0 &&
+                        marches(level, coefficients, level, level[0].shape().owned));
+  }
+
+  double compile_seconds() const override { return kernels_->compile_seconds(); }
+  std::string_view simd() const override { return ""; }
+
+ private:
+  using Real = typename AnyKernels::Real;
+  using Kernel = typename AnyKernels::Kernel;
+  using Arguments = typename AnyKernels::Arguments;
+
+  static const FieldStorage& input_of(Fields fields, Fields coefficients, std::size_t number) {
+    return number < fields.size() ? fields[number] : coefficients[number - fields.size()];
+  }
+
+  /// Whether `march` can read and write the fields: in vectors that begin at the same columns.
+  bool marches(Fields in, Fields coefficients, Fields out, const Box& region) const {
+    constexpr std::int64_t most_along = 1 << 30;  // it counts in 32 bits
+    const Int3 extent = region.extent();
+    if (model_.axes == 1 || std::max({extent.x, extent.y, extent.z}) > most_along) return false;
+    const int lead = lead_of<Real>(field::address_of(out[operands_.outputs[0]], region.lower));
+    const auto can_be = [&](const FieldStorage& field) {
+      return has_rows_of_vectors(field, sizeof(Real)) &&
+             lead_of<Real>(field::address_of(field, region.lower)) == lead;
+    };
+    return std::all_of(operands_.inputs.begin(), operands_.inputs.end(),
+                       [&](std::size_t i) { return can_be(input_of(in, coefficients, i)); }) &&
+           std::all_of(operands_.outputs.begin(), operands_.outputs.end(),
+                       [&](std::size_t o) { return can_be(out[o]); });
+  }
+
+  void run_march(const SweepArguments& arguments, Stream stream) {
+    const March<Kernel> march = kernels_->march(norm_of(arguments.norm));
+    Arguments work = work_for(arguments);
+    begin_at_boundary(march, work);
+    launch(march.kernel,
+           device::cuda::blocks_for(tiles_of(work, march.rows), block_warps, most_blocks_of_sweep),
+           work, arguments, stream);
+  }
+
+  void run_per_cell(const SweepArguments& arguments, Stream stream) {
+    if (arguments.faces != nullptr)
+      throw Error(ErrorKind::internal, "a sweep over these fields cannot send its own halo");
+    launch(kernels_->per_cell(norm_of(arguments.norm)),
+           device::cuda::blocks_for(arguments.region.cells(), block_threads, most_blocks_of_sweep),
+           work_for(arguments), arguments, stream);
+  }
+
+  void launch(Kernel kernel, unsigned blocks, const Arguments& work,
+              const SweepArguments& arguments, Stream stream) {
+    const unsigned reduction = arguments.reduction.parts != nullptr ? 1 : 0;
+    device::cuda::launch(start_, kernel, blocks + reduction, block_threads, stream, work,
+                         work_of(arguments.reduction), kernels_->update());
+    next_part_ = work.first_part + blocks;
+  }
+
+  void add_to_sum(const SweepArguments& arguments, Stream stream) const {
+    ReduceWork work{};
+    work.parts = static_cast<const PartialNorms*>(parts_.get());
+    work.kind = norm_of(arguments.norm);
+    work.sum = arguments.norm_sum;
+    work.stop_seen = arguments.stop;
+    launch_reduction(work, stream);
+  }
+
+  template <class Cell>
+  static Array<Cell> array_of(const FieldStorage& field, const Box& region) {
+    Array<Cell> array{};
+    array.cell = reinterpret_cast<Cell*>(field::address_of(field, region.lower));
+    for (int axis = 0; axis < 3; ++axis) array.step[axis] = field::steps_of(field)[axis];
+    return array;
+  }
+
+  Arguments work_for(const SweepArguments& arguments) const {
+    const Box& region = arguments.region;
+    const Int3 extent = region.extent();
+    Arguments work{};
+    for (std::size_t i = 0; i < operands_.inputs.size(); ++i)
+      work.in[i] = array_of<const Real>(
+          input_of(arguments.in, arguments.coefficients, operands_.inputs[i]), region);
+    for (std::size_t o = 0; o < operands_.outputs.size(); ++o)
+      work.out[o] = array_of<Real>(arguments.out[operands_.outputs[o]], region);
+    for (int axis = 0; axis < 3; ++axis) {
+      work.cells[axis] = extent[axis];
+      work.origin[axis] = region.lower[axis];
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      work.around[axis] = arguments.wraps[axis] ? work.cells[axis] : 0;
+    work.time = arguments.time;
+    work.clock = arguments.clock;
+    work.owned = owned_within(region, arguments.out[0].shape().owned);
+    work.parts = arguments.partial_norms != nullptr ? arguments.partial_norms
+                                                    : static_cast<PartialNorms*>(parts_.get());
+    // Without the caller's memory for partial norms, each region is reduced at once.
+    const bool reduced_at_once = arguments.partial_norms == nullptr;
+    work.first_part = arguments.is_first || reduced_at_once ? 0 : next_part_;
+    work.is_last = arguments.is_last || reduced_at_once;
+    work.stop = arguments.stop;
+    if (arguments.faces != nullptr) work.faces = *arguments.faces;
+    return work;
+  }
+
+  /// Returns the walks of a sweep.
+  std::int64_t tiles_of(const Arguments& work, int rows) const {
+    return model_.axes == 2 ? Tiles<Real, 2>::of(work, rows).count()
+                            : Tiles<Real, 3>::of(work, rows).count();
+  }
+
+  /// Returns the layers of a walk in large regions. Planes of at most 1 MiB stay in the cache
+  /// during a long walk, which loads fewer of them twice: 75 us instead of 81 at 256^3 in fp64, 287
+  /// instead of 293 at 512^3 in fp32. Larger planes do not: 582 us instead of 549 at 500^3 in fp64
+  /// (bench_gpu_shapes).
+  std::int64_t layers_of_walk(const March<Kernel>& march, const Arguments& work) const {
+    constexpr std::int64_t most_bytes = 1 << 20, long_walk = 64;
+    const std::int64_t plane =
+        work.cells[0] * work.cells[1] * static_cast<std::int64_t>(sizeof(Real));
+    const bool is_small = model_.axes == 3 && plane <= most_bytes;
+    return is_small ? long_walk : march.layers;
+  }
+
+  void begin_at_boundary(const March<Kernel>& march, Arguments& work) const {
+    work.lead = lead_of<Real>(reinterpret_cast<const std::byte*>(work.out[0].cell));
+    for (std::size_t i = 0; i < operands_.inputs.size(); ++i) work.in[i].cell -= work.lead;
+    for (std::size_t o = 0; o < operands_.outputs.size(); ++o) work.out[o].cell -= work.lead;
+    work.layers = layers_of_walk(march, work);
+    // In small regions shorten the walks, by whole groups of layers while possible, until each
+    // multiprocessor has 12 warps.
+    const std::int64_t wanted = std::int64_t{12} * multiprocessors_;
+    while (work.layers > fewest_layers && tiles_of(work, march.rows) < wanted)
+      work.layers = work.layers > march.ahead ? work.layers - march.ahead : work.layers / 2;
+  }
+
+  std::unique_ptr<AnyKernels> kernels_;
+  Operands operands_;
+  const problem::Model& model_;
+  int multiprocessors_;
+  device::cuda::Start start_;
+  std::shared_ptr<void> parts_;  // partial norms that are reduced at once
+  Index next_part_ = 0;
+};
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stencil/cuda/printed.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace halocline::stencil::cuda {
+namespace {
+
+using problem::Model;
+using problem::Node;
+using problem::Op;
+using problem::Ref;
+
+/// How far an input is read: Reads of work.cuh.
+struct InputReads {
+  std::array<int, 3> lower{}, upper{};
+  bool across = false;
+
+  void include(const std::array<std::int8_t, 3>& offset) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      lower[axis] = std::max(lower[axis], -int{offset[axis]});
+      upper[axis] = std::max(upper[axis], int{offset[axis]});
+    }
+    across = across || (offset[1] != 0 && offset[2] != 0);
+  }
+};
+
+constexpr const char* space = "halocline::stencil::cuda";
+
+// A persistent kernel repeats the update for each of up to 64 cells of a thread, with and without a
+// norm; NVRTC takes some seconds for so many: with three functions, 22 on a busy machine.
+constexpr int most_operations_of_persist = 100, operations_of_function = 25;
+
+const char* real_of(const Model& model) {
+  return model.precision == Precision::f32 ? "float" : "double";
+}
+
+/// A number in the source, by its bits.
+std::string literal(double value, Precision precision) {
+  return precision == Precision::f32
+             ? fmt::format("__uint_as_float({:#x}u)",
+                           std::bit_cast<std::uint32_t>(static_cast<float>(value)))
+             : fmt::format("__longlong_as_double({:#x}ll)", std::bit_cast<std::uint64_t>(value));
+}
+
+/// Returns an operation on the variables v0, v1, ... that its operands are.
+std::string operation(const Node& node) {
+  const auto v = [&](int operand) {
+    return fmt::format("v{}", node.operands[static_cast<std::size_t>(operand)]);
+  };
+  const auto call = [&](const char* name) {
+    return problem::operands_of(node.op) == 1 ? fmt::format("{}({})", name, v(0))
+           : problem::operands_of(node.op) == 2
+               ? fmt::format("{}({}, {})", name, v(0), v(1))
+               : fmt::format("{}({}, {}, {})", name, v(0), v(1), v(2));
+  };
+  const auto between = [&](const char* sign) { return fmt::format("{} {} {}", v(0), sign, v(1)); };
+  const auto truth = [](const std::string& condition) {
+    return fmt::format("{} ? Real(1) : Real(0)", condition);
+  };
+  switch (node.op) {
+    case Op::negate:
+      return "-" + v(0);
+    case Op::abs:
+      return call("absolute");
+    case Op::sqrt:
+      return call("root");
+    case Op::exp:
+      return call("problem::functions::exp");
+    case Op::log:
+      return call("problem::functions::log");
+    case Op::sin:
+      return call("problem::functions::sin");
+    case Op::cos:
+      return call("problem::functions::cos");
+    case Op::tanh:
+      return call("problem::functions::tanh");
+    case Op::pow:
+      return call("problem::functions::pow");
+    case Op::logical_not:
+      return truth(v(0) + " == 0");
+    case Op::add:
+      return between("+");
+    case Op::subtract:
+      return between("-");
+    case Op::multiply:
+      return between("*");
+    case Op::divide:
+      return between("/");
+    case Op::less:
+      return truth(between("<"));
+    case Op::less_equal:
+      return truth(between("<="));
+    case Op::greater:
+      return truth(between(">"));
+    case Op::greater_equal:
+      return truth(between(">="));
+    case Op::equal:
+      return truth(between("=="));
+    case Op::not_equal:
+      return truth(between("!="));
+    case Op::logical_and:
+      return truth(fmt::format("{} != 0 && {} != 0", v(0), v(1)));
+    case Op::logical_or:
+      return truth(fmt::format("{} != 0 || {} != 0", v(0), v(1)));
+    case Op::fma:
+      return call("fused");
+    case Op::select:
+      return fmt::format("{} != 0 ? {} : {}", v(0), v(1), v(2));
+    default:
+      return {};  // a leaf
+  }
+}
+
+/// Returns statements that compute some formulas: v0, v1, ... by their nodes' numbers.
+template <class Leaf>
+std::string statements(const Model& model, std::span<const Ref> formulas, const Leaf& leaf) {
+  std::string all;
+  for (const Ref at : nodes_of(model.tree, formulas)) {
+    const Node& node = model.tree[at];
+    all += fmt::format("    const Real v{} = {};\n", at,
+                       problem::operands_of(node.op) == 0 ? leaf(node) : operation(node));
+  }
+  return all;
+}
+
+/// Returns the index of the cell at an offset along an axis, as a double; `here` is that of the
+/// cell.
+std::string index_text(const Model& model, const Node& node, const std::string& here) {
+  const std::size_t axis = node.symbol;
+  const std::string at = fmt::format("{} + {}", here, int{node.offset[axis]});
+  return fmt::format("static_cast<double>({})",
+                     model.periodic[axis]
+                         ? fmt::format("folded({}, {})", at, model.cells[static_cast<int>(axis)])
+                         : at);
+}
+/// Returns the coordinate at an index, as a double.
+std::string coordinate_text(const Model& model, std::size_t axis, const std::string& index) {
+  return fmt::format("{} + ({} + 0.5) * {}", literal(model.lower[axis], Precision::f64), index,
+                     literal(model.spacing[axis], Precision::f64));
+}
+
+class UpdatePrinter {
+ public:
+  UpdatePrinter(const Model& model, bool pushes)
+      : model_(model), pushes_(pushes), updates_(model.updates()) {
+    find_inputs();
+    for (std::size_t f = 0; f < model.fields.size(); ++f)
+      if (!model.fields[f].follows) operands_.outputs.push_back(f);
+  }
+
+  PrintedUpdate print() const {
+    std::string body =
+        statements(model_, updates_, [this](const Node& node) { return leaf(node); });
+    for (std::size_t o = 0; o < operands_.outputs.size(); ++o)
+      body += fmt::format("    values[{}] = v{};\n", o, model_.fields[operands_.outputs[o]].update);
+    return {.source = fmt::format(text, fmt::arg("real", real_of(model_)),
+                                  fmt::arg("inputs", operands_.inputs.size()),
+                                  fmt::arg("outputs", operands_.outputs.size()),
+                                  fmt::arg("pushes", pushes_), fmt::arg("reads", reads()),
+                                  fmt::arg("body", body), fmt::arg("now", now()),
+                                  fmt::arg("before", before())),
+            .operands = operands_};
+  }
+
+ private:
+  static constexpr const char* text = R"(#include "stencil/cuda/generated.cuh"
+
+namespace halocline::stencil::cuda {{
+
+using Real = {real};
+
+struct Printed {{
+  static constexpr int inputs = {inputs}, outputs = {outputs};
+  static constexpr bool pushes = {pushes};
+  static __host__ __device__ constexpr Reads reads(int input) {{
+    constexpr Reads all[] = {{{reads}}};
+    return all[input];
+  }}
+  template <class Cells>
+  __device__ void operator()(const Cells& u, Real* values) const {{
+{body}  }}
+  template <class Cells>
+  __device__ static Real now(const Cells& u, const Real* values) {{
+    return {now};
+  }}
+  template <class, class Cells>
+  __device__ static Real before(const Cells& u) {{
+    return {before};
+  }}
+}};
+
+}}  // namespace halocline::stencil::cuda
+)";
+
+  void find_inputs() {
+    for (const Ref node : nodes_of(model_.tree, updates_))
+      if (const Node& one = model_.tree[node]; one.op == Op::access)
+        reads_[one.symbol].include(one.offset);
+    // The norm reads them, too.
+    reads_[model_.norm_of];
+    if (const auto& follows = model_.fields[model_.norm_of].follows) reads_[*follows];
+    for (const auto& [symbol, read] : reads_) operands_.inputs.push_back(symbol);
+  }
+
+  std::size_t input_of(std::size_t symbol) const {
+    return static_cast<std::size_t>(
+        std::find(operands_.inputs.begin(), operands_.inputs.end(), symbol) -
+        operands_.inputs.begin());
+  }
+  std::string access(std::size_t symbol, const std::array<std::int8_t, 3>& offset = {}) const {
+    return fmt::format("u.template at<{}, {}, {}, {}>()", input_of(symbol), int{offset[0]},
+                       int{offset[1]}, int{offset[2]});
+  }
+  std::string now() const {
+    const problem::ModelField& field = model_.fields[model_.norm_of];
+    if (field.follows) return access(*field.follows);
+    const auto output =
+        std::find(operands_.outputs.begin(), operands_.outputs.end(), model_.norm_of);
+    return fmt::format("values[{}]", output - operands_.outputs.begin());
+  }
+  std::string before() const { return access(model_.norm_of); }
+
+  std::string reads() const {
+    std::string all;
+    for (const auto& [symbol, read] : reads_)
+      all += fmt::format("{{{{{}}}, {{{}}}, {}}}, ", fmt::join(read.lower, ", "),
+                         fmt::join(read.upper, ", "), read.across);
+    return all;
+  }
+
+  std::string leaf(const Node& node) const {
+    const auto index = [&] {
+      return index_text(model_, node, fmt::format("u.template index<{}>()", node.symbol));
+    };
+    switch (node.op) {
+      case Op::constant:
+        return literal(node.value, model_.precision);
+      case Op::access:
+        return access(node.symbol, node.offset);
+      case Op::coordinate:
+        return fmt::format("static_cast<Real>({})", coordinate_text(model_, node.symbol, index()));
+      case Op::index:
+        return fmt::format("static_cast<Real>({})", index());
+      case Op::time:
+        return "static_cast<Real>(u.time())";
+      default:
+        return "Real()";  // noise, which is for start values only
+    }
+  }
+
+  const Model& model_;
+  bool pushes_;
+  std::vector<Ref> updates_;
+  std::map<std::size_t, InputReads> reads_;  // by symbol
+  Operands operands_;
+};
+
+/// Prints the values of one rule, at a cell x, y, z and time t.
+std::string rule_text(const Model& model, const problem::SideRule& rule, int number) {
+  const auto axis = static_cast<std::size_t>(number % 6 / 2);
+  const bool is_lower = number % 2 == 0, is_at_face = rule.kind != problem::BoundaryKind::outside;
+  const auto leaf = [&](const Node& node) -> std::string {
+    const double offset = node.offset[node.symbol];
+    const bool is_across = is_at_face && node.symbol == axis;
+    const std::array<const char*, 3> here{"x", "y", "z"};
+    const auto index = [&] { return index_text(model, node, here[node.symbol]); };
+    switch (node.op) {
+      case Op::constant:
+        return literal(node.value, Precision::f64);
+      case Op::coordinate:
+        return is_across ? literal((is_lower ? model.lower : model.upper)[axis] +
+                                       offset * model.spacing[axis],
+                                   Precision::f64)
+                         : coordinate_text(model, node.symbol, index());
+      case Op::index:
+        return is_across
+                   ? literal((is_lower ? -0.5
+                                       : static_cast<double>(model.cells[static_cast<int>(axis)]) -
+                                             0.5) +
+                                 offset,
+                             Precision::f64)
+                   : index();
+      case Op::time:
+        return "t";
+      default:
+        return "Real()";  // boundaries read no fields and no noise
+    }
+  };
+  const auto count = static_cast<std::size_t>(values_of(rule.kind));
+  std::string text = fmt::format("    if (rule == {}) {{\n", number);
+  text += statements(model, std::span(rule.values.data(), count), leaf);
+  for (std::size_t i = 0; i < count; ++i)
+    text += fmt::format("    values[{}] = v{};\n", i, rule.values[i]);
+  return text + "    }\n";
+}
+
+}  // namespace
+
+std::string name_of_march(const Model& model, halocline::Norm kind, const WalkShape& shape) {
+  return fmt::format(
+      "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}>, {7}, {0}::Printed, {8}, "
+      "{9}>",
+      space, halocline::name_of(kind), model.axes, shape.ahead, shape.rows, shape.blocks,
+      shape.layers, real_of(model), most_inputs, most_outputs);
+}
+
+std::string name_of_per_cell(const Model& model, halocline::Norm kind) {
+  return fmt::format("{0}::per_cell<{0}::Norm::{1}, {2}, {0}::Printed, {3}, {4}>", space,
+                     halocline::name_of(kind), real_of(model), most_inputs, most_outputs);
+}
+
+std::string name_of_persist(const Model& model, halocline::Norm kind, int rows) {
+  return fmt::format("{0}::persist<{1}, {0}::Norm::{2}, {3}, {0}::Printed>", space, rows,
+                     halocline::name_of(kind), real_of(model));
+}
+
+std::string print_rules(const Model& model) {
+  std::string rules;
+  for (std::size_t f = 0; f < model.fields.size(); ++f)
+    for (int side = 0; side < 6; ++side) {
+      const auto& rule = model.fields[f].sides[static_cast<std::size_t>(side)];
+      if (rule && rule->depends_on_time)
+        rules += rule_text(model, *rule, rule_number(f, side / 2, side % 2));
+    }
+  if (rules.empty()) return {};
+  return fmt::format(R"(#include "stencil/cuda/generated.cuh"
+
+namespace halocline::stencil::cuda {{
+
+struct PrintedRules {{
+  __device__ void operator()(int rule, Index x, Index y, Index z, double t, double* values) const {{
+    using Real = double;
+{}  }}
+}};
+
+}}  // namespace halocline::stencil::cuda
+)",
+                     rules);
+}
+
+std::string name_of_ghosts(const Model& model) {
+  return fmt::format("{0}::fill_ghosts<{1}, {0}::PrintedRules>", space, real_of(model));
+}
+
+bool can_push(const Model& model) {
+  return model.axes > 1 && model.fields.size() == 1 && model.reads_nearest();
+}
+
+std::optional<std::string> cannot_persist_because(const Model& model) {
+  if (model.axes != 2) return "it needs a grid of two axes";
+  if (model.fields.size() > 1) return "the problem has several fields";
+  if (!model.reads_nearest()) return "its update reads farther than the nearest cells";
+  const std::vector<Ref> updates = model.updates();
+  int cost = 0;
+  for (const Ref at : nodes_of(model.tree, updates)) {
+    const Op op = model.tree[at].op;
+    if (op == Op::access && model.tree[at].symbol > 0) return "its update reads a coefficient";
+    const bool is_function = op == Op::exp || op == Op::log || op == Op::sin || op == Op::cos ||
+                             op == Op::tanh || op == Op::pow;
+    cost += is_function ? operations_of_function : 1;
+  }
+  if (cost > most_operations_of_persist)
+    return fmt::format(
+        "its update has some {} operations, a function counted as {}, and at most {} are compiled "
+        "for it",
+        cost, operations_of_function, most_operations_of_persist);
+  return std::nullopt;
+}
+
+PrintedUpdate print_update(const Model& model, bool pushes) {
+  return UpdatePrinter(model, pushes).print();
+}
+
+}  // namespace halocline::stencil::cuda

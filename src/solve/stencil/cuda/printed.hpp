@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The updates of a model as CUDA C++, for the same kernels that compiled formulas use.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "problem/model.hpp"
+#include "stencil/compiled.hpp"
+
+namespace halocline::stencil::cuda {
+
+/// The fields and coefficients (behind the fields) that an update reads, and the fields that it
+/// writes, by number, in the order of its inputs and outputs.
+struct Operands {
+  std::vector<std::size_t> inputs, outputs;
+};
+
+struct PrintedUpdate {
+  std::string source;  ///< of the struct halocline::stencil::cuda::Printed
+  Operands operands;
+};
+
+/// The arguments of kernels that are made of printed updates have room for most_inputs inputs and
+/// so many outputs.
+inline constexpr int most_outputs = 16;
+
+/// The shape of walks: see Shape of march.cuh.
+struct WalkShape {
+  int ahead, rows, blocks, layers;
+};
+
+/// Returns the names of kernels, as C++ writes them.
+std::string name_of_march(const problem::Model& model, halocline::Norm kind,
+                          const WalkShape& shape);
+std::string name_of_per_cell(const problem::Model& model, halocline::Norm kind);
+std::string name_of_persist(const problem::Model& model, halocline::Norm kind, int rows);
+
+/// Whether sweeps of the model may store the halos of their neighbours' next sweep, of the one
+/// field that there is.
+bool can_push(const problem::Model& model);
+
+/// Returns why one launch cannot run many sweeps of the model, or nothing.
+std::optional<std::string> cannot_persist_because(const problem::Model& model);
+
+/// Prints the updates as they are: an operation for each node, constants by their bits. `pushes`:
+/// kernels are made that store the halos of neighbours, where asked; they take longer to compile.
+PrintedUpdate print_update(const problem::Model& model, bool pushes = false);
+
+/// Returns the number by which a kernel knows the rule beyond a side of a field.
+constexpr int rule_number(std::size_t field, int axis, int end) {
+  return 6 * static_cast<int>(field) + 2 * axis + end;
+}
+
+/// Prints, as the struct halocline::stencil::cuda::PrintedRules, the rules for ghosts that depend
+/// on time; nothing if there are none.
+std::string print_rules(const problem::Model& model);
+std::string name_of_ghosts(const problem::Model& model);
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/problem_command.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+#include <halocline/grid.hpp>
+
+#include "base/words.hpp"
+#include "cli/options.hpp"
+#include "cli/parse.hpp"
+#include "grid/text.hpp"
+#include "problem/catalogue.hpp"
+#include "problem/model.hpp"
+#include "problem/written.hpp"
+#include "stencil/compiled.hpp"
+
+namespace halocline::cli {
+namespace {
+
+using problem::File;
+using problem::Model;
+
+File file_of(const std::string& problem) {
+  const problem::ProblemText found = problem::find_problem(problem);
+  return problem::read_text(found.name, found.text);
+}
+
+/// "1 to 3", "3", "1 or 3"
+std::string axes_text(std::vector<int> axes) {
+  std::sort(axes.begin(), axes.end());
+  if (axes.size() == 3) return "1 to 3";
+  return fmt::format("{}", fmt::join(axes, axes == std::vector{1, 3} ? " or " : " to "));
+}
+
+std::string stop_text(const Model& model) {
+  std::string text = counted(model.sweeps, "sweep");
+  if (model.tolerance)
+    text +=
+        fmt::format(" or until the {} norm is at most {:g}", name_of(model.norm), *model.tolerance);
+  return text;
+}
+
+std::string side_text(const problem::SideRule& rule, const Model& model) {
+  if (rule.kind == problem::BoundaryKind::reflect) return "reflect";
+  const problem::Ref value = rule.values[rule.kind == problem::BoundaryKind::mixed ? 2 : 0];
+  if (rule.kind == problem::BoundaryKind::mixed || !model.tree.is_constant(value))
+    return std::string(name_of(rule.kind));
+  return fmt::format("{} {:g}", name_of(rule.kind), model.tree[value].value);
+}
+
+/// "x- reflect, x+ value 1, y periodic"
+std::string sides_text(const Model& model, const problem::ModelField& field) {
+  std::vector<std::string> sides;
+  for (int axis = 0; axis < model.axes; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const auto &lower = field.sides[2 * a], &upper = field.sides[2 * a + 1];
+    if (model.periodic[a]) sides.push_back(fmt::format("{} periodic", "xyz"[axis]));
+    const std::string below = lower ? side_text(*lower, model) : "";
+    const std::string above = upper ? side_text(*upper, model) : "";
+    if (lower && below == above) {
+      sides.push_back(fmt::format("{} {}", "xyz"[axis], below));
+      continue;
+    }
+    if (lower) sides.push_back(fmt::format("{}- {}", "xyz"[axis], below));
+    if (upper) sides.push_back(fmt::format("{}+ {}", "xyz"[axis], above));
+  }
+  return fmt::format("{}", fmt::join(sides, ", "));
+}
+
+std::string widths_text(const Model& model) {
+  const HaloWidths reach = model.reach();
+  std::string text;
+  for (int axis = 0; axis < model.axes; ++axis)
+    text += fmt::format("{}{} {}", axis > 0 ? ", " : "", "xyz"[axis],
+                        reach.lower[axis] == reach.upper[axis]
+                            ? fmt::format("{}", reach.lower[axis])
+                            : fmt::format("-{} +{}", reach.lower[axis], reach.upper[axis]));
+  return text;
+}
+
+Model chosen_model(const std::string& problem, const std::vector<std::string>& settings,
+                   const std::optional<std::string>& cells) {
+  problem::Choices choices;
+  for (const auto& [name, value] : parse_assignments(settings, "--set"))
+    choices.parameters[name] = value;
+  if (cells) {
+    const Extents extents = parse_extents(*cells, "--cells");
+    for (int axis = 0; axis < extents.axes(); ++axis) choices.cells.push_back(extents[axis]);
+  }
+  return problem::model_of(file_of(problem), choices);
+}
+
+}  // namespace
+
+struct ProblemLine::Words {
+  const Syntax *problem = nullptr, *list = nullptr, *show = nullptr, *check = nullptr;
+  std::string shown, checked;
+  std::optional<std::string> cells;
+  std::vector<std::string> settings;
+};
+
+ProblemLine::ProblemLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
+  Words& words = *words_;
+  Syntax& problem = syntax.subcommand("problem", "list, show and check problems");
+  problem.footer(
+      "A problem file is TOML text: fields, their start values, boundaries and updates.\n"
+      "docs/problem-files.md explains it.\n\n"
+      "Examples:\n"
+      "  halocline problem show heat > mine.toml\n"
+      "  halocline problem check mine.toml\n"
+      "  halocline solve mine.toml --cells 512x512 --output u.png\n\n"
+      "Exit codes: 0 ok, 2 usage or a mistake in the file.");
+  words.problem = &problem;
+  words.list = &problem.subcommand("list", "list the built-in problems");
+  Syntax& show = problem.subcommand("show", "print the text of a problem, which runs as a file");
+  show.word("problem", "PROBLEM", words.shown, "name of a problem, or a file");
+  words.show = &show;
+  Syntax& check = problem.subcommand(
+      "check", "check a problem file; print its formulas, written out, and what they take");
+  check.word("problem", "FILE", words.checked, "a file, or the name of a problem");
+  const OptionGroup what = check.group("What to check");
+  what.option("--cells", "NXxNY[xNZ]", words.cells, "cells along each axis [default: the file's]");
+  what.option("--set", "NAME=VALUE", words.settings,
+              "set a parameter of the problem; may be repeated");
+  words.check = &check;
+}
+
+ProblemLine::~ProblemLine() = default;
+
+bool ProblemLine::parsed() const { return words_->problem->parsed(); }
+
+std::string ProblemLine::answer() const {
+  const Words& words = *words_;
+  if (words.list->parsed()) return list_of_problems();
+  if (words.show->parsed()) return problem::find_problem(words.shown).text;
+  if (words.check->parsed())
+    return explained(chosen_model(words.checked, words.settings, words.cells));
+  throw Error(ErrorKind::usage,
+              "problem needs one of: list, show, check; see halocline problem --help");
+}
+
+std::string where_it_runs(const Model& model) {
+  if (stencil::compiled_formula_of(model)) return "CPUs and GPUs, by kernels that are compiled in";
+  const auto why_not = stencil::cannot_be_compiled_because(model);
+  return why_not ? fmt::format("CPUs; not on GPUs: {}", *why_not)
+                 : "CPUs, and GPUs where NVRTC compiles its formulas";
+}
+
+std::string explained(const problem::Model& model) {
+  std::string text =
+      fmt::format("{}{}{}\n", model.name, model.title.empty() ? "" : ": ", model.title);
+  const auto row = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<13} {}\n", name, value);
+  };
+  row("cells", fmt::format("{} in {}", grid::text_of(Extents(model.cells, model.axes)),
+                           name_of(model.precision)));
+  row("stops after", stop_text(model));
+  const char* name = "formulas";
+  for (const std::string& line : problem::written_out(model)) row(std::exchange(name, ""), line);
+  for (const problem::ModelField& field : model.fields)
+    if (const std::string sides = sides_text(model, field); !sides.empty())
+      row("boundary", model.fields.size() > 1 ? fmt::format("{}: {}", field.name, sides) : sides);
+  const problem::Effort effort = problem::effort_of(model);
+  row("reach", widths_text(model));
+  row("per cell", fmt::format("{}, {} of memory", counted(effort.operations, "operation"),
+                              counted(effort.bytes, "byte")));
+  row("memory",
+      counted(model.levels() * model.updates().size() + model.coefficients.size(), "array"));
+  row("runs on", where_it_runs(model));
+  return text;
+}
+
+std::string list_of_problems() {
+  std::string text;
+  for (const problem::BuiltIn& one : problem::built_in_problems())
+    text += fmt::format("  {:<16} {}\n", one.name, file_of(std::string(one.name)).title);
+  return text;
+}
+
+std::string text_of_problem(const std::string& problem) {
+  const File file = file_of(problem);
+  const Model model = problem::model_of(file, {});
+  std::string text = fmt::format("{}: {}\n", model.name, model.title);
+  for (const std::string& line : problem::written_out(model)) text += fmt::format("  {}\n", line);
+  text += fmt::format("  {} axes; by default {} cells in {}, {}\n", axes_text(file.axes),
+                      grid::text_of(Extents(model.cells, model.axes)), name_of(model.precision),
+                      stop_text(model));
+  if (model.parameters.empty()) return text;
+  text += "  parameters (--set NAME=VALUE):\n";
+  for (const problem::ModelParameter& parameter : model.parameters)
+    text += fmt::format("    {:<9} {:<8} {}\n", parameter.name,
+                        fmt::format("{:g}", parameter.value), parameter.help);
+  return text;
+}
+
+std::string named_problem(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "solve") return "";
+  for (const std::string& word : words) {
+    if (word.starts_with("-")) continue;
+    for (const problem::BuiltIn& one : problem::built_in_problems())
+      if (one.name == word) return word;
+    if (!problem::is_path(word)) continue;
+    try {
+      text_of_problem(word);
+      return word;
+    } catch (const Error&) {  // a path of something else, or mistakes that solve tells of
+    }
+  }
+  return "";
+}
+
+}  // namespace halocline::cli

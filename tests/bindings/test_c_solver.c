@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// halocline_solve from a C program: problems by name and by text, arrays of the program, reports,
+// wrong arguments.
+#include <math.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <halocline/solver.h>
+
+static int failures = 0, rank, ranks;
+
+static void fail(int line, const char* what) {
+  fprintf(stderr, "%s:%d: rank %d: %s (last error: %s)\n", __FILE__, line, rank, what,
+          halocline_last_error());
+  ++failures;
+}
+
+#define CHECK(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
+#define OK(call) CHECK((call) == HALOCLINE_OK)
+// The call fails with that status, and its text has these words.
+#define FAILS(call, status, words) \
+  CHECK((call) == HALOCLINE_##status && strstr(halocline_last_error(), words) != NULL)
+
+static halocline_grid* make_grid(void) {
+  halocline_grid_options options = HALOCLINE_GRID_OPTIONS;
+  options.cells[0] = 26;
+  options.cells[1] = 22;
+  halocline_grid* grid = NULL;
+  OK(halocline_grid_create(MPI_Comm_c2f(MPI_COMM_WORLD), &options, &grid));
+  return grid;
+}
+
+static halocline_solve_options quick(void) {
+  halocline_solve_options options = HALOCLINE_SOLVE_OPTIONS;
+  options.backend = "cpu";
+  options.threads = 1;
+  options.tuning_seconds = 0;
+  return options;
+}
+
+// The program's array, whose rows are longer than they have to be, has the noise that laplace
+// starts from: two runs of it are one run without it.
+static void arrays_are_start_and_result(void) {
+  halocline_grid* grid = make_grid();
+  halocline_grid_info info = HALOCLINE_GRID_INFO;
+  OK(halocline_grid_get_info(grid, &info));
+  const int64_t width = info.owned.upper[0] - info.owned.lower[0] + 4,
+                height = info.owned.upper[1] - info.owned.lower[1] + 4, pitch = width + 3;
+  double* cells = calloc((size_t)(pitch * height), sizeof *cells);
+  halocline_field_options wrapped = HALOCLINE_FIELD_OPTIONS;
+  for (int axis = 0; axis < 2; ++axis) wrapped.halo.lower[axis] = wrapped.halo.upper[axis] = 2;
+  wrapped.extents[0] = width;
+  wrapped.extents[1] = height;
+  wrapped.extents[2] = 1;
+  wrapped.strides[0] = 1;
+  wrapped.strides[1] = pitch;
+  wrapped.strides[2] = pitch * height;
+  halocline_field* field = NULL;
+  OK(halocline_field_wrap(grid, cells, &wrapped, &field));
+  OK(halocline_field_noise(field, 12345));
+
+  halocline_solve_options options = quick();
+  options.problem = "laplace";
+  options.precision = "f64";
+  options.sweeps = 20;
+  options.norm = "max";
+  halocline_solve_result expected = HALOCLINE_SOLVE_RESULT, result = HALOCLINE_SOLVE_RESULT;
+  OK(halocline_solve(grid, &options, &expected));
+  CHECK(expected.sweeps == 20 && expected.glups > 0 && isfinite(expected.norm));
+
+  const halocline_solve_array array = {"u", field, NULL};
+  options.precision = NULL;  // the array's
+  options.arrays = &array;
+  options.array_count = 1;
+  options.sweeps = 12;
+  OK(halocline_solve(grid, &options, &result));
+  options.sweeps = 8;
+  OK(halocline_solve(grid, &options, &result));
+  CHECK(result.sweeps == 8 && result.checksum == expected.checksum && result.norm == expected.norm);
+  uint64_t checksum = 0;
+  OK(halocline_field_checksum(field, &checksum));
+  CHECK(checksum == expected.checksum);
+  CHECK(cells[0] == 0.0);  // a halo cell
+
+  OK(halocline_field_destroy(&field));
+  OK(halocline_grid_destroy(&grid));
+  free(cells);
+}
+
+static const char* decay =
+    "axes = 2\n"
+    "cells = [4, 4]\n"
+    "[parameters]\n"
+    "rate = 0.5\n"
+    "[fields.u]\n"
+    "initial = 1\n"
+    "boundary = \"periodic\"\n"
+    "[update]\n"
+    "u = \"u - rate*u\"\n"
+    "[stop]\n"
+    "sweeps = 3\n"
+    "norm = \"max\"\n";
+
+static void texts_parameters_and_tolerances(void) {
+  halocline_grid* grid = make_grid();
+  halocline_solve_options options = quick();
+  options.text = decay;
+  halocline_solve_result result = HALOCLINE_SOLVE_RESULT;
+  OK(halocline_solve(grid, &options, &result));
+  CHECK(result.sweeps == 3 && result.sum == 26 * 22 * 0.125 && !result.converged);
+
+  const halocline_parameter rate = {"rate", 0.75};
+  options.parameters = &rate;
+  options.parameter_count = 1;
+  options.sweeps = 100;
+  options.tolerance = 0.1;
+  OK(halocline_solve(grid, &options, &result));
+  // Changes of 0.75, 0.1875, 0.046875.
+  CHECK(result.sweeps == 3 && result.converged && result.norm == 0.046875);
+  options.norm = "none";
+  options.tolerance = -1;
+  options.sweeps = 1;
+  OK(halocline_solve(grid, &options, &result));
+  CHECK(isnan(result.norm) && result.sum == 26 * 22 * 0.25);
+  OK(halocline_solve(grid, &options, NULL));
+  OK(halocline_grid_destroy(&grid));
+}
+
+static void reports_are_written(void) {
+  halocline_grid* grid = make_grid();
+  halocline_solve_options options = quick();
+  options.text = decay;
+  options.json = "c_solver_report.json";
+  OK(halocline_solve(grid, &options, NULL));
+  if (rank == 0) {
+    char line[4096];
+    FILE* file = fopen(options.json, "r");
+    CHECK(file != NULL);
+    if (file != NULL) {
+      const size_t size = fread(line, 1, sizeof line - 1, file);
+      line[size] = 0;
+      CHECK(strstr(line, "\"checksum\"") != NULL);
+      fclose(file);
+      remove(options.json);
+    }
+  }
+  halocline_solve_result result = HALOCLINE_SOLVE_RESULT;
+  options.json = "no/such/folder/report.json";
+  FAILS(halocline_solve(grid, &options, &result), USAGE, "no/such/folder");
+  CHECK(result.sweeps == 3);
+  OK(halocline_grid_destroy(&grid));
+}
+
+static void mistakes_have_texts(void) {
+  halocline_grid* grid = make_grid();
+  halocline_solve_options options = quick();
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "no problem");
+  options.problem = "mine";
+  options.text = "axes = 2\ncolour = 1\n";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "mine:2");
+  options.text = NULL;
+  options.problem = "laplacian";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "laplacian");
+  options.problem = "laplace";
+  FAILS(halocline_solve(NULL, &options, NULL), USAGE, "grid");
+  FAILS(halocline_solve(grid, NULL, NULL), USAGE, "null pointer");
+  options.norm = "l1";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "l1");
+  options.norm = NULL;
+  options.precision = "f16";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "f16");
+  options.precision = NULL;
+  options.graph = "maybe";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "maybe");
+  options.graph = "auto";
+  options.memory = "disk";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "disk");
+  options.memory = "auto";
+  options.array_count = 1;
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "list of arrays");
+  halocline_solve_array array = {"u", NULL, NULL};
+  options.arrays = &array;
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "field does not exist");
+  OK(halocline_field_create(grid, &(halocline_field_options)HALOCLINE_FIELD_OPTIONS, &array.field));
+  array.use = "neither";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "neither");
+  array.use = "start";
+  array.name = "b";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "'b'");
+  options.array_count = -1;
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "-1");
+  options.array_count = 0;
+  halocline_solve_result result = HALOCLINE_SOLVE_RESULT;
+  result.struct_size = 3;
+  FAILS(halocline_solve(grid, &options, &result), USAGE, "struct_size");
+  options.struct_size = 0;
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "struct_size");
+  OK(halocline_field_destroy(&array.field));
+  OK(halocline_grid_destroy(&grid));
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  arrays_are_start_and_result();
+  texts_parameters_and_tolerances();
+  reports_are_written();
+  mistakes_have_texts();
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,83 @@
+! SPDX-License-Identifier: Apache-2.0
+! halocline_solve from a Fortran program: texts, parameters, arrays of the program, errors.
+program fortran_solver_test
+  use, intrinsic :: iso_fortran_env, only: error_unit, real32, real64, int64
+  use mpi
+  use halocline
+  use halocline_solver
+  implicit none
+  integer :: failures = 0, my_rank, ierror
+  character(*), parameter :: decay(11) = [character(30) :: 'axes = 2', 'cells = [4, 4]', &
+    '[parameters]', 'rate = 0.5', '[fields.u]', 'initial = 1', 'boundary = "periodic"', '[update]', &
+    'u = "u - rate*u"', '[stop]', 'sweeps = 3']
+  type(halocline_grid) :: grid
+
+  call mpi_init(ierror)
+  call mpi_comm_rank(MPI_COMM_WORLD, my_rank, ierror)
+  call grid%create(MPI_COMM_WORLD, [26, 22])
+  call arrays_are_start_and_result()
+  call texts_and_parameters()
+  call mistakes_have_texts()
+  call grid%destroy()
+  call mpi_allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+  call mpi_finalize(ierror)
+  if (failures > 0) error stop 1
+
+contains
+
+  subroutine check(holds, what)
+    logical, intent(in) :: holds
+    character(*), intent(in) :: what
+    if (holds) return
+    write (error_unit, '(a, i0, 2a)') 'rank ', my_rank, ': not true: ', what
+    failures = failures + 1
+  end subroutine
+
+  subroutine arrays_are_start_and_result()
+    type(halocline_field) :: field
+    type(halocline_box) :: here
+    type(halocline_result) :: expected, result
+    real(real32), allocatable, target :: a(:, :)
+    here = grid%owned()
+    allocate (a(here%lower(1)-1:here%upper(1)+1, here%lower(2)-1:here%upper(2)+1), source=0.0_real32)
+    call field%wrap(grid, a)
+    call field%noise(12345)
+    call halocline_solve(grid, 'laplace', sweeps=20, precision='f32', norm='max', backend='cpu', &
+                         threads=1, result=expected)
+    call halocline_solve(grid, 'laplace', arrays=[halocline_array('u', field)], sweeps=15, &
+                         backend='cpu', threads=1)
+    call halocline_solve(grid, 'laplace', arrays=[halocline_array('u', field, use='both')], &
+                         sweeps=5, norm='max', backend='cpu', threads=1, result=result)
+    call check(expected%sweeps == 20 .and. result%sweeps == 5, 'as many sweeps as asked for')
+    call check(result%checksum == expected%checksum, 'two runs of an array are one run')
+    call check(result%norm == expected%norm, 'norms are the same')
+    call check(field%checksum() == expected%checksum, 'the array has the result')
+    call check(abs(a(here%lower(1) - 1, here%lower(2))) <= 0, 'the halo is the program''s')
+    call field%destroy()
+  end subroutine
+
+  subroutine texts_and_parameters()
+    type(halocline_result) :: result
+    call halocline_solve(grid, text=decay, backend='cpu', threads=1, result=result)
+    call check(result%sweeps == 3, 'the problem says how many sweeps')
+    call check(abs(result%sum - 26*22*0.125_real64) <= 0, 'the sum of the text')
+    call halocline_solve(grid, text=decay, parameters=[halocline_parameter('rate', 0.75_real64)], &
+                         norm='max', tolerance=0.1_real64, sweeps=100, backend='cpu', threads=1, &
+                         result=result)
+    call check(result%sweeps == 3 .and. result%converged, 'a tolerance stops a run')
+    call check(abs(result%norm - 0.046875_real64) <= 0, 'the norm of the last sweep')
+  end subroutine
+
+  subroutine mistakes_have_texts()
+    integer :: stat
+    character(400) :: errmsg
+    call halocline_solve(grid, stat=stat, errmsg=errmsg)
+    call check(stat == HALOCLINE_USAGE .and. index(errmsg, 'no problem') > 0, 'no problem')
+    call halocline_solve(grid, 'mine', text=[character(12) :: 'axes = 2', 'colour = 1'], stat=stat, &
+                         errmsg=errmsg)
+    call check(stat == HALOCLINE_USAGE .and. index(errmsg, 'mine:2') > 0, 'line of a mistake')
+    call halocline_solve(grid, 'laplace', backend='abacus', stat=stat, errmsg=errmsg)
+    call check(stat == HALOCLINE_USAGE .and. index(errmsg, 'abacus') > 0, 'unknown backend')
+  end subroutine
+
+end program

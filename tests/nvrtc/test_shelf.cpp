@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every problem of the shelf compiles for a GPU, as its updates and rules are printed, and stays in
+// registers. Needs the toolkit's NVRTC, but no GPU.
+
+#include <nvrtc.h>
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "problem/catalogue.hpp"
+#include "stencil/cuda/kernel_headers.hpp"
+#include "stencil/cuda/printed.hpp"
+#include "support/models.hpp"
+
+namespace halocline {
+namespace {
+
+std::string log_of(nvrtcProgram program) {
+  std::size_t size = 0;
+  nvrtcGetProgramLogSize(program, &size);
+  std::string log(size, '\0');
+  nvrtcGetProgramLog(program, log.data());
+  return log;
+}
+
+void expect_compiles(const std::string& source, const std::string& kernel) {
+  std::vector<const char*> names, texts;
+  for (const device::cuda::Header& header : stencil::cuda::kernel_headers()) {
+    names.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  nvrtcProgram program = nullptr;
+  ASSERT_EQ(nvrtcCreateProgram(&program, source.c_str(), "formula.cu",
+                               static_cast<int>(texts.size()), texts.data(), names.data()),
+            NVRTC_SUCCESS);
+  ASSERT_EQ(nvrtcAddNameExpression(program, kernel.c_str()), NVRTC_SUCCESS);
+  std::vector<const char*> options;
+  for (const char* option : device::cuda::compiler_options) options.push_back(option);
+  options.push_back("--gpu-architecture=compute_80");
+  EXPECT_EQ(nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()),
+            NVRTC_SUCCESS)
+      << log_of(program) << source;
+  nvrtcDestroyProgram(&program);
+}
+
+TEST(Nvrtc, CompilesEveryProblem) {
+  for (const problem::BuiltIn& one : problem::built_in_problems()) {
+    SCOPED_TRACE(one.name);
+    const problem::Model model = test::built_in(std::string(one.name), {}, {});
+    const stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
+    expect_compiles(update.source,
+                    model.axes > 1 ? stencil::cuda::name_of_march(model, Norm::max, {1, 1, 1, 4})
+                                   : stencil::cuda::name_of_per_cell(model, Norm::l2));
+    if (!stencil::cuda::cannot_persist_because(model))
+      expect_compiles(update.source, stencil::cuda::name_of_persist(model, Norm::l2, 4));
+    const std::string rules = stencil::cuda::print_rules(model);
+    if (!rules.empty()) expect_compiles(rules, stencil::cuda::name_of_ghosts(model));
+  }
+}
+
+}  // namespace
+}  // namespace halocline

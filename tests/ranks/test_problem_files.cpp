@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Problem files on some ranks, against all cells in one process.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <halocline/solver.hpp>
+
+#include "device/gpu.hpp"
+#include "support/caught.hpp"
+#include "support/memories.hpp"
+#include "support/models.hpp"
+#include "support/ranks.hpp"
+#include "support/small_solve.hpp"
+#include "support/whole_domain.hpp"
+
+namespace halocline::test {
+namespace {
+
+// Sides of every kind, in time and at corners; offsets that are not symmetric.
+constexpr const char* every_side = R"toml(
+axes = 2
+cells = [19, 23]
+lower = [0, -1]
+upper = [2, 1]
+parameters.dt = 0.01
+[fields.u]
+initial = "noise()"
+[fields.u.boundary]
+"x-" = { value = "y*t + 0.25" }
+"x+" = { derivative = "t - 0.5" }
+"y-" = "reflect"
+"y+" = { mixed = { a = 2, b = 0.5, c = "x" } }
+[fields.v]
+initial = "noise(1)"
+[fields.v.boundary]
+x = { outside = "x + t" }
+y = { outside = 0.5 }
+[update]
+u = "0.5*u + 0.1*(u[-2,0] + u[1,1]) + 0.1*(u[0,-1] + u[1,-1]) + 0.05*u[0,2] + 0.01*v"
+v = "0.25*(v + v[1,0] + v[0,-1] + v[-1,1]) + 0.001*u[-1,0]"
+[stop]
+sweeps = 11
+norm = "max"
+)toml";
+
+// Levels handed on, coefficients read at neighbours, a periodic axis.
+constexpr const char* waves = R"toml(
+axes = 2
+cells = [24, 17]
+precision = "f32"
+parameters.dt = 0.1
+[fields.u]
+initial = "noise()"
+boundary = { x = "periodic", y = { outside = 0 } }
+[fields.u_old]
+initial = "0.5*noise(3)"
+boundary = { x = "periodic", y = { outside = 0.125 } }
+[fields.u_older]
+initial = 0.25
+[coefficients]
+c = { value = "0.1 + 0.01*i - 0.02*j" }
+[update]
+u = "0.5*u + 0.3*u_old[0,1] + 0.1*u_older + c[1,0]*(u[-1,0] - u[0,-1])"
+u_old = "u"
+u_older = "u_old"
+[stop]
+sweeps = 14
+norm = { of = "u_old", kind = "max" }
+)toml";
+
+// Three axes, a reach of four cells, functions.
+constexpr const char* far = R"toml(
+axes = 3
+cells = [18, 11, 13]
+[fields.u]
+initial = "noise()"
+boundary = { z = "periodic", "*" = { value = 0.5 } }
+[update]
+u = "0.6*u + 0.05*(u[4,0,0] + u[-3,0,0]) + 0.1*sin(u[0,2,0]) + 0.1*u[0,0,-2]*exp(-u)"
+[stop]
+sweeps = 7
+)toml";
+
+struct Way {
+  std::int64_t halo_depth;
+  const char* schedule;
+  const char* backend;
+};
+
+template <class Real>
+std::vector<std::uint64_t> expected_checksums(const problem::Model& model, double& norm) {
+  problem::WholeDomain<Real> domain(model);
+  for (std::int64_t sweep = 0; sweep < model.sweeps; ++sweep) domain.sweep();
+  norm = domain.norm();
+  std::vector<std::uint64_t> all;
+  for (std::size_t f = 0; f < model.fields.size(); ++f)
+    all.push_back(problem::checksum_of(domain.field(f)));
+  return all;
+}
+
+void expect_same(const char* text, const Way& way) {
+  SCOPED_TRACE(testing::Message() << "depth " << way.halo_depth << ", " << way.schedule << ", "
+                                  << way.backend);
+  const problem::Model model = model_of_text(text);
+  double norm = 0;
+  const std::vector<std::uint64_t> expected = model.precision == Precision::f32
+                                                  ? expected_checksums<float>(model, norm)
+                                                  : expected_checksums<double>(model, norm);
+  SolveOptions options;
+  options.problem = Problem::from_text(text);
+  options.halo_depth = way.halo_depth;
+  options.schedule = way.schedule;
+  options.backend = way.backend;
+  options.threads = 1;
+  options.tuning_seconds = 0;
+  const SolveResult result = solve(world(), options);
+  ASSERT_EQ(result.fields.size(), expected.size());
+  for (std::size_t f = 0; f < expected.size(); ++f)
+    EXPECT_EQ(result.fields[f].checksum, expected[f]) << "field " << result.fields[f].name;
+  if (!result.norm_history.empty()) {
+    EXPECT_EQ(result.norm_history.back().second, norm);
+  }
+}
+
+std::string name_of_text(std::size_t index) {
+  return index == 0 ? "EverySide" : index == 1 ? "Waves" : "Far";
+}
+
+class ProblemFiles : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Texts, ProblemFiles, testing::Values(every_side, waves, far),
+                         [](const auto& of) { return name_of_text(of.index); });
+
+TEST_P(ProblemFiles, GiveTheBitsOfOneProcess) {
+  for (const Way& way :
+       {Way{1, "sequential", "cpu"}, Way{1, "overlap", "cpu"}, Way{1, "sequential", "reference"}})
+    expect_same(GetParam(), way);
+}
+
+TEST_P(ProblemFiles, GiveTheBitsOfOneProcessWithDeepHalos) {
+  // Parts of more ranks are thinner than the halo.
+  if (ranks() > 4) GTEST_SKIP() << "for up to four ranks";
+  for (const Way& way : {Way{2, "sequential", "cpu"}, Way{2, "overlap", "cpu"}})
+    expect_same(GetParam(), way);
+}
+
+TEST_P(ProblemFiles, GiveTheBitsOfOneProcessOnGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_same(GetParam(), {1, "sequential", "cuda"});
+  expect_same(GetParam(), {1, "overlap", "cuda"});
+  if (ranks() <= 4) expect_same(GetParam(), {2, "overlap", "cuda"});
+}
+
+// What sweeps store into neighbours' halos themselves, with ghosts that depend on time.
+constexpr const char* nearest = R"toml(
+axes = 2
+cells = [34, 40]
+precision = "f32"
+parameters.dt = 0.25
+[fields.u]
+initial = "noise()"
+boundary = { "x-" = { value = "sin(y*t)" }, "x+" = "reflect", y = { outside = "t" } }
+[coefficients]
+c = { value = "0.1 + 0.001*i" }
+[update]
+u = "0.5*u + c[0,1]*(u[-1,0] + u[1,0]) + 0.2*(u[0,-1] + u[0,1])"
+[stop]
+sweeps = 12
+norm = "l2"
+)toml";
+
+TEST(ProblemFiles, StoreHalosInTheirSweeps) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (ranks() < 2 || ranks() > 2) GTEST_SKIP() << "for two ranks, each with its own GPU";
+  expect_same(nearest, {1, "fused", "cuda"});
+}
+
+bool each_has_a_gpu() { return device::gpus().list.size() >= static_cast<std::size_t>(ranks()); }
+
+// Its ghosts stay; it reads on one side alone, and where and when a cell is.
+std::string upwind(const std::string& precision, const Int3& cells, std::int64_t sweeps) {
+  return fmt::format(R"toml(
+axes = 2
+cells = [{}, {}]
+precision = "{}"
+parameters.dt = 0.25
+[fields.u]
+initial = "noise()"
+boundary = {{ x = "periodic", "y-" = {{ outside = "0.01*i" }} }}
+[update]
+u = "0.5*u + (0.2 + 0.001*sin(t))*u[-1,0] + 0.25*u[0,-1] + 0.0001*x*t + 0.001*j"
+[stop]
+sweeps = {}
+norm = "max"
+)toml",
+                     cells.x, cells.y, precision, sweeps);
+}
+
+SolveOptions persistent_options(const std::string& text) {
+  SolveOptions options;
+  options.problem = Problem::from_text(text);
+  options.backend = "cuda";
+  options.schedule = "persistent";
+  options.transport = ranks() > 1 ? "peer" : "auto";
+  options.process_grid = Extents({1, ranks(), 1}, 2);
+  return options;
+}
+
+TEST(ProblemFiles, StayInRegisters) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  for (const auto& [precision, cells] :
+       {std::pair{"f32", Int3{140, 41, 1}}, std::pair{"f64", Int3{18, 33, 1}}}) {
+    const std::string text = upwind(precision, cells, 150);
+    SolveOptions options = persistent_options(text);
+    const SolveResult result = solve(world(), options);
+    EXPECT_EQ(result.schedule, "persistent");
+    EXPECT_GT(result.compile_seconds, 0);
+    options.backend = "cpu";
+    options.schedule = options.transport = "auto";
+    options.threads = 1;
+    const SolveResult expected = solve(world(), options);
+    EXPECT_EQ(result.checksum, expected.checksum) << precision;
+    EXPECT_EQ(result.norm_history, expected.norm_history) << precision;
+  }
+}
+
+// A rank that has one row more may need higher tiles, so another kernel. On this number of rows it
+// does where CUDA runs on the CPU.
+TEST(ProblemFiles, StayInRegistersInTilesOfDifferentHeights) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (ranks() != 2 || !each_has_a_gpu()) GTEST_SKIP() << "for two ranks, each with its own GPU";
+  const std::string text = upwind("f32", {8, 193, 1}, 5);
+  SolveOptions options = persistent_options(text);
+  const SolveResult result = solve(world(), options);
+  options.backend = "cpu";
+  options.schedule = options.transport = "auto";
+  EXPECT_EQ(result.checksum, solve(world(), options).checksum);
+}
+
+TEST(ProblemFiles, AreCompiledForRegistersInLongRunsAlone) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  for (const bool is_long : {false, true}) {
+    std::string text = upwind("f32", {32, 40, 1}, is_long ? 1'000'000 : 100);
+    text += "tolerance = 1e30\n";  // met at once
+    SolveOptions options = persistent_options(text);
+    options.schedule = "auto";
+    options.tuning_seconds = 0;
+    const SolveResult result = solve(world(), options);
+    EXPECT_EQ(result.schedule == "persistent", is_long);
+  }
+}
+
+TEST(ProblemFiles, DependOnTimeInGraphs) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  std::string text = nearest;
+  text.replace(text.find("0.5*u"), 5, "(0.5 + 0.01*cos(t))*u");
+  text.replace(text.find("sweeps = 12"), 11, "sweeps = 450");
+  text.replace(text.find("\"l2\""), 4, "\"max\"");
+  SolveOptions options;
+  options.problem = Problem::from_text(text);
+  options.backend = "cpu";
+  options.threads = 1;
+  options.process_grid = Extents({1, ranks(), 1}, 2);
+  const SolveResult expected = solve(world(), options);
+  options.backend = "cuda";
+  options.graph = SolveOptions::Graphs::on;
+  for (const char* schedule : {"sequential", "overlap", "fused"}) {
+    if (ranks() == 1 && schedule == std::string("fused")) continue;
+    options.transport = ranks() > 1 ? "peer" : "auto";
+    options.schedule = schedule;
+    const SolveResult result = solve(world(), options);
+    EXPECT_GE(result.sweeps_in_graphs, 256) << schedule;
+    EXPECT_EQ(result.checksum, expected.checksum) << schedule;
+    EXPECT_EQ(result.norm_history, expected.norm_history) << schedule;
+  }
+}
+
+TEST(ProblemTexts, TellMistakesUnderTheirName) {
+  SolveOptions options;
+  options.problem = Problem::from_text("axes = 2\ncolour = 1\n", "mine");
+  const Caught error = caught([&] { solve(world(), options); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, testing::HasSubstr("mine:2"));
+  options.problem = Problem::from_text("");
+  EXPECT_EQ(caught([&] { solve(world(), options); }).kind, ErrorKind::usage);
+  options.problem = Problem::from_file("no_such_problem");
+  EXPECT_THAT(caught([&] { solve(world(), options); }).text,
+              testing::HasSubstr("./no_such_problem"));
+}
+
+TEST(ProblemTexts, AreTheSameOnEveryRank) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  SolveOptions options;
+  std::string text = far;
+  if (rank() == 1) text.replace(text.find("0.6*u"), 5, "0.7*u");
+  options.problem = Problem::from_text(text);
+  const Caught error = caught([&] { solve(world(), options); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, testing::HasSubstr("0.7*u"));
+}
+
+}  // namespace
+}  // namespace halocline::test
