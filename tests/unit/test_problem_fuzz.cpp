@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <toml++/toml.h>
 
 #include <halocline/error.hpp>
 #include <halocline/solver.hpp>
@@ -28,6 +27,7 @@
 #include "field/cells.hpp"
 #include "field/elements.hpp"
 #include "problem/catalogue.hpp"
+#include "problem/toml.hpp"
 #include "problem/written.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"

@@ -13,14 +13,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-// By default an assertion of the library ends the program at some mistakes of a text, unless NDEBUG
-// is defined.
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#include <toml++/toml.h>
-
 #include <halocline/error.hpp>
 
 #include "problem/meaning.hpp"
+#include "problem/toml.hpp"
 
 namespace halocline::problem {
 namespace {
