@@ -133,6 +133,16 @@ def test_solve_explains_what_it_would_run(tmp_path):
     assert "CPUs and GPUs" in run("solve", "star7", "--explain").out
 
 
+def test_solve_explains_what_memory_allows(tmp_path):
+    text = run("solve", "laplace", "--cells", "4000x4000", "--backend", "cpu", "--explain").out
+    time, unit, rate = re.search(
+        r"time here +at least ([\d.]+) (us|ms) a sweep, as memory is copied at ([\d.]+) GB/s"
+        r" \(\d+ cores?\)", text).groups()
+    seconds = float(time) * {"us": 1e-6, "ms": 1e-3}[unit]
+    assert seconds * float(rate) * 1e9 == pytest.approx(4000 * 4000 * 16, rel=0.02)
+    assert "time here" not in run("problem", "check", "laplace").out
+
+
 def test_each_field_is_read_and_written(tmp_path):
     (tmp_path / "gs.toml").write_text(GRAY_SCOTT)
     whole = solve_json("gs.toml", "--sweeps", "30", cwd=tmp_path)

@@ -120,7 +120,8 @@ void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
   SolveOptions& options = command.options;
   const OptionGroup results = solve.group("Results");
   results.flag("--explain", words.explain,
-               "do not run: write out the formulas, and what they take");
+               "do not run: write out the formulas, what they take, and\n"
+               "the time that memory allows here");
   results.flag("--verify", words.verify, "compare every cell with a run on one rank");
   results.flag("--baseline", words.baseline, "also time one rank alone: speed-up, efficiency");
   results.option("--output", "[FIELD=]FILE", words.output,
@@ -238,7 +239,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   if (!solve.parsed()) return {.text = syntax.help()};
   const bool explains = solve_words.explain;
   command = finish(solve_words, std::move(command));
-  if (explains) return {.text = explained(*case_of(command).model)};
+  if (explains) return {.text = explained_here(*case_of(command).model, command.options.backend)};
   return {.solve = std::move(command)};
 }
 

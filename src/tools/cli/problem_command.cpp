@@ -11,14 +11,18 @@
 #include <halocline/error.hpp>
 #include <halocline/grid.hpp>
 
+#include "base/format.hpp"
 #include "base/words.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
+#include "doctor/speeds.hpp"
 #include "grid/text.hpp"
+#include "launch/launcher.hpp"
 #include "problem/catalogue.hpp"
 #include "problem/model.hpp"
 #include "problem/written.hpp"
 #include "stencil/compiled.hpp"
+#include "stencil/sweep.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -82,6 +86,27 @@ std::string widths_text(const Model& model) {
                             ? fmt::format("{}", reach.lower[axis])
                             : fmt::format("-{} +{}", reach.lower[axis], reach.upper[axis]));
   return text;
+}
+
+std::string explained_row(const char* name, const std::string& value) {
+  return fmt::format("  {:<13} {}\n", name, value);
+}
+
+struct Copy {
+  double gb_per_s;    ///< read and written
+  std::string where;  ///< "one NVIDIA H200", "2 cores"
+};
+
+/// Times a copy where the model would run.
+Copy timed_copy(const Model& model, const std::string& backend) {
+  const stencil::Backend& cuda = stencil::find_backend("cuda");
+  if ((backend == "cuda" || backend == "auto") && !cuda.unavailable() &&
+      !cuda.cannot_sweep_because(model)) {
+    const doctor::GpuSpeed gpu = doctor::time_gpu(0);
+    return {gpu.copy_gb_per_s, "one " + gpu.name};
+  }
+  const int cores = usable_cores();
+  return {doctor::time_host_copy(cores), counted(cores, "core")};
 }
 
 Model chosen_model(const std::string& problem, const std::vector<std::string>& settings,
@@ -156,7 +181,7 @@ std::string explained(const problem::Model& model) {
   std::string text =
       fmt::format("{}{}{}\n", model.name, model.title.empty() ? "" : ": ", model.title);
   const auto row = [&](const char* name, const std::string& value) {
-    text += fmt::format("  {:<13} {}\n", name, value);
+    text += explained_row(name, value);
   };
   row("cells", fmt::format("{} in {}", grid::text_of(Extents(model.cells, model.axes)),
                            name_of(model.precision)));
@@ -174,6 +199,19 @@ std::string explained(const problem::Model& model) {
       counted(model.levels() * model.updates().size() + model.coefficients.size(), "array"));
   row("runs on", where_it_runs(model));
   return text;
+}
+
+std::string explained_here(const Model& model, const std::string& backend) {
+  const double cells = static_cast<double>(model.cells.x) * static_cast<double>(model.cells.y) *
+                       static_cast<double>(model.cells.z);
+  const double bytes = cells * static_cast<double>(problem::effort_of(model).bytes);
+  const Copy copy = timed_copy(model, backend);
+  return explained(model) +
+         explained_row("time here",
+                       fmt::format("at least {} a sweep, as memory is copied at {} "
+                                   "({}); less if caches hold the fields",
+                                   write_number(bytes / (1e9 * copy.gb_per_s), Format::time()),
+                                   write_number(copy.gb_per_s, Format::rate("GB/s")), copy.where));
 }
 
 std::string list_of_problems() {

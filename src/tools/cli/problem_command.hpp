@@ -32,6 +32,11 @@ class ProblemLine {
 /// cell takes, what can run it.
 std::string explained(const problem::Model& model);
 
+/// The same, and the time that a sweep takes at least on one GPU of this machine, or on all its
+/// cores where `backend` ("auto", "cpu", ...) or the formulas leave no GPU: what memory allows, by
+/// a copy that is timed now, some 0.5 s.
+std::string explained_here(const problem::Model& model, const std::string& backend);
+
 /// Lists the built-in problems, a line each.
 std::string list_of_problems();
 

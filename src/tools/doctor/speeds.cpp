@@ -17,6 +17,10 @@
 namespace halocline::doctor {
 namespace {
 
+/// Larger than what a core's caches hold.
+constexpr std::int64_t copied_bytes = std::int64_t{64} << 20;
+constexpr int tries = 7;
+
 template <class Work>
 double best_seconds(int tries, const Work& work) {
   double best = std::numeric_limits<double>::max();
@@ -73,13 +77,31 @@ Link time_link(const Communicator& communicator, int peer) {
 
 }  // namespace
 
+double time_host_copy(int threads) {
+  using Bytes = std::vector<std::byte>;
+  struct Copied {
+    Bytes from, to;
+  };
+  std::vector<Copied> of_threads(static_cast<std::size_t>(threads));
+  const auto by_each = [&](const auto& work) {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int thread = 0; thread < threads; ++thread)
+      work(of_threads[static_cast<std::size_t>(thread)]);
+  };
+  // Each thread writes its memory first, so that the pages lie near it.
+  by_each([](Copied& mine) {
+    mine = {Bytes(static_cast<std::size_t>(copied_bytes), std::byte{1}),
+            Bytes(static_cast<std::size_t>(copied_bytes))};
+  });
+  const double seconds = best_seconds(tries, [&] {
+    by_each([](Copied& mine) { std::memcpy(mine.to.data(), mine.from.data(), mine.to.size()); });
+  });
+  return 2 * gb_per_s(copied_bytes * threads, seconds);
+}
+
 void time_node(NodeSeen& node) {
-  // Larger than what a core's caches hold.
-  constexpr std::int64_t bytes = std::int64_t{64} << 20;
-  constexpr int tries = 7, additions = 1'000'000;
-  std::vector<std::byte> from(static_cast<std::size_t>(bytes), std::byte{1}), to(from.size());
-  const double copy = best_seconds(tries, [&] { std::memcpy(to.data(), from.data(), to.size()); });
-  node.memory_gb_per_s = 2 * gb_per_s(bytes, copy);
+  constexpr int additions = 1'000'000;
+  node.memory_gb_per_s = time_host_copy(1);
   volatile double step = 1;
   volatile double sum = 0;
   node.count_us = 1e6 * best_seconds(tries, [&] {

@@ -15,6 +15,10 @@ namespace halocline::doctor {
 /// seem slow: the best of several tries counts.
 void time_node(NodeSeen& node);
 
+/// Copies host memory by as many threads, each 64 MiB of its own to 64 MiB of its own, some 0.1 s.
+/// Returns 1e9 bytes read and written a second.
+double time_host_copy(int threads);
+
 /// Starts using the GPU that gpus() lists as `ordinal` and copies within its memory and to it, some
 /// 0.3 s. Throws what device::use() throws.
 GpuSpeed time_gpu(int ordinal);
