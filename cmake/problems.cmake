@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles the problems of problems/ in: sets halocline_problems_source.
 
-set(halocline_problems laplace jacobi heat star7
+set(halocline_problems laplace jacobi heat star7 star13 star25 box27 box125
   heat_source poisson smoother27 anisotropic advection burgers wave_sponge acoustic shallow_water
   gray_scott fitzhugh_nagumo allen_cahn cahn_hilliard life)
 

@@ -296,15 +296,16 @@ class Meaning:
             raise Wrong("a truth value is expected")
 
     def named(self, name, own, offset):
-        if name in self.locals and own is None:
-            return self.value(self.locals[name], offset)
-        if name in self.numbers and own is None:
-            return self.constant(self.numbers[name])
         if own is not None and len(own) != self.axes:
             raise Wrong(f"{name}: {len(own)} offsets; the problem has {self.axes} axes")
+        there = tuple(a + b for a, b in zip(own, offset)) if own else offset
+        if name in self.locals:
+            return self.value(self.locals[name], there)
+        if name in self.numbers and own is None:
+            return self.constant(self.numbers[name])
         if own is not None and name in ("x", "y", "z", "i", "j", "k", "t"):
             raise Wrong(f"{name} has no neighbours")
-        return self.leaf(name, tuple(a + b for a, b in zip(own or offset, offset)) if own else offset)
+        return self.leaf(name, there)
 
     def called(self, name, arguments, offset):
         if name in MACROS or name == "laplace":

@@ -111,7 +111,10 @@ class Writer:
             i = "t"
         names = [name for name, reach in self.locals.items() if all(a <= b for a, b in zip(reach, left))]
         if names and self.chance(0.3):
-            return self.pick(names)
+            name = self.pick(names)
+            more = [have - need for have, need in zip(left, self.locals[name])]
+            offset = [self.random.randint(-most, most) for most in more]
+            return f"{name}[{','.join(map(str, offset))}]" if self.chance(0.5) else name
         if self.chance(0.8):
             return self.access(left)
         return self.pick([self.numbers(), f"{x}/(1 + abs({x}))", f"0.01*{i}", "t/(1 + t^2)", "-0.5"])

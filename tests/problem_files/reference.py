@@ -143,10 +143,10 @@ def offsets_in(node, axes, locals_, moved=None, found=None, seen=None):
         return tuple(m + distance * (a == axis) for a, m in enumerate(moved))
 
     if node[0] == "name":
-        if node[1] in locals_ and node[2] is None:
-            into(locals_[node[1]], moved)
+        offset = tuple(a + b for a, b in zip(node[2] or (0,) * axes, moved))
+        if node[1] in locals_:
+            into(locals_[node[1]], offset)
         else:
-            offset = tuple(a + b for a, b in zip(node[2] or (0,) * axes, moved))
             found.setdefault(node[1], set()).add(offset)
     elif node[0] == "call":
         # Each macro reads its argument on both sides, at 0 also where the middle has no weight.

@@ -219,7 +219,8 @@ TEST(Expressions, SayWhereTheMistakeIs) {
   expect("u[1.5,0]", 2, "whole number");
   expect("u[9,0]", 0, "9 cells far");
   expect("laplace(u[8,0])", 0, "9 cells far");
-  expect("alpha[1,0]", 0, "neither a field nor a coefficient");
+  expect("twice[1]", 0, "1 offsets here; the problem has 2 axes");
+  expect("alpha[1,0]", 0, "no field, no coefficient and none of [locals]");
   expect("laplace(u, 3)", 11, "2, 4, 6 or 8");
   expect("x[1,0]", 0, "no neighbours");
   expect("i[1,0]", 0, "no neighbours");

@@ -226,16 +226,24 @@ class Meaning {
     return tree_.access(symbol, offset);
   }
 
+  /// A field or coefficient at an offset; a part of formulas, all of it moved by the offset.
   Ref access(const Syntax& syntax) {
     const auto symbol = symbol_of(syntax.name);
-    if (!symbol) {
+    const auto local = names_.locals.find(syntax.name);
+    if (!symbol && local == names_.locals.end()) {
       if (is_known(syntax.name))
         throw Mistake(syntax.at, syntax.length,
-                      fmt::format("'{}' is neither a field nor a coefficient, so it has no "
-                                  "neighbours",
+                      fmt::format("'{}' is no field, no coefficient and none of [locals], so it "
+                                  "has no neighbours",
                                   syntax.name));
       refuse_name(syntax);
     }
+    const std::array<int, 3> offset = offset_of(syntax);
+    return symbol ? read(syntax, *symbol, offset)
+                  : tree_.shifted(of_local(syntax, local->second), offset);
+  }
+
+  std::array<int, 3> offset_of(const Syntax& syntax) const {
     if (syntax.offsets.size() != static_cast<std::size_t>(names_.axes))
       throw Mistake(
           syntax.at, syntax.length,
@@ -250,7 +258,7 @@ class Meaning {
                                   syntax.name, cells, axis_names[axis], farthest));
       offset[axis] = static_cast<int>(cells);
     }
-    return read(syntax, *symbol, offset);
+    return offset;
   }
 
   /// Translates a local once, where it is used first.
