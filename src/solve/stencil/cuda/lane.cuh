@@ -96,7 +96,7 @@ class RowPart {
   /// Loads the part at `place`, which is in a row of the input; with checks, unless the strip lies
   /// in the region as a whole.
   template <bool whole>
-  __device__ void load(const Real* place, const Lane<Real>& lane) {
+  __device__ __forceinline__ void load(const Real* place, const Lane<Real>& lane) {
     // Behind the last cell of an axis that wraps around stands the first.
     if (whole || lane.to_end + right > 0)
       VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(
@@ -119,19 +119,19 @@ class RowPart {
   }
 
   /// Returns the value at column `at` of this lane's, which may be in another lane's part. Call it
-  /// on all lanes of the warp, with the same column.
-  __device__ Real at(int at, const Lane<Real>& lane) const {
-    if (at >= 0 && at < width) return value_[at];
-    if constexpr (reach == 0) {
-      return Real();
+  /// on all lanes of the warp.
+  template <int at>
+  __device__ __forceinline__ Real value(const Lane<Real>& lane) const {
+    if constexpr (at >= 0 && at < width) {
+      return value_[at];
     } else {
-      const int lanes = at < 0 ? (width - 1 - at) / width : at / width;
-      const int cell = at < 0 ? at + lanes * width : at - lanes * width;
+      constexpr int lanes = at < 0 ? (width - 1 - at) / width : at / width;
+      constexpr int cell = at < 0 ? at + lanes * width : at - lanes * width;
       const Real inner = at < 0 ? __shfl_up_sync(~0u, value_[cell], lanes)
                                 : __shfl_down_sync(~0u, value_[cell], lanes);
       // Of the lanes at an end, the one that has loaded the vector.
       Real outer = beside_[reach > 1 ? cell : 0];
-      if (lanes < vectors)
+      if constexpr (lanes < vectors)
         outer = at < 0 ? __shfl_down_sync(~0u, outer, vectors - lanes)
                        : __shfl_up_sync(~0u, outer, vectors - lanes);
       const bool is_outer = at < 0 ? lane.number < lanes : lane.number >= warp_lanes - lanes;

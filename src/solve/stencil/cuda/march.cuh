@@ -62,11 +62,26 @@ __device__ __forceinline__ void for_each_number(const Call& call) {
   }
 }
 
-/// What a walk over so many axes reads of an input: layers along the last axis, rows along y in
-/// 3-D, columns along x.
+/// An update whose walks carry values from a layer to the next: `carried` of each cell, all known
+/// after `steps_before` steps. Its step() computes what operator() does from them and from what
+/// reads_of_step() says, and replaces them by those for the next step.
+template <class Update>
+concept Carries = requires {
+  Update::carried;
+};
+
+/// What a walk over so many axes reads of an input for a step: layers along the last axis, rows
+/// along y in 3-D, columns along x.
 template <class Update, int input, int axes>
 struct ReadsOf {
-  static constexpr Reads all = Update::reads(input);
+  static constexpr Reads all_of_step() {
+    if constexpr (Carries<Update>)
+      return Update::reads_of_step(input);
+    else
+      return Update::reads(input);
+  }
+  static constexpr Reads all = all_of_step();
+  static constexpr int farthest_behind = Update::reads(input).lower[axes - 1];
   static constexpr int left = all.lower[0], right = all.upper[0];
   static constexpr int behind = all.lower[axes - 1], beyond = all.upper[axes - 1];
   static constexpr int south = axes == 3 ? all.lower[1] : 0, north = axes == 3 ? all.upper[1] : 0;
@@ -107,13 +122,10 @@ class Walk {
   }
 
   __device__ void run(Change<kind, Real>& change) {
-    Windows<Update::inputs> windows;
-    each_input([&](auto input) {
-      using Read = ReadsOf<Update, input.value, axes>;
-#pragma unroll
-      for (int l = 0; l < Read::behind + Read::beyond; ++l)
-        load(input, windows.of(input).layer[l], l - Read::behind, true, 0);
-    });
+    AllWindows windows;
+    // All set to zero: what is not takes more registers, 152 instead of 108 for a box of 27 cells.
+    CarriedValues carried{};
+    begin(windows, carried, change);
     int at = 0;
     for (; at + ahead <= layers_; at += ahead) {
       each_input([&](auto input) {
@@ -123,8 +135,8 @@ class Walk {
           load(input, windows.of(input).layer[Read::behind + Read::beyond + j], Read::beyond + j,
                j >= ahead - Read::beyond, at);
       });
-#pragma unroll
-      for (int j = 0; j < ahead; ++j) update(at + j, windows, j, change);
+      for_each_number<ahead>(
+          [&](auto j) { update<true, j.value>(at + j.value, windows, carried, change); });
       advance<ahead>(windows);
     }
     for (; at < layers_; ++at) {
@@ -133,12 +145,29 @@ class Walk {
         load(input, windows.of(input).layer[Read::behind + Read::beyond], Read::beyond,
              Read::beyond > 0, at);
       });
-      update(at, windows, 0, change);
+      update<true, 0>(at, windows, carried, change);
       advance<1>(windows);
     }
   }
 
  private:
+  static constexpr int steps_before() {
+    if constexpr (Carries<Update>)
+      return Update::steps_before;
+    else
+      return 0;
+  }
+  static constexpr int carried_count() {
+    if constexpr (Carries<Update>)
+      return Update::carried;
+    else
+      return 1;
+  }
+  /// Of the walk's rows and of this lane's columns.
+  struct CarriedValues {
+    Real of[rows][width][carried_count()];
+  };
+
   /// The layers of an input that the next updates read, the oldest first.
   template <int input>
   struct Window {
@@ -147,8 +176,10 @@ class Walk {
     static constexpr int first_row = Read::keeps_rows ? -Read::south : 0;
     static constexpr int end_row = rows + (Read::keeps_rows ? Read::north : 0);
 
+    static constexpr int rows_of_layer = end_row - first_row;
+
     struct Layer {
-      Part row[end_row - first_row];
+      Part row[rows_of_layer];
     };
     Layer layer[Read::behind + Read::beyond + ahead];
     /// Rows around those of the layer that is updated, unless all layers have them.
@@ -214,22 +245,60 @@ class Walk {
       load_row<input>(layer.row[row - Kept::first_row], row, to);
   }
 
+  /// Loads what the first layer needs, and takes the steps before it. What they would read from
+  /// layers that no formula reads, nobody needs.
+  __device__ __forceinline__ void begin(AllWindows& windows, CarriedValues& carried,
+                                        Change<kind, Real>& change) {
+    constexpr int before = steps_before();
+    for (int i = 0; i < Update::inputs; ++i) in_[i] -= before * work_.in[i].step[axes - 1];
+    each_input([&](auto input) {
+      using Read = ReadsOf<Update, input.value, axes>;
+#pragma unroll
+      for (int l = 0; l < Read::behind + Read::beyond; ++l)
+        load_if(l - Read::behind - before >= -Read::farthest_behind, input,
+                windows.of(input).layer[l], l - Read::behind, -before);
+    });
+#pragma unroll 1
+    for (int at = -before; at < 0; ++at) {
+      each_input([&](auto input) {
+        using Read = ReadsOf<Update, input.value, axes>;
+        load_if(at + Read::beyond >= -Read::farthest_behind, input,
+                windows.of(input).layer[Read::behind + Read::beyond], Read::beyond, at);
+      });
+      update<false, 0>(at, windows, carried, change);
+      advance<1>(windows);
+    }
+  }
+
+  template <int input>
+  __device__ __forceinline__ void load_if(bool is_read, Number<input> number,
+                                          typename Window<input>::Layer& layer, int from_here,
+                                          int at) const {
+    if (is_read) load(number, layer, from_here, true, at);
+  }
+
   template <int layers>
   __device__ __forceinline__ void advance(AllWindows& windows) const {
     each_input([&](auto input) {
       using Read = ReadsOf<Update, input.value, axes>;
       auto& layer = windows.of(input).layer;
 #pragma unroll
-      for (int l = 0; l < Read::behind + Read::beyond; ++l) layer[l] = layer[l + layers];
+      for (int l = 0; l < Read::behind + Read::beyond; ++l)
+      // Row by row: compilers copy more than 128 bytes at once in a loop, through memory.
+#pragma unroll
+        for (int row = 0; row < Window<input.value>::rows_of_layer; ++row)
+          layer[l].row[row] = layer[l + layers].row[row];
     });
   }
 
-  /// A cell and its neighbours, for an update.
+  /// A cell and its neighbours, for an update: of a layer of the windows, of the walk's rows and of
+  /// this lane's columns. Numbers that are known when this is compiled: loops over cells are not
+  /// always unrolled, and then what they index lies in memory.
+  template <int first_layer, int row, int column>
   struct CellInWindow {
     const Walk& walk;
     const AllWindows& windows;
-    int first_layer, layer;  ///< of the windows; of the walk
-    int row, column;         ///< of the walk's rows; of this lane's columns
+    int layer;  ///< of the walk
 
     template <int input, int x, int y, int z>
     __device__ __forceinline__ Real at() const {
@@ -238,13 +307,15 @@ class Walk {
       static_assert(Read::keeps_rows || along == 0 || across == 0);
       const auto& window = windows.of(Number<input>());
       const auto& here = window.layer[first_layer + Read::behind + along];
-      const int number = row + across;
+      constexpr int number = row + across;
       if constexpr (Read::keeps_rows)
-        return here.row[number + Read::south].at(column + x, walk.lane_);
-      if (number < 0) return window.south[number < 0 ? -1 - number : 0].at(column + x, walk.lane_);
-      if (number >= rows)
-        return window.north[number >= rows ? number - rows : 0].at(column + x, walk.lane_);
-      return here.row[number < 0 || number >= rows ? 0 : number].at(column + x, walk.lane_);
+        return here.row[number + Read::south].template value<column + x>(walk.lane_);
+      else if constexpr (number < 0)
+        return window.south[-1 - number].template value<column + x>(walk.lane_);
+      else if constexpr (number >= rows)
+        return window.north[number - rows].template value<column + x>(walk.lane_);
+      else
+        return here.row[number].template value<column + x>(walk.lane_);
     }
     /// Its index in the domain.
     template <int axis>
@@ -257,10 +328,12 @@ class Walk {
   };
 
   /// Updates the next layer and goes on to the one after it, whose windows begin at `first_layer`.
-  __device__ __forceinline__ void update(int at, AllWindows& windows, int first_layer,
+  /// A step before the first layer stores nothing.
+  template <bool stores, int first_layer>
+  __device__ __forceinline__ void update(int at, AllWindows& windows, CarriedValues& carried,
                                          Change<kind, Real>& change) {
     const unsigned int counted =
-        kind != Norm::none && at >= counted_from_ && at < counted_to_ ? counted_rows_ : 0;
+        stores && kind != Norm::none && at >= counted_from_ && at < counted_to_ ? counted_rows_ : 0;
     each_input([&](auto input) {
       using Read = ReadsOf<Update, input.value, axes>;
       auto& window = windows.of(input);
@@ -271,28 +344,40 @@ class Walk {
         for (int k = 0; k < Read::north; ++k) load_row<input.value>(window.north[k], rows + k, 0);
       }
     });
-#pragma unroll
-    for (int row = 0; row < rows; ++row) {
-      if (!whole && row >= rows_here_) break;  // the same for the whole warp
-      const unsigned int counted_cells = (counted >> row & 1) != 0 ? lane_.owned : 0;
-      Real updated[Update::outputs][width];
-#pragma unroll
-      for (int i = 0; i < width; ++i) {
-        const CellInWindow cell{*this, windows, first_layer, at, row, i};
-        Real values[Update::outputs];
+    for_each_number<rows>([&](auto row) {
+      if (whole || row.value < rows_here_)  // the same for the whole warp
+        update_row<stores, first_layer, row.value>(
+            at, windows, carried, (counted >> row.value & 1) != 0 ? lane_.owned : 0, change);
+    });
+    for (int i = 0; i < Update::inputs; ++i) in_[i] += work_.in[i].step[axes - 1];
+    if constexpr (stores)
+      for (int o = 0; o < Update::outputs; ++o) out_[o] += work_.out[o].step[axes - 1];
+  }
+
+  /// `counted`: a bit for each of the lane's cells that the norm counts.
+  template <bool stores, int first_layer, int row>
+  __device__ __forceinline__ void update_row(int at, const AllWindows& windows,
+                                             CarriedValues& carried, unsigned int counted,
+                                             Change<kind, Real>& change) {
+    Real updated[Update::outputs][width];
+    for_each_number<width>([&](auto i) {
+      const CellInWindow<first_layer, row, i.value> cell{*this, windows, at};
+      Real values[Update::outputs];
+      if constexpr (Carries<Update>)
+        update_.step(cell, values, carried.of[row][i.value]);
+      else
         update_(cell, values);
-        for (int o = 0; o < Update::outputs; ++o) updated[o][i] = values[o];
-        if constexpr (kind != Norm::none) {
-          const Real now = Update::now(cell, values), before = Update::template before<Real>(cell);
-          if ((counted_cells >> i & 1) != 0) change.add(now, before);
-        }
+      for (int o = 0; o < Update::outputs; ++o) updated[o][i.value] = values[o];
+      if constexpr (stores && kind != Norm::none) {
+        const Real now = Update::now(cell, values), before = Update::template before<Real>(cell);
+        if ((counted >> i.value & 1) != 0) change.add(now, before);
       }
+    });
+    if constexpr (stores) {
 #pragma unroll
       for (int o = 0; o < Update::outputs; ++o)
         store(out_[o] + (axes == 2 ? 0 : row * work_.out[o].step[1]), updated[o]);
     }
-    for (int i = 0; i < Update::inputs; ++i) in_[i] += work_.in[i].step[axes - 1];
-    for (int o = 0; o < Update::outputs; ++o) out_[o] += work_.out[o].step[axes - 1];
   }
 
   __device__ void store(Real* out, const Real* values) const {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
+
+#include "stencil/carried.hpp"
 
 namespace halocline::stencil::cuda {
 namespace {
@@ -118,11 +120,11 @@ std::string operation(const Node& node) {
   }
 }
 
-/// Returns statements that compute some formulas: v0, v1, ... by their nodes' numbers.
+/// Returns statements that compute nodes, operands first: v0, v1, ... by their numbers.
 template <class Leaf>
-std::string statements(const Model& model, std::span<const Ref> formulas, const Leaf& leaf) {
+std::string statements(const Model& model, const std::vector<Ref>& nodes, const Leaf& leaf) {
   std::string all;
-  for (const Ref at : nodes_of(model.tree, formulas)) {
+  for (const Ref at : nodes) {
     const Node& node = model.tree[at];
     all += fmt::format("    const Real v{} = {};\n", at,
                        problem::operands_of(node.op) == 0 ? leaf(node) : operation(node));
@@ -149,24 +151,27 @@ std::string coordinate_text(const Model& model, std::size_t axis, const std::str
 class UpdatePrinter {
  public:
   UpdatePrinter(const Model& model, bool pushes)
-      : model_(model), pushes_(pushes), updates_(model.updates()) {
+      : model_(model),
+        pushes_(pushes),
+        updates_(model.updates()),
+        carried_(carried_along(model.tree, updates_, model.axes - 1)) {
     find_inputs();
     for (std::size_t f = 0; f < model.fields.size(); ++f)
       if (!model.fields[f].follows) operands_.outputs.push_back(f);
   }
 
   PrintedUpdate print() const {
-    std::string body =
-        statements(model_, updates_, [this](const Node& node) { return leaf(node); });
-    for (std::size_t o = 0; o < operands_.outputs.size(); ++o)
-      body += fmt::format("    values[{}] = v{};\n", o, model_.fields[operands_.outputs[o]].update);
-    return {.source = fmt::format(text, fmt::arg("real", real_of(model_)),
-                                  fmt::arg("inputs", operands_.inputs.size()),
-                                  fmt::arg("outputs", operands_.outputs.size()),
-                                  fmt::arg("pushes", pushes_), fmt::arg("reads", reads()),
-                                  fmt::arg("body", body), fmt::arg("now", now()),
-                                  fmt::arg("before", before())),
-            .operands = operands_};
+    const bool carries = model_.axes > 1 && carried_.slots > 0;
+    return {
+        .source = fmt::format(
+            text, fmt::arg("real", real_of(model_)), fmt::arg("inputs", operands_.inputs.size()),
+            fmt::arg("outputs", operands_.outputs.size()), fmt::arg("pushes", pushes_),
+            fmt::arg("reads", reads(nodes_of(model_.tree, updates_))),
+            fmt::arg("body", computed(nodes_of(model_.tree, updates_)) + results()),
+            fmt::arg("now", now()), fmt::arg("before", before()),
+            fmt::arg("carrying", carries ? carrying() : "")),
+        .operands = operands_,
+        .carried = carries ? carried_.slots : 0};
   }
 
  private:
@@ -195,18 +200,55 @@ struct Printed {{
     return {before};
   }}
 }};
-
+{carrying}
 }}  // namespace halocline::stencil::cuda
 )";
+  static constexpr const char* text_of_carrying = R"(
+struct Carrying : Printed {{
+  static constexpr int carried = {carried}, steps_before = {steps_before};
+  static __host__ __device__ constexpr Reads reads_of_step(int input) {{
+    constexpr Reads all[] = {{{reads}}};
+    return all[input];
+  }}
+  template <class Cells>
+  __device__ __forceinline__ void step(const Cells& u, Real* values, Real* kept) const {{
+{body}  }}
+}};
+)";
+
+  std::string computed(const std::vector<Ref>& nodes) const {
+    return statements(model_, nodes, [this](const Node& node) { return leaf(node); });
+  }
+  std::string results() const {
+    std::string all;
+    for (std::size_t o = 0; o < operands_.outputs.size(); ++o)
+      all += fmt::format("    values[{}] = v{};\n", o, model_.fields[operands_.outputs[o]].update);
+    return all;
+  }
+
+  std::string carrying() const {
+    std::string body;
+    for (const auto& [node, slot] : carried_.kept)
+      body += fmt::format("    const Real v{} = kept[{}];\n", node, slot);
+    body += computed(carried_.computed) + results();
+    for (const CarriedValue& value : carried_.values)
+      for (int step = value.steps - 1; step >= 0; --step)
+        body += step > 0 ? fmt::format("    kept[{}] = kept[{}];\n", value.first_slot + step,
+                                       value.first_slot + step - 1)
+                         : fmt::format("    kept[{}] = v{};\n", value.first_slot, value.leading);
+    return fmt::format(text_of_carrying, fmt::arg("carried", carried_.slots),
+                       fmt::arg("steps_before", carried_.steps_before),
+                       fmt::arg("reads", reads(carried_.computed)), fmt::arg("body", body));
+  }
 
   void find_inputs() {
+    std::set<std::size_t> symbols;
     for (const Ref node : nodes_of(model_.tree, updates_))
-      if (const Node& one = model_.tree[node]; one.op == Op::access)
-        reads_[one.symbol].include(one.offset);
+      if (const Node& one = model_.tree[node]; one.op == Op::access) symbols.insert(one.symbol);
     // The norm reads them, too.
-    reads_[model_.norm_of];
-    if (const auto& follows = model_.fields[model_.norm_of].follows) reads_[*follows];
-    for (const auto& [symbol, read] : reads_) operands_.inputs.push_back(symbol);
+    symbols.insert(model_.norm_of);
+    if (const auto& follows = model_.fields[model_.norm_of].follows) symbols.insert(*follows);
+    operands_.inputs = {symbols.begin(), symbols.end()};
   }
 
   std::size_t input_of(std::size_t symbol) const {
@@ -227,9 +269,14 @@ struct Printed {{
   }
   std::string before() const { return access(model_.norm_of); }
 
-  std::string reads() const {
+  /// How far nodes read each input.
+  std::string reads(const std::vector<Ref>& nodes) const {
+    std::vector<InputReads> of_inputs(operands_.inputs.size());
+    for (const Ref at : nodes)
+      if (const Node& node = model_.tree[at]; node.op == Op::access)
+        of_inputs[input_of(node.symbol)].include(node.offset);
     std::string all;
-    for (const auto& [symbol, read] : reads_)
+    for (const InputReads& read : of_inputs)
       all += fmt::format("{{{{{}}}, {{{}}}, {}}}, ", fmt::join(read.lower, ", "),
                          fmt::join(read.upper, ", "), read.across);
     return all;
@@ -258,7 +305,7 @@ struct Printed {{
   const Model& model_;
   bool pushes_;
   std::vector<Ref> updates_;
-  std::map<std::size_t, InputReads> reads_;  // by symbol
+  Carried carried_;
   Operands operands_;
 };
 
@@ -295,7 +342,7 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
   };
   const auto count = static_cast<std::size_t>(values_of(rule.kind));
   std::string text = fmt::format("    if (rule == {}) {{\n", number);
-  text += statements(model, std::span(rule.values.data(), count), leaf);
+  text += statements(model, nodes_of(model.tree, std::span(rule.values.data(), count)), leaf);
   for (std::size_t i = 0; i < count; ++i)
     text += fmt::format("    values[{}] = v{};\n", i, rule.values[i]);
   return text + "    }\n";
@@ -305,10 +352,10 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
 
 std::string name_of_march(const Model& model, halocline::Norm kind, const WalkShape& shape) {
   return fmt::format(
-      "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}>, {7}, {0}::Printed, {8}, "
-      "{9}>",
+      "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}>, {7}, {0}::{8}, {9}, {10}>",
       space, halocline::name_of(kind), model.axes, shape.ahead, shape.rows, shape.blocks,
-      shape.layers, real_of(model), most_inputs, most_outputs);
+      shape.layers, real_of(model), shape.carries ? "Carrying" : "Printed", most_inputs,
+      most_outputs);
 }
 
 std::string name_of_per_cell(const Model& model, halocline::Norm kind) {

@@ -19,17 +19,21 @@ struct Operands {
 };
 
 struct PrintedUpdate {
-  std::string source;  ///< of the struct halocline::stencil::cuda::Printed
+  /// Of the struct halocline::stencil::cuda::Printed; of Carrying, too, if there is something to
+  /// carry.
+  std::string source;
   Operands operands;
+  int carried = 0;  ///< values of each cell that walks carry, see stencil/carried.hpp
 };
 
 /// The arguments of kernels that are made of printed updates have room for most_inputs inputs and
 /// so many outputs.
 inline constexpr int most_outputs = 16;
 
-/// The shape of walks: see Shape of march.cuh.
+/// The shape of walks: see Shape of march.cuh. `carries`: by the struct Carrying.
 struct WalkShape {
   int ahead, rows, blocks, layers;
+  bool carries = false;
 };
 
 /// Returns the names of kernels, as C++ writes them.
