@@ -27,6 +27,13 @@ struct VectorOf<double> {
   static __device__ void split(const double2& from, double* v) { v[0] = from.x, v[1] = from.y; }
 };
 
+/// Brings 128 bytes into the second-level cache.
+__device__ __forceinline__ void fetch_line(const void* place) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(place));
+#endif
+}
+
 template <class Real>
 inline constexpr int vector_cells = 16 / sizeof(Real);
 template <class Real>

@@ -20,10 +20,12 @@ namespace halocline::stencil::cuda {
 
 /// The shape of a walk. `ahead`: layers loaded before the first is used; `rows`: rows per lane in
 /// 3-D; `blocks`: blocks that must fit on a multiprocessor, which limits registers; `layers`: the
-/// length of a walk, unless the region or its planes are small.
-template <int ahead_, int rows_, int blocks_, int layers_ = 2 * ahead_>
+/// length of a walk, unless the region or its planes are small; `fetched`: so many layers before it
+/// is loaded, a layer is brought into the second-level cache (0: it is not).
+template <int ahead_, int rows_, int blocks_, int layers_ = 2 * ahead_, int fetched_ = 0>
 struct Shape {
-  static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_, layers = layers_;
+  static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_, layers = layers_,
+                       fetched = fetched_;
 };
 
 // The fastest shapes of bench_gpu_shapes on an H200 (bench/results/h200). Longer walks load fewer
@@ -134,6 +136,7 @@ class Walk {
         for (int j = 0; j < ahead; ++j)
           load(input, windows.of(input).layer[Read::behind + Read::beyond + j], Read::beyond + j,
                j >= ahead - Read::beyond, at);
+        fetch(input, at);
       });
       for_each_number<ahead>(
           [&](auto j) { update<true, j.value>(at + j.value, windows, carried, change); });
@@ -243,6 +246,26 @@ class Walk {
 #pragma unroll
     for (int row = Kept::first_row; row < Kept::end_row; ++row)
       load_row<input>(layer.row[row - Kept::first_row], row, to);
+  }
+
+  /// Brings as many layers as a group has into the second-level cache.
+  template <int input>
+  __device__ __forceinline__ void fetch(Number<input>, int at) const {
+    if constexpr (Shape::fetched > 0) {
+      using Read = ReadsOf<Update, input, axes>;
+      constexpr int line = 128 / static_cast<int>(sizeof(Real)) / width;  // in lanes
+      if (lane_.number % line != 0) return;
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) {
+        const int layer = Read::beyond + j + Shape::fetched;
+        if (at + layer >= layers_ + Read::beyond) break;
+#pragma unroll
+        for (int row = 0; row < rows; ++row)
+          if (whole || row < rows_here_)
+            fetch_line(in_[input] + layer * work_.in[input].step[axes - 1] +
+                       (axes == 2 ? 0 : row * work_.in[input].step[1]));
+      }
+    }
   }
 
   /// Loads what the first layer needs, and takes the steps before it. What they would read from

@@ -32,7 +32,7 @@ inline constexpr int most_outputs = 16;
 
 /// The shape of walks: see Shape of march.cuh. `carries`: by the struct Carrying.
 struct WalkShape {
-  int ahead, rows, blocks, layers;
+  int ahead, rows, blocks, layers, fetched = 0;
   bool carries = false;
 };
 
