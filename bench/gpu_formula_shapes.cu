@@ -134,12 +134,13 @@ class Bench {
     auto kernels = std::make_unique<OneShape<Real>>(tried);
     const std::size_t spilled = kernels->spilled();
     CudaSweep<Kernels<Real, Printed, most_inputs, most_outputs>> sweep(std::move(kernels), operands,
-                                                                      model_);
+                                                                       model_);
     const auto run = [&](int i) {
       stencil::SweepArguments arguments{.in = levels_[i % 2], .out = levels_[1 - i % 2]};
       arguments.region = owned_;
       for (std::size_t axis = 0; axis < 3; ++axis)
-        arguments.wraps[axis] = model_.periodic[axis] && axis < static_cast<std::size_t>(model_.axes);
+        arguments.wraps[axis] =
+            model_.periodic[axis] && axis < static_cast<std::size_t>(model_.axes);
       arguments.coefficients = coefficients_;
       sweep.run(arguments, stream_.get());
     };
@@ -152,11 +153,12 @@ class Bench {
                  Stream::host());
     if (expected_.empty()) expected_ = bytes;
     const WalkShape& s = tried.shape;
-    std::printf("%-28s ahead %2d rows %d blocks %d layers %2d fetched %d carries %d: %9.1f us %7.1f "
-                "GLUP/s, %4zu bytes spilled, compiled in %.1f s%s\n",
-                what_.c_str(), s.ahead, s.rows, s.blocks, s.layers, s.fetched, s.carries ? 1 : 0, us,
-                static_cast<double>(owned_.cells()) / us * 1e-3, spilled, tried.compile_seconds,
-                bytes == expected_ ? "" : "  WRONG: other bits than the first shape");
+    std::printf(
+        "%-28s ahead %2d rows %d blocks %d layers %2d fetched %d carries %d: %9.1f us %7.1f "
+        "GLUP/s, %4zu bytes spilled, compiled in %.1f s%s\n",
+        what_.c_str(), s.ahead, s.rows, s.blocks, s.layers, s.fetched, s.carries ? 1 : 0, us,
+        static_cast<double>(owned_.cells()) / us * 1e-3, spilled, tried.compile_seconds,
+        bytes == expected_ ? "" : "  WRONG: other bits than the first shape");
     std::fflush(stdout);
   }
 
@@ -199,8 +201,7 @@ void run(int argc, char** argv) {
   long long n[3] = {1, 1, 1};
   const int axes = std::sscanf(argv[2], "%lldx%lldx%lld", &n[0], &n[1], &n[2]);
   choices.cells.assign(n, n + axes);
-  const problem::Model model =
-      problem::model_of(problem::read_text(text.name, text.text), choices);
+  const problem::Model model = problem::model_of(problem::read_text(text.name, text.text), choices);
   const PrintedUpdate update = print_update(model);
   std::vector<Tried> all;
   for (int i = 4; i < argc; ++i) all.push_back({.shape = read_shape(argv[i])});

@@ -64,25 +64,30 @@ __device__ __forceinline__ void for_each_number(const Call& call) {
   }
 }
 
-/// An update whose walks carry values from a layer to the next: `carried` of each cell, all known
-/// after `steps_before` steps. Its step() computes what operator() does from them and from what
-/// reads_of_step() says, and replaces them by those for the next step.
+/// What walks carry from a layer to the next: nothing, in general.
 template <class Update>
-concept Carries = requires {
-  Update::carried;
+struct CarriedBy {
+  static constexpr bool any = false;
+  static constexpr int values = 0, steps_before = 0;
+  static __host__ __device__ constexpr Reads reads(int input) { return Update::reads(input); }
+};
+/// `carried` values of each cell, all known after `steps_before` steps: step() computes what
+/// operator() does from them and from what reads_of_step() says, and replaces them by those for the
+/// next step.
+template <class Update>
+requires(Update::carried > 0) struct CarriedBy<Update> {
+  static constexpr bool any = true;
+  static constexpr int values = Update::carried, steps_before = Update::steps_before;
+  static __host__ __device__ constexpr Reads reads(int input) {
+    return Update::reads_of_step(input);
+  }
 };
 
 /// What a walk over so many axes reads of an input for a step: layers along the last axis, rows
 /// along y in 3-D, columns along x.
 template <class Update, int input, int axes>
 struct ReadsOf {
-  static constexpr Reads all_of_step() {
-    if constexpr (Carries<Update>)
-      return Update::reads_of_step(input);
-    else
-      return Update::reads(input);
-  }
-  static constexpr Reads all = all_of_step();
+  static constexpr Reads all = CarriedBy<Update>::reads(input);
   static constexpr int farthest_behind = Update::reads(input).lower[axes - 1];
   static constexpr int left = all.lower[0], right = all.upper[0];
   static constexpr int behind = all.lower[axes - 1], beyond = all.upper[axes - 1];
@@ -154,21 +159,10 @@ class Walk {
   }
 
  private:
-  static constexpr int steps_before() {
-    if constexpr (Carries<Update>)
-      return Update::steps_before;
-    else
-      return 0;
-  }
-  static constexpr int carried_count() {
-    if constexpr (Carries<Update>)
-      return Update::carried;
-    else
-      return 1;
-  }
+  using CarriedHere = CarriedBy<Update>;
   /// Of the walk's rows and of this lane's columns.
   struct CarriedValues {
-    Real of[rows][width][carried_count()];
+    Real of[rows][width][CarriedHere::any ? CarriedHere::values : 1];
   };
 
   /// The layers of an input that the next updates read, the oldest first.
@@ -272,7 +266,7 @@ class Walk {
   /// layers that no formula reads, nobody needs.
   __device__ __forceinline__ void begin(AllWindows& windows, CarriedValues& carried,
                                         Change<kind, Real>& change) {
-    constexpr int before = steps_before();
+    constexpr int before = CarriedHere::steps_before;
     for (int i = 0; i < Update::inputs; ++i) in_[i] -= before * work_.in[i].step[axes - 1];
     each_input([&](auto input) {
       using Read = ReadsOf<Update, input.value, axes>;
@@ -386,7 +380,7 @@ class Walk {
     for_each_number<width>([&](auto i) {
       const CellInWindow<first_layer, row, i.value> cell{*this, windows, at};
       Real values[Update::outputs];
-      if constexpr (Carries<Update>)
+      if constexpr (CarriedHere::any)
         update_.step(cell, values, carried.of[row][i.value]);
       else
         update_(cell, values);

@@ -352,7 +352,8 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
 
 std::string name_of_march(const Model& model, halocline::Norm kind, const WalkShape& shape) {
   return fmt::format(
-      "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}, {7}>, {8}, {0}::{9}, {10}, {11}>",
+      "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}, {7}>, {8}, {0}::{9}, {10}, "
+      "{11}>",
       space, halocline::name_of(kind), model.axes, shape.ahead, shape.rows, shape.blocks,
       shape.layers, shape.fetched, real_of(model), shape.carries ? "Carrying" : "Printed",
       most_inputs, most_outputs);
