@@ -36,6 +36,7 @@ namespace {
 
 using namespace halocline;
 using namespace halocline::stencil::cuda;
+using halocline::stencil::most_inputs;
 using Clock = std::chrono::steady_clock;
 
 struct Tried {

@@ -38,7 +38,7 @@ __device__ double joined_over_ranks(const device::AllReducePort& all_reduce, dou
 /// run. Call it on one thread.
 template <Norm kind>
 __device__ bool settle(const ReduceWork& work, double all) {
-  const double norm = kind == Norm::l2 ? sqrt(all) : all;
+  const double norm = kind == Norm::l2 ? ::sqrt(all) : all;
   constexpr double largest = 1.7976931348623157e308;
   if (work.norm != nullptr) *work.norm = norm;
   if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
