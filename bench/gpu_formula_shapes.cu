@@ -97,22 +97,15 @@ double best_us(Stream stream, const Work& work) {
 }
 
 template <class Real>
-std::vector<std::byte> bytes_of(const Field<Real>& field) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(field.allocated_bytes()));
-  device::copy(bytes.data(), field.bytes(), field.allocated_bytes(), Stream::host());
-  return bytes;
-}
-
-template <class Real>
 class Bench {
  public:
   Bench(const problem::Model& model, const std::string& what) : model_(model), what_(what) {
     const HaloWidths reach = model.reach();
-    const Grid grid(0, 1, {.cells = Extents(model.cells, model.axes), .halo = reach});
+    const Grid grid(0, 1, {.cells = Extents(model.cells, model.axes)});
     owned_ = grid.owned();
     const auto fill = [&](std::vector<FieldStorage>& fields, std::size_t count) {
       for (std::size_t f = 0; f < count; ++f) {
-        all_.emplace_back(grid, FieldOptions{.name = "u", .memory = Memory::device});
+        all_.emplace_back(grid, FieldOptions{.name = "u", .halo = reach, .memory = Memory::device});
         fields.push_back(all_.back());
         noise(all_.back(), f);
       }
