@@ -53,6 +53,12 @@ TEST(Nvrtc, CompilesEveryProblem) {
     expect_compiles(update.source,
                     model.axes > 1 ? stencil::cuda::name_of_march(model, Norm::max, {1, 1, 1, 4})
                                    : stencil::cuda::name_of_per_cell(model, Norm::l2));
+    if (update.carried > 0)
+      expect_compiles(
+          update.source,
+          stencil::cuda::name_of_march(
+              model, Norm::max,
+              {.ahead = 1, .rows = 1, .blocks = 1, .layers = 4, .fetched = 4, .carries = true}));
     if (!stencil::cuda::cannot_persist_because(model))
       expect_compiles(update.source, stencil::cuda::name_of_persist(model, Norm::l2, 4));
     const std::string rules = stencil::cuda::print_rules(model);

@@ -25,22 +25,26 @@ halocline::Norm kind_of(Norm kind) {
                              : halocline::Norm::l2;
 }
 
-/// Returns shapes to try, the fastest first: with fewer layers ahead, a walk takes fewer registers.
-/// For one input they are those of ShapeFor; several share the registers.
+/// Returns shapes to try, the fastest first (bench_gpu_formula_shapes): with fewer layers ahead or
+/// rows, a walk takes fewer registers. For one input that reads the nearest cells they are those of
+/// ShapeFor; several share the registers.
 std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpdate& update) {
   const int inputs = static_cast<int>(update.operands.inputs.size());
+  const bool is_f32 = model.precision == Precision::f32, carries = update.carried > 0;
+  std::vector<WalkShape> shapes;
   if (model.axes == 3) {
-    std::vector<WalkShape> shapes;
-    if (inputs == 1) shapes.push_back({2, 2, 2, 12});
-    shapes.push_back({1, 2, 1, 12});
-    shapes.push_back({1, 1, 1, 12});
+    // Few warps wait long for memory, less for the second-level cache.
+    const int fetched = is_f32 && carries ? 0 : 4;
+    if (inputs > 1) return {{1, 2, 1, 12, 0, carries}, {1, 1, 1, 12, 0, carries}};
+    if (!carries) shapes.push_back({2, 2, 2, 12});
+    shapes.push_back({1, 2, 2, 12, fetched, carries});
+    if (!carries) shapes.push_back({1, 1, 2, 24, fetched});
+    shapes.push_back({1, 1, 1, 24, fetched, carries});
     return shapes;
   }
-  const bool is_f32 = model.precision == Precision::f32;
   const int layers = is_f32 ? 24 : 30;
-  std::vector<WalkShape> shapes;
   for (int ahead = std::max(1, (is_f32 ? 12 : 10) / inputs);; ahead /= 2) {
-    shapes.push_back({ahead, 1, 2, layers});
+    shapes.push_back({ahead, 1, 2, layers, 0, carries});
     if (ahead == 1) return shapes;
   }
 }
@@ -94,9 +98,10 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
     return {.code = compiled(names)};
   }
 
-  /// Takes the first shape whose values stay in registers, but for a few.
+  /// Takes the first shape whose values stay in registers, but for a few: those are mostly of walks
+  /// at the sides.
   Build build_march(const std::vector<Norm>& kinds) const {
-    constexpr std::size_t few_bytes = 32;
+    constexpr std::size_t few_bytes = 80;
     for (std::size_t shape = 0;; ++shape) {
       std::vector<std::string> names;
       for (const Norm kind : kinds)
