@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::string_view axis_names = "xyz";
 
-/// Bytes of the texts that searches for largest values evaluate, some thousand times each.
-constexpr std::size_t most_searched = 4096;
+/// Bytes of the texts that searches for largest values evaluate, some thousand times each; a
+/// parameter counts as 32 more.
+constexpr std::size_t most_searched = 8192;
 
 std::string axes_text(int axes) { return axes == 1 ? "1 axis" : fmt::format("{} axes", axes); }
 
@@ -274,7 +275,7 @@ class Maker {
     const auto numbers = names_.numbers;
     searched_ += requirement.condition.text.size();
     for (const ParameterText& parameter : file_.parameters)
-      searched_ += parameter.value.text.size();
+      searched_ += 32 + parameter.value.text.size();
     if (searched_ > most_searched) return "unknown";
     const auto holds_with = [&](double value) {
       std::map<std::string, double> chosen = choices_.parameters;
