@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -213,6 +214,153 @@ TEST(ProblemFile, RefusesParametersThatARequirementExcludes) {
   EXPECT_EQ(caught_in(text, {.parameters = {{"dt", 0.75}}}).text,
             "r is 1.5, so dt may be at most 0.5");
   EXPECT_THAT(caught_in(text, {.parameters = {{"dx", 1.0}}}).text, HasSubstr("do you mean 'dt'?"));
+}
+
+// ---- hostile texts ----
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+/// What `make` gives for 0, 1, ..., in one text.
+template <class Make>
+std::string numbered(int count, const Make& make) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += make(i);
+  return all;
+}
+
+/// Their sum, as deep as the logarithm of their number.
+template <class Make>
+std::string balanced(int begin, int end, const Make& make) {
+  if (end - begin == 1) return make(begin);
+  const int middle = (begin + end) / 2;
+  return "(" + balanced(begin, middle, make) + "+" + balanced(middle, end, make) + ")";
+}
+
+TEST(ProblemFile, RefusesKeysOfManyParts) {
+  const std::string parts = repeated("a.", 400'000) + "a";
+  const std::string begins[] = {"",
+                                "[",
+                                "x = { ",
+                                "# \"\n",
+                                "\"#\".",
+                                "x = { b = \"\"\"a\"\"\"\", ",
+                                "x = { b = '''a\\''''', ",
+                                "x = { b = \"\\\"\", ",
+                                "x = { b = '\\', "};
+  for (const std::string& begin : begins)
+    EXPECT_THAT(caught_in(begin + parts + " = 1\n").text, HasSubstr("a key has at most 16 parts"))
+        << begin;
+  EXPECT_THAT(caught_in(repeated("a.", 16) + "a = 1\n").text,
+              AllOf(StartsWith("p.toml:1:32: "), HasSubstr("16 parts")));
+  // No parts of keys.
+  const std::string dots(100, '.');
+  const Model made =
+      model("# " + dots + "\ntitle = \"\"\"\n\\\"" + dots + "\"\"\"\n" + with_field(plain));
+  EXPECT_EQ(made.title, "\"" + dots);
+}
+
+TEST(ProblemFile, RefusesLocalsThatTogetherAreTooDeep) {
+  const auto chain = [](const std::string& before) {
+    return "\n[locals]\nl200 = \"u\"\n" +
+           numbered(200, [&](int i) { return fmt::format("l{} = \"{}l{}\"\n", i, before, i + 1); });
+  };
+  EXPECT_THAT(caught_in(with_field(plain, "l0") + chain(std::string(250, '-'))).text,
+              HasSubstr("more than 1024 levels deep"));
+  // Each needs two of the next.
+  const std::string twice =
+      numbered(200, [](int i) { return fmt::format("l{} = \"l{}*l{}\"\n", i, i + 1, i + 1); });
+  const Model made = model(with_field(plain, "l0") + "[locals]\nl200 = \"u\"\n" + twice);
+  EXPECT_LT(made.tree.size(), 1000U);
+}
+
+TEST(ProblemFile, ShowsLittleOfLongTexts) {
+  const std::string name(1'000'000, 'q');
+  for (const std::string& text :
+       {name + " = 1\n", "[fields.\"" + name + "*\"]\n", "precision = \"" + name + "\"\n",
+        with_field(plain, name), with_field(plain, name + "(1)"),
+        with_field("initial = 0\nboundary = \"" + name + "\""),
+        "require = { \"1 < 0\" = \"" + name + "\" }\n" + with_field(plain)}) {
+    const Caught error = caught_in(text);
+    EXPECT_EQ(error.kind, ErrorKind::usage);
+    EXPECT_THAT(error.text, HasSubstr("qqq ... qqq"));
+    EXPECT_LT(error.text.size(), 1500U) << error.text;
+  }
+  EXPECT_THAT(caught_in("[fields." + std::string(65, 'q') + "]\n").text,
+              HasSubstr("at most 64 letters, not 65"));
+}
+
+// Where time grows with the square of the text, these take minutes.
+TEST(ProblemFile, ReadsTextsOfAMegabyte) {
+  const std::string line = numbered(80'000, [](int i) { return fmt::format("l{}=1,", i); });
+  EXPECT_NO_THROW(model("locals = {" + line + "l=1}\n" + with_field(plain)));
+  const std::string lines = numbered(80'000, [](int i) { return fmt::format("l{}=1\n", i); });
+  EXPECT_NO_THROW(model(with_field(plain) + "[locals]\n" + lines));
+  const std::string large = balanced(0, 20'000, [](int i) { return fmt::format("y*{}", i); });
+  const std::string many = balanced(0, 15'000, [](int i) { return fmt::format("ddx(l+{})", i); });
+  EXPECT_THAT(caught_in(with_field(plain, many) + "[locals]\nl = \"" + large + "\"\n").text,
+              HasSubstr("more than 100000 operations"));
+  EXPECT_THAT(caught_in("parameters.dt = 1\nrequire = { \"dt < 0\" = \"" +
+                        repeated("{largest dt}", 60'000) + "\" }\n" + with_field(plain))
+                  .text,
+              StartsWith("0000"));
+}
+
+TEST(ProblemFile, RefusesOffsetsBeyondAllLimits) {
+  for (const char* const offset :
+       {"9223372036854775808", "-9223372036854775808", "99999999999999999999"})
+    EXPECT_THAT(caught_in(with_field(plain, fmt::format("u[{},0]", offset))).text,
+                HasSubstr("does not fit 64 bits"));
+  for (const char* const offset : {"9223372036854775807", "-9223372036854775807", "9", "-9"})
+    EXPECT_THAT(caught_in(with_field(plain, fmt::format("u[{},0]", offset))).text,
+                HasSubstr(fmt::format("{} cells far along x; 8 are the most", offset)));
+}
+
+TEST(ProblemFile, RefusesMoreCoefficientsThanATreeHasSymbols) {
+  const std::string many =
+      numbered(129, [](int i) { return fmt::format("[coefficients.c{}]\nvalue = 1\n", i); });
+  EXPECT_THAT(caught_in(with_field(plain) + many).text, HasSubstr("at most 128 coefficients"));
+}
+
+TEST(ProblemFile, RefusesUnknownNamesInWhatNothingUses) {
+  const auto locals = [](const std::string& line) {
+    return caught_in(with_field(plain) + "[locals]\nknown = \"u[1,0] + i + nz + dz + pi\"\n" +
+                     line);
+  };
+  EXPECT_EQ(locals("").text, "no error");
+  EXPECT_EQ(locals("a = \"sin(known) + u[0,0,1]\"").text, "no error");
+  EXPECT_EQ(locals("a = \"1 + knwn\"").text,
+            "p.toml:12:10: nothing is named 'knwn'; do you mean 'known'?\n"
+            "    a = \"1 + knwn\"\n"
+            "             ^~~~");
+  EXPECT_THAT(locals("a = \"sim(1)\"").text, HasSubstr("do you mean 'sin'?"));
+  EXPECT_THAT(locals("a = { 3 = \"1 + bad[0,0,1]\" }").text, HasSubstr("nothing is named 'bad'"));
+}
+
+TEST(ProblemFile, ReadsBehindAByteOrderMark) {
+  const std::string mark = "\xef\xbb\xbf";
+  EXPECT_EQ(model(mark + "lower = [12, 345]\n" + with_field(plain)).lower[1], 345);
+  EXPECT_THAT(caught_in(mark + "lower = [1, bad]\n").text,
+              AllOf(StartsWith("p.toml:1:13: "), HasSubstr("\n    lower = [1, bad]\n")));
+}
+
+TEST(ProblemFile, ShowsNothingThatATerminalObeys) {
+  EXPECT_THAT(caught_in("precision = \"\\u001b[2J\\u009b\\u202e\\n\\u0000\\u00e9\"").text,
+              HasSubstr("'\\x1b[2J\\x9b\\u202e\\x0a\\x00\xc3\xa9'; there are"));
+  EXPECT_THAT(caught_in("precision = \"\xc2\x9b\xe2\x80\xae\xc3\xa9\"").text,
+              HasSubstr("\n    precision = \"??\xc3\xa9\"\n"));
+  EXPECT_THAT(caught_in("title = \"\xff\x1b\xc0\x80\xe2\x82").text,
+              HasSubstr("\n    title = \"????\n"));
+  EXPECT_THAT(caught_in("axes = x\r\n").text, HasSubstr("\n    axes = x\n"));
+  EXPECT_EQ(
+      caught_in("require = { \"1 < 0\" = \"two\\nlines\\u001b[2J\" }\n" + with_field(plain)).text,
+      "two\nlines\\x1b[2J");
+  EXPECT_EQ(model("title = \"\\u001b[2J\"\n" + with_field(plain)).title, "\\x1b[2J");
+  EXPECT_THAT(caught_in(with_field("initial = { file = \"\\u0000\" }")).text,
+              HasSubstr("without control characters"));
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -27,98 +26,16 @@
 #include "field/cells.hpp"
 #include "field/elements.hpp"
 #include "problem/catalogue.hpp"
-#include "problem/toml.hpp"
-#include "problem/written.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/ghosts.hpp"
 #include "stencil/sweep.hpp"
+#include "support/problem_oracle.hpp"
 #include "unit/mutations.hpp"
 
 namespace halocline::test {
 namespace {
-
-// ---- keys, as docs/problem-files.md lists them ----
-
-using Keys = std::set<std::string, std::less<>>;
-const Keys top{"title",      "axes",    "cells",  "lower",        "upper",  "precision", "seed",
-               "parameters", "require", "fields", "coefficients", "locals", "update",    "stop"};
-const Keys of_parameter{"value", "help"}, of_field{"initial", "boundary"}, of_coefficient{"value"},
-    of_start{"file"}, of_stop{"sweeps", "time", "tolerance", "norm"}, of_norm{"of", "kind"},
-    sides{"x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+", "*"},
-    rules{"value", "outside", "derivative", "mixed"}, of_mixed{"a", "b", "c"},
-    by_axes{"1", "2", "3"};
-
-std::optional<std::string> unknown_in(const toml::node* node, const Keys& keys) {
-  const toml::table* const table = node == nullptr ? nullptr : node->as_table();
-  if (table == nullptr) return std::nullopt;
-  for (const auto& [key, value] : *table)
-    if (!keys.contains(key.str())) return std::string(key.str());
-  return std::nullopt;
-}
-
-/// Of values by number of axes, and of files.
-std::optional<std::string> unknown_in_start(const toml::node* node) {
-  const toml::table* const table = node == nullptr ? nullptr : node->as_table();
-  if (table == nullptr) return std::nullopt;
-  if (table->contains("file")) return unknown_in(node, of_start);
-  if (auto key = unknown_in(node, by_axes)) return key;
-  for (const auto& [axes, value] : *table)
-    if (auto key = unknown_in(&value, of_start)) return key;
-  return std::nullopt;
-}
-
-std::optional<std::string> unknown_in_boundary(const toml::node* node) {
-  const toml::table* const table = node == nullptr ? nullptr : node->as_table();
-  if (table == nullptr) return std::nullopt;
-  const auto in_rule = [](const toml::node* rule) -> std::optional<std::string> {
-    if (auto key = unknown_in(rule, rules)) return key;
-    return rule->is_table() ? unknown_in(rule->as_table()->get("mixed"), of_mixed) : std::nullopt;
-  };
-  if (!unknown_in(node, rules)) return in_rule(node);
-  if (auto key = unknown_in(node, sides)) return key;
-  for (const auto& [side, rule] : *table)
-    if (auto key = in_rule(&rule)) return key;
-  return std::nullopt;
-}
-
-template <class Check>
-std::optional<std::string> first_in(const toml::node* node, const Check& check) {
-  if (const toml::table* const table = node == nullptr ? nullptr : node->as_table())
-    for (const auto& [name, value] : *table)
-      if (auto key = check(value)) return key;
-  return std::nullopt;
-}
-
-/// Returns a key that problem files do not have.
-std::optional<std::string> unknown_key(const std::string& text) {
-  const toml::table file = toml::parse(text);
-  if (auto key = unknown_in(&file, top)) return key;
-  if (auto key = unknown_in(file.get("cells"), by_axes)) return key;
-  if (auto key = first_in(file.get("parameters"),
-                          [](const toml::node& one) { return unknown_in(&one, of_parameter); }))
-    return key;
-  if (auto key = first_in(file.get("fields"), [](const toml::node& one) {
-        if (auto unknown = unknown_in(&one, of_field)) return unknown;
-        const toml::table& field = *one.as_table();
-        if (auto unknown = unknown_in_start(field.get("initial"))) return unknown;
-        return unknown_in_boundary(field.get("boundary"));
-      }))
-    return key;
-  if (auto key = first_in(file.get("coefficients"), [](const toml::node& one) {
-        const bool is_file = one.is_table() && one.as_table()->contains("file");
-        return unknown_in(&one, is_file ? of_start : of_coefficient);
-      }))
-    return key;
-  for (const char* const named : {"locals", "update"})
-    if (auto key = first_in(file.get(named),
-                            [](const toml::node& one) { return unknown_in(&one, by_axes); }))
-      return key;
-  if (auto key = unknown_in(file.get("stop"), of_stop)) return key;
-  const toml::table* const stop = file.get("stop") ? file.get("stop")->as_table() : nullptr;
-  return stop == nullptr ? std::nullopt : unknown_in(stop->get("norm"), of_norm);
-}
 
 // ---- solving ----
 
@@ -200,15 +117,13 @@ Outcome try_text(const std::string& text) {
     const solver::Case own = solver::make_case(options, 1);
     outcome.is_accepted = true;
     const problem::Model& model = *own.model;
-    if (problem::written_out(model).empty()) outcome.fault = "no formula is written out";
-    problem::effort_of(model);
-    if (const auto key = unknown_key(text)) outcome.fault = "unknown key " + *key;
+    outcome.fault = fault_of(model, text);
     if (!has_file(model))
       if (const auto field = different_field(options, model))
         outcome.fault = "backends differ in field " + *field;
   } catch (const Error& error) {
-    if (outcome.is_accepted || error.kind() != ErrorKind::usage)
-      outcome.fault = fmt::format("an error: {}", error.what());
+    outcome.fault =
+        outcome.is_accepted ? fmt::format("an error: {}", error.what()) : fault_of(error);
   } catch (const std::exception& error) {
     outcome.fault = fmt::format("an exception: {}", error.what());
   }

@@ -15,6 +15,7 @@
 
 #include <halocline/error.hpp>
 
+#include "problem/keys.hpp"
 #include "problem/meaning.hpp"
 #include "problem/toml.hpp"
 
@@ -80,6 +81,8 @@ class Reader {
   }
 
   toml::table parsed() const {
+    if (const auto at = find_long_key(file_.source.text()))
+      refuse(*at, 1, fmt::format("a key has at most {} parts", most_parts));
     try {
       return toml::parse(std::string_view(file_.source.text()));
     } catch (const toml::parse_error& error) {
@@ -119,6 +122,14 @@ class Reader {
   std::string text(const toml::node& node, std::string_view what) const {
     if (const auto* const found = node.as_string()) return found->get();
     refuse(node, fmt::format("{} must be a text in quotes", what));
+  }
+
+  /// The path of a file, which errors name.
+  std::string path(const toml::node& node) const {
+    const std::string found = text(node, "the file");
+    if (printable(found) != found)
+      refuse(node, "a file's name is at most 1000 bytes, without control characters");
+    return found;
   }
 
   double number(const toml::node& node, std::string_view what) const {
@@ -213,6 +224,9 @@ class Reader {
       refuse(entry,
              fmt::format("'{}' is no name: use letters, digits and _, a letter first", name));
     const bool is_spacing = name == "dx" || name == "dy" || name == "dz";
+    if (name.size() > most_letters)
+      refuse(entry,
+             fmt::format("a name has at most {} letters, not {}", most_letters, name.size()));
     if (is_reserved(name) || (is_spacing && spacing == Spacing::refused))
       refuse(entry, fmt::format("'{}' has a meaning already", name));
     if (!declared_.insert(name).second)
@@ -228,7 +242,7 @@ class Reader {
     for (const Entry& entry : entries(all)) {
       const toml::node& value = *entry.value;
       if (entry.key == "title")
-        file_.title = text(value, "the title");
+        file_.title = printable(text(value, "the title"), Lines::kept);
       else if (entry.key == "axes")
         file_.axes = read_axes(value);
       else if (entry.key == "cells")
@@ -303,7 +317,7 @@ class Reader {
           parameter.value = written(*fact.value, "a parameter");
           has_value = true;
         } else if (fact.key == "help") {
-          parameter.help = text(*fact.value, "'help'");
+          parameter.help = printable(text(*fact.value, "'help'"), Lines::kept);
         } else {
           refuse_key(fact, "a parameter", {"value", "help"});
         }
@@ -345,7 +359,7 @@ class Reader {
     StartText start;
     for (const Entry& fact : entries(*facts)) {
       if (fact.key != "file") refuse_key(fact, "this value", {"file"});
-      start.file = text(*fact.value, "the file");
+      start.file = path(*fact.value);
     }
     if (!start.file) refuse(node, "a value is missing: an expression, or { file = \"name.npy\" }");
     return start;
@@ -359,7 +373,7 @@ class Reader {
       if (fact.key == "value") {
         coefficient.value.expression = written(*fact.value, "a coefficient");
       } else if (fact.key == "file") {
-        coefficient.value.file = text(*fact.value, "the file");
+        coefficient.value.file = path(*fact.value);
       } else {
         refuse_key(fact, fmt::format("coefficient '{}'", entry.key), {"value", "file"});
       }
@@ -510,6 +524,9 @@ class Reader {
     if (file_.fields.size() > most_fields)
       refuse(file_.fields[most_fields].at, 1,
              fmt::format("a problem has at most {} fields", most_fields));
+    if (file_.coefficients.size() > most_coefficients)
+      refuse(file_.coefficients[most_coefficients].at, 1,
+             fmt::format("a problem has at most {} coefficients", most_coefficients));
     if (file_.parameters.size() > most_parameters)
       refuse(file_.parameters[most_parameters].value.begin, 1,
              fmt::format("a problem has at most {} parameters", most_parameters));
@@ -532,6 +549,8 @@ File read_text(const std::string& name, std::string text) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: {} bytes are more than the {} that a problem file may have", name,
                             text.size(), most_text));
+  // What some editors put before UTF-8; it is not counted.
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   File file{.source = Source(name, std::move(text))};
   Reader(file).read();
   return file;

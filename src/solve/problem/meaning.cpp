@@ -21,6 +21,8 @@ constexpr std::string_view axis_names = "xyz";
 constexpr std::string_view index_names = "ijk";
 // a^n up to here is a product.
 constexpr int largest_power = 16;
+// Of expressions and the locals in them, so that no text can exhaust the stack.
+constexpr int most_levels = 1024;
 
 struct Function {
   std::string_view name;
@@ -97,11 +99,28 @@ class Meaning {
   Meaning(Tree& tree, const Names& names, Use use) : tree_(tree), names_(names), use_(use) {}
 
   Ref of(const Syntax& syntax) {
+    if (++level_ > most_levels)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("an expression and the [locals] in it are more than {} levels deep",
+                                most_levels));
     try {
-      return translated(syntax);
+      const Ref node = translated(syntax);
+      --level_;
+      return node;
     } catch (const std::length_error& error) {
       throw Mistake(syntax.at, syntax.length, error.what());
     }
+  }
+
+  /// Names of other numbers of axes are known, too.
+  void check_names(const Syntax& syntax) const {
+    if (syntax.kind == Kind::call && function_named(syntax.name) == nullptr)
+      refuse_function(syntax);
+    const bool is_name = syntax.kind == Kind::name || syntax.kind == Kind::access;
+    if (is_name && !is_known(syntax.name) && !symbol_of(syntax.name) && !is_spacing(syntax.name) &&
+        !names_.refused.contains(syntax.name))
+      refuse_name(syntax);
+    for (const Syntax& part : syntax.parts) check_names(part);
   }
 
  private:
@@ -398,6 +417,10 @@ class Meaning {
     return tree_.shifted(node, by);
   }
 
+  static bool is_spacing(std::string_view name) {
+    return name == "dx" || name == "dy" || name == "dz";
+  }
+
   bool is_known(const std::string& name) const {
     return names_.numbers.contains(name) || names_.locals.contains(name) || is_reserved(name) ||
            axis_of(index_names, name);
@@ -440,6 +463,7 @@ class Meaning {
   const Use use_;
   std::map<std::string, Ref> locals_;
   std::set<std::string> begun_;  // locals
+  int level_ = 0;
 };
 
 /// The number of letters to add, drop or change to get from one word to another.
@@ -481,7 +505,14 @@ Ref meaning_of(Tree& tree, const Syntax& syntax, const Names& names, Use use) {
   return node;
 }
 
+void check_names(const Syntax& syntax, const Names& names) {
+  Tree none;
+  Meaning(none, names, Use::update).check_names(syntax);
+}
+
 std::string nearest(std::string_view misspelt, const std::vector<std::string>& names) {
+  // It takes the product of both lengths, and what is so long is not misspelt.
+  if (misspelt.size() > 2 * most_letters) return "";
   const std::size_t most = std::max<std::size_t>(1, misspelt.size() / 2);
   std::string best;
   std::size_t least = most + 1;

@@ -44,6 +44,10 @@ Ref meaning_of(Tree& tree, const Syntax& syntax, const Names& names, Use use);
 /// The same for a condition, whose value is a truth value.
 Ref condition_of(Tree& tree, const Syntax& syntax, const Names& names, Use use);
 
+/// Refuses names in an expression that the file gives to nothing, for any number of axes. Throws
+/// Mistake.
+void check_names(const Syntax& syntax, const Names& names);
+
 /// Returns the name of those given that is closest to a misspelt one; empty if none is close.
 std::string nearest(std::string_view misspelt, const std::vector<std::string>& names);
 

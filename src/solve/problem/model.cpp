@@ -19,6 +19,10 @@ namespace {
 
 constexpr std::string_view axis_names = "xyz";
 
+/// Bytes of the texts that searches for largest values evaluate, some thousand times each; a
+/// parameter counts as 32 more.
+constexpr std::size_t most_searched = 8192;
+
 std::string axes_text(int axes) { return axes == 1 ? "1 axis" : fmt::format("{} axes", axes); }
 
 /// "x-"
@@ -52,6 +56,7 @@ class Maker {
     find_reaches();
     make_sides();
     make_stop();
+    check_unused();
     return std::move(model_);
   }
 
@@ -221,7 +226,8 @@ class Maker {
 
   void check_requirements() {
     for (const Requirement& requirement : file_.requirements)
-      if (!holds(requirement)) throw Error(ErrorKind::usage, filled_in(requirement));
+      if (!holds(requirement))
+        throw Error(ErrorKind::usage, printable(filled_in(requirement), Lines::kept));
   }
 
   bool holds(const Requirement& requirement) {
@@ -247,22 +253,34 @@ class Maker {
       text += rest.substr(0, open);
       const std::string inside(rest.substr(open + 1, close - open - 1));
       text += inside.starts_with(largest)
-                  ? largest_value(requirement, inside.substr(largest.size()))
+                  ? known_largest_value(requirement, inside.substr(largest.size()))
                   : fmt::format("{:.12g}", number({inside, requirement.condition.begin, false}));
       rest.remove_prefix(close + 1);
     }
   }
 
+  /// Searched for once for each name.
+  std::string known_largest_value(const Requirement& requirement, const std::string& name) {
+    const auto [found, is_new] = largest_values_.try_emplace(name);
+    if (is_new) found->second = largest_value(requirement, name);
+    return found->second;
+  }
+
   /// Between 0 and the value that was refused, rounded down: users copy it. "unknown" if that is no
-  /// number, as the root of one below zero.
+  /// number, as the root of one below zero, or would take too long to find.
   std::string largest_value(const Requirement& requirement, const std::string& name) {
     if (parameter_named(name) == nullptr)
       refuse(requirement.condition.begin, requirement.condition.text.size(),
              fmt::format("'largest {}' in the message names no parameter", name));
     const auto numbers = names_.numbers;
+    searched_ += requirement.condition.text.size();
+    for (const ParameterText& parameter : file_.parameters)
+      searched_ += 32 + parameter.value.text.size();
+    if (searched_ > most_searched) return "unknown";
     const auto holds_with = [&](double value) {
       std::map<std::string, double> chosen = choices_.parameters;
       chosen[name] = value;
+      model_.tree = {};  // only this error is left of the model
       evaluate_parameters(chosen);
       const bool result = holds(requirement);
       names_.numbers = numbers;
@@ -389,6 +407,22 @@ class Maker {
       model_.coefficients[i].reach = reach[fields + i];
   }
 
+  /// Locals that no update needs, and values for other numbers of axes.
+  void check_unused() const {
+    for (const auto* const list : {&file_.locals, &file_.updates})
+      for (const NamedText& text : *list)
+        for (const auto& [axes, written] : text.value) check_unused(written);
+  }
+  void check_unused(const Written& written) const {
+    const Syntax syntax = parsed(written);
+    try {
+      check_names(syntax, names_);
+    } catch (const Mistake& mistake) {
+      throw Error(ErrorKind::usage,
+                  file_.source.shown(written, mistake.at(), mistake.length(), mistake.what()));
+    }
+  }
+
   // ---- sides ----
 
   void make_sides() {
@@ -495,6 +529,8 @@ class Maker {
 
   const File& file_;
   const Choices& choices_;
+  std::map<std::string, std::string> largest_values_;
+  std::size_t searched_ = 0;  ///< bytes, for these
   Names names_;
   Model model_;
 };

@@ -3,10 +3,17 @@
 // The text of a problem file, and errors that show the line they are about.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace halocline::problem {
+
+enum class Lines : unsigned char { kept, replaced };
+/// Replaces control characters, and those that turn the direction of text, by \x1b and the like,
+/// and leaves out the middle of a text of more than 1000 bytes.
+std::string printable(std::string_view text, Lines lines = Lines::replaced);
 
 /// An expression in a file. The text may lie elsewhere in the file than it reads, if it was written
 /// with escapes; then `begin` is where its value begins.
@@ -33,6 +40,8 @@ class Source {
 
  private:
   std::string name_, text_;
+  std::vector<std::uint32_t> points_;  ///< where each code point begins
+  std::vector<std::uint32_t> lines_;   ///< the first code point of each line
 };
 
 }  // namespace halocline::problem

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -297,8 +298,10 @@ class Parser {
     const Token token = tokens_.take();
     std::int64_t cells = 0;
     const char* const end = token.text.data() + token.text.size();
-    if (token.kind != Token::Kind::number ||
-        std::from_chars(token.text.data(), end, cells).ptr != end)
+    const auto [read, error] = std::from_chars(token.text.data(), end, cells);
+    if (token.kind == Token::Kind::number && read == end && error == std::errc::result_out_of_range)
+      throw Mistake(token.at, token.text.size(), "this offset does not fit 64 bits");
+    if (token.kind != Token::Kind::number || read != end)
       throw Mistake(token.at, std::max<std::size_t>(1, token.text.size()),
                     "an offset is a whole number of cells, as in u[-1,0]");
     return is_negative ? -cells : cells;

@@ -44,6 +44,8 @@ struct Syntax {
 
 /// The depth of an expression, at most: so that no text can exhaust the stack.
 inline constexpr int deepest = 256;
+/// The letters of a name that a file gives, at most.
+inline constexpr std::size_t most_letters = 64;
 
 /// Parses an expression. From the tightest: `^` (right to left), unary minus, `* /`, `+ -`,
 /// comparisons, `not`, `and`, `or`; operators of equal rank from left to right. Throws Mistake.

@@ -47,6 +47,21 @@ auto key_of(const Node& node) {
                     std::bit_cast<std::uint64_t>(node.value));
 }
 
+/// The nodes that those waiting need, operands first, without those known and what is below them.
+template <class IsKnown>
+std::vector<Ref> nodes_below(const Tree& tree, std::vector<Ref> waiting, const IsKnown& is_known) {
+  std::set<Ref> needed;
+  while (!waiting.empty()) {
+    const Ref node = waiting.back();
+    waiting.pop_back();
+    if (is_known(node) || !needed.insert(node).second) continue;
+    const Node& found = tree[node];
+    for (std::size_t i = 0; i < static_cast<std::size_t>(operands_of(found.op)); ++i)
+      waiting.push_back(found.operands[i]);
+  }
+  return {needed.begin(), needed.end()};
+}
+
 }  // namespace
 
 std::string_view name_of(Op op) { return facts_of(op).name; }
@@ -138,10 +153,9 @@ Node Tree::moved_leaf(Node leaf, const std::array<int, 3>& by) {
 }
 
 Ref Tree::shifted(Ref node, std::array<int, 3> by) {
-  const Ref one[] = {node};
   // Operands come first, so each has been moved when its user is.
-  for (const Ref at : nodes_of(*this, one)) {
-    if (shifted_.contains({at, by})) continue;
+  const auto is_known = [&](Ref at) { return shifted_.contains({at, by}); };
+  for (const Ref at : nodes_below(*this, {node}, is_known)) {
     const Node old = nodes_[at];
     const auto count = static_cast<std::size_t>(operands_of(old.op));
     std::array<Ref, 3> operands{};
@@ -152,17 +166,7 @@ Ref Tree::shifted(Ref node, std::array<int, 3> by) {
 }
 
 std::vector<Ref> nodes_of(const Tree& tree, std::span<const Ref> formulas) {
-  std::set<Ref> needed;
-  std::vector<Ref> waiting(formulas.begin(), formulas.end());
-  while (!waiting.empty()) {
-    const Ref node = waiting.back();
-    waiting.pop_back();
-    if (!needed.insert(node).second) continue;
-    const Node& known = tree[node];
-    for (std::size_t i = 0; i < static_cast<std::size_t>(operands_of(known.op)); ++i)
-      waiting.push_back(known.operands[i]);
-  }
-  return {needed.begin(), needed.end()};
+  return nodes_below(tree, {formulas.begin(), formulas.end()}, [](Ref) { return false; });
 }
 
 bool Reach::has_neighbours() const {
