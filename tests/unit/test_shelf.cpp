@@ -2,9 +2,13 @@
 // The built-in problem files against exact solutions, of their equations or of their differences,
 // and laws of conservation.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
+#include <map>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -325,6 +329,66 @@ TEST(Shelf, ASmootherDampsWavesByTheirProductOfCosines) {
       square(std::cos(pi / 12)) * square(std::cos(2 * pi / 8)) * square(std::cos(3 * pi / 10)), 3);
   EXPECT_NEAR(box.at(0, 0, 0), factor, 1e-15);
   EXPECT_NEAR(box.at(6, 4, 0), -factor, 1e-15);
+}
+
+/// The factor by which a sweep of a weighted average multiplies cos(kx i) cos(ky j) cos(kz k), from
+/// the weights of its cells by their offsets.
+double factor_of(int radius, const std::array<double, 3>& waves,
+                 const std::function<double(std::array<int, 3>)>& weight) {
+  double sum = 0;
+  for (int x = -radius; x <= radius; ++x)
+    for (int y = -radius; y <= radius; ++y)
+      for (int z = -radius; z <= radius; ++z)
+        sum += weight({std::abs(x), std::abs(y), std::abs(z)}) * std::cos(x * waves[0]) *
+               std::cos(y * waves[1]) * std::cos(z * waves[2]);
+  return sum;
+}
+
+TEST(Shelf, StarsAndBoxesWeighEachCellByItsDistances) {
+  const auto in_stars = [](const std::vector<double>& weights) {
+    return [weights](std::array<int, 3> at) {
+      std::sort(at.begin(), at.end());
+      return at[1] > 0 ? 0 : weights[static_cast<std::size_t>(at[2])];
+    };
+  };
+  const auto in_boxes = [](const std::map<std::array<int, 3>, double>& weights) {
+    return [weights](std::array<int, 3> at) {
+      std::sort(at.begin(), at.end());
+      return weights.at(at);
+    };
+  };
+  struct Problem {
+    const char* name;
+    int radius;
+    std::function<double(std::array<int, 3>)> weight;
+  };
+  const Problem problems[] = {
+      {"star13", 2, in_stars({0.4, 0.08, 0.02})},
+      {"star25", 4, in_stars({0.4, 0.04, 0.03, 0.02, 0.01})},
+      {"box27", 1,
+       in_boxes({{{0, 0, 0}, 0.2}, {{0, 0, 1}, 0.06}, {{0, 1, 1}, 0.025}, {{1, 1, 1}, 0.0175}})},
+      {"box125", 2,
+       in_boxes({{{0, 0, 0}, 0.1},
+                 {{0, 0, 1}, 0.02},
+                 {{0, 1, 1}, 0.015},
+                 {{1, 1, 1}, 0.01},
+                 {{0, 0, 2}, 0.01},
+                 {{0, 1, 2}, 0.006},
+                 {{1, 1, 2}, 0.005},
+                 {{0, 2, 2}, 0.004},
+                 {{1, 2, 2}, 0.004},
+                 {{2, 2, 2}, 0.0065}})}};
+  const std::array<double, 3> waves{2 * pi / 12, 4 * pi / 9, 6 * pi / 10};
+  for (const Problem& problem : problems) {
+    SCOPED_TRACE(problem.name);
+    EXPECT_NEAR(factor_of(problem.radius, {}, problem.weight), 1, 1e-14);
+    Domain cells(shelf(problem.name, {.cells = {12, 9, 10}},
+                       {{"noise()", "cos(2*pi*i/nx)*cos(4*pi*j/ny)*cos(6*pi*k/nz)"}}));
+    cells.sweep(2);
+    const double factor = factor_of(problem.radius, waves, problem.weight);
+    EXPECT_NEAR(cells.at(0, 0, 0), factor * factor, 1e-15);
+    EXPECT_NEAR(cells.at(6, 0, 5), factor * factor, 1e-15);  // cos(pi) cos(3 pi)
+  }
 }
 
 TEST(Shelf, AGliderOfLifeMovesOneCellDownwardsAndToTheRight) {
