@@ -130,8 +130,8 @@ class Bench {
     CudaSweep<Kernels<Real, Printed, most_inputs, most_outputs>> sweep(std::move(kernels), operands,
                                                                        model_);
     const auto run = [&](int i) {
-      stencil::SweepArguments arguments{.in = levels_[i % 2], .out = levels_[1 - i % 2]};
-      arguments.region = owned_;
+      stencil::SweepArguments arguments{
+          .in = levels_[i % 2], .out = levels_[1 - i % 2], .region = owned_};
       for (std::size_t axis = 0; axis < 3; ++axis)
         arguments.wraps[axis] =
             model_.periodic[axis] && axis < static_cast<std::size_t>(model_.axes);

@@ -19,7 +19,7 @@ namespace {
 
 /// Larger than what a core's caches hold.
 constexpr std::int64_t copied_bytes = std::int64_t{64} << 20;
-constexpr int tries = 7;
+constexpr int most_tries = 7;
 
 template <class Work>
 double best_seconds(int tries, const Work& work) {
@@ -93,7 +93,7 @@ double time_host_copy(int threads) {
     mine = {Bytes(static_cast<std::size_t>(copied_bytes), std::byte{1}),
             Bytes(static_cast<std::size_t>(copied_bytes))};
   });
-  const double seconds = best_seconds(tries, [&] {
+  const double seconds = best_seconds(most_tries, [&] {
     by_each([](Copied& mine) { std::memcpy(mine.to.data(), mine.from.data(), mine.to.size()); });
   });
   return 2 * gb_per_s(copied_bytes * threads, seconds);
@@ -104,7 +104,7 @@ void time_node(NodeSeen& node) {
   node.memory_gb_per_s = time_host_copy(1);
   volatile double step = 1;
   volatile double sum = 0;
-  node.count_us = 1e6 * best_seconds(tries, [&] {
+  node.count_us = 1e6 * best_seconds(most_tries, [&] {
                     double value = 0;
                     const double each = step;
                     for (int i = 0; i < additions; ++i) value += each;

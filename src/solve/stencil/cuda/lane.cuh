@@ -28,7 +28,7 @@ struct VectorOf<double> {
 };
 
 /// Brings 128 bytes into the second-level cache.
-__device__ __forceinline__ void fetch_line(const void* place) {
+__device__ __forceinline__ void fetch_line([[maybe_unused]] const void* place) {
 #ifdef __CUDA_ARCH__
   asm volatile("prefetch.global.L2 [%0];" ::"l"(place));
 #endif
