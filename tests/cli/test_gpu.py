@@ -715,6 +715,8 @@ FILES = {
     "heat_source": "heat_source --cells 30x22 --sweeps 7",  # walls, coefficients
     "acoustic": "acoustic --cells 40x33 --sweeps 7",  # four cells far, levels handed on
     "smoother27": "smoother27 --cells 12x9x10 --sweeps 4",  # diagonals in three axes
+    "box125": "box125 --cells 12x9x10 --sweeps 3",  # rings carried from layer to layer
+    "cahn_hilliard": "cahn_hilliard --cells 40x33 --sweeps 5",  # the same in two axes
     "advection": "advection --sweeps 9",  # one axis
 }
 

@@ -89,6 +89,30 @@ u = "0.6*u + 0.05*(u[4,0,0] + u[-3,0,0]) + 0.1*sin(u[0,2,0]) + 0.1*u[0,0,-2]*exp
 sweeps = 7
 )toml";
 
+// Parts that are the same at several layers, one of them made of others; a coefficient, two fields.
+constexpr const char* rings = R"toml(
+axes = 3
+cells = [20, 13, 17]
+[fields.u]
+initial = "noise()"
+boundary = { x = "periodic", y = "reflect", z = { value = 0.5 } }
+[fields.v]
+initial = "noise(1)"
+boundary = { x = "periodic", "*" = "reflect" }
+[coefficients]
+D = { value = "0.1 + 0.02*sin(i + 2*j + 3*k)" }
+[locals]
+pair = "u[-1,0,0] + u[1,0,0]"
+ring = "pair + (u[0,-1,0] + u[0,1,0])"
+root = "sqrt(1 + ring[0,0,-1] + ring[0,0,1])"
+[update]
+u = "0.4*u + 0.02*(root[0,0,-1] + root[0,0,1]) + 0.01*D*(pair[0,1,-1] - ring) + 0.01*v[0,0,1]"
+v = "0.5*v + D*(v[0,1,0]/(1 + v[1,0,0]) + v[0,1,-1]/(1 + v[1,0,-1]))"
+[stop]
+sweeps = 6
+norm = { of = "v", kind = "max" }
+)toml";
+
 struct Way {
   std::int64_t halo_depth;
   const char* schedule;
@@ -131,11 +155,12 @@ void expect_same(const char* text, const Way& way) {
 }
 
 std::string name_of_text(std::size_t index) {
-  return index == 0 ? "EverySide" : index == 1 ? "Waves" : "Far";
+  constexpr const char* names[] = {"EverySide", "Waves", "Far", "Rings"};
+  return names[index];
 }
 
 class ProblemFiles : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Texts, ProblemFiles, testing::Values(every_side, waves, far),
+INSTANTIATE_TEST_SUITE_P(Texts, ProblemFiles, testing::Values(every_side, waves, far, rings),
                          [](const auto& of) { return name_of_text(of.index); });
 
 TEST_P(ProblemFiles, GiveTheBitsOfOneProcess) {

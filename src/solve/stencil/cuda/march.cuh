@@ -355,6 +355,7 @@ class Walk {
       using Read = ReadsOf<Update, input.value, axes>;
       auto& window = windows.of(input);
       if constexpr (!Read::keeps_rows) {
+        if (!stores && at < -Read::farthest_behind) return;  // there may be no memory
 #pragma unroll
         for (int k = 0; k < Read::south; ++k) load_row<input.value>(window.south[k], -1 - k, 0);
 #pragma unroll
