@@ -76,6 +76,26 @@ sweeps = 14
 norm = { of = "u_old", kind = "max" }
 )toml";
 
+// Levels handed on that are read at the cell itself alone: their memory keeps the ghosts of u.
+constexpr const char* handed_on = R"toml(
+axes = 2
+cells = [22, 19]
+[fields.u]
+initial = "noise()"
+boundary = { outside = "1 + 0.1*j" }
+[fields.u_old]
+initial = "0.5*noise(3)"
+[fields.u_older]
+initial = 0.25
+[update]
+u = "0.2*(u[-1,0] + u[1,0] + u[0,2]) + 0.2*u_old - 0.1*u_older"
+u_old = "u"
+u_older = "u_old"
+[stop]
+sweeps = 9
+norm = "max"
+)toml";
+
 // Three axes, a reach of four cells, functions.
 constexpr const char* far = R"toml(
 axes = 3
@@ -155,12 +175,13 @@ void expect_same(const char* text, const Way& way) {
 }
 
 std::string name_of_text(std::size_t index) {
-  constexpr const char* names[] = {"EverySide", "Waves", "Far", "Rings"};
+  constexpr const char* names[] = {"EverySide", "Waves", "HandedOn", "Far", "Rings"};
   return names[index];
 }
 
 class ProblemFiles : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Texts, ProblemFiles, testing::Values(every_side, waves, far, rings),
+INSTANTIATE_TEST_SUITE_P(Texts, ProblemFiles,
+                         testing::Values(every_side, waves, handed_on, far, rings),
                          [](const auto& of) { return name_of_text(of.index); });
 
 TEST_P(ProblemFiles, GiveTheBitsOfOneProcess) {

@@ -168,9 +168,18 @@ void fill_levels(const Case& the_case, const Grid& grid, Levels& levels, const L
                             the_case.model->fields[f].initial.expression, threads);
     ghosts.fill_fixed(filled[level]);
   }
-  for (std::size_t f = 0; f < filled[0].size(); ++f)
-    fill_start(the_case, f, filled[0][f], grid, communicator, threads);
-  ghosts.fill_fixed(filled[0]);
+  const auto fill_first = [&](bool followers) {
+    for (std::size_t f = 0; f < filled[0].size(); ++f)
+      if (the_case.model->fields[f].follows.has_value() == followers)
+        fill_start(the_case, f, filled[0][f], grid, communicator, threads);
+    ghosts.fill_fixed(filled[0]);
+  };
+  fill_first(false);
+  // A follower's memory will be that of the field it follows, whose ghosts it must have.
+  for (std::size_t f = 0; !directly && f < filled[0].size(); ++f)
+    if (the_case.model->fields[f].follows)
+      copy_all(filled[0][f], filled[0][the_case.model->followed(f).first]);
+  fill_first(true);
   if (directly) return;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level)
     for (std::size_t f = 0; f < level->size(); ++f) copy_all((*level)[f], filled[0][f]);
