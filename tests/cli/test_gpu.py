@@ -4,8 +4,11 @@ choose GPUs, driver, memory and MPI; in other builds these tests are skipped."""
 
 import json
 import os
+import pathlib
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -732,6 +735,15 @@ def test_problem_files_give_the_bits_of_the_cpu(name):
             check_report(report)
             assert report["backend"] == "cuda" and report["seconds"]["compile"] > 0, report
             assert pick(report, ["fields", "norm_history"]) == pick(expected, ["fields", "norm_history"])
+
+
+def test_random_problem_files_give_the_bits_of_numpy():
+    """tests/problem_files/compare.py SEED SEED: the files, and what differs."""
+    script = pathlib.Path(__file__).parents[1] / "problem_files" / "compare.py"
+    done = subprocess.run([sys.executable, script, os.environ["HALOCLINE"], "161", "172", "1", "cuda"],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(done.stdout.split()[0]) >= 6, done.stdout  # the others cannot run on a GPU
 
 
 WALLS_IN_TIME = """
