@@ -213,6 +213,7 @@ TEST(Expressions, SayWhereTheMistakeIs) {
   expect("1.2.3", 3, "a number ends here");
   expect("1e999", 0, "does not fit");
   expect("u && v", 2, "write 'and'");
+  expect("u ** 2", 2, "write ^ for powers");
   expect("u = v", 2, "==");
   expect("u # v", 2, "no '#'");
   expect("u[1]", 0, "1 offsets here; the problem has 2 axes");

@@ -183,6 +183,10 @@ TEST(ProblemFile, RefusesWhatItDoesNotKnow) {
   expect("[parameters]\nu = { help = \"none\" }\n", "has no value");
   expect("[fields.u]\ninital = 0\n", "do you mean 'initial'?");
   expect(with_field("initial = 0", "u[1,0]"), "no 'boundary'");
+  for (const char* dt : {"1/0", "0*log(0)", "-0.1", "0"})
+    expect(std::string("axes = 2\ncells = [8, 6]\nparameters.dt = \"") + dt +
+               "\"\n[fields.u]\ninitial = 0\n[update]\nu = \"u + dt\"\n[stop]\ntime = 1\n",
+           "it must be a positive number");
   expect(with_field("initial = 0\nboundary = \"perodic\""), "there is no boundary 'perodic'");
   expect(with_field("initial = 0\nboundary = { X = \"reflect\" }"), "'X'");
   expect(with_field("initial = 0\nboundary = { x = \"reflect\", \"x-\" = \"reflect\" }"), "twice");

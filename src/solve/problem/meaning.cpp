@@ -442,6 +442,8 @@ class Meaning {
       all.emplace_back(1, axis_names[static_cast<std::size_t>(axis)]);
       all.emplace_back(1, index_names[static_cast<std::size_t>(axis)]);
     }
+    if (name == "dt")
+      throw Mistake(syntax.at, syntax.length, "nothing is named 'dt'; add it under [parameters]");
     const std::string near = nearest(name, all);
     throw Mistake(syntax.at, syntax.length,
                   near.empty()

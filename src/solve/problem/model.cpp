@@ -458,9 +458,11 @@ class Maker {
     const auto& boundary = text.boundary[side];
     if (!boundary) {
       if (reach > 0)
-        refuse(text.at, text.name.size(),
-               fmt::format("field '{}' is read beyond side {}, which has no 'boundary'", text.name,
-                           side_text(side)));
+        refuse(
+            text.at, text.name.size(),
+            fmt::format("field '{}' is read beyond side {}, which has no 'boundary'; give it one, "
+                        "such as boundary = \"reflect\" or boundary = {{ value = 0 }}",
+                        text.name, side_text(side)));
       return;
     }
     SideRule rule{.kind = boundary->kind};
@@ -519,7 +521,11 @@ class Maker {
   std::int64_t sweeps_until(const Written& written) {
     const double time = number(written);
     if (!model_.dt)
-      refuse(written.begin, written.text.size(), "to stop at a time takes a parameter named dt");
+      refuse(written.begin, written.text.size(),
+             "'time' needs a parameter named dt; add it under [parameters]");
+    if (!(*model_.dt > 0) || !std::isfinite(*model_.dt))
+      refuse(written.begin, written.text.size(),
+             fmt::format("dt is {}; to stop at a time it must be a positive number", *model_.dt));
     const double sweeps = std::ceil(time / *model_.dt * (1 - 1e-12));
     if (!(sweeps >= 0) || sweeps > 9e15)
       refuse(written.begin, written.text.size(),

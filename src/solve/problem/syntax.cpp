@@ -84,6 +84,8 @@ class Tokens {
   }
 
   void sign() {
+    if (text_.substr(at_).starts_with("**"))
+      throw Mistake(at_, 2, "an expression has no '**'; write ^ for powers");
     constexpr std::array<std::string_view, 16> signs{"<=", ">=", "==", "!=", "+", "-", "*", "/",
                                                      "^",  "<",  ">",  "(",  ")", "[", "]", ","};
     for (const std::string_view one : signs)
