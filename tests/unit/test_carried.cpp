@@ -71,7 +71,8 @@ void expect_same(const Tree& tree, const std::vector<Ref>& formulas, int axis,
                          : of_operation(tree[node], [&](Ref one) { return values.at(one); });
     for (const stencil::CarriedValue& value : carried.values)
       for (int step = value.steps - 1; step >= 0; --step) {
-        const auto slot = static_cast<std::size_t>(value.first_slot + step);
+        const std::size_t slot =
+            static_cast<std::size_t>(value.first_slot) + static_cast<std::size_t>(step);
         kept[slot] = step > 0 ? kept[slot - 1] : values.at(value.leading);
       }
     if (layer < 0) continue;
