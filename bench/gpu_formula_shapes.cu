@@ -3,7 +3,9 @@
 // of walks, to choose those that sweeps try by.
 //
 //   bench_gpu_formula_shapes PROBLEM NXxNY[xNZ] f32|f64 SHAPE ...
-//   SHAPE: AHEAD,ROWS,BLOCKS,LAYERS,FETCHED,CARRIES    of stencil/cuda/march.cuh; CARRIES: 0 or 1
+//   SHAPE: AHEAD,ROWS,BLOCKS,LAYERS,FETCHED,CARRIES[,STEPS]    of stencil/cuda/march.cuh, with
+//   STEPS
+//          of march_planes.cuh; CARRIES: 0 or 1
 //
 // Microseconds per sweep, best of five rounds, next to a copy of as many bytes as one field has.
 // Every shape must make the same bits.
@@ -41,6 +43,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Tried {
   WalkShape shape;
+  std::size_t block_bytes = 0;
   device::cuda::Code code{};
   double compile_seconds = 0;
 };
@@ -48,9 +51,9 @@ struct Tried {
 WalkShape read_shape(const char* text) {
   WalkShape shape{};
   int carries = 0;
-  if (std::sscanf(text, "%d,%d,%d,%d,%d,%d", &shape.ahead, &shape.rows, &shape.blocks,
-                  &shape.layers, &shape.fetched, &carries) != 6)
-    throw Error(ErrorKind::usage, std::string("six numbers are expected, not ") + text);
+  if (std::sscanf(text, "%d,%d,%d,%d,%d,%d,%d", &shape.ahead, &shape.rows, &shape.blocks,
+                  &shape.layers, &shape.fetched, &carries, &shape.steps) < 6)
+    throw Error(ErrorKind::usage, std::string("six numbers or more are expected, not ") + text);
   shape.carries = carries != 0;
   return shape;
 }
@@ -62,12 +65,17 @@ class OneShape final : public Kernels<Real_, Printed, most_inputs, most_outputs>
 
   explicit OneShape(const Tried& tried)
       : shape_(tried.shape),
+        block_bytes_(tried.block_bytes),
         module_(tried.code),
         kernel_(module_.kernel<std::remove_pointer_t<Kernel>>(0)) {
     device::cuda::load(kernel_);
   }
   March<Kernel> march(stencil::cuda::Norm) const override {
-    return {kernel_, shape_.ahead, shape_.rows, shape_.layers};
+    March<Kernel> march{kernel_, shape_.ahead, shape_.rows, shape_.layers, block_bytes_};
+    if (march.by_planes())
+      march.resident_blocks =
+          device::cuda::most_resident_blocks(kernel_, block_threads, block_bytes_);
+    return march;
   }
   Kernel per_cell(stencil::cuda::Norm) const override {
     throw Error(ErrorKind::internal, "the fields are not as the walks need them");
@@ -78,6 +86,7 @@ class OneShape final : public Kernels<Real_, Printed, most_inputs, most_outputs>
 
  private:
   WalkShape shape_;
+  std::size_t block_bytes_;
   device::cuda::Module module_;
   Kernel kernel_;
 };
@@ -127,6 +136,12 @@ class Bench {
   void measure(const Tried& tried, const Operands& operands) {
     auto kernels = std::make_unique<OneShape<Real>>(tried);
     const std::size_t spilled = kernels->spilled();
+    const std::int64_t resident = kernels->march(stencil::cuda::Norm::none).resident_blocks;
+    if (tried.block_bytes > 0 && resident == 0) {
+      std::printf("%-28s ahead %d rows %d: a block's memory has no room for %zu bytes\n",
+                  what_.c_str(), tried.shape.ahead, tried.shape.rows, tried.block_bytes);
+      return;
+    }
     CudaSweep<Kernels<Real, Printed, most_inputs, most_outputs>> sweep(std::move(kernels), operands,
                                                                        model_);
     const auto run = [&](int i) {
@@ -148,10 +163,11 @@ class Bench {
     if (expected_.empty()) expected_ = bytes;
     const WalkShape& s = tried.shape;
     std::printf(
-        "%-28s ahead %2d rows %d blocks %d layers %2d fetched %d carries %d: %9.1f us %7.1f "
-        "GLUP/s, %4zu bytes spilled, compiled in %.1f s%s\n",
-        what_.c_str(), s.ahead, s.rows, s.blocks, s.layers, s.fetched, s.carries ? 1 : 0, us,
-        static_cast<double>(owned_.cells()) / us * 1e-3, spilled, tried.compile_seconds,
+        "%-28s ahead %2d rows %d blocks %d layers %2d fetched %d carries %d steps %d: %9.1f us "
+        "%7.1f GLUP/s, %4zu bytes spilled, %3lld blocks of %6zu bytes, compiled in %.1f s%s\n",
+        what_.c_str(), s.ahead, s.rows, s.blocks, s.layers, s.fetched, s.carries ? 1 : 0, s.steps,
+        us, static_cast<double>(owned_.cells()) / us * 1e-3, spilled,
+        static_cast<long long>(resident), tried.block_bytes, tried.compile_seconds,
         bytes == expected_ ? "" : "  WRONG: other bits than the first shape");
     std::fflush(stdout);
   }
@@ -198,7 +214,10 @@ void run(int argc, char** argv) {
   const problem::Model model = problem::model_of(problem::read_text(text.name, text.text), choices);
   const PrintedUpdate update = print_update(model);
   std::vector<Tried> all;
-  for (int i = 4; i < argc; ++i) all.push_back({.shape = read_shape(argv[i])});
+  for (int i = 4; i < argc; ++i) {
+    const WalkShape shape = read_shape(argv[i]);
+    all.push_back({.shape = shape, .block_bytes = block_bytes_of(model, update, shape)});
+  }
   std::vector<std::thread> threads;
   for (Tried& tried : all)
     threads.emplace_back([&] {

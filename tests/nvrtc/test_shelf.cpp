@@ -59,6 +59,14 @@ TEST(Nvrtc, CompilesEveryProblem) {
           stencil::cuda::name_of_march(
               model, Norm::max,
               {.ahead = 1, .rows = 1, .blocks = 1, .layers = 4, .fetched = 4, .carries = true}));
+    if (model.axes == 3)
+      expect_compiles(update.source, stencil::cuda::name_of_march(model, Norm::l2,
+                                                                  {.ahead = 2,
+                                                                   .rows = 1,
+                                                                   .blocks = 1,
+                                                                   .layers = 4,
+                                                                   .carries = update.carried > 0,
+                                                                   .steps = 2}));
     if (!stencil::cuda::cannot_persist_because(model))
       expect_compiles(update.source, stencil::cuda::name_of_persist(model, Norm::l2, 4));
     const std::string rules = stencil::cuda::print_rules(model);

@@ -133,6 +133,41 @@ sweeps = 6
 norm = { of = "v", kind = "max" }
 )toml";
 
+// More cells than a block of a GPU has in its tile, along x and y, and axes that wrap around there.
+constexpr const char* tiles = R"toml(
+axes = 3
+cells = [136, 37, 11]
+precision = "f32"
+[fields.u]
+initial = "noise()"
+boundary = "periodic"
+[coefficients]
+c = { value = "0.1 + 0.001*i - 0.002*j + 0.003*k" }
+[update]
+u = """0.3*u + 0.05*(u[-3,0,0] + u[2,0,0]) + 0.05*(u[0,-2,0] + u[0,1,0]) + c*(u[0,0,-3] - u[0,0,1]) +
+       0.1*u[1,-1,2]"""
+[stop]
+sweeps = 5
+norm = "max"
+)toml";
+
+// Two axes, and parts that are the same at several rows.
+constexpr const char* pairs = R"toml(
+axes = 2
+cells = [24, 19]
+[fields.u]
+initial = "noise()"
+boundary = { x = "periodic", y = { value = 0.25 } }
+[locals]
+pair = "u[-1,0] + u[1,0]"
+root = "sqrt(2 + pair[0,-1] + pair[0,1])"
+[update]
+u = "0.5*u + 0.05*(root[0,-1] + root[0,1]) + 0.05*pair"
+[stop]
+sweeps = 6
+norm = "max"
+)toml";
+
 struct Way {
   std::int64_t halo_depth;
   const char* schedule;
@@ -175,13 +210,14 @@ void expect_same(const char* text, const Way& way) {
 }
 
 std::string name_of_text(std::size_t index) {
-  constexpr const char* names[] = {"EverySide", "Waves", "HandedOn", "Far", "Rings"};
+  constexpr const char* names[] = {"EverySide", "Waves", "HandedOn", "Far",
+                                   "Rings",     "Tiles", "Pairs"};
   return names[index];
 }
 
 class ProblemFiles : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Texts, ProblemFiles,
-                         testing::Values(every_side, waves, handed_on, far, rings),
+                         testing::Values(every_side, waves, handed_on, far, rings, tiles, pairs),
                          [](const auto& of) { return name_of_text(of.index); });
 
 TEST_P(ProblemFiles, GiveTheBitsOfOneProcess) {

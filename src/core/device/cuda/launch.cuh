@@ -69,8 +69,15 @@ inline Start earliest_start() {
   return compute_capability() >= 90 ? Start::early : Start::after_all;
 }
 
+/// How a kernel is launched.
+struct Launch {
+  Start start = Start::after_all;
+  /// Of each block, besides its static ones; most_resident_blocks() must know of them.
+  std::size_t shared_bytes = 0;
+};
+
 template <class... Parameters, class... Arguments>
-void launch(Start start, void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+void launch(const Launch& how, void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
             Stream stream, Arguments&&... arguments) {
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -80,14 +87,15 @@ void launch(Start start, void (*kernel)(Parameters...), unsigned blocks, unsigne
   shape.blockDim = dim3(threads);
   shape.stream = native(stream);
   shape.attrs = &early;
-  shape.numAttrs = start == Start::early ? 1 : 0;
+  shape.dynamicSmemBytes = how.shared_bytes;
+  shape.numAttrs = how.start == Start::early ? 1 : 0;
   check(cudaLaunchKernelEx(&shape, kernel, Parameters(arguments)...), "a kernel's launch");
 }
 
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, Stream stream,
             Arguments&&... arguments) {
-  launch(Start::after_all, kernel, blocks, threads, stream, arguments...);
+  launch(Launch{}, kernel, blocks, threads, stream, arguments...);
 }
 
 /// The shape of a kernel whose blocks wait for each other, so all of them must be resident at once.

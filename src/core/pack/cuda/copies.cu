@@ -412,7 +412,7 @@ void run(const Copies* first, const Copies* second, Stream stream) {
   if (blocks == 0) return;
   const Kernel kernel =
       has_long_chunks ? copy_lists<most_words_per_thread> : copy_lists<fewest_words_per_thread>;
-  device::cuda::launch(start, kernel, device::cuda::blocks_for(blocks, 1, most), block_threads,
+  device::cuda::launch({start}, kernel, device::cuda::blocks_for(blocks, 1, most), block_threads,
                        stream, packing, unpacking);
 }
 

@@ -11,8 +11,6 @@
 
 namespace halocline::stencil::cuda {
 
-inline constexpr std::int64_t vector_bytes = 16;
-
 /// Whether kernels can read the field in vectors: contiguous rows, equally aligned to 16 bytes, in
 /// memory that Halocline allocated, which holds the rest of a row's last vector.
 inline bool has_rows_of_vectors(const FieldStorage& field, std::int64_t element_bytes) {

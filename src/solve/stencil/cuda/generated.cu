@@ -2,6 +2,7 @@
 // Sweeps of updates that are compiled when the program runs.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -25,20 +26,57 @@ halocline::Norm kind_of(Norm kind) {
                              : halocline::Norm::l2;
 }
 
+/// Returns shapes of march_planes to try, the fastest first (bench_gpu_formula_shapes). In
+/// registers are, for each vector of cells of a lane, the layers of its columns and what is
+/// carried, four words each, and some 50 words besides. What steps shift through registers is moved
+/// once for all steps that are compiled as one: with 4, a box of 125 cells takes 1502 us instead of
+/// 1788 in fp64; with 5, a star of 25 cells 740 instead of 797, but in fp32 344 instead of 325.
+std::vector<WalkShape> shapes_by_planes(const problem::Model& model, const PrintedUpdate& update) {
+  const bool carries = update.carried > 0, is_f32 = model.precision == Precision::f32;
+  int values = update.carried, farthest = 0;
+  for (const Reads& reads : carries ? update.reads_of_step : update.reads) {
+    values += 1 + reads.lower[2] + room_for(reads, 1, 1, sizeof(double)).held;
+    farthest = std::max({farthest, reads.lower[2], reads.upper[2]});
+  }
+  const int steps = carries ? std::min(update.carried_steps, 4) : farthest > 2 && !is_f32 ? 5 : 1;
+  struct Tried {
+    int ahead, rows, blocks;
+    int most_registers;
+    std::size_t most_bytes;
+  };
+  std::vector<WalkShape> shapes;
+  for (const Tried& one : {Tried{2, 2, 2, 76, 108 << 10},
+                           {2, 2, 1, 180, 220 << 10},
+                           {2, 1, 2, 76, 108 << 10},
+                           {2, 1, 1, 180, 220 << 10},
+                           {1, 1, 1, 180, 220 << 10}}) {
+    const WalkShape shape{one.ahead, one.rows, one.blocks, 128, 0, carries, steps};
+    if (4 * one.rows * values <= one.most_registers &&
+        block_bytes_of(model, update, shape) <= one.most_bytes)
+      shapes.push_back(shape);
+  }
+  return shapes;
+}
+
 /// Returns shapes to try, the fastest first (bench_gpu_formula_shapes): with fewer layers ahead or
 /// rows, a walk takes fewer registers. For one input that reads the nearest cells they are those of
-/// ShapeFor; several share the registers. Fewer warps, or those of fp64, wait too long for memory
-/// unless layers are fetched ahead: box27 175 without and 187 GLUP/s with it, in fp32 397 and 382.
+/// ShapeFor; several share the registers. In 3-D, those that read farther or diagonally are walked
+/// over by planes, if blocks have room for them; for the nearest cells and a coefficient that took
+/// 437 us instead of 399 (512^3, fp32).
 std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpdate& update) {
   const int inputs = static_cast<int>(update.operands.inputs.size());
   const bool is_f32 = model.precision == Precision::f32, carries = update.carried > 0;
   std::vector<WalkShape> shapes;
   if (model.axes == 3) {
-    if (inputs > 1) return {{1, 2, 1, 12, 0, carries}, {1, 1, 1, 12, 0, carries}};
-    if (!carries) shapes.push_back({2, 2, 2, 12});
-    shapes.push_back({1, 2, 2, 12, is_f32 ? 0 : 4, carries});
-    if (!carries) shapes.push_back({1, 1, 2, 64, 4});
-    shapes.push_back({1, 1, 1, 64, 4, carries});
+    if (!model.reads_nearest()) {
+      shapes = shapes_by_planes(model, update);
+    } else if (inputs == 1) {
+      if (!carries) shapes.push_back({2, 2, 2, 12});
+      shapes.push_back({1, 2, 2, 12, is_f32 ? 0 : 4, carries});
+    } else {
+      shapes.push_back({1, 2, 1, 12, 0, carries});
+    }
+    shapes.push_back({1, 1, 1, 12, 0, carries});
     return shapes;
   }
   const int layers = is_f32 ? 24 : 30;
@@ -66,14 +104,16 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
     const Build build = build_for_all(options.communicator, make);
     compile_seconds_ = build.seconds;
     shape_ = build.choice;
-    take(build.code, kinds, model.axes > 1 ? marches_ : cells_);
+    if (model.axes > 1)
+      take_marches(build.code, kinds);
+    else
+      take(build.code, kinds, cells_);
   }
 
   March<Kernel> march(Norm kind) const override {
-    const WalkShape& shape = shapes_[shape_];
     if (!marches_.contains(kind))
-      take(compiled({name_of_march(model_, kind_of(kind), shape)}), {kind}, marches_);
-    return {marches_.at(kind), shape.ahead, shape.rows, shape.layers};
+      take_marches(compiled({name_of_march(model_, kind_of(kind), shapes_[shape_])}), {kind});
+    return marches_.at(kind);
   }
   Kernel per_cell(Norm kind) const override {
     if (!cells_.contains(kind))
@@ -97,14 +137,14 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
     return {.code = compiled(names)};
   }
 
-  /// Takes the first shape whose values stay in registers, but for a few: those are mostly of walks
-  /// at the sides.
+  /// Takes the first shape whose values stay in registers, but for a few: of march those are mostly
+  /// of walks at the sides, of march_planes each step would load them.
   Build build_march(const std::vector<Norm>& kinds) const {
-    constexpr std::size_t few_bytes = 80;
     for (std::size_t shape = 0;; ++shape) {
       std::vector<std::string> names;
       for (const Norm kind : kinds)
         names.push_back(name_of_march(model_, kind_of(kind), shapes_[shape]));
+      const std::size_t few_bytes = shapes_[shape].by_planes() ? 8 : 80;
       Build build{.code = compiled(names), .choice = shape};
       const device::cuda::Module loaded(build.code);
       bool spills = false;
@@ -124,6 +164,21 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
     }
   }
 
+  void take_marches(const device::cuda::Code& code, const std::vector<Norm>& kinds) const {
+    std::map<Norm, Kernel> kernels;
+    take(code, kinds, kernels);
+    const WalkShape& shape = shapes_[shape_];
+    const std::size_t bytes = block_bytes_of(model_, update_, shape);
+    for (const auto& [kind, kernel] : kernels)
+      marches_[kind] = {
+          kernel,
+          shape.ahead,
+          shape.rows,
+          shape.layers,
+          bytes,
+          bytes > 0 ? device::cuda::most_resident_blocks(kernel, block_threads, bytes) : 0};
+  }
+
   const problem::Model& model_;
   bool pushes_;
   PrintedUpdate update_;
@@ -132,7 +187,8 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
   double compile_seconds_ = 0;
   // Kernels of other norms and for other strides are compiled when they are asked for.
   mutable std::vector<device::cuda::Module> modules_;
-  mutable std::map<Norm, Kernel> marches_, cells_;
+  mutable std::map<Norm, March<Kernel>> marches_;
+  mutable std::map<Norm, Kernel> cells_;
 };
 
 template <class Real>

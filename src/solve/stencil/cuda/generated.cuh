@@ -8,6 +8,7 @@
 #include "problem/functions.hpp"
 #include "stencil/cuda/ghosts.cuh"
 #include "stencil/cuda/march.cuh"
+#include "stencil/cuda/march_planes.cuh"
 #include "stencil/cuda/per_cell.cuh"
 #include "stencil/cuda/persistent.cuh"
 

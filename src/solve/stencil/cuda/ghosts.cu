@@ -124,7 +124,7 @@ class GpuGhosts final : public ChangingGhosts {
     for (int s = 0; s < work.sides; ++s)
       cells += work.side[s].cells[0] * work.side[s].cells[1] * work.side[s].cells[2];
     if (work.sides > 0)
-      device::cuda::launch(start_, kernel_, device::cuda::blocks_for(cells, block_threads),
+      device::cuda::launch({start_}, kernel_, device::cuda::blocks_for(cells, block_threads),
                            block_threads, stream, work, Rules{});
     work.sides = 0;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -20,12 +21,17 @@
 
 namespace halocline::stencil::cuda {
 
-/// A kernel `march`, and the shape that it was made with.
+/// A kernel `march` or, with memory for each block, `march_planes`, and the shape that it was made
+/// with.
 template <class Kernel>
 struct March {
   Kernel kernel;
   int ahead, rows;
   std::int64_t layers;
+  std::size_t block_bytes = 0;
+  std::int64_t resident_blocks = 0;  ///< of march_planes, that the GPU runs at once
+
+  bool by_planes() const { return block_bytes > 0; }
 };
 
 /// The kernels of an update, compiled in or at run time.
@@ -125,11 +131,14 @@ class CudaSweep final : public stencil::Sweep {
 
   /// Whether `march` can read and write the fields: in vectors that begin at the same columns.
   bool marches(Fields in, Fields coefficients, Fields out, const Box& region) const {
-    constexpr std::int64_t most_along = 1 << 30;  // it counts in 32 bits
+    // They count cells along an axis and, in 3-D, bytes of a layer in 32 bits.
+    constexpr std::int64_t most_along = 1 << 30, most_of_layer = std::int64_t{1} << 32;
     const Int3 extent = region.extent();
     if (model_.axes == 1 || std::max({extent.x, extent.y, extent.z}) > most_along) return false;
     const int lead = lead_of<Real>(field::address_of(out[operands_.outputs[0]], region.lower));
     const auto can_be = [&](const FieldStorage& field) {
+      if (model_.axes == 3 && field.strides().z * field.shape().element_bytes >= most_of_layer)
+        return false;
       return has_rows_of_vectors(field, sizeof(Real)) &&
              lead_of<Real>(field::address_of(field, region.lower)) == lead;
     };
@@ -142,10 +151,20 @@ class CudaSweep final : public stencil::Sweep {
   void run_march(const SweepArguments& arguments, Stream stream) {
     const March<Kernel> march = kernels_->march(norm_of(arguments.norm));
     Arguments work = work_for(arguments);
-    begin_at_boundary(march, work);
-    launch(march.kernel,
-           device::cuda::blocks_for(tiles_of(work, march.rows), block_warps, most_blocks_of_sweep),
-           work, arguments, stream);
+    begin_at_boundary(work);
+    if (march.by_planes()) {
+      const int tile_rows = march.rows * block_warps;
+      work.layers = layers_of_planes(march, work);
+      launch(march.kernel,
+             device::cuda::blocks_for(tiles_of(work, tile_rows), 1, most_blocks_of_sweep), work,
+             arguments, stream, march.block_bytes);
+    } else {
+      work.layers = layers_of_walk(march, work);
+      launch(
+          march.kernel,
+          device::cuda::blocks_for(tiles_of(work, march.rows), block_warps, most_blocks_of_sweep),
+          work, arguments, stream);
+    }
   }
 
   void run_per_cell(const SweepArguments& arguments, Stream stream) {
@@ -157,10 +176,10 @@ class CudaSweep final : public stencil::Sweep {
   }
 
   void launch(Kernel kernel, unsigned blocks, const Arguments& work,
-              const SweepArguments& arguments, Stream stream) {
+              const SweepArguments& arguments, Stream stream, std::size_t block_bytes = 0) {
     const unsigned reduction = arguments.reduction.parts != nullptr ? 1 : 0;
-    device::cuda::launch(start_, kernel, blocks + reduction, block_threads, stream, work,
-                         work_of(arguments.reduction), kernels_->update());
+    device::cuda::launch({start_, block_bytes}, kernel, blocks + reduction, block_threads, stream,
+                         work, work_of(arguments.reduction), kernels_->update());
     next_part_ = work.first_part + blocks;
   }
 
@@ -225,19 +244,41 @@ class CudaSweep final : public stencil::Sweep {
     const std::int64_t plane =
         work.cells[0] * work.cells[1] * static_cast<std::int64_t>(sizeof(Real));
     const bool is_small = model_.axes == 3 && plane <= most_bytes;
-    return is_small ? long_walk : march.layers;
-  }
-
-  void begin_at_boundary(const March<Kernel>& march, Arguments& work) const {
-    work.lead = lead_of<Real>(reinterpret_cast<const std::byte*>(work.out[0].cell));
-    for (std::size_t i = 0; i < operands_.inputs.size(); ++i) work.in[i].cell -= work.lead;
-    for (std::size_t o = 0; o < operands_.outputs.size(); ++o) work.out[o].cell -= work.lead;
-    work.layers = layers_of_walk(march, work);
+    Arguments shortened = work;
+    shortened.layers = is_small ? long_walk : march.layers;
     // In small regions shorten the walks, by whole groups of layers while possible, until each
     // multiprocessor has 12 warps.
     const std::int64_t wanted = std::int64_t{12} * multiprocessors_;
-    while (work.layers > fewest_layers && tiles_of(work, march.rows) < wanted)
-      work.layers = work.layers > march.ahead ? work.layers - march.ahead : work.layers / 2;
+    Index& layers = shortened.layers;
+    while (layers > fewest_layers && tiles_of(shortened, march.rows) < wanted)
+      layers = layers > march.ahead ? layers - march.ahead : layers / 2;
+    return layers;
+  }
+
+  /// Returns the layers of a block's walk: those with which the blocks that run at once take the
+  /// fewest turns, a turn counted by what it loads.
+  std::int64_t layers_of_planes(const March<Kernel>& march, Arguments work) const {
+    const std::int64_t all = work.cells[2];
+    work.layers = all;
+    const std::int64_t tiles = tiles_of(work, march.rows * block_warps);
+    const std::int64_t loaded_twice = 2 * model_.reach().lower.z + march.ahead;
+    std::int64_t best = all, least = std::numeric_limits<std::int64_t>::max();
+    for (std::int64_t pieces = 1; pieces <= all; ++pieces) {
+      const std::int64_t layers = (all + pieces - 1) / pieces;
+      if (pieces > 1 && layers < fewest_layers) break;
+      if (layers > march.layers) continue;
+      const std::int64_t turns =
+          (tiles * pieces + march.resident_blocks - 1) / march.resident_blocks;
+      const std::int64_t cost = turns * (layers + loaded_twice);
+      if (cost < least) least = cost, best = layers;
+    }
+    return best;
+  }
+
+  void begin_at_boundary(Arguments& work) const {
+    work.lead = lead_of<Real>(reinterpret_cast<const std::byte*>(work.out[0].cell));
+    for (std::size_t i = 0; i < operands_.inputs.size(); ++i) work.in[i].cell -= work.lead;
+    for (std::size_t o = 0; o < operands_.outputs.size(); ++o) work.out[o].cell -= work.lead;
   }
 
   std::unique_ptr<AnyKernels> kernels_;

@@ -19,19 +19,20 @@ using problem::Node;
 using problem::Op;
 using problem::Ref;
 
-/// How far an input is read: Reads of work.cuh.
-struct InputReads {
-  std::array<int, 3> lower{}, upper{};
-  bool across = false;
+/// Reads of nothing.
+constexpr Reads no_reads{{}, {}, false, 1, 0};
 
-  void include(const std::array<std::int8_t, 3>& offset) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      lower[axis] = std::max(lower[axis], -int{offset[axis]});
-      upper[axis] = std::max(upper[axis], int{offset[axis]});
-    }
-    across = across || (offset[1] != 0 && offset[2] != 0);
+void include(Reads& reads, const std::array<std::int8_t, 3>& offset) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    reads.lower[axis] = std::max(reads.lower[axis], -int{offset[axis]});
+    reads.upper[axis] = std::max(reads.upper[axis], int{offset[axis]});
   }
-};
+  reads.across = reads.across || (offset[1] != 0 && offset[2] != 0);
+  if (offset[0] == 0 && offset[1] == 0) return;
+  const bool is_first = !reads.any_beside();
+  reads.first_beside = is_first ? offset[2] : std::min(reads.first_beside, int{offset[2]});
+  reads.last_beside = is_first ? offset[2] : std::max(reads.last_beside, int{offset[2]});
+}
 
 constexpr const char* space = "halocline::stencil::cuda";
 
@@ -166,12 +167,15 @@ class UpdatePrinter {
         .source = fmt::format(
             text, fmt::arg("real", real_of(model_)), fmt::arg("inputs", operands_.inputs.size()),
             fmt::arg("outputs", operands_.outputs.size()), fmt::arg("pushes", pushes_),
-            fmt::arg("reads", reads(nodes_of(model_.tree, updates_))),
+            fmt::arg("reads", text_of(reads(nodes_of(model_.tree, updates_)))),
             fmt::arg("body", computed(nodes_of(model_.tree, updates_)) + results()),
             fmt::arg("now", now()), fmt::arg("before", before()),
             fmt::arg("carrying", carries ? carrying() : "")),
         .operands = operands_,
-        .carried = carries ? carried_.slots : 0};
+        .carried = carries ? carried_.slots : 0,
+        .carried_steps = carries ? most_steps() : 0,
+        .reads = reads(nodes_of(model_.tree, updates_)),
+        .reads_of_step = carries ? reads(carried_.computed) : std::vector<Reads>{}};
   }
 
  private:
@@ -226,6 +230,11 @@ struct Carrying : Printed {{
     return all;
   }
 
+  int most_steps() const {
+    int most = 0;
+    for (const CarriedValue& value : carried_.values) most = std::max(most, value.steps);
+    return most;
+  }
   std::string carrying() const {
     std::string body;
     for (const auto& [node, slot] : carried_.kept)
@@ -238,7 +247,8 @@ struct Carrying : Printed {{
                          : fmt::format("    kept[{}] = v{};\n", value.first_slot, value.leading);
     return fmt::format(text_of_carrying, fmt::arg("carried", carried_.slots),
                        fmt::arg("steps_before", carried_.steps_before),
-                       fmt::arg("reads", reads(carried_.computed)), fmt::arg("body", body));
+                       fmt::arg("reads", text_of(reads(carried_.computed))),
+                       fmt::arg("body", body));
   }
 
   void find_inputs() {
@@ -270,16 +280,20 @@ struct Carrying : Printed {{
   std::string before() const { return access(model_.norm_of); }
 
   /// How far nodes read each input.
-  std::string reads(const std::vector<Ref>& nodes) const {
-    std::vector<InputReads> of_inputs(operands_.inputs.size());
+  std::vector<Reads> reads(const std::vector<Ref>& nodes) const {
+    std::vector<Reads> of_inputs(operands_.inputs.size(), no_reads);
     for (const Ref at : nodes)
       if (const Node& node = model_.tree[at]; node.op == Op::access)
-        of_inputs[input_of(node.symbol)].include(node.offset);
-    std::string all;
-    for (const InputReads& read : of_inputs)
-      all += fmt::format("{{{{{}}}, {{{}}}, {}}}, ", fmt::join(read.lower, ", "),
-                         fmt::join(read.upper, ", "), read.across);
-    return all;
+        include(of_inputs[input_of(node.symbol)], node.offset);
+    return of_inputs;
+  }
+  static std::string text_of(const std::vector<Reads>& all) {
+    std::string text;
+    for (const Reads& one : all)
+      text +=
+          fmt::format("{{{{{}}}, {{{}}}, {}, {}, {}}}, ", fmt::join(one.lower, ", "),
+                      fmt::join(one.upper, ", "), one.across, one.first_beside, one.last_beside);
+    return text;
   }
 
   std::string leaf(const Node& node) const {
@@ -351,12 +365,29 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
 }  // namespace
 
 std::string name_of_march(const Model& model, halocline::Norm kind, const WalkShape& shape) {
+  if (shape.by_planes())
+    return fmt::format(
+        "{0}::march_planes<{0}::Norm::{1}, {0}::PlaneShape<{2}, {3}, {4}, {5}>, {6}, {0}::{7}, "
+        "{8}, "
+        "{9}>",
+        space, halocline::name_of(kind), shape.rows, shape.ahead, shape.steps, shape.blocks,
+        real_of(model), shape.carries ? "Carrying" : "Printed", most_inputs, most_outputs);
   return fmt::format(
       "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}, {7}>, {8}, {0}::{9}, {10}, "
       "{11}>",
       space, halocline::name_of(kind), model.axes, shape.ahead, shape.rows, shape.blocks,
       shape.layers, shape.fetched, real_of(model), shape.carries ? "Carrying" : "Printed",
       most_inputs, most_outputs);
+}
+
+std::size_t block_bytes_of(const Model& model, const PrintedUpdate& update,
+                           const WalkShape& shape) {
+  if (!shape.by_planes()) return 0;
+  const int cell_bytes = model.precision == Precision::f32 ? 4 : 8;
+  int bytes = 0;
+  for (const Reads& reads : shape.carries ? update.reads_of_step : update.reads)
+    bytes += room_for(reads, shape.rows, shape.ahead, cell_bytes).cells() * cell_bytes;
+  return static_cast<std::size_t>(bytes);
 }
 
 std::string name_of_per_cell(const Model& model, halocline::Norm kind) {

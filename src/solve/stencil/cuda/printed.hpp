@@ -9,6 +9,7 @@
 
 #include "problem/model.hpp"
 #include "stencil/compiled.hpp"
+#include "stencil/cuda/reads.hpp"
 
 namespace halocline::stencil::cuda {
 
@@ -23,17 +24,24 @@ struct PrintedUpdate {
   /// carry.
   std::string source;
   Operands operands;
-  int carried = 0;  ///< values of each cell that walks carry, see stencil/carried.hpp
+  int carried = 0;        ///< values of each cell that walks carry, see stencil/carried.hpp
+  int carried_steps = 0;  ///< the most steps that one is kept for
+  /// How far each input is read, and by the steps of walks that carry.
+  std::vector<Reads> reads, reads_of_step;
 };
 
 /// The arguments of kernels that are made of printed updates have room for most_inputs inputs and
 /// so many outputs.
 inline constexpr int most_outputs = 16;
 
-/// The shape of walks: see Shape of march.cuh. `carries`: by the struct Carrying.
+/// The shape of walks: see Shape of march.cuh and, for walks of blocks in 3-D, which take several
+/// steps at once, PlaneShape of march_planes.cuh. `carries`: by the struct Carrying.
 struct WalkShape {
   int ahead, rows, blocks, layers, fetched = 0;
   bool carries = false;
+  int steps = 0;
+
+  bool by_planes() const { return steps > 0; }
 };
 
 /// Returns the names of kernels, as C++ writes them.
@@ -41,6 +49,10 @@ std::string name_of_march(const problem::Model& model, halocline::Norm kind,
                           const WalkShape& shape);
 std::string name_of_per_cell(const problem::Model& model, halocline::Norm kind);
 std::string name_of_persist(const problem::Model& model, halocline::Norm kind, int rows);
+
+/// Returns how much of a block's own memory a walk needs.
+std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& update,
+                           const WalkShape& shape);
 
 /// Whether sweeps of the model may store the halos of their neighbours' next sweep, of the one
 /// field that there is.

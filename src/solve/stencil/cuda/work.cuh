@@ -10,6 +10,8 @@
 
 #include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
+#include "stencil/cuda/reads.hpp"
+#include "stencil/cuda/sizes.hpp"
 #include "stencil/graph_clock.hpp"
 #include "stencil/partial_norms.hpp"
 
@@ -18,10 +20,6 @@ namespace halocline::stencil::cuda {
 using Index = long long;
 
 enum class Norm { none, max, l2 };
-
-inline constexpr int warp_lanes = 32;
-inline constexpr int block_threads = 256;
-inline constexpr int block_warps = block_threads / warp_lanes;
 
 /// A norm to reduce: see stencil::NormReduction.
 struct ReduceWork {
@@ -85,16 +83,6 @@ struct SweepBlocks {
         count(gridDim.x - (reduction.parts != nullptr ? 1 : 0)) {}
 };
 
-/// How far an update reads an input from a cell, along x, y, z.
-struct Reads {
-  int lower[3], upper[3];
-  bool across;  ///< in 3-D: also cells that lie off along both y and z
-
-  __host__ __device__ constexpr int along_x() const {
-    return lower[0] > upper[0] ? lower[0] : upper[0];
-  }
-};
-
 /// The update of one field by a compiled formula. An update is what kernels compute for a cell:
 /// from values at<input, x, y, z>() of inputs, at offsets in cells, those of its outputs.
 template <class Formula_, int axes>
@@ -102,8 +90,8 @@ struct OneField {
   static constexpr int inputs = 1, outputs = 1;
   static constexpr bool pushes = true;  ///< its sweeps may store the halos of neighbours
   static __host__ __device__ constexpr Reads reads(int) {
-    return {
-        {1, axes > 1 ? 1 : 0, axes > 2 ? 1 : 0}, {1, axes > 1 ? 1 : 0, axes > 2 ? 1 : 0}, false};
+    constexpr int y = axes > 1 ? 1 : 0, z = axes > 2 ? 1 : 0;
+    return {{1, y, z}, {1, y, z}, false, 0, 0};
   }
 
   template <class Cells, class Real>
