@@ -2,7 +2,7 @@
 // Sweeps of updates that are compiled when the program runs.
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -58,6 +58,21 @@ std::vector<WalkShape> shapes_by_planes(const problem::Model& model, const Print
   return shapes;
 }
 
+/// Returns the words that a lane of a walk over two axes needs for the rows of its inputs. With
+/// more than 104 too many values do not fit in 128 registers, and compiling would be in vain.
+int words_of_rows(const PrintedUpdate& update, const WalkShape& shape, Precision precision) {
+  const int of_value = precision == Precision::f32 ? 1 : 2, of_vector = 4;
+  int words = 0;
+  for (const Reads& reads : shape.carries ? update.reads_of_step : update.reads) {
+    const int beside = std::max(reads.lower[0], reads.upper[0]);
+    words +=
+        (reads.lower[1] + reads.upper[1] + shape.ahead) * (of_vector + (beside == 0   ? 0
+                                                                        : beside == 1 ? of_value
+                                                                                      : of_vector));
+  }
+  return words;
+}
+
 /// Returns shapes to try, the fastest first (bench_gpu_formula_shapes): with fewer layers ahead or
 /// rows, a walk takes fewer registers. For one input that reads the nearest cells they are those of
 /// ShapeFor; several share the registers. In 3-D, those that read farther or diagonally are walked
@@ -81,22 +96,23 @@ std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpda
   }
   const int layers = is_f32 ? 24 : 30;
   for (int ahead = std::max(1, (is_f32 ? 12 : 10) / inputs);; ahead /= 2) {
-    shapes.push_back({ahead, 1, 2, layers, 0, carries});
+    const WalkShape shape{ahead, 1, 2, layers, 0, carries};
+    if (words_of_rows(update, shape, model.precision) <= 104 || ahead == 1) shapes.push_back(shape);
     if (ahead == 1) return shapes;
   }
 }
 
-template <class Real_>
-class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_outputs> {
+template <class Real_, int inputs, int outputs>
+class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
  public:
-  using Base = Kernels<Real_, Printed, most_inputs, most_outputs>;
+  using Base = Kernels<Real_, Printed, inputs, outputs>;
   using typename Base::Kernel;
 
-  GeneratedKernels(const problem::Model& model, const SweepOptions& options)
+  GeneratedKernels(const problem::Model& model, const SweepOptions& options, PrintedUpdate update,
+                   bool pushes)
       : model_(model),
-        pushes_(can_push(model) && options.communicator != nullptr &&
-                options.communicator->size() > 1),
-        update_(print_update(model, pushes_)),
+        pushes_(pushes),
+        update_(std::move(update)),
         shapes_(shapes_for(model, update_)) {
     std::vector<Norm> kinds;
     for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
@@ -112,12 +128,12 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
 
   March<Kernel> march(Norm kind) const override {
     if (!marches_.contains(kind))
-      take_marches(compiled({name_of_march(model_, kind_of(kind), shapes_[shape_])}), {kind});
+      take_marches(compiled({name_of_march(model_, kind_of(kind), shapes_[shape_], room)}), {kind});
     return marches_.at(kind);
   }
   Kernel per_cell(Norm kind) const override {
     if (!cells_.contains(kind))
-      take(compiled({name_of_per_cell(model_, kind_of(kind))}), {kind}, cells_);
+      take(compiled({name_of_per_cell(model_, kind_of(kind), room)}), {kind}, cells_);
     return cells_.at(kind);
   }
   Printed update() const override { return {}; }
@@ -126,6 +142,8 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
   const Operands& operands() const { return update_.operands; }
 
  private:
+  static constexpr ArgumentRoom room{inputs, outputs};
+
   device::cuda::Code compiled(std::vector<std::string> kernels) const {
     return device::cuda::compile(
         {.text = update_.source, .headers = kernel_headers(), .kernels = std::move(kernels)});
@@ -133,7 +151,7 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
 
   Build build_per_cell(const std::vector<Norm>& kinds) const {
     std::vector<std::string> names;
-    for (const Norm kind : kinds) names.push_back(name_of_per_cell(model_, kind_of(kind)));
+    for (const Norm kind : kinds) names.push_back(name_of_per_cell(model_, kind_of(kind), room));
     return {.code = compiled(names)};
   }
 
@@ -143,7 +161,7 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
     for (std::size_t shape = 0;; ++shape) {
       std::vector<std::string> names;
       for (const Norm kind : kinds)
-        names.push_back(name_of_march(model_, kind_of(kind), shapes_[shape]));
+        names.push_back(name_of_march(model_, kind_of(kind), shapes_[shape], room));
       const std::size_t few_bytes = shapes_[shape].by_planes() ? 8 : 80;
       Build build{.code = compiled(names), .choice = shape};
       const device::cuda::Module loaded(build.code);
@@ -191,20 +209,34 @@ class GeneratedKernels final : public Kernels<Real_, Printed, most_inputs, most_
   mutable std::map<Norm, Kernel> cells_;
 };
 
-template <class Real>
-std::unique_ptr<stencil::Sweep> make_for(const problem::Model& model, const SweepOptions& options) {
-  auto kernels = std::make_unique<GeneratedKernels<Real>>(model, options);
+/// Makes the sweep with the first room, from that number on, that the operands fit in.
+template <class Real, std::size_t number = 0>
+std::unique_ptr<stencil::Sweep> make_for(const problem::Model& model, const SweepOptions& options,
+                                         PrintedUpdate update, bool pushes) {
+  constexpr ArgumentRoom room = argument_rooms[number];
+  if constexpr (number + 1 < std::size(argument_rooms)) {
+    const auto fits = [](const std::vector<std::size_t>& operands, int most) {
+      return operands.size() <= static_cast<std::size_t>(most);
+    };
+    if (!fits(update.operands.inputs, room.inputs) || !fits(update.operands.outputs, room.outputs))
+      return make_for<Real, number + 1>(model, options, std::move(update), pushes);
+  }
+  using Made = GeneratedKernels<Real, room.inputs, room.outputs>;
+  auto kernels = std::make_unique<Made>(model, options, std::move(update), pushes);
   const Operands operands = kernels->operands();
-  return std::make_unique<CudaSweep<typename GeneratedKernels<Real>::Base>>(std::move(kernels),
-                                                                            operands, model);
+  return std::make_unique<CudaSweep<typename Made::Base>>(std::move(kernels), operands, model);
 }
 
 }  // namespace
 
 std::unique_ptr<stencil::Sweep> make_generated_sweep(const problem::Model& model,
                                                      const SweepOptions& options) {
-  return model.precision == Precision::f32 ? make_for<float>(model, options)
-                                           : make_for<double>(model, options);
+  const bool pushes =
+      can_push(model) && options.communicator != nullptr && options.communicator->size() > 1;
+  PrintedUpdate update = print_update(model, pushes);
+  return model.precision == Precision::f32
+             ? make_for<float>(model, options, std::move(update), pushes)
+             : make_for<double>(model, options, std::move(update), pushes);
 }
 
 }  // namespace halocline::stencil::cuda

@@ -364,20 +364,21 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
 
 }  // namespace
 
-std::string name_of_march(const Model& model, halocline::Norm kind, const WalkShape& shape) {
+std::string name_of_march(const Model& model, halocline::Norm kind, const WalkShape& shape,
+                          const ArgumentRoom& room) {
   if (shape.by_planes())
     return fmt::format(
         "{0}::march_planes<{0}::Norm::{1}, {0}::PlaneShape<{2}, {3}, {4}, {5}>, {6}, {0}::{7}, "
         "{8}, "
         "{9}>",
         space, halocline::name_of(kind), shape.rows, shape.ahead, shape.steps, shape.blocks,
-        real_of(model), shape.carries ? "Carrying" : "Printed", most_inputs, most_outputs);
+        real_of(model), shape.carries ? "Carrying" : "Printed", room.inputs, room.outputs);
   return fmt::format(
       "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}, {7}>, {8}, {0}::{9}, {10}, "
       "{11}>",
       space, halocline::name_of(kind), model.axes, shape.ahead, shape.rows, shape.blocks,
       shape.layers, shape.fetched, real_of(model), shape.carries ? "Carrying" : "Printed",
-      most_inputs, most_outputs);
+      room.inputs, room.outputs);
 }
 
 std::size_t block_bytes_of(const Model& model, const PrintedUpdate& update,
@@ -390,9 +391,9 @@ std::size_t block_bytes_of(const Model& model, const PrintedUpdate& update,
   return static_cast<std::size_t>(bytes);
 }
 
-std::string name_of_per_cell(const Model& model, halocline::Norm kind) {
+std::string name_of_per_cell(const Model& model, halocline::Norm kind, const ArgumentRoom& room) {
   return fmt::format("{0}::per_cell<{0}::Norm::{1}, {2}, {0}::Printed, {3}, {4}>", space,
-                     halocline::name_of(kind), real_of(model), most_inputs, most_outputs);
+                     halocline::name_of(kind), real_of(model), room.inputs, room.outputs);
 }
 
 std::string name_of_persist(const Model& model, halocline::Norm kind, int rows) {

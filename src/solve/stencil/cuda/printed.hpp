@@ -33,6 +33,13 @@ struct PrintedUpdate {
 /// The arguments of kernels that are made of printed updates have room for most_inputs inputs and
 /// so many outputs.
 inline constexpr int most_outputs = 16;
+/// Inputs and outputs that kernels' arguments have room for. A launch takes longer with more: 6.6
+/// us a sweep of 1024x1024 cells with the most, where a compiled-in formula takes 3.9.
+struct ArgumentRoom {
+  int inputs = most_inputs, outputs = most_outputs;
+};
+/// The sizes that kernels are made for.
+inline constexpr ArgumentRoom argument_rooms[] = {{1, 1}, {4, 2}, {most_inputs, most_outputs}};
 
 /// The shape of walks: see Shape of march.cuh and, for walks of blocks in 3-D, which take several
 /// steps at once, PlaneShape of march_planes.cuh. `carries`: by the struct Carrying.
@@ -45,9 +52,10 @@ struct WalkShape {
 };
 
 /// Returns the names of kernels, as C++ writes them.
-std::string name_of_march(const problem::Model& model, halocline::Norm kind,
-                          const WalkShape& shape);
-std::string name_of_per_cell(const problem::Model& model, halocline::Norm kind);
+std::string name_of_march(const problem::Model& model, halocline::Norm kind, const WalkShape& shape,
+                          const ArgumentRoom& room = {});
+std::string name_of_per_cell(const problem::Model& model, halocline::Norm kind,
+                             const ArgumentRoom& room = {});
 std::string name_of_persist(const problem::Model& model, halocline::Norm kind, int rows);
 
 /// Returns how much of a block's own memory a walk needs.
