@@ -141,6 +141,10 @@ def test_solve_explains_what_memory_allows(tmp_path):
     seconds = float(time) * {"us": 1e-6, "ms": 1e-3}[unit]
     assert seconds * float(rate) * 1e9 == pytest.approx(4000 * 4000 * 16, rel=0.02)
     assert "time here" not in run("problem", "check", "laplace").out
+    assert "  halo          x 1, y 1, exchanged before each sweep\n" in run(
+        "solve", "laplace", "--cells", "64x64", "--explain").out
+    assert "  halo          x 12, y 12, exchanged every 3 sweeps\n" in run(
+        "solve", "acoustic", "--cells", "64x64", "--halo-depth", "3", "--explain").out
 
 
 def test_each_field_is_read_and_written(tmp_path):

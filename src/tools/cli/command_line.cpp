@@ -239,7 +239,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   if (!solve.parsed()) return {.text = syntax.help()};
   const bool explains = solve_words.explain;
   command = finish(solve_words, std::move(command));
-  if (explains) return {.text = explained_here(*case_of(command).model, command.options.backend)};
+  if (explains) return {.text = explained_here(case_of(command), command.options.backend)};
   return {.solve = std::move(command)};
 }
 

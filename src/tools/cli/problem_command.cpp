@@ -77,15 +77,22 @@ std::string sides_text(const Model& model, const problem::ModelField& field) {
   return fmt::format("{}", fmt::join(sides, ", "));
 }
 
-std::string widths_text(const Model& model) {
-  const HaloWidths reach = model.reach();
+std::string widths_text(const HaloWidths& widths, int axes) {
   std::string text;
-  for (int axis = 0; axis < model.axes; ++axis)
+  for (int axis = 0; axis < axes; ++axis)
     text += fmt::format("{}{} {}", axis > 0 ? ", " : "", "xyz"[axis],
-                        reach.lower[axis] == reach.upper[axis]
-                            ? fmt::format("{}", reach.lower[axis])
-                            : fmt::format("-{} +{}", reach.lower[axis], reach.upper[axis]));
+                        widths.lower[axis] == widths.upper[axis]
+                            ? fmt::format("{}", widths.lower[axis])
+                            : fmt::format("-{} +{}", widths.lower[axis], widths.upper[axis]));
   return text;
+}
+
+/// "x 4, y 4, exchanged every 2 sweeps"
+std::string halo_text(const solver::Case& the_case) {
+  return fmt::format("{}, exchanged {}", widths_text(the_case.halo(), the_case.model->axes),
+                     the_case.halo_depth == 1
+                         ? "before each sweep"
+                         : fmt::format("every {} sweeps", the_case.halo_depth));
 }
 
 std::string explained_row(const char* name, const std::string& value) {
@@ -192,7 +199,7 @@ std::string explained(const problem::Model& model) {
     if (const std::string sides = sides_text(model, field); !sides.empty())
       row("boundary", model.fields.size() > 1 ? fmt::format("{}: {}", field.name, sides) : sides);
   const problem::Effort effort = problem::effort_of(model);
-  row("reach", widths_text(model));
+  row("reach", widths_text(model.reach(), model.axes));
   row("per cell", fmt::format("{}, {} of memory", counted(effort.operations, "operation"),
                               counted(effort.bytes, "byte")));
   row("memory",
@@ -201,12 +208,13 @@ std::string explained(const problem::Model& model) {
   return text;
 }
 
-std::string explained_here(const Model& model, const std::string& backend) {
+std::string explained_here(const solver::Case& the_case, const std::string& backend) {
+  const Model& model = *the_case.model;
   const double cells = static_cast<double>(model.cells.x) * static_cast<double>(model.cells.y) *
                        static_cast<double>(model.cells.z);
   const double bytes = cells * static_cast<double>(problem::effort_of(model).bytes);
   const Copy copy = timed_copy(model, backend);
-  return explained(model) +
+  return explained(model) + explained_row("halo", halo_text(the_case)) +
          explained_row("time here",
                        fmt::format("at least {} a sweep, as memory is copied at {} "
                                    "({}); less if caches hold the fields",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "problem/model.hpp"
+#include "solver/case.hpp"
 
 namespace halocline::cli {
 
@@ -32,10 +33,10 @@ class ProblemLine {
 /// cell takes, what can run it.
 std::string explained(const problem::Model& model);
 
-/// The same, and the time that a sweep takes at least on one GPU of this machine, or on all its
-/// cores where `backend` ("auto", "cpu", ...) or the formulas leave no GPU: what memory allows, by
-/// a copy that is timed now, some 0.5 s.
-std::string explained_here(const problem::Model& model, const std::string& backend);
+/// The same of a run with its options, and the halo between ranks and the time that a sweep takes
+/// at least on one GPU of this machine, or on all its cores where `backend` ("auto", "cpu", ...) or
+/// the formulas leave no GPU: what memory allows, by a copy that is timed now, some 0.5 s.
+std::string explained_here(const solver::Case& the_case, const std::string& backend);
 
 /// Lists the built-in problems, a line each.
 std::string list_of_problems();

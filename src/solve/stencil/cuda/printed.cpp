@@ -288,12 +288,12 @@ struct Carrying : Printed {{
     return of_inputs;
   }
   static std::string text_of(const std::vector<Reads>& all) {
-    std::string text;
+    std::string list;
     for (const Reads& one : all)
-      text +=
+      list +=
           fmt::format("{{{{{}}}, {{{}}}, {}, {}, {}}}, ", fmt::join(one.lower, ", "),
                       fmt::join(one.upper, ", "), one.across, one.first_beside, one.last_beside);
-    return text;
+    return list;
   }
 
   std::string leaf(const Node& node) const {
