@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <halocline/brick_view.hpp>
 #include <halocline/field_view.hpp>
 #include <halocline/grid.hpp>
 #include <halocline/memory.hpp>
@@ -50,6 +51,8 @@ class Layout {
   /// the first owned cell. Nothing for other layouts, such as blocks of cells or a space-filling
   /// curve.
   virtual std::optional<Strides> as_strided() const { return std::nullopt; }
+  /// Returns where cells lie if they lie in bricks. Nothing for other layouts.
+  virtual std::optional<Bricks> as_bricks() const { return std::nullopt; }
 };
 
 struct FieldOptions {
@@ -57,6 +60,9 @@ struct FieldOptions {
   HaloWidths halo = 1;
   std::int64_t components = 1;  ///< values per cell, adjacent in memory
   Memory memory = Memory::host;
+  /// Cells of a brick along each axis, powers of 2: the cells of a FieldStorage then lie in bricks.
+  /// Empty: in rows, as those of every Field.
+  Extents brick{};
 };
 
 /// The caller's memory for a field of which only the size of an element is known, not its type.
@@ -70,9 +76,10 @@ struct RawCells {
 /// copy frees memory that the field allocated.
 class FieldStorage {
  public:
-  /// Allocates as Field does, for elements of `element_bytes` bytes. Not collective. Throws usage
-  /// if `element_bytes` is less than 1 or an option is invalid, unavailable if the memory is not
-  /// available on this machine, resource if it runs out.
+  /// Allocates as Field does, for elements of `element_bytes` bytes; in bricks if the options say
+  /// so, which takes memory for whole ones. Not collective. Throws usage if `element_bytes` is less
+  /// than 1 or an option is invalid, unavailable if the memory is not available on this machine,
+  /// resource if it runs out.
   FieldStorage(const Grid& grid, std::int64_t element_bytes, const FieldOptions& options = {});
   /// Uses the caller's memory, which must outlive the field. Not collective. Throws usage for a
   /// null pointer, for strides and element sizes that are not positive, for strides with which two
@@ -88,6 +95,15 @@ class FieldStorage {
   std::byte* first_owned() const { return first_owned_; }
   /// Returns the strides in elements; nothing if the layout has no strides.
   const std::optional<Strides>& as_strided() const { return strides_; }
+  /// Returns where cells lie if they lie in bricks; nothing for other layouts.
+  const std::optional<Bricks>& as_bricks() const { return bricks_; }
+  /// Returns a view for kernels and loops of the values, of type T, of a field in bricks; see
+  /// BrickView. Throws usage for other layouts and if T has another size than an element.
+  template <class T>
+  BrickView<T> bricks() const {
+    check_bricks(sizeof(T));
+    return {reinterpret_cast<T*>(first_owned_), shape_.owned.lower, *bricks_};
+  }
   /// Returns the strides in elements. Every Field is strided; throws usage for other layouts.
   const Strides& strides() const {
     if (!strides_) refuse_strides();
@@ -109,10 +125,12 @@ class FieldStorage {
   template <class T>
   friend class Field;
   [[noreturn]] void refuse_strides() const;
+  void check_bricks(std::int64_t bytes_of_type) const;
 
   std::string name_;
   FieldShape shape_;
   std::optional<Strides> strides_;  // the layout's
+  std::optional<Bricks> bricks_;
   std::byte* first_owned_ = nullptr;
   std::shared_ptr<void> memory_;
   std::shared_ptr<const Layout> layout_;
@@ -131,6 +149,7 @@ class Field : public FieldStorage {
   /// boundary. Memory::device is on the current GPU. Not collective; throws as FieldStorage does.
   explicit Field(const Grid& grid, const FieldOptions& options = {})
       : FieldStorage(grid, sizeof(T), options) {
+    strides();  // a Field is strided
     shape_.may_be_real = std::is_floating_point_v<T>;
   }
 

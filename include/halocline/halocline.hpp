@@ -23,6 +23,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/field.hpp>
+#include <halocline/brick_view.hpp>
 #include <halocline/field_view.hpp>
 #include <halocline/gpu.hpp>
 #include <halocline/grid.hpp>

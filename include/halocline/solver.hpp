@@ -63,6 +63,10 @@ struct SolveOptions {
   std::string backend = "auto";       ///< "auto": "cuda" where every rank has a GPU, else "cpu";
                                       ///< "reference"
   std::optional<Memory> memory;       ///< of the fields; by default device or host, as the backend
+  /// How the fields lie in memory: "array", rows of cells; "brick", bricks of 8x8x8, 8x8 or 64 cells;
+  /// "brick:32x4x4", bricks of so many, powers of 2; "auto": array. Results have the same bits, but
+  /// for L2 norms on a CPU, which are added up in another order.
+  std::string layout = "auto";
   std::string transport = "auto";     ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
   std::string schedule = "auto";      ///< "auto", "sequential", "overlap", "fused", "persistent"
@@ -149,6 +153,7 @@ struct SolveResult : RunResult {
   std::array<bool, 3> periodic{};
   std::string processor;
   std::int64_t halo_depth = 1;
+  Extents brick;  ///< cells of a brick of the fields; empty: they were in rows
 
   /// Sums and probes over time, in the order of the options; nothing without any.
   struct Series {

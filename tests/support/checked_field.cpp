@@ -33,6 +33,8 @@ std::shared_ptr<const FieldStorage> make_storage(const Grid& grid, const FieldSp
                                                  std::byte* first_owned, const Strides& strides) {
   const auto make = [&](auto element) -> std::shared_ptr<const FieldStorage> {
     using T = decltype(element);
+    if (options.brick.axes() > 0)
+      return std::make_shared<FieldStorage>(grid, std::int64_t{sizeof(T)}, options);
     if (first_owned == nullptr) return std::make_shared<Field<T>>(grid, options);
     return std::make_shared<Field<T>>(grid, reinterpret_cast<T*>(first_owned), strides, options);
   };
@@ -88,6 +90,8 @@ std::string describe(const FieldSpec& spec) {
     text << ' ' << spec.halo.lower[axis] << '/' << spec.halo.upper[axis];
   if (!spec.order_in_users_memory.empty())
     text << ", in the user's memory " << spec.order_in_users_memory << " with gaps of " << spec.gap;
+  if (spec.brick.x > 0)
+    text << ", in bricks of " << spec.brick.x << 'x' << spec.brick.y << 'x' << spec.brick.z;
   if (spec.memory != Memory::host) text << ", in " << name_of(spec.memory) << " memory";
   return text.str();
 }
@@ -96,10 +100,11 @@ CheckedField::CheckedField(const Grid& grid, const FieldSpec& spec, int number)
     : grid_(grid), spec_(spec), number_(number) {
   for (int axis = grid.axes(); axis < 3; ++axis)
     spec_.halo.lower[axis] = spec_.halo.upper[axis] = 0;
-  const FieldOptions options{.name = std::string(1, static_cast<char>('a' + number)),
-                             .halo = spec_.halo,
-                             .components = spec_.components,
-                             .memory = spec_.memory};
+  FieldOptions options{.name = std::string(1, static_cast<char>('a' + number)),
+                       .halo = spec_.halo,
+                       .components = spec_.components,
+                       .memory = spec_.memory};
+  if (spec_.brick.x > 0) options.brick = Extents(spec_.brick, grid.axes());
   if (spec_.order_in_users_memory.empty()) {
     storage_ = make_storage(grid, spec_, options, nullptr, {});
     memory_ = storage_->bytes();
@@ -120,9 +125,12 @@ CheckedField::CheckedField(const Grid& grid, const FieldSpec& spec, int number)
 
 std::int64_t CheckedField::offset_of(Int3 at, std::int64_t component) const {
   const Int3 from = at - grid_.owned().lower;
-  const Strides& step = storage_->strides();
-  const std::int64_t elements =
-      from.x * step.x + from.y * step.y + from.z * step.z + component * step.component;
+  const auto elements_to = [&] {
+    if (storage_->as_bricks()) return storage_->as_bricks()->place(from) + component;
+    const Strides& step = storage_->strides();
+    return from.x * step.x + from.y * step.y + from.z * step.z + component * step.component;
+  };
+  const std::int64_t elements = elements_to();
   return storage_->first_owned() - memory_ + elements * bytes_of(spec_.element);
 }
 

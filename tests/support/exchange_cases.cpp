@@ -101,6 +101,9 @@ class RandomCase {
       spec.gap = spec.order_in_users_memory.find("xyz") != std::string::npos
                      ? random_.between(0, 2)
                      : random_.between(1, 2);
+    } else if (random_.once_in(3)) {
+      for (int axis = 0; axis < 3; ++axis)
+        spec.brick[axis] = axis < axes_ ? std::int64_t{1} << random_.between(0, 3) : 1;
     }
     return spec;
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -40,14 +41,19 @@ using Value = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>
 /// Every value of a box with the offset of its first byte, from the field's own strides.
 std::map<std::int64_t, Value> values_by_offset(const FieldStorage& field, const Box& box) {
   std::map<std::int64_t, Value> values;
-  const Strides& step = field.strides();
   const Int3 origin = field.shape().owned.lower;
+  const std::int64_t components = field.shape().components;
+  const auto place = [&](Int3 from_first, std::int64_t c) {
+    if (field.as_bricks()) return field.as_bricks()->place(from_first) + c;
+    const Strides& step = field.strides();
+    return from_first.x * step.x + from_first.y * step.y + from_first.z * step.z +
+           c * step.component;
+  };
   for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
     for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
       for (std::int64_t x = box.lower.x; x < box.upper.x; ++x)
-        for (std::int64_t c = 0; c < field.shape().components; ++c) {
-          const std::int64_t elements = (x - origin.x) * step.x + (y - origin.y) * step.y +
-                                        (z - origin.z) * step.z + c * step.component;
+        for (std::int64_t c = 0; c < components; ++c) {
+          const std::int64_t elements = place(Int3{x, y, z} - origin, c);
           values[field.first_owned() - field.bytes() + elements * field.shape().element_bytes] = {
               x, y, z, c};
         }
@@ -107,8 +113,7 @@ std::vector<Box> boxes_of(const FieldShape& shape) {
   return boxes;
 }
 
-template <class T>
-void expect_sound(const Field<T>& field) {
+void expect_sound(const FieldStorage& field) {
   for (const Box& box : boxes_of(field.shape())) expect_listed_once(field, box);
 }
 
@@ -126,6 +131,86 @@ TEST(Layout, ListsEveryValueOfABoxOnce) {
       expect_sound(Field<Three>(grid, with_halo(width)));
       expect_sound(Field<char>(grid, with_halo(width)));
     }
+}
+
+FieldStorage in_bricks(const Grid& grid, const Extents& brick, FieldOptions options,
+                       std::int64_t element_bytes = 8) {
+  options.brick = brick;
+  return FieldStorage(grid, element_bytes, options);
+}
+
+TEST(BrickLayout, ListsEveryValueOfABoxOnceAndInTheOrderOfRows) {
+  const std::vector<std::pair<Extents, Extents>> cases{
+      {{1}, {4}},           {{37}, {8}},           {{16, 9}, {8, 4}},    {{5, 4}, {1, 2}},
+      {{9, 7, 5}, {4, 2, 1}}, {{8, 8, 8}, {8, 8, 8}}, {{17, 6, 9}, {16, 1, 4}}, {{3, 3, 3}, {1, 1, 1}}};
+  for (const auto& [cells, brick] : cases)
+    for (const std::int64_t width : {0, 1, 3, 9})
+      for (const std::int64_t components : {1, 3}) {
+        const Grid grid = grid_of(cells);
+        const FieldStorage field = in_bricks(grid, brick, with_halo(width, components));
+        expect_sound(field);
+        const Field<double> rows(grid, with_halo(width, components));
+        EXPECT_EQ(field.layout().order(), rows.layout().order());
+        for (const Box& box : boxes_of(field.shape()))
+          EXPECT_EQ(values_listed(field, box), values_listed(rows, box));
+      }
+}
+
+TEST(BrickLayout, KeepsEveryHeldCellInItsMemory) {
+  const HaloWidths widths({1, 0, 2}, {3, 2, 0});
+  for (const Extents& brick : {Extents{4, 4, 4}, Extents{8, 1, 2}, Extents{1, 16, 1}}) {
+    const FieldStorage field = in_bricks(grid_of({7, 5, 6}), brick, with_halo(widths));
+    const Box held = field.shape().held();
+    std::set<std::int64_t> offsets;
+    for (const auto& [offset, value] : values_by_offset(field, held)) {
+      EXPECT_GE(offset, 0);
+      EXPECT_LE(offset + 8, field.allocated_bytes());
+      offsets.insert(offset);
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(offsets.size()), held.cells());
+  }
+}
+
+TEST(BrickLayout, PutsTheCellsOfABrickTogether) {
+  const FieldStorage field = in_bricks(grid_of({16, 16, 16}), {8, 8, 8}, with_halo(1));
+  // Two owned bricks and one for each halo along an axis.
+  EXPECT_EQ(field.allocated_bytes(), 4 * 4 * 4 * 512 * 8);
+  const auto brick = field.layout().runs({{8, 0, 8}, {16, 8, 16}});
+  EXPECT_EQ(brick, (std::vector<Run>{{(2 * 16 + 1 * 4 + 2) * 512 * 8, 512 * 8, 1, 0}}));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(field.first_owned()) % 64, 0u);
+}
+
+TEST(BrickLayout, RefusesBricksThatItCannotMake) {
+  const Grid grid = grid_of({8, 8});
+  for (const auto& [brick, words] : std::vector<std::pair<Extents, std::string>>{
+           {{8}, "bricks of 1 axes"}, {{8, 6}, "6 cells along y"}, {{0, 8}, "0 cells along x"},
+           {{1 << 20, 1}, "at most 65536"}})
+    EXPECT_THAT(caught([&] { in_bricks(grid, brick, with_halo(1)); }).text,
+                HasSubstr(words));
+  FieldOptions options = with_halo(1);
+  options.brick = {8, 8};
+  EXPECT_THAT(caught([&] { Field<double> field(grid, options); }).text,
+              HasSubstr("bricks of 8x8x1"));
+  std::vector<double> memory(1000);
+  EXPECT_THAT(caught([&] {
+                Field<double> field(grid, &memory[500], {.x = 1, .y = 10}, options);
+              }).text,
+              HasSubstr("the caller's rows"));
+  const FieldStorage field = in_bricks(grid, {8, 8}, with_halo(1));
+  EXPECT_THAT(caught([&] { (void)field.strides(); }).text, HasSubstr("FieldStorage::bricks()"));
+  EXPECT_THAT(caught([&] { (void)field.bricks<float>(); }).text, HasSubstr("8 bytes"));
+  EXPECT_THAT(caught([&] { (void)Field<double>(grid).bricks<double>(); }).text,
+              HasSubstr("do not lie in bricks"));
+}
+
+TEST(BrickView, AddressesCellsAsTheLayoutDoes) {
+  const Grid grid = grid_of({9, 7, 5});
+  const FieldStorage field = in_bricks(grid, {4, 2, 2}, with_halo(2));
+  const BrickView<double> view = field.bricks<double>();
+  for (const auto& [offset, value] : values_by_offset(field, field.shape().held())) {
+    const auto [x, y, z, component] = value;
+    EXPECT_EQ(reinterpret_cast<std::byte*>(&view(x, y, z)) - field.bytes(), offset);
+  }
 }
 
 TEST(Layout, ListsHalosOfDifferentWidths) {

@@ -14,6 +14,10 @@ namespace halocline::field {
 /// axes.
 void check_options(const FieldOptions& options, int axes);
 
+/// Throws usage unless the options' brick has as many axes as the grid and powers of 2 as lengths,
+/// or is empty.
+void check_brick(const FieldOptions& options, int axes);
+
 /// An axis of an array, or its components: `count` values, each `stride` elements after the one
 /// before.
 struct ArrayAxis {

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "device/buffer.hpp"
 #include "device/sharing.hpp"
+#include "field/brick_layout.hpp"
 #include "field/checks.hpp"
 #include "field/strided_layout.hpp"
 
@@ -25,6 +26,7 @@ FieldShape shape_of(const Grid& grid, const FieldOptions& options, std::int64_t 
     throw Error(ErrorKind::usage,
                 fmt::format("field '{}' has elements of {} bytes; at least 1 is needed",
                             options.name, element_bytes));
+  field::check_brick(options, grid.axes());
   for (int axis = grid.axes(); axis < 3; ++axis)
     shape.halo.lower[axis] = shape.halo.upper[axis] = 0;
   return shape;
@@ -56,6 +58,16 @@ void refuse_null(const std::string& name, const void* memory) {
 FieldStorage::FieldStorage(const Grid& grid, std::int64_t element_bytes,
                            const FieldOptions& options)
     : name_(options.name), shape_(shape_of(grid, options, element_bytes)) {
+  if (options.brick.axes() > 0) {
+    const auto layout = std::make_shared<field::BrickLayout>(shape_, options.brick);
+    allocated_bytes_ = layout->bytes();
+    memory_ = device::allocate_to_share(shape_.memory, allocated_bytes_);
+    bytes_ = static_cast<std::byte*>(memory_.get());
+    first_owned_ = bytes_ + layout->first_owned();
+    layout_ = layout;
+    bricks_ = layout_->as_bricks();
+    return;
+  }
   const Strides strides = field::padded_strides(shape_, grid.axes());
   const Int3 held = shape_.held().extent();
   const std::int64_t lead = lead_in(shape_, strides) * element_bytes;
@@ -80,6 +92,9 @@ FieldStorage::FieldStorage(const Grid& grid, const RawCells& cells, const FieldO
     : name_(options.name), shape_(shape_of(grid, options, cells.element_bytes)) {
   const Strides& strides = cells.strides;
   refuse_null(name_, cells.first_owned);
+  if (options.brick.axes() > 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("field '{}' is in the caller's rows, so it cannot be in bricks", name_));
   field::check_strides(name_, shape_.held().extent(), grid.axes(), shape_.components, strides);
   first_owned_ = static_cast<std::byte*>(cells.first_owned);
   const std::int64_t lead = lead_in(shape_, strides) * cells.element_bytes;
@@ -97,13 +112,33 @@ FieldStorage::FieldStorage(const Grid& grid, const LaidOut& cells, const FieldOp
   const Int3& first = shape_.owned.lower;
   first_owned_ = bytes_ + layout_->runs({first, first + Int3{1, 1, 1}}).front().offset;
   strides_ = layout_->as_strided();
+  bricks_ = layout_->as_bricks();
 }
 
 void FieldStorage::refuse_strides() const {
+  if (bricks_) {
+    const Int3 cells = bricks_->cells();
+    throw Error(ErrorKind::usage,
+                fmt::format("field '{}' has no strides: its cells lie in bricks of {}x{}x{}; use "
+                            "FieldStorage::bricks(), or make the field without bricks",
+                            name_, cells.x, cells.y, cells.z));
+  }
   throw Error(ErrorKind::usage,
               fmt::format("field '{}' has no strides: its cells are in the order '{}'; check "
                           "as_strided() first, or use the runs of its layout",
                           name_, layout_->order()));
+}
+
+void FieldStorage::check_bricks(std::int64_t bytes_of_type) const {
+  if (!bricks_)
+    throw Error(ErrorKind::usage,
+                fmt::format("the cells of field '{}' do not lie in bricks; set FieldOptions::brick",
+                            name_));
+  if (bytes_of_type != shape_.element_bytes)
+    throw Error(ErrorKind::usage,
+                fmt::format("the elements of field '{}' have {} bytes, but a view of elements of {} "
+                            "was asked for",
+                            name_, shape_.element_bytes, bytes_of_type));
 }
 
 }  // namespace halocline

@@ -30,20 +30,18 @@ std::string text_of(const Box& box) {
                      box.upper.x - 1, box.upper.y - 1, box.upper.z - 1);
 }
 
-void copy_on_host(const FieldStorage& from, const FieldStorage& to) {
-  const Box& owned = from.shape().owned;
+void copy_on_host(const FieldStorage& from, const FieldStorage& to, const Box& box) {
   field::with_real(from, [&]<class Real>() {
-    const FieldView<Real> source = field::view_of<Real>(from), goal = field::view_of<Real>(to);
-    const std::int64_t source_step = source.strides().x, goal_step = goal.strides().x;
-    const std::int64_t count = owned.extent().x;
-    for (std::int64_t z = owned.lower.z; z < owned.upper.z; ++z)
-      for (std::int64_t y = owned.lower.y; y < owned.upper.y; ++y) {
-        const Real* values = &source(owned.lower.x, y, z);
-        Real* places = &goal(owned.lower.x, y, z);
-        if (source_step == 1 && goal_step == 1)
-          std::memcpy(places, values, static_cast<std::size_t>(count) * sizeof(Real));
+    const BrickView<Real> source = field::cells_of<Real>(from), goal = field::cells_of<Real>(to);
+    const bool by_rows = from.as_strided() && to.as_strided() && from.strides().x == 1 &&
+                         to.strides().x == 1;
+    for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
+      for (std::int64_t y = box.lower.y; y < box.upper.y; ++y) {
+        if (by_rows)
+          std::memcpy(&goal(box.lower.x, y, z), &source(box.lower.x, y, z),
+                      static_cast<std::size_t>(box.extent().x) * sizeof(Real));
         else
-          for (std::int64_t x = 0; x < count; ++x) places[x * goal_step] = values[x * source_step];
+          for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) goal(x, y, z) = source(x, y, z);
       }
   });
 }
@@ -74,9 +72,8 @@ class Slot {
   std::optional<device::OwnedStream> stream_;
 };
 
-void copy_by_slots(const FieldStorage& from, const FieldStorage& to) {
-  const Box& owned = from.shape().owned;
-  const Int3 extent = owned.extent();
+void copy_by_slots(const FieldStorage& from, const FieldStorage& to, const Box& box) {
+  const Int3 extent = box.extent();
   // Layers of the last axis, or parts of rows, so that a slot holds at least one.
   const int axis = extent.z > 1 ? 2 : extent.y > 1 ? 1 : 0;
   const std::int64_t layer_bytes =
@@ -88,16 +85,30 @@ void copy_by_slots(const FieldStorage& from, const FieldStorage& to) {
   const std::optional<Slot> other =
       same_memory ? std::nullopt : std::optional<Slot>(std::in_place, to, layers * layer_bytes);
   const Slot& goal = other ? *other : source;
-  for (std::int64_t layer = owned.lower[axis]; layer < owned.upper[axis]; layer += layers) {
-    Box part = owned;
+  for (std::int64_t layer = box.lower[axis]; layer < box.upper[axis]; layer += layers) {
+    Box part = box;
     part.lower[axis] = layer;
-    part.upper[axis] = std::min(owned.upper[axis], layer + layers);
+    part.upper[axis] = std::min(box.upper[axis], layer + layers);
     source.copy(from, part, pack::Direction::pack);
     if (other)
       device::copy(goal.bytes(), source.bytes(),
                    (part.upper[axis] - part.lower[axis]) * layer_bytes, Stream::host());
     goal.copy(to, part, pack::Direction::unpack);
   }
+}
+
+void copy_cells(const FieldStorage& from, const FieldStorage& to, const Box& box) {
+  const bool by_gpu = is_for_gpu(from) || is_for_gpu(to);
+  std::string why_not = cannot_copy_because(from, to);
+  if (why_not.empty() && by_gpu && from.layout().order() != to.layout().order())
+    why_not = "their axes are in different orders";
+  if (!why_not.empty())
+    throw Error(ErrorKind::internal, fmt::format("field '{}' cannot be copied to field '{}': {}",
+                                                 from.name(), to.name(), why_not));
+  if (by_gpu)
+    copy_by_slots(from, to, box);
+  else
+    copy_on_host(from, to, box);
 }
 
 }  // namespace
@@ -120,17 +131,19 @@ std::string cannot_copy_because(const FieldStorage& from, const FieldStorage& to
 }
 
 void copy_owned(const FieldStorage& from, const FieldStorage& to) {
-  const bool by_gpu = is_for_gpu(from) || is_for_gpu(to);
-  std::string why_not = cannot_copy_because(from, to);
-  if (why_not.empty() && by_gpu && from.layout().order() != to.layout().order())
-    why_not = "their axes are in different orders";
-  if (!why_not.empty())
-    throw Error(ErrorKind::internal, fmt::format("field '{}' cannot be copied to field '{}': {}",
-                                                 from.name(), to.name(), why_not));
-  if (by_gpu)
-    copy_by_slots(from, to);
-  else
-    copy_on_host(from, to);
+  copy_cells(from, to, from.shape().owned);
+}
+
+void copy_held(const FieldStorage& from, const FieldStorage& to) {
+  if (!(from.shape().halo == to.shape().halo))
+    throw Error(ErrorKind::internal, fmt::format("fields '{}' and '{}' have different halos",
+                                                 from.name(), to.name()));
+  copy_cells(from, to, from.shape().held());
+}
+
+FieldStorage make_rows(const Grid& grid, const FieldStorage& field) {
+  return FieldStorage(grid, field.shape().element_bytes,
+                      {.name = field.name(), .halo = field.shape().halo, .memory = Memory::host});
 }
 
 }  // namespace halocline::program

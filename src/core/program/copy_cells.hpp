@@ -22,5 +22,10 @@ std::string cannot_copy_because(const FieldStorage& from, const FieldStorage& to
 /// 32 MiB at most in each memory for a GPU's field, nothing where the host reaches both. Throws
 /// internal for fields that do not fit, resource if memory runs out.
 void copy_owned(const FieldStorage& from, const FieldStorage& to);
+/// The same for all held cells of fields with equal halos.
+void copy_held(const FieldStorage& from, const FieldStorage& to);
+
+/// Makes a field of the same cells, halo and elements in rows in host memory.
+FieldStorage make_rows(const Grid& grid, const FieldStorage& field);
 
 }  // namespace halocline::program

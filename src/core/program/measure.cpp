@@ -11,6 +11,7 @@
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
 #include "machine/cores.hpp"
+#include "program/copy_cells.hpp"
 #include "program/fill.hpp"
 #include "program/noise.hpp"
 #include "program/shares.hpp"
@@ -33,11 +34,16 @@ void require_measurable(const Grid& grid, const FieldStorage& field) {
     throw Error(ErrorKind::usage, fmt::format("field '{}' belongs to another grid", field.name()));
 }
 
-/// A field for access by the host: itself, or a copy of all bytes from its first owned cell to its
-/// last.
+/// A field in rows for access by the host: itself, or a copy of all bytes from its first owned cell
+/// to its last, or of its cells if they are not in rows.
 class HostView {
  public:
   HostView(const Grid& grid, const FieldStorage& field) : field_(field), view_(field) {
+    if (!field.as_strided()) {
+      view_ = program::make_rows(grid, field);
+      program::copy_owned(field, view_);
+      return;
+    }
     if (host_reads(field.shape().memory)) return;
     const Int3 cells = field.shape().owned.extent();
     const Strides& step = field.strides();
@@ -55,6 +61,7 @@ class HostView {
 
   const FieldStorage& get() const { return view_; }
   void write_back() const {
+    if (!field_.as_strided()) return program::copy_owned(view_, field_);
     if (!bytes_.empty()) device::copy(field_.first_owned(), bytes_.data(), size(), Stream::host());
   }
 

@@ -128,8 +128,10 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
   GridOptions grid_options = the_case.grid;
   grid_options.process_grid = {};
   const Grid grid(0, 1, grid_options);
-  Levels levels = make_levels(the_case, grid, 1, options.memory);
-  const Level coefficients = make_coefficients(the_case, grid, 1, options.memory);
+  Case in_rows = the_case;
+  in_rows.brick = {};
+  Levels levels = make_levels(in_rows, grid, 1, options.memory);
+  const Level coefficients = make_coefficients(in_rows, grid, 1, options.memory);
   const Communicator self = Communicator::self();
   fill_levels(the_case, grid, levels, coefficients, self, options.sweep.threads);
   const problem::Model& model = *the_case.model;

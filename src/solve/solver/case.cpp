@@ -10,6 +10,7 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
+#include "base/numbers.hpp"
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "machine/cores.hpp"
@@ -66,6 +67,33 @@ std::optional<double> tolerance_of(const SolveOptions& options, const Model& mod
     refuse(fmt::format("tolerance {} is invalid; use 0 or more", *options.tolerance));
   if (norm == Norm::none) return std::nullopt;
   return options.tolerance ? options.tolerance : model.tolerance;
+}
+
+/// The cells of a brick of the fields; none: they are in rows.
+Extents brick_of(const std::string& layout, int axes) {
+  constexpr std::string_view given = "brick:";
+  if (layout == "auto" || layout == "array") return {};
+  if (layout == "brick") return axes == 1 ? Extents{64} : axes == 2 ? Extents{8, 8} : Extents{8, 8, 8};
+  if (!layout.starts_with(given))
+    refuse(fmt::format("there is no layout '{}'; there are: auto, array, brick, brick:{}", layout,
+                       axes == 1 ? "64" : axes == 2 ? "32x8" : "32x4x4"));
+  Int3 cells{1, 1, 1};
+  int read = 0;
+  for (std::string_view rest = std::string_view(layout).substr(given.size());; ++read) {
+    const std::size_t end = std::min(rest.find('x'), rest.size());
+    const auto value =
+        read_whole<std::int64_t>(rest.substr(0, end), fmt::format("layout '{}': size", layout), 1);
+    if (read == 3 || (value & (value - 1)) != 0)
+      refuse(fmt::format("layout '{}' names no brick; write powers of 2, one per axis, such as {}",
+                         layout, "brick:32x4x4"));
+    cells[read] = value;
+    if (end == rest.size()) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (++read != axes)
+    refuse(fmt::format("layout '{}' gives {}, but the grid has {}", layout,
+                       counted(read, "size"), axes == 1 ? "1 axis" : fmt::format("{} axes", axes)));
+  return Extents(cells, axes);
 }
 
 /// Refuses options that are wrong for every problem.
@@ -309,6 +337,7 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
       .tolerance = tolerance_of(options, *model, norm),
       .sweeps = options.sweeps.value_or(model->sweeps),
       .halo_depth = options.halo_depth,
+      .brick = brick_of(options.layout, model->axes),
       .grid = {.cells = cells, .periodic = model->periodic, .process_grid = options.process_grid},
       .initial = {},
       .outputs = {}};

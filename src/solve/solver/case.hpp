@@ -26,6 +26,7 @@ struct Case {
   std::optional<double> tolerance;
   std::int64_t sweeps;
   std::int64_t halo_depth;  ///< sweeps per exchange
+  Extents brick = {};       ///< cells of a brick of the fields; empty: they are in rows
   GridOptions grid;
   /// The file of each field's start values, where they come from one.
   std::vector<std::optional<std::string>> initial;

@@ -2,6 +2,7 @@
 #include "solver/levels.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -21,21 +22,25 @@
 namespace halocline::solver {
 namespace {
 
-FieldStorage make_twin(const FieldStorage& field, const Grid& grid) {
-  return FieldStorage(grid, field.shape().element_bytes,
-                      {.name = field.name(), .halo = field.shape().halo, .memory = Memory::host});
+/// Whether the host fills and reads a field where it is: in rows, in memory of its own.
+bool is_for_host(const FieldStorage& field) {
+  return field.as_strided().has_value() && !program::is_for_gpu(field);
 }
 
-/// Copies all bytes, padding included: fields of one shape have the same layout.
+/// Copies all held cells. In rows it copies all bytes, padding included: fields in rows of one shape
+/// have the same layout.
 void copy_all(const FieldStorage& to, const FieldStorage& from) {
-  device::copy(to.bytes(), from.bytes(), from.allocated_bytes(), Stream::host());
+  if (to.as_strided() && from.as_strided())
+    device::copy(to.bytes(), from.bytes(), from.allocated_bytes(), Stream::host());
+  else
+    program::copy_held(from, to);
 }
 
 /// Calls `fill` with the field, or with a twin that the host can write, and copies that.
 template <class Fill>
 void fill_through_host(const FieldStorage& field, const Grid& grid, const Fill& fill) {
-  if (!program::is_for_gpu(field)) return fill(field);
-  const FieldStorage twin = make_twin(field, grid);
+  if (is_for_host(field)) return fill(field);
+  const FieldStorage twin = program::make_rows(grid, field);
   fill(twin);
   copy_all(field, twin);
 }
@@ -105,9 +110,15 @@ double bytes_of_field(const Case& the_case, const Grid& grid) {
   const Int3 owned = grid.owned().extent();
   const HaloWidths halo = the_case.halo();
   double cells = 1;
-  for (int axis = 0; axis < grid.axes(); ++axis)
-    cells *= static_cast<double>(owned[axis]) + static_cast<double>(halo.lower[axis]) +
-             static_cast<double>(halo.upper[axis]);
+  for (int axis = 0; axis < grid.axes(); ++axis) {
+    // Whole bricks.
+    const double of_brick =
+        the_case.brick.axes() > 0 ? static_cast<double>(the_case.brick[axis]) : 1;
+    const auto bricks = [&](double of_cells) { return std::ceil(of_cells / of_brick); };
+    cells *= of_brick * (bricks(static_cast<double>(halo.lower[axis])) +
+                         bricks(static_cast<double>(owned[axis]) +
+                                static_cast<double>(halo.upper[axis])));
+  }
   return cells * static_cast<double>(the_case.element_bytes());
 }
 
@@ -122,9 +133,9 @@ double bytes_of_all(const Case& the_case, const Grid& grid) {
 
 FieldStorage make_field(const Case& the_case, const Grid& grid, std::int64_t depth, Memory memory,
                         const std::string& name) {
-  const FieldOptions options{.name = name, .halo = the_case.halo(depth), .memory = memory};
-  if (the_case.precision() == Precision::f32) return Field<float>(grid, options);
-  return Field<double>(grid, options);
+  const FieldOptions options{
+      .name = name, .halo = the_case.halo(depth), .memory = memory, .brick = the_case.brick};
+  return FieldStorage(grid, the_case.element_bytes(), options);
 }
 
 Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t depth, Memory memory) {
@@ -155,9 +166,9 @@ void fill_levels(const Case& the_case, const Grid& grid, Levels& levels, const L
                  const Communicator& communicator, int threads) {
   fill_coefficients(the_case, grid, coefficients, communicator, threads);
   Levels filled = levels;
-  const bool directly = !program::is_for_gpu(levels[0][0]);
+  const bool directly = is_for_host(levels[0][0]);
   if (!directly)
-    for (FieldStorage& field : filled[0]) field = make_twin(field, grid);
+    for (FieldStorage& field : filled[0]) field = program::make_rows(grid, field);
   const stencil::Ghosts ghosts(*the_case.model, grid, filled[0][0].shape());
   // All levels, so that the thread that sweeps a page touches it first. The first one comes last:
   // it may share fields with others.
@@ -208,8 +219,8 @@ Level seen_by_host(const Level& level, const Grid& grid) {
 }
 
 FieldStorage seen_by_host(const FieldStorage& field, const Grid& grid) {
-  if (!program::is_for_gpu(field)) return field;
-  FieldStorage twin = make_twin(field, grid);
+  if (is_for_host(field)) return field;
+  FieldStorage twin = program::make_rows(grid, field);
   copy_all(twin, field);
   return twin;
 }

@@ -65,6 +65,7 @@ std::vector<std::string> shared_options(const SolveOptions& options) {
       fmt::format("process grid {}", size_text(options.process_grid)),
       fmt::format("backend {}", options.backend),
       fmt::format("memory {}", word_for(options.memory)),
+      fmt::format("layout {}", options.layout),
       fmt::format("transport {}", options.transport),
       fmt::format("schedule {}", options.schedule),
       fmt::format("graph {}", word_for(options.graph)),

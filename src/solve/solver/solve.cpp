@@ -103,7 +103,8 @@ void SolveRun::prepare() {
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
-      .simd = options_.simd};
+      .simd = options_.simd,
+      .in_bricks = case_.brick.axes() > 0};
   stencil::SweepOptions together = sweep_options_;
   together.communicator = &communicator_;
   together.norms = {case_.norm};
@@ -410,6 +411,7 @@ void SolveRun::say_what_ran() {
   result_.nodes = communicator_.node_count();
   result_.threads = sweep_options_.threads;
   result_.halo_depth = case_.halo_depth;
+  result_.brick = case_.brick;
   result_.tolerance = case_.tolerance;
 }
 

@@ -113,6 +113,9 @@ void add_schedule(Report& report, const SolveResult& result) {
                                                  result.schedule, result.halo_depth)
                                    : result.schedule);
   report.add_json("halo_depth", result.halo_depth);
+  report.add_json("brick", program::list_of(result.brick));
+  if (result.brick.axes() > 0)
+    report.add_text("layout", fmt::format("bricks of {} cells", grid::text_of(result.brick)));
   report.add_json("sweeps_in_graphs", result.sweeps_in_graphs);
   if (result.sweeps_in_graphs > 0)
     report.add_text("graphs", fmt::format("{} of the sweeps, timed as compute with their halos",

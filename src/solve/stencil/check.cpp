@@ -64,7 +64,13 @@ void check_arguments(const SweepArguments& arguments, const problem::Model& mode
                             model.fields.size(), model.coefficients.size(), arguments.in.size(),
                             arguments.out.size(), arguments.coefficients.size()));
   for (const Fields& fields : {arguments.in, arguments.out, arguments.coefficients})
-    for (const FieldStorage& field : fields) check_field(field, model, by);
+    for (const FieldStorage& field : fields) {
+      check_field(field, model, by);
+      if (field.as_bricks() != arguments.out[0].as_bricks())
+        throw Error(ErrorKind::internal,
+                    fmt::format("a sweep was given field '{}' in another layout than '{}'",
+                                field.name(), arguments.out[0].name()));
+    }
   if (arguments.region.empty()) return;
   for (int axis = 0; axis < 3; ++axis)
     if (arguments.wraps[static_cast<std::size_t>(axis)] &&

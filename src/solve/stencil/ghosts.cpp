@@ -120,7 +120,7 @@ void Ghosts::fill(const Side& side, Fields level, double time, Beside beside) co
   const std::int64_t cells = model_.cells[side.axis];
   const double spacing = model_.spacing[static_cast<std::size_t>(side.axis)];
   field::with_real(level[side.field], [&]<class Real>() {
-    const FieldView<Real> view = field::view_of<Real>(level[side.field]);
+    const BrickView<Real> view = field::cells_of<Real>(level[side.field]);
     for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
       for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
         for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) {

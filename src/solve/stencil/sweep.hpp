@@ -112,6 +112,7 @@ struct SweepOptions {
   int ranks_on_node = 1;  ///< including this one: they share caches
   /// The widest vectors to use: "auto" or one of simd_levels().
   std::string simd = "auto";
+  bool in_bricks = false;  ///< the fields, instead of rows
   /// Interpreted: also where a compiled formula is the model's; on a GPU, compiled when the program
   /// runs. For tests and benchmarks.
   Formulas formulas = Formulas::compiled_where_possible;

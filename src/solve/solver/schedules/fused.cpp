@@ -71,6 +71,7 @@ std::optional<std::string> no_links_because(const Runner& runner) {
   if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
   if (runner.the_case().halo_depth > 1)
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
+  if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";
   const problem::Model& model = *runner.the_case().model;
   if (model.fields.size() > 1) return "the problem has several fields";
   if (!model.reads_nearest()) return "its update reads farther than the nearest cells";

@@ -63,6 +63,7 @@ std::optional<std::string> no_persistence_because(const Runner& runner) {
   if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
   if (runner.the_case().halo_depth > 1)
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
+  if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";
   if (runner.changing_ghosts() != nullptr) return "its boundaries change during the run";
   if (target.memory != Memory::device) return "the fields are not in device memory";
   if (auto why = exchange::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;

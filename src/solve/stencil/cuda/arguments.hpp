@@ -14,6 +14,7 @@ namespace halocline::stencil::cuda {
 /// Whether kernels can read the field in vectors: contiguous rows, equally aligned to 16 bytes, in
 /// memory that Halocline allocated, which holds the rest of a row's last vector.
 inline bool has_rows_of_vectors(const FieldStorage& field, std::int64_t element_bytes) {
+  if (!field.as_strided()) return false;
   const Strides& step = field.strides();
   const auto aligned = [&](std::int64_t cells) {
     return cells * element_bytes % vector_bytes == 0;

@@ -32,7 +32,8 @@ halocline::Norm kind_of(Norm kind) {
 /// once for all steps that are compiled as one: with 4, a box of 125 cells in fp64 takes 1460 us
 /// instead of 1591. With 5, all values of a star of 25 cells in fp64 fit in registers; in fp32 they
 /// do anyway, and 5 take 345 us instead of 324.
-std::vector<WalkShape> shapes_by_planes(const problem::Model& model, const PrintedUpdate& update) {
+std::vector<WalkShape> shapes_by_planes(const problem::Model& model, const PrintedUpdate& update,
+                                        bool in_bricks = false) {
   const bool carries = update.carried > 0, is_f32 = model.precision == Precision::f32;
   int values = update.carried, farthest = 0;
   for (const Reads& reads : carries ? update.reads_of_step : update.reads) {
@@ -51,7 +52,7 @@ std::vector<WalkShape> shapes_by_planes(const problem::Model& model, const Print
                            {2, 1, 2, 76, 108 << 10},
                            {2, 1, 1, 180, 220 << 10},
                            {1, 1, 1, 180, 220 << 10}}) {
-    const WalkShape shape{one.ahead, one.rows, one.blocks, 128, 0, carries, steps};
+    const WalkShape shape{one.ahead, one.rows, one.blocks, 128, 0, carries, steps, in_bricks};
     if (4 * one.rows * values <= one.most_registers &&
         block_bytes_of(model, update, shape) <= one.most_bytes)
       shapes.push_back(shape);
@@ -78,8 +79,11 @@ int words_of_rows(const PrintedUpdate& update, const WalkShape& shape, Precision
 /// rows, a walk takes fewer registers. For one input that reads the nearest cells they are those of
 /// ShapeFor; several share the registers. In 3-D, those that read farther or diagonally are walked
 /// over by planes, if blocks have room for them; for the nearest cells and a coefficient that took
-/// 437 us instead of 399 (512^3, fp32).
-std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpdate& update) {
+/// 437 us instead of 399 (512^3, fp32). Over bricks there are walks by planes alone.
+std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpdate& update,
+                                  bool in_bricks) {
+  if (in_bricks) return model.axes == 3 ? shapes_by_planes(model, update, true)
+                                        : std::vector<WalkShape>{};
   const int inputs = static_cast<int>(update.operands.inputs.size());
   const bool is_f32 = model.precision == Precision::f32, carries = update.carried > 0;
   std::vector<WalkShape> shapes;
@@ -114,19 +118,20 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
       : model_(model),
         pushes_(pushes),
         update_(std::move(update)),
-        shapes_(shapes_for(model, update_)) {
+        shapes_(shapes_for(model, update_, options.in_bricks)) {
     std::vector<Norm> kinds;
     for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
-    const auto make = [&] { return model.axes > 1 ? build_march(kinds) : build_per_cell(kinds); };
+    const auto make = [&] { return marches() ? build_march(kinds) : build_per_cell(kinds); };
     const Build build = build_for_all(options.communicator, make);
     compile_seconds_ = build.seconds;
     shape_ = build.choice;
-    if (model.axes > 1)
+    if (marches())
       take_marches(build.code, kinds);
     else
       take(build.code, kinds, cells_);
   }
 
+  bool marches() const override { return model_.axes > 1 && !shapes_.empty(); }
   March<Kernel> march(Norm kind) const override {
     if (!marches_.contains(kind))
       take_marches(compiled({name_of_march(model_, kind_of(kind), shapes_[shape_], room)}), {kind});

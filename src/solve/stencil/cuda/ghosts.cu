@@ -111,9 +111,13 @@ class GpuGhosts final : public ChangingGhosts {
     if (box.empty()) return;
     const FieldStorage& field = level[prepared.side->field];
     GhostSide<Real>& ghosts = work.side[work.sides++] = prepared.ghosts;
-    ghosts.first = reinterpret_cast<Real*>(field::address_of(field, box.lower));
+    ghosts.first = reinterpret_cast<Real*>(field.first_owned());
+    const Bricks places = field::places_of(field);
     for (int axis = 0; axis < 3; ++axis) {
-      ghosts.step[axis] = field::steps_of(field)[axis];
+      ghosts.lead[axis] = box.lower[axis] - field.shape().owned.lower[axis];
+      ghosts.shift[axis] = static_cast<int>(places.shift[axis]);
+      ghosts.brick_step[axis] = places.brick_step[axis];
+      ghosts.cell_step[axis] = places.cell_step[axis];
       ghosts.origin[axis] = box.lower[axis];
       ghosts.cells[axis] = box.extent()[axis];
     }

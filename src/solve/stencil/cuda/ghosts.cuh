@@ -13,8 +13,10 @@ namespace halocline::stencil::cuda {
 /// The ghost cells of a field beyond a side of the domain.
 template <class Real>
 struct GhostSide {
-  Real* first;      ///< of them
-  Index step[3];    ///< elements from a cell to the next
+  Real* first;      ///< owned cell of the field
+  Index lead[3];    ///< cells from there to the first of them
+  int shift[3];     ///< where cells lie: halocline::Bricks; rows are bricks of one cell
+  Index brick_step[3], cell_step[3];
   Index origin[3];  ///< the first one's place in the domain
   Index cells[3];
   int axis, end;   ///< of the side: end 0 is the lower one
@@ -39,6 +41,13 @@ struct GhostWork {
   GraphClock clock;
 };
 
+/// Returns the elements from the first owned cell to the one so many cells further along an axis.
+template <class Real>
+__device__ Index place_of(const GhostSide<Real>& side, Index cells, int axis) {
+  return (cells >> side.shift[axis]) * side.brick_step[axis] +
+         (cells & ((Index{1} << side.shift[axis]) - 1)) * side.cell_step[axis];
+}
+
 /// Evaluates no rules.
 struct NoRules {
   __device__ void operator()(int, Index, Index, Index, double, double*) const {}
@@ -53,7 +62,7 @@ __device__ void fill_ghost(const GhostSide<Real>& side, Index number, double tim
   Real* cell = side.first;
   for (int axis = 0; axis < 3; ++axis) {
     at[axis] = side.origin[axis] + inside[axis];
-    cell += inside[axis] * side.step[axis];
+    cell += place_of(side, side.lead[axis] + inside[axis], axis);
   }
   double values[3] = {side.values[0], side.values[1], side.values[2]};
   if (side.table != nullptr) {
@@ -69,9 +78,11 @@ __device__ void fill_ghost(const GhostSide<Real>& side, Index number, double tim
   const Index k = side.end == 0 ? -here : here - side.domain + 1;
   const Index mirror = side.end == 0 ? k - 1 : side.domain - k;
   const double h = static_cast<double>(2 * k - 1) * side.spacing;
-  const Real mirrored = side.kind == problem::BoundaryKind::outside
-                            ? Real(0)
-                            : cell[(mirror - here) * side.step[side.axis]];
+  const Index place = side.lead[side.axis] + inside[side.axis];
+  const Real mirrored =
+      side.kind == problem::BoundaryKind::outside
+          ? Real(0)
+          : cell[place_of(side, place + mirror - here, side.axis) - place_of(side, place, side.axis)];
   *cell = problem::ghost(side.kind, values, side.is_constant, h, mirrored);
 }
 

@@ -44,7 +44,8 @@ class Kernels {
   using Kernel = void (*)(Arguments, ReduceWork, Update);
 
   virtual ~Kernels() = default;
-  /// Not for one axis.
+  /// Whether there are kernels that march: not for one axis, and over bricks not in two.
+  virtual bool marches() const = 0;
   virtual March<Kernel> march(Norm kind) const = 0;
   virtual Kernel per_cell(Norm kind) const = 0;
   /// The value of the kernels' last argument.
@@ -134,7 +135,10 @@ class CudaSweep final : public stencil::Sweep {
     // They count cells along an axis and, in 3-D, bytes of a layer in 32 bits.
     constexpr std::int64_t most_along = 1 << 30, most_of_layer = std::int64_t{1} << 32;
     const Int3 extent = region.extent();
-    if (model_.axes == 1 || std::max({extent.x, extent.y, extent.z}) > most_along) return false;
+    if (!kernels_->marches() || std::max({extent.x, extent.y, extent.z}) > most_along) return false;
+    if (const auto& bricks = out[0].as_bricks())
+      return bricks->cells().x >= vector_cells<Real> &&
+             bricks->brick_step.z * out[0].shape().element_bytes < most_of_layer;
     const int lead = lead_of<Real>(field::address_of(out[operands_.outputs[0]], region.lower));
     const auto can_be = [&](const FieldStorage& field) {
       if (model_.axes == 3 && field.strides().z * field.shape().element_bytes >= most_of_layer)
@@ -195,9 +199,28 @@ class CudaSweep final : public stencil::Sweep {
   template <class Cell>
   static Array<Cell> array_of(const FieldStorage& field, const Box& region) {
     Array<Cell> array{};
+    if (field.as_bricks()) {
+      array.cell = reinterpret_cast<Cell*>(field.first_owned());
+      return array;
+    }
     array.cell = reinterpret_cast<Cell*>(field::address_of(field, region.lower));
     for (int axis = 0; axis < 3; ++axis) array.step[axis] = field::steps_of(field)[axis];
     return array;
+  }
+
+  /// Of all arrays: check_arguments() has seen to it that they are alike.
+  static BrickPlaces places_of(const FieldStorage& field, const Box& region) {
+    BrickPlaces places{};
+    if (!field.as_bricks()) return places;
+    const Bricks& bricks = *field.as_bricks();
+    places.any = true;
+    for (int axis = 0; axis < 3; ++axis) {
+      places.shift[axis] = static_cast<int>(bricks.shift[axis]);
+      places.brick_step[axis] = bricks.brick_step[axis];
+      places.cell_step[axis] = bricks.cell_step[axis];
+      places.first[axis] = region.lower[axis] - field.shape().owned.lower[axis];
+    }
+    return places;
   }
 
   Arguments work_for(const SweepArguments& arguments) const {
@@ -209,6 +232,7 @@ class CudaSweep final : public stencil::Sweep {
           input_of(arguments.in, arguments.coefficients, operands_.inputs[i]), region);
     for (std::size_t o = 0; o < operands_.outputs.size(); ++o)
       work.out[o] = array_of<Real>(arguments.out[operands_.outputs[o]], region);
+    work.bricks = places_of(arguments.out[0], region);
     for (int axis = 0; axis < 3; ++axis) {
       work.cells[axis] = extent[axis];
       work.origin[axis] = region.lower[axis];
@@ -276,6 +300,11 @@ class CudaSweep final : public stencil::Sweep {
   }
 
   void begin_at_boundary(Arguments& work) const {
+    if (work.bricks.any) {
+      work.lead = static_cast<int>(work.bricks.first[0] & (vector_cells<Real> - 1));
+      work.bricks.first[0] -= work.lead;
+      return;
+    }
     work.lead = lead_of<Real>(reinterpret_cast<const std::byte*>(work.out[0].cell));
     for (std::size_t i = 0; i < operands_.inputs.size(); ++i) work.in[i].cell -= work.lead;
     for (std::size_t o = 0; o < operands_.outputs.size(); ++o) work.out[o].cell -= work.lead;

@@ -22,9 +22,10 @@ namespace halocline::stencil::cuda {
 /// The shape of a block's walk. `rows`: rows per lane; `ahead`: layers under way; `steps`: layers
 /// that are updated between two moves of what registers hold; `blocks`: blocks that must fit on a
 /// multiprocessor, which limits registers.
-template <int rows_, int ahead_, int steps_, int blocks_>
+template <int rows_, int ahead_, int steps_, int blocks_, bool in_bricks_ = false>
 struct PlaneShape {
   static constexpr int rows = rows_, ahead = ahead_, steps = steps_, blocks = blocks_;
+  static constexpr bool in_bricks = in_bricks_;  ///< the arrays, whose rows of a brick are whole vectors
 };
 
 /// The layers of one input in the block's memory.
@@ -55,7 +56,9 @@ struct PlanesOf {
 
   Real* memory;            ///< the first slot
   int first_slot;          ///< where that of layer `first` begins, in cells
-  const char* layer_from;  ///< of the layer to be copied next: the first cell that anyone may read
+  /// Of the layer to be copied next, the first cell that anyone may read; in bricks, were that layer
+  /// the first owned one.
+  const char* layer_from;
   unsigned int from[vectors_of_thread];  ///< bytes from there
 };
 
@@ -80,9 +83,13 @@ class PlaneWalk {
     each_input([&](auto input) {
       memory = prepare(input, memory, first_step - CarriedHere::steps_before);
     });
-    for (int o = 0; o < Update::outputs; ++o)
-      out_[o] = work.out[o].cell + lane.column + first_row_ * work.out[o].step[1] +
-                (first_layer + first_step - CarriedHere::steps_before) * work.out[o].step[2];
+    for (int o = 0; o < Update::outputs; ++o) {
+      if constexpr (Shape::in_bricks)
+        out_[o] = work.out[o].cell + work.bricks.place(lane.column, 0);
+      else
+        out_[o] = work.out[o].cell + lane.column + first_row_ * work.out[o].step[1] +
+                  (first_layer + first_step - CarriedHere::steps_before) * work.out[o].step[2];
+    }
     const Range& owned = work.owned;
     to_first_ = -static_cast<int>(first_layer);
     to_end_ = static_cast<int>(work.cells[2] - first_layer);
@@ -191,13 +198,23 @@ class PlaneWalk {
       const Index y =
           within(tile_row_ + row - Here::south, -Here::south, work_.cells[1] + Here::north - 1);
       planes.from[i] = static_cast<unsigned int>(
-          ((x + around(x, 0) - first_of_all) + (y + around(y, 1) + Here::south) * in.step[1]) *
+          (in_layer(in, x + around(x, 0), y + around(y, 1)) -
+           in_layer(in, first_of_all, -Here::south)) *
           static_cast<int>(sizeof(Real)));
     }
     planes.layer_from =
-        reinterpret_cast<const char*>(in.cell + first_of_all - Here::south * in.step[1] +
-                                      (layer + (layer <= 0 ? work_.around[2] : 0)) * in.step[2]);
+        reinterpret_cast<const char*>(in.cell + in_layer(in, first_of_all, -Here::south));
+    if constexpr (!Shape::in_bricks)
+      planes.layer_from += (layer + (layer <= 0 ? work_.around[2] : 0)) * in.step[2] *
+                           static_cast<int>(sizeof(Real));
     return memory + Here::cells;
+  }
+
+  /// Returns where a cell stands in a layer of an array, from where the array begins.
+  template <class Cell>
+  __device__ Index in_layer(const Array<Cell>& array, Index x, Index y) const {
+    if constexpr (Shape::in_bricks) return work_.bricks.place(x, 0) + work_.bricks.place(y, 1);
+    return x + y * array.step[1];
   }
 
   /// Returns how far to go from a row or layer beyond an end of an axis that wraps around.
@@ -214,7 +231,16 @@ class PlaneWalk {
     const int layer = at + by + Here::beyond;
     // Where the axis wraps around, its first layer follows its last one.
     const Index layer_bytes = in.step[2] * static_cast<int>(sizeof(Real));
-    if (layer == to_first_ || layer == to_end_) planes.layer_from -= work_.around[2] * layer_bytes;
+    const char* layer_from;
+    if constexpr (Shape::in_bricks) {
+      const Index z = first_layer_ + layer;
+      layer_from = planes.layer_from +
+                   work_.bricks.place(z + around(z, 2), 2) * static_cast<int>(sizeof(Real));
+    } else {
+      if (layer == to_first_ || layer == to_end_)
+        planes.layer_from -= work_.around[2] * layer_bytes;
+      layer_from = planes.layer_from;
+    }
     if (layer >= -Here::farthest_behind && layer < layers_ + Here::beyond) {
       Real* const to = planes.memory + slot_of<input>(Here::last + by) + threadIdx.x * width;
 #pragma unroll
@@ -222,9 +248,9 @@ class PlaneWalk {
         if ((i + 1) * block_threads <= Here::vectors ||
             static_cast<int>(threadIdx.x) < Here::vectors - i * block_threads)
           device::cuda::copy_async(to + i * block_threads * width,
-                                   planes.layer_from + planes.from[i]);
+                                   layer_from + planes.from[i]);
     }
-    planes.layer_from += layer_bytes;
+    if constexpr (!Shape::in_bricks) planes.layer_from += layer_bytes;
   }
 
   /// Returns where the slot of a layer begins, counted from the layer to update.
@@ -376,8 +402,14 @@ class PlaneWalk {
     });
     if (at >= 0 && at < layers_ && (rows_inside_ >> row & 1) != 0) {
 #pragma unroll
-      for (int o = 0; o < Update::outputs; ++o)
-        store(out_[o] + row * work_.out[o].step[1], updated[o]);
+      for (int o = 0; o < Update::outputs; ++o) {
+        if constexpr (Shape::in_bricks)
+          store(out_[o] + work_.bricks.place(first_row_ + row, 1) +
+                    work_.bricks.place(first_layer_ + at, 2),
+                updated[o]);
+        else
+          store(out_[o] + row * work_.out[o].step[1], updated[o]);
+      }
     }
   }
 
@@ -388,7 +420,8 @@ class PlaneWalk {
       int& slot = planes_.of(input).first_slot;
       slot = slot + Here::layer_cells == Here::cells ? 0 : slot + Here::layer_cells;
     });
-    for (int o = 0; o < Update::outputs; ++o) out_[o] += work_.out[o].step[2];
+    if constexpr (!Shape::in_bricks)
+      for (int o = 0; o < Update::outputs; ++o) out_[o] += work_.out[o].step[2];
   }
 
   __device__ __forceinline__ void store(Real* out, const Real* values) const {
@@ -410,7 +443,7 @@ class PlaneWalk {
       to_end_;       ///< layers from the walk's first to the region's first, and behind its last
   Index first_row_;  ///< of this warp
   ForInputs<Planes, Update::inputs> planes_;
-  Real* out_[Update::outputs];  // this lane's cell of the layer to update next
+  Real* out_[Update::outputs];  // this lane's cell of the layer to update next; in bricks, its column
   int counted_from_, counted_to_;
   unsigned int counted_rows_ = 0, rows_inside_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The sweep on a GPU for any strides and any reach: one cell per thread.
+// The sweep on a GPU for any strides, bricks and any reach: one cell per thread.
 //
 // Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
@@ -10,6 +10,14 @@
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
+
+/// Returns the elements from where an array begins to a cell of the region.
+template <class Cell, class Work>
+__device__ Index place_in(const Array<Cell>& array, const Work& work, Index x, Index y, Index z) {
+  if (work.bricks.any)
+    return work.bricks.place(x, 0) + work.bricks.place(y, 1) + work.bricks.place(z, 2);
+  return x * array.step[0] + y * array.step[1] + z * array.step[2];
+}
 
 /// A cell and its neighbours in memory, for an update.
 template <class Real, class Work>
@@ -21,8 +29,7 @@ class CellInMemory {
   template <int input, int x, int y, int z>
   __device__ Real at() const {
     const Array<const Real>& from = work_.in[input];
-    return from.cell[around<x>(x_, 0) * from.step[0] + around<y>(y_, 1) * from.step[1] +
-                     around<z>(z_, 2) * from.step[2]];
+    return from.cell[place_in(from, work_, around<x>(x_, 0), around<y>(y_, 1), around<z>(z_, 2))];
   }
   /// Its index in the domain.
   template <int axis>
@@ -69,7 +76,7 @@ __global__ void __launch_bounds__(block_threads)
     update(cell, values);
     for (int output = 0; output < Update::outputs; ++output) {
       const Array<Real>& to = work.out[output];
-      to.cell[x * to.step[0] + y * to.step[1] + z * to.step[2]] = values[output];
+      to.cell[place_in(to, work, x, y, z)] = values[output];
     }
     if (kind != Norm::none && is_within(x, work.owned, 0) && is_within(y, work.owned, 1) &&
         is_within(z, work.owned, 2))

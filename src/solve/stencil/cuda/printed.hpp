@@ -47,6 +47,7 @@ struct WalkShape {
   int ahead, rows, blocks, layers, fetched = 0;
   bool carries = false;
   int steps = 0;
+  bool in_bricks = false;  ///< the arrays, in 3-D
 
   bool by_planes() const { return steps > 0; }
 };

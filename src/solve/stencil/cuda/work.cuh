@@ -48,11 +48,28 @@ struct Array {
   Index step[3];
 };
 
+/// Where the cells of arrays in bricks lie: halocline::Bricks, the same of all arrays, which then begin
+/// at the first owned cell.
+struct BrickPlaces {
+  bool any;  ///< otherwise they are in rows
+  int shift[3];
+  Index brick_step[3], cell_step[3];
+  Index first[3];  ///< the region's first cell, from the first owned one
+
+  /// Returns the elements from the first owned cell to the region's cell `at` along an axis.
+  __device__ Index place(Index at, int axis) const {
+    const Index cell = first[axis] + at;
+    return (cell >> shift[axis]) * brick_step[axis] +
+           (cell & ((Index{1} << shift[axis]) - 1)) * cell_step[axis];
+  }
+};
+
 /// The arguments of one sweep over a region.
 template <class Real, int inputs = 1, int outputs = 1>
 struct Work {
   Array<const Real> in[inputs];
   Array<Real> out[outputs];
+  BrickPlaces bricks;
   Index cells[3];   ///< of the region
   Index origin[3];  ///< the domain's cell at which the region begins
   Index around[3];  ///< cells of an axis that the region wraps around, else 0

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stencil/reference/backend.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "field/cells.hpp"
+#include "problem/interpreter.hpp"
+#include "problem/place.hpp"
 #include "stencil/check.hpp"
-#include "stencil/interpreted.hpp"
 
 namespace halocline::stencil::reference {
 namespace {
@@ -36,6 +39,19 @@ class RowNorm {
   double value_ = 0;
 };
 
+/// A place with all fields and coefficients.
+template <class Real>
+struct CellOfViews : problem::Place {
+  const std::vector<BrickView<const Real>>& views;
+
+  CellOfViews(const problem::Place& place, const std::vector<BrickView<const Real>>& all)
+      : Place(place), views(all) {}
+  Real access(int symbol, const std::array<std::int8_t, 3>& offset) const {
+    return views[static_cast<std::size_t>(symbol)](at.x + offset[0], at.y + offset[1],
+                                                   at.z + offset[2]);
+  }
+};
+
 template <class Real>
 class ReferenceSweep final : public Sweep {
  public:
@@ -46,6 +62,9 @@ class ReferenceSweep final : public Sweep {
     check_arguments(arguments, model_, SweptBy::host, stream);
     const Box& region = arguments.region;
     if (region.empty()) return;
+    views_.clear();
+    for (const Fields& fields : {arguments.in, arguments.coefficients})
+      for (const FieldStorage& one : fields) views_.push_back(field::cells_of<const Real>(one));
     for (std::int64_t z = region.lower.z; z < region.upper.z; ++z)
       for (std::int64_t y = region.lower.y; y < region.upper.y; ++y) update_row(arguments, y, z);
   }
@@ -53,38 +72,29 @@ class ReferenceSweep final : public Sweep {
  private:
   void update_row(const SweepArguments& arguments, std::int64_t y, std::int64_t z) {
     RowNorm norm(arguments.norm);
-    find_cells(arguments, {arguments.region.lower.x, y, z});
     for (std::int64_t x = arguments.region.lower.x; x < arguments.region.upper.x; ++x) {
       const Int3 at{x, y, z};
-      interpreter_.evaluate(InterpretedCell<Real>{{model_, at, arguments.time}, cells_});
+      interpreter_.evaluate(CellOfViews<Real>({model_, at, arguments.time}, views_));
       for (std::size_t f = 0; f < model_.fields.size(); ++f)
         if (!model_.fields[f].follows)
-          *reinterpret_cast<Real*>(field::address_of(arguments.out[f], at)) =
+          field::cells_of<Real>(arguments.out[f])(x, y, z) =
               interpreter_.value(model_.fields[f].update);
       if (arguments.norm != Norm::none && arguments.out[0].shape().owned.contains(at))
-        norm.add(new_value(model_.norm_of), *cells_[model_.norm_of].cell);
-      for (CellOf<Real>& one : cells_) one.cell += one.step.x;
+        norm.add(new_value(model_.norm_of, at), views_[model_.norm_of](x, y, z));
     }
     if (arguments.norm != Norm::none) norm.add_to(*arguments.norm_sum);
   }
 
   /// Of a field, at the cell that was evaluated last.
-  Real new_value(std::size_t f) const {
+  Real new_value(std::size_t f, Int3 at) const {
     const auto& follows = model_.fields[f].follows;
-    return follows ? *cells_[*follows].cell : interpreter_.value(model_.fields[f].update);
-  }
-
-  void find_cells(const SweepArguments& arguments, Int3 at) {
-    cells_.clear();
-    for (const Fields& fields : {arguments.in, arguments.coefficients})
-      for (const FieldStorage& one : fields)
-        cells_.push_back(
-            {reinterpret_cast<const Real*>(field::address_of(one, at)), field::steps_of(one)});
+    return follows ? views_[*follows](at.x, at.y, at.z)
+                   : interpreter_.value(model_.fields[f].update);
   }
 
   const problem::Model& model_;
   problem::Interpreter<Real> interpreter_;
-  std::vector<CellOf<Real>> cells_;  // the cell at hand in fields and coefficients
+  std::vector<BrickView<const Real>> views_;  // fields and coefficients
 };
 
 }  // namespace

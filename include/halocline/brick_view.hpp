@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Access to a field in bricks from your own kernels and loops.
+//
+// Compiles as plain C++ and with nvcc, for host and device; not with NVRTC, which has no standard
+// library.
+
+#include <cstdint>
+#include <type_traits>
+
+#include <halocline/box.hpp>
+#include <halocline/field_view.hpp>
+
+namespace halocline {
+
+/// Where the cells of a field in bricks lie. A brick is a box of cells that lie together, x first,
+/// then y, then z; the bricks follow each other in the same order, and the first owned cell begins
+/// one. So the distance of a cell from the first owned one is a sum over the axes: along each, whole
+/// bricks and the cells within the last.
+struct Bricks {
+  Int3 shift;       ///< a brick has 2^shift cells along the axis
+  Int3 brick_step;  ///< elements from a brick to the next
+  Int3 cell_step;   ///< elements from a cell to the next of its brick
+
+  /// Returns the elements from the first owned cell to the one so many cells further along `axis`;
+  /// fewer than none lead into the halo.
+  HALOCLINE_HOST_DEVICE constexpr std::int64_t place(int axis, std::int64_t cells) const {
+    return (cells >> shift[axis]) * brick_step[axis] +
+           (cells & ((std::int64_t{1} << shift[axis]) - 1)) * cell_step[axis];
+  }
+  HALOCLINE_HOST_DEVICE constexpr std::int64_t place(Int3 cells) const {
+    return place(0, cells.x) + place(1, cells.y) + place(2, cells.z);
+  }
+  /// Returns the cells of a brick.
+  HALOCLINE_HOST_DEVICE constexpr Int3 cells() const {
+    return {std::int64_t{1} << shift.x, std::int64_t{1} << shift.y, std::int64_t{1} << shift.z};
+  }
+  friend bool operator==(const Bricks&, const Bricks&) = default;
+};
+
+/// Addresses the values of a field in bricks by global coordinates, as FieldView does those of one
+/// in rows. Pass it to kernels by value: it is trivially copyable and takes 104 bytes. It owns
+/// nothing; what is said of FieldView's memory, threads and streams holds for it, too.
+template <class T>
+class BrickView {
+ public:
+  BrickView() = default;
+  /// `first` points to the cell at `origin`, in global coordinates.
+  HALOCLINE_HOST_DEVICE constexpr BrickView(T* first, Int3 origin, const Bricks& bricks)
+      : first_(first), origin_(origin), bricks_(bricks) {}
+
+  /// Returns the value of a held cell, owned or halo, and of its first component where it has
+  /// several, which follow. Not checked. Costs a shift, a mask, two multiplications and two
+  /// additions per axis.
+  HALOCLINE_HOST_DEVICE constexpr T& operator()(std::int64_t x, std::int64_t y = 0,
+                                                std::int64_t z = 0) const {
+    return first_[bricks_.place({x - origin_.x, y - origin_.y, z - origin_.z})];
+  }
+
+  /// Returns the address of the first owned cell.
+  HALOCLINE_HOST_DEVICE constexpr T* first() const { return first_; }
+  /// Returns the global coordinates of the first owned cell.
+  HALOCLINE_HOST_DEVICE constexpr const Int3& origin() const { return origin_; }
+  HALOCLINE_HOST_DEVICE constexpr const Bricks& bricks() const { return bricks_; }
+
+  template <class U>
+  requires std::is_same_v<U, const T> HALOCLINE_HOST_DEVICE constexpr operator BrickView<U>()
+      const {  // NOLINT: as T* to const T*
+    return {first_, origin_, bricks_};
+  }
+
+ private:
+  T* first_ = nullptr;
+  Int3 origin_;
+  Bricks bricks_{};
+};
+
+}  // namespace halocline
