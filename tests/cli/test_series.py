@@ -207,10 +207,12 @@ def test_a_terminal_has_one_line_of_progress_that_goes_away(ranks, tmp_path):
     once = run(*words, "--sweeps", "100000", "--json", "r.json", cwd=tmp_path)
     seconds = json.loads((tmp_path / "r.json").read_text())["seconds"]["loop"]
     assert once.err == ""
-    # Some seconds, of which the first two have no line.
-    words += ["--sweeps", str(int(100_000 * 6 / seconds) + 1)]
-    text, code = what_a_terminal_gets(*words, cwd=tmp_path)
-    assert code == 0
+    # The first two seconds have no line. A busy machine may be many times as fast in its next run.
+    for wanted in (6, 24, 96):
+        text, code = what_a_terminal_gets(*words, "--sweeps", int(100_000 * wanted / seconds), cwd=tmp_path)
+        assert code == 0
+        if text:
+            break
     lines = text.split("\r")
     assert re.match(r"sweep \d+ of \d+, norm 1, [\d.e-]+ GLUP/s, at most \d+ s left\x1b\[K$", lines[1]), text
     assert lines[-1] == "\x1b[K" and "\n" not in text

@@ -5,8 +5,9 @@
 usage: compare.py HALOCLINE FIRST_SEED LAST_SEED [MOST_RANKS [BACKEND]]
 
 Each file runs with options of its own: backend, formulas, vectors, threads, schedule, halo depth and,
-with MOST_RANKS (default 1) above 1, ranks; BACKEND makes all of them run there. Every checksum and every max norm must be the same to the
-last bit, L2 norms and sums within rounding.
+with MOST_RANKS (default 1) above 1, ranks, process grid and transport; BACKEND makes all of them run
+there. Every checksum and every max norm must be the same to the last bit, L2 norms and sums within
+rounding.
 """
 
 import functools
@@ -52,7 +53,15 @@ def levels_of(program):
     return ["auto", *re.search(r"widest vectors to use: auto or (.*)", text).group(1).split(", ")]
 
 
-def random_way(program, dice, most_ranks, backend):
+def process_grids(ranks, axes):
+    """Every way to divide the ranks among the axes."""
+    if axes == 1:
+        return [[ranks]]
+    return [[n, *others] for n in range(1, ranks + 1) if ranks % n == 0
+            for others in process_grids(ranks // n, axes - 1)]
+
+
+def random_way(program, dice, most_ranks, backend, axes):
     """How a run computes, which must not change its bits."""
     options = ["--backend", dice.choice(["cpu", "cpu", "reference"]), "--threads", str(dice.choice([1, 1, 3])),
                "--schedule", dice.choice(["sequential", "overlap"]),
@@ -61,8 +70,13 @@ def random_way(program, dice, most_ranks, backend):
         options[1] = backend
     if "cpu" in options:
         options += ["--simd", dice.choice(levels_of(program))]
-    ranks = dice.randint(1, most_ranks)
-    return options + (["--ranks", str(ranks)] if most_ranks > 1 else [])
+    if most_ranks > 1:
+        ranks = dice.randint(1, most_ranks)
+        options += ["--ranks", str(ranks), "--process-grid",
+                    "x".join(map(str, dice.choice(process_grids(ranks, axes))))]
+        if backend != "cuda":
+            options += ["--transport", dice.choice(["auto", "mpi", "shared"])]
+    return options
 
 
 def by_reference(text, problem, run):
@@ -115,7 +129,7 @@ def compare(program, seed, most_ranks, folder, backend=None):
     path = pathlib.Path(folder) / f"{seed}.toml"
     path.write_text(text)
     choices, problem, run = random_choices(dice, text, most_ranks)
-    way = random_way(program, dice, most_ranks, backend)
+    way = random_way(program, dice, most_ranks, backend, Problem(text, **problem).axes)
     ours, theirs = by_reference(text, problem, run), by_command(program, path, choices + way)
     if is_too_deep(theirs):
         return None, choices + way, theirs

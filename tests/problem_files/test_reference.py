@@ -185,5 +185,5 @@ def test_the_command_computes_the_same_bits():
 def test_the_command_computes_the_same_bits_on_several_ranks():
     if not os.environ.get("HALOCLINE"):
         pytest.skip("HALOCLINE names no command")
-    done = python("compare.py", os.environ["HALOCLINE"], 1001, 1040, 4)
+    done = python("compare.py", os.environ["HALOCLINE"], 1001, 1040, 8)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -356,6 +356,10 @@ TEST(ProblemFile, ShowsNothingThatATerminalObeys) {
               HasSubstr("'\\x1b[2J\\x9b\\u202e\\x0a\\x00\xc3\xa9'; there are"));
   EXPECT_THAT(caught_in("precision = \"\xc2\x9b\xe2\x80\xae\xc3\xa9\"").text,
               HasSubstr("\n    precision = \"??\xc3\xa9\"\n"));
+  EXPECT_THAT(caught_in("axes = 1\ncells = 4\n[fields.u]\ninitial = 0\nboundary = \"\tperiodic\"\n"
+                        "[update]\nu = \"u[1]\"\n[stop]\nsweeps = 1\n")
+                  .text,
+              HasSubstr("there is no boundary '\\x09periodic'"));
   EXPECT_THAT(caught_in("title = \"\xff\x1b\xc0\x80\xe2\x82").text,
               HasSubstr("\n    title = \"????\n"));
   EXPECT_THAT(caught_in("axes = x\r\n").text, HasSubstr("\n    axes = x\n"));

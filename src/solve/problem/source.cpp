@@ -90,7 +90,7 @@ std::string printable(std::string_view text, Lines lines) {
   while (!text.empty()) {
     const std::string_view point = take_point(text);
     const std::optional<std::uint32_t> value = decoded(point);
-    const bool is_kept = point == "\t" || (point == "\n" && lines == Lines::kept);
+    const bool is_kept = lines == Lines::kept && (point == "\t" || point == "\n");
     if (!value)
       said += '?';
     else if (!is_obeyed(*value) || is_kept)
