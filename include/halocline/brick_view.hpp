@@ -15,8 +15,8 @@ namespace halocline {
 
 /// Where the cells of a field in bricks lie. A brick is a box of cells that lie together, x first,
 /// then y, then z; the bricks follow each other in the same order, and the first owned cell begins
-/// one. So the distance of a cell from the first owned one is a sum over the axes: along each, whole
-/// bricks and the cells within the last.
+/// one. So the distance of a cell from the first owned one is a sum over the axes: along each,
+/// whole bricks and the cells within the last.
 struct Bricks {
   Int3 shift;       ///< a brick has 2^shift cells along the axis
   Int3 brick_step;  ///< elements from a brick to the next

@@ -19,11 +19,11 @@
 
 #include <halocline/array.hpp>
 #include <halocline/box.hpp>
+#include <halocline/brick_view.hpp>
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/field.hpp>
-#include <halocline/brick_view.hpp>
 #include <halocline/field_view.hpp>
 #include <halocline/gpu.hpp>
 #include <halocline/grid.hpp>

@@ -60,12 +60,12 @@ struct SolveOptions {
   std::vector<Array> arrays;
 
   Extents process_grid;
-  std::string backend = "auto";       ///< "auto": "cuda" where every rank has a GPU, else "cpu";
-                                      ///< "reference"
-  std::optional<Memory> memory;       ///< of the fields; by default device or host, as the backend
-  /// How the fields lie in memory: "array", rows of cells; "brick", bricks of 8x8x8, 8x8 or 64 cells;
-  /// "brick:32x4x4", bricks of so many, powers of 2; "auto": array. Results have the same bits, but
-  /// for L2 norms on a CPU, which are added up in another order.
+  std::string backend = "auto";  ///< "auto": "cuda" where every rank has a GPU, else "cpu";
+                                 ///< "reference"
+  std::optional<Memory> memory;  ///< of the fields; by default device or host, as the backend
+  /// How the fields lie in memory: "array", rows of cells; "brick", bricks of 8x8x8, 8x8 or 64
+  /// cells; "brick:32x4x4", bricks of so many, powers of 2; "auto": array. Results have the same
+  /// bits, but for L2 norms on a CPU, which are added up in another order.
   std::string layout = "auto";
   std::string transport = "auto";     ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs

@@ -723,7 +723,9 @@ def test_problem_files_give_the_bits_of_the_cpu(name):
     expected = solve_json(*words, "--backend", "cpu", "--ranks", "1")
     assert "compile" not in expected["seconds"]
     for way in (["--ranks", "1"], ["--ranks", "1", "--halo-depth", "2"], ["--ranks", "2"],
-                ["--ranks", "2", "--halo-depth", "2"], ["--ranks", "2", "--schedule", "overlap"]):
+                ["--ranks", "2", "--halo-depth", "2"], ["--ranks", "2", "--schedule", "overlap"],
+                ["--ranks", "1", "--layout", "brick"],
+                ["--ranks", "2", "--layout", "brick", "--schedule", "overlap"]):
         report = solve_json(*words, "--backend", "cuda", *way)
         check_report(report)
         assert report["backend"] == "cuda" and (name in COMPILED_IN or report["seconds"]["compile"] > 0), report

@@ -10,7 +10,8 @@ import pytest
 from command import ROOT, solve_json
 from shelf import PROBLEMS, SHELF, assert_same
 
-# Grids of processes by number of axes, for 8, 6 and 4 ranks.
+# By number of axes: grids of 8, 6 and 4 processes; bricks that are not those of `--layout brick`.
+BRICKS = {1: "brick:16", 2: "brick:4x16", 3: "brick:8x2x4"}
 GRIDS = {1: ["8", "6", "4"], 2: ["4x2", "1x6", "2x2"], 3: ["2x2x2", "3x1x2", "1x4x1"]}
 
 
@@ -25,11 +26,15 @@ def test_every_way_gives_the_same_bits(name, simd_levels):
     for level in simd_levels:
         assert_same(solve_json(*words, "--ranks", "1", "--threads", "2", "--simd", level), expected)
     eight, six, four = (["--process-grid", grid] for grid in GRIDS[len(expected["cells"])])
+    bricks = ["--layout", BRICKS[len(expected["cells"])]]
     for way in (["--ranks", "8", *eight, "--transport", "mpi", "--schedule", "overlap"],
                 ["--ranks", "6", *six, "--transport", "shared", "--schedule", "sequential"],
                 ["--ranks", "4", *four, "--halo-depth", "3"],
                 ["--ranks", "3", "--halo-depth", "2", "--schedule", "overlap"],
-                ["--ranks", "2", "--backend", "reference", "--transport", "mpi"]):
+                ["--ranks", "2", "--backend", "reference", "--transport", "mpi"],
+                ["--ranks", "1", "--threads", "2", "--layout", "brick"],
+                ["--ranks", "4", *four, *bricks, "--halo-depth", "2", "--schedule", "overlap"],
+                ["--ranks", "2", *bricks, "--backend", "reference"]):
         assert_same(solve_json(*words, *way), expected)
 
 

@@ -25,6 +25,7 @@
 #include <halocline/error.hpp>
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/measure.hpp>
 #include <halocline/npy.hpp>
 
 #include "comm/collective_file.hpp"
@@ -400,6 +401,19 @@ TEST_F(Files, KeepAProgramsOwnFields) {
   for_each_cell(grid.owned(),
                 [&](Int3 at) { written(at.x, at.y) = static_cast<double>(at.x + 100 * at.y); });
   write_npy(world_, grid, written, path);
+  read_npy(world_, grid, read, path);
+  for_each_cell(grid.owned(), [&](Int3 at) { EXPECT_EQ(read(at.x, at.y), written(at.x, at.y)); });
+  // In bricks, too.
+  const FieldStorage bricks(grid, sizeof(double), {.halo = 1, .brick = {4, 2}});
+  read_npy(world_, grid, bricks, path);
+  const BrickView<double> view = bricks.bricks<double>();
+  for_each_cell(grid.owned(), [&](Int3 at) { EXPECT_EQ(view(at.x, at.y), written(at.x, at.y)); });
+  EXPECT_EQ(checksum(world_, grid, bricks), checksum(world_, grid, written));
+  EXPECT_EQ(sum(world_, grid, bricks), sum(world_, grid, written));
+  fill_noise(world_, grid, bricks, 7);
+  fill_noise(world_, grid, written, 7);
+  EXPECT_EQ(checksum(world_, grid, bricks), checksum(world_, grid, written));
+  write_npy(world_, grid, bricks, path);
   read_npy(world_, grid, read, path);
   for_each_cell(grid.owned(), [&](Int3 at) { EXPECT_EQ(read(at.x, at.y), written(at.x, at.y)); });
   const Field<std::int64_t> numbers(grid, {.name = "numbers"});

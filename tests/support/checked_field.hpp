@@ -29,8 +29,8 @@ struct FieldSpec {
   /// Elements left unused after each row, plane, … of the caller's memory.
   std::int64_t gap = 0;
   Memory memory = Memory::host;
-  /// In memory of its own: cells of a brick along each axis, of which those of the grid count. None:
-  /// the field is in rows.
+  /// In memory of its own: cells of a brick along each axis, of which those of the grid count.
+  /// None: the field is in rows.
   Int3 brick = {0, 0, 0};
 };
 

@@ -140,9 +140,14 @@ FieldStorage in_bricks(const Grid& grid, const Extents& brick, FieldOptions opti
 }
 
 TEST(BrickLayout, ListsEveryValueOfABoxOnceAndInTheOrderOfRows) {
-  const std::vector<std::pair<Extents, Extents>> cases{
-      {{1}, {4}},           {{37}, {8}},           {{16, 9}, {8, 4}},    {{5, 4}, {1, 2}},
-      {{9, 7, 5}, {4, 2, 1}}, {{8, 8, 8}, {8, 8, 8}}, {{17, 6, 9}, {16, 1, 4}}, {{3, 3, 3}, {1, 1, 1}}};
+  const std::vector<std::pair<Extents, Extents>> cases{{{1}, {4}},
+                                                       {{37}, {8}},
+                                                       {{16, 9}, {8, 4}},
+                                                       {{5, 4}, {1, 2}},
+                                                       {{9, 7, 5}, {4, 2, 1}},
+                                                       {{8, 8, 8}, {8, 8, 8}},
+                                                       {{17, 6, 9}, {16, 1, 4}},
+                                                       {{3, 3, 3}, {1, 1, 1}}};
   for (const auto& [cells, brick] : cases)
     for (const std::int64_t width : {0, 1, 3, 9})
       for (const std::int64_t components : {1, 3}) {
@@ -182,20 +187,20 @@ TEST(BrickLayout, PutsTheCellsOfABrickTogether) {
 
 TEST(BrickLayout, RefusesBricksThatItCannotMake) {
   const Grid grid = grid_of({8, 8});
-  for (const auto& [brick, words] : std::vector<std::pair<Extents, std::string>>{
-           {{8}, "bricks of 1 axes"}, {{8, 6}, "6 cells along y"}, {{0, 8}, "0 cells along x"},
-           {{1 << 20, 1}, "at most 65536"}})
-    EXPECT_THAT(caught([&] { in_bricks(grid, brick, with_halo(1)); }).text,
-                HasSubstr(words));
+  for (const auto& [brick, words] :
+       std::vector<std::pair<Extents, std::string>>{{{8}, "bricks of 1 axes"},
+                                                    {{8, 6}, "6 cells along y"},
+                                                    {{0, 8}, "0 cells along x"},
+                                                    {{1 << 20, 1}, "at most 65536"}})
+    EXPECT_THAT(caught([&] { in_bricks(grid, brick, with_halo(1)); }).text, HasSubstr(words));
   FieldOptions options = with_halo(1);
   options.brick = {8, 8};
   EXPECT_THAT(caught([&] { Field<double> field(grid, options); }).text,
               HasSubstr("bricks of 8x8x1"));
   std::vector<double> memory(1000);
-  EXPECT_THAT(caught([&] {
-                Field<double> field(grid, &memory[500], {.x = 1, .y = 10}, options);
-              }).text,
-              HasSubstr("the caller's rows"));
+  EXPECT_THAT(
+      caught([&] { Field<double> field(grid, &memory[500], {.x = 1, .y = 10}, options); }).text,
+      HasSubstr("the caller's rows"));
   const FieldStorage field = in_bricks(grid, {8, 8}, with_halo(1));
   EXPECT_THAT(caught([&] { (void)field.strides(); }).text, HasSubstr("FieldStorage::bricks()"));
   EXPECT_THAT(caught([&] { (void)field.bricks<float>(); }).text, HasSubstr("8 bytes"));

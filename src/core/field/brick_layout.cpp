@@ -68,13 +68,15 @@ BrickLayout::BrickLayout(const FieldShape& shape, const Extents& brick)
 }
 
 std::string BrickLayout::order() const {
-  return (components_ > 1 ? "c" : "") + std::string("xyz").substr(0, static_cast<std::size_t>(axes_));
+  return (components_ > 1 ? "c" : "") +
+         std::string("xyz").substr(0, static_cast<std::size_t>(axes_));
 }
 
 std::vector<Run> BrickLayout::runs(const Box& box) const {
   if (box.empty()) return {};
   const std::int64_t cell_bytes = components_ * element_bytes_;
-  const std::int64_t length = bricks_.cells().x, brick_bytes = bricks_.brick_step.x * element_bytes_;
+  const std::int64_t length = bricks_.cells().x,
+                     brick_bytes = bricks_.brick_step.x * element_bytes_;
   const std::int64_t from = box.lower.x - origin_.x, to = box.upper.x - origin_.x;
   // Of a row: what it has of its first brick, whole bricks, what it has of the last.
   const std::int64_t whole_from = std::min(to, (from + length - 1) & -length);
@@ -83,11 +85,9 @@ std::vector<Run> BrickLayout::runs(const Box& box) const {
   for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
     for (std::int64_t y = box.lower.y; y < box.upper.y; ++y) {
       const auto offset_of = [&](std::int64_t x) {
-        return first_owned_ +
-               bricks_.place({x, y - origin_.y, z - origin_.z}) * element_bytes_;
+        return first_owned_ + bricks_.place({x, y - origin_.y, z - origin_.z}) * element_bytes_;
       };
-      if (from < whole_from)
-        list.add({offset_of(from), (whole_from - from) * cell_bytes, 1, 0});
+      if (from < whole_from) list.add({offset_of(from), (whole_from - from) * cell_bytes, 1, 0});
       if (whole_from < whole_to)
         list.add({offset_of(whole_from), length * cell_bytes, (whole_to - whole_from) / length,
                   brick_bytes});

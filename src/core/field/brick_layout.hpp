@@ -6,8 +6,8 @@
 
 namespace halocline::field {
 
-/// Bricks that begin at the first owned cell and cover all held ones; those at the ends are whole in
-/// memory, whatever part of them is held. Components of a cell are adjacent. Boxes are listed as
+/// Bricks that begin at the first owned cell and cover all held ones; those at the ends are whole
+/// in memory, whatever part of them is held. Components of a cell are adjacent. Boxes are listed as
 /// those of rows are, x first: which cells share a brick differs from rank to rank.
 class BrickLayout final : public Layout {
  public:

@@ -19,8 +19,8 @@ FieldView<Real> view_of(const FieldStorage& field) {
   return {reinterpret_cast<Real*>(field.first_owned()), field.shape().owned.lower, field.strides()};
 }
 
-/// Where the cells of a field in rows or in bricks lie: rows are bricks of one cell. Throws usage for
-/// other layouts.
+/// Where the cells of a field in rows or in bricks lie: rows are bricks of one cell. Throws usage
+/// for other layouts.
 inline Bricks places_of(const FieldStorage& field) {
   if (field.as_bricks()) return *field.as_bricks();
   return {.shift = {}, .brick_step = steps_of(field), .cell_step = {}};
@@ -35,8 +35,8 @@ BrickView<Real> cells_of(const FieldStorage& field) {
 
 /// Returns the address of an owned or halo cell, in global coordinates, for elements of any type.
 inline std::byte* address_of(const FieldStorage& field, Int3 cell) {
-  return field.first_owned() + places_of(field).place(cell - field.shape().owned.lower) *
-                                   field.shape().element_bytes;
+  return field.first_owned() +
+         places_of(field).place(cell - field.shape().owned.lower) * field.shape().element_bytes;
 }
 
 }  // namespace halocline::field

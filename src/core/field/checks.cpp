@@ -99,16 +99,16 @@ void check_brick(const FieldOptions& options, int axes) {
   const Extents& brick = options.brick;
   if (brick.axes() == 0) return;
   if (brick.axes() != axes)
-    throw Error(ErrorKind::usage,
-                fmt::format("field '{}' has bricks of {} axes; the grid has {}", options.name,
-                            brick.axes(), axes));
+    throw Error(ErrorKind::usage, fmt::format("field '{}' has bricks of {} axes; the grid has {}",
+                                              options.name, brick.axes(), axes));
   constexpr std::int64_t most = 1 << 16;
   for (int axis = 0; axis < axes; ++axis)
     if (brick[axis] < 1 || brick[axis] > most || (brick[axis] & (brick[axis] - 1)) != 0)
-      throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' has bricks of {} cells along {}; it must be a power of 2, "
-                              "at most {}",
-                              options.name, brick[axis], "xyz"[axis], most));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("field '{}' has bricks of {} cells along {}; it must be a power of 2, "
+                      "at most {}",
+                      options.name, brick[axis], "xyz"[axis], most));
 }
 
 bool values_overlap(std::span<const ArrayAxis> axes) {

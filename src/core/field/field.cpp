@@ -93,8 +93,9 @@ FieldStorage::FieldStorage(const Grid& grid, const RawCells& cells, const FieldO
   const Strides& strides = cells.strides;
   refuse_null(name_, cells.first_owned);
   if (options.brick.axes() > 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("field '{}' is in the caller's rows, so it cannot be in bricks", name_));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("field '{}' is in the caller's rows, so it cannot be in bricks", name_));
   field::check_strides(name_, shape_.held().extent(), grid.axes(), shape_.components, strides);
   first_owned_ = static_cast<std::byte*>(cells.first_owned);
   const std::int64_t lead = lead_in(shape_, strides) * cells.element_bytes;
@@ -135,10 +136,11 @@ void FieldStorage::check_bricks(std::int64_t bytes_of_type) const {
                 fmt::format("the cells of field '{}' do not lie in bricks; set FieldOptions::brick",
                             name_));
   if (bytes_of_type != shape_.element_bytes)
-    throw Error(ErrorKind::usage,
-                fmt::format("the elements of field '{}' have {} bytes, but a view of elements of {} "
-                            "was asked for",
-                            name_, shape_.element_bytes, bytes_of_type));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the elements of field '{}' have {} bytes, but a view of elements of {} "
+                    "was asked for",
+                    name_, shape_.element_bytes, bytes_of_type));
 }
 
 }  // namespace halocline

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,8 +14,7 @@
 
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
-#include "field/cells.hpp"
-#include "field/elements.hpp"
+#include "field/copy.hpp"
 #include "pack/pack.hpp"
 
 namespace halocline::program {
@@ -28,22 +26,6 @@ constexpr std::int64_t most_bytes_at_once = std::int64_t{32} << 20;
 std::string text_of(const Box& box) {
   return fmt::format("({}, {}, {}) to ({}, {}, {})", box.lower.x, box.lower.y, box.lower.z,
                      box.upper.x - 1, box.upper.y - 1, box.upper.z - 1);
-}
-
-void copy_on_host(const FieldStorage& from, const FieldStorage& to, const Box& box) {
-  field::with_real(from, [&]<class Real>() {
-    const BrickView<Real> source = field::cells_of<Real>(from), goal = field::cells_of<Real>(to);
-    const bool by_rows = from.as_strided() && to.as_strided() && from.strides().x == 1 &&
-                         to.strides().x == 1;
-    for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
-      for (std::int64_t y = box.lower.y; y < box.upper.y; ++y) {
-        if (by_rows)
-          std::memcpy(&goal(box.lower.x, y, z), &source(box.lower.x, y, z),
-                      static_cast<std::size_t>(box.extent().x) * sizeof(Real));
-        else
-          for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) goal(x, y, z) = source(x, y, z);
-      }
-  });
 }
 
 /// Bytes next to each other, in memory that packing and unpacking one of the fields can reach.
@@ -108,7 +90,7 @@ void copy_cells(const FieldStorage& from, const FieldStorage& to, const Box& box
   if (by_gpu)
     copy_by_slots(from, to, box);
   else
-    copy_on_host(from, to, box);
+    field::copy_on_host(from, to, box);
 }
 
 }  // namespace
@@ -136,8 +118,8 @@ void copy_owned(const FieldStorage& from, const FieldStorage& to) {
 
 void copy_held(const FieldStorage& from, const FieldStorage& to) {
   if (!(from.shape().halo == to.shape().halo))
-    throw Error(ErrorKind::internal, fmt::format("fields '{}' and '{}' have different halos",
-                                                 from.name(), to.name()));
+    throw Error(ErrorKind::internal,
+                fmt::format("fields '{}' and '{}' have different halos", from.name(), to.name()));
   copy_cells(from, to, from.shape().held());
 }
 

@@ -20,6 +20,7 @@
 #include "base/words.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
+#include "field/copy.hpp"
 #include "files/npy_header.hpp"
 #include "files/scalar_field.hpp"
 #include "grid/text.hpp"
@@ -82,6 +83,12 @@ comm::ArrayInFile array_of(const Grid& grid, const FieldStorage& field, std::siz
           .element_bytes = field.shape().element_bytes};
 }
 
+/// A field for access row by row: itself, or one of the same owned cells if it is in bricks.
+FieldStorage in_rows(const Grid& grid, const FieldStorage& field) {
+  if (field.as_strided()) return field;
+  return FieldStorage(grid, field.shape().element_bytes, {.name = field.name(), .halo = 0});
+}
+
 comm::PartInMemory part_of(const FieldStorage& field) {
   const Strides& strides = field.strides();
   const std::int64_t element = field.shape().element_bytes;
@@ -94,7 +101,12 @@ comm::PartInMemory part_of(const FieldStorage& field) {
 
 void write_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
                const std::string& path, Otherwise otherwise) {
-  comm::together(communicator, [&] { require_scalar(grid, field); });
+  std::optional<FieldStorage> rows;
+  comm::together(communicator, [&] {
+    require_scalar(grid, field);
+    rows = in_rows(grid, field);
+    if (!field.as_strided()) field::copy_on_host(field, *rows, grid.owned());
+  });
   std::optional<TemporaryFile> temporary;  // on rank 0
   comm::on_first_rank(communicator, [&] { temporary.emplace(path, otherwise); });
 
@@ -104,21 +116,26 @@ void write_npy(const Communicator& communicator, const Grid& grid, const FieldSt
   const std::string header = format_npy_header(
       {.shape = shape_of(grid.cells()), .descr = descr_of(field.shape().element_bytes)});
   file.write_start(header);
-  file.write(array_of(grid, field, header.size()), part_of(field));
+  file.write(array_of(grid, field, header.size()), part_of(*rows));
   file.close();
   comm::on_first_rank(communicator, [&] { temporary->commit(); });
 }
 
 void read_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
               const std::string& path) {
-  comm::together(communicator, [&] { require_scalar(grid, field); });
+  std::optional<FieldStorage> rows;
+  comm::together(communicator, [&] {
+    require_scalar(grid, field);
+    rows = in_rows(grid, field);
+  });
   comm::CollectiveFile file(communicator, {.path = path, .name_in_errors = path});
   // Every rank reads the same bytes and finds the same error.
   const std::string start = file.read_start(npy_start_bytes);
   const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);
   require(header, needs_of(grid.cells(), field.shape().element_bytes), file.bytes(), path);
-  file.read(array_of(grid, field, header.data_offset), part_of(field));
+  file.read(array_of(grid, field, header.data_offset), part_of(*rows));
   file.close();
+  if (!field.as_strided()) field::copy_on_host(*rows, field, grid.owned());
 }
 
 Extents cells_in_npy(const std::string& path) {

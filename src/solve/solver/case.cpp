@@ -73,10 +73,13 @@ std::optional<double> tolerance_of(const SolveOptions& options, const Model& mod
 Extents brick_of(const std::string& layout, int axes) {
   constexpr std::string_view given = "brick:";
   if (layout == "auto" || layout == "array") return {};
-  if (layout == "brick") return axes == 1 ? Extents{64} : axes == 2 ? Extents{8, 8} : Extents{8, 8, 8};
+  if (layout == "brick")
+    return axes == 1 ? Extents{64} : axes == 2 ? Extents{8, 8} : Extents{8, 8, 8};
   if (!layout.starts_with(given))
     refuse(fmt::format("there is no layout '{}'; there are: auto, array, brick, brick:{}", layout,
-                       axes == 1 ? "64" : axes == 2 ? "32x8" : "32x4x4"));
+                       axes == 1   ? "64"
+                       : axes == 2 ? "32x8"
+                                   : "32x4x4"));
   Int3 cells{1, 1, 1};
   int read = 0;
   for (std::string_view rest = std::string_view(layout).substr(given.size());; ++read) {
@@ -91,8 +94,8 @@ Extents brick_of(const std::string& layout, int axes) {
     rest.remove_prefix(end + 1);
   }
   if (++read != axes)
-    refuse(fmt::format("layout '{}' gives {}, but the grid has {}", layout,
-                       counted(read, "size"), axes == 1 ? "1 axis" : fmt::format("{} axes", axes)));
+    refuse(fmt::format("layout '{}' gives {}, but the grid has {}", layout, counted(read, "size"),
+                       axes == 1 ? "1 axis" : fmt::format("{} axes", axes)));
   return Extents(cells, axes);
 }
 

@@ -27,8 +27,8 @@ bool is_for_host(const FieldStorage& field) {
   return field.as_strided().has_value() && !program::is_for_gpu(field);
 }
 
-/// Copies all held cells. In rows it copies all bytes, padding included: fields in rows of one shape
-/// have the same layout.
+/// Copies all held cells. In rows it copies all bytes, padding included: fields in rows of one
+/// shape have the same layout.
 void copy_all(const FieldStorage& to, const FieldStorage& from) {
   if (to.as_strided() && from.as_strided())
     device::copy(to.bytes(), from.bytes(), from.allocated_bytes(), Stream::host());
@@ -115,9 +115,9 @@ double bytes_of_field(const Case& the_case, const Grid& grid) {
     const double of_brick =
         the_case.brick.axes() > 0 ? static_cast<double>(the_case.brick[axis]) : 1;
     const auto bricks = [&](double of_cells) { return std::ceil(of_cells / of_brick); };
-    cells *= of_brick * (bricks(static_cast<double>(halo.lower[axis])) +
-                         bricks(static_cast<double>(owned[axis]) +
-                                static_cast<double>(halo.upper[axis])));
+    cells *= of_brick *
+             (bricks(static_cast<double>(halo.lower[axis])) +
+              bricks(static_cast<double>(owned[axis]) + static_cast<double>(halo.upper[axis])));
   }
   return cells * static_cast<double>(the_case.element_bytes());
 }

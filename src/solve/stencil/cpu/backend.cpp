@@ -29,8 +29,8 @@ namespace {
 // 8192^2 in strips of 2048 cells is 10 % slower than whole rows.
 constexpr std::int64_t plane_piece_bytes = 256 << 10;
 
-// Rows of bricks are swept in boxes as thick as a brick and so long: with its neighbours, such a box
-// of 8x8 rows in fp64 takes 100 KiB, which stay in a second-level cache.
+// Rows of bricks are swept in boxes as thick as a brick and so long: with its neighbours, such a
+// box of 8x8 rows in fp64 takes 100 KiB, which stay in a second-level cache.
 constexpr std::int64_t gathered_length = 128;
 
 /// A part of a sweep: a box of which all cells count for the norm, or none.
@@ -201,8 +201,9 @@ class CpuSweep final : public Sweep {
     rows.resize(2 * model_.fields.size() + model_.coefficients.size());
     auto next = rows.begin();
     const auto gather = [&](const FieldStorage& field, const problem::Reach& reach) {
-      const auto& [lower, upper] = reach;
-      next->hold(field, grow(box, {lower[0], lower[1], lower[2]}, {upper[0], upper[1], upper[2]}));
+      const auto& [x, y, z] = reach.lower;
+      const auto& [to_x, to_y, to_z] = reach.upper;
+      next->hold(field, grow(box, {x, y, z}, {to_x, to_y, to_z}));
       next->gather(field);
       block.in.push_back(next++->corner(box.lower));
     };
@@ -228,8 +229,8 @@ class CpuSweep final : public Sweep {
   Kernels kernels_;
   const problem::Model& model_;
   SweepOptions options_;
-  std::vector<double> maxima_;    // one per thread
-  std::vector<Block> blocks_;     // one per thread, kept: small grids take some microseconds
+  std::vector<double> maxima_;  // one per thread
+  std::vector<Block> blocks_;   // one per thread, kept: small grids take some microseconds
   std::vector<std::vector<GatheredCells>> rows_;  // of bricks, one list per thread
   std::vector<double> row_sums_;  // one per segment of a row: rows, planes, segments
 };

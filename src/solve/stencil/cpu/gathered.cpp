@@ -49,8 +49,7 @@ void GatheredCells::gather(const FieldStorage& field) {
 void GatheredCells::scatter(const FieldStorage& field) const {
   for_each_piece(field, box_, [&](std::int64_t place, Int3 at, std::int64_t count) {
     const std::int64_t from = at.x + at.y * step_.y + at.z * step_.z;
-    std::memcpy(field.first_owned() + place * element_bytes_,
-                bytes_.data() + from * element_bytes_,
+    std::memcpy(field.first_owned() + place * element_bytes_, bytes_.data() + from * element_bytes_,
                 static_cast<std::size_t>(count * element_bytes_));
   });
 }

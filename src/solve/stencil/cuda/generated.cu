@@ -82,8 +82,8 @@ int words_of_rows(const PrintedUpdate& update, const WalkShape& shape, Precision
 /// 437 us instead of 399 (512^3, fp32). Over bricks there are walks by planes alone.
 std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpdate& update,
                                   bool in_bricks) {
-  if (in_bricks) return model.axes == 3 ? shapes_by_planes(model, update, true)
-                                        : std::vector<WalkShape>{};
+  if (in_bricks)
+    return model.axes == 3 ? shapes_by_planes(model, update, true) : std::vector<WalkShape>{};
   const int inputs = static_cast<int>(update.operands.inputs.size());
   const bool is_f32 = model.precision == Precision::f32, carries = update.carried > 0;
   std::vector<WalkShape> shapes;

@@ -13,9 +13,9 @@ namespace halocline::stencil::cuda {
 /// The ghost cells of a field beyond a side of the domain.
 template <class Real>
 struct GhostSide {
-  Real* first;      ///< owned cell of the field
-  Index lead[3];    ///< cells from there to the first of them
-  int shift[3];     ///< where cells lie: halocline::Bricks; rows are bricks of one cell
+  Real* first;    ///< owned cell of the field
+  Index lead[3];  ///< cells from there to the first of them
+  int shift[3];   ///< where cells lie: halocline::Bricks; rows are bricks of one cell
   Index brick_step[3], cell_step[3];
   Index origin[3];  ///< the first one's place in the domain
   Index cells[3];
@@ -79,10 +79,10 @@ __device__ void fill_ghost(const GhostSide<Real>& side, Index number, double tim
   const Index mirror = side.end == 0 ? k - 1 : side.domain - k;
   const double h = static_cast<double>(2 * k - 1) * side.spacing;
   const Index place = side.lead[side.axis] + inside[side.axis];
-  const Real mirrored =
-      side.kind == problem::BoundaryKind::outside
-          ? Real(0)
-          : cell[place_of(side, place + mirror - here, side.axis) - place_of(side, place, side.axis)];
+  const Real mirrored = side.kind == problem::BoundaryKind::outside
+                            ? Real(0)
+                            : cell[place_of(side, place + mirror - here, side.axis) -
+                                   place_of(side, place, side.axis)];
   *cell = problem::ghost(side.kind, values, side.is_constant, h, mirrored);
 }
 

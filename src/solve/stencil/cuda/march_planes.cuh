@@ -25,7 +25,8 @@ namespace halocline::stencil::cuda {
 template <int rows_, int ahead_, int steps_, int blocks_, bool in_bricks_ = false>
 struct PlaneShape {
   static constexpr int rows = rows_, ahead = ahead_, steps = steps_, blocks = blocks_;
-  static constexpr bool in_bricks = in_bricks_;  ///< the arrays, whose rows of a brick are whole vectors
+  static constexpr bool in_bricks =
+      in_bricks_;  ///< the arrays, whose rows of a brick are whole vectors
 };
 
 /// The layers of one input in the block's memory.
@@ -54,10 +55,10 @@ struct PlanesOf {
                        vectors = vectors_of_row * room.rows,
                        vectors_of_thread = (vectors + block_threads - 1) / block_threads;
 
-  Real* memory;            ///< the first slot
-  int first_slot;          ///< where that of layer `first` begins, in cells
-  /// Of the layer to be copied next, the first cell that anyone may read; in bricks, were that layer
-  /// the first owned one.
+  Real* memory;    ///< the first slot
+  int first_slot;  ///< where that of layer `first` begins, in cells
+  /// Of the layer to be copied next, the first cell that anyone may read; in bricks, were that
+  /// layer the first owned one.
   const char* layer_from;
   unsigned int from[vectors_of_thread];  ///< bytes from there
 };
@@ -197,10 +198,9 @@ class PlaneWalk {
           within(strip + (vector - row * Here::vectors_of_row) * width - Here::left, first, last);
       const Index y =
           within(tile_row_ + row - Here::south, -Here::south, work_.cells[1] + Here::north - 1);
-      planes.from[i] = static_cast<unsigned int>(
-          (in_layer(in, x + around(x, 0), y + around(y, 1)) -
-           in_layer(in, first_of_all, -Here::south)) *
-          static_cast<int>(sizeof(Real)));
+      planes.from[i] = static_cast<unsigned int>((in_layer(in, x + around(x, 0), y + around(y, 1)) -
+                                                  in_layer(in, first_of_all, -Here::south)) *
+                                                 static_cast<int>(sizeof(Real)));
     }
     planes.layer_from =
         reinterpret_cast<const char*>(in.cell + in_layer(in, first_of_all, -Here::south));
@@ -247,8 +247,7 @@ class PlaneWalk {
       for (int i = 0; i < Here::vectors_of_thread; ++i)
         if ((i + 1) * block_threads <= Here::vectors ||
             static_cast<int>(threadIdx.x) < Here::vectors - i * block_threads)
-          device::cuda::copy_async(to + i * block_threads * width,
-                                   layer_from + planes.from[i]);
+          device::cuda::copy_async(to + i * block_threads * width, layer_from + planes.from[i]);
     }
     if constexpr (!Shape::in_bricks) planes.layer_from += layer_bytes;
   }
@@ -443,7 +442,8 @@ class PlaneWalk {
       to_end_;       ///< layers from the walk's first to the region's first, and behind its last
   Index first_row_;  ///< of this warp
   ForInputs<Planes, Update::inputs> planes_;
-  Real* out_[Update::outputs];  // this lane's cell of the layer to update next; in bricks, its column
+  Real*
+      out_[Update::outputs];  // this lane's cell of the layer to update next; in bricks, its column
   int counted_from_, counted_to_;
   unsigned int counted_rows_ = 0, rows_inside_ = 0;
 };

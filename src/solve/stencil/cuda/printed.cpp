@@ -371,7 +371,8 @@ std::string name_of_march(const Model& model, halocline::Norm kind, const WalkSh
         "{0}::march_planes<{0}::Norm::{1}, {0}::PlaneShape<{2}, {3}, {4}, {5}, {6}>, {7}, "
         "{0}::{8}, {9}, {10}>",
         space, halocline::name_of(kind), shape.rows, shape.ahead, shape.steps, shape.blocks,
-        shape.in_bricks, real_of(model), shape.carries ? "Carrying" : "Printed", room.inputs, room.outputs);
+        shape.in_bricks, real_of(model), shape.carries ? "Carrying" : "Printed", room.inputs,
+        room.outputs);
   return fmt::format(
       "{0}::march<{0}::Norm::{1}, {2}, {0}::Shape<{3}, {4}, {5}, {6}, {7}>, {8}, {0}::{9}, {10}, "
       "{11}>",

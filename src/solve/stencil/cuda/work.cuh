@@ -48,8 +48,8 @@ struct Array {
   Index step[3];
 };
 
-/// Where the cells of arrays in bricks lie: halocline::Bricks, the same of all arrays, which then begin
-/// at the first owned cell.
+/// Where the cells of arrays in bricks lie: halocline::Bricks, the same of all arrays, which then
+/// begin at the first owned cell.
 struct BrickPlaces {
   bool any;  ///< otherwise they are in rows
   int shift[3];
