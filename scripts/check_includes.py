@@ -64,6 +64,7 @@ PUBLIC = {
     "mpi.hpp": "comm",
     "mpi_fortran.hpp": "comm",
     "field.hpp": "field",
+    "brick_view.hpp": "field",
     "field_view.hpp": "field",
     "array.hpp": "field",
     "gpu.hpp": "machine",
