@@ -22,20 +22,31 @@ struct Bricks {
   Int3 brick_step;  ///< elements from a brick to the next
   Int3 cell_step;   ///< elements from a cell to the next of its brick
 
-  /// Returns the elements from the first owned cell to the one so many cells further along `axis`;
-  /// fewer than none lead into the halo.
-  HALOCLINE_HOST_DEVICE constexpr std::int64_t place(int axis, std::int64_t cells) const {
-    return (cells >> shift[axis]) * brick_step[axis] +
-           (cells & ((std::int64_t{1} << shift[axis]) - 1)) * cell_step[axis];
-  }
+  /// Returns the elements from the first owned cell to the one so many cells further along each
+  /// axis; fewer than none lead into the halo.
   HALOCLINE_HOST_DEVICE constexpr std::int64_t place(Int3 cells) const {
-    return place(0, cells.x) + place(1, cells.y) + place(2, cells.z);
+    return along(shift.x, brick_step.x, cell_step.x, cells.x) +
+           along(shift.y, brick_step.y, cell_step.y, cells.y) +
+           along(shift.z, brick_step.z, cell_step.z, cells.z);
+  }
+  /// The same along one axis, on the host.
+  constexpr std::int64_t place(int axis, std::int64_t cells) const {
+    return along(shift[axis], brick_step[axis], cell_step[axis], cells);
   }
   /// Returns the cells of a brick.
   HALOCLINE_HOST_DEVICE constexpr Int3 cells() const {
     return {std::int64_t{1} << shift.x, std::int64_t{1} << shift.y, std::int64_t{1} << shift.z};
   }
   friend bool operator==(const Bricks&, const Bricks&) = default;
+
+ private:
+  static HALOCLINE_HOST_DEVICE constexpr std::int64_t along(std::int64_t shift,
+                                                            std::int64_t brick_step,
+                                                            std::int64_t cell_step,
+                                                            std::int64_t cells) {
+    return (cells >> shift) * brick_step +
+           (cells & ((std::int64_t{1} << shift) - 1)) * cell_step;
+  }
 };
 
 /// Addresses the values of a field in bricks by global coordinates, as FieldView does those of one
