@@ -44,8 +44,7 @@ struct Bricks {
                                                             std::int64_t brick_step,
                                                             std::int64_t cell_step,
                                                             std::int64_t cells) {
-    return (cells >> shift) * brick_step +
-           (cells & ((std::int64_t{1} << shift) - 1)) * cell_step;
+    return (cells >> shift) * brick_step + (cells & ((std::int64_t{1} << shift) - 1)) * cell_step;
   }
 };
 

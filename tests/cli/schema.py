@@ -74,6 +74,7 @@ SCHEMA = record(
                "properties": {pair: {"enum": TRANSPORTS} for pair in PAIRS}},
     schedule={"enum": SCHEDULES},
     halo_depth=POSITIVE,
+    brick=list_of(POSITIVE, 0, 3),
     sweeps_in_graphs=COUNT,
     choice=record(
         by={"enum": ["rule", "measurement", "file"]}, seconds=AMOUNT,

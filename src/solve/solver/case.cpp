@@ -84,8 +84,8 @@ Extents brick_of(const std::string& layout, int axes) {
   int read = 0;
   for (std::string_view rest = std::string_view(layout).substr(given.size());; ++read) {
     const std::size_t end = std::min(rest.find('x'), rest.size());
-    const auto value =
-        read_whole<std::int64_t>(rest.substr(0, end), fmt::format("layout '{}': size", layout), 1);
+    const auto value = read_whole<std::int64_t>(
+        rest.substr(0, end), fmt::format("layout '{}': size", layout), 1, std::int64_t{1} << 16);
     if (read == 3 || (value & (value - 1)) != 0)
       refuse(fmt::format("layout '{}' names no brick; write powers of 2, one per axis, such as {}",
                          layout, "brick:32x4x4"));

@@ -96,7 +96,7 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
              "where fields live: auto, device, managed, pinned, system or host\n[default: auto]");
   how.option("--layout", "NAME", options.layout,
              "how fields lie in memory: array (rows), brick (boxes of 8x8x8\n"
-             "cells) or brick:32x4x4 (boxes of so many) [default: auto, which is array]");
+             "cells) or brick:32x4x4 [default: auto: array]");
   how.option("--simd", "LEVEL", options.simd,
              fmt::format("widest vectors to use: auto or {}\n[default: auto]",
                          fmt::join(stencil::simd_levels(), ", ")));

@@ -117,21 +117,26 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
                    bool pushes)
       : model_(model),
         pushes_(pushes),
+        in_bricks_(options.in_bricks),
         update_(std::move(update)),
         shapes_(shapes_for(model, update_, options.in_bricks)) {
     std::vector<Norm> kinds;
     for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
-    const auto make = [&] { return marches() ? build_march(kinds) : build_per_cell(kinds); };
+    const auto make = [&] {
+      return marches(in_bricks_) ? build_march(kinds) : build_per_cell(kinds);
+    };
     const Build build = build_for_all(options.communicator, make);
     compile_seconds_ = build.seconds;
     shape_ = build.choice;
-    if (marches())
+    if (marches(in_bricks_))
       take_marches(build.code, kinds);
     else
       take(build.code, kinds, cells_);
   }
 
-  bool marches() const override { return model_.axes > 1 && !shapes_.empty(); }
+  bool marches(bool over_bricks) const override {
+    return over_bricks == in_bricks_ && model_.axes > 1 && !shapes_.empty();
+  }
   March<Kernel> march(Norm kind) const override {
     if (!marches_.contains(kind))
       take_marches(compiled({name_of_march(model_, kind_of(kind), shapes_[shape_], room)}), {kind});
@@ -204,7 +209,7 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
   }
 
   const problem::Model& model_;
-  bool pushes_;
+  bool pushes_, in_bricks_;
   PrintedUpdate update_;
   std::vector<WalkShape> shapes_;
   std::size_t shape_ = 0;

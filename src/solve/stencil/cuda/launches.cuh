@@ -44,8 +44,9 @@ class Kernels {
   using Kernel = void (*)(Arguments, ReduceWork, Update);
 
   virtual ~Kernels() = default;
-  /// Whether there are kernels that march: not for one axis, and over bricks not in two.
-  virtual bool marches() const = 0;
+  /// Whether there are kernels that march over rows or over bricks: not for one axis; over bricks
+  /// in three alone, and compiled when the program runs.
+  virtual bool marches(bool over_bricks) const = 0;
   virtual March<Kernel> march(Norm kind) const = 0;
   virtual Kernel per_cell(Norm kind) const = 0;
   /// The value of the kernels' last argument.
@@ -135,8 +136,11 @@ class CudaSweep final : public stencil::Sweep {
     // They count cells along an axis and, in 3-D, bytes of a layer in 32 bits.
     constexpr std::int64_t most_along = 1 << 30, most_of_layer = std::int64_t{1} << 32;
     const Int3 extent = region.extent();
-    if (!kernels_->marches() || std::max({extent.x, extent.y, extent.z}) > most_along) return false;
-    if (const auto& bricks = out[0].as_bricks())
+    const auto& bricks = out[0].as_bricks();
+    if (!kernels_->marches(bricks.has_value()) ||
+        std::max({extent.x, extent.y, extent.z}) > most_along)
+      return false;
+    if (bricks)
       return bricks->cells().x >= vector_cells<Real> &&
              bricks->brick_step.z * out[0].shape().element_bytes < most_of_layer;
     const int lead = lead_of<Real>(field::address_of(out[operands_.outputs[0]], region.lower));

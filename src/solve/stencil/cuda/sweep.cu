@@ -27,7 +27,7 @@ class CompiledKernels final : public Kernels<Real_, OneField<Formula, axes>, 1, 
     device::cuda::load(reduce_alone);
   }
 
-  bool marches() const override { return axes > 1; }
+  bool marches(bool over_bricks) const override { return axes > 1 && !over_bricks; }
   March<Kernel> march(Norm kind) const override {
     return kind == Norm::none  ? march_of<Norm::none>()
            : kind == Norm::max ? march_of<Norm::max>()
