@@ -194,7 +194,8 @@ TEST(BrickLayout, RefusesBricksThatItCannotMake) {
                                                     {{8, 6}, "6 cells along y"},
                                                     {{0, 8}, "0 cells along x"},
                                                     {{1 << 20, 1}, "at most 65536"}})
-    EXPECT_THAT(caught([&] { in_bricks(grid, brick, with_halo(1)); }).text, HasSubstr(words));
+    EXPECT_THAT(caught([&, &brick = brick] { in_bricks(grid, brick, with_halo(1)); }).text,
+                HasSubstr(words));
   FieldOptions options = with_halo(1);
   options.brick = {8, 8};
   EXPECT_THAT(caught([&] { Field<double> field(grid, options); }).text,
