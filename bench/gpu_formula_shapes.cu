@@ -71,11 +71,7 @@ class OneShape final : public Kernels<Real_, Printed, most_inputs, most_outputs>
     device::cuda::load(kernel_);
   }
   March<Kernel> march(stencil::cuda::Norm) const override {
-    March<Kernel> march{kernel_, shape_.ahead, shape_.rows, shape_.layers, block_bytes_};
-    if (march.by_planes())
-      march.resident_blocks =
-          device::cuda::most_resident_blocks(kernel_, block_threads, block_bytes_);
-    return march;
+    return march_with(kernel_, shape_.ahead, shape_.rows, shape_.layers, block_bytes_);
   }
   Kernel per_cell(stencil::cuda::Norm) const override {
     throw Error(ErrorKind::internal, "the fields are not as the walks need them");
@@ -136,7 +132,7 @@ class Bench {
   void measure(const Tried& tried, const Operands& operands) {
     auto kernels = std::make_unique<OneShape<Real>>(tried);
     const std::size_t spilled = kernels->spilled();
-    const std::int64_t resident = kernels->march(stencil::cuda::Norm::none).resident_blocks;
+    const std::int64_t resident = kernels->march(stencil::cuda::Norm::none).at_once;
     if (tried.block_bytes > 0 && resident == 0) {
       std::printf("%-28s ahead %d rows %d: a block's memory has no room for %zu bytes\n",
                   what_.c_str(), tried.shape.ahead, tried.shape.rows, tried.block_bytes);

@@ -199,13 +199,8 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
     const WalkShape& shape = shapes_[shape_];
     const std::size_t bytes = block_bytes_of(model_, update_, shape);
     for (const auto& [kind, kernel] : kernels)
-      marches_[kind] = {
-          kernel,
-          shape.ahead,
-          shape.rows,
-          shape.layers,
-          bytes,
-          bytes > 0 ? device::cuda::most_resident_blocks(kernel, block_threads, bytes) : 0};
+      marches_.insert_or_assign(kind,
+                                march_with(kernel, shape.ahead, shape.rows, shape.layers, bytes));
   }
 
   const problem::Model& model_;

@@ -28,11 +28,32 @@ struct March {
   Kernel kernel;
   int ahead, rows;
   std::int64_t layers;
-  std::size_t block_bytes = 0;
-  std::int64_t resident_blocks = 0;  ///< of march_planes, that the GPU runs at once
+  std::size_t block_bytes;
+  std::int64_t at_once;  ///< walks that the GPU runs at the same time; 0: it does not tell
 
   bool by_planes() const { return block_bytes > 0; }
+  /// Of a walk: a warp's, or with memory for each block the block's.
+  int tile_rows() const { return by_planes() ? rows * block_warps : rows; }
+  int walks_of_block() const { return by_planes() ? 1 : block_warps; }
+  /// Estimates the time of a walk, in thirds of what one layer more takes. A warp waits for each
+  /// group of layers, and for each that is left over, as long as 4/3 of a layer takes: 8192x8192
+  /// cells in f32 ran at 475 GLUP/s by walks of 24 layers, which are two groups, and at 361 by 23.
+  std::int64_t cost_of_walk(std::int64_t layers_of_it, std::int64_t read_beyond) const {
+    const std::int64_t loaded = layers_of_it + read_beyond;
+    if (by_planes()) return 3 * (loaded + ahead);
+    return 3 * loaded + 4 * (layers_of_it / ahead + layers_of_it % ahead);
+  }
 };
+
+/// Asks the GPU how many of its walks run at the same time.
+template <class Kernel>
+March<Kernel> march_with(Kernel kernel, int ahead, int rows, std::int64_t layers,
+                         std::size_t block_bytes) {
+  March<Kernel> march{kernel, ahead, rows, layers, block_bytes, 0};
+  march.at_once = march.walks_of_block() *
+                  device::cuda::most_resident_blocks(kernel, block_threads, block_bytes);
+  return march;
+}
 
 /// The kernels of an update, compiled in or at run time.
 template <class Real_, class Update_, int inputs, int outputs>
@@ -55,9 +76,6 @@ class Kernels {
   virtual bool pushes() const = 0;
   virtual double compile_seconds() const { return 0; }
 };
-
-// Least layers of a walk: each walk loads two layers more than it updates.
-inline constexpr std::int64_t fewest_layers = 4;
 
 /// Returns the cells from the 16-byte boundary at or before `cell` to `cell`.
 template <class Real>
@@ -85,7 +103,7 @@ class CudaSweep final : public stencil::Sweep {
       : kernels_(std::move(kernels)),
         operands_(std::move(operands)),
         model_(model),
-        multiprocessors_(device::cuda::multiprocessors()),
+        read_beyond_(read_beyond(model)),
         start_(device::cuda::earliest_start()),
         parts_(device::allocate(Memory::device, bytes_of_partial_norms)) {}
 
@@ -127,6 +145,12 @@ class CudaSweep final : public stencil::Sweep {
   using Kernel = typename AnyKernels::Kernel;
   using Arguments = typename AnyKernels::Arguments;
 
+  /// Returns how many layers more than it updates a walk reads.
+  static std::int64_t read_beyond(const problem::Model& model) {
+    const HaloWidths reach = model.reach();
+    return reach.lower[model.axes - 1] + reach.upper[model.axes - 1];
+  }
+
   static const FieldStorage& input_of(Fields fields, Fields coefficients, std::size_t number) {
     return number < fields.size() ? fields[number] : coefficients[number - fields.size()];
   }
@@ -160,19 +184,10 @@ class CudaSweep final : public stencil::Sweep {
     const March<Kernel> march = kernels_->march(norm_of(arguments.norm));
     Arguments work = work_for(arguments);
     begin_at_boundary(work);
-    if (march.by_planes()) {
-      const int tile_rows = march.rows * block_warps;
-      work.layers = layers_of_planes(march, work);
-      launch(march.kernel,
-             device::cuda::blocks_for(tiles_of(work, tile_rows), 1, most_blocks_of_sweep), work,
-             arguments, stream, march.block_bytes);
-    } else {
-      work.layers = layers_of_walk(march, work);
-      launch(
-          march.kernel,
-          device::cuda::blocks_for(tiles_of(work, march.rows), block_warps, most_blocks_of_sweep),
-          work, arguments, stream);
-    }
+    work.layers = layers_of_walk(march, work);
+    const unsigned blocks = device::cuda::blocks_for(tiles_of(work, march.tile_rows()),
+                                                     march.walks_of_block(), most_blocks_of_sweep);
+    launch(march.kernel, blocks, work, arguments, stream, march.block_bytes);
   }
 
   void run_per_cell(const SweepArguments& arguments, Stream stream) {
@@ -263,44 +278,39 @@ class CudaSweep final : public stencil::Sweep {
                             : Tiles<Real, 3>::of(work, rows).count();
   }
 
-  /// Returns the layers of a walk in large regions. Planes of at most 1 MiB stay in the cache
-  /// during a long walk, which loads fewer of them twice: 75 us instead of 81 at 256^3 in fp64, 287
-  /// instead of 293 at 512^3 in fp32. Larger planes do not: 582 us instead of 549 at 500^3 in fp64
-  /// (bench_gpu_shapes).
-  std::int64_t layers_of_walk(const March<Kernel>& march, const Arguments& work) const {
-    constexpr std::int64_t most_bytes = 1 << 20, long_walk = 64;
-    const std::int64_t plane =
-        work.cells[0] * work.cells[1] * static_cast<std::int64_t>(sizeof(Real));
-    const bool is_small = model_.axes == 3 && plane <= most_bytes;
-    Arguments shortened = work;
-    shortened.layers = is_small ? long_walk : march.layers;
-    // In small regions shorten the walks, by whole groups of layers while possible, until each
-    // multiprocessor has 12 warps.
-    const std::int64_t wanted = std::int64_t{12} * multiprocessors_;
-    Index& layers = shortened.layers;
-    while (layers > fewest_layers && tiles_of(shortened, march.rows) < wanted)
-      layers = layers > march.ahead ? layers - march.ahead : layers / 2;
-    return layers;
-  }
-
-  /// Returns the layers of a block's walk: those with which the blocks that run at once take the
-  /// fewest turns, a turn counted by what it loads.
-  std::int64_t layers_of_planes(const March<Kernel>& march, Arguments work) const {
-    const std::int64_t all = work.cells[2];
+  /// Returns the layers of a walk: in large regions as many as there may be, in others those with
+  /// which all take the least time. Walks take turns, as many at once as the GPU runs. An H200 runs
+  /// 256^3 in f32 at 434 GLUP/s by walks of 32 layers, which take one turn, at 410 by 43, one turn,
+  /// too, and at 405 by 16, two turns.
+  std::int64_t layers_of_walk(const March<Kernel>& march, Arguments work) const {
+    constexpr std::int64_t many_turns = 4;
+    const std::int64_t all = work.cells[model_.axes - 1];
+    const std::int64_t at_once = std::max<std::int64_t>(march.at_once, 1);
     work.layers = all;
-    const std::int64_t tiles = tiles_of(work, march.rows * block_warps);
-    const std::int64_t loaded_twice = 2 * model_.reach().lower.z + march.ahead;
-    std::int64_t best = all, least = std::numeric_limits<std::int64_t>::max();
-    for (std::int64_t pieces = 1; pieces <= all; ++pieces) {
-      const std::int64_t layers = (all + pieces - 1) / pieces;
-      if (pieces > 1 && layers < fewest_layers) break;
-      if (layers > march.layers) continue;
-      const std::int64_t turns =
-          (tiles * pieces + march.resident_blocks - 1) / march.resident_blocks;
-      const std::int64_t cost = turns * (layers + loaded_twice);
+    const std::int64_t across = tiles_of(work, march.tile_rows());
+    const std::int64_t longest = std::min(all, most_layers(march, work));
+    std::int64_t best = longest, least = std::numeric_limits<std::int64_t>::max();
+    for (std::int64_t layers = longest; layers >= 1; --layers) {
+      const std::int64_t pieces = (all + layers - 1) / layers, walks = across * pieces;
+      if (layers == longest && walks > many_turns * at_once) break;
+      layers = (all + pieces - 1) / pieces;  // of pieces that are alike
+      const std::int64_t turns = (walks + at_once - 1) / at_once;
+      const std::int64_t cost = turns * march.cost_of_walk(layers, read_beyond_);
       if (cost < least) least = cost, best = layers;
     }
     return best;
+  }
+
+  /// Returns the most layers of a walk. Planes of at most 1 MiB stay in the cache during a long
+  /// walk of a warp, which loads fewer of them twice: 75 us instead of 81 at 256^3 in fp64, 287
+  /// instead of 293 at 512^3 in fp32. Larger planes do not: 582 us instead of 549 at 500^3 in fp64
+  /// (bench_gpu_shapes).
+  std::int64_t most_layers(const March<Kernel>& march, const Arguments& work) const {
+    constexpr std::int64_t most_bytes = 1 << 20, long_walk = 64;
+    const std::int64_t plane =
+        work.cells[0] * work.cells[1] * static_cast<std::int64_t>(sizeof(Real));
+    const bool is_long = model_.axes == 3 && !march.by_planes() && plane <= most_bytes;
+    return is_long ? long_walk : march.layers;
   }
 
   void begin_at_boundary(Arguments& work) const {
@@ -317,7 +327,7 @@ class CudaSweep final : public stencil::Sweep {
   std::unique_ptr<AnyKernels> kernels_;
   Operands operands_;
   const problem::Model& model_;
-  int multiprocessors_;
+  std::int64_t read_beyond_;
   device::cuda::Start start_;
   std::shared_ptr<void> parts_;  // partial norms that are reduced at once
   Index next_part_ = 0;

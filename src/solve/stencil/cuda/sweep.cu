@@ -20,18 +20,15 @@ class CompiledKernels final : public Kernels<Real_, OneField<Formula, axes>, 1, 
   using typename Base::Update;
 
   explicit CompiledKernels(const Formula& formula) : update_{formula} {
-    for (const Norm kind : {Norm::none, Norm::max, Norm::l2}) {
-      device::cuda::load(per_cell(kind));
-      if constexpr (axes > 1) device::cuda::load(march(kind).kernel);
-    }
+    for (const Norm kind : {Norm::none, Norm::max, Norm::l2}) device::cuda::load(per_cell(kind));
+    if constexpr (axes > 1)
+      marches_ = {march_of<Norm::none>(), march_of<Norm::max>(), march_of<Norm::l2>()};
     device::cuda::load(reduce_alone);
   }
 
   bool marches(bool over_bricks) const override { return axes > 1 && !over_bricks; }
   March<Kernel> march(Norm kind) const override {
-    return kind == Norm::none  ? march_of<Norm::none>()
-           : kind == Norm::max ? march_of<Norm::max>()
-                               : march_of<Norm::l2>();
+    return marches_.at(static_cast<std::size_t>(kind));
   }
   Kernel per_cell(Norm kind) const override {
     return kind == Norm::none  ? cuda::per_cell<Norm::none, Real, Update, 1, 1>
@@ -44,15 +41,13 @@ class CompiledKernels final : public Kernels<Real_, OneField<Formula, axes>, 1, 
  private:
   template <Norm kind>
   static March<Kernel> march_of() {
-    if constexpr (axes > 1) {
-      using Chosen = ShapeFor<kind, axes, Real>;
-      return {cuda::march<kind, axes, Chosen, Real, Update, 1, 1>, Chosen::ahead, Chosen::rows,
-              Chosen::layers};
-    } else {
-      throw Error(ErrorKind::internal, "one axis has no layers to march along");
-    }
+    using Chosen = ShapeFor<kind, axes, Real>;
+    const Kernel kernel = cuda::march<kind, axes, Chosen, Real, Update, 1, 1>;
+    device::cuda::load(kernel);
+    return march_with(kernel, Chosen::ahead, Chosen::rows, Chosen::layers, 0);
   }
 
+  std::vector<March<Kernel>> marches_;  // by their norms; none for one axis
   Update update_;
 };
 
