@@ -135,11 +135,19 @@ def test_an_array_is_kept_if_its_folder_has_gone(ranks, tmp_path):
     assert temporary_files(tmp_path / "here") == [] and os.listdir(tmp_path / "gone") == []
 
 
+# Tells by a file in the working folder that it has been called, and leaves time for a test to act.
+SLOW_FSYNC = """
+#include <fcntl.h>
+#include <unistd.h>
+int fsync(int file) { close(creat("in-fsync", 0600)); sleep(2); return 0; }
+"""
+
+
 def test_an_array_is_kept_if_its_folder_is_renamed_while_it_is_written(tmp_path, preload):
     (tmp_path / "out").mkdir()
-    env = preload("#include <unistd.h>\nint fsync(int file) { sleep(2); return 0; }")
+    env = preload(SLOW_FSYNC)
     with started("solve", *SMALL, "--output", "out/u.npy", cwd=tmp_path, env=env) as job:
-        wait_for(lambda: temporary_files(tmp_path / "out"))
+        wait_for((tmp_path / "in-fsync").exists)
         (tmp_path / "out").rename(tmp_path / "moved")
         end = job.finish()
     assert end.code == 4 and "checksum" in end.out
@@ -149,10 +157,9 @@ def test_an_array_is_kept_if_its_folder_is_renamed_while_it_is_written(tmp_path,
 
 def test_an_array_is_kept_if_its_folder_is_removed_while_it_is_written(tmp_path, preload):
     (tmp_path / "out").mkdir()
-    env = preload("#include <unistd.h>\nint fsync(int file) { sleep(2); return 0; }")
+    env = preload(SLOW_FSYNC)
     with started("solve", *SMALL, "--output", "out/u.npy", cwd=tmp_path, env=env) as job:
-        wait_for(lambda: temporary_files(tmp_path / "out"))
-        time.sleep(0.5)  # until it is in fsync
+        wait_for((tmp_path / "in-fsync").exists)
         for name in os.listdir(tmp_path / "out"):
             (tmp_path / "out" / name).unlink()
         (tmp_path / "out").rmdir()

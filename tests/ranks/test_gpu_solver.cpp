@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,9 +56,11 @@ TEST(Solver, StopsOnGpusWhereItStopsOnTheHost) {
   }
 }
 
-bool has_nccl() {
-  return ranks() > 1 && !not_testable(transport::find_transport("nccl"), Memory::device);
+bool has(std::string_view transport) {
+  return ranks() > 1 && !not_testable(transport::find_transport(transport), Memory::device);
 }
+
+bool has_nccl() { return has("nccl"); }
 
 /// The same ranks, as if they were on several nodes.
 const Communicator& on_nodes_of(int ranks_per_node) {
@@ -329,25 +332,56 @@ TEST(Solver, StaysOnGpusBetweenNodes) {
     }
 }
 
+// NVSHMEM's heap, or its puts, within nodes and between them. Norms between nodes are the host's,
+// so that graphs go without.
+TEST(Solver, HasTheSameBitsOverNvshmem) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!has("nvshmem")) GTEST_SKIP() << "it takes NVSHMEM and 2 ranks";
+  for (const char* transport : {"nvshmem", "same-node=peer,other-node=nvshmem"})
+    for (const Norm norm : {Norm::max, Norm::none}) {
+      SolveOptions options =
+          norm == Norm::max ? small("jacobi", {37, 29}, 90) : small("star7", {9, 8, 11}, 150);
+      options.norm = norm;
+      options.tolerance.reset();
+      options.backend = "cpu";
+      const SolveResult expected = solve(world(), options);
+      options.backend = "cuda";
+      options.transport = transport;
+      options.schedule = norm == Norm::max ? "overlap" : "sequential";
+      if (norm == Norm::none) options.graph = SolveOptions::Graphs::on;
+      const SolveResult result = solve(on_nodes_of(2), options);
+      SCOPED_TRACE(transport);
+      EXPECT_EQ(result.checksum, expected.checksum);
+      EXPECT_EQ(result.norm_history, expected.norm_history);
+      if (!all_well()) return;
+    }
+}
+
 // Sweeps store into halos of their node, and calls serve the others.
 TEST(Solver, HasTheSameBitsWhereSweepsSendHalosWithinNodes) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
-  if (!has_nccl() || ranks() < 3 || !each_has_a_gpu())
-    GTEST_SKIP() << "it takes NCCL and 3 ranks with a GPU each";
+  if (!has_nccl() || !has("nvshmem") || ranks() < 3 || !each_has_a_gpu())
+    GTEST_SKIP() << "it takes NCCL, NVSHMEM and 3 ranks with a GPU each";
+  struct Case {
+    const char* library;
+    Extents cells;
+    SolveOptions::Graphs graph;
+  };
+  constexpr auto off = SolveOptions::Graphs::off, on = SolveOptions::Graphs::on;
   const std::int64_t n = 3 * ranks() + 1;
-  for (const auto& [problem, cells] :
-       {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{9, 5, n}},
-        std::pair{"laplace", Extents{128, 4 * n}}})
-    for (const auto graph : {SolveOptions::Graphs::off, SolveOptions::Graphs::on}) {
-      SolveOptions options = small(problem, cells, 150);
+  for (const Extents& each : {Extents{131, n}, Extents{9, 5, n}, Extents{128, 4 * n}})
+    for (const auto& [library, cells, graph] :
+         {Case{"nccl", each, off}, Case{"nccl", each, on}, Case{"nvshmem", each, off}}) {
+      SolveOptions options = small("laplace", cells, 150);
       options.process_grid = cells.axes() == 2 ? Extents{1, ranks()} : Extents{1, 1, ranks()};
       options.tolerance = 0;
       options.norm_every = 3;
       options.backend = "cpu";
       const SolveResult expected = solve(world(), options);
       options.backend = "cuda";
-      options.transport = "same-node=peer,other-node=nccl";
+      options.transport = std::string("same-node=peer,other-node=") + library;
       options.schedule = "fused";
       options.graph = graph;
       const SolveResult result = solve(on_nodes_of(2), options);

@@ -49,7 +49,10 @@ std::vector<std::string> transports_for(Memory memory) {
     names.emplace_back("nccl");
     names.emplace_back("same-node=peer,other-node=nccl");
   }
-  if (!not_testable(transport::find_transport("nvshmem"), memory)) names.emplace_back("nvshmem");
+  if (!not_testable(transport::find_transport("nvshmem"), memory)) {
+    names.emplace_back("nvshmem");
+    names.emplace_back("same-node=peer,other-node=nvshmem");
+  }
   return names;
 }
 

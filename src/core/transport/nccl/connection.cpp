@@ -46,6 +46,15 @@ void check_gpus(const Communicator& communicator, const Library& library) {
   if (!why.empty()) throw Error(ErrorKind::unavailable, why);
 }
 
+/// Ranks on one node find each other through an interface of the network, too.
+std::string how_ranks_find_each_other() {
+  const auto chosen = environment("NCCL_SOCKET_IFNAME");
+  return fmt::format(
+      "NCCL's ranks find each other through a network interface, which "
+      "NCCL_SOCKET_IFNAME selects{}; 'ip -brief address' lists those that there are",
+      chosen ? fmt::format(" (now '{}')", *chosen) : "");
+}
+
 }  // namespace
 
 std::shared_ptr<Connection> Connection::of(const Communicator& communicator) {
@@ -59,7 +68,9 @@ std::shared_ptr<Connection> Connection::of(const Communicator& communicator) {
     UniqueId id{};
     comm::on_first_rank(communicator, [&] {
       if (const int result = loaded.get_unique_id(&id); result != success)
-        throw Error(ErrorKind::resource, error_text(loaded, result, "ncclGetUniqueId"));
+        throw Error(ErrorKind::resource,
+                    fmt::format("{}; {}", error_text(loaded, result, "ncclGetUniqueId"),
+                                how_ranks_find_each_other()));
     });
     const std::string bytes =
         comm::broadcast(communicator, std::string(id.bytes, sizeof id.bytes), 0);
