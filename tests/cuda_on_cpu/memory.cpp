@@ -152,6 +152,15 @@ cudaError_t Memory::open_shared(const Exported& memory, int device, void** resul
       return cudaSuccess;
     }
   }
+  // Where memory that its owner has freed is still open here, CUDA may find new memory at its
+  // address to be mapped already. Here it always does.
+  for (const auto& [address, block] : blocks_) {
+    if (block.is_foreign() && inode(block.file) == memory.inode &&
+        !is_allocated(block.file, block.offset, block.mapped_bytes)) {
+      ::close(file);
+      return cudaErrorAlreadyMapped;
+    }
+  }
   std::byte* const mapping = map(mapped, file, memory.offset);
   if (!mapping) {
     ::close(file);

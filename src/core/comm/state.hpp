@@ -54,6 +54,7 @@ class State {
   /// a collective call, and after MPI_Finalize there is none: clean-up that needs them is skipped.
   bool others_may_be_gone() const;
   void give_up() { given_up_ = true; }
+  bool has_given_up() const { return given_up_; }
 
   /// Returns what a layer above keeps with the communicator, one of each type: made by `make`,
   /// which returns a std::shared_ptr<Kept>, at the first call; destroyed before the communicator

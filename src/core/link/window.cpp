@@ -132,7 +132,18 @@ std::shared_ptr<void> Window::map(const std::vector<int>& peers, std::size_t p,
   }
 }
 
+/// What other ranks may still store to stays, and what kernels that nobody ends may store to.
+/// Memory that is mapped here must not stay if its owner may free it: new memory at its address
+/// could not be mapped then (cudaErrorAlreadyMapped).
 void Window::keep() {
+  try {
+    if (!communicator_.state().has_given_up()) {
+      device::finish_all();
+      theirs_.clear();
+    }
+  } catch (const Error&) {
+    // A kernel has failed: nothing more runs on this GPU.
+  }
   for (auto& memory : theirs_) comm::keep_for_mpi(std::move(memory));
   comm::keep_for_mpi(std::move(mine_));
   theirs_.clear();

@@ -35,7 +35,8 @@ class Window {
   Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
          const std::vector<Offsets>& offsets);
   /// Collective over the node's ranks: no rank unmaps before all GPUs are done, or frees before all
-  /// ranks have unmapped. If other ranks may be gone, all memory stays to the end of the program.
+  /// ranks have unmapped. While an error unwinds the stack it only unmaps, and this rank's memory
+  /// stays to the end of the program; after a wait exceeded its limit all of it does.
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;

@@ -20,6 +20,7 @@
   X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                            \
   X(cudaErrorDeviceUninitialized, 201, "invalid device context")                                   \
   X(cudaErrorMapBufferObjectFailed, 205, "mapping of buffer object failed")                        \
+  X(cudaErrorAlreadyMapped, 208, "resource already mapped")                                        \
   X(cudaErrorNoKernelImageForDevice, 209,                                                          \
     "no kernel image is available for execution on the device")                                    \
   X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                         \
