@@ -19,7 +19,6 @@ class Mutant:
     ranks: int = 3
     order: str = "eager"  # of the GPU's work: CUDA_ON_CPU_ORDER
     gpus: int = 2  # one for each of two ranks: some tests need that
-    environment: tuple = ()  # further variables, as pairs
 
 
 MUTANTS = [
@@ -246,14 +245,10 @@ MUTANTS = [
            "src/solve/solver/schedules/fused.cpp",
            "if (!between_nodes_.empty())", "if (between_nodes_.size() > 2)",
            "ranks_tests", "*SendHalosWithinNodes", 3, gpus=3),
-    Mutant("NCCL's messages to the rank beside", "src/core/transport/nccl/call_channel.cpp",
-           "for (std::size_t m = 0; m < messages().size(); ++m) {",
-           "for (std::size_t m = messages().size(); m-- > 1;) {",
+    Mutant("NCCL's messages to the rank beside", "src/core/transport/nccl/nccl.cpp",
+           "for (std::size_t m = 0; m < messages_.size(); ++m) {",
+           "for (std::size_t m = messages_.size(); m-- > 1;) {",
            "conformance_tests", "*ncclOver*", 2),
-    Mutant("a slot that NCCL's puts take as free at once", "src/core/transport/nccl/put_channel.cpp",
-           "    signal(queue);\n    wait(queue);\n", "",
-           "conformance_tests", "*ncclOver*", 2,
-           environment=(("NCCL_ON_CPU", "puts"), ("HALOCLINE_NCCL_PUTS", "on"))),
     Mutant("a GPU's wait given up and not told of", "src/core/link/kernel_watch.cpp",
            "if (std::atomic_ref(overdue->is_set).load(std::memory_order_acquire) == 0) return;",
            "if (std::atomic_ref(overdue->is_set).load(std::memory_order_acquire) != 2) return;",

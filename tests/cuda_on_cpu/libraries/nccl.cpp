@@ -33,15 +33,12 @@ struct ncclUniqueId {
   char bytes[128];
 };
 
-struct ncclWindow;
-
-/// A communicator: its name, and how many messages and signals went to and came from each rank.
+/// A communicator: its name, and how many messages went to and came from each rank.
 struct ncclComm {
   std::string name;
   int rank = 0, ranks = 0;
-  std::vector<std::uint64_t> sent, taken, signalled, awaited;
+  std::vector<std::uint64_t> sent, taken;
   int windows = 0;
-  std::vector<ncclWindow*> registered;
   // After its calls so far, which are done in their order: those queued, and those recorded.
   cudaEvent_t queued = nullptr, recorded = nullptr;
   std::atomic<bool> aborted{false};
@@ -49,18 +46,12 @@ struct ncclComm {
 
 /// Registered memory, as this process sees that of each rank.
 struct ncclWindow {
-  std::size_t bytes = 0;
   std::vector<char*> of;
-};
-
-struct ncclWaitSignalDesc_t {
-  int opCnt, peer, sigIdx, ctx;
 };
 
 enum {
   ncclSuccess = 0,
   ncclSystemError = 2,
-  ncclInternalError = 3,
   ncclInvalidArgument = 4,
   ncclInvalidUsage = 5,
   ncclRemoteError = 6
@@ -142,27 +133,6 @@ void receive_kernel(ncclComm* comm, int peer, void* bytes, std::size_t count) {
   while (!comm->aborted && !take(name, bytes, count)) __nanosleep(1000);
 }
 
-std::string signal_name(const ncclComm& comm, int from, int to, std::uint64_t number) {
-  return name_of(comm, from, to, number) + "-signal";
-}
-
-/// Signals of a rank to another are counted, whatever they are for.
-void put_kernel(ncclComm* comm, int peer, char* to, const char* from, std::size_t bytes) {
-  if (fault() == "hang" || comm->aborted) return;
-  if (bytes > 0) std::memmove(to, from, bytes);
-  __threadfence_system();
-  post(signal_name(*comm, comm->rank, peer, comm->signalled[static_cast<std::size_t>(peer)]++),
-       nullptr, 0);
-}
-
-void wait_kernel(ncclComm* comm, int peer, int count) {
-  for (int i = 0; i < count; ++i) {
-    const std::string name =
-        signal_name(*comm, peer, comm->rank, comm->awaited[static_cast<std::size_t>(peer)]++);
-    while (!comm->aborted && !take(name, nullptr, 0)) __nanosleep(1000);
-  }
-}
-
 /// Every rank sends its values to all, and takes those of all in their order.
 void reduce_kernel(ncclComm* comm, const float* from, float* to, std::size_t count, int operation) {
   const std::size_t bytes = count * sizeof(float);
@@ -183,18 +153,14 @@ std::size_t bytes_of(int type) {
   return type == ncclFloat ? sizeof(float) : 1;
 }
 
-/// Calls of a group are queued at its end: all that send before those that wait. `count` is of
-/// bytes, or of signals.
+/// Calls of a group are queued at its end: all sends before the receives, which wait.
 struct Call {
-  enum Kind { send, receive, put, wait } kind;
+  bool is_send;
   ncclComm* comm;
   int peer;
   void* bytes;
   std::size_t count;
   cudaStream_t stream;
-  char* to = nullptr;  ///< of a put
-
-  bool sends() const { return kind == send || kind == put; }
 };
 thread_local int depth = 0;
 thread_local std::vector<Call> group;
@@ -204,25 +170,11 @@ int queue(const Call& call) {
   config.gridDim = {1};
   config.blockDim = {1};
   config.stream = call.stream;
-  cudaError_t error = cudaSuccess;
-  switch (call.kind) {
-    case Call::send:
-      error = cudaLaunchKernelEx(&config, send_kernel, call.comm, call.peer,
-                                 static_cast<const void*>(call.bytes), call.count);
-      break;
-    case Call::receive:
-      error =
-          cudaLaunchKernelEx(&config, receive_kernel, call.comm, call.peer, call.bytes, call.count);
-      break;
-    case Call::put:
-      error = cudaLaunchKernelEx(&config, put_kernel, call.comm, call.peer, call.to,
-                                 static_cast<const char*>(call.bytes), call.count);
-      break;
-    case Call::wait:
-      error = cudaLaunchKernelEx(&config, wait_kernel, call.comm, call.peer,
-                                 static_cast<int>(call.count));
-      break;
-  }
+  const cudaError_t error =
+      call.is_send ? cudaLaunchKernelEx(&config, send_kernel, call.comm, call.peer,
+                                        static_cast<const void*>(call.bytes), call.count)
+                   : cudaLaunchKernelEx(&config, receive_kernel, call.comm, call.peer, call.bytes,
+                                        call.count);
   return error == cudaSuccess ? ncclSuccess : ncclSystemError;
 }
 
@@ -244,7 +196,7 @@ int queue_group() {
   for (const Call& call : calls) follow(call);
   for (const bool sends : {true, false})
     for (const Call& call : calls)
-      if (call.sends() == sends)
+      if (call.is_send == sends)
         if (const int result = queue(call); result != ncclSuccess) return result;
   for (const Call& call : calls) cudaEventRecord(last_before(call), call.stream);
   return ncclSuccess;
@@ -262,12 +214,12 @@ int add(const Call& call) {
 extern "C" {
 
 int ncclGetVersion(int* version) {
-  *version = fault() == "old" ? 21003 : fault() == "puts" ? 23203 : 23004;
+  *version = fault() == "old" ? 21003 : 23004;
   return ncclSuccess;
 }
 
 int ncclGetUniqueId(ncclUniqueId* id) {
-  if (fault() == "no-interface") return ncclInternalError;
+  if (fault() == "no-interface") return ncclInvalidUsage;
   static std::atomic<int> count{0};
   std::memset(id->bytes, 0, sizeof id->bytes);
   // Not the name of an earlier process that ended without taking its messages.
@@ -282,8 +234,8 @@ int ncclCommInitRank(ncclComm** comm, int ranks, ncclUniqueId id, int rank) {
   made->name = id.bytes;
   made->rank = rank;
   made->ranks = ranks;
-  for (auto* numbers : {&made->sent, &made->taken, &made->signalled, &made->awaited})
-    numbers->resize(static_cast<std::size_t>(ranks));
+  made->sent.resize(static_cast<std::size_t>(ranks));
+  made->taken.resize(static_cast<std::size_t>(ranks));
   for (cudaEvent_t* event : {&made->queued, &made->recorded})
     if (cudaEventCreateWithFlags(event, cudaEventDisableTiming) != cudaSuccess)
       return ncclSystemError;
@@ -300,12 +252,10 @@ int ncclMemFree(void* memory) {
 }
 
 // The ranks meet in both: afterwards nobody looks at what others free.
-int ncclCommWindowRegister(ncclComm* comm, void* memory, std::size_t bytes, ncclWindow** window,
-                           int) {
+int ncclCommWindowRegister(ncclComm* comm, void* memory, std::size_t, ncclWindow** window, int) {
   *window = nullptr;
   if (fault() == "no-windows") return ncclSuccess;
   auto made = std::make_unique<ncclWindow>();
-  made->bytes = bytes;
   made->of.resize(static_cast<std::size_t>(comm->ranks));
   cudaIpcMemHandle_t handle{};
   if (cudaIpcGetMemHandle(&handle, memory) != cudaSuccess) return ncclSystemError;
@@ -322,14 +272,12 @@ int ncclCommWindowRegister(ncclComm* comm, void* memory, std::size_t bytes, nccl
       return ncclSystemError;
   }
   *window = made.release();
-  comm->registered.push_back(*window);
   return ncclSuccess;
 }
 
 int ncclCommWindowDeregister(ncclComm* comm, ncclWindow* window) {
   for (int rank = 0; rank < comm->ranks; ++rank)
     if (rank != comm->rank) cudaIpcCloseMemHandle(window->of[static_cast<std::size_t>(rank)]);
-  std::erase(comm->registered, window);
   delete window;
   return ncclSuccess;
 }
@@ -371,44 +319,12 @@ int ncclGroupEnd() {
 
 int ncclSend(const void* values, std::size_t count, int type, int peer, ncclComm* comm,
              cudaStream_t stream) {
-  return add({Call::send, comm, peer, const_cast<void*>(values), count * bytes_of(type), stream});
+  return add({true, comm, peer, const_cast<void*>(values), count * bytes_of(type), stream});
 }
 
 int ncclRecv(void* values, std::size_t count, int type, int peer, ncclComm* comm,
              cudaStream_t stream) {
-  return add({Call::receive, comm, peer, values, count * bytes_of(type), stream});
-}
-
-int ncclPutSignal(const void* from, std::size_t count, int type, int peer, ncclWindow* window,
-                  std::size_t offset, int index, int context, unsigned flags, ncclComm* comm,
-                  cudaStream_t stream) {
-  const std::size_t bytes = count * bytes_of(type);
-  if (index != 0 || context != 0 || flags != 0) return ncclInvalidArgument;
-  const auto is_within = [&](const ncclWindow* one) {
-    const char* const mine = one->of[static_cast<std::size_t>(comm->rank)];
-    return from >= mine && static_cast<const char*>(from) + bytes <= mine + one->bytes;
-  };
-  if (std::none_of(comm->registered.begin(), comm->registered.end(), is_within))
-    give_up("a put from memory that is not registered");
-  if (offset + bytes > window->bytes) give_up("a put beyond registered memory");
-  return add({Call::put, comm, peer, const_cast<void*>(from), bytes, stream,
-              window->of[static_cast<std::size_t>(peer)] + offset});
-}
-
-int ncclSignal(int peer, int index, int context, unsigned flags, ncclComm* comm,
-               cudaStream_t stream) {
-  if (index != 0 || context != 0 || flags != 0) return ncclInvalidArgument;
-  return add({Call::put, comm, peer, nullptr, 0, stream});
-}
-
-int ncclWaitSignal(int count, ncclWaitSignalDesc_t* signals, ncclComm* comm, cudaStream_t stream) {
-  ncclGroupStart();
-  for (int i = 0; i < count; ++i) {
-    const ncclWaitSignalDesc_t& one = signals[i];
-    if (one.opCnt <= 0 || one.sigIdx != 0 || one.ctx != 0) return ncclInvalidArgument;
-    add({Call::wait, comm, one.peer, nullptr, static_cast<std::size_t>(one.opCnt), stream});
-  }
-  return ncclGroupEnd();
+  return add({false, comm, peer, values, count * bytes_of(type), stream});
 }
 
 int ncclAllGather(const void* mine, void* all, std::size_t count, int type, ncclComm* comm,
@@ -427,7 +343,7 @@ int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int o
                   ncclComm* comm, cudaStream_t stream) {
   if (depth > 0 || type != ncclFloat || (operation != ncclSum && operation != ncclMax))
     return ncclInvalidUsage;
-  const Call call{Call::send, comm, comm->rank, to, count, stream};
+  const Call call{true, comm, comm->rank, to, count, stream};
   follow(call);
   cudaLaunchConfig_t config{};
   config.gridDim = {1};
@@ -441,11 +357,10 @@ int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int o
 }
 
 const char* ncclGetErrorString(int result) {
-  return result == ncclSuccess         ? "no error"
-         : result == ncclRemoteError   ? "remote process exited or there was a network error"
-         : result == ncclInvalidUsage  ? "invalid usage"
-         : result == ncclInternalError ? "internal error"
-                                       : "system error";
+  return result == ncclSuccess        ? "no error"
+         : result == ncclRemoteError  ? "remote process exited or there was a network error"
+         : result == ncclInvalidUsage ? "invalid usage"
+                                      : "system error";
 }
 
 const char* ncclGetLastError(ncclComm*) {

@@ -49,11 +49,6 @@ Loaded load() {
   }
   if (library.version >= pointers_from)
     symbols.find("ncclGetPeerDevicePointer", library.peer_pointer);
-  if (library.version >= puts_from) {
-    symbols.find("ncclPutSignal", library.put_signal);
-    symbols.find("ncclSignal", library.signal);
-    symbols.find("ncclWaitSignal", library.wait_signal);
-  }
   opened.problem = symbols.problem();
   if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
   return {std::move(library), ""};

@@ -15,11 +15,6 @@ struct Comm;
 /// NCCL's registration of memory, opaque here too.
 struct RegisteredWindow;
 
-/// How many signals of a peer a call waits for; the index and the context must be 0 (2.32).
-struct WaitedSignals {
-  int count, peer, index, context;
-};
-
 /// What the ranks of a communicator find each other by.
 struct UniqueId {
   char bytes[128];
@@ -50,24 +45,12 @@ struct Library {
   int (*window_register)(Comm*, void*, std::size_t, RegisteredWindow**, int flags) = nullptr;
   int (*window_deregister)(Comm*, RegisteredWindow*) = nullptr;
   int (*peer_pointer)(RegisteredWindow*, std::size_t offset, int peer, void**) = nullptr;
-  int (*put_signal)(const void*, std::size_t, int type, int peer, RegisteredWindow*,
-                    std::size_t offset, int index, int context, unsigned flags, Comm*,
-                    void* stream) = nullptr;
-  int (*signal)(int peer, int index, int context, unsigned flags, Comm*, void* stream) = nullptr;
-  int (*wait_signal)(int count, WaitedSignals*, Comm*, void* stream) = nullptr;
   const char* (*error_text)(int) = nullptr;
   const char* (*last_error)(Comm*) = nullptr;
 };
 
 /// The variable that keeps NCCL from registering memory, if it is "off".
 inline constexpr const char* windows_variable = "HALOCLINE_NCCL_WINDOWS";
-
-/// The variable that makes messages puts with signals, if it is "on".
-inline constexpr const char* puts_variable = "HALOCLINE_NCCL_PUTS";
-
-// 2.29.2 brought puts with signals, 2.30.3 those in graphs; up to 2.30.4 the first ones outside a
-// graph read what nothing had set (docs.nvidia.com/cuda/cuest/troubleshooting).
-inline constexpr int puts_from = 23007;
 
 /// "2.28.9", of a handle of dlopen(); empty if it does not tell.
 std::string library_version(void* handle);

@@ -26,8 +26,6 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   std::byte* mine() const { return static_cast<std::byte*>(memory_); }
-  /// What NCCL's calls name the memory of all ranks by.
-  RegisteredWindow* registration() const { return registered_; }
   /// Returns the address of a peer's memory for kernels of this rank, or null.
   std::byte* of(int peer) const;
 
