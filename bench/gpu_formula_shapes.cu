@@ -70,6 +70,7 @@ class OneShape final : public Kernels<Real_, Printed, most_inputs, most_outputs>
         kernel_(module_.kernel<std::remove_pointer_t<Kernel>>(0)) {
     device::cuda::load(kernel_);
   }
+  bool marches(bool over_bricks) const override { return !over_bricks; }
   March<Kernel> march(stencil::cuda::Norm) const override {
     return march_with(kernel_, shape_.ahead, shape_.rows, shape_.layers, block_bytes_);
   }

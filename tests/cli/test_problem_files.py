@@ -118,6 +118,24 @@ def test_a_wave_with_a_coefficient_from_a_file(tmp_path):
         assert np.isclose(report["fields"]["u_old"]["sum"], old.sum(), atol=1e-11)
 
 
+def test_the_rock_of_acoustic_from_a_file(tmp_path):
+    """As the comment in the shelf's own text says; the speeds of its formula give its bits."""
+    x, y = (np.arange(400) + 0.5) * 10, ((np.arange(300) + 0.5) * 10)[:, None]
+    speeds = np.where(y < 1000, 1500, np.where(y < 2000 + 0.1 * x, 2500, 4000)).astype(np.float32)
+    np.save(tmp_path / "velocity.npy", speeds)
+    text = run("problem", "show", "acoustic").out
+    formula = re.search(r"^c = \{ value = .* \}$", text, re.MULTILINE)[0]
+    (tmp_path / "mine.toml").write_text(text.replace(formula, 'c = { file = "velocity.npy" }'))
+    built_in = solve_json("acoustic", "--sweeps", "100", cwd=tmp_path)
+    for ranks in ("1", "4"):
+        mine = solve_json("./mine.toml", "--sweeps", "100", "--ranks", ranks, cwd=tmp_path)
+        assert mine["fields"] == built_in["fields"]
+    speeds[:60] = 1600  # where the wave is
+    np.save(tmp_path / "velocity.npy", speeds)
+    other = solve_json("./mine.toml", "--sweeps", "100", cwd=tmp_path)
+    assert other["checksum"] != built_in["checksum"]
+
+
 def test_check_writes_formulas_out(tmp_path):
     (tmp_path / "gs.toml").write_text(GRAY_SCOTT)
     text = run("problem", "check", "gs.toml", "--cells", "8x9", cwd=tmp_path).out
