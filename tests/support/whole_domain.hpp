@@ -41,7 +41,7 @@ std::uint64_t checksum_of(std::span<const Real> values) {
   using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
   std::uint64_t sum = 0, i = 0;
   for (const Real value : values)
-    sum += program::mix(std::bit_cast<Bits>(value == 0 ? Real(0) : value) ^ program::mix(++i));
+    sum += mix(std::bit_cast<Bits>(value == 0 ? Real(0) : value) ^ mix(++i));
   return sum;
 }
 

@@ -410,7 +410,7 @@ TEST(Checksum, AddsUpOverRanks) {
   std::uint64_t expected = 0;
   for (std::uint64_t i = 0; i < 37 * 11; ++i)
     expected +=
-        program::mix(std::bit_cast<std::uint64_t>(program::noise(12345, i)) ^ program::mix(i + 1));
+        mix(std::bit_cast<std::uint64_t>(program::noise(12345, i)) ^ mix(i + 1));
   EXPECT_EQ(total, expected);
 }
 
@@ -433,7 +433,7 @@ TEST(Checksum, TakesZerosForEqualAndNansForEqual) {
 }
 
 TEST(Checksum, ExtendsTheBitsOfSinglePrecisionByZeros) {
-  EXPECT_EQ(checksum_of_one(-1.5F), program::mix(std::uint64_t{0xBFC00000} ^ program::mix(1)));
+  EXPECT_EQ(checksum_of_one(-1.5F), mix(std::uint64_t{0xBFC00000} ^ mix(1)));
 }
 
 TEST(Sum, DoesNotDependOnThreads) {

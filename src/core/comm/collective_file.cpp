@@ -176,22 +176,24 @@ std::string CollectiveFile::read_start(std::int64_t most_bytes) {
   return broadcast(communicator_, std::move(text), 0);
 }
 
-void CollectiveFile::write_start(std::string_view text) {
+void CollectiveFile::write_on_first(std::int64_t offset_bytes, std::string_view bytes) {
   on_first_rank(communicator_, [&] {
-    const int error = write_at(descriptor_->get(), std::as_bytes(std::span(text)), 0);
+    const int error = write_at(descriptor_->get(), std::as_bytes(std::span(bytes)), offset_bytes);
     if (error != 0) fail(error);
-    written_to_ = std::max(written_to_, static_cast<std::int64_t>(text.size()));
+    written_to_ = std::max(written_to_, offset_bytes + static_cast<std::int64_t>(bytes.size()));
   });
 }
 
-void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
+std::uint64_t CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
   FileTransfer transfer(communicator_, array, part, file_.name_in_errors);
   if (transfer.cells_held() != array.cells.x * array.cells.y * array.cells.z)
     fail(ErrorKind::internal, "the ranks hold fewer or more cells than the array has");
   on_first_rank(communicator_, [&] { reserve(array); });
+  std::uint64_t hash = 0;
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
     transfer.collect(round);
     const std::span<const std::byte> chunk = transfer.chunk(round);
+    hash += transfer.hash_of_chunk(round);
     const Span span(recorder(communicator_), Phase::other, "file, write",
                     static_cast<std::int64_t>(chunk.size()));
     on_disks(
@@ -199,6 +201,7 @@ void CollectiveFile::write(const ArrayInFile& array, const PartInMemory& part) {
          offset = transfer.offset_bytes(round)] { return write_at(file->get(), chunk, offset); });
   }
   written_to_ = std::max(written_to_, array.end_bytes());
+  return sum_over_ranks(communicator_, hash);
 }
 
 /// Reports a disk that is too small at once, not after hours. File systems that cannot reserve
@@ -212,8 +215,9 @@ void CollectiveFile::reserve(const ArrayInFile& array) {
   if (result != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) fail(errno);
 }
 
-void CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {
+std::uint64_t CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {
   FileTransfer transfer(communicator_, array, part, file_.name_in_errors);
+  std::uint64_t hash = 0;
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
     const std::span<std::byte> chunk = transfer.chunk(round);
     {
@@ -225,8 +229,10 @@ void CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {
         return result.bytes < chunk.size() && result.error == 0 ? ended_early : result.error;
       });
     }
+    hash += transfer.hash_of_chunk(round);
     transfer.distribute(round);
   }
+  return sum_over_ranks(communicator_, hash);
 }
 
 /// Runs `work`, which returns an error number or 0, on every rank; throws, on every rank, if it

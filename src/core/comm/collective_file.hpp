@@ -37,16 +37,16 @@ class CollectiveFile {
   std::int64_t bytes() const { return bytes_; }
   /// Reads the first `most_bytes`, or all of a shorter file; every rank gets them.
   std::string read_start(std::int64_t most_bytes);
-  /// Writes rank 0's `text` at the file's beginning.
-  void write_start(std::string_view text);
+  /// Writes rank 0's `bytes` at an offset. For what is small.
+  void write_on_first(std::int64_t offset_bytes, std::string_view bytes);
 
   /// Writes the whole array; each rank passes the cells that it holds, and together these must be
   /// all cells, each once. Reserves the space on the disk first. Uses 12 MiB of memory for any
-  /// size.
-  void write(const ArrayInFile& array, const PartInMemory& part);
+  /// size. Returns the hash of all elements (base/hash.hpp), the same on every rank.
+  std::uint64_t write(const ArrayInFile& array, const PartInMemory& part);
   /// Reads the cells that each rank holds. Uses 12 MiB, more if ranks hold the same cells. After an
-  /// error it is unspecified which cells were read.
-  void read(const ArrayInFile& array, const PartInMemory& part);
+  /// error it is unspecified which cells were read. Returns the hash of all elements of the array.
+  std::uint64_t read(const ArrayInFile& array, const PartInMemory& part);
 
   /// Waits until all data is on the disk, however slow that is, and closes the file. A file
   /// destroyed without this call may be incomplete.

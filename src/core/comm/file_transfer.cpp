@@ -11,6 +11,7 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
+#include "base/hash.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 
@@ -106,6 +107,12 @@ std::span<std::byte> FileTransfer::chunk(std::int64_t round) {
   const CellRange range = rounds_.range(communicator_.rank(), round);
   return std::span(buffers_->chunk)
       .first(static_cast<std::size_t>(range.cells() * array_.element_bytes));
+}
+
+std::uint64_t FileTransfer::hash_of_chunk(std::int64_t round) const {
+  const CellRange range = rounds_.range(communicator_.rank(), round);
+  return hash_of(buffers_->chunk.data(), range.cells(), array_.element_bytes,
+                 static_cast<std::uint64_t>(range.begin));
 }
 
 std::int64_t FileTransfer::cells_held() const {

@@ -38,6 +38,8 @@ class FileTransfer {
   std::int64_t offset_bytes(std::int64_t round) const;
   /// Returns this rank's chunk in that round, with its actual length; empty if it has none.
   std::span<std::byte> chunk(std::int64_t round);
+  /// Returns the hash of the elements of this rank's chunk, by their numbers in the array.
+  std::uint64_t hash_of_chunk(std::int64_t round) const;
   /// Returns what owns the chunks.
   std::shared_ptr<const void> memory() const { return buffers_; }
   /// Returns the number of cells that all ranks hold together.

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Noise that is the same for every split of a grid, and its mixing function, which checksums use
-// too.
+// Noise that is the same for every split of a grid.
 
 #include <cstdint>
 
 #include <halocline/box.hpp>
 
-namespace halocline::program {
+#include "base/hash.hpp"
 
-/// The mixing function of the noise and of checksums (the last steps of splitmix64).
-constexpr std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
+namespace halocline::program {
 
 /// Returns the value in [0, 1) of the cell with global linear index `i`: the same for every split.
 constexpr double noise(std::uint64_t seed, std::uint64_t i) {

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "field/cells.hpp"
 #include "field/elements.hpp"
-#include "program/noise.hpp"
 
 namespace halocline::program {
 namespace {

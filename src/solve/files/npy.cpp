@@ -20,9 +20,8 @@
 #include "base/words.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
-#include "field/copy.hpp"
+#include "files/field_array.hpp"
 #include "files/npy_header.hpp"
-#include "files/scalar_field.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::files {
@@ -77,36 +76,11 @@ HeaderInFile read_header(const std::string& path) {
   return {parse_npy_header(std::span(start).first(bytes), path), status.st_size};
 }
 
-comm::ArrayInFile array_of(const Grid& grid, const FieldStorage& field, std::size_t offset) {
-  return {.offset_bytes = static_cast<std::int64_t>(offset),
-          .cells = grid.cells().values(),
-          .element_bytes = field.shape().element_bytes};
-}
-
-/// A field for access row by row: itself, or one of the same owned cells if it is in bricks.
-FieldStorage in_rows(const Grid& grid, const FieldStorage& field) {
-  if (field.as_strided()) return field;
-  return FieldStorage(grid, field.shape().element_bytes, {.name = field.name(), .halo = 0});
-}
-
-comm::PartInMemory part_of(const FieldStorage& field) {
-  const Strides& strides = field.strides();
-  const std::int64_t element = field.shape().element_bytes;
-  return {.box = field.shape().owned,
-          .first = field.first_owned(),
-          .stride_bytes = {strides.x * element, strides.y * element, strides.z * element}};
-}
-
 }  // namespace
 
 void write_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
                const std::string& path, Otherwise otherwise) {
-  std::optional<FieldStorage> rows;
-  comm::together(communicator, [&] {
-    require_scalar(grid, field);
-    rows = in_rows(grid, field);
-    if (!field.as_strided()) field::copy_on_host(field, *rows, grid.owned());
-  });
+  const FieldArray array(communicator, grid, field);
   std::optional<TemporaryFile> temporary;  // on rank 0
   comm::on_first_rank(communicator, [&] { temporary.emplace(path, otherwise); });
 
@@ -115,27 +89,22 @@ void write_npy(const Communicator& communicator, const Grid& grid, const FieldSt
                                            .name_in_errors = path});
   const std::string header = format_npy_header(
       {.shape = shape_of(grid.cells()), .descr = descr_of(field.shape().element_bytes)});
-  file.write_start(header);
-  file.write(array_of(grid, field, header.size()), part_of(*rows));
+  file.write_on_first(0, header);
+  array.write(file, static_cast<std::int64_t>(header.size()));
   file.close();
   comm::on_first_rank(communicator, [&] { temporary->commit(); });
 }
 
 void read_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
               const std::string& path) {
-  std::optional<FieldStorage> rows;
-  comm::together(communicator, [&] {
-    require_scalar(grid, field);
-    rows = in_rows(grid, field);
-  });
+  const FieldArray array(communicator, grid, field);
   comm::CollectiveFile file(communicator, {.path = path, .name_in_errors = path});
   // Every rank reads the same bytes and finds the same error.
   const std::string start = file.read_start(npy_start_bytes);
   const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);
   require(header, needs_of(grid.cells(), field.shape().element_bytes), file.bytes(), path);
-  file.read(array_of(grid, field, header.data_offset), part_of(*rows));
+  array.read(file, static_cast<std::int64_t>(header.data_offset));
   file.close();
-  if (!field.as_strided()) field::copy_on_host(*rows, field, grid.owned());
 }
 
 Extents cells_in_npy(const std::string& path) {

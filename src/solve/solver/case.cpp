@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,7 @@
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "machine/cores.hpp"
+#include "solver/output_kind.hpp"
 #include "solver/target.hpp"
 
 namespace halocline::solver {
@@ -141,6 +143,14 @@ std::size_t field_or_first(const Model& model, const std::string& name, const ch
   return name.empty() ? 0 : field_named(model, name, option);
 }
 
+/// The fields of an output that names none.
+std::vector<std::size_t> fields_for(const std::string& path, const Model& model) {
+  if (!has_all_fields(kind_of(path))) return {0};
+  std::vector<std::size_t> all(model.fields.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 /// Files that options name come before those of the problem.
 void name_files(const SolveOptions& options, Case& the_case) {
   const Model& model = *the_case.model;
@@ -149,9 +159,10 @@ void name_files(const SolveOptions& options, Case& the_case) {
   if (options.initial) the_case.initial[0] = options.initial;
   for (const auto& [name, path] : options.field_initials)
     the_case.initial[field_named(model, name, "initial")] = path;
-  if (options.output) the_case.outputs.emplace_back(0, *options.output);
+  if (options.output)
+    the_case.outputs.push_back({fields_for(*options.output, model), *options.output});
   for (const auto& [name, path] : options.field_outputs)
-    the_case.outputs.emplace_back(field_named(model, name, "output"), path);
+    the_case.outputs.push_back({{field_named(model, name, "output")}, path});
 }
 
 template <class Named>
@@ -285,7 +296,7 @@ void name_views(const SolveOptions& options, Case& the_case) {
                       "number first",
                       min, max));
     const auto draws = [&](const auto& output) {
-      return output.first == field && output.second.ends_with(".png");
+      return output.fields[0] == field && output.path.ends_with(".png");
     };
     if (std::none_of(the_case.outputs.begin(), the_case.outputs.end(), draws))
       refuse(

@@ -33,8 +33,12 @@ struct Case {
   /// The program's own arrays, by the number of the field or coefficient.
   using OwnArrays = std::map<std::size_t, FieldStorage>;
   OwnArrays start_arrays = {}, result_arrays = {}, coefficient_arrays = {};
-  /// (field, path) of each file to write.
-  std::vector<std::pair<std::size_t, std::string>> outputs;
+  /// A file to write, and what of it: numbers of fields.
+  struct Output {
+    std::vector<std::size_t> fields;
+    std::string path;
+  };
+  std::vector<Output> outputs;
   std::optional<std::int64_t> output_every = {};
   /// The fixed range of colours of a field's pictures: (least, largest).
   std::map<std::size_t, std::pair<double, double>> ranges = {};

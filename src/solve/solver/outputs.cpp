@@ -9,27 +9,14 @@
 #include <halocline/error.hpp>
 
 #include "base/result_files.hpp"
-#include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "files/hdf5.hpp"
 #include "files/npy.hpp"
 #include "files/npy_header.hpp"
-#include "files/picture.hpp"
-#include "grid/text.hpp"
+#include "solver/output_kind.hpp"
 
 namespace halocline::solver {
 namespace {
-
-enum class OutputKind { npy, png };
-
-OutputKind kind_of(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension();
-  if (extension == ".npy") return OutputKind::npy;
-  if (extension == ".png") return OutputKind::png;
-  throw Error(ErrorKind::usage,
-              fmt::format("the output '{}' ends neither in .npy (the whole array) nor in .png (a "
-                          "picture)",
-                          path));
-}
 
 void check_series_name(const std::optional<std::string>& path) {
   if (path && std::filesystem::path(*path).extension() != ".csv")
@@ -37,15 +24,6 @@ void check_series_name(const std::optional<std::string>& path) {
                 fmt::format("the file '{}' of option 'series' does not end in .csv, and is written "
                             "in no other form",
                             *path));
-}
-
-/// The bytes of the file, or more than any disk has if that cannot be counted.
-std::int64_t bytes_of_npy(const Case& the_case) {
-  double bytes = static_cast<double>(the_case.element_bytes());
-  for (int axis = 0; axis < the_case.grid.cells.axes(); ++axis)
-    bytes *= static_cast<double>(the_case.grid.cells[axis]);
-  bytes += static_cast<double>(npy_header_bytes);
-  return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : std::numeric_limits<std::int64_t>::max();
 }
 
 /// A run with a tolerance has at least the files of its start and its end.
@@ -57,10 +35,41 @@ std::optional<Numbers> numbers_of(const Case& the_case) {
                  .fewest = the_case.tolerance ? std::min<std::int64_t>(2, all) : all};
 }
 
+/// Whether one file has the fields of all times.
+bool has_all_times(const Case& the_case, const Case::Output& output) {
+  return the_case.output_every && kind_of(output.path) == OutputKind::vtkhdf;
+}
+
+/// The bytes of a file, as far as they can be told, or more than any disk has if they cannot be
+/// counted.
+std::int64_t bytes_of(const Case& the_case, const Case::Output& output) {
+  if (kind_of(output.path) == OutputKind::png) return 0;
+  double bytes = static_cast<double>(the_case.element_bytes());
+  for (int axis = 0; axis < the_case.grid.cells.axes(); ++axis)
+    bytes *= static_cast<double>(the_case.grid.cells[axis]);
+  bytes *= static_cast<double>(output.fields.size());
+  if (has_all_times(the_case, output)) bytes *= static_cast<double>(numbers_of(the_case)->fewest);
+  bytes += static_cast<double>(npy_header_bytes);
+  return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : std::numeric_limits<std::int64_t>::max();
+}
+
+/// Throws usage for names of no kind, unavailable for a file that needs HDF5 where there is none.
+void check_kinds(const Case& the_case) {
+  for (const Case::Output& output : the_case.outputs)
+    if (kind_of(output.path) == OutputKind::vtkhdf)
+      if (const auto why = files::hdf5::unavailable())
+        throw Error(
+            ErrorKind::unavailable,
+            fmt::format("cannot write '{}': {}; .vti files need no library", output.path, *why));
+}
+
 /// Throws usage for arrays of other shapes, and for a pipe as the place of one.
 void check_arrays(const Case& the_case) {
-  for (const auto& [field, path] : the_case.outputs)
-    if (kind_of(path) == OutputKind::npy && !the_case.output_every) files::require_seekable(path);
+  for (const Case::Output& output : the_case.outputs) {
+    const bool is_one_file = !the_case.output_every || has_all_times(the_case, output);
+    if (kind_of(output.path) != OutputKind::png && is_one_file)
+      files::require_seekable(output.path);
+  }
   std::vector<std::optional<std::string>> read = the_case.initial;
   for (std::size_t i = 0; i < the_case.model->coefficients.size(); ++i)
     if (!the_case.coefficient_arrays.contains(i))
@@ -74,16 +83,19 @@ void check_arrays(const Case& the_case) {
 void check_files(const Communicator& communicator, const SolveOptions& options,
                  const Case& the_case) {
   comm::together(communicator, [&] {
-    for (const auto& [field, path] : the_case.outputs) kind_of(path);
+    check_kinds(the_case);
     check_series_name(options.series);
     if (communicator.rank() != 0) return;
     RunFiles all;
     bool has_array = false;
-    for (const auto& [field, path] : the_case.outputs) {
-      const bool is_array = kind_of(path) == OutputKind::npy;
-      has_array |= is_array;
-      all.add_result("option 'output'", path, is_array ? bytes_of_npy(the_case) : 0,
-                     numbers_of(the_case));
+    for (const Case::Output& output : the_case.outputs) {
+      const OutputKind kind = kind_of(output.path);
+      const bool has_times = has_all_times(the_case, output);
+      has_array |= kind == OutputKind::npy;
+      all.add_result("option 'output'", output.path, bytes_of(the_case, output),
+                     has_times ? std::nullopt : numbers_of(the_case));
+      if (kind == OutputKind::vti && the_case.output_every)
+        all.add_result("option 'output' (its list)", list_of_numbered(output.path));
     }
     all.add_result("option 'series'", options.series);
     all.add_result("option 'trace'", options.trace);
@@ -103,24 +115,29 @@ void check_files(const Communicator& communicator, const SolveOptions& options,
 }
 
 Outputs::Outputs(const Communicator& communicator, const Grid& grid, const Case& the_case)
-    : communicator_(communicator), grid_(grid), case_(the_case) {
-  for (const auto& [field, path] : the_case.outputs)
-    outputs_.push_back(
-        {.field = field, .path = path, .is_picture = kind_of(path) == OutputKind::png});
+    : grid_(grid), case_(the_case) {
+  for (const Case::Output& output : the_case.outputs)
+    outputs_.push_back({make_output_file(
+        {.communicator = communicator, .grid = grid, .the_case = the_case}, output)});
 }
 
 void Outputs::write_some(const Level& level, std::int64_t sweeps, Attempts& attempts) {
+  if (outputs_.empty()) return;
+  Level seen = level;
+  for (const Case::Output& output : case_.outputs)
+    for (const std::size_t field : output.fields) seen[field] = seen_by_host(level[field], grid_);
   for (Output& output : outputs_) {
     if (output.has_failed) continue;
     output.has_failed = true;
     attempts.attempt([&] {
       try {
-        write(output, seen_by_host(level[output.field], grid_), sweeps, Otherwise::fail);
+        output.file->write(seen, sweeps, Otherwise::fail);
       } catch (const Error& error) {
         // The name was right when the run began.
         throw error.kind() == ErrorKind::usage ? Error(ErrorKind::resource, error.what()) : error;
       }
       output.has_failed = false;
+      output.last_written = sweeps;
     });
   }
 }
@@ -128,48 +145,11 @@ void Outputs::write_some(const Level& level, std::int64_t sweeps, Attempts& atte
 void Outputs::write_last(const Level& answer, std::int64_t sweeps, Attempts& attempts) {
   for (Output& output : outputs_)
     if (output.last_written != sweeps)
-      attempts.attempt(
-          [&] { write(output, answer[output.field], sweeps, Otherwise::use_working_folder); });
+      attempts.attempt([&] { output.file->write(answer, sweeps, Otherwise::use_working_folder); });
 }
 
-void Outputs::write(Output& output, const FieldStorage& field, std::int64_t sweeps,
-                    Otherwise otherwise) {
-  const std::string path = case_.output_every ? numbered(output.path, sweeps) : output.path;
-  if (!output.is_picture) {
-    files::write_npy(communicator_, grid_, field, path, otherwise);
-  } else {
-    const problem::Model& model = *case_.model;
-    const auto title_of = [&](std::int64_t number) {
-      return fmt::format("{}{} {}, {} sweeps", model.name,
-                         model.fields.size() > 1 ? " " + model.fields[output.field].name : "",
-                         grid::text_of(grid_.cells()), number);
-    };
-    files::Look look{.at_least = output.range};
-    if (const auto fixed = case_.ranges.find(output.field); fixed != case_.ranges.end())
-      look.fixed = ValueRange{fixed->second.first, fixed->second.second};
-    // Films need pictures of one size: room for labels such as -1.235e-05.
-    if (case_.output_every)
-      look.room = {.labels = 10, .title = static_cast<int>(title_of(case_.sweeps).size())};
-    output.range =
-        files::write_picture(communicator_, grid_, field, path, title_of(sweeps), otherwise, look);
-    if (!output.last_written) output.first_range = output.range;
-  }
-  output.last_written = sweeps;
-}
-
-void Outputs::note_scales(Notes& notes) const {
-  for (const Output& output : outputs_) {
-    const auto &first = output.first_range, &last = output.range;
-    std::string note;
-    if (first && last && (first->min != last->min || first->max != last->max))
-      note = fmt::format(
-          "the colours of '{}' stand for {:g} to {:g} in the first picture and for {:g} to {:g} in "
-          "the last: option 'ranges' set to '{}={:g},{:g}' gives all of them one scale",
-          output.path, first->min, first->max, last->min, last->max,
-          case_.model->fields[output.field].name, last->min, last->max);
-    note = comm::broadcast(communicator_, note, 0);
-    if (!note.empty()) notes.add(note);
-  }
+void Outputs::note(Notes& notes) const {
+  for (const Output& output : outputs_) output.file->note(notes);
 }
 
 }  // namespace halocline::solver

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The arrays and pictures that a run writes, at its end or also on its way.
+// The files of fields that a run writes, at its end or also on its way.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <halocline/communicator.hpp>
@@ -13,10 +13,9 @@
 
 #include "base/attempts.hpp"
 #include "base/notes.hpp"
-#include "base/temporary_file.hpp"
-#include "files/colour_map.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
+#include "solver/output_file.hpp"
 
 namespace halocline::solver {
 
@@ -36,22 +35,16 @@ class Outputs {
   void write_some(const Level& level, std::int64_t sweeps, Attempts& attempts);
   /// Writes the result, under the plain names or as the last of the numbered files.
   void write_last(const Level& answer, std::int64_t sweeps, Attempts& attempts);
-  /// Notes which range gives all pictures one scale, where it has widened.
-  void note_scales(Notes& notes) const;
+  /// Adds what is to be said of all that was written.
+  void note(Notes& notes) const;
 
  private:
   struct Output {
-    std::size_t field;
-    std::string path;
-    bool is_picture;
+    std::unique_ptr<OutputFile> file;
     bool has_failed = false;
     std::optional<std::int64_t> last_written = {};
-    std::optional<ValueRange> first_range = {}, range = {};  ///< of pictures, on rank 0
   };
 
-  void write(Output& output, const FieldStorage& field, std::int64_t sweeps, Otherwise otherwise);
-
-  const Communicator& communicator_;
   const Grid& grid_;
   const Case& case_;
   std::vector<Output> outputs_;

@@ -426,7 +426,7 @@ SolveResult SolveRun::run() {
   // follows them may take as long as the run, and more memory.
   attempts_.attempt([this] { give_arrays(); });
   outputs_->write_last(answer(), result_.sweeps, attempts_);
-  attempts_.attempt([this] { outputs_->note_scales(notes_); });
+  attempts_.attempt([this] { outputs_->note(notes_); });
   if (options_.series) attempts_.attempt([this] { write_series(*options_.series); });
   if (options_.trace)
     attempts_.attempt([this] { solver::write_trace(communicator_, *options_.trace); });

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A field as an array in a file that all ranks read or write.
+
+#include <cstdint>
+
+#include <halocline/communicator.hpp>
+#include <halocline/field.hpp>
+#include <halocline/grid.hpp>
+
+#include "comm/collective_file.hpp"
+
+namespace halocline::files {
+
+/// The owned cells of a field, in C order over the whole grid. All calls are collective.
+class FieldArray {
+ public:
+  /// Throws usage, on every rank, unless require_scalar() accepts the field.
+  FieldArray(const Communicator& communicator, const Grid& grid, const FieldStorage& field);
+
+  /// Writes the array from such an offset on. Returns its hash: see CollectiveFile.
+  std::uint64_t write(comm::CollectiveFile& file, std::int64_t offset_bytes) const;
+  /// Reads it into the owned cells; leaves the halo unchanged.
+  std::uint64_t read(comm::CollectiveFile& file, std::int64_t offset_bytes) const;
+
+ private:
+  comm::ArrayInFile in_file(std::int64_t offset_bytes) const;
+  comm::PartInMemory in_memory() const;
+
+  const Grid& grid_;
+  FieldStorage field_;
+  FieldStorage rows_;  ///< the field itself, unless it is in bricks
+};
+
+}  // namespace halocline::files

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/hdf5.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+namespace halocline::files::hdf5 {
+namespace {
+
+using Size = std::uint64_t;
+
+// Of H5Fpublic.h, H5Spublic.h, H5Dpublic.h: these numbers do not change between versions.
+constexpr unsigned replace_file = 2;
+constexpr int scalar = 0, contiguous = 1, early = 1, never = 1;
+constexpr Id by_default = 0, all_values = 0;
+
+/// The functions that are used of it, as its headers declare them from 1.10 on.
+struct Library {
+  std::string text;
+
+  int (*open)() = nullptr;
+  int (*set_error_handler)(Id stack, void* function, void* data) = nullptr;
+  Id (*create_file)(const char*, unsigned flags, Id creation, Id access) = nullptr;
+  int (*close_file)(Id) = nullptr;
+  Id (*create_group)(Id, const char*, Id link, Id creation, Id access) = nullptr;
+  int (*close_group)(Id) = nullptr;
+  Id (*create_space)(int kind) = nullptr;
+  Id (*create_simple_space)(int axes, const Size* shape, const Size* most) = nullptr;
+  int (*close_space)(Id) = nullptr;
+  Id (*create_properties)(Id of) = nullptr;
+  int (*set_layout)(Id, int) = nullptr;
+  int (*set_allocation)(Id, int) = nullptr;
+  int (*set_fill)(Id, int) = nullptr;
+  int (*set_user_block)(Id, Size) = nullptr;
+  int (*close_properties)(Id) = nullptr;
+  Id (*create_dataset)(Id, const char*, Id type, Id space, Id link, Id creation,
+                       Id access) = nullptr;
+  int (*write_dataset)(Id, Id type, Id memory, Id file, Id transfer, const void*) = nullptr;
+  Size (*offset_of_dataset)(Id) = nullptr;
+  int (*close_dataset)(Id) = nullptr;
+  Id (*create_attribute)(Id, const char*, Id type, Id space, Id creation, Id access) = nullptr;
+  int (*write_attribute)(Id, Id type, const void*) = nullptr;
+  int (*close_attribute)(Id) = nullptr;
+  Id (*copy_type)(Id) = nullptr;
+  int (*set_type_size)(Id, std::size_t) = nullptr;
+  int (*close_type)(Id) = nullptr;
+  // Values that H5open() sets.
+  Id *f32 = nullptr, *f64 = nullptr, *i64 = nullptr, *byte = nullptr, *text_type = nullptr;
+  Id *of_files = nullptr, *of_datasets = nullptr;
+};
+
+std::string library_version(void* handle) {
+  using GetVersion = int(unsigned*, unsigned*, unsigned*);
+  auto* const get = reinterpret_cast<GetVersion*>(::dlsym(handle, "H5get_libversion"));
+  unsigned major = 0, minor = 0, patch = 0;
+  return get == nullptr || get(&major, &minor, &patch) < 0
+             ? ""
+             : fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+// Debian's library without MPI comes first: one that is built for another MPI than ours would bring
+// that into the process.
+constexpr std::array<const char*, 8> names{
+    "libhdf5_serial.so.320", "libhdf5_serial.so.310", "libhdf5_serial.so.103", "libhdf5.so.320",
+    "libhdf5.so.310",        "libhdf5.so.200",        "libhdf5.so.103",        "libhdf5.so"};
+
+LibraryToFind library_named(const char* name) {
+  return {"HDF5",          {name, "", ""}, "HALOCLINE_HDF5", "Debian: libhdf5-103-1; conda: hdf5",
+          library_version, "1.10.0"};
+}
+
+struct Found {
+  LibraryToFind wanted;
+  std::vector<FoundLibrary> files;
+};
+
+Found find_library() {
+  const Variables variables = current_variables();
+  for (const char* name : names) {
+    const LibraryToFind wanted = library_named(name);
+    std::vector<FoundLibrary> files = files_to_load(wanted, variables);
+    if (!files.empty()) return {wanted, std::move(files)};
+  }
+  return {library_named("libhdf5.so"), {}};
+}
+
+void find_all(Symbols& symbols, Library& library) {
+  symbols.find("H5open", library.open);
+  symbols.find("H5Eset_auto2", library.set_error_handler);
+  symbols.find("H5Fcreate", library.create_file);
+  symbols.find("H5Fclose", library.close_file);
+  symbols.find("H5Gcreate2", library.create_group);
+  symbols.find("H5Gclose", library.close_group);
+  symbols.find("H5Screate", library.create_space);
+  symbols.find("H5Screate_simple", library.create_simple_space);
+  symbols.find("H5Sclose", library.close_space);
+  symbols.find("H5Pcreate", library.create_properties);
+  symbols.find("H5Pset_layout", library.set_layout);
+  symbols.find("H5Pset_alloc_time", library.set_allocation);
+  symbols.find("H5Pset_fill_time", library.set_fill);
+  symbols.find("H5Pset_userblock", library.set_user_block);
+  symbols.find("H5Pclose", library.close_properties);
+  symbols.find("H5Dcreate2", library.create_dataset);
+  symbols.find("H5Dwrite", library.write_dataset);
+  symbols.find("H5Dget_offset", library.offset_of_dataset);
+  symbols.find("H5Dclose", library.close_dataset);
+  symbols.find("H5Acreate2", library.create_attribute);
+  symbols.find("H5Awrite", library.write_attribute);
+  symbols.find("H5Aclose", library.close_attribute);
+  symbols.find("H5Tcopy", library.copy_type);
+  symbols.find("H5Tset_size", library.set_type_size);
+  symbols.find("H5Tclose", library.close_type);
+  symbols.find("H5T_IEEE_F32LE_g", library.f32);
+  symbols.find("H5T_IEEE_F64LE_g", library.f64);
+  symbols.find("H5T_STD_I64LE_g", library.i64);
+  symbols.find("H5T_STD_U8LE_g", library.byte);
+  symbols.find("H5T_C_S1_g", library.text_type);
+  symbols.find("H5P_CLS_FILE_CREATE_ID_g", library.of_files);
+  symbols.find("H5P_CLS_DATASET_CREATE_ID_g", library.of_datasets);
+}
+
+struct Loaded {
+  std::optional<Library> library;
+  std::string why_not;
+};
+
+Loaded load() {
+  const auto [wanted, files] = find_library();
+  LoadedLibrary opened = load_library(wanted, files);
+  if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
+  Library library;
+  library.text = fmt::format("HDF5 {} ('{}', found by {})", opened.version,
+                             opened.found.file.string(), opened.found.by);
+  Symbols symbols(opened.handle);
+  find_all(symbols, library);
+  opened.problem = symbols.problem();
+  if (opened.problem.empty() && library.open() < 0) opened.problem = "does not start";
+  if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
+  // It would print what is told here.
+  library.set_error_handler(by_default, nullptr, nullptr);
+  return {std::move(library), ""};
+}
+
+const Loaded& loaded() {
+  static const Loaded once = load();
+  return once;
+}
+
+const Library& library() {
+  if (!loaded().library) throw Error(ErrorKind::unavailable, loaded().why_not);
+  return *loaded().library;
+}
+
+/// Throws unless HDF5 returned something that is not negative.
+template <class Result>
+Result checked(Result result, const std::string& what) {
+  if (result >= 0) return result;
+  const int error = errno;
+  const std::string why =
+      error == 0 ? "" : fmt::format(": {}", std::generic_category().message(error));
+  // File systems without locks: HDF5 wants one for each file.
+  const bool has_no_locks = error == ENOSYS || error == ENOLCK || error == EOPNOTSUPP;
+  throw Error(ErrorKind::resource,
+              fmt::format("HDF5 could not {}{}{}", what, why,
+                          has_no_locks ? "; set HDF5_USE_FILE_LOCKING=FALSE" : ""));
+}
+
+Item space_of(std::span<const std::int64_t> shape) {
+  std::vector<Size> sizes(shape.begin(), shape.end());
+  return {checked(library().create_simple_space(static_cast<int>(sizes.size()), sizes.data(),
+                                                sizes.data()),
+                  "describe an array"),
+          library().close_space};
+}
+
+Id id_of(Type type) {
+  const Library& hdf5 = library();
+  return type == Type::f32   ? *hdf5.f32
+         : type == Type::f64 ? *hdf5.f64
+         : type == Type::i64 ? *hdf5.i64
+                             : *hdf5.byte;
+}
+
+void add_attribute(Id of, const std::string& name, Id type, const Item& space, const void* values) {
+  const Library& hdf5 = library();
+  const std::string what = fmt::format("make attribute '{}'", name);
+  const Item attribute(
+      checked(hdf5.create_attribute(of, name.c_str(), type, space.get(), by_default, by_default),
+              what),
+      hdf5.close_attribute);
+  checked(hdf5.write_attribute(attribute.get(), type, values), what);
+}
+
+std::shared_ptr<Item> new_file(const std::string& path, std::int64_t user_bytes) {
+  const Library& hdf5 = library();
+  errno = 0;
+  const Item creation(checked(hdf5.create_properties(*hdf5.of_files), "begin a file"),
+                      hdf5.close_properties);
+  checked(hdf5.set_user_block(creation.get(), static_cast<Size>(user_bytes)), "begin a file");
+  return std::make_shared<Item>(
+      checked(hdf5.create_file(path.c_str(), replace_file, creation.get(), by_default),
+              fmt::format("make file '{}'", path)),
+      hdf5.close_file);
+}
+
+}  // namespace
+
+Item::~Item() {
+  if (id_ >= 0) close_(id_);
+}
+
+int Item::close() { return close_(std::exchange(id_, -1)); }
+
+std::optional<std::string> unavailable() {
+  if (loaded().library) return std::nullopt;
+  return loaded().why_not;
+}
+
+std::string description() { return loaded().library ? loaded().library->text : ""; }
+
+LibraryToFind library_to_find() { return find_library().wanted; }
+
+Group Group::make_group(const std::string& name) const {
+  const Library& hdf5 = library();
+  return Group(std::make_shared<Item>(
+      checked(hdf5.create_group(item_->get(), name.c_str(), by_default, by_default, by_default),
+              fmt::format("make group '{}'", name)),
+      hdf5.close_group));
+}
+
+void Group::add_text(const std::string& attribute, std::string_view text) const {
+  const Library& hdf5 = library();
+  const Item type(checked(hdf5.copy_type(*hdf5.text_type), "describe a text"), hdf5.close_type);
+  checked(hdf5.set_type_size(type.get(), std::max<std::size_t>(1, text.size())), "describe a text");
+  const Item space(checked(hdf5.create_space(scalar), "describe a text"), hdf5.close_space);
+  const std::string value(text);
+  add_attribute(item_->get(), attribute, type.get(), space, value.c_str());
+}
+
+void Group::add_numbers(const std::string& attribute, std::span<const std::int64_t> numbers) const {
+  const std::array shape{static_cast<std::int64_t>(numbers.size())};
+  add_attribute(item_->get(), attribute, id_of(Type::i64), space_of(shape), numbers.data());
+}
+
+void Group::add_numbers(const std::string& attribute, std::span<const double> numbers) const {
+  const std::array shape{static_cast<std::int64_t>(numbers.size())};
+  add_attribute(item_->get(), attribute, id_of(Type::f64), space_of(shape), numbers.data());
+}
+
+void Group::add_number(const std::string& attribute, std::int64_t number) const {
+  const Library& hdf5 = library();
+  const Item space(checked(hdf5.create_space(scalar), "describe a number"), hdf5.close_space);
+  add_attribute(item_->get(), attribute, id_of(Type::i64), space, &number);
+}
+
+std::int64_t Group::add_dataset(const std::string& name, Type type,
+                                std::span<const std::int64_t> shape) const {
+  const Library& hdf5 = library();
+  const std::string what = fmt::format("make dataset '{}'", name);
+  const Item creation(checked(hdf5.create_properties(*hdf5.of_datasets), what),
+                      hdf5.close_properties);
+  // Its place must be known before its values are.
+  checked(hdf5.set_layout(creation.get(), contiguous), what);
+  checked(hdf5.set_allocation(creation.get(), early), what);
+  checked(hdf5.set_fill(creation.get(), never), what);
+  const Item dataset(
+      checked(hdf5.create_dataset(item_->get(), name.c_str(), id_of(type), space_of(shape).get(),
+                                  by_default, creation.get(), by_default),
+              what),
+      hdf5.close_dataset);
+  const Size offset = hdf5.offset_of_dataset(dataset.get());
+  return checked(static_cast<std::int64_t>(offset), what);
+}
+
+std::int64_t Group::add_dataset(const std::string& name,
+                                std::span<const std::int64_t> values) const {
+  const Library& hdf5 = library();
+  const std::array shape{static_cast<std::int64_t>(values.size())};
+  const std::string what = fmt::format("make dataset '{}'", name);
+  const Item dataset(
+      checked(hdf5.create_dataset(item_->get(), name.c_str(), id_of(Type::i64),
+                                  space_of(shape).get(), by_default, by_default, by_default),
+              what),
+      hdf5.close_dataset);
+  checked(hdf5.write_dataset(dataset.get(), id_of(Type::i64), all_values, all_values, by_default,
+                             values.data()),
+          what);
+  return checked(static_cast<std::int64_t>(hdf5.offset_of_dataset(dataset.get())), what);
+}
+
+File::File(const std::string& path, std::int64_t user_bytes) : root_(new_file(path, user_bytes)) {}
+
+void File::close() { checked(root_.item_->close(), "write the file's structure"); }
+
+}  // namespace halocline::files::hdf5

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// HDF5 as it is found when the program runs: neither its headers nor its library are needed to
+// build. It lays out files and nothing else; all ranks write the arrays themselves, where it has
+// put them.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/run_time_library.hpp"
+
+namespace halocline::files::hdf5 {
+
+/// Returns why no HDF5 can be used, with what to do; nothing if one can. Loads it at the first
+/// call.
+std::optional<std::string> unavailable();
+/// "HDF5 1.10.8 ('/usr/lib/.../libhdf5_serial.so.103', found by the loader)"; empty if there is
+/// none.
+std::string description();
+/// How it is looked for, with a name of its file that was found, or else the usual one.
+LibraryToFind library_to_find();
+
+using Id = std::int64_t;
+
+enum class Type { f32, f64, i64, bytes };
+
+/// Something open in a file, closed at the end.
+class Item {
+ public:
+  using Close = int(Id);
+  Item(Id id, Close* closing) : id_(id), close_(closing) {}
+  ~Item();
+  Item(const Item&) = delete;
+  Item& operator=(const Item&) = delete;
+  Id get() const { return id_; }
+  /// Returns a negative number if it fails.
+  int close();
+
+ private:
+  Id id_;
+  Close* close_;
+};
+
+/// A group of a file, or its root.
+class Group {
+ public:
+  Group make_group(const std::string& name) const;
+  void add_text(const std::string& attribute, std::string_view text) const;
+  void add_numbers(const std::string& attribute, std::span<const std::int64_t> numbers) const;
+  void add_numbers(const std::string& attribute, std::span<const double> numbers) const;
+  /// An attribute that is one number, not an array of one.
+  void add_number(const std::string& attribute, std::int64_t number) const;
+  /// Makes a dataset whose values lie next to each other in the file, and returns the offset of the
+  /// first. What they are until they are written is not defined.
+  std::int64_t add_dataset(const std::string& name, Type type,
+                           std::span<const std::int64_t> shape) const;
+  std::int64_t add_dataset(const std::string& name, std::span<const std::int64_t> values) const;
+
+ private:
+  friend class File;
+  explicit Group(std::shared_ptr<Item> item) : item_(std::move(item)) {}
+  std::shared_ptr<Item> item_;
+};
+
+/// A new file of HDF5's. Not collective: for one rank. Throws resource, with what HDF5 was to do,
+/// if it fails.
+class File {
+ public:
+  /// Replaces the content of the file `path`. The first `user_bytes` are not HDF5's: 0, or a power
+  /// of 2 from 512 on.
+  File(const std::string& path, std::int64_t user_bytes);
+  const Group& root() const { return root_; }
+  /// Writes what is pending. Groups of it must be gone.
+  void close();
+
+ private:
+  Group root_;
+};
+
+}  // namespace halocline::files::hdf5
