@@ -102,6 +102,23 @@ struct SolveOptions {
   std::vector<Range> ranges;
   std::optional<std::string> trace;  ///< path of a Chrome trace (JSON)
 
+  /// Path of a folder for checkpoints, from which a later run can go on; it is made if it is not
+  /// there. The newest two are kept, one of the end among them. A folder with those of another run is
+  /// a usage error. With `restart`, by default its folder.
+  std::optional<std::string> checkpoint;
+  /// A checkpoint after every so many sweeps, or so many seconds; by default every 1800 seconds.
+  std::optional<std::int64_t> checkpoint_every;
+  std::optional<double> checkpoint_seconds;
+  /// Path of a folder of checkpoints, or of one: the run goes on from there, and ends with the bits
+  /// of one that was never stopped. Problem, cells, precision, parameters, seed, norm, tolerance, sums
+  /// and probes are those of the file, and giving others is a usage error; without `sweeps` it ends
+  /// where the first run would have. All else may differ: ranks, backend, schedule, files.
+  std::optional<std::string> restart;
+  /// Called on every rank between sweeps, at least twice a second if a sweep takes no longer; must be
+  /// cheap. If it returns a reason on any rank ("SIGTERM"), the run ends between two sweeps that all
+  /// ranks agree on, after a checkpoint if there is a folder for it.
+  std::function<std::string()> stop_request;
+
   std::vector<std::string> sums;  ///< fields whose sum over all cells goes into the series
   /// A cell of a field whose value goes into the series.
   struct Probe {
@@ -115,6 +132,7 @@ struct SolveOptions {
 
   struct Progress {
     std::int64_t sweep, sweeps;
+    std::int64_t first;  ///< sweeps that an earlier run had done
     std::optional<double> norm;
     double seconds, glups;
   };
@@ -168,6 +186,21 @@ struct SolveResult : RunResult {
     std::vector<Row> rows;
   };
   std::optional<Series> series;
+
+  /// Where the run went on from, with option 'restart'.
+  struct Restart {
+    std::string path;  ///< of the checkpoint
+    std::int64_t sweeps;
+  };
+  std::optional<Restart> restart;
+  struct Checkpoints {
+    std::string folder;
+    std::int64_t written = 0;
+    std::int64_t last = 0;  ///< sweeps done at the newest one
+    double seconds = 0;     ///< that sweeps waited for them
+  };
+  std::optional<Checkpoints> checkpoints;
+  std::string stopped_by;  ///< what ended the run before its last sweep: SolveOptions::stop_request
 
   /// How solve() chose process grid, transport, schedule and graphs, and the times of the
   /// alternatives.

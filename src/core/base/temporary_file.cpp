@@ -315,6 +315,10 @@ void TemporaryFile::copy_to_working_folder() {
   if (::fsync(descriptor_) != 0) fail(target_, errno);
 }
 
+bool is_temporary_name(std::string_view name) {
+  return name.starts_with(".halocline-") && name.ends_with(".tmp");
+}
+
 void write_text_file(const std::string& path, std::string_view text, Otherwise otherwise) {
   TemporaryFile file(path, otherwise);
   file.write(text);

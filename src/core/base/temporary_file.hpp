@@ -61,6 +61,10 @@ class TemporaryFile {
   std::optional<Error> not_in_place_;  // why it is in the working folder
 };
 
+/// Whether a TemporaryFile has such a name, in a folder where none is written now: what a process
+/// that was killed has left.
+bool is_temporary_name(std::string_view name);
+
 /// Writes a whole file through a TemporaryFile.
 void write_text_file(const std::string& path, std::string_view text,
                      Otherwise otherwise = Otherwise::fail);

@@ -15,7 +15,9 @@
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "machine/cores.hpp"
+#include "solver/checkpoints.hpp"
 #include "solver/output_kind.hpp"
+#include "solver/restart.hpp"
 #include "solver/target.hpp"
 
 namespace halocline::solver {
@@ -334,11 +336,16 @@ std::vector<std::size_t> Case::exchanged_fields() const {
 }
 
 Case make_case(const SolveOptions& options, int ranks) {
-  return make_case(options, ranks, problem::find_problem(options.problem));
+  if (!options.restart) return make_case(options, ranks, problem::find_problem(options.problem));
+  const auto restart = std::make_shared<const Restart>(find_restart(*options.restart));
+  Case the_case = make_case(continued(options, *restart), ranks, restart->problem);
+  the_case.restart = restart;
+  return the_case;
 }
 
 Case make_case(const SolveOptions& options, int ranks, const problem::ProblemText& problem) {
   check_numbers(options);
+  check_checkpoint_options(options);
   auto model =
       std::make_shared<const Model>(model_of(problem::read_text(problem.name, problem.text),
                                              choices_of(options, cells_of(options, ranks))));

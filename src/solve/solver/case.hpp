@@ -19,6 +19,8 @@
 
 namespace halocline::solver {
 
+struct Restart;
+
 struct Case {
   std::shared_ptr<const problem::Model> model;
   Norm norm;
@@ -49,6 +51,8 @@ struct Case {
   std::vector<std::size_t> sums = {};  ///< fields
   std::vector<Probe> probes = {};
   std::int64_t series_every = 1;
+  /// The checkpoint that fields, and coefficients from files or arrays, come from, if there is one.
+  std::shared_ptr<const Restart> restart = {};
 
   Precision precision() const { return model->precision; }
   std::int64_t element_bytes() const { return model->element_bytes(); }

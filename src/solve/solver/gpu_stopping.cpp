@@ -9,6 +9,7 @@
 #include "comm/waiting.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "link/wait_for.hpp"
 #include "solver/batch.hpp"
 #include "solver/stopping.hpp"
 
@@ -41,13 +42,13 @@ class GpuStopping final : public Stopping {
     if (parts_.gather == nullptr)
       arguments.reduction = reduction_in(sweep);
     else
-      reduce_share(sweep, branch_->fork(stream));
+      reduce_share(reduction_in(sweep), branch_->fork(stream));
   }
 
   // The exchange of this sweep comes before the gather: more waits for it.
   void end(std::int64_t sweep, Stream stream) override {
     if (parts_.gather == nullptr || !has_norm(sweep - lag)) return;
-    reduce_gathered(sweep, branch_->get());
+    reduce_gathered(reduction_in(sweep), branch_->get());
     branch_->join(stream);
   }
 
@@ -82,8 +83,21 @@ class GpuStopping final : public Stopping {
     return stopping_sweep_.has_value();
   }
 
+  /// The next sweep reduces it again: all ranks have one all-reduce more, and nothing else changes.
+  std::optional<double> norm_of_last(std::int64_t sweeps) override {
+    if (!has_norm(sweeps - 1)) return std::nullopt;
+    stencil::NormReduction reduction = reduction_in(sweeps - 1 + lag);
+    reduction.norm = &words().asked;
+    reduction.stop = nullptr;
+    reduce_now(reduction);
+    double norm = 0;
+    device::copy(&norm, reduction.norm, sizeof norm, parts_.stream);
+    link::wait_for(parts_.communicator, parts_.stream);
+    return norm;
+  }
+
   std::int64_t finish(std::int64_t sweeps) override {
-    if (has_norm(sweeps - 1)) reduce_now(sweeps - 1 + lag);
+    if (has_norm(sweeps - 1)) reduce_now(reduction_in(sweeps - 1 + lag));
     const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
     for (std::int64_t batch = sent_; batch <= last; ++batch) {
       // One batch more than there is memory for, if the last sweep begins a batch.
@@ -98,6 +112,7 @@ class GpuStopping final : public Stopping {
   /// In device memory. A norm is stored at the position of the sweep that reduces it.
   struct Words {
     double norms[2][most_batch_sweeps];
+    double asked;
     unsigned stop;
   };
   struct Batch {
@@ -126,21 +141,19 @@ class GpuStopping final : public Stopping {
   }
 
   /// The reduction that a sweep does, in launches of its own.
-  void reduce_now(std::int64_t sweep) {
-    if (parts_.gather == nullptr) return parts_.sweep.reduce(reduction_in(sweep), parts_.stream);
-    reduce_share(sweep, parts_.stream);
-    reduce_gathered(sweep, parts_.stream);
+  void reduce_now(const stencil::NormReduction& reduction) {
+    if (parts_.gather == nullptr) return parts_.sweep.reduce(reduction, parts_.stream);
+    reduce_share(reduction, parts_.stream);
+    reduce_gathered(reduction, parts_.stream);
   }
 
-  void reduce_share(std::int64_t sweep, Stream stream) {
-    stencil::NormReduction reduction = reduction_in(sweep);
+  void reduce_share(stencil::NormReduction reduction, Stream stream) {
     reduction.share = parts_.gather->mine();
     parts_.sweep.reduce(reduction, stream);
   }
 
-  void reduce_gathered(std::int64_t sweep, Stream stream) {
+  void reduce_gathered(stencil::NormReduction reduction, Stream stream) {
     parts_.gather->run(stream);
-    stencil::NormReduction reduction = reduction_in(sweep);
     reduction.shares = parts_.gather->all();
     reduction.ranks = parts_.communicator.size();
     parts_.sweep.reduce(reduction, stream);

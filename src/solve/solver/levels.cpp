@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
@@ -16,6 +17,7 @@
 #include "field/elements.hpp"
 #include "files/npy.hpp"
 #include "program/copy_cells.hpp"
+#include "solver/restart.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/ghosts.hpp"
 
@@ -73,6 +75,20 @@ bool copy_own(const Communicator& communicator, const Case::OwnArrays& arrays, s
   return true;
 }
 
+/// Reads what the checkpoint has of a name, if there is one; returns whether. Collective.
+bool read_saved(const Case& the_case, const Communicator& communicator, const Grid& grid,
+                const FieldStorage& field, const std::string& name) {
+  if (!the_case.restart || !the_case.restart->has(name)) return false;
+  const Restart& restart = *the_case.restart;
+  try {
+    files::read_checkpoint_field(communicator, grid, field, restart.path, restart.head, name);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    refuse_damaged(restart.path, error.what());
+  }
+  return true;
+}
+
 /// Fills the cells beyond the owned ones of a coefficient. Collective.
 void finish_coefficient(const Communicator& communicator, const Grid& grid,
                         const FieldStorage& field) {
@@ -86,7 +102,9 @@ void fill_coefficients(const Case& the_case, const Grid& grid, const Level& coef
   for (std::size_t i = 0; i < coefficients.size(); ++i) {
     const problem::StartValues& values = model.coefficients[i].values;
     fill_through_host(coefficients[i], grid, [&](const FieldStorage& field) {
-      if (copy_own(communicator, the_case.coefficient_arrays, i, field))
+      const std::string& name = model.coefficients[i].name;
+      if (read_saved(the_case, communicator, grid, field, name) ||
+          copy_own(communicator, the_case.coefficient_arrays, i, field))
         return finish_coefficient(communicator, grid, field);
       if (!values.file) return stencil::fill_coefficient(field, model, values.expression, threads);
       files::read_npy(communicator, grid, field, *values.file);
@@ -100,6 +118,10 @@ void fill_start(const Case& the_case, std::size_t f, const FieldStorage& field, 
                 const Communicator& communicator, int threads) {
   stencil::fill_start(field, *the_case.model, the_case.model->fields[f].initial.expression,
                       threads);
+  if (the_case.restart) {
+    read_saved(the_case, communicator, grid, field, the_case.model->fields[f].name);
+    return;
+  }
   if (the_case.initial[f]) files::read_npy(communicator, grid, field, *the_case.initial[f]);
   copy_own(communicator, the_case.start_arrays, f, field);
 }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "comm/collectives.hpp"
 #include "solver/norm_slot.hpp"
@@ -37,6 +38,14 @@ class MpiStopping final : public Stopping {
     return stopped_;
   }
 
+  std::optional<double> norm_of_last(std::int64_t sweeps) override {
+    offer_pending();
+    const std::int64_t last = sweeps - 1;
+    if (last < 0 || !reduction_of(last).in_flight()) return std::nullopt;
+    early_ = {last, norm_of(last)};
+    return early_->second;
+  }
+
   std::int64_t finish(std::int64_t sweeps) override {
     offer_pending();
     if (stops_before(sweeps)) {
@@ -63,9 +72,18 @@ class MpiStopping final : public Stopping {
 
   /// Waits for the norm of a sweep, if it has one; returns true if that norm stops the run.
   bool look_at(std::int64_t sweep) {
+    if (early_ && early_->first == sweep) {
+      const double norm = early_->second;
+      early_.reset();
+      return enter(sweep, norm);
+    }
     if (sweep < 0 || !reduction_of(sweep).in_flight()) return false;
+    return enter(sweep, norm_of(sweep));
+  }
+
+  double norm_of(std::int64_t sweep) {
     const double sum = reduction_of(sweep).finish();
-    return enter(sweep, the_case().norm == Norm::l2 ? std::sqrt(sum) : sum);
+    return the_case().norm == Norm::l2 ? std::sqrt(sum) : sum;
   }
 
   /// Finishes the all-reduce of a norm that no longer matters.
@@ -76,6 +94,8 @@ class MpiStopping final : public Stopping {
   std::array<comm::NormAllReduce, 2> reductions_;
   std::array<NormSlot, 2> slots_;
   std::optional<std::int64_t> pending_;  // a sweep whose all-reduce has not started
+  std::optional<std::pair<std::int64_t, double>>
+      early_;  // a norm that was asked for before its turn
   bool stopped_ = false;
 };
 

@@ -75,7 +75,12 @@ std::vector<std::string> shared_options(const SolveOptions& options) {
       fmt::format("verify {}", options.verify == SolveOptions::Extra::yes),
       fmt::format("baseline {}", options.baseline == SolveOptions::Extra::yes),
       fmt::format("output {}", options.output.value_or("none")),
-      fmt::format("trace {}", options.trace ? "given" : "none")};
+      fmt::format("trace {}", options.trace ? "given" : "none"),
+      fmt::format("checkpoint {}", options.checkpoint.value_or("none")),
+      fmt::format("checkpoint every {} sweeps, {} seconds", or_auto(options.checkpoint_every),
+                  or_auto(options.checkpoint_seconds)),
+      fmt::format("restart {}", options.restart.value_or("none")),
+      fmt::format("stop requests {}", options.stop_request ? "looked for" : "none")};
   for (const auto& [field, path] : options.field_initials)
     lines.push_back(fmt::format("initial array of {} {}", field, path));
   for (const auto& [field, path] : options.field_outputs)

@@ -13,6 +13,7 @@
 #include "files/hdf5.hpp"
 #include "files/npy.hpp"
 #include "files/npy_header.hpp"
+#include "solver/checkpoints.hpp"
 #include "solver/output_kind.hpp"
 
 namespace halocline::solver {
@@ -40,17 +41,28 @@ bool has_all_times(const Case& the_case, const Case::Output& output) {
   return the_case.output_every && kind_of(output.path) == OutputKind::vtkhdf;
 }
 
-/// The bytes of a file, as far as they can be told, or more than any disk has if they cannot be
-/// counted.
-std::int64_t bytes_of(const Case& the_case, const Case::Output& output) {
-  if (kind_of(output.path) == OutputKind::png) return 0;
-  double bytes = static_cast<double>(the_case.element_bytes());
+/// The bytes of so many fields at one time, or more than any disk has if they cannot be counted.
+std::int64_t bytes_of_fields(const Case& the_case, double count) {
+  double bytes = count * static_cast<double>(the_case.element_bytes());
   for (int axis = 0; axis < the_case.grid.cells.axes(); ++axis)
     bytes *= static_cast<double>(the_case.grid.cells[axis]);
-  bytes *= static_cast<double>(output.fields.size());
-  if (has_all_times(the_case, output)) bytes *= static_cast<double>(numbers_of(the_case)->fewest);
   bytes += static_cast<double>(npy_header_bytes);
   return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : std::numeric_limits<std::int64_t>::max();
+}
+
+/// The bytes of a file, as far as they can be told.
+std::int64_t bytes_of(const Case& the_case, const Case::Output& output) {
+  if (kind_of(output.path) == OutputKind::png) return 0;
+  const std::int64_t times =
+      has_all_times(the_case, output) ? numbers_of(the_case)->fewest : std::int64_t{1};
+  return bytes_of_fields(the_case,
+                         static_cast<double>(times) * static_cast<double>(output.fields.size()));
+}
+
+/// The newest two and the next one are there at once.
+std::int64_t bytes_of_checkpoints(const Case& the_case) {
+  const auto fields = static_cast<double>(the_case.model->fields.size());
+  return bytes_of_fields(the_case, the_case.restart ? fields : 3 * fields);
 }
 
 /// Throws usage for names of no kind, unavailable for a file that needs HDF5 where there is none.
@@ -70,6 +82,7 @@ void check_arrays(const Case& the_case) {
     if (kind_of(output.path) != OutputKind::png && is_one_file)
       files::require_seekable(output.path);
   }
+  if (the_case.restart) return;  // their values are in the checkpoint
   std::vector<std::optional<std::string>> read = the_case.initial;
   for (std::size_t i = 0; i < the_case.model->coefficients.size(); ++i)
     if (!the_case.coefficient_arrays.contains(i))
@@ -97,6 +110,9 @@ void check_files(const Communicator& communicator, const SolveOptions& options,
       if (kind == OutputKind::vti && the_case.output_every)
         all.add_result("option 'output' (its list)", list_of_numbered(output.path));
     }
+    if (options.checkpoint)
+      all.add_result("option 'checkpoint'", checkpoint_path(*options.checkpoint, 0),
+                     bytes_of_checkpoints(the_case));
     all.add_result("option 'series'", options.series);
     all.add_result("option 'trace'", options.trace);
     // A run may go on from the array of an earlier one and replace it: that one stays until the new

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <halocline/communicator.hpp>
 #include <halocline/grid.hpp>
@@ -20,6 +22,8 @@ class Series {
   /// The parts must outlive it.
   Series(const Communicator& communicator, const Grid& grid, const Case& the_case, int threads);
 
+  /// Begins with the rows of an earlier run.
+  void go_on(std::vector<SolveResult::Series::Row> rows) { series_.rows = std::move(rows); }
   /// Adds the row of the fields after so many sweeps, unless it is there. Copies fields in GPU
   /// memory to the host for their sums, and single cells for probes. Collective.
   void add(const Level& level, std::int64_t sweeps);

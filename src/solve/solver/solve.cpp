@@ -21,9 +21,12 @@
 #include "solver/alone.hpp"
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
+#include "solver/checkpoints.hpp"
 #include "solver/levels.hpp"
 #include "solver/option_words.hpp"
 #include "solver/outputs.hpp"
+#include "solver/requests.hpp"
+#include "solver/restart.hpp"
 #include "solver/series.hpp"
 #include "solver/target.hpp"
 #include "solver/trace.hpp"
@@ -46,14 +49,19 @@ Spread spread_over_ranks(const Communicator& communicator, double mine) {
 class SolveRun {
  public:
   SolveRun(const Communicator& communicator, const SolveOptions& options,
-           const problem::ProblemText& problem)
+           const problem::ProblemText& problem,
+           const std::shared_ptr<const solver::Restart>& restart)
       : communicator_(communicator),
         options_(options),
-        case_(solver::make_case(options, communicator.size(), problem)) {}
+        problem_(problem),
+        case_(solver::make_case(options, communicator.size(), problem)) {
+    case_.restart = restart;
+  }
 
   SolveResult run();
 
  private:
+  SolveResult end();
   void prepare();
   void check_arrays() const;
   void give_arrays();
@@ -65,8 +73,14 @@ class SolveRun {
   void compare_with_one_rank();
   void take_notes_of(const solver::Baseline& alone);
   bool looks_for_what_is_not_finite() const;
+  solver::RunState start() const;
   solver::Stops stops();
-  solver::Stops::Then stand_still(std::int64_t sweeps, std::size_t level);
+  solver::Request request() const;
+  std::string reason_to_stop() const;
+  solver::Stops::Then stand_still(std::int64_t sweeps, std::size_t level,
+                                  solver::Stopping& stopping);
+  bool save(std::int64_t sweeps, std::size_t level, solver::Stopping& stopping);
+  void save_end();
   void write_series(const std::string& path);
   void say_what_ran();
   /// The result, in memory that the host can read.
@@ -77,6 +91,7 @@ class SolveRun {
 
   Communicator communicator_;
   const SolveOptions& options_;
+  const problem::ProblemText& problem_;
   Case case_;
   Clock::time_point begun_ = Clock::now();
   stencil::SweepOptions sweep_options_;
@@ -85,7 +100,10 @@ class SolveRun {
   solver::Chosen chosen_;
   std::optional<solver::Outputs> outputs_;
   std::optional<solver::Series> series_;
-  Attempts attempts_;
+  std::optional<solver::Checkpoints> checkpoints_;
+  std::optional<solver::Requests> requests_;
+  solver::Request requested_ = solver::Request::none;
+  Attempts attempts_, saving_;
   std::size_t last_level_ = 0;
   solver::Level answer_;
   Notes notes_;
@@ -93,6 +111,7 @@ class SolveRun {
 };
 
 void SolveRun::prepare() {
+  if (options_.checkpoint) checkpoints_.emplace(communicator_, case_, options_, problem_);
   solver::check_files(communicator_, options_, case_);
   target_ = solver::choose_target(communicator_, options_, notes_, &case_);
   comm::together(communicator_, [&] {
@@ -121,6 +140,9 @@ void SolveRun::prepare() {
   chosen_.runner->fill(sweep_options_.threads);
   outputs_.emplace(communicator_, grid(), case_);
   if (case_.has_series()) series_.emplace(communicator_, grid(), case_, sweep_options_.threads);
+  if (series_ && case_.restart) series_->go_on(case_.restart->rows);
+  if (options_.checkpoint || options_.stop_request)
+    requests_.emplace(communicator_, [this] { return request(); });
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
@@ -172,10 +194,36 @@ bool SolveRun::looks_for_what_is_not_finite() const {
 // (2048x2048) on a Xeon: at most 1 % of the run.
 constexpr std::int64_t sweeps_between_looks = 64;
 
+const std::vector<SolveResult::Series::Row> no_rows;
+
+solver::RunState SolveRun::start() const {
+  return case_.restart ? solver::start_of(*case_.restart, case_) : solver::RunState{};
+}
+
+std::string SolveRun::reason_to_stop() const {
+  return options_.stop_request ? options_.stop_request() : std::string();
+}
+
+/// What this rank wants.
+solver::Request SolveRun::request() const {
+  using solver::Request;
+  if (!reason_to_stop().empty()) return Request::stop;
+  const bool is_time = checkpoints_ && communicator_.rank() == 0 && checkpoints_->is_time();
+  return is_time ? Request::checkpoint : Request::none;
+}
+
 solver::Stops SolveRun::stops() {
-  solver::Stops stops{.visit = [this](std::int64_t sweeps, std::size_t level) {
-    return stand_still(sweeps, level);
-  }};
+  solver::Stops stops{
+      .visit = [this](std::int64_t sweeps, std::size_t level, solver::Stopping& stopping) {
+        return stand_still(sweeps, level, stopping);
+      }};
+  if (requests_)
+    stops.asks = [this](std::int64_t sweeps) {
+      requested_ = requests_->agreed(sweeps);
+      return requested_ != solver::Request::none;
+    };
+  if (checkpoints_ && options_.checkpoint_every)
+    stops.intervals.push_back(*options_.checkpoint_every);
   if (case_.output_every) stops.intervals.push_back(*case_.output_every);
   if (series_) stops.intervals.push_back(case_.series_every);
   if (looks_for_what_is_not_finite()) stops.intervals.push_back(sweeps_between_looks);
@@ -183,7 +231,8 @@ solver::Stops SolveRun::stops() {
 }
 
 /// What fails is told after the sweeps, unless another rank is lost.
-solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level) {
+solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level,
+                                          solver::Stopping& stopping) {
   using Then = solver::Stops::Then;
   const solver::Level& fields = chosen_.runner->levels()[level];
   const bool has_row = series_ && sweeps % case_.series_every == 0;
@@ -200,9 +249,48 @@ solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level
   }
   if (has_row) series_->add(fields, sweeps);
   if (has_output) outputs_->write_some(fields, sweeps, attempts_);
-  if (attempts_.error() && attempts_.error()->kind() == ErrorKind::communication)
-    attempts_.finish();
-  return Then::go_on;
+  for (const Attempts* attempts : {&attempts_, &saving_})
+    if (attempts->error() && attempts->error()->kind() == ErrorKind::communication)
+      attempts->finish();
+  const bool goes_on = save(sweeps, level, stopping);
+  if (requested_ != solver::Request::stop) return goes_on ? Then::go_on : Then::end;
+  result_.stopped_by = comm::first_text(communicator_, reason_to_stop());
+  return Then::end;
+}
+
+/// Writes a checkpoint, if it is time. Returns false if the run ends here by its norm, which the
+/// last sweep has and no rank has seen yet: then the end of the run saves it.
+bool SolveRun::save(std::int64_t sweeps, std::size_t level, solver::Stopping& stopping) {
+  const bool is_time =
+      requested_ != solver::Request::none || (checkpoints_ && checkpoints_->is_time(sweeps));
+  if (!checkpoints_ || !is_time || sweeps == start().sweep) return true;
+  auto norms = stopping.history();
+  if (const auto norm = stopping.norm_of_last(sweeps)) {
+    if (stopping.would_stop(*norm)) return false;
+    norms.emplace_back(sweeps - 1, *norm);
+  }
+  checkpoints_->write({.grid = grid(),
+                       .level = chosen_.runner->levels()[level],
+                       .coefficients = chosen_.runner->coefficients(),
+                       .sweeps = sweeps,
+                       .is_over = false,
+                       .norms = norms,
+                       .rows = series_ ? series_->so_far().rows : no_rows},
+                      saving_);
+  return true;
+}
+
+/// The end can be gone on from, too, with more sweeps.
+void SolveRun::save_end() {
+  checkpoints_->write({.grid = grid(),
+                       .level = answer(),
+                       .coefficients = chosen_.runner->coefficients(),
+                       .sweeps = result_.sweeps,
+                       .is_over = result_.converged || result_.diverged,
+                       .norms = result_.norm_history,
+                       .rows = series_ ? series_->so_far().rows : no_rows},
+                      saving_);
+  saving_.finish();
 }
 
 void SolveRun::write_series(const std::string& path) {
@@ -225,16 +313,18 @@ void SolveRun::loop() {
     if (!tells || seconds_since(last_told) < 0.5) return;
     last_told = Clock::now();
     const double seconds = seconds_since(loop_begun);
-    options_.on_progress({.sweep = sweep + 1,
-                          .sweeps = case_.sweeps,
-                          .norm = stopping.history().empty()
-                                      ? std::nullopt
-                                      : std::optional(stopping.history().back().second),
-                          .seconds = seconds,
-                          .glups = glups_of(static_cast<double>(sweep + 1), seconds)});
+    options_.on_progress(
+        {.sweep = sweep + 1,
+         .sweeps = case_.sweeps,
+         .first = start().sweep,
+         .norm = stopping.history().empty() ? std::nullopt
+                                            : std::optional(stopping.history().back().second),
+         .seconds = seconds,
+         .glups = glups_of(static_cast<double>(sweep + 1 - start().sweep), seconds)});
   };
   const auto [done, stopping] =
-      chosen_.runner->run(case_, chosen_.execution, after_sweep, {}, stops());
+      chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), stops());
+  if (requests_) requests_->finish();
   last_level_ = done.level;
   answer_ = solver::seen_by_host(chosen_.runner->levels()[last_level_], grid());
   if (series_) {
@@ -244,7 +334,7 @@ void SolveRun::loop() {
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
   result_.sweeps_in_graphs = done.sweeps_in_graphs;
-  result_.converged = stopping->converged();
+  result_.converged = stopping->converged() || (case_.restart && case_.restart->is_over);
   result_.diverged = stopping->diverged();
   result_.norm_history = stopping->history();
   result_.first_sweep_seconds = comm::max_over_ranks(communicator_, done.first_sweep_seconds);
@@ -275,10 +365,9 @@ void SolveRun::find_what_is_not_finite() {
 }
 
 void SolveRun::measure() {
-  const bool one_sweep = result_.sweeps <= 1;
-  result_.glups = one_sweep
-                      ? glups_of(static_cast<double>(result_.sweeps), result_.first_sweep_seconds)
-                      : glups_of(static_cast<double>(result_.sweeps - 1), result_.loop_seconds);
+  const std::int64_t swept = result_.sweeps - start().sweep;
+  result_.glups = swept <= 1 ? glups_of(static_cast<double>(swept), result_.first_sweep_seconds)
+                             : glups_of(static_cast<double>(swept - 1), result_.loop_seconds);
   // At best, each update reads every value once and writes every new one.
   result_.gigabytes_per_second =
       result_.glups * static_cast<double>(problem::effort_of(*case_.model).bytes);
@@ -319,16 +408,18 @@ void SolveRun::measure() {
 
 void SolveRun::verify() {
   const bool by_reference = solver::is_for_reference(case_, result_.sweeps);
+  Case from_start = case_;
+  from_start.restart.reset();
   std::optional<solver::AloneResult> alone;
   comm::on_first_rank(communicator_, [&] {
     if (by_reference)
-      alone = solver::solve_alone(case_, result_.sweeps,
+      alone = solver::solve_alone(from_start, result_.sweeps,
                                   {.backend = stencil::find_backend("reference"),
                                    .sweep = {.threads = 1, .simd = "auto"},
                                    .memory = Memory::host,
                                    .stream = Stream::host()});
     else
-      alone = solver::solve_alone(case_, result_.sweeps,
+      alone = solver::solve_alone(from_start, result_.sweeps,
                                   {.backend = *target_.backend,
                                    .sweep = sweep_options_,
                                    .memory = target_.memory,
@@ -413,6 +504,7 @@ void SolveRun::say_what_ran() {
   result_.halo_depth = case_.halo_depth;
   result_.brick = case_.brick;
   result_.tolerance = case_.tolerance;
+  if (case_.restart) result_.restart = {case_.restart->path, case_.restart->state.sweep};
 }
 
 SolveResult SolveRun::run() {
@@ -424,6 +516,8 @@ SolveResult SolveRun::run() {
   say_what_ran();
   // From here on there is a result, which nothing that fails may take away. Files come first: what
   // follows them may take as long as the run, and more memory.
+  if (checkpoints_) attempts_.attempt([this] { save_end(); });
+  if (!result_.stopped_by.empty()) return end();
   attempts_.attempt([this] { give_arrays(); });
   outputs_->write_last(answer(), result_.sweeps, attempts_);
   attempts_.attempt([this] { outputs_->note(notes_); });
@@ -433,6 +527,11 @@ SolveResult SolveRun::run() {
   if (options_.verify == SolveOptions::Extra::yes) attempts_.attempt([this] { verify(); });
   if (options_.baseline == SolveOptions::Extra::yes)
     attempts_.attempt([this] { compare_with_one_rank(); });
+  return end();
+}
+
+SolveResult SolveRun::end() {
+  if (checkpoints_) result_.checkpoints = checkpoints_->so_far();
   result_.notes = notes_.all();
   if (attempts_.error()) throw IncompleteSolve(*attempts_.error(), std::move(result_));
   return std::move(result_);
@@ -450,14 +549,23 @@ problem::ProblemText problem_of(const Communicator& communicator, const SolveOpt
   return problem;
 }
 
+SolveResult solve(const Communicator& communicator, const SolveOptions& options,
+                  const problem::ProblemText& problem,
+                  const std::shared_ptr<const solver::Restart>& restart) {
+  std::optional<SolveRun> run;
+  comm::together(communicator, [&] { run.emplace(communicator, options, problem, restart); });
+  return run->run();
+}
+
 }  // namespace
 
 SolveResult solve(const Communicator& communicator, const SolveOptions& options) {
   comm::require_same(communicator, "options", solver::shared_options(options));
-  const problem::ProblemText problem = problem_of(communicator, options);
-  std::optional<SolveRun> run;
-  comm::together(communicator, [&] { run.emplace(communicator, options, problem); });
-  return run->run();
+  if (!options.restart) return solve(communicator, options, problem_of(communicator, options), {});
+  const auto restart = solver::find_restart(communicator, *options.restart);
+  SolveOptions going_on;
+  comm::together(communicator, [&] { going_on = solver::continued(options, *restart); });
+  return solve(communicator, going_on, restart->problem, restart);
 }
 
 SolveResult solve(const Communicator& communicator, const Grid& grid, const SolveOptions& options) {

@@ -13,6 +13,10 @@ void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
   throw Error(ErrorKind::internal, "a batch of sweeps cannot have norms that the host reduces");
 }
 
+bool Stopping::would_stop(double norm) const {
+  return !std::isfinite(norm) || (case_.tolerance && norm <= *case_.tolerance);
+}
+
 bool Stopping::enter(std::int64_t sweep, double norm) {
   history_.emplace_back(sweep, norm);
   diverged_ = !std::isfinite(norm);

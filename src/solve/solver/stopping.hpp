@@ -3,6 +3,7 @@
 // Norms of a run, and the decision when it stops.
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,11 @@ class Stopping {
   /// not all count; the same on all ranks. All that is queued must be done, and stops_before() have
   /// been called with this number.
   virtual bool stopped_within(std::int64_t) { return false; }
+  /// Returns the norm of the last of `sweeps` sweeps, if it has one, which later sweeps would
+  /// bring; leaves the run as it is. After stopped_within(sweeps). Collective.
+  virtual std::optional<double> norm_of_last(std::int64_t sweeps) = 0;
+  /// Whether such a norm ends the run.
+  bool would_stop(double norm) const;
   /// Reads the remaining norms, after the last sweep; returns how many of the `sweeps` queued
   /// count.
   virtual std::int64_t finish(std::int64_t sweeps) = 0;

@@ -40,13 +40,14 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
     link::wait_for(runner.communicator(), stream);
     if (run.stopping.stopped_within(run.at.sweep)) return false;
     const auto stopped = Clock::now();
-    const Stops::Then then = stops.visit(run.at.sweep, run.at.level);
+    const Stops::Then then = stops.visit(run.at.sweep, run.at.level, run.stopping);
     begun += Clock::now() - stopped;
     return then == Stops::Then::go_on;
   };
 
   while (run.at.sweep < sweeps && !run.stopping.stops_before(run.at.sweep)) {
-    if (stops.has(run.at.sweep) && !stand_still()) break;
+    const bool is_asked = stops.asks && stops.asks(run.at.sweep);
+    if ((is_asked || stops.has(run.at.sweep)) && !stand_still()) break;
     const bool is_first = run.at.sweep == run.first;
     const std::int64_t at_once = is_first ? 1
                                           : std::min(run.stopping.sweeps_at_once(run.at.sweep),

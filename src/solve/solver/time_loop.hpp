@@ -24,14 +24,17 @@ struct LoopResult {
 using AfterSweep = std::function<void(std::int64_t sweep)>;
 
 /// When a run stands still for others to look at its fields: with so many sweeps done that one of
-/// the intervals divides them, but not after the last sweep.
+/// the intervals divides them, or when it is asked to, but not after the last sweep.
 struct Stops {
   std::vector<std::int64_t> intervals = {};
+  /// Called on every rank, at the same sweeps, as often as sweeps are queued; must be cheap.
+  /// Returns, the same on every rank, whether the run stands still there.
+  std::function<bool(std::int64_t sweeps)> asks = {};
   enum class Then { go_on, end };
   /// Called on every rank, at the same sweeps: so many are done, all of which count, and the level
   /// has the values after them. It must not change them. Its time counts as none of the loop's.
   /// Returns, the same on every rank, whether the run ends there.
-  std::function<Then(std::int64_t sweeps, std::size_t level)> visit = {};
+  std::function<Then(std::int64_t sweeps, std::size_t level, Stopping& stopping)> visit = {};
 
   bool has(std::int64_t sweeps) const;
   /// Returns how many sweeps are left until the next one, at least 1.

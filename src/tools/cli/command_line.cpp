@@ -7,6 +7,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/numbers.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/doctor_line.hpp"
@@ -29,7 +30,8 @@ constexpr auto about =
     "problems on top.";
 
 constexpr auto exit_codes =
-    "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
+    "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure,\n"
+    "5 stopped on request, to be gone on from by --restart.";
 
 std::string problems_text() {
   return "Problems (details: halocline solve PROBLEM --help):\n" + list_of_problems();
@@ -50,8 +52,7 @@ const char* other_examples =
 
 /// Words as the user wrote them, before they become options.
 struct SolveWords {
-  std::string problem;
-  std::optional<std::string> cells, cells_per_rank, process_grid, trace;
+  std::optional<std::string> problem, cells, cells_per_rank, process_grid, trace, checkpoint_every;
   std::vector<std::string> initial, output;  ///< FILE, or FIELD=FILE
   std::vector<std::string> settings, ranges, sums, probes;
   std::optional<std::int64_t> sweeps;
@@ -61,7 +62,8 @@ struct SolveWords {
 
 void add_what(Syntax& solve, SolveWords& words, SolveCommand& command) {
   SolveOptions& options = command.options;
-  solve.word("problem", "PROBLEM", words.problem, "name of a problem, or a problem file (.toml)");
+  solve.optional_word("problem", "PROBLEM", words.problem,
+                      "name of a problem, or a problem file (.toml)");
   const OptionGroup what = solve.group("What to solve");
   what.option("--cells", "NXxNY[xNZ]", words.cells,
               "unknowns along each axis, x first: 256x128\n[default: the problem's]");
@@ -129,10 +131,18 @@ void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
   results.flag("--baseline", words.baseline, "also time one rank alone: speed-up, efficiency");
   results.option("--output", "[FIELD=]FILE", words.output,
                  "write the array (.npy) or a picture of it (.png), of the first\n"
-                 "field or of FIELD; may be repeated");
+                 "field or of FIELD; for ParaView, all fields or FIELD (.vtkhdf,\n"
+                 ".vti); may be repeated");
   results.option("--output-every", "N", options.output_every,
                  "write it at the start, every N sweeps and at the end, numbered:\n"
-                 "u-000100.npy");
+                 "u-000100.npy; a .vtkhdf file has all times");
+  results.option("--checkpoint", "FOLDER", options.checkpoint,
+                 "save all that a run needs to go on; the newest two are kept");
+  results.option("--checkpoint-every", "N|TIME", words.checkpoint_every,
+                 "every N sweeps, or 90s, 30min, 2h, and at the end [default: 30min]");
+  results.option("--restart", "FOLDER", options.restart,
+                 "go on from the newest checkpoint in FOLDER, or from one by its\n"
+                 "name, on any ranks; needs no PROBLEM");
   results.option("--range", "[FIELD=]MIN,MAX", words.ranges,
                  "values at the ends of the colours [default: those of the picture\n"
                  "and, with --output-every, of those before]; may be repeated");
@@ -167,6 +177,19 @@ void take_files(const std::vector<std::string>& words, const char* option,
   }
 }
 
+/// Sweeps, or a time with its unit.
+void take_interval(const std::string& word, SolveOptions& options) {
+  const char* const flag = "--checkpoint-every";
+  for (const auto& [unit, seconds] :
+       {std::pair("min", 60.0), std::pair("s", 1.0), std::pair("h", 3600.0)})
+    if (word.ends_with(unit)) {
+      options.checkpoint_seconds =
+          seconds * read_number(word.substr(0, word.size() - std::string_view(unit).size()), flag);
+      return;
+    }
+  options.checkpoint_every = read_whole<std::int64_t>(word, flag);
+}
+
 SolveCommand finish(const SolveWords& words, SolveCommand command) {
   using Extra = SolveOptions::Extra;
   using Flag = SolveCommand::Flag;
@@ -176,7 +199,7 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   options.sums = words.sums;
   for (const std::string& word : words.probes)
     options.probes.push_back(parse_probe(word, "--probe"));
-  options.problem = words.problem;
+  if (words.problem) options.problem = *words.problem;
   if (words.cells) options.cells = parse_extents(*words.cells, "--cells");
   // A start has a size of its own; only a size that is given has to match it.
   else if (!words.initial.empty() && !words.cells_per_rank)
@@ -191,6 +214,10 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   take_files(words.initial, "--initial", options.initial, options.field_initials);
   take_files(words.output, "--output", options.output, options.field_outputs);
   options.trace = words.trace;
+  if (words.checkpoint_every) take_interval(*words.checkpoint_every, options);
+  if (!words.problem && !options.restart)
+    throw Error(ErrorKind::usage,
+                "solve needs a PROBLEM, or --restart FOLDER; see halocline solve --help");
   options.verify = words.verify ? Extra::yes : Extra::no;
   options.baseline = words.baseline ? Extra::yes : Extra::no;
   command.profile = words.profile ? Flag::yes : Flag::no;

@@ -169,6 +169,7 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
   const JobEnd end = run_job(halocline::command(launcher, job), extra,
                              {.output = JobOutput::relay,
                               .grace = grace,
+                              .on_first_signal = wanted.on_first_signal,
                               .mark = mark_of(start),
                               .explanations = Explanations::withheld});
   return exit_code_of(launcher, job, end);

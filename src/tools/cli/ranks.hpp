@@ -26,6 +26,8 @@ struct RankJob {
   Calls calls_mpi = Calls::from_one_thread;
   /// Throws usage for what can be seen wrong for this number of ranks, before any is started.
   std::function<void(int ranks)> check;
+  /// Called where the ranks were started, with the first signal: see JobOptions::on_first_signal.
+  std::function<bool(int signal)> on_first_signal = {};
   /// Done on every rank; throws the same Error on all of them; returns the exit code.
   std::function<int(const Communicator& world)> work;
 };

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "base/temporary_file.hpp"
 
@@ -52,7 +53,54 @@ extern "C" void halocline_end_by_signal(int signal) {
   ::raise(signal);
 }
 
+// What batch systems and people send before they end a process.
+constexpr std::array<std::pair<int, const char*>, 6> asking{{{SIGINT, "SIGINT"},
+                                                             {SIGTERM, "SIGTERM"},
+                                                             {SIGHUP, "SIGHUP"},
+                                                             {SIGUSR1, "SIGUSR1"},
+                                                             {SIGUSR2, "SIGUSR2"},
+                                                             {SIGXCPU, "SIGXCPU"}}};
+std::atomic<int> noted_signal{0};
+struct sigaction at_second_interrupt {};  // set before its handler
+
+extern "C" void halocline_note_stop_signal(int signal) {
+  int none = 0;
+  noted_signal.compare_exchange_strong(none, signal);
+  if (signal == SIGINT) ::sigaction(SIGINT, &at_second_interrupt, nullptr);
+}
+
 }  // namespace
+
+std::string name_of_signal(int signal) {
+  for (const auto& [number, name] : asking)
+    if (number == signal) return name;
+  return "signal " + std::to_string(signal);
+}
+
+StopSignals::StopSignals() {
+  noted_signal = 0;
+  ::sigaction(SIGINT, nullptr, &at_second_interrupt);
+  struct sigaction action {};
+  action.sa_handler = halocline_note_stop_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  for (const auto& [number, name] : asking) {
+    struct sigaction before {};
+    ::sigaction(number, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;
+    ::sigaction(number, &action, nullptr);
+    before_.emplace_back(number, before);
+  }
+}
+
+StopSignals::~StopSignals() {
+  for (const auto& [number, before] : before_) ::sigaction(number, &before, nullptr);
+}
+
+std::string StopSignals::noted() {
+  const int signal = noted_signal;
+  return signal == 0 ? "" : name_of_signal(signal);
+}
 
 EndingSignals::EndingSignals(Says says) {
   says_which = says == Says::which;

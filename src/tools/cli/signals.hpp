@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,25 @@ class EndingSignals {
 
   std::vector<std::pair<int, struct sigaction>> before_;
 };
+
+/// While it lives, signals that would end the process ask a run to stop instead: the first one is
+/// noted. A second SIGINT ends the process as ever. One at a time.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// "SIGTERM"; empty if none came.
+  static std::string noted();
+
+ private:
+  std::vector<std::pair<int, struct sigaction>> before_;
+};
+
+/// "SIGTERM", or "signal 42".
+std::string name_of_signal(int signal);
 
 /// Lets a file that grows beyond the limit of the shell (ulimit -f) be an error of the system call,
 /// which the command can tell, instead of a signal that kills.

@@ -10,9 +10,11 @@
 
 #include "base/attempts.hpp"
 #include "base/words.hpp"
+#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
+#include "cli/stop_requests.hpp"
 #include "comm/collectives.hpp"
 #include "solver/option_words.hpp"
 #include "solver/solve_report.hpp"
@@ -43,7 +45,8 @@ class ProgressLine {
   void show(const SolveOptions::Progress& progress) {
     if (progress.seconds < (terminal_ ? 2 : 60) || progress.seconds < next_) return;
     next_ = progress.seconds + (terminal_ ? 0.5 : 60);
-    const double seconds_left = progress.seconds / static_cast<double>(progress.sweep) *
+    const double seconds_left = progress.seconds /
+                                static_cast<double>(progress.sweep - progress.first) *
                                 static_cast<double>(progress.sweeps - progress.sweep);
     const std::string norm =
         progress.norm ? fmt::format(", norm {:.4g}", *progress.norm) : std::string();
@@ -126,10 +129,26 @@ RunFiles files_of(const SolveCommand& command) {
   return files;
 }
 
+void tell_how_to_go_on(const SolveResult& result) {
+  if (result.checkpoints) forget_request(result.checkpoints->folder);
+  complain(fmt::format(
+      "stopped by {} after {}{}", result.stopped_by, counted(result.sweeps, "sweep"),
+      result.checkpoints
+          ? fmt::format("; to go on: halocline solve --restart {}", result.checkpoints->folder)
+          : ""));
+}
+
 /// Solves as one of the ranks; throws the same error on every rank.
 int solve_together(const SolveCommand& command, const Communicator& world) {
   ProgressLine line;
   SolveOptions options = options_of(command);
+  std::optional<StopRequests> requests;
+  if (const auto folder = checkpoint_folder(options)) {
+    // Of ranks that this command has started it has done so itself, before it could hear a signal.
+    if (!start_of_this_rank() && world.rank() == 0) forget_request(*folder);
+    requests.emplace(world, *folder);
+    options.stop_request = [&] { return requests->reason(); };
+  }
   if (command.quiet == Flag::no)
     options.on_progress = [&](const auto& progress) { line.show(progress); };
   const Solved solved = solve_if_possible(world, options);
@@ -143,13 +162,18 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   const std::optional<std::string> wrong = what_is_wrong(solved.result);
   if (wrong && world.rank() == 0) complain("wrong result: " + *wrong);
   attempts.finish();
-  return wrong ? exit_wrong_result : exit_ok;
+  if (wrong) return exit_wrong_result;
+  if (solved.result.stopped_by.empty()) return exit_ok;
+  if (world.rank() == 0) tell_how_to_go_on(solved.result);
+  return exit_stopped;
 }
 
 }  // namespace
 
 int run_solve(const SolveCommand& command, const std::vector<std::string>& words) {
   const SolveOptions& options = command.options;
+  const std::optional<std::string> folder = checkpoint_folder(options);
+  if (folder && !start_of_this_rank() && command.ranks.value_or(1) > 1) forget_request(*folder);
   return run_on_ranks(
       {.ranks = command.ranks,
        .wait_limit_seconds = command.wait_limit_seconds,
@@ -164,6 +188,8 @@ int run_solve(const SolveCommand& command, const std::vector<std::string>& words
                                                      : ProofWish::Says::what_it_does},
        .threads_per_rank = options.threads,
        .check = [&](int ranks) { check(options_of(command), ranks); },
+       .on_first_signal =
+           [&](int signal) { return folder && ask_to_stop(*folder, name_of_signal(signal)); },
        .work = [&](const Communicator& world) { return solve_together(command, world); }},
       words_for_ranks(words));
 }

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fmt/core.h>
 #include <sys/wait.h>
@@ -199,6 +200,8 @@ class Job {
         if (!stopping_ && !ended_) pause();
         continue;
       }
+      const bool is_first = std::exchange(has_signal_, true) == false;
+      if (is_first && options_.on_first_signal && options_.on_first_signal(*signal)) continue;
       if (end_.how != JobEnd::How::interrupted) {
         end_.how = JobEnd::How::interrupted;
         end_.signal = *signal;
@@ -288,6 +291,7 @@ class Job {
   std::vector<Process> descendants_;
   Leftovers leftovers_;
   std::thread waiter_;
+  bool has_signal_ = false;
   bool stopping_ = false;
   bool ended_ = false;
   bool reaped_ = false;

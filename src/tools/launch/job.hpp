@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct JobOptions {
   std::optional<std::chrono::milliseconds> silence_limit = {};
   /// How long the job has to end by itself after the time limit or a signal.
   std::chrono::milliseconds grace = std::chrono::seconds(5);
+  /// Called with the first signal that asks for the end. If it returns true, the job was asked by
+  /// other means and may take its time: only the next signal ends it.
+  std::function<bool(int signal)> on_first_signal = {};
   /// Variables of this process that the job does not get.
   std::vector<std::string> without = {};
   /// Lines with this text in them are kept in JobEnd::marked instead; empty: there are none.

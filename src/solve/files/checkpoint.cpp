@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <halocline/error.hpp>
+
+#include "base/descriptor.hpp"
+#include "base/hash.hpp"
+#include "base/temporary_file.hpp"
+#include "comm/collective_file.hpp"
+#include "comm/collectives.hpp"
+#include "files/field_array.hpp"
+#include "files/hdf5.hpp"
+
+namespace halocline::files {
+namespace {
+
+constexpr std::string_view magic = "halocline checkpoint";
+constexpr int version = 1;
+// "halocline checkpoint 1 HASH LENGTH\n": then the text of the head, of that length and hash.
+constexpr std::int64_t first_line_bytes = 64;
+constexpr std::int64_t longest_head = std::int64_t{1} << 20;
+constexpr std::int64_t alignment = 4096;
+
+std::uint64_t hash_of_text(std::string_view text) {
+  return hash_of(reinterpret_cast<const std::byte*>(text.data()),
+                 static_cast<std::int64_t>(text.size()), 1);
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("'{}' {}", path, why));
+}
+
+[[noreturn]] void damaged(const std::string& path, const std::string& what) {
+  refuse(path, fmt::format("is damaged: {}", what));
+}
+
+std::string first_line(const std::string& head) {
+  std::string line =
+      fmt::format("{} {} {:016x} {}", magic, version, hash_of_text(head), head.size());
+  line.resize(static_cast<std::size_t>(first_line_bytes) - 1, ' ');
+  return line + "\n";
+}
+
+Json json_of(const std::vector<CheckpointPart>& parts) {
+  Json all = Json::array();
+  for (const CheckpointPart& part : parts)
+    all.push_back({{"name", part.name},
+                   {"offset", part.offset},
+                   {"bytes", part.bytes},
+                   {"hash", fmt::format("{:016x}", part.hash)}});
+  return all;
+}
+
+std::uint64_t number_in_hex(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (error != std::errc{} || end != text.data() + text.size() || text.size() != 16)
+    throw std::invalid_argument("not a hash");
+  return number;
+}
+
+std::vector<CheckpointPart> parts_of(const Json& json) {
+  std::vector<CheckpointPart> parts;
+  for (const Json& one : json)
+    parts.push_back({.name = one.at("name").get<std::string>(),
+                     .offset = one.at("offset").get<std::int64_t>(),
+                     .bytes = one.at("bytes").get<std::int64_t>(),
+                     .hash = number_in_hex(one.at("hash").get<std::string>())});
+  return parts;
+}
+
+/// Every part lies behind the head and before the end, so that no number makes a reader take more
+/// memory than the file has bytes.
+void check(const CheckpointHead& head, std::int64_t head_end, const std::string& path) {
+  const Int3 cells = head.cells.values();
+  double bytes_of_field = static_cast<double>(head.element_bytes);
+  for (int axis = 0; axis < head.cells.axes(); ++axis)
+    bytes_of_field *= static_cast<double>(cells[axis]);
+  const auto lies_within = [&](const CheckpointPart& part) {
+    return part.offset >= head_end && part.bytes >= 0 && part.bytes <= head.end &&
+           part.offset <= head.end - part.bytes;
+  };
+  const auto is_field = [&](const CheckpointPart& part) {
+    return lies_within(part) && static_cast<double>(part.bytes) == bytes_of_field;
+  };
+  const bool has_cells = cells.x > 0 && cells.y > 0 && cells.z > 0;
+  const bool is_right = has_cells && (head.element_bytes == 4 || head.element_bytes == 8) &&
+                        std::all_of(head.fields.begin(), head.fields.end(), is_field) &&
+                        std::all_of(head.texts.begin(), head.texts.end(), lies_within);
+  if (!is_right) damaged(path, "its head names parts that it cannot have");
+}
+
+Descriptor opened(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const int error = errno;
+  struct stat status {};
+  if (!file.is_open())
+    throw Error(error == ENOENT ? ErrorKind::usage : ErrorKind::resource,
+                fmt::format("cannot read '{}': {}", path, std::generic_category().message(error)));
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    refuse(path, "is no file, and so not a checkpoint");
+  return file;
+}
+
+std::string bytes_at(const Descriptor& file, std::int64_t offset, std::int64_t count,
+                     const std::string& path) {
+  std::string bytes(static_cast<std::size_t>(count), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(file.get(), bytes.data() + done, bytes.size() - done,
+                                offset + static_cast<std::int64_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw Error(ErrorKind::resource, fmt::format("cannot read '{}': {}", path,
+                                                   std::generic_category().message(errno)));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+/// What rank 0 knows of a file that it is about to write.
+struct Plan {
+  std::int64_t head_bytes = 0;
+  std::vector<CheckpointPart> fields = {}, texts = {};
+  std::int64_t end = 0;
+};
+
+/// Room for a head of such parts, a size that HDF5 leaves at the begin of a file.
+std::int64_t room_for_head(const CheckpointContent& content) {
+  constexpr std::int64_t of_part = 160, besides = 1024;
+  std::int64_t names = 0;
+  for (const std::string& name : content.image.fields)
+    names += static_cast<std::int64_t>(name.size());
+  const auto parts = static_cast<std::int64_t>(content.image.fields.size() + content.texts.size());
+  const auto run = static_cast<std::int64_t>(content.run.dump().size());
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(besides + of_part * parts + names + run)));
+}
+
+/// Places one after the other, for files without HDF5's structure.
+ImagePlaces places_in_turn(std::int64_t begin, std::int64_t field_bytes,
+                           const CheckpointContent& content) {
+  ImagePlaces places;
+  std::int64_t at = begin;
+  const auto take = [&](std::int64_t bytes) {
+    const std::int64_t place = (at + alignment - 1) / alignment * alignment;
+    at = place + bytes;
+    return place;
+  };
+  for (const CheckpointText& text : content.texts)
+    places.extra.push_back(take(static_cast<std::int64_t>(text.bytes.size())));
+  for (std::size_t f = 0; f < content.image.fields.size(); ++f)
+    places.fields.push_back(take(field_bytes));
+  places.end = at;
+  return places;
+}
+
+ImagePlaces make_structure(const std::string& path, std::int64_t head_bytes,
+                           std::int64_t field_bytes, const CheckpointContent& content) {
+  if (hdf5::unavailable()) return places_in_turn(head_bytes, field_bytes, content);
+  std::vector<ExtraData> texts;
+  for (const CheckpointText& text : content.texts)
+    // HDF5 has no place for nothing.
+    texts.push_back(
+        {text.name, std::max<std::int64_t>(1, std::ssize(text.bytes)), ExtraData::Kind::bytes});
+  return make_vtkhdf(path, content.image, head_bytes, texts);
+}
+
+Plan make_plan(const std::string& path, const CheckpointContent& content) {
+  const Int3 cells = content.image.cells.values();
+  const std::int64_t field_bytes = cells.x * cells.y * cells.z * content.image.element_bytes;
+  Plan plan{.head_bytes = room_for_head(content)};
+  const ImagePlaces places = make_structure(path, plan.head_bytes, field_bytes, content);
+  plan.end = places.end;
+  for (std::size_t f = 0; f < content.image.fields.size(); ++f)
+    plan.fields.push_back({content.image.fields[f], places.fields[f], field_bytes, 0});
+  for (std::size_t t = 0; t < content.texts.size(); ++t) {
+    const std::string& bytes = content.texts[t].bytes;
+    plan.texts.push_back(
+        {content.texts[t].name, places.extra[t], std::ssize(bytes), hash_of_text(bytes)});
+  }
+  return plan;
+}
+
+}  // namespace
+
+void write_checkpoint(const Communicator& communicator, const Grid& grid,
+                      const CheckpointContent& content, const std::string& path) {
+  std::optional<TemporaryFile> temporary;  // on rank 0
+  Plan plan;
+  comm::on_first_rank(communicator, [&] {
+    temporary.emplace(path);
+    plan = make_plan(temporary->path(), content);
+  });
+  comm::CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
+                                           .access = comm::FileToOpen::Access::write,
+                                           .name_in_errors = path});
+  for (std::size_t t = 0; t < content.texts.size(); ++t)
+    file.write_on_first(temporary ? plan.texts[t].offset : 0, content.texts[t].bytes);
+  for (std::size_t f = 0; f < content.fields.size(); ++f) {
+    const std::int64_t offset =
+        comm::max_over_ranks(communicator, temporary ? plan.fields[f].offset : std::int64_t{0});
+    const std::uint64_t hash =
+        FieldArray(communicator, grid, content.fields[f]).write(file, offset);
+    if (temporary) plan.fields[f].hash = hash;
+  }
+  std::string head;
+  comm::on_first_rank(communicator, [&] {
+    const std::string text = text_of({.run = content.run,
+                                      .cells = content.image.cells,
+                                      .element_bytes = content.image.element_bytes,
+                                      .fields = plan.fields,
+                                      .texts = plan.texts,
+                                      .end = plan.end});
+    head = first_line(text) + text;
+    if (std::ssize(head) > plan.head_bytes)
+      throw Error(ErrorKind::internal, fmt::format("the head of '{}' has {} bytes, more than {}",
+                                                   path, head.size(), plan.head_bytes));
+  });
+  file.write_on_first(0, head);
+  file.close();
+  comm::on_first_rank(communicator, [&] { temporary->commit(); });
+}
+
+CheckpointHead read_checkpoint_head(const std::string& path) {
+  const Descriptor file = opened(path);
+  const std::string line = bytes_at(file, 0, first_line_bytes, path);
+  if (!line.starts_with(magic)) refuse(path, "is not a checkpoint");
+  int written_by = 0;
+  unsigned long long hash = 0;
+  long long length = 0;
+  if (std::sscanf(line.c_str() + magic.size(), " %d %llx %lld", &written_by, &hash, &length) != 3)
+    damaged(path, "its first line");
+  if (written_by != version)
+    refuse(path,
+           fmt::format("is a checkpoint of version {}, which this Halocline does not know; it "
+                       "knows version {}",
+                       written_by, version));
+  if (length < 0 || length > longest_head) damaged(path, "the length of its head");
+  const std::string text = bytes_at(file, first_line_bytes, length, path);
+  if (std::ssize(text) < length) damaged(path, "it ends before its head does");
+  if (first_line(text) != line) damaged(path, "its head is not as it was written");
+  CheckpointHead head = head_of(text, path);
+  check(head, first_line_bytes + length, path);
+  const off_t there = ::lseek(file.get(), 0, SEEK_END);
+  if (there < head.end) damaged(path, fmt::format("it has {} bytes of {}", there, head.end));
+  return head;
+}
+
+std::string read_checkpoint_text(const std::string& path, const CheckpointHead& head,
+                                 const std::string& name) {
+  for (const CheckpointPart& part : head.texts) {
+    if (part.name != name) continue;
+    std::string text = bytes_at(opened(path), part.offset, part.bytes, path);
+    if (hash_of_text(text) != part.hash || std::ssize(text) != part.bytes)
+      damaged(path, fmt::format("its part '{}' is not as it was written", name));
+    return text;
+  }
+  damaged(path, fmt::format("it has no part '{}'", name));
+}
+
+void read_checkpoint_field(const Communicator& communicator, const Grid& grid,
+                           const FieldStorage& field, const std::string& path,
+                           const CheckpointHead& head, const std::string& name) {
+  const auto part = std::find_if(head.fields.begin(), head.fields.end(),
+                                 [&](const CheckpointPart& one) { return one.name == name; });
+  if (part == head.fields.end()) damaged(path, fmt::format("it has no field '{}'", name));
+  comm::CollectiveFile file(communicator, {.path = path});
+  const std::uint64_t hash = FieldArray(communicator, grid, field).read(file, part->offset);
+  file.close();
+  if (hash != part->hash)
+    damaged(path, fmt::format("its field '{}' is not as it was written", name));
+}
+
+std::string text_of(const CheckpointHead& head) {
+  Json cells = Json::array();
+  for (int axis = 0; axis < head.cells.axes(); ++axis) cells.push_back(head.cells[axis]);
+  const Json all{{"run", head.run},
+                 {"cells", cells},
+                 {"element_bytes", head.element_bytes},
+                 {"fields", json_of(head.fields)},
+                 {"texts", json_of(head.texts)},
+                 {"end", head.end}};
+  return all.dump();
+}
+
+CheckpointHead head_of(const std::string& text, const std::string& path) {
+  try {
+    const Json json = parse_json(text);
+    if (json.is_discarded()) damaged(path, "its head");
+    std::vector<std::int64_t> cells = json.at("cells").get<std::vector<std::int64_t>>();
+    const auto axes = static_cast<int>(cells.size());
+    if (axes < 1 || axes > 3) damaged(path, "the number of its axes");
+    cells.resize(3, 1);
+    return {.run = json.at("run"),
+            .cells = Extents({cells[0], cells[1], cells[2]}, axes),
+            .element_bytes = json.at("element_bytes").get<std::int64_t>(),
+            .fields = parts_of(json.at("fields")),
+            .texts = parts_of(json.at("texts")),
+            .end = json.at("end").get<std::int64_t>()};
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // of the JSON library
+    damaged(path, fmt::format("its head ({})", error.what()));
+  }
+}
+
+}  // namespace halocline::files

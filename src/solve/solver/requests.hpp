@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What single ranks want of a run while it runs, agreed on by all between the same two sweeps.
+
+#include <cstdint>
+#include <functional>
+
+#include <halocline/communicator.hpp>
+
+#include "base/recorder.hpp"
+#include "comm/collectives.hpp"
+
+namespace halocline::solver {
+
+/// The larger one counts.
+enum class Request { none, checkpoint, stop };
+
+/// Asks all ranks a few times a second, without waiting for them: what one of them wants becomes
+/// known at the time after next.
+class Requests {
+ public:
+  /// `mine` is called on this rank when all are asked.
+  Requests(const Communicator& communicator, std::function<Request()> mine);
+
+  /// Returns what the ranks want, the same on all. All must call it with the same numbers of
+  /// sweeps.
+  Request agreed(std::int64_t sweeps);
+  /// Ends what is in flight. Collective.
+  void finish();
+
+ private:
+  void ask();
+  Request answer();
+
+  std::function<Request()> mine_;
+  comm::NormAllReduce wanted_, seconds_;
+  Clock::time_point asked_ = Clock::now();
+  std::int64_t next_ = 0, step_ = 1;  // in sweeps
+};
+
+}  // namespace halocline::solver

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/restart.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <halocline/error.hpp>
+
+#include "base/small_files.hpp"
+#include "comm/collectives.hpp"
+#include "grid/text.hpp"
+#include "solver/option_words.hpp"
+
+namespace halocline::solver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view before_number = "sweep-", after_number = ".vtkhdf";
+
+[[noreturn]] void refuse(const std::string& reason) { throw Error(ErrorKind::usage, reason); }
+
+// ---- numbers of a run, in binary
+
+template <class Number>
+void append(std::string& bytes, Number number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+template <class Number>
+Number take(std::string_view& bytes) {
+  Number number{};
+  std::memcpy(&number, bytes.data(), sizeof number);
+  bytes.remove_prefix(sizeof number);
+  return number;
+}
+
+std::string bytes_of(const std::vector<std::pair<std::int64_t, double>>& norms) {
+  std::string bytes;
+  for (const auto& [sweep, norm] : norms) {
+    append(bytes, sweep);
+    append(bytes, norm);
+  }
+  return bytes;
+}
+
+std::vector<std::pair<std::int64_t, double>> norms_of(std::string_view bytes,
+                                                      const std::string& path) {
+  constexpr std::size_t each = sizeof(std::int64_t) + sizeof(double);
+  if (bytes.size() % each != 0) refuse_damaged(path, "its norms");
+  std::vector<std::pair<std::int64_t, double>> norms;
+  while (!bytes.empty()) {
+    const auto sweep = take<std::int64_t>(bytes);
+    norms.emplace_back(sweep, take<double>(bytes));
+  }
+  return norms;
+}
+
+std::string bytes_of(const std::vector<SolveResult::Series::Row>& rows) {
+  std::string bytes;
+  for (const auto& [sweeps, values] : rows) {
+    append(bytes, sweeps);
+    append(bytes, std::ssize(values));
+    for (const double value : values) append(bytes, value);
+  }
+  return bytes;
+}
+
+std::vector<SolveResult::Series::Row> rows_of(std::string_view bytes, const std::string& path) {
+  std::vector<SolveResult::Series::Row> rows;
+  while (!bytes.empty()) {
+    if (bytes.size() < 2 * sizeof(std::int64_t)) refuse_damaged(path, "its series");
+    SolveResult::Series::Row row{.sweeps = take<std::int64_t>(bytes), .values = {}};
+    const auto count = take<std::ptrdiff_t>(bytes);
+    if (count < 0 || static_cast<std::size_t>(count) > bytes.size() / sizeof(double))
+      refuse_damaged(path, "its series");
+    for (std::ptrdiff_t i = 0; i < count; ++i) row.values.push_back(take<double>(bytes));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// ---- what the head says of the run
+
+Json json_of(const SolveOptions::Probe& probe) {
+  return {{"field", probe.field}, {"cell", probe.cell}};
+}
+
+SolveOptions::Probe probe_of(const Json& json) {
+  return {json.at("field").get<std::string>(), json.at("cell").get<std::vector<std::int64_t>>()};
+}
+
+std::vector<SolveOptions::Probe> probes_of(const Json& run) {
+  std::vector<SolveOptions::Probe> probes;
+  for (const Json& one : run.at("probes")) probes.push_back(probe_of(one));
+  return probes;
+}
+
+std::vector<std::pair<std::string, double>> parameters_of(const Json& run) {
+  std::vector<std::pair<std::string, double>> parameters;
+  for (const Json& one : run.at("parameters"))
+    parameters.emplace_back(one.at(0).get<std::string>(), one.at(1).get<double>());
+  return parameters;
+}
+
+template <class Value>
+std::optional<Value> value_in(const Json& run, const char* key) {
+  const Json& value = run.at(key);
+  return value.is_null() ? std::nullopt : std::optional(value.get<Value>());
+}
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// What a run begins with besides the formulas of its problem.
+std::vector<std::string> other_starts(const SolveOptions& options, const Case& the_case) {
+  std::vector<std::string> starts;
+  for (const std::optional<std::string>& path : the_case.initial)
+    if (path) starts.push_back(fmt::format("'{}'", *path));
+  for (const problem::ModelCoefficient& coefficient : the_case.model->coefficients)
+    if (coefficient.values.file) starts.push_back(fmt::format("'{}'", *coefficient.values.file));
+  for (const SolveOptions::Array& array : options.arrays)
+    if (array.use != SolveOptions::Array::Use::result)
+      starts.push_back(fmt::format("the program's array '{}'", array.name));
+  if (the_case.restart)
+    for (const Json& start : the_case.restart->head.run.at("other_starts"))
+      starts.push_back(start.get<std::string>());
+  return starts;
+}
+
+// ---- options
+
+/// Takes the file's value; throws usage if another one is asked for.
+template <class Value>
+void take_value(std::optional<Value>& asked, const std::optional<Value>& saved, const char* option,
+                const std::string& path) {
+  if (asked && asked != saved)
+    refuse(fmt::format("option '{}' cannot differ from that of the checkpoint '{}'; leave it out",
+                       option, path));
+  asked = saved;
+}
+
+void require_none(bool is_given, const char* option, const std::string& path) {
+  if (is_given)
+    refuse(fmt::format("option '{}' has no place in a run that goes on from '{}'; leave it out",
+                       option, path));
+}
+
+void check_problem(const SolveOptions& options, const Restart& restart) {
+  if (options.problem.name().empty() && options.problem.text().empty()) return;
+  const problem::ProblemText asked = problem::find_problem(options.problem);
+  if (asked.text != restart.problem.text)
+    refuse(fmt::format("the problem '{}' is not that of the checkpoint '{}', '{}'; leave it out",
+                       asked.name, restart.path, restart.problem.name));
+}
+
+void take_cells(SolveOptions& options, const Restart& restart) {
+  const Extents& saved = restart.head.cells;
+  require_none(options.cells_per_rank.axes() > 0, "cells_per_rank", restart.path);
+  if (options.cells.axes() > 0 && !(options.cells == saved))
+    refuse(fmt::format("the checkpoint '{}' has {} cells, not {}; leave option 'cells' out",
+                       restart.path, grid::text_of(saved), grid::text_of(options.cells)));
+  options.cells = saved;
+}
+
+/// Arrays of the program get the result; the values come from the file.
+void take_arrays(SolveOptions& options) {
+  for (SolveOptions::Array& array : options.arrays)
+    if (array.use == SolveOptions::Array::Use::both) array.use = SolveOptions::Array::Use::result;
+}
+
+/// Where the values of a run are: sweeps in the file's name.
+std::optional<std::int64_t> number_in(const std::string& name) {
+  if (!name.starts_with(before_number) || !name.ends_with(after_number)) return std::nullopt;
+  const std::string digits =
+      name.substr(before_number.size(), name.size() - before_number.size() - after_number.size());
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
+std::string path_of_newest(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) refuse(fmt::format("there is no checkpoint '{}'", path));
+  if (!fs::is_directory(path, ignored)) return path;
+  const std::vector<CheckpointFile> all = checkpoints_in(path);
+  if (all.empty()) refuse(fmt::format("there is no checkpoint in '{}'", path));
+  return all.front().path;
+}
+
+Restart restart_of(const std::string& path, files::CheckpointHead head, const std::string& text,
+                   std::string_view norms, std::string_view rows) {
+  try {
+    const Json& run = head.run;
+    Restart restart{.path = path,
+                    .head = head,
+                    .problem = {run.at("problem").get<std::string>(), text},
+                    .state = {},
+                    .is_over = run.at("is_over").get<bool>(),
+                    .rows = rows_of(rows, path)};
+    restart.state.sweep = run.at("sweeps_done").get<std::int64_t>();
+    restart.state.norms = norms_of(norms, path);
+    if (restart.state.sweep < 0) refuse_damaged(path, "its number of sweeps");
+    return restart;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // of the JSON library
+    refuse_damaged(path, fmt::format("its head ({})", error.what()));
+  }
+}
+
+SolveOptions continued_by(const SolveOptions& asked, const Restart& restart) {
+  const Json& run = restart.head.run;
+  const std::string& path = restart.path;
+  SolveOptions options = asked;
+  check_problem(asked, restart);
+  options.problem = Problem::from_text(restart.problem.text, restart.problem.name);
+  take_cells(options, restart);
+  require_none(options.initial.has_value() || !options.field_initials.empty(), "initial", path);
+  require_none(options.baseline == SolveOptions::Extra::yes, "baseline", path);
+  const auto starts = run.at("other_starts").get<std::vector<std::string>>();
+  if (options.verify == SolveOptions::Extra::yes && !starts.empty())
+    refuse(
+        fmt::format("option 'verify' would start from the problem's own values, but the run of "
+                    "'{}' began with {}; leave it out",
+                    path, fmt::join(starts, ", ")));
+  take_value(options.precision,
+             std::optional(read_precision(run.at("precision").get<std::string>())), "precision",
+             path);
+  take_value(options.seed, value_in<std::uint64_t>(run, "seed"), "seed", path);
+  take_value(options.norm, std::optional(read_norm(run.at("norm").get<std::string>())), "norm",
+             path);
+  take_value(options.tolerance, value_in<double>(run, "tolerance"), "tolerance", path);
+  const auto parameters = parameters_of(run);
+  if (!options.parameters.empty() && options.parameters != parameters)
+    refuse(
+        fmt::format("option 'parameters' cannot differ from that of the checkpoint '{}'; leave it "
+                    "out",
+                    path));
+  options.parameters = parameters;
+  const auto norm_every = run.at("norm_every").get<std::int64_t>();
+  require_none(options.norm_every != 1 && options.norm_every != norm_every, "norm_every", path);
+  options.norm_every = norm_every;
+  require_none(!options.sums.empty(), "sums", path);
+  require_none(!options.probes.empty(), "probes", path);
+  options.sums = run.at("sums").get<std::vector<std::string>>();
+  options.probes = probes_of(run);
+  if (!options.sums.empty() || !options.probes.empty())
+    take_value(options.series_every, value_in<std::int64_t>(run, "series_every"), "series_every",
+               path);
+  if (!options.sweeps) options.sweeps = run.at("sweeps").get<std::int64_t>();
+  if (restart.is_over) options.sweeps = restart.state.sweep;
+  if (*options.sweeps < restart.state.sweep)
+    refuse(fmt::format("the checkpoint '{}' is of {} sweeps; option 'sweeps' cannot be {}", path,
+                       restart.state.sweep, *options.sweeps));
+  if (!options.checkpoint) options.checkpoint = folder_of(path);
+  if (!options.checkpoint_every && !options.checkpoint_seconds) {
+    options.checkpoint_every = value_in<std::int64_t>(run, "checkpoint_every");
+    options.checkpoint_seconds = value_in<double>(run, "checkpoint_seconds");
+  }
+  take_arrays(options);
+  return options;
+}
+
+}  // namespace
+
+bool Restart::has(const std::string& field) const {
+  return std::any_of(head.fields.begin(), head.fields.end(),
+                     [&](const files::CheckpointPart& part) { return part.name == field; });
+}
+
+Json json_of(const RunToSave& run) {
+  const SolveOptions& options = run.options;
+  Json probes = Json::array(), parameters = Json::array();
+  for (const SolveOptions::Probe& probe : options.probes) probes.push_back(json_of(probe));
+  for (const auto& [name, value] : options.parameters) parameters.push_back({name, value});
+  return {{"problem", run.problem.name},
+          {"sweeps_done", run.sweeps},
+          {"time", run.the_case.time_of(run.sweeps)},
+          {"is_over", run.is_over},
+          {"precision", name_of(run.the_case.precision())},
+          {"parameters", parameters},
+          {"seed", or_null(options.seed)},
+          {"other_starts", other_starts(options, run.the_case)},
+          {"norm", name_of(run.the_case.norm)},
+          {"norm_every", run.the_case.norm_every},
+          {"tolerance", or_null(run.the_case.tolerance)},
+          {"sweeps", run.the_case.sweeps},
+          {"sums", options.sums},
+          {"probes", probes},
+          {"series_every", run.the_case.series_every},
+          {"checkpoint_every", or_null(options.checkpoint_every)},
+          {"checkpoint_seconds", or_null(options.checkpoint_seconds)}};
+}
+
+std::vector<files::CheckpointText> texts_of(const RunToSave& run) {
+  return {{"problem", run.problem.text},
+          {"norms", bytes_of(run.norms)},
+          {"series", bytes_of(run.rows)}};
+}
+
+Restart find_restart(const std::string& path) {
+  const std::string file = path_of_newest(path);
+  try {
+    files::CheckpointHead head = files::read_checkpoint_head(file);
+    const auto text = [&](const char* name) {
+      return files::read_checkpoint_text(file, head, name);
+    };
+    return restart_of(file, head, text("problem"), text("norms"), text("series"));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    refuse_damaged(file, error.what());
+  }
+}
+
+std::shared_ptr<const Restart> find_restart(const Communicator& communicator,
+                                            const std::string& path) {
+  std::optional<Restart> found;
+  comm::on_first_rank(communicator, [&] { found = find_restart(path); });
+  const auto shared = [&](const auto& text) {
+    return comm::broadcast(communicator, found ? text() : std::string(), 0);
+  };
+  const std::string file = shared([&] { return found->path; });
+  const std::string head = shared([&] { return files::text_of(found->head); });
+  const std::string problem = shared([&] { return found->problem.text; });
+  const std::string norms = shared([&] { return bytes_of(found->state.norms); });
+  const std::string rows = shared([&] { return bytes_of(found->rows); });
+  return std::make_shared<const Restart>(
+      restart_of(file, files::head_of(head, file), problem, norms, rows));
+}
+
+SolveOptions continued(const SolveOptions& asked, const Restart& restart) {
+  try {
+    return continued_by(asked, restart);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // of the JSON library
+    refuse_damaged(restart.path, fmt::format("its head ({})", error.what()));
+  }
+}
+
+RunState start_of(const Restart& restart, const Case& the_case) {
+  RunState state = restart.state;
+  std::erase_if(state.norms, [&](const auto& norm) {
+    return norm.first % the_case.norm_every != 0 && norm.first != the_case.sweeps - 1;
+  });
+  return state;
+}
+
+void refuse_damaged(const std::string& path, const std::string& why) {
+  const std::string text =
+      why.starts_with("'") ? why : fmt::format("'{}' is damaged: {}", path, why);
+  for (const CheckpointFile& other : checkpoints_in(folder_of(path))) {
+    std::error_code ignored;
+    if (fs::equivalent(other.path, path, ignored)) continue;
+    if (number_in(fs::path(path).filename()).value_or(other.sweeps + 1) < other.sweeps) continue;
+    refuse(fmt::format("{}; the one before is '{}', which option 'restart' may name", text,
+                       other.path));
+  }
+  refuse(text);
+}
+
+std::vector<CheckpointFile> checkpoints_in(const std::string& folder) {
+  std::vector<CheckpointFile> all;
+  for (const fs::path& path : entries_of(folder))
+    if (const auto number = number_in(path.filename())) all.push_back({*number, path.string()});
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.sweeps > b.sweeps; });
+  return all;
+}
+
+std::string checkpoint_path(const std::string& folder, std::int64_t sweeps) {
+  return (fs::path(folder) / fmt::format("{}{:012}{}", before_number, sweeps, after_number))
+      .string();
+}
+
+}  // namespace halocline::solver
