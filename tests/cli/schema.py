@@ -56,6 +56,9 @@ SCHEMA = record(
         every=POSITIVE, names=list_of(TEXT, 1),
         rows=list_of({"type": "array", "items": [COUNT], "minItems": 2,
                       "additionalItems": optional({"type": "number"})}, 1))),
+    stopped_by=optional(TEXT),
+    restart=optional(record(path=TEXT, sweeps=COUNT)),
+    checkpoints=optional(record(folder=TEXT, written=COUNT, last=COUNT, ms=AMOUNT)),
     glups=AMOUNT,
     glups_per_rank=AMOUNT,
     # Only where formulas were compiled.

@@ -13,6 +13,8 @@
 
 #include <halocline/error.hpp>
 
+#include "base/run_time_library.hpp"
+
 namespace halocline::files::hdf5 {
 namespace {
 
@@ -138,8 +140,8 @@ Loaded load() {
   LoadedLibrary opened = load_library(wanted, files);
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
   Library library;
-  library.text = fmt::format("HDF5 {} ('{}', found by {})", opened.version,
-                             opened.found.file.string(), opened.found.by);
+  library.text = fmt::format("{}: {}, found by {}", opened.version, opened.found.file.string(),
+                             opened.found.by);
   Symbols symbols(opened.handle);
   find_all(symbols, library);
   opened.problem = symbols.problem();
@@ -226,8 +228,6 @@ std::optional<std::string> unavailable() {
 }
 
 std::string description() { return loaded().library ? loaded().library->text : ""; }
-
-LibraryToFind library_to_find() { return find_library().wanted; }
 
 Group Group::make_group(const std::string& name) const {
   const Library& hdf5 = library();

@@ -12,8 +12,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/run_time_library.hpp"
-
 namespace halocline::files::hdf5 {
 
 /// Returns why no HDF5 can be used, with what to do; nothing if one can. Loads it at the first
@@ -22,9 +20,6 @@ std::optional<std::string> unavailable();
 /// "HDF5 1.10.8 ('/usr/lib/.../libhdf5_serial.so.103', found by the loader)"; empty if there is
 /// none.
 std::string description();
-/// How it is looked for, with a name of its file that was found, or else the usual one.
-LibraryToFind library_to_find();
-
 using Id = std::int64_t;
 
 enum class Type { f32, f64, i64, bytes };

@@ -178,6 +178,42 @@ void add_choice(Report& report, const SolveResult& result) {
   if (!losers.empty()) report.add_text("slower", losers);
 }
 
+/// Where a run began and what stopped it, unless it is the problem's own start and end.
+void add_restart(Report& report, const SolveResult& result) {
+  report.add_json("stopped_by",
+                  result.stopped_by.empty() ? Value(nullptr) : Value(result.stopped_by));
+  if (!result.stopped_by.empty()) report.add_text("stopped", "by " + result.stopped_by);
+  if (!result.restart) {
+    report.add_json("restart", nullptr);
+    return;
+  }
+  Section& restart = report.add_section("restart", "", Audience::json);
+  restart.add_json("path", result.restart->path);
+  restart.add_json("sweeps", result.restart->sweeps);
+  report.add_text("restart",
+                  fmt::format("from {} of '{}'", counted(result.restart->sweeps, "sweep"),
+                              result.restart->path));
+}
+
+void add_checkpoints(Report& report, const SolveResult& result) {
+  if (!result.checkpoints) {
+    report.add_json("checkpoints", nullptr);
+    return;
+  }
+  const SolveResult::Checkpoints& all = *result.checkpoints;
+  Section& checkpoints = report.add_section("checkpoints", "", Audience::json);
+  checkpoints.add_json("folder", all.folder);
+  checkpoints.add_json("written", all.written);
+  checkpoints.add_json("last", all.last);
+  checkpoints.add_json("ms", all.seconds * 1e3);
+  const std::string time = write_number(all.seconds, Format::time());
+  report.add_text("checkpoints",
+                  all.written == 0
+                      ? fmt::format("none in '{}'", all.folder)
+                      : fmt::format("{} in '{}', the last after {}; they took {}", all.written,
+                                    all.folder, counted(all.last, "sweep"), time));
+}
+
 void add_halo(Report& report, const SolveResult& result) {
   Section& halo = report.add_section("halo", "", Audience::json);
   halo.add_json("messages", result.halo_messages);
@@ -257,6 +293,8 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   add_what_is_not_finite(report, result);
   add_verification(report, result);
   add_series(report, result);
+  add_restart(report, result);
+  add_checkpoints(report, result);
   report.add_line("");
   program::add_rate(report, result);
   add_baseline(report, result);
