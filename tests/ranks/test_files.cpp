@@ -36,6 +36,7 @@
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/ranks.hpp"
+#include "support/shared_folder.hpp"
 
 namespace halocline::test {
 namespace {
@@ -48,32 +49,6 @@ using comm::PartInMemory;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-/// A folder for the files of a test, seen by all ranks.
-class SharedFolder {
- public:
-  explicit SharedFolder(const Communicator& communicator) : communicator_(communicator) {
-    // In memory if possible: nothing here is to survive, and writing waits for the disk.
-    std::string name = fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path().string();
-    name += "/halocline-files-XXXXXX";
-    if (communicator.rank() == 0 && ::mkdtemp(name.data()) == nullptr) name.clear();
-    path_ = comm::broadcast(communicator, name, 0);
-  }
-  ~SharedFolder() {
-    comm::barrier(communicator_);
-    std::error_code ignored;
-    if (communicator_.rank() == 0) fs::remove_all(path_, ignored);
-  }
-  SharedFolder(const SharedFolder&) = delete;
-  SharedFolder& operator=(const SharedFolder&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  Communicator communicator_;
-  std::string path_;
-};
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

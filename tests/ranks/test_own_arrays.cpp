@@ -16,6 +16,7 @@
 #include "support/caught.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
+#include "support/shared_folder.hpp"
 #include "support/small_solve.hpp"
 
 namespace halocline::test {
@@ -206,6 +207,35 @@ TEST(OwnArrays, KeepWhatIsNotTheResult) {
   // Halo cells are the program's.
   const auto& field = static_cast<const Field<double>&>(arrays.u.field());
   EXPECT_EQ(field(grid.owned().lower.x - 1, grid.owned().lower.y), 0.0);
+}
+
+TEST(OwnArrays, AreInCheckpoints) {
+  const SharedFolder folder(world());
+  const Grid grid(world(), {.cells = cells_of_all(), .periodic = {}});
+  const SolveOptions by_text = options_of(waves(true), "cpu", Precision::f64);
+  const SolveResult whole = solve(world(), grid, by_text);
+  const Arrays arrays(grid, Precision::f64, Memory::host, Strided::transposed);
+  fill(grid, arrays, by_text);
+  SolveOptions options = options_of(waves(false), "cpu", Precision::f64);
+  options.checkpoint = folder.path();
+  run_with(grid, arrays, options, 4);
+
+  // Arrays get the result, and are not read.
+  SolveOptions restart;
+  restart.restart = folder.path();
+  restart.sweeps = 9;
+  restart.threads = 1;
+  const Field<double> u(grid);
+  restart.arrays = {{"u", u}};
+  const SolveResult rest = solve(world(), grid, restart);
+  ASSERT_EQ(rest.fields.size(), 2u);
+  for (std::size_t f = 0; f < 2; ++f) EXPECT_EQ(rest.fields[f].checksum, whole.fields[f].checksum);
+  EXPECT_EQ(checksum(world(), grid, u), whole.fields[0].checksum);
+  restart.arrays = {};
+  restart.sweeps = 10;
+  restart.verify = SolveOptions::Extra::yes;
+  EXPECT_THAT(caught([&] { solve(world(), grid, restart); }).text,
+              testing::HasSubstr("the program's array 'c'"));
 }
 
 void expect_refused(const SolveOptions& options, const Grid& grid, const char* about) {

@@ -11,6 +11,7 @@
 
 #include <halocline/field.hpp>
 
+#include "base/hash.hpp"
 #include "device/buffer.hpp"
 #include "program/noise.hpp"
 #include "stencil/partial_norms.hpp"
@@ -77,7 +78,7 @@ class TestField {
     for (std::int64_t z = held.lower.z; z < held.upper.z; ++z)
       for (std::int64_t y = held.lower.y; y < held.upper.y; ++y)
         for (std::int64_t x = held.lower.x; x < held.upper.x; ++x) {
-          const std::uint64_t bits = program::mix(++number);
+          const std::uint64_t bits = mix(++number);
           const double unit = program::noise(1, number) - 0.5;
           field()(x, y, z) = static_cast<Real>(std::ldexp(unit, static_cast<int>(bits % 24) - 12));
         }

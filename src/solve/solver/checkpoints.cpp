@@ -136,7 +136,6 @@ void Checkpoints::write_file(const State& state) {
                       .the_case = case_,
                       .problem = problem_,
                       .sweeps = state.sweeps,
-                      .is_over = state.is_over,
                       .norms = state.norms,
                       .rows = state.rows};
   files::CheckpointContent content{.image = {.cells = state.grid.cells(),
@@ -157,16 +156,19 @@ void Checkpoints::write_file(const State& state) {
   content.fields.assign(seen.begin(), seen.end());
   files::write_checkpoint(communicator_, state.grid, content,
                           checkpoint_path(so_far_.folder, state.sweeps));
-  comm::on_first_rank(communicator_, [&] { remove_older(state.sweeps); });
+  written_.insert(state.sweeps);
+  comm::on_first_rank(communicator_, [this] { remove_older(); });
 }
 
-/// Those of more sweeps are of a run that went back to an earlier one. What cannot be removed
-/// stays.
-void Checkpoints::remove_older(std::int64_t sweeps) const {
+/// If this run went back to an earlier checkpoint, those after it are of what it did not go on
+/// with, and may be damaged. What cannot be removed stays.
+void Checkpoints::remove_older() const {
+  const std::int64_t begun_at = case_.restart ? case_.restart->state.sweep : 0;
   std::size_t count = 0;
   for (const CheckpointFile& one : checkpoints_in(so_far_.folder)) {
     std::error_code ignored;
-    if (one.sweeps > sweeps || ++count > kept) fs::remove(one.path, ignored);
+    const bool is_own = one.sweeps <= begun_at || written_.contains(one.sweeps);
+    if (!is_own || ++count > kept) fs::remove(one.path, ignored);
   }
 }
 

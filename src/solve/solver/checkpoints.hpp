@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,6 @@ class Checkpoints {
     const Level& level;
     const Level& coefficients;
     std::int64_t sweeps;  ///< done
-    bool is_over;
     const std::vector<std::pair<std::int64_t, double>>& norms;
     const std::vector<SolveResult::Series::Row>& rows;
   };
@@ -58,13 +58,14 @@ class Checkpoints {
  private:
   void hold_folder();
   void write_file(const State& state);
-  void remove_older(std::int64_t sweeps) const;
+  void remove_older() const;
 
   const Communicator& communicator_;
   const Case& case_;
   const SolveOptions& options_;
   const problem::ProblemText& problem_;
   SolveResult::Checkpoints so_far_;
+  std::set<std::int64_t> written_;  // their sweeps
   std::unique_ptr<Descriptor> folder_;  // on rank 0, with a lock
   Clock::time_point last_ = Clock::now();
 };

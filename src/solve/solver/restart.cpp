@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -205,11 +206,11 @@ Restart restart_of(const std::string& path, files::CheckpointHead head, const st
                     .head = head,
                     .problem = {run.at("problem").get<std::string>(), text},
                     .state = {},
-                    .is_over = run.at("is_over").get<bool>(),
                     .rows = rows_of(rows, path)};
     restart.state.sweep = run.at("sweeps_done").get<std::int64_t>();
     restart.state.norms = norms_of(norms, path);
     if (restart.state.sweep < 0) refuse_damaged(path, "its number of sweeps");
+    if (run.at("norm_every").get<std::int64_t>() < 1) refuse_damaged(path, "its norms");
     return restart;
   } catch (const Error&) {
     throw;
@@ -258,7 +259,7 @@ SolveOptions continued_by(const SolveOptions& asked, const Restart& restart) {
     take_value(options.series_every, value_in<std::int64_t>(run, "series_every"), "series_every",
                path);
   if (!options.sweeps) options.sweeps = run.at("sweeps").get<std::int64_t>();
-  if (restart.is_over) options.sweeps = restart.state.sweep;
+  if (restart.is_over()) options.sweeps = restart.state.sweep;
   if (*options.sweeps < restart.state.sweep)
     refuse(fmt::format("the checkpoint '{}' is of {} sweeps; option 'sweeps' cannot be {}", path,
                        restart.state.sweep, *options.sweeps));
@@ -278,6 +279,15 @@ bool Restart::has(const std::string& field) const {
                      [&](const files::CheckpointPart& part) { return part.name == field; });
 }
 
+/// The last sweep of a run has a norm in any case, which one of more sweeps would not have.
+bool Restart::is_over() const {
+  if (state.norms.empty() || state.norms.back().first != state.sweep - 1) return false;
+  if ((state.sweep - 1) % head.run.at("norm_every").get<std::int64_t>() != 0) return false;
+  const double norm = state.norms.back().second;
+  const auto tolerance = value_in<double>(head.run, "tolerance");
+  return !std::isfinite(norm) || (tolerance && norm <= *tolerance);
+}
+
 Json json_of(const RunToSave& run) {
   const SolveOptions& options = run.options;
   Json probes = Json::array(), parameters = Json::array();
@@ -286,7 +296,6 @@ Json json_of(const RunToSave& run) {
   return {{"problem", run.problem.name},
           {"sweeps_done", run.sweeps},
           {"time", run.the_case.time_of(run.sweeps)},
-          {"is_over", run.is_over},
           {"precision", name_of(run.the_case.precision())},
           {"parameters", parameters},
           {"seed", or_null(options.seed)},

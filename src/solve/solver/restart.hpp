@@ -20,11 +20,12 @@ struct Restart {
   std::string path;  ///< of the file
   files::CheckpointHead head;
   problem::ProblemText problem;
-  RunState state;        ///< level 0 is to have the values
-  bool is_over = false;  ///< a norm had ended the run
+  RunState state;  ///< level 0 is to have the values
   std::vector<SolveResult::Series::Row> rows;
 
   bool has(const std::string& field) const;
+  /// Whether a norm had ended the run, however many sweeps it might have done.
+  bool is_over() const;
 };
 
 /// What of a run goes into a checkpoint, beside its fields.
@@ -33,7 +34,6 @@ struct RunToSave {
   const Case& the_case;
   const problem::ProblemText& problem;
   std::int64_t sweeps;  ///< done
-  bool is_over;
   const std::vector<std::pair<std::int64_t, double>>& norms;
   const std::vector<SolveResult::Series::Row>& rows;
 };

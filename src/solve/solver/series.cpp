@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,6 +27,13 @@ Series::Series(const Communicator& communicator, const Grid& grid, const Case& t
     for (int axis = 1; axis < model.axes; ++axis) name += fmt::format(",{}", probe.cell[axis]);
     series_.names.push_back(std::move(name));
   }
+}
+
+void Series::go_on(std::vector<SolveResult::Series::Row> rows) {
+  std::erase_if(rows, [&](const SolveResult::Series::Row& row) {
+    return row.sweeps % case_.series_every != 0 && row.sweeps != case_.sweeps;
+  });
+  series_.rows = std::move(rows);
 }
 
 void Series::add(const Level& level, std::int64_t sweeps) {

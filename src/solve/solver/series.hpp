@@ -22,8 +22,9 @@ class Series {
   /// The parts must outlive it.
   Series(const Communicator& communicator, const Grid& grid, const Case& the_case, int threads);
 
-  /// Begins with the rows of an earlier run.
-  void go_on(std::vector<SolveResult::Series::Row> rows) { series_.rows = std::move(rows); }
+  /// Begins with the rows of an earlier run, but for one of its end, which a longer one would not
+  /// have.
+  void go_on(std::vector<SolveResult::Series::Row> rows);
   /// Adds the row of the fields after so many sweeps, unless it is there. Copies fields in GPU
   /// memory to the host for their sums, and single cells for probes. Collective.
   void add(const Level& level, std::int64_t sweeps);

@@ -273,7 +273,6 @@ bool SolveRun::save(std::int64_t sweeps, std::size_t level, solver::Stopping& st
                        .level = chosen_.runner->levels()[level],
                        .coefficients = chosen_.runner->coefficients(),
                        .sweeps = sweeps,
-                       .is_over = false,
                        .norms = norms,
                        .rows = series_ ? series_->so_far().rows : no_rows},
                       saving_);
@@ -286,7 +285,6 @@ void SolveRun::save_end() {
                        .level = answer(),
                        .coefficients = chosen_.runner->coefficients(),
                        .sweeps = result_.sweeps,
-                       .is_over = result_.converged || result_.diverged,
                        .norms = result_.norm_history,
                        .rows = series_ ? series_->so_far().rows : no_rows},
                       saving_);
@@ -334,7 +332,7 @@ void SolveRun::loop() {
   result_.sweeps = done.sweeps;
   result_.exchanges = done.exchanges;
   result_.sweeps_in_graphs = done.sweeps_in_graphs;
-  result_.converged = stopping->converged() || (case_.restart && case_.restart->is_over);
+  result_.converged = stopping->converged();
   result_.diverged = stopping->diverged();
   result_.norm_history = stopping->history();
   result_.first_sweep_seconds = comm::max_over_ranks(communicator_, done.first_sweep_seconds);

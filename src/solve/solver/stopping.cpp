@@ -9,6 +9,14 @@
 
 namespace halocline::solver {
 
+Stopping::Stopping(const Case& the_case, const RunState& start)
+    : case_(the_case), first_(start.sweep), history_(start.norms) {
+  if (history_.empty() || history_.back().first != first_ - 1) return;
+  const auto [sweep, norm] = history_.back();
+  history_.pop_back();
+  enter(sweep, norm);
+}
+
 void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
   throw Error(ErrorKind::internal, "a batch of sweeps cannot have norms that the host reduces");
 }

@@ -22,9 +22,8 @@ namespace halocline::solver {
 /// sweeps overwrote only its input.
 class Stopping {
  public:
-  /// For a run that begins at `start`.
-  Stopping(const Case& the_case, const RunState& start)
-      : case_(the_case), first_(start.sweep), history_(start.norms) {}
+  /// For a run that begins at `start`, where a norm may have ended it.
+  Stopping(const Case& the_case, const RunState& start);
   virtual ~Stopping() = default;
   Stopping(const Stopping&) = delete;
   Stopping& operator=(const Stopping&) = delete;
