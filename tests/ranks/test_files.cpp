@@ -322,7 +322,7 @@ TEST_F(Files, OneRankMayHoldAllAndTheFileBeLarge) {
   const Communicator& in_pieces = communicator_with({.piece_bytes = 72});
   {
     CollectiveFile file(in_pieces, {.path = path, .access = FileToOpen::Access::write});
-    file.write_on_first(0, "begin");
+    file.write_on_first({{0, "begin"}});
     file.write(array, part(values));
     file.close();
   }

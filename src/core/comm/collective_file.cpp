@@ -176,11 +176,13 @@ std::string CollectiveFile::read_start(std::int64_t most_bytes) {
   return broadcast(communicator_, std::move(text), 0);
 }
 
-void CollectiveFile::write_on_first(std::int64_t offset_bytes, std::string_view bytes) {
+void CollectiveFile::write_on_first(const std::vector<FilePiece>& pieces) {
   on_first_rank(communicator_, [&] {
-    const int error = write_at(descriptor_->get(), std::as_bytes(std::span(bytes)), offset_bytes);
-    if (error != 0) fail(error);
-    written_to_ = std::max(written_to_, offset_bytes + static_cast<std::int64_t>(bytes.size()));
+    for (const auto& [offset_bytes, bytes] : pieces) {
+      const int error = write_at(descriptor_->get(), std::as_bytes(std::span(bytes)), offset_bytes);
+      if (error != 0) fail(error);
+      written_to_ = std::max(written_to_, offset_bytes + std::ssize(bytes));
+    }
   });
 }
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
@@ -23,6 +23,12 @@ struct FileToOpen {
   std::string name_in_errors = {};  ///< empty: the path
 };
 
+/// Bytes at a place in a file.
+struct FilePiece {
+  std::int64_t offset_bytes = 0;
+  std::string bytes;
+};
+
 /// An open file that all ranks access. All calls are collective. All ranks throw the same errors,
 /// which name the file and the system's reason: usage if another path would help, resource for a
 /// full or broken disk, communication for a rank that does not answer: a disk may take any time,
@@ -37,8 +43,8 @@ class CollectiveFile {
   std::int64_t bytes() const { return bytes_; }
   /// Reads the first `most_bytes`, or all of a shorter file; every rank gets them.
   std::string read_start(std::int64_t most_bytes);
-  /// Writes rank 0's `bytes` at an offset. For what is small.
-  void write_on_first(std::int64_t offset_bytes, std::string_view bytes);
+  /// Writes rank 0's pieces, in their order. For what is small.
+  void write_on_first(const std::vector<FilePiece>& pieces);
 
   /// Writes the whole array; each rank passes the cells that it holds, and together these must be
   /// all cells, each once. Reserves the space on the disk first. Uses 12 MiB of memory for any

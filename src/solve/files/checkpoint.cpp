@@ -137,6 +137,7 @@ std::string bytes_at(const Descriptor& file, std::int64_t offset, std::int64_t c
 /// What rank 0 knows of a file that it is about to write.
 struct Plan {
   std::int64_t head_bytes = 0;
+  std::vector<comm::FilePiece> frame = {};  ///< all but the head and the fields
   std::vector<CheckpointPart> fields = {}, texts = {};
   std::int64_t end = 0;
 };
@@ -153,49 +154,66 @@ std::int64_t room_for_head(const CheckpointContent& content) {
       std::bit_ceil(static_cast<std::uint64_t>(besides + of_part * parts + names + run)));
 }
 
-/// Places one after the other, for files without HDF5's structure.
-ImagePlaces places_in_turn(std::int64_t begin, std::int64_t field_bytes,
+/// One after the other, for files without HDF5's structure.
+ImageLayout layout_in_turn(std::int64_t begin, std::int64_t field_bytes,
                            const CheckpointContent& content) {
-  ImagePlaces places;
-  std::int64_t at = begin;
+  ImageLayout layout;
+  std::int64_t end = begin;
   const auto take = [&](std::int64_t bytes) {
-    const std::int64_t place = (at + alignment - 1) / alignment * alignment;
-    at = place + bytes;
+    const std::int64_t place = (end + alignment - 1) / alignment * alignment;
+    end = place + bytes;
     return place;
   };
   for (const CheckpointText& text : content.texts)
-    places.extra.push_back(take(static_cast<std::int64_t>(text.bytes.size())));
+    layout.extra.push_back(take(std::ssize(text.bytes)));
   for (std::size_t f = 0; f < content.image.fields.size(); ++f)
-    places.fields.push_back(take(field_bytes));
-  places.end = at;
-  return places;
+    layout.fields.push_back(take(field_bytes));
+  return layout;
 }
 
-ImagePlaces make_structure(const std::string& path, std::int64_t head_bytes,
-                           std::int64_t field_bytes, const CheckpointContent& content) {
-  if (hdf5::unavailable()) return places_in_turn(head_bytes, field_bytes, content);
+ImageLayout layout_of(std::int64_t head_bytes, std::int64_t field_bytes,
+                      const CheckpointContent& content) {
+  if (hdf5::unavailable()) return layout_in_turn(head_bytes, field_bytes, content);
   std::vector<ExtraData> texts;
   for (const CheckpointText& text : content.texts)
     // HDF5 has no place for nothing.
     texts.push_back(
         {text.name, std::max<std::int64_t>(1, std::ssize(text.bytes)), ExtraData::Kind::bytes});
-  return make_vtkhdf(path, content.image, head_bytes, texts);
+  return vtkhdf_layout(content.image, head_bytes, texts);
 }
 
-Plan make_plan(const std::string& path, const CheckpointContent& content) {
+Plan make_plan(const CheckpointContent& content) {
   const Int3 cells = content.image.cells.values();
   const std::int64_t field_bytes = cells.x * cells.y * cells.z * content.image.element_bytes;
   Plan plan{.head_bytes = room_for_head(content)};
-  const ImagePlaces places = make_structure(path, plan.head_bytes, field_bytes, content);
-  plan.end = places.end;
-  for (std::size_t f = 0; f < content.image.fields.size(); ++f)
-    plan.fields.push_back({content.image.fields[f], places.fields[f], field_bytes, 0});
+  ImageLayout layout = layout_of(plan.head_bytes, field_bytes, content);
+  plan.frame = std::move(layout.frame);
   for (std::size_t t = 0; t < content.texts.size(); ++t) {
-    const std::string& bytes = content.texts[t].bytes;
-    plan.texts.push_back(
-        {content.texts[t].name, places.extra[t], std::ssize(bytes), hash_of_text(bytes)});
+    const auto& [name, bytes] = content.texts[t];
+    plan.texts.push_back({name, layout.extra[t], std::ssize(bytes), hash_of_text(bytes)});
+    plan.frame.push_back({layout.extra[t], bytes});
   }
+  for (std::size_t f = 0; f < content.image.fields.size(); ++f)
+    plan.fields.push_back({content.image.fields[f], layout.fields[f], field_bytes, 0});
+  for (const auto* parts : {&plan.fields, &plan.texts})
+    for (const CheckpointPart& part : *parts)
+      plan.end = std::max(plan.end, part.offset + part.bytes);
   return plan;
+}
+
+/// The first line and what follows it, once all hashes are known.
+std::string head_of(const Plan& plan, const CheckpointContent& content, const std::string& path) {
+  const std::string text = text_of({.run = content.run,
+                                    .cells = content.image.cells,
+                                    .element_bytes = content.image.element_bytes,
+                                    .fields = plan.fields,
+                                    .texts = plan.texts,
+                                    .end = plan.end});
+  std::string head = first_line(text) + text;
+  if (std::ssize(head) > plan.head_bytes)
+    throw Error(ErrorKind::internal, fmt::format("the head of '{}' has {} bytes, more than {}",
+                                                 path, head.size(), plan.head_bytes));
+  return head;
 }
 
 }  // namespace
@@ -206,13 +224,12 @@ void write_checkpoint(const Communicator& communicator, const Grid& grid,
   Plan plan;
   comm::on_first_rank(communicator, [&] {
     temporary.emplace(path);
-    plan = make_plan(temporary->path(), content);
+    plan = make_plan(content);
   });
   comm::CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
                                            .access = comm::FileToOpen::Access::write,
                                            .name_in_errors = path});
-  for (std::size_t t = 0; t < content.texts.size(); ++t)
-    file.write_on_first(temporary ? plan.texts[t].offset : 0, content.texts[t].bytes);
+  file.write_on_first(plan.frame);
   for (std::size_t f = 0; f < content.fields.size(); ++f) {
     const std::int64_t offset =
         comm::max_over_ranks(communicator, temporary ? plan.fields[f].offset : std::int64_t{0});
@@ -221,19 +238,8 @@ void write_checkpoint(const Communicator& communicator, const Grid& grid,
     if (temporary) plan.fields[f].hash = hash;
   }
   std::string head;
-  comm::on_first_rank(communicator, [&] {
-    const std::string text = text_of({.run = content.run,
-                                      .cells = content.image.cells,
-                                      .element_bytes = content.image.element_bytes,
-                                      .fields = plan.fields,
-                                      .texts = plan.texts,
-                                      .end = plan.end});
-    head = first_line(text) + text;
-    if (std::ssize(head) > plan.head_bytes)
-      throw Error(ErrorKind::internal, fmt::format("the head of '{}' has {} bytes, more than {}",
-                                                   path, head.size(), plan.head_bytes));
-  });
-  file.write_on_first(0, head);
+  comm::on_first_rank(communicator, [&] { head = head_of(plan, content, path); });
+  file.write_on_first({{0, head}});
   file.close();
   comm::on_first_rank(communicator, [&] { temporary->commit(); });
 }

@@ -2,6 +2,7 @@
 #include "files/hdf5.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <halocline/error.hpp>
 
@@ -43,6 +45,7 @@ struct Library {
   int (*set_allocation)(Id, int) = nullptr;
   int (*set_fill)(Id, int) = nullptr;
   int (*set_user_block)(Id, Size) = nullptr;
+  int (*access_by_stdio)(Id) = nullptr;
   int (*close_properties)(Id) = nullptr;
   Id (*create_dataset)(Id, const char*, Id type, Id space, Id link, Id creation,
                        Id access) = nullptr;
@@ -57,7 +60,7 @@ struct Library {
   int (*close_type)(Id) = nullptr;
   // Values that H5open() sets.
   Id *f32 = nullptr, *f64 = nullptr, *i64 = nullptr, *byte = nullptr, *text_type = nullptr;
-  Id *of_files = nullptr, *of_datasets = nullptr;
+  Id *of_files = nullptr, *of_access = nullptr, *of_datasets = nullptr;
 };
 
 std::string library_version(void* handle) {
@@ -110,6 +113,7 @@ void find_all(Symbols& symbols, Library& library) {
   symbols.find("H5Pset_alloc_time", library.set_allocation);
   symbols.find("H5Pset_fill_time", library.set_fill);
   symbols.find("H5Pset_userblock", library.set_user_block);
+  symbols.find("H5Pset_fapl_stdio", library.access_by_stdio);
   symbols.find("H5Pclose", library.close_properties);
   symbols.find("H5Dcreate2", library.create_dataset);
   symbols.find("H5Dwrite", library.write_dataset);
@@ -127,6 +131,7 @@ void find_all(Symbols& symbols, Library& library) {
   symbols.find("H5T_STD_U8LE_g", library.byte);
   symbols.find("H5T_C_S1_g", library.text_type);
   symbols.find("H5P_CLS_FILE_CREATE_ID_g", library.of_files);
+  symbols.find("H5P_CLS_FILE_ACCESS_ID_g", library.of_access);
   symbols.find("H5P_CLS_DATASET_CREATE_ID_g", library.of_datasets);
 }
 
@@ -169,11 +174,7 @@ Result checked(Result result, const std::string& what) {
   const int error = errno;
   const std::string why =
       error == 0 ? "" : fmt::format(": {}", std::generic_category().message(error));
-  // File systems without locks: HDF5 wants one for each file.
-  const bool has_no_locks = error == ENOSYS || error == ENOLCK || error == EOPNOTSUPP;
-  throw Error(ErrorKind::resource,
-              fmt::format("HDF5 could not {}{}{}", what, why,
-                          has_no_locks ? "; set HDF5_USE_FILE_LOCKING=FALSE" : ""));
+  throw Error(ErrorKind::resource, fmt::format("HDF5 could not {}{}", what, why));
 }
 
 Item space_of(std::span<const std::int64_t> shape) {
@@ -202,16 +203,35 @@ void add_attribute(Id of, const std::string& name, Id type, const Item& space, c
   checked(hdf5.write_attribute(attribute.get(), type, values), what);
 }
 
-std::shared_ptr<Item> new_file(const std::string& path, std::int64_t user_bytes) {
+/// A file without a name, nor a place on a disk.
+Descriptor new_memory() {
+  Descriptor memory(::memfd_create("halocline", MFD_CLOEXEC));
+  checked(memory.get(), "be given memory for a file");
+  return memory;
+}
+
+std::shared_ptr<Item> new_file(const Descriptor& memory, std::int64_t user_bytes) {
   const Library& hdf5 = library();
   errno = 0;
   const Item creation(checked(hdf5.create_properties(*hdf5.of_files), "begin a file"),
                       hdf5.close_properties);
   checked(hdf5.set_user_block(creation.get(), static_cast<Size>(user_bytes)), "begin a file");
+  // By default HDF5 would look for the file at the end of this link.
+  const Item access(checked(hdf5.create_properties(*hdf5.of_access), "begin a file"),
+                    hdf5.close_properties);
+  checked(hdf5.access_by_stdio(access.get()), "begin a file");
+  const std::string path = fmt::format("/proc/self/fd/{}", memory.get());
   return std::make_shared<Item>(
-      checked(hdf5.create_file(path.c_str(), replace_file, creation.get(), by_default),
-              fmt::format("make file '{}'", path)),
+      checked(hdf5.create_file(path.c_str(), replace_file, creation.get(), access.get()),
+              "begin a file"),
       hdf5.close_file);
+}
+
+comm::FilePiece piece_of(const Descriptor& memory, std::int64_t begin, std::int64_t end) {
+  comm::FilePiece piece{begin, std::string(static_cast<std::size_t>(end - begin), '\0')};
+  const ssize_t got = ::pread(memory.get(), piece.bytes.data(), piece.bytes.size(), begin);
+  if (got != std::ssize(piece.bytes)) checked(-1, "give back the file's structure");
+  return piece;
 }
 
 }  // namespace
@@ -297,8 +317,23 @@ std::int64_t Group::add_dataset(const std::string& name,
   return checked(static_cast<std::int64_t>(hdf5.offset_of_dataset(dataset.get())), what);
 }
 
-File::File(const std::string& path, std::int64_t user_bytes) : root_(new_file(path, user_bytes)) {}
+Structure::Structure(std::int64_t user_bytes)
+    : memory_(new_memory()), root_(new_file(memory_, user_bytes)) {}
 
-void File::close() { checked(root_.item_->close(), "write the file's structure"); }
+/// What nobody wrote is a hole, however long the arrays are.
+std::vector<comm::FilePiece> Structure::pieces() {
+  checked(root_.item_->close(), "end the file's structure");
+  const off_t length = ::lseek(memory_.get(), 0, SEEK_END);
+  std::vector<comm::FilePiece> pieces;
+  off_t end = 0;
+  for (;;) {
+    const off_t begin = ::lseek(memory_.get(), end, SEEK_DATA);
+    if (begin < 0) break;
+    end = ::lseek(memory_.get(), begin, SEEK_HOLE);
+    pieces.push_back(piece_of(memory_, begin, end));
+  }
+  if (end < length) pieces.push_back(piece_of(memory_, length - 1, length));
+  return pieces;
+}
 
 }  // namespace halocline::files::hdf5

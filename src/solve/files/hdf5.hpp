@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // HDF5 as it is found when the program runs: neither its headers nor its library are needed to
-// build. It lays out files and nothing else; all ranks write the arrays themselves, where it has
-// put them.
+// build. It lays out files in memory and nothing else; all ranks write the arrays themselves, where
+// it has put them. It never sees the disk: HDF5 1.10 ends a program at its exit with a segmentation
+// fault if a file could not be written.
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "comm/collective_file.hpp"
 
 namespace halocline::files::hdf5 {
 
@@ -57,23 +62,24 @@ class Group {
   std::int64_t add_dataset(const std::string& name, std::span<const std::int64_t> values) const;
 
  private:
-  friend class File;
+  friend class Structure;
   explicit Group(std::shared_ptr<Item> item) : item_(std::move(item)) {}
   std::shared_ptr<Item> item_;
 };
 
-/// A new file of HDF5's. Not collective: for one rank. Throws resource, with what HDF5 was to do,
-/// if it fails.
-class File {
+/// The structure of a new file of HDF5's, in memory. Not collective: for one rank. Throws resource,
+/// with what HDF5 was to do, if it fails.
+class Structure {
  public:
-  /// Replaces the content of the file `path`. The first `user_bytes` are not HDF5's: 0, or a power
-  /// of 2 from 512 on.
-  File(const std::string& path, std::int64_t user_bytes);
+  /// The first `user_bytes` of the file are not HDF5's: 0, or a power of 2 from 512 on.
+  explicit Structure(std::int64_t user_bytes);
   const Group& root() const { return root_; }
-  /// Writes what is pending. Groups of it must be gone.
-  void close();
+  /// Returns all that HDF5 has in the file, the last byte at its end. Places of arrays may be in
+  /// it. Groups of it must be gone.
+  std::vector<comm::FilePiece> pieces();
 
  private:
+  Descriptor memory_;
   Group root_;
 };
 

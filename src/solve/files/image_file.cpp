@@ -15,11 +15,9 @@ namespace halocline::files {
 namespace {
 
 template <class Number>
-std::string_view bytes_of(const Number& number) {
+std::string bytes_of(const Number& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
 }
-
-bool is_vtkhdf(const std::string& path) { return path.ends_with(".vtkhdf"); }
 
 /// What rank 0 finds out, for all ranks.
 std::vector<std::int64_t> shared(const Communicator& communicator,
@@ -35,9 +33,9 @@ std::vector<std::int64_t> shared(const Communicator& communicator,
 }
 
 void write_fields(const Communicator& communicator, const Grid& grid, comm::CollectiveFile& file,
-                  const FieldList& fields, const std::vector<std::int64_t>& offsets) {
+                  const FieldList& fields, const std::vector<std::int64_t>& places) {
   for (std::size_t f = 0; f < fields.size(); ++f)
-    FieldArray(communicator, grid, fields[f]).write(file, offsets[f]);
+    FieldArray(communicator, grid, fields[f]).write(file, places[f]);
 }
 
 comm::CollectiveFile opened(const Communicator& communicator, const std::string& path,
@@ -46,32 +44,20 @@ comm::CollectiveFile opened(const Communicator& communicator, const std::string&
           {.path = path, .access = comm::FileToOpen::Access::write, .name_in_errors = name}};
 }
 
-/// The parts of a .vti file that are no arrays.
-void write_frame(comm::CollectiveFile& file, const VtiLayout& layout, const Grid& grid,
-                 std::int64_t element_bytes) {
-  const Int3 cells = grid.cells().values();
-  const std::int64_t bytes = cells.x * cells.y * cells.z * element_bytes;
-  file.write_on_first(0, layout.head);
-  for (const std::int64_t place : layout.places.fields)
-    file.write_on_first(place - static_cast<std::int64_t>(sizeof bytes), bytes_of(bytes));
-  file.write_on_first(layout.places.end, vti_tail);
-}
-
 }  // namespace
 
 void write_image(const Communicator& communicator, const Grid& grid, const Image& image,
                  const FieldList& fields, const std::string& path, Otherwise otherwise) {
   std::optional<TemporaryFile> temporary;  // on rank 0
-  std::vector<std::int64_t> offsets;
+  ImageLayout layout;
   comm::on_first_rank(communicator, [&] {
     temporary.emplace(path, otherwise);
-    offsets = is_vtkhdf(path) ? make_vtkhdf(temporary->path(), image).fields
-                              : vti_layout(image).places.fields;
+    layout = path.ends_with(".vtkhdf") ? vtkhdf_layout(image) : vti_layout(image);
   });
-  offsets = shared(communicator, offsets);
+  layout.fields = shared(communicator, layout.fields);
   comm::CollectiveFile file = opened(communicator, temporary ? temporary->path() : "", path);
-  if (!is_vtkhdf(path)) write_frame(file, vti_layout(image), grid, image.element_bytes);
-  write_fields(communicator, grid, file, fields, offsets);
+  file.write_on_first(layout.frame);
+  write_fields(communicator, grid, file, fields, layout.fields);
   file.close();
   comm::on_first_rank(communicator, [&] { temporary->commit(); });
 }
@@ -94,14 +80,15 @@ void ImageTimes::add(const FieldList& fields, double time, Otherwise otherwise) 
 
 void ImageTimes::begin(const FieldList& fields, double time, Otherwise otherwise) {
   std::optional<TemporaryFile> temporary;  // on rank 0
-  std::vector<std::int64_t> offsets;
   comm::on_first_rank(communicator_, [&] {
     temporary.emplace(path_, otherwise);
-    places_ = make_vtkhdf_with_times(temporary->path(), image_, most_);
-    offsets = places_.first.fields;
+    layout_ = vtkhdf_layout_with_times(image_, most_);
   });
-  places_.first.fields = shared(communicator_, offsets);
+  layout_.first.fields = shared(communicator_, layout_.first.fields);
   const std::string path = temporary ? temporary->path() : "";
+  comm::CollectiveFile file = opened(communicator_, path, path_);
+  file.write_on_first(layout_.first.frame);
+  file.close();
   write(fields, time, path);
   count_one_more(path);
   comm::on_first_rank(communicator_, [&] { temporary->commit(); });
@@ -110,13 +97,13 @@ void ImageTimes::begin(const FieldList& fields, double time, Otherwise otherwise
 /// Beyond the times that the file counts.
 void ImageTimes::write(const FieldList& fields, double time, const std::string& path) {
   const Int3 cells = grid_.cells().values();
-  std::vector<std::int64_t> offsets = places_.first.fields;
-  for (std::int64_t& offset : offsets)
-    offset += count_ * cells.x * cells.y * cells.z * image_.element_bytes;
+  std::vector<std::int64_t> places = layout_.first.fields;
+  for (std::int64_t& place : places)
+    place += count_ * cells.x * cells.y * cells.z * image_.element_bytes;
   comm::CollectiveFile file = opened(communicator_, path, path_);
-  write_fields(communicator_, grid_, file, fields, offsets);
-  file.write_on_first(places_.values + count_ * static_cast<std::int64_t>(sizeof time),
-                      bytes_of(time));
+  write_fields(communicator_, grid_, file, fields, places);
+  const std::int64_t place = layout_.values + count_ * static_cast<std::int64_t>(sizeof time);
+  file.write_on_first({{place, bytes_of(time)}});
   file.close();
 }
 
@@ -124,9 +111,10 @@ void ImageTimes::write(const FieldList& fields, double time, const std::string& 
 /// than the file counts.
 void ImageTimes::count_one_more(const std::string& path) {
   ++count_;
+  const std::string count = bytes_of(count_);
   comm::CollectiveFile file = opened(communicator_, path, path_);
-  file.write_on_first(places_.count, bytes_of(count_));
-  for (const std::int64_t length : places_.lengths) file.write_on_first(length, bytes_of(count_));
+  file.write_on_first(
+      {{layout_.count, count}, {layout_.lengths[0], count}, {layout_.lengths[1], count}});
   file.close();
 }
 

@@ -48,7 +48,7 @@ class ImageTimes {
   Image image_;
   std::string path_;
   std::int64_t most_, count_ = 0;
-  TimesInFile places_{};
+  LayoutWithTimes layout_;
 };
 
 }  // namespace halocline::files

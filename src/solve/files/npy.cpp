@@ -89,7 +89,7 @@ void write_npy(const Communicator& communicator, const Grid& grid, const FieldSt
                                            .name_in_errors = path});
   const std::string header = format_npy_header(
       {.shape = shape_of(grid.cells()), .descr = descr_of(field.shape().element_bytes)});
-  file.write_on_first(0, header);
+  file.write_on_first({{0, header}});
   array.write(file, static_cast<std::int64_t>(header.size()));
   file.close();
   comm::on_first_rank(communicator, [&] { temporary->commit(); });

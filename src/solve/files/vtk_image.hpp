@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Layouts of files that ParaView and VTK open as images: fields as values of cells. A file's
-// structure is written by one rank; it says where all ranks write the arrays.
+// Layouts of files that ParaView and VTK open as images: fields as values of cells. A layout has
+// what one rank writes, and says where all ranks write the arrays.
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <halocline/grid.hpp>
+
+#include "comm/collective_file.hpp"
 
 namespace halocline::files {
 
@@ -28,37 +29,30 @@ struct ExtraData {
   enum class Kind { doubles, integers, bytes } kind;
 };
 
-/// Offsets in a file, in bytes.
-struct ImagePlaces {
+/// Places are offsets in the file, in bytes.
+struct ImageLayout {
+  /// All that is no array. Written first: places of arrays may be in it.
+  std::vector<comm::FilePiece> frame;
   std::vector<std::int64_t> fields;  ///< of the first cell of each
   std::vector<std::int64_t> extra;   ///< of the data besides
-  std::int64_t end = 0;              ///< of what must be there when the file is complete
 };
 
-/// Writes the structure of a VTKHDF file (ImageData) with one time into the file `path`, after
-/// `user_bytes` (hdf5::File), with data besides in a group "halocline". Not collective. Throws
-/// unavailable without HDF5, resource.
-ImagePlaces make_vtkhdf(const std::string& path, const Image& image, std::int64_t user_bytes = 0,
-                        const std::vector<ExtraData>& extra = {});
+/// Lays out a .vti file.
+ImageLayout vti_layout(const Image& image);
+
+/// Lays out a VTKHDF file (ImageData) with one time, after `user_bytes` (hdf5::Structure), with
+/// data besides in a group "halocline". Throws unavailable without HDF5, resource.
+ImageLayout vtkhdf_layout(const Image& image, std::int64_t user_bytes = 0,
+                          const std::vector<ExtraData>& extra = {});
 
 /// The same with up to `most` times, of which the file has none yet.
-struct TimesInFile {
-  ImagePlaces first;  ///< those of the first time; `most` follow each other in each field
-  std::int64_t most = 0;
-  std::int64_t values = 0;              ///< offset of the times, one after the other
-  std::int64_t count = 0;               ///< offset of their number
-  std::array<std::int64_t, 2> lengths;  ///< offsets of the length of the array of times, twice
+struct LayoutWithTimes {
+  ImageLayout first;        ///< the first time's; `most` follow each other in each field
+  std::int64_t values = 0;  ///< place of the times, one after the other
+  std::int64_t count = 0;   ///< place of their number
+  std::array<std::int64_t, 2> lengths{};  ///< places of the length of the array of times, twice
 };
-TimesInFile make_vtkhdf_with_times(const std::string& path, const Image& image, std::int64_t most);
-
-/// Returns the head of a .vti file and where its arrays lie after it, each after 8 bytes with its
-/// length; after the last come vti_tail bytes.
-struct VtiLayout {
-  std::string head;
-  ImagePlaces places;
-};
-VtiLayout vti_layout(const Image& image);
-extern const std::string vti_tail;
+LayoutWithTimes vtkhdf_layout_with_times(const Image& image, std::int64_t most);
 
 /// Returns the text of a .pvd file: names of files, relative to its folder, and their times.
 std::string pvd_text(const std::vector<std::pair<std::string, double>>& files);
