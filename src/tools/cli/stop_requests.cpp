@@ -4,15 +4,13 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <halocline/error.hpp>
-
 #include "base/small_files.hpp"
-#include "base/temporary_file.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -30,13 +28,15 @@ std::optional<std::string> checkpoint_folder(const SolveOptions& options) {
                                                                   : folder_of(*options.restart);
 }
 
+/// Without waiting for the disk, which may be what keeps a run from its end. Without a folder yet,
+/// there is nothing to save.
 bool ask_to_stop(const std::string& folder, const std::string& reason) {
-  try {
-    write_text_file(request_in(folder), reason + "\n");
-    return true;
-  } catch (const Error&) {
-    return false;  // no folder yet: there is nothing to save
-  }
+  const std::filesystem::path request = request_in(folder);
+  const std::filesystem::path unfinished = std::filesystem::path(folder) / ".halocline-stop.tmp";
+  std::ofstream(unfinished) << reason << "\n";
+  std::error_code error;
+  std::filesystem::rename(unfinished, request, error);
+  return !error;
 }
 
 void forget_request(const std::string& folder) {

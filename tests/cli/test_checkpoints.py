@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that are stopped and go on: `--checkpoint`, `--restart`, signals, and what a kill leaves behind."""
+
+import contextlib
+import json
+import os
+import random
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from command import run, started
+from schema import check_report
+
+USAGE, FAILURE, STOPPED = 2, 4, 5
+SWEEPS = 5000
+WAVE = ["wave_sponge", "--cells", "90x80", "--norm", "max", "--norm-every", "7"]
+ALL = ["--sweeps", SWEEPS]
+# Longer than any test: they all stop it.
+FLAT = ["laplace", "--cells", "800x800", "--norm", "none"]
+ENDLESS = [*FLAT, "--sweeps", "1000000000"]
+
+
+def report_in(folder):
+    report = json.loads((folder / "report.json").read_text())
+    check_report(report)
+    return report
+
+
+def solve(*words, code=0, cwd, **options):
+    end = run("solve", *words, "--json", "report.json", cwd=cwd, **options)
+    assert end.code == code, end
+    return report_in(cwd), end
+
+
+def checkpoints(folder):
+    with contextlib.suppress(FileNotFoundError):
+        return sorted(path.name for path in folder.glob("sweep-*.vtkhdf"))
+    return []
+
+
+def left_behind(folder):
+    return [name for name in os.listdir(folder) if not name.startswith("sweep-")]
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.01)
+
+
+def same_end(report, whole):
+    for key in ("sweeps", "fields", "norm_history", "converged"):
+        assert report[key] == whole[key], key
+
+
+def test_smoke_a_run_goes_on_with_other_ranks_and_no_problem(tmp_path):
+    whole, _ = solve(*WAVE, *ALL, cwd=tmp_path)
+    first, end = solve(*WAVE, "--sweeps", "1000", "--ranks", "2", "--checkpoint", "saved", "--checkpoint-every",
+                       "400", cwd=tmp_path)
+    assert checkpoints(tmp_path / "saved") == ["sweep-000000000800.vtkhdf", "sweep-000000001000.vtkhdf"]
+    assert first["checkpoints"]["written"] == 3 and first["checkpoints"]["last"] == 1000
+    assert first["restart"] is None and first["stopped_by"] is None
+    assert re.search(r"checkpoints +3 in 'saved'", end.out), end.out
+    second, end = solve("--restart", "saved", "--sweeps", SWEEPS, "--ranks", "3", cwd=tmp_path)
+    same_end(second, whole)
+    assert second["restart"] == {"path": "saved/sweep-000000001000.vtkhdf", "sweeps": 1000}
+    assert re.search(r"restart +from 1000 sweeps of 'saved/sweep-000000001000.vtkhdf'", end.out), end.out
+    assert left_behind(tmp_path / "saved") == []
+
+
+def line_that_goes_on(end):
+    found = re.search(r"to go on: (halocline solve .*)$", end.out + end.err, re.M)
+    assert found, end
+    return found[1].split()[1:]
+
+
+@pytest.mark.parametrize("number, ranks", [("SIGTERM", 1), ("SIGTERM", 2), ("SIGINT", 1), ("SIGINT", 2),
+                                           ("SIGUSR1", 2), ("SIGUSR2", 1), ("SIGHUP", 2)])
+def test_a_signal_stops_a_run_that_goes_on(number, ranks, tmp_path):
+    with started("solve", *ENDLESS, "--checkpoint", "saved", "--ranks", ranks, "--json", "report.json",
+                 cwd=tmp_path) as job:
+        # The folder is made once the command listens; a moment later it sweeps.
+        wait_for((tmp_path / "saved").exists)
+        time.sleep(0.5)
+        os.kill(job.child.pid, getattr(signal, number))
+        end = job.finish(timeout=60)
+    assert end.code == STOPPED, end
+    report = report_in(tmp_path)
+    assert report["stopped_by"] == number and report["sweeps"] > 0
+    assert checkpoints(tmp_path / "saved") == [f"sweep-{report['sweeps']:012}.vtkhdf"]
+    assert left_behind(tmp_path / "saved") == []
+    sweeps = report["sweeps"] + 5
+    more, _ = solve(*line_that_goes_on(end)[1:], "--sweeps", sweeps, cwd=tmp_path)
+    plain, _ = solve(*FLAT, "--sweeps", sweeps, cwd=tmp_path)
+    same_end(more, plain)
+
+
+def test_a_signal_to_one_rank_of_a_launcher_stops_all(mpirun, tmp_path):
+    options = mpirun(ranks=3)
+    with started("solve", *ENDLESS, "--checkpoint", "saved", cwd=tmp_path, **options) as job:
+        wait_for(lambda: (tmp_path / "saved").exists() and len(job.ranks()) == 3)
+        time.sleep(0.5)
+        os.kill(job.ranks()[2], signal.SIGUSR1)
+        end = job.finish(timeout=60)
+    assert "SIGUSR1" in end.out, end
+    assert line_that_goes_on(end)[:3] == ["solve", "--restart", "saved"]
+    assert len(checkpoints(tmp_path / "saved")) == 1
+
+
+def test_a_file_in_the_folder_stops_a_run(tmp_path):
+    with started("solve", *ENDLESS, "--checkpoint", "saved", "--ranks", "2", cwd=tmp_path) as job:
+        wait_for((tmp_path / "saved").exists)
+        time.sleep(0.5)
+        (tmp_path / "saved" / "stop").touch()
+        end = job.finish(timeout=60)
+    assert end.code == STOPPED and "saved/stop" in end.out, end
+    assert left_behind(tmp_path / "saved") == []
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_second_interrupt_ends_at_once(ranks, tmp_path, preload):
+    # A disk on which a checkpoint takes longer than anybody waits.
+    env = preload("#include <unistd.h>\nint fsync(int file) { (void)file; sleep(60); return 0; }")
+    with started("solve", *ENDLESS, "--checkpoint", "saved", "--ranks", ranks, cwd=tmp_path, env=env) as job:
+        wait_for((tmp_path / "saved").exists)
+        time.sleep(0.5)
+        os.kill(job.child.pid, signal.SIGINT)
+        time.sleep(1)
+        begun = time.monotonic()
+        os.kill(job.child.pid, signal.SIGINT)
+        end = job.finish(timeout=30)
+    assert time.monotonic() - begun < 10
+    assert end.code not in (0, STOPPED), end
+    assert checkpoints(tmp_path / "saved") == []
+
+
+def test_without_checkpoints_a_signal_ends_a_run_as_ever(tmp_path):
+    with started("solve", *ENDLESS, cwd=tmp_path) as job:
+        time.sleep(1)
+        os.kill(job.child.pid, signal.SIGTERM)
+        end = job.finish(timeout=30)
+    assert end.code == -signal.SIGTERM, end
+
+
+@pytest.mark.parametrize("every", ["0", "-3", "0s", "3 weeks", "min", "1e400s", ""])
+def test_times_of_checkpoints_that_make_no_sense_are_refused(every, tmp_path):
+    end = run("solve", "laplace", "--checkpoint", "saved", f"--checkpoint-every={every}", cwd=tmp_path)
+    assert end.code == USAGE and "checkpoint" in end.err and end.err.count("\n") == 1, end
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("every", ["90s", "0.5h", "30min", "1e9"])
+def test_times_of_checkpoints(every, tmp_path):
+    solve("laplace", "--cells", "30x20", "--checkpoint", "saved", "--checkpoint-every", every, cwd=tmp_path)
+    assert len(checkpoints(tmp_path / "saved")) == 1
+
+
+def test_checkpoints_by_the_clock(tmp_path):
+    with started("solve", *ENDLESS, "--checkpoint", "saved", "--checkpoint-every", "0.2s", "--ranks", "2",
+                 cwd=tmp_path) as job:
+        seen = set()
+
+        def has_seen_five():
+            seen.update(checkpoints(tmp_path / "saved"))
+            return len(seen) >= 5
+        wait_for(has_seen_five)
+        os.kill(job.child.pid, signal.SIGTERM)
+        assert job.finish(timeout=60).code == STOPPED
+    assert len(checkpoints(tmp_path / "saved")) == 2
+
+
+@pytest.mark.parametrize("words, texts", [
+    (["star7"], ["'star7'", "'laplace'"]),
+    (["--cells", "31x20"], ["30x20", "31x20", "--cells"]),
+    (["--sweeps", "3"], ["10 sweeps", "--sweeps"]),
+    (["--precision", "f32"], ["--precision"]),
+    (["--norm", "l2"], ["--norm"]),
+    (["--set", "dt=1"], ["--set"]),
+    (["--seed", "4"], ["--seed"]),
+    (["--initial", "u.npy"], ["--initial"]),
+    (["--baseline"], ["--baseline"]),
+    (["--sum", "u"], ["--sum"]),
+])
+def test_another_run_is_refused(words, texts, tmp_path):
+    solve("laplace", "--cells", "30x20", "--sweeps", "10", "--checkpoint", "saved", cwd=tmp_path)
+    np.save(tmp_path / "u.npy", np.zeros((20, 30)))
+    end = run("solve", "--restart", "saved", *words, cwd=tmp_path)
+    assert end.code == USAGE, end
+    assert end.err.startswith("halocline: ") and end.err.count("\n") == 1, end
+    for text in texts:
+        assert text in end.err, end
+
+
+def test_a_damaged_checkpoint_names_the_one_before(tmp_path):
+    solve("laplace", "--cells", "30x20", "--sweeps", "10", "--checkpoint", "saved", "--checkpoint-every", "5",
+          cwd=tmp_path)
+    newest = tmp_path / "saved" / "sweep-000000000010.vtkhdf"
+    newest.write_bytes(newest.read_bytes()[:1000])
+    end = run("solve", "--restart", "saved", "--sweeps", "20", cwd=tmp_path)
+    assert end.code == USAGE and end.out == "", end
+    assert "saved/sweep-000000000010.vtkhdf" in end.err and "damaged" in end.err, end
+    assert "saved/sweep-000000000005.vtkhdf" in end.err and "--restart" in end.err, end
+    report, _ = solve("--restart", "saved/sweep-000000000005.vtkhdf", "--sweeps", "20", cwd=tmp_path)
+    plain, _ = solve("laplace", "--cells", "30x20", "--sweeps", "20", cwd=tmp_path)
+    same_end(report, plain)
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path):
+    for word, text in [("none", "there is no checkpoint 'none'"), (".", "there is no checkpoint in '.'"),
+                       ("text", "is not a checkpoint")]:
+        (tmp_path / "text").write_text("some text\n" * 100)
+        end = run("solve", "--restart", word, cwd=tmp_path)
+        assert end.code == USAGE and text in end.err, end
+    end = run("solve", cwd=tmp_path)
+    assert end.code == USAGE and "PROBLEM" in end.err and "--restart" in end.err, end
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path):
+    with started("solve", *ENDLESS, "--checkpoint", "saved", cwd=tmp_path) as job:
+        wait_for((tmp_path / "saved").exists)
+        time.sleep(0.3)
+        end = run("solve", "laplace", "--checkpoint", "saved", cwd=tmp_path)
+        assert end.code == USAGE and "another run writes its checkpoints to 'saved'" in end.err, end
+        os.kill(job.child.pid, signal.SIGTERM)
+        assert job.finish().code == STOPPED
+    end = run("solve", "laplace", "--checkpoint", "saved", cwd=tmp_path)
+    assert end.code == USAGE and "the checkpoint of another run" in end.err and "--restart" in end.err, end
+
+
+def test_without_hdf5_there_are_checkpoints_all_the_same(tmp_path):
+    none = {"HALOCLINE_HDF5": str(tmp_path / "no-such-library.so")}
+    solve("laplace", "--cells", "30x20", "--sweeps", "10", "--checkpoint", "saved", cwd=tmp_path, env=none)
+    report, _ = solve("--restart", "saved", "--sweeps", "20", "--ranks", "2", cwd=tmp_path, env=none)
+    plain, _ = solve("laplace", "--cells", "30x20", "--sweeps", "20", cwd=tmp_path)
+    same_end(report, plain)
+
+
+# Kills, at any moment
+
+
+KILLS = int(os.environ.get("HALOCLINE_TEST_KILLS", "4"))
+
+
+def victims(job, rng):
+    """Processes of a run that are killed together: one rank, the command, or all."""
+    choice = rng.randrange(3)
+    everything = list(job.processes())
+    if choice == 0 and (ranks := list(job.ranks().values())):
+        return [rng.choice(ranks)]
+    return [job.child.pid] if choice == 1 else everything
+
+
+def test_kills_at_any_moment_lose_no_run(tmp_path):
+    whole, end = solve(*WAVE, *ALL, cwd=tmp_path)
+    seconds = 0
+    lost = 0
+    for number in range(KILLS):
+        rng = random.Random(f"{os.environ.get('HALOCLINE_TEST_SEED', '1')} {number}")
+        folder = tmp_path / f"saved{number}"
+        ranks = rng.choice([1, 2, 3])
+        words = [*WAVE, *ALL, "--checkpoint", folder, "--checkpoint-every", "40", "--ranks", ranks, "--quiet"]
+        if not seconds:
+            begun = time.monotonic()
+            assert run("solve", *words, cwd=tmp_path).code == 0
+            seconds = time.monotonic() - begun
+            for path in folder.iterdir():
+                path.unlink()
+        with started("solve", *words, cwd=tmp_path) as job:
+            time.sleep(rng.uniform(0.2, 1.1) * seconds)
+            for pid in victims(job, rng):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            job.child.wait(timeout=60)
+            left = job.wait_until_gone(seconds=20)
+            assert not left, f"left running: {left}"
+            job.child.communicate()
+        if not checkpoints(folder):
+            lost += 1  # before the first one: the run begins again
+            continue
+        report, _ = solve("--restart", folder, "--sweeps", SWEEPS, "--ranks", rng.choice([1, 2, 3]), cwd=tmp_path)
+        same_end(report, whole)
+        assert left_behind(folder) == []
+    print(f"{KILLS} kills: {KILLS - lost} runs went on to the same bits, {lost} had no checkpoint yet")
+    assert lost < KILLS
+    if os.path.isdir("/dev/shm"):
+        assert [name for name in os.listdir("/dev/shm") if "halocline" in name] == []
