@@ -209,7 +209,7 @@ std::string head_of(const Plan& plan, const CheckpointContent& content, const st
                                     .fields = plan.fields,
                                     .texts = plan.texts,
                                     .end = plan.end});
-  std::string head = first_line(text) + text;
+  std::string head = begin_of_file(text);
   if (std::ssize(head) > plan.head_bytes)
     throw Error(ErrorKind::internal, fmt::format("the head of '{}' has {} bytes, more than {}",
                                                  path, head.size(), plan.head_bytes));
@@ -293,6 +293,8 @@ void read_checkpoint_field(const Communicator& communicator, const Grid& grid,
   if (hash != part->hash)
     damaged(path, fmt::format("its field '{}' is not as it was written", name));
 }
+
+std::string begin_of_file(const std::string& head) { return first_line(head) + head; }
 
 std::string text_of(const CheckpointHead& head) {
   Json cells = Json::array();

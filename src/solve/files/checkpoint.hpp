@@ -64,6 +64,9 @@ void read_checkpoint_field(const Communicator& communicator, const Grid& grid,
                            const FieldStorage& field, const std::string& path,
                            const CheckpointHead& head, const std::string& name);
 
+/// Returns what a file with this text as its head begins with.
+std::string begin_of_file(const std::string& head);
+
 /// The same as text, for other ranks.
 std::string text_of(const CheckpointHead& head);
 /// Throws usage for anything that text_of() would not return.

@@ -44,6 +44,7 @@ struct Library {
   int (*set_layout)(Id, int) = nullptr;
   int (*set_allocation)(Id, int) = nullptr;
   int (*set_fill)(Id, int) = nullptr;
+  int (*keep_times)(Id, bool) = nullptr;
   int (*set_user_block)(Id, Size) = nullptr;
   int (*access_by_stdio)(Id) = nullptr;
   int (*close_properties)(Id) = nullptr;
@@ -112,6 +113,7 @@ void find_all(Symbols& symbols, Library& library) {
   symbols.find("H5Pset_layout", library.set_layout);
   symbols.find("H5Pset_alloc_time", library.set_allocation);
   symbols.find("H5Pset_fill_time", library.set_fill);
+  symbols.find("H5Pset_obj_track_times", library.keep_times);
   symbols.find("H5Pset_userblock", library.set_user_block);
   symbols.find("H5Pset_fapl_stdio", library.access_by_stdio);
   symbols.find("H5Pclose", library.close_properties);
@@ -203,6 +205,23 @@ void add_attribute(Id of, const std::string& name, Id type, const Item& space, c
   checked(hdf5.write_attribute(attribute.get(), type, values), what);
 }
 
+/// Its place is known before its values are, and the same data makes the same file at any time.
+Item new_dataset(Id group, const std::string& name, Type type,
+                 std::span<const std::int64_t> shape) {
+  const Library& hdf5 = library();
+  const std::string what = fmt::format("make dataset '{}'", name);
+  const Item creation(checked(hdf5.create_properties(*hdf5.of_datasets), what),
+                      hdf5.close_properties);
+  checked(hdf5.set_layout(creation.get(), contiguous), what);
+  checked(hdf5.set_allocation(creation.get(), early), what);
+  checked(hdf5.set_fill(creation.get(), never), what);
+  checked(hdf5.keep_times(creation.get(), false), what);
+  return {checked(hdf5.create_dataset(group, name.c_str(), id_of(type), space_of(shape).get(),
+                                      by_default, creation.get(), by_default),
+                  what),
+          hdf5.close_dataset};
+}
+
 /// A file without a name, nor a place on a disk.
 Descriptor new_memory() {
   Descriptor memory(::memfd_create("halocline", MFD_CLOEXEC));
@@ -284,33 +303,17 @@ void Group::add_number(const std::string& attribute, std::int64_t number) const 
 
 std::int64_t Group::add_dataset(const std::string& name, Type type,
                                 std::span<const std::int64_t> shape) const {
-  const Library& hdf5 = library();
-  const std::string what = fmt::format("make dataset '{}'", name);
-  const Item creation(checked(hdf5.create_properties(*hdf5.of_datasets), what),
-                      hdf5.close_properties);
-  // Its place must be known before its values are.
-  checked(hdf5.set_layout(creation.get(), contiguous), what);
-  checked(hdf5.set_allocation(creation.get(), early), what);
-  checked(hdf5.set_fill(creation.get(), never), what);
-  const Item dataset(
-      checked(hdf5.create_dataset(item_->get(), name.c_str(), id_of(type), space_of(shape).get(),
-                                  by_default, creation.get(), by_default),
-              what),
-      hdf5.close_dataset);
-  const Size offset = hdf5.offset_of_dataset(dataset.get());
-  return checked(static_cast<std::int64_t>(offset), what);
+  const Item dataset = new_dataset(item_->get(), name, type, shape);
+  return checked(static_cast<std::int64_t>(library().offset_of_dataset(dataset.get())),
+                 fmt::format("place dataset '{}'", name));
 }
 
 std::int64_t Group::add_dataset(const std::string& name,
                                 std::span<const std::int64_t> values) const {
   const Library& hdf5 = library();
   const std::array shape{static_cast<std::int64_t>(values.size())};
-  const std::string what = fmt::format("make dataset '{}'", name);
-  const Item dataset(
-      checked(hdf5.create_dataset(item_->get(), name.c_str(), id_of(Type::i64),
-                                  space_of(shape).get(), by_default, by_default, by_default),
-              what),
-      hdf5.close_dataset);
+  const Item dataset = new_dataset(item_->get(), name, Type::i64, shape);
+  const std::string what = fmt::format("place dataset '{}'", name);
   checked(hdf5.write_dataset(dataset.get(), id_of(Type::i64), all_values, all_values, by_default,
                              values.data()),
           what);
