@@ -20,9 +20,9 @@ namespace halocline::bench {
 
 struct LayoutBenchOptions {
   std::string problem = "star7";
-  Extents cells_per_rank;  ///< empty: usual_cells()
-  std::string precision;   ///< "f32", "f64"; empty: the problem's own
-  Extents process_grid;    ///< empty: the least halo traffic for such parts of a large domain
+  Extents cells_per_rank;                              ///< empty: usual_cells()
+  std::string precision;                               ///< "f32", "f64"; empty: the problem's own
+  Extents process_grid;                                ///< empty: as near to a cube as it can be
   std::vector<std::string> layouts{"array", "brick"};  ///< as SolveOptions::layout
   /// Transports, and ways of halo_ways.hpp; empty: all that can be used here.
   std::vector<std::string> ways;

@@ -7,7 +7,6 @@
 
 #include <halocline/error.hpp>
 
-#include "base/checked.hpp"
 #include "base/words.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
@@ -47,13 +46,15 @@ void check_words(const LayoutBenchOptions& options) {
                        options.backend));
 }
 
-/// As if all ranks had such a part of a cube: which sides are split does not depend on the cells.
-Extents usual_process_grid(const Extents& each, int ranks) {
-  Int3 cells{1, 1, 1};
-  for (int axis = 0; axis < each.axes(); ++axis)
-    cells[axis] = checked_multiply(each[axis], ranks, "cells");
-  return grid::choose_process_grid(
-      ranks, {.cells = Extents(cells, each.axes()), .periodic = {true, true, true}});
+/// As near to a cube as it can be, for neighbours across all faces, edges and corners.
+Extents usual_process_grid(int axes, int ranks) {
+  const auto longest = [](const Extents& grid) {
+    return std::max({grid.values().x, grid.values().y, grid.values().z});
+  };
+  const std::vector<Extents> grids = grid::all_process_grids(ranks, axes);
+  return *std::min_element(grids.begin(), grids.end(), [&](const Extents& a, const Extents& b) {
+    return longest(a) < longest(b);
+  });
 }
 
 SolveOptions plain_options(const LayoutBenchOptions& options, int ranks, Processors processors) {
@@ -65,7 +66,7 @@ SolveOptions plain_options(const LayoutBenchOptions& options, int ranks, Process
                                                            : usual_cells(model.axes, processors);
   solve.process_grid = options.process_grid.axes() > 0
                            ? options.process_grid
-                           : usual_process_grid(solve.cells_per_rank, ranks);
+                           : usual_process_grid(solve.cells_per_rank.axes(), ranks);
   if (!options.precision.empty()) solve.precision = solver::read_precision(options.precision);
   solve.norm = Norm::none;  // nothing but halos keeps ranks together
   solve.sweeps = options.sweeps + 1;

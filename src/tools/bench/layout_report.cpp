@@ -73,10 +73,18 @@ void add_json_cases(Report& report, const LayoutBenchResult& result) {
 
 /// What the ways do that are no transport.
 void add_texts(Report& report, const LayoutBenchResult& result) {
-  for (const HaloWay& way : halo_ways())
-    if (std::any_of(result.timings.begin(), result.timings.end(),
-                    [&](const LayoutTiming& timing) { return timing.way == way.name; }))
-      report.add_line(fmt::format("{}: {}", way.name, way.text));
+  Table table{.key = "ways",
+              .title = "",
+              .columns = {{"name", "name"}, {"text", "text"}},
+              .audience = Audience::json};
+  for (const HaloWay& way : halo_ways()) {
+    if (std::none_of(result.timings.begin(), result.timings.end(),
+                     [&](const LayoutTiming& timing) { return timing.way == way.name; }))
+      continue;
+    report.add_line(fmt::format("{}: {}", way.name, way.text));
+    table.add({way.name, way.text});
+  }
+  report.add_table(std::move(table));
 }
 
 /// Those that were timed.

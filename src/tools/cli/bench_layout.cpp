@@ -64,7 +64,7 @@ BenchLayout::BenchLayout(Syntax& bench)
              "[default: all that are available and proved here]");
   how.option("--steps", "LIST", steps_, "sweeps per exchange, by deep halos [default: 1,8]");
   add_ranks(how, "one per GPU, 2 at least");
-  add_process_grid(how, process_grid_, "the least halo traffic in a large domain");
+  add_process_grid(how, process_grid_, "as near to a cube as it can be");
   how.option("--backend", "NAME", options.backend, "auto, cuda or cpu [default: auto]");
   how.option("--threads", "N", options.threads,
              "threads per rank [default: its share of the cores]");
