@@ -18,8 +18,8 @@ const char* footer =
     "docs/bricks.md tells what each way does.\n\n"
     "Examples:\n"
     "  halocline bench layout\n"
-    "  halocline bench layout --ranks 4 --layouts array,brick:32x4x4 --ways peer,staged\n"
-    "  halocline bench layout --cells-per-rank 64x64x64 --steps 1,2,4 --sweeps 64\n"
+    "  halocline bench layout --ranks 4 --layouts array,brick:32x4x4 --steps 1,2,4\n"
+    "  halocline bench layout --backend cpu --ways shared,derived_types --cells-per-rank 64x64x64\n"
     "  mpirun -n 8 halocline bench layout --process-grid 2x2x2 --json layout.json\n\n"
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
 
@@ -48,7 +48,7 @@ BenchLayout::BenchLayout(Syntax& bench)
   what.option("--problem", "PROBLEM", options.problem, "name of a problem [default: star7]");
   what.option("--cells-per-rank", "NXxNY[xNZ]", cells_per_rank_,
               "cells of each rank, x first\n"
-              "[default: 512x512x512 on GPUs, 128x128x128 on processors]");
+              "[default: 512x512x512 on GPUs, 128x128x128 on CPUs]");
   what.option("--precision", "P", options.precision, "f32 or f64 [default: the problem's]");
   what.option("--sweeps", "N", options.sweeps,
               "sweeps of a repetition, whole exchanges for all of --steps\n[default: 32]");
