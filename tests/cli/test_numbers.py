@@ -163,7 +163,7 @@ def test_the_table_has_every_option_with_numbers():
     of_numbers = {"N", "K", "S", "T", "NXxNY[xNZ]", "PXxPY[xPZ]", "NAME=VALUE"}
     # Lists of names, and an environment variable.
     others = {"--transport", "--memory", "--graph", "--schedule", "--precision", "--norm", "--orders",
-              "--modes", "--ab", "--rivals"}
+              "--modes", "--ab", "--rivals", "--layouts", "--ways"}
     commands = {" ".join(command.split()[:2 if command.startswith("bench") else 1])
                 for command, *_ in TABLE}
     tested = {(command.split(" -")[0].removesuffix(" laplace").removesuffix(" heat"), option)
