@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -276,9 +275,11 @@ LayoutBenchResult LayoutBench::run() {
   });
   say_what_runs();
   note_crowding(communicator_, notes_);
-  const std::vector<UsableWay> ways =
-      usable_ways(communicator_, {.names = options_.ways, .proofs = options_.proofs},
-                  cases_[0].the_case, target_, notes_);
+  const WaysAsked asked{.names = options_.ways,
+                        .the_case = cases_[0].the_case,
+                        .target = target_,
+                        .proofs = options_.proofs};
+  const std::vector<UsableWay> ways = usable_ways(communicator_, asked, notes_);
   solve_plain();
   for (const UsableWay& way : ways)
     for (const LayoutCase& layout : cases_) try_out(way, layout);

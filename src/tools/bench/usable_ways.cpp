@@ -25,13 +25,8 @@ std::vector<std::string> transports_for_gpus() {
 
 class WaySearch {
  public:
-  WaySearch(const Communicator& communicator, const WaysAsked& asked, const solver::Case& the_case,
-            std::shared_ptr<const solver::Target> target, Notes& notes)
-      : communicator_(communicator),
-        asked_(asked),
-        case_(the_case),
-        target_(std::move(target)),
-        notes_(notes) {}
+  WaySearch(const Communicator& communicator, const WaysAsked& asked, Notes& notes)
+      : communicator_(communicator), asked_(asked), target_(asked.target), notes_(notes) {}
 
   std::vector<UsableWay> run() {
     for (const std::string& name : asked_.names) {
@@ -93,7 +88,7 @@ class WaySearch {
     if (way.memory && !target_->gpu)
       why_not = fmt::format("it is for GPUs, and the backend is {}", target_->backend->name());
     else
-      why_not = way.why_not({communicator_, case_, *target_, asked_.proofs});
+      why_not = way.why_not({communicator_, asked_.the_case, *target_, asked_.proofs});
     if (why_not) return leave_out(way.name, *why_not);
     const std::shared_ptr<const solver::Target> target = target_for(way);
     // The runner's own exchange moves nothing, unless the host packs.
@@ -114,7 +109,6 @@ class WaySearch {
 
   const Communicator& communicator_;
   const WaysAsked& asked_;
-  const solver::Case& case_;
   std::shared_ptr<const solver::Target> target_;
   Notes& notes_;
   std::vector<UsableWay> ways_;
@@ -123,9 +117,8 @@ class WaySearch {
 }  // namespace
 
 std::vector<UsableWay> usable_ways(const Communicator& communicator, const WaysAsked& asked,
-                                   const solver::Case& the_case,
-                                   std::shared_ptr<const solver::Target> target, Notes& notes) {
-  return WaySearch(communicator, asked, the_case, std::move(target), notes).run();
+                                   Notes& notes) {
+  return WaySearch(communicator, asked, notes).run();
 }
 
 }  // namespace halocline::bench

@@ -23,16 +23,18 @@ struct UsableWay {
   std::string transport;  ///< of the exchange that a runner makes, as ExchangeOptions::transport
 };
 
+/// What is to be run, and how halos may move.
 struct WaysAsked {
   const std::vector<std::string>& names;  ///< empty: all
+  const solver::Case& the_case;
+  std::shared_ptr<const solver::Target> target;
   const std::optional<std::string>& proofs;
 };
 
-/// Lists them for runs of a case on a target; what is left out is noted, once for all layouts.
+/// Lists them, with the targets that they need; what is left out is noted, once for all layouts.
 /// Of transports that are named only an exchange tells whether they are proved.
 /// Collective. Throws what solver::choose_target() throws.
 std::vector<UsableWay> usable_ways(const Communicator& communicator, const WaysAsked& asked,
-                                   const solver::Case& the_case,
-                                   std::shared_ptr<const solver::Target> target, Notes& notes);
+                                   Notes& notes);
 
 }  // namespace halocline::bench
