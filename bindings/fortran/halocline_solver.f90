@@ -76,6 +76,7 @@ module halocline_solver
     real(c_double) :: tuning_seconds = -1
     type(c_ptr) :: tuning_file = c_null_ptr
     type(c_ptr) :: report = c_null_ptr, json = c_null_ptr
+    type(c_ptr) :: layout = c_null_ptr
   end type
 
   type, bind(c) :: c_result
@@ -162,7 +163,7 @@ contains
   subroutine halocline_solve(grid, problem, text, arrays, parameters, sweeps, tolerance, norm, &
                              norm_every, precision, seed, backend, memory, transport, proofs, &
                              schedule, graph, halo_depth, threads, tuning_seconds, tuning_file, &
-                             report, json, result, stat, errmsg)
+                             report, json, layout, result, stat, errmsg)
     class(halocline_grid), intent(in) :: grid
     character(*), intent(in), optional :: problem
     character(*), intent(in), optional :: text(:)
@@ -178,12 +179,13 @@ contains
     integer, intent(in), optional :: halo_depth, threads
     real(real64), intent(in), optional :: tuning_seconds
     character(*), intent(in), optional :: tuning_file, report, json
+    character(*), intent(in), optional :: layout     ! 'array', 'brick', 'brick:32x4x4', 'auto'
     type(halocline_result), intent(out), optional :: result
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_options) :: options
     type(c_result) :: outcome
-    type(c_text), target :: texts(13)
+    type(c_text), target :: texts(14)
     type(c_text), allocatable, target :: names(:, :)
     type(c_array), allocatable, target :: c_arrays(:)
     type(c_parameter), allocatable, target :: c_parameters(:)
@@ -233,6 +235,7 @@ contains
     options%tuning_file = address_of(texts(11), tuning_file)
     options%report = address_of(texts(12), report, none='')
     options%json = address_of(texts(13), json, none='')
+    options%layout = address_of(texts(14), layout)
 
     outcome%struct_size = c_sizeof(outcome)
     status = c_solve(grid%c_handle(), options, outcome)

@@ -57,12 +57,15 @@ typedef struct halocline_solve_options {
   const char* report;      /* file for the report of `halocline solve`; "-" for
                               standard output; null: none */
   const char* json;        /* the same as JSON */
+  const char* layout;      /* how fields lie in memory: "array", rows of cells; "brick",
+                              bricks of 8x8x8, 8x8 or 64; "brick:32x4x4", of so many;
+                              null: "auto", which is array */
 } halocline_solve_options;
 
 #define HALOCLINE_SOLVE_OPTIONS                                                                 \
   {                                                                                             \
     sizeof(halocline_solve_options), NULL, NULL, NULL, 0, NULL, 0, -1, -1.0, NULL, 1, NULL, -1, \
-        "auto", "auto", "auto", NULL, "auto", "auto", 1, 0, -1.0, NULL, NULL, NULL              \
+        "auto", "auto", "auto", NULL, "auto", "auto", 1, 0, -1.0, NULL, NULL, NULL, NULL        \
   }
 
 typedef struct halocline_solve_result {

@@ -3,6 +3,7 @@
 // wrong arguments.
 #include <math.h>
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,50 @@ static void reports_are_written(void) {
   OK(halocline_grid_destroy(&grid));
 }
 
+// Whether the report of a run has these words.
+static int report_says(halocline_grid* grid, halocline_solve_options options, const char* words) {
+  int found = 0;
+  options.json = "c_solver_layout.json";
+  OK(halocline_solve(grid, &options, NULL));
+  if (rank == 0) {
+    char text[4096];
+    FILE* file = fopen(options.json, "r");
+    CHECK(file != NULL);
+    if (file != NULL) {
+      text[fread(text, 1, sizeof text - 1, file)] = 0;
+      found = strstr(text, words) != NULL;
+      fclose(file);
+      remove(options.json);
+    }
+  }
+  MPI_Bcast(&found, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return found;
+}
+
+static void fields_lie_in_bricks(void) {
+  halocline_grid* grid = make_grid();
+  halocline_solve_options options = quick();
+  options.problem = "laplace";
+  options.sweeps = 9;
+  halocline_solve_result in_rows = HALOCLINE_SOLVE_RESULT, result = HALOCLINE_SOLVE_RESULT;
+  OK(halocline_solve(grid, &options, &in_rows));
+  CHECK(report_says(grid, options, "\"brick\": []"));
+  options.layout = "brick:16x4";
+  OK(halocline_solve(grid, &options, &result));
+  CHECK(result.checksum == in_rows.checksum && result.norm == in_rows.norm);
+  CHECK(report_says(grid, options, "\"brick\": [16, 4]"));
+  options.layout = "auto";
+  CHECK(report_says(grid, options, "\"brick\": []"));
+  options.layout = "heap";
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "heap");
+  // A program that was compiled before there were layouts.
+  options.struct_size = offsetof(halocline_solve_options, layout);
+  CHECK(options.struct_size == 200);
+  OK(halocline_solve(grid, &options, &result));
+  CHECK(result.checksum == in_rows.checksum);
+  OK(halocline_grid_destroy(&grid));
+}
+
 static void mistakes_have_texts(void) {
   halocline_grid* grid = make_grid();
   halocline_solve_options options = quick();
@@ -209,6 +254,7 @@ int main(int argc, char** argv) {
   arrays_are_start_and_result();
   texts_parameters_and_tolerances();
   reports_are_written();
+  fields_lie_in_bricks();
   mistakes_have_texts();
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();

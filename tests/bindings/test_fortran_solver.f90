@@ -17,6 +17,7 @@ program fortran_solver_test
   call grid%create(MPI_COMM_WORLD, [26, 22])
   call arrays_are_start_and_result()
   call texts_and_parameters()
+  call fields_lie_in_bricks()
   call mistakes_have_texts()
   call grid%destroy()
   call mpi_allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
@@ -66,6 +67,18 @@ contains
                          result=result)
     call check(result%sweeps == 3 .and. result%converged, 'a tolerance stops a run')
     call check(abs(result%norm - 0.046875_real64) <= 0, 'the norm of the last sweep')
+  end subroutine
+
+  subroutine fields_lie_in_bricks()
+    type(halocline_result) :: in_rows, in_bricks
+    integer :: stat
+    character(400) :: errmsg
+    call halocline_solve(grid, 'laplace', sweeps=9, backend='cpu', threads=1, result=in_rows)
+    call halocline_solve(grid, 'laplace', sweeps=9, backend='cpu', threads=1, layout='brick', &
+                         result=in_bricks)
+    call check(in_bricks%checksum == in_rows%checksum, 'bricks give the same bits')
+    call halocline_solve(grid, 'laplace', layout='brick:4x4x4', stat=stat, errmsg=errmsg)
+    call check(stat == HALOCLINE_USAGE .and. index(errmsg, '3 sizes') > 0, 'a brick of other axes')
   end subroutine
 
   subroutine mistakes_have_texts()

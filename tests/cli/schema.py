@@ -208,6 +208,36 @@ BENCH_STEP = record(
         checksum={"type": "string", "pattern": "^[0-9a-f]{16}$"}, verified={"const": True}), 1),
     notes=list_of(TEXT),
 )
+WAYS = [*TRANSPORTS[1:], "whole_array", "skin_copies", "pinned", "managed", "prefetched",
+        "derived_types"]
+PHASES = ["calc", "pack", "move", "call", "wait"]
+BENCH_LAYOUT = record(
+    bench={"const": "layout"},
+    problem=TEXT,
+    cells_per_rank=EXTENTS,
+    cells=EXTENTS,
+    precision={"enum": ["f32", "f64"]},
+    sweeps=POSITIVE,
+    repetitions=POSITIVE,
+    ranks={"type": "integer", "minimum": 2},
+    nodes=POSITIVE,
+    process_grid=EXTENTS,
+    threads_per_rank=POSITIVE,
+    backend={"enum": ["cpu", "cuda"]},
+    devices=list_of({"anyOf": [CPU, GPU]}, 1),
+    mpi=TEXT,
+    checksum=CHECKSUM,
+    judge=TEXT,
+    ways=list_of(record(name={"enum": WAYS}, text=TEXT)),
+    cases=list_of(record(
+        way=TEXT, layout=TEXT, brick=list_of(POSITIVE, 0, 3), steps=POSITIVE,
+        memory={"enum": ["host", "pinned", "device", "managed"]}, messages=POSITIVE,
+        bytes=POSITIVE, verified={"const": True}, us_per_sweep=list_of(TIME, 1), best_us=TIME,
+        median_us=TIME, worst_us=TIME, glups=TIME, glups_per_rank=TIME, redundant_updates=AMOUNT,
+        **{f"{phase}_us": SPREAD for phase in PHASES},
+        **{f"{phase}_deviation_us": AMOUNT for phase in PHASES}), 1),
+    notes=list_of(TEXT),
+)
 ANY_TEXT = {"type": "string"}
 MAP_OF_TEXTS = {"type": "object", "additionalProperties": ANY_TEXT}
 SEVERITIES = ["broken", "slow", "untested", "absent", "note"]
@@ -310,6 +340,24 @@ PLAN = record(
     refused=list_of(record(process_grid=EXTENTS, why=TEXT)),
     notes=list_of(TEXT),
 )
+
+
+def check_bench_layout(report):
+    jsonschema.Draft7Validator(BENCH_LAYOUT).validate(report)
+    assert np.prod(report["process_grid"]) == report["ranks"]
+    cells = np.prod(report["cells"])
+    assert cells == np.prod(report["cells_per_rank"]) * report["ranks"]
+    for case in report["cases"]:
+        assert case["best_us"] <= case["median_us"] <= case["worst_us"]
+        assert len(case["us_per_sweep"]) <= report["repetitions"]
+        assert case["glups"] == approx(cells / case["median_us"] / 1e3), "each update counts once"
+        assert case["glups_per_rank"] == approx(case["glups"] / report["ranks"])
+        assert (case["redundant_updates"] > 0) == (case["steps"] > 1)
+        assert (case["brick"] == []) == (case["layout"] in ("array", "auto"))
+        for phase in PHASES:
+            spread = case[f"{phase}_us"]
+            assert spread["min"] <= spread["mean"] * 1.000001 <= spread["max"] * 1.00001
+            assert case[f"{phase}_deviation_us"] <= spread["max"] - spread["min"] + 1e-9
 
 
 def check_bench_halo(report):

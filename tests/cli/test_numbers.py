@@ -98,11 +98,19 @@ TABLE = [
     ("bench overhead", "--sizes", ["8", "010,64Ki,1e3"], SIZES),
     ("bench overhead", "--memory-sizes", ["8", "010,64Ki,1e3"], SIZES),
     ("bench overhead", "--ranks", ["2", "04"], INT),
+    ("bench layout", "--cells-per-rank", ["16x16x16", "016x1e1x32"], NOT_A_SIZE),
+    ("bench layout", "--process-grid", ["1x1x2", "02x1x1"], NOT_A_SIZE),
+    ("bench layout", "--steps", ["1", "02,8", "1,2e0"], in_lists(INT64)),
+    ("bench layout", "--sweeps", ["8", "016", "1Ki"], INT64),
+    ("bench layout", "--repetitions", ["1", "010", "1Ki"], INT64),
+    ("bench layout", "--ranks", ["2", "04"], INT),
+    ("bench layout", "--threads", ["1", "04"], INT),
 ]
 for _bench in ("halo", "p2p", "copy", "mesh", "progress", "overhead"):
     TABLE += [(f"bench {_bench}", "--repetitions", ["1", "010", "1e3", "1Ki"], INT64),
               (f"bench {_bench}", "--seconds", ["0.5", "1e-3", "010"], NOT_FINITE)]
-for _bench in ("halo", "step", "p2p", "copy", "first-use", "mesh", "progress", "overhead"):
+for _bench in ("halo", "step", "p2p", "copy", "first-use", "mesh", "progress", "overhead",
+               "layout"):
     TABLE += [(f"bench {_bench}", "--wait-limit", ["0", "0.5", "1e300"], NOT_FINITE)]
 
 
@@ -155,7 +163,7 @@ def test_the_table_has_every_option_with_numbers():
     of_numbers = {"N", "K", "S", "T", "NXxNY[xNZ]", "PXxPY[xPZ]", "NAME=VALUE"}
     # Lists of names, and an environment variable.
     others = {"--transport", "--memory", "--graph", "--schedule", "--precision", "--norm", "--orders",
-              "--modes", "--ab", "--rivals"}
+              "--modes", "--ab", "--rivals", "--layouts", "--ways"}
     commands = {" ".join(command.split()[:2 if command.startswith("bench") else 1])
                 for command, *_ in TABLE}
     tested = {(command.split(" -")[0].removesuffix(" laplace").removesuffix(" heat"), option)
@@ -203,6 +211,9 @@ def test_depths_beyond_the_grid(words):
     ("bench halo --ranks 2 --fields 9223372036854775807", ["fields", "1 to 1000"]),
     ("bench p2p --ranks 2 --window 9223372036854775807", ["window"]),
     ("bench step --ranks 2 --cells-per-rank 9223372036854775807x2", ["2^63"]),
+    ("bench layout --ranks 2 --cells-per-rank 2x2x9223372036854775807", ["2^63"]),
+    ("bench layout --ranks 2 --steps 9223372036854775807", ["exchanges"]),
+    ("bench layout --ranks 2 --sweeps 9223372036854775800", ["1 to"]),
     ("solve laplace --ranks 2 --cells-per-rank 9223372036854775807x2", ["2^63"])])
 def test_products_beyond_64_bits(words, says):
     code, out, err = end_of(words.split())

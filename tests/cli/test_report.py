@@ -19,7 +19,7 @@ from schema import BASELINE, PROFILE, check_report
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 BENCHMARKS = ["halo", "step", "p2p", "copy", "first-use", "mesh", "progress",
-              "overhead"]
+              "overhead", "layout"]
 COMMANDS = ["solve", *(f"bench {name}" for name in BENCHMARKS), "plan", "doctor"]
 
 
@@ -223,6 +223,10 @@ def small(words):
         if "--cells" in words:
             words[words.index("--cells") + 1] = "512x512"
         return words + ["--sweeps", "2", "--repetitions", "2", "--backend", "cpu"]
+    if words[:2] == ["bench", "layout"]:
+        if "--cells-per-rank" in words:
+            del words[words.index("--cells-per-rank"):words.index("--cells-per-rank") + 2]
+        return words + ["--cells-per-rank", "16x8x8", "--sweeps", "8", "--repetitions", "1"]
     if words[:2] == ["bench", "first-use"]:
         return words + ["--exchanges", "10"]
     if words[0] == "bench" and words[1] in ("mesh", "progress", "overhead"):

@@ -2,8 +2,6 @@
 // The prober, over transports that do and do not work; host memory stands for a GPU's.
 
 #include <algorithm>
-#include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "device/gpu.hpp"
+#include "outside/faulty_transport.hpp"
 #include "probe/lines.hpp"
 #include "probe/prober.hpp"
 #include "support/communicators.hpp"
 #include "support/ranks.hpp"
-#include "transport/transport.hpp"
 
 namespace halocline::test {
 namespace {
@@ -28,66 +26,6 @@ using proof::GpuPair;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using transport::Channel;
-using transport::Message;
-
-/// What goes wrong with a message that has arrived.
-using Fault = std::function<void(std::byte* received, std::int64_t bytes)>;
-
-class FaultyChannel final : public Channel {
- public:
-  FaultyChannel(std::unique_ptr<Channel> channel, std::vector<Message> messages, Fault fault)
-      : channel_(std::move(channel)), messages_(std::move(messages)), fault_(std::move(fault)) {}
-  transport::Slots send_slots(std::size_t m) override { return channel_->send_slots(m); }
-  transport::Slots receive_slots(std::size_t m) override { return channel_->receive_slots(m); }
-  void start(Stream stream) override { channel_->start(stream); }
-  bool progress() override { return channel_->progress(); }
-  void finish(Stream stream) override {
-    channel_->finish(stream);
-    for (std::size_t m = 0; m < messages_.size(); ++m) {
-      const transport::Slots slots = receive_slots(m);
-      const std::int64_t bytes = transport::bytes_of(messages_[m].receive);
-      fault_(epoch() % 2 == 0 ? slots.even : slots.odd, bytes);
-    }
-  }
-  std::uint64_t epoch() const override { return channel_->epoch(); }
-
- private:
-  std::unique_ptr<Channel> channel_;
-  std::vector<Message> messages_;
-  Fault fault_;
-};
-
-class FaultyTransport final : public transport::Transport {
- public:
-  void set(Fault fault) { fault_ = std::move(fault); }
-  std::string_view name() const override { return "faulty"; }
-  std::optional<std::string> unavailable(transport::Pair, Memory) const override {
-    return std::nullopt;
-  }
-  bool is_for_auto(Memory) const override { return false; }
-  transport::Capabilities capabilities() const override { return mpi_.capabilities(); }
-  std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
-                                Memory memory) const override {
-    return std::make_unique<FaultyChannel>(mpi_.open(communicator, messages, memory), messages,
-                                           fault_);
-  }
-
- private:
-  const transport::Transport& mpi_ = transport::find_transport("mpi");
-  Fault fault_;
-};
-
-/// The one among the transports: the prober finds them by their names.
-FaultyTransport& faulty() {
-  static FaultyTransport transport;
-  return transport;
-}
-
-const bool added = [] {
-  transport::add_transport(faulty());
-  return true;
-}();
 
 class Probe : public testing::Test {
  protected:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -16,9 +18,13 @@ using namespace halocline;
 using binding::made;
 using binding::required;
 
-// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
-static_assert(sizeof(halocline_solve_options) == 200);
+// A later version adds members at the end of a struct, and earlier_sizes has its size before.
+static_assert(sizeof(halocline_solve_options) == 208);
 static_assert(sizeof(halocline_solve_result) == 88);
+
+template <>
+inline constexpr std::array<std::size_t, 1>
+    halocline::binding::earlier_sizes<halocline_solve_options>{200};
 
 namespace {
 
@@ -103,6 +109,7 @@ SolveOptions options_from(const halocline_solve_options& given) {
   options.threads = given.threads;
   if (!(given.tuning_seconds < 0)) options.tuning_seconds = given.tuning_seconds;
   options.tuning_file = text_or_none(given.tuning_file);
+  if (given.layout != nullptr) options.layout = given.layout;
   return options;
 }
 

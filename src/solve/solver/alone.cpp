@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "field/cells.hpp"
@@ -162,6 +164,21 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
   norms.end(*sweep, stream);
   device::synchronize(stream);
   return {.fields = seen_by_host(levels[level], grid), .norm_history = norms.history()};
+}
+
+Judge choose_judge(const Case& the_case, std::int64_t sweeps, const Target& target,
+                   const stencil::SweepOptions& sweep) {
+  if (is_for_reference(the_case, sweeps))
+    return {.options = {.backend = stencil::find_backend("reference"),
+                        .sweep = {.threads = 1, .simd = "auto"},
+                        .memory = Memory::host,
+                        .stream = Stream::host()},
+            .name = "the reference backend on one rank"};
+  return {.options = {.backend = *target.backend,
+                      .sweep = sweep,
+                      .memory = target.memory,
+                      .stream = target.stream()},
+          .name = fmt::format("the {} backend on one rank alone", target.backend->name())};
 }
 
 }  // namespace halocline::solver

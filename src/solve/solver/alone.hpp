@@ -5,11 +5,13 @@
 // solver/baseline.hpp.
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
+#include "solver/target.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::solver {
@@ -33,5 +35,14 @@ struct AloneOptions {
 /// Runs `sweeps` sweeps of a case, whatever its norms. Returns fields that the host can read. Not
 /// collective.
 AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOptions& options);
+
+/// What a result is compared with, and its name for messages.
+struct Judge {
+  AloneOptions options;
+  std::string name;
+};
+/// Chooses plain loops where is_for_reference(), else the target's own backend with these options.
+Judge choose_judge(const Case& the_case, std::int64_t sweeps, const Target& target,
+                   const stencil::SweepOptions& sweep);
 
 }  // namespace halocline::solver

@@ -2,6 +2,7 @@
 #include "solver/case.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -380,6 +381,33 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
                     options.halo_depth, longest, longest));
   grid::check_widths(grid, result.halo());
   return result;
+}
+
+double redundant_updates(const Case& the_case, const Grid& grid) {
+  const Int3 owned = grid.owned().extent();
+  // With r further sweeps, a region has (x + r * reach of x) * (y + ...) * ... cells: a polynomial
+  // in r.
+  std::array<double, 4> region{1, 0, 0, 0};
+  const HaloWidths reach = the_case.halo(1);
+  for (int axis = 0; axis < grid.axes(); ++axis) {
+    double sides = 0;
+    for (const int side : {-1, 1}) {
+      Direction direction;
+      direction[axis] = side;
+      if (grid.neighbour(grid.rank(), direction) >= 0)
+        sides += static_cast<double>((side < 0 ? reach.lower : reach.upper)[axis]);
+    }
+    for (std::size_t power = 3; power > 0; --power)
+      region[power] = region[power] * static_cast<double>(owned[axis]) + region[power - 1] * sides;
+    region[0] *= static_cast<double>(owned[axis]);
+  }
+  // Sums of r^0 to r^3 over r from 0 to K - 1, for a depth may have as many cells as a grid.
+  const auto k = static_cast<double>(the_case.halo_depth);
+  const double ones = k * (k - 1) / 2;
+  const std::array<double, 4> sums{k, ones, ones * (2 * k - 1) / 3, ones * ones};
+  double updates = 0;
+  for (std::size_t power = 0; power < 4; ++power) updates += region[power] * sums[power];
+  return updates / (region[0] * k) - 1;
 }
 
 }  // namespace halocline::solver

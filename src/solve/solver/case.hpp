@@ -81,4 +81,8 @@ Case make_case(const SolveOptions& options, int ranks);
 /// The same for a problem whose text is known.
 Case make_case(const SolveOptions& options, int ranks, const problem::ProblemText& problem);
 
+/// Returns the updates that a rank does for each of its cells beyond the first: with a halo of
+/// depth K the first of K sweeps reaches K - 1 cells beyond its own, the last one none.
+double redundant_updates(const Case& the_case, const Grid& grid);
+
 }  // namespace halocline::solver

@@ -405,34 +405,20 @@ void SolveRun::measure() {
 }
 
 void SolveRun::verify() {
-  const bool by_reference = solver::is_for_reference(case_, result_.sweeps);
+  const solver::Judge judge = solver::choose_judge(case_, result_.sweeps, target_, sweep_options_);
   Case from_start = case_;
   from_start.restart.reset();
   std::optional<solver::AloneResult> alone;
   comm::on_first_rank(communicator_, [&] {
-    if (by_reference)
-      alone = solver::solve_alone(from_start, result_.sweeps,
-                                  {.backend = stencil::find_backend("reference"),
-                                   .sweep = {.threads = 1, .simd = "auto"},
-                                   .memory = Memory::host,
-                                   .stream = Stream::host()});
-    else
-      alone = solver::solve_alone(from_start, result_.sweeps,
-                                  {.backend = *target_.backend,
-                                   .sweep = sweep_options_,
-                                   .memory = target_.memory,
-                                   .stream = target_.stream()});
+    alone = solver::solve_alone(from_start, result_.sweeps, judge.options);
   });
-  result_.verification =
-      solver::compare({.communicator = communicator_,
-                       .the_case = case_,
-                       .grid = grid(),
-                       .fields = answer(),
-                       .norm_history = result_.norm_history,
-                       .alone = alone ? &*alone : nullptr,
-                       .against = by_reference ? "the reference backend on one rank"
-                                               : fmt::format("the {} backend on one rank alone",
-                                                             target_.backend->name())});
+  result_.verification = solver::compare({.communicator = communicator_,
+                                          .the_case = case_,
+                                          .grid = grid(),
+                                          .fields = answer(),
+                                          .norm_history = result_.norm_history,
+                                          .alone = alone ? &*alone : nullptr,
+                                          .against = judge.name});
 }
 
 void SolveRun::compare_with_one_rank() {

@@ -103,7 +103,7 @@ std::optional<std::string> why_not_timed(const transport::Transport& transport, 
   if (const auto why = transport.unavailable(pair, memory)) return why;
   const Proved proof = exchange::proved_of(proved, transport, pair);
   if (transport.capabilities().needs_proof && proof.stand != Proved::Stand::works)
-    return proof.words;
+    return proof.words.empty() ? transport.missing_here() : proof.words;
   return std::nullopt;
 }
 

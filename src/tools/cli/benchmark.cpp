@@ -24,6 +24,10 @@ void Benchmark::add_ranks(const OptionGroup& group, std::optional<int> otherwise
   ranks_otherwise_ = otherwise;
 }
 
+void Benchmark::add_ranks(const OptionGroup& group, const std::string& otherwise) {
+  cli::add_ranks(group, common_.ranks, otherwise);
+}
+
 void Benchmark::start_ranks_unless_launched(int ranks) { ranks_otherwise_ = ranks; }
 
 void Benchmark::add_wait_limit(const OptionGroup& group) {

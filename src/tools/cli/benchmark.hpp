@@ -56,6 +56,8 @@ class Benchmark {
   }
   /// Adds --ranks; without it `otherwise` are started, unless a launcher has started some.
   void add_ranks(const OptionGroup& group, std::optional<int> otherwise = {});
+  /// The same where the benchmark itself finds out how many that are; the words say it.
+  void add_ranks(const OptionGroup& group, const std::string& otherwise);
   /// The same without an option, for what takes no other number.
   void start_ranks_unless_launched(int ranks);
   void add_wait_limit(const OptionGroup& group);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto makers = {make_bench_halo,     make_bench_step,      make_bench_p2p,
                          make_bench_copy,     make_bench_first_use, make_bench_mesh,
-                         make_bench_progress, make_bench_overhead};
+                         make_bench_progress, make_bench_overhead,  make_bench_layout};
 
 }  // namespace
 

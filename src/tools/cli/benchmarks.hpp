@@ -19,6 +19,7 @@ std::unique_ptr<Benchmark> make_bench_first_use(Syntax& bench);
 std::unique_ptr<Benchmark> make_bench_mesh(Syntax& bench);
 std::unique_ptr<Benchmark> make_bench_progress(Syntax& bench);
 std::unique_ptr<Benchmark> make_bench_overhead(Syntax& bench);
+std::unique_ptr<Benchmark> make_bench_layout(Syntax& bench);
 
 /// Adds `bench` and all benchmarks to a command line, and reads them.
 class Benchmarks {

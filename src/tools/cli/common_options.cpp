@@ -8,10 +8,14 @@
 namespace halocline::cli {
 
 void add_ranks(const OptionGroup& group, std::optional<int>& ranks, std::optional<int> otherwise) {
+  add_ranks(group, ranks, fmt::to_string(otherwise.value_or(1)));
+}
+
+void add_ranks(const OptionGroup& group, std::optional<int>& ranks, const std::string& otherwise) {
   group.option("--ranks", "N", ranks,
                fmt::format("start N ranks (one GPU each); leave out under mpirun or srun\n"
                            "[default: {}]",
-                           otherwise.value_or(1)));
+                           otherwise));
 }
 
 void add_process_grid(const OptionGroup& group, std::optional<std::string>& words,

@@ -11,9 +11,11 @@
 
 namespace halocline::cli {
 
-/// Each adds an option to a group of the help; of ranks, `otherwise` are started without it.
+/// Each adds an option to a group of the help; of ranks, `otherwise` are started without it, or
+/// as many as its words say.
 void add_ranks(const OptionGroup& group, std::optional<int>& ranks,
                std::optional<int> otherwise = {});
+void add_ranks(const OptionGroup& group, std::optional<int>& ranks, const std::string& otherwise);
 /// `otherwise` is what is said of the default.
 void add_process_grid(const OptionGroup& group, std::optional<std::string>& words,
                       const char* otherwise);

@@ -2,7 +2,6 @@
 #include "plan/prospects.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <utility>
@@ -23,35 +22,6 @@ namespace halocline::plan {
 namespace {
 
 using solver::Case;
-
-/// Updates that a rank does for each of its cells beyond the first: with a halo of depth K the
-/// first of K sweeps reaches K - 1 cells beyond its own, the last one none.
-double redundant_updates(const Case& the_case, const Grid& grid) {
-  const Int3 owned = grid.owned().extent();
-  // With r further sweeps, a region has (x + r * reach of x) * (y + ...) * ... cells: a polynomial
-  // in r.
-  std::array<double, 4> region{1, 0, 0, 0};
-  const HaloWidths reach = the_case.halo(1);
-  for (int axis = 0; axis < grid.axes(); ++axis) {
-    double sides = 0;
-    for (const int side : {-1, 1}) {
-      Direction direction;
-      direction[axis] = side;
-      if (grid.neighbour(grid.rank(), direction) >= 0)
-        sides += static_cast<double>((side < 0 ? reach.lower : reach.upper)[axis]);
-    }
-    for (std::size_t power = 3; power > 0; --power)
-      region[power] = region[power] * static_cast<double>(owned[axis]) + region[power - 1] * sides;
-    region[0] *= static_cast<double>(owned[axis]);
-  }
-  // Sums of r^0 to r^3 over r from 0 to K - 1, for a depth may have as many cells as a grid.
-  const auto k = static_cast<double>(the_case.halo_depth);
-  const double ones = k * (k - 1) / 2;
-  const std::array<double, 4> sums{k, ones, ones * (2 * k - 1) / 3, ones * ones};
-  double updates = 0;
-  for (std::size_t power = 0; power < 4; ++power) updates += region[power] * sums[power];
-  return updates / (region[0] * k) - 1;
-}
 
 struct Traffic {
   std::int64_t messages = 0, bytes = 0;
@@ -94,7 +64,8 @@ Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_gri
         const Traffic traffic = traffic_of(the_case, grid);
         prospect.messages = std::max(prospect.messages, traffic.messages);
         prospect.bytes = std::max(prospect.bytes, traffic.bytes);
-        prospect.redundant = std::max(prospect.redundant, redundant_updates(the_case, grid));
+        prospect.redundant =
+            std::max(prospect.redundant, solver::redundant_updates(the_case, grid));
         if (grid.owned().cells() <= most_cells) continue;
         most_cells = grid.owned().cells();
         prospect.cells_per_rank = Extents(grid.owned().extent(), grid.axes());

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Ways to move the halos of a solve that are no transport: what programs do without one. Only
+// benchmarks can choose them.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/memory.hpp>
+#include <halocline/stream.hpp>
+
+#include "solver/case.hpp"
+#include "solver/runner.hpp"
+#include "solver/target.hpp"
+
+namespace halocline::bench {
+
+/// Fills the halos of a runner's levels, which must outlive it.
+class HaloMover {
+ public:
+  virtual ~HaloMover() = default;
+  HaloMover(const HaloMover&) = delete;
+  HaloMover& operator=(const HaloMover&) = delete;
+  /// Fills those of a level, after earlier and before later work of `stream`. Books its time as the
+  /// exchanges of the runner do. Collective.
+  virtual void run(std::int64_t level, Stream stream) = 0;
+
+  std::int64_t messages = 0, bytes = 0;  ///< of one run, from this rank to others
+
+ protected:
+  HaloMover() = default;
+};
+
+/// Where halos are to move.
+struct WayPlace {
+  const Communicator& communicator;
+  const solver::Case& the_case;
+  const solver::Target& target;
+  const std::optional<std::string>& proofs;
+};
+
+struct HaloWay {
+  const char* name;              ///< in --ways and in reports
+  const char* text;              ///< what it does
+  std::optional<Memory> memory;  ///< of the fields, for GPUs only; none: the backend's usual memory
+  const char* needs_rows;        ///< why it cannot move bricks; null if it can
+  /// Why it cannot be used here, or nothing; the same on every rank. Collective.
+  std::optional<std::string> (*why_not)(const WayPlace& place);
+  /// For levels that are filled. Collective.
+  std::unique_ptr<HaloMover> (*make)(solver::Runner& runner);
+};
+
+/// All there are.
+std::span<const HaloWay> halo_ways();
+/// Null for other names.
+const HaloWay* find_halo_way(std::string_view name);
+/// Throws usage, listing all, for what is neither one of these nor a transport.
+void check_way(const std::string& name);
+
+/// Moves halos by a way, then sweeps. The mover must outlive the steppers.
+class MovedSweeps final : public solver::Schedule {
+ public:
+  MovedSweeps(const HaloWay& way, HaloMover& mover) : way_(way), mover_(mover) {}
+  std::string_view name() const override { return way_.name; }
+  solver::MadeStepper make(solver::Runner& runner) const override;
+  bool is_preferred(const solver::Runner&) const override { return false; }
+
+ private:
+  const HaloWay& way_;
+  HaloMover& mover_;
+};
+
+// The rows of the table.
+std::unique_ptr<HaloMover> move_whole_array(solver::Runner& runner);
+std::unique_ptr<HaloMover> move_skin(solver::Runner& runner);
+std::unique_ptr<HaloMover> pack_on_host(solver::Runner& runner);
+std::unique_ptr<HaloMover> pack_prefetched(solver::Runner& runner);
+std::optional<std::string> why_no_prefetch(const WayPlace& place);
+std::unique_ptr<HaloMover> move_derived_types(solver::Runner& runner);
+std::optional<std::string> why_not_derived_types(const WayPlace& place);
+
+}  // namespace halocline::bench

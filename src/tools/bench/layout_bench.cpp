@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/layout_bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "base/format.hpp"
+#include "base/notes.hpp"
+#include "base/words.hpp"
+#include "bench/harness.hpp"
+#include "bench/layout_report.hpp"
+#include "bench/layout_trial.hpp"
+#include "bench/usable_ways.hpp"
+#include "comm/collectives.hpp"
+#include "device/gpu.hpp"
+#include "machine/cores.hpp"
+#include "machine/memory.hpp"
+#include "program/shares.hpp"
+#include "solver/alone.hpp"
+#include "solver/levels.hpp"
+#include "solver/verify.hpp"
+
+namespace halocline::bench {
+namespace {
+
+// One combination may take a thousand times as long as another.
+constexpr double most_seconds = 20;
+
+/// Checksums of all fields.
+using Checksums = std::vector<std::uint64_t>;
+
+class LayoutBench {
+ public:
+  LayoutBench(const Communicator& communicator, const LayoutBenchOptions& options)
+      : communicator_(communicator), options_(options) {}
+
+  LayoutBenchResult run();
+
+ private:
+  void choose_target();
+  void say_what_runs();
+  void solve_plain();
+  void check_room_for_plain(const solver::Judge& judge) const;
+  stencil::Sweep* sweep_for(const LayoutCase& layout);
+  void try_out(const UsableWay& way, const LayoutCase& layout);
+  LayoutTiming time(const LayoutTrialParts& parts);
+  void repeat(LayoutTrial& trial, LayoutTiming& timing, double seconds_each);
+  void add(const std::vector<LayoutTrial::Times>& mine, LayoutTiming& timing);
+  Checksums checksums_of(const LayoutTrial& trial) const;
+  std::optional<std::string> difference(const LayoutTrial& trial) const;
+  std::optional<std::string> difference_at_end(const LayoutTrial& trial,
+                                               const LayoutTiming& timing);
+
+  Communicator communicator_;
+  LayoutBenchOptions options_;
+  std::shared_ptr<const solver::Target> target_;
+  std::vector<LayoutCase> cases_;
+  stencil::SweepOptions sweep_options_;
+  std::map<bool, std::unique_ptr<stencil::Sweep>> sweeps_;  // over rows, over bricks
+  std::optional<solver::AloneResult> plain_;                // on rank 0
+  Checksums plain_checksums_;
+  std::optional<std::pair<std::string, Checksums>> end_;  // of the first combination timed
+  Notes notes_;
+  LayoutBenchResult result_;
+};
+
+void LayoutBench::choose_target() {
+  SolveOptions where;
+  where.backend = options_.backend;
+  target_ =
+      std::make_shared<const solver::Target>(solver::choose_target(communicator_, where, notes_));
+  sweep_options_ = {
+      .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
+      .ranks_on_node = communicator_.node_size(),
+      .communicator = &communicator_};
+}
+
+void LayoutBench::say_what_runs() {
+  const solver::Case& the_case = cases_[0].the_case;
+  const Grid grid(communicator_, the_case.grid);
+  result_.problem = options_.problem;
+  result_.precision = name_of(the_case.precision());
+  result_.backend = target_->backend->name();
+  result_.mpi = comm::library_version();
+  result_.cells = grid.cells();
+  result_.cells_per_rank = Extents(grid.owned(0).extent(), grid.axes());
+  result_.process_grid = grid.process_grid();
+  result_.sweeps = options_.sweeps;
+  result_.repetitions = options_.repetitions;
+  result_.ranks = communicator_.size();
+  result_.nodes = communicator_.node_count();
+  result_.threads = sweep_options_.threads;
+  result_.devices = solver::devices_of(communicator_, *target_);
+}
+
+/// Throws resource on rank 0 if the whole domain does not fit there.
+void LayoutBench::check_room_for_plain(const solver::Judge& judge) const {
+  solver::Case alone = cases_[0].the_case;
+  alone.halo_depth = 1;
+  alone.grid.process_grid = {};
+  const Grid grid(0, 1, alone.grid);
+  const bool on_gpu = judge.options.memory == Memory::device;
+  const double wanted = solver::bytes_of_all(alone, grid);
+  const auto free = static_cast<double>(on_gpu ? device::gpu_memory().free_bytes
+                                               : machine::node_memory().available_bytes);
+  if (wanted > free)
+    throw Error(ErrorKind::resource,
+                fmt::format("the plain run on one rank, which all results are compared with, takes "
+                            "{} for the whole domain, but rank 0 has {} free{}; use fewer cells "
+                            "per rank",
+                            bytes_text(wanted), bytes_text(free), on_gpu ? " on its GPU" : ""));
+}
+
+/// What all combinations are compared with: no exchange, no split, rows.
+void LayoutBench::solve_plain() {
+  solver::Case in_rows = cases_[0].the_case;
+  in_rows.brick = {};
+  const std::int64_t sweeps = options_.sweeps + 1;
+  stencil::SweepOptions alone = sweep_options_;
+  alone.communicator = nullptr;
+  const solver::Judge judge = solver::choose_judge(in_rows, sweeps, *target_, alone);
+  plain_checksums_.assign(in_rows.model->fields.size(), 0);
+  comm::on_first_rank(communicator_, [&] {
+    check_room_for_plain(judge);
+    plain_ = solver::solve_alone(in_rows, sweeps, judge.options);
+    GridOptions whole = in_rows.grid;
+    whole.process_grid = {};
+    for (std::size_t f = 0; f < plain_checksums_.size(); ++f)
+      plain_checksums_[f] =
+          program::checksum(plain_->fields[f], Grid(0, 1, whole), sweep_options_.threads);
+  });
+  plain_checksums_ = comm::sum_over_ranks(communicator_, plain_checksums_);
+  result_.judge = judge.name;
+  result_.checksum = plain_checksums_[0];
+}
+
+/// Null, with a note, where none can be made.
+stencil::Sweep* LayoutBench::sweep_for(const LayoutCase& layout) {
+  const bool in_bricks = layout.the_case.brick.axes() > 0;
+  const auto known = sweeps_.find(in_bricks);
+  if (known != sweeps_.end()) return known->second.get();
+  std::unique_ptr<stencil::Sweep> sweep;
+  stencil::SweepOptions options = sweep_options_;
+  options.in_bricks = in_bricks;
+  try {
+    comm::together(communicator_,
+                   [&] { sweep = target_->backend->make(*layout.the_case.model, options); });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    notes_.add(fmt::format("layout {} is left out: {}", layout.layout, error.what()));
+  }
+  return sweeps_.emplace(in_bricks, std::move(sweep)).first->second.get();
+}
+
+Checksums LayoutBench::checksums_of(const LayoutTrial& trial) const {
+  Checksums mine;
+  for (const FieldStorage& field : trial.newest())
+    mine.push_back(program::checksum(field, trial.runner().grid(), sweep_options_.threads));
+  return comm::sum_over_ranks(communicator_, mine);
+}
+
+/// What differs from the plain run, or nothing. Collective.
+std::optional<std::string> LayoutBench::difference(const LayoutTrial& trial) const {
+  const Checksums checksums = checksums_of(trial);
+  if (checksums == plain_checksums_) return std::nullopt;
+  const std::vector<std::pair<std::int64_t, double>> no_norms;
+  const SolveResult::Verification cells = solver::compare({.communicator = communicator_,
+                                                           .the_case = trial.runner().the_case(),
+                                                           .grid = trial.runner().grid(),
+                                                           .fields = trial.newest(),
+                                                           .norm_history = no_norms,
+                                                           .alone = plain_ ? &*plain_ : nullptr,
+                                                           .against = result_.judge});
+  return fmt::format("checksum {:016x} instead of {:016x}: {}", checksums[0], result_.checksum,
+                     cells.text);
+}
+
+/// As all combinations do the same sweeps, what was timed is compared as well. Collective.
+std::optional<std::string> LayoutBench::difference_at_end(const LayoutTrial& trial,
+                                                          const LayoutTiming& timing) {
+  const Checksums checksums = checksums_of(trial);
+  if (timing.seconds_per_sweep.size() < static_cast<std::size_t>(options_.repetitions))
+    return std::nullopt;  // fewer sweeps
+  if (!end_) end_ = {name_of(timing), checksums};
+  if (checksums == end_->second) return std::nullopt;
+  return fmt::format("after the repetitions its checksum is {:016x}, but {:016x} with {}",
+                     checksums[0], end_->second[0], end_->first);
+}
+
+/// Adds what all ranks measured.
+void LayoutBench::add(const std::vector<LayoutTrial::Times>& mine, LayoutTiming& timing) {
+  const auto sweeps = static_cast<double>(options_.sweeps);
+  for (const LayoutTrial::Times& times : mine)
+    timing.seconds_per_sweep.push_back(comm::max_over_ranks(communicator_, times.loop) / sweeps);
+  summarize(timing, static_cast<double>(cases_[0].the_case.cells()));
+  const auto median = std::find(timing.seconds_per_sweep.begin(), timing.seconds_per_sweep.end(),
+                                timing.median_seconds);
+  const auto& phases =
+      mine[static_cast<std::size_t>(median - timing.seconds_per_sweep.begin())].phases;
+  for (std::size_t p = 0; p < phases.size(); ++p)
+    timing.phases[p] = spread_of(comm::gather_all(communicator_, phases[p] / sweeps));
+}
+
+void LayoutBench::repeat(LayoutTrial& trial, LayoutTiming& timing, double seconds_each) {
+  const std::int64_t most =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(most_seconds / seconds_each));
+  if (most < options_.repetitions)
+    notes_.add(fmt::format("{}: {} alone, since one takes {}", name_of(timing),
+                           counted(most, "repetition"),
+                           write_number(seconds_each, Format::time())));
+  std::vector<LayoutTrial::Times> times;
+  for (std::int64_t i = 0; i < std::min(most, options_.repetitions); ++i)
+    times.push_back(trial.run(options_.sweeps));
+  add(times, timing);
+}
+
+LayoutTiming LayoutBench::time(const LayoutTrialParts& parts) {
+  LayoutTrial trial(parts);
+  const solver::Runner& runner = trial.runner();
+  LayoutTiming timing{
+      .way = parts.way.name,
+      .layout = parts.layout.layout,
+      .steps = parts.layout.steps,
+      .brick = parts.layout.the_case.brick,
+      .memory = std::string(name_of(parts.way.target->memory)),
+      .messages = comm::max_over_ranks(communicator_, trial.messages()),
+      .bytes = comm::max_over_ranks(communicator_, trial.bytes()),
+      .redundant = comm::max_over_ranks(
+          communicator_, solver::redundant_updates(runner.the_case(), runner.exchange_grid()))};
+  for (const std::string& note : runner.notes().all()) notes_.add(note);
+  const double seconds = comm::max_over_ranks(communicator_, trial.run(options_.sweeps).loop);
+  timing.wrong = difference(trial);
+  if (timing.wrong) return timing;
+  repeat(trial, timing, seconds);
+  timing.wrong = difference_at_end(trial, timing);
+  return timing;
+}
+
+/// What cannot be had is noted.
+void LayoutBench::try_out(const UsableWay& way, const LayoutCase& layout) {
+  const auto leave_out = [&](std::string_view why) {
+    notes_.add(
+        fmt::format("{} is left out: {}", name_of(way.name, layout.layout, layout.steps), why));
+  };
+  if (way.own != nullptr && way.own->needs_rows != nullptr && layout.the_case.brick.axes() > 0)
+    return notes_.add(fmt::format("way {} is left out with layout {}: {}", way.name, layout.layout,
+                                  way.own->needs_rows));
+  stencil::Sweep* const sweep = sweep_for(layout);
+  if (sweep == nullptr) return;
+  try {
+    result_.timings.push_back(time({.communicator = communicator_,
+                                    .layout = layout,
+                                    .way = way,
+                                    .sweep = *sweep,
+                                    .proofs = options_.proofs,
+                                    .threads = sweep_options_.threads}));
+  } catch (const Error& error) {  // the same on every rank
+    if (error.kind() != ErrorKind::unavailable && error.kind() != ErrorKind::resource) throw;
+    leave_out(error.what());
+  }
+}
+
+LayoutBenchResult LayoutBench::run() {
+  choose_target();
+  comm::together(communicator_, [&] {
+    cases_ = layout_cases(options_, communicator_.size(),
+                          target_->gpu ? Processors::gpus : Processors::cpus);
+  });
+  say_what_runs();
+  note_crowding(communicator_, notes_);
+  const WaysAsked asked{.names = options_.ways,
+                        .the_case = cases_[0].the_case,
+                        .target = target_,
+                        .proofs = options_.proofs};
+  const std::vector<UsableWay> ways = usable_ways(communicator_, asked, notes_);
+  solve_plain();
+  for (const UsableWay& way : ways)
+    for (const LayoutCase& layout : cases_) try_out(way, layout);
+  if (result_.timings.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("nothing can be timed: {}", notes_.all().back()));
+  result_.notes = notes_.all();
+  return std::move(result_);
+}
+
+}  // namespace
+
+RankSpread spread_of(const std::vector<double>& ranks) {
+  const auto count = static_cast<double>(ranks.size());
+  RankSpread spread{.min = *std::min_element(ranks.begin(), ranks.end()),
+                    .mean = std::accumulate(ranks.begin(), ranks.end(), 0.0) / count,
+                    .max = *std::max_element(ranks.begin(), ranks.end())};
+  double squares = 0;
+  for (const double value : ranks) squares += (value - spread.mean) * (value - spread.mean);
+  spread.deviation = std::sqrt(squares / count);
+  return spread;
+}
+
+void summarize(LayoutTiming& timing, double cells) {
+  std::vector<double> sorted = timing.seconds_per_sweep;
+  std::sort(sorted.begin(), sorted.end());
+  timing.best_seconds = sorted.front();
+  timing.median_seconds = percentile(sorted, 50);
+  timing.worst_seconds = sorted.back();
+  timing.glups = timing.median_seconds > 0 ? cells / timing.median_seconds / 1e9 : 0;
+}
+
+LayoutBenchResult run_layout_bench(const Communicator& communicator,
+                                   const LayoutBenchOptions& options) {
+  return LayoutBench(communicator, options).run();
+}
+
+}  // namespace halocline::bench

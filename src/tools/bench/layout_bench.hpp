@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Layouts of fields, ways to move their halos, and sweeps per exchange: every combination of them,
+// by the solver's own loop.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <halocline/communicator.hpp>
+#include <halocline/solver.hpp>
+
+#include "solver/case.hpp"
+
+namespace halocline::bench {
+
+struct LayoutBenchOptions {
+  std::string problem = "star7";
+  Extents cells_per_rank;                              ///< empty: usual_cells()
+  std::string precision;                               ///< "f32", "f64"; empty: the problem's own
+  Extents process_grid;                                ///< empty: as near to a cube as it can be
+  std::vector<std::string> layouts{"array", "brick"};  ///< as SolveOptions::layout
+  /// Transports, and ways of halo_ways.hpp; empty: all that can be used here.
+  std::vector<std::string> ways;
+  std::vector<std::int64_t> steps{1, 8};  ///< sweeps per exchange
+  std::int64_t sweeps = 32;               ///< of a repetition: a multiple of all of `steps`
+  std::int64_t repetitions = 5;           ///< at most, of each combination
+  std::string backend = "auto";           ///< "auto", "cuda", "cpu"
+  int threads = 0;                        ///< of each rank; 0: its share of the cores
+  std::optional<std::string> proofs;      ///< as ExchangeOptions::proofs
+};
+
+enum class Processors { gpus, cpus };
+
+/// Cells of a rank that halos are small beside: more on GPUs, where sweeps are fast.
+Extents usual_cells(int axes, Processors processors);
+
+/// A layout with a halo for some sweeps.
+struct LayoutCase {
+  std::string layout;
+  std::int64_t steps = 1;
+  solver::Case the_case;
+};
+
+/// Lists the cases for a number of ranks, layouts outermost, which share their model. Throws usage
+/// for what makes no sense, without MPI.
+std::vector<LayoutCase> layout_cases(const LayoutBenchOptions& options, int ranks,
+                                     Processors processors);
+
+/// A quantity of each rank.
+struct RankSpread {
+  double min = 0, mean = 0, max = 0;
+  double deviation = 0;  ///< standard, of all ranks
+};
+RankSpread spread_of(const std::vector<double>& ranks);
+
+/// Phases as the report names them; packing counts both ways.
+inline constexpr std::array<std::string_view, 5> layout_phases = {"calc", "pack", "move", "call",
+                                                                  "wait"};
+
+/// What became of one combination; the same on every rank.
+struct LayoutTiming {
+  std::string way, layout;
+  std::int64_t steps = 1;
+  Extents brick;  ///< empty: in rows
+  std::string memory;
+  std::int64_t messages = 0, bytes = 0;  ///< of one exchange, to other ranks, of the busiest rank
+  double redundant = 0;  ///< updates of the rim for each real one, of the busiest rank
+  std::optional<std::string> wrong{};       ///< how the result differs; then nothing was timed
+  std::vector<double> seconds_per_sweep{};  ///< by repetition, the slowest rank's
+  double best_seconds = 0, median_seconds = 0, worst_seconds = 0;
+  /// Seconds of a sweep by phase, of the median repetition. Work of a GPU may overlap with others.
+  std::array<RankSpread, layout_phases.size()> phases{};
+  double glups = 0;  ///< of all ranks by the median; each real update counts once
+};
+
+struct LayoutBenchResult {
+  std::string problem, precision, backend, mpi;
+  Extents cells_per_rank, cells, process_grid;
+  std::int64_t sweeps = 0, repetitions = 0;
+  int ranks = 0, nodes = 0, threads = 0;
+  std::vector<RunDevice> devices{};
+  std::string judge{};         ///< what computed the plain run that all results are compared with
+  std::uint64_t checksum = 0;  ///< of its first field, after `sweeps` + 1
+  std::vector<LayoutTiming> timings{};
+  std::vector<std::string> notes{};
+};
+
+/// Sets medians and rates. Pure; at least one time.
+void summarize(LayoutTiming& timing, double cells);
+
+/// Compares each combination's result with a plain run's, bit by bit, and times it. What cannot be
+/// had here is left out with a note. Collective. Throws usage, unavailable if nothing can be timed,
+/// resource or communication, the same on every rank.
+LayoutBenchResult run_layout_bench(const Communicator& communicator,
+                                   const LayoutBenchOptions& options);
+
+/// Throws what run_layout_bench() would throw of usage errors, without MPI.
+void check(const LayoutBenchOptions& options, int ranks);
+
+}  // namespace halocline::bench

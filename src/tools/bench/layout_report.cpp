@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/layout_report.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/words.hpp"
+#include "bench/halo_ways.hpp"
+#include "bench/traits.hpp"
+#include "bench/wrong.hpp"
+#include "grid/text.hpp"
+
+namespace halocline::bench {
+namespace {
+
+void add_where(Report& report, const LayoutBenchResult& result) {
+  add_ranks(report, result.ranks, result.nodes,
+            fmt::format(", process grid {}, {} each", grid::text_of(result.process_grid),
+                        counted(result.threads, "thread")));
+  report.add_json("process_grid", list_of(result.process_grid));
+  report.add_json("threads_per_rank", result.threads);
+  report.add("backend", "backend", result.backend);
+  add_devices(report, result.devices);
+  report.add("mpi", "MPI", result.mpi);
+  const std::string checksum = fmt::format("{:016x}", result.checksum);
+  report.add("checksum", "checksum", checksum,
+             fmt::format("{} of {}, as {} has it", checksum,
+                         wrong_of(result) ? "the right results" : "every result", result.judge));
+  report.add_json("judge", result.judge);
+}
+
+/// Everything about each combination, flat: a row is a row of a data frame.
+void add_json_cases(Report& report, const LayoutBenchResult& result) {
+  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
+  for (const char* key : {"way", "layout", "brick", "steps", "memory", "messages", "bytes",
+                          "verified", "us_per_sweep", "best_us", "median_us", "worst_us", "glups",
+                          "glups_per_rank", "redundant_updates"})
+    table.columns.push_back({key, key});
+  for (const std::string_view phase : layout_phases)
+    for (const char* what : {"us", "deviation_us"}) {
+      const std::string key = fmt::format("{}_{}", phase, what);
+      table.columns.push_back({key, key});
+    }
+  for (const LayoutTiming& timing : result.timings) {
+    const auto if_timed = [&](Value value) { return timing.wrong ? Value() : std::move(value); };
+    std::vector<double> us;
+    for (const double seconds : timing.seconds_per_sweep) us.push_back(seconds * 1e6);
+    std::vector<Value> row{timing.way,
+                           timing.layout,
+                           list_of(timing.brick),
+                           timing.steps,
+                           timing.memory,
+                           timing.messages,
+                           timing.bytes,
+                           !timing.wrong,
+                           us,
+                           if_timed(timing.best_seconds * 1e6),
+                           if_timed(timing.median_seconds * 1e6),
+                           if_timed(timing.worst_seconds * 1e6),
+                           if_timed(timing.glups),
+                           if_timed(timing.glups / result.ranks),
+                           timing.redundant};
+    for (const RankSpread& phase : timing.phases) {
+      row.push_back(if_timed(MinMeanMax{phase.min * 1e6, phase.mean * 1e6, phase.max * 1e6}));
+      row.push_back(if_timed(phase.deviation * 1e6));
+    }
+    table.add(std::move(row));
+  }
+  report.add_table(std::move(table));
+}
+
+/// What the ways do that are no transport.
+void add_texts(Report& report, const LayoutBenchResult& result) {
+  Table table{.key = "ways",
+              .title = "",
+              .columns = {{"name", "name"}, {"text", "text"}},
+              .audience = Audience::json};
+  for (const HaloWay& way : halo_ways()) {
+    if (std::none_of(result.timings.begin(), result.timings.end(),
+                     [&](const LayoutTiming& timing) { return timing.way == way.name; }))
+      continue;
+    report.add_line(fmt::format("{}: {}", way.name, way.text));
+    table.add({way.name, way.text});
+  }
+  report.add_table(std::move(table));
+}
+
+/// Those that were timed.
+void add_times(Report& report, const LayoutBenchResult& result) {
+  const Format us = Format::rate("", 4), rate = Format::rate("", 3);
+  Table table{.key = "times",
+              .title = fmt::format("one sweep: us of the slowest rank, {}",
+                                   counted(result.repetitions, "repetition")),
+              .columns = {{"way", "way"},
+                          {"layout", "layout"},
+                          {"steps", "steps"},
+                          {"best", "best", us},
+                          {"median", "median", us},
+                          {"worst", "worst", us},
+                          {"glups", "GLUP/s", rate},
+                          {"per_rank", "per rank", rate},
+                          {"rim", "rim %", Format::general(3)},
+                          {"messages", "msgs"},
+                          {"size", "size"}},
+              .audience = Audience::text};
+  for (const LayoutTiming& timing : result.timings) {
+    if (timing.wrong) continue;
+    table.add({timing.way, timing.layout, timing.steps, timing.best_seconds * 1e6,
+               timing.median_seconds * 1e6, timing.worst_seconds * 1e6, timing.glups,
+               timing.glups / result.ranks, timing.redundant * 100, timing.messages,
+               bytes_text(timing.bytes)});
+  }
+  report.add_line("");
+  report.add_table(std::move(table));
+  for (const char* line :
+       {"steps: sweeps per exchange; rim: cells updated again for it, in % of the real updates",
+        "GLUP/s: 10^9 updates of cells a second (GStencil/s), each real one counted once; median",
+        "msgs, size: of one exchange, to other ranks, of the busiest rank"})
+    report.add_line(line);
+  add_texts(report, result);
+}
+
+void add_phases(Report& report, const LayoutBenchResult& result) {
+  const Format us = Format::rate("", 3);
+  Table table{.key = "phases",
+              .title = "phases of one sweep: us over ranks, median repetition",
+              .columns = {{"way", "way"},
+                          {"layout", "layout"},
+                          {"steps", "steps"},
+                          {"phase", "phase"},
+                          {"min", "min", us},
+                          {"mean", "mean", us},
+                          {"max", "max", us},
+                          {"deviation", "std dev", us}},
+              .audience = Audience::text};
+  for (const LayoutTiming& timing : result.timings) {
+    if (timing.wrong) continue;
+    std::vector<Value> name{timing.way, timing.layout, fmt::to_string(timing.steps)};
+    for (std::size_t p = 0; p < layout_phases.size(); ++p) {
+      const RankSpread& phase = timing.phases[p];
+      if (phase.max == 0) continue;
+      std::vector<Value> row = name;
+      for (Value value : {Value(layout_phases[p]), Value(phase.min * 1e6), Value(phase.mean * 1e6),
+                          Value(phase.max * 1e6), Value(phase.deviation * 1e6)})
+        row.push_back(std::move(value));
+      table.add(std::move(row));
+      name = {"", "", ""};
+    }
+  }
+  report.add_line("");
+  report.add_table(std::move(table));
+  for (const char* line :
+       {"calc: sweeps; pack: packing and unpacking; move: copies between memories, and exchanges",
+        "by one kernel; call: launches and posts; wait: for messages. On GPUs phases overlap."})
+    report.add_line(line);
+}
+
+}  // namespace
+
+std::string name_of(const std::string& way, const std::string& layout, std::int64_t steps) {
+  return fmt::format("{} with layout {} and {} per exchange", way, layout, counted(steps, "sweep"));
+}
+
+std::string name_of(const LayoutTiming& timing) {
+  return name_of(timing.way, timing.layout, timing.steps);
+}
+
+Report report_of(const LayoutBenchResult& result) {
+  Report report("", fmt::format("layouts and halos: {}, {} cells per rank, {}, {} a repetition",
+                                result.problem, grid::text_of(result.cells_per_rank),
+                                result.precision, counted(result.sweeps, "sweep")));
+  report.add_json("bench", "layout");
+  report.add_json("problem", result.problem);
+  report.add_json("cells_per_rank", list_of(result.cells_per_rank));
+  report.add_json("cells", list_of(result.cells));
+  report.add_json("precision", result.precision);
+  report.add_json("sweeps", result.sweeps);
+  report.add_json("repetitions", result.repetitions);
+  add_where(report, result);
+  add_json_cases(report, result);
+  add_times(report, result);
+  add_phases(report, result);
+  add_notes(report, result.notes, result.timings);
+  return report;
+}
+
+std::optional<std::string> wrong_of(const LayoutBenchResult& result) {
+  return first_wrong(result.timings);
+}
+
+}  // namespace halocline::bench

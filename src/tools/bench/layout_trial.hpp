@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One combination of a layout, a way to move halos, and sweeps per exchange, ready to run.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "bench/layout_bench.hpp"
+#include "bench/usable_ways.hpp"
+#include "solver/runner.hpp"
+
+namespace halocline::bench {
+
+struct LayoutTrialParts {
+  const Communicator& communicator;
+  const LayoutCase& layout;
+  const UsableWay& way;
+  stencil::Sweep& sweep;
+  const std::optional<std::string>& proofs;
+  int threads;
+};
+
+class LayoutTrial {
+ public:
+  /// Allocates levels and fills them. The parts must outlive it. Collective; throws as the
+  /// constructor of Runner does.
+  explicit LayoutTrial(const LayoutTrialParts& parts);
+
+  /// Seconds of this rank, without those of the first sweep.
+  struct Times {
+    double loop = 0;
+    std::array<double, layout_phases.size()> phases{};
+  };
+  /// Runs `sweeps` sweeps, a multiple of those per exchange, after a first one, from where the run
+  /// before ended. So what is timed has as many exchanges, and rims as wide, as each serves.
+  Times run(std::int64_t sweeps);
+
+  const solver::Runner& runner() const { return runner_; }
+  /// Returns the newest values, in rows that the host can read.
+  solver::Level newest() const;
+  std::int64_t messages() const;
+  std::int64_t bytes() const;
+
+ private:
+  const Communicator& communicator_;
+  solver::Runner runner_;
+  std::unique_ptr<HaloMover> mover_;                // null: the runner's exchange
+  std::unique_ptr<solver::Schedule> moved_sweeps_;  // null without a mover
+  std::size_t level_ = 0;                           // with the newest values
+};
+
+}  // namespace halocline::bench
