@@ -103,20 +103,20 @@ struct SolveOptions {
   std::optional<std::string> trace;  ///< path of a Chrome trace (JSON)
 
   /// Path of a folder for checkpoints, from which a later run can go on; it is made if it is not
-  /// there. The newest two are kept, one of the end among them. A folder with those of another run is
-  /// a usage error. With `restart`, by default its folder.
+  /// there. The newest two are kept, one of the end among them. A folder with those of another run
+  /// is a usage error. With `restart`, by default its folder.
   std::optional<std::string> checkpoint;
   /// A checkpoint after every so many sweeps, or so many seconds; by default every 1800 seconds.
   std::optional<std::int64_t> checkpoint_every;
   std::optional<double> checkpoint_seconds;
   /// Path of a folder of checkpoints, or of one: the run goes on from there, and ends with the bits
-  /// of one that was never stopped. Problem, cells, precision, parameters, seed, norm, tolerance, sums
-  /// and probes are those of the file, and giving others is a usage error; without `sweeps` it ends
-  /// where the first run would have. All else may differ: ranks, backend, schedule, files.
+  /// of one that was never stopped. Problem, cells, precision, parameters, seed, norm, tolerance,
+  /// sums and probes are those of the file, and giving others is a usage error; without `sweeps` it
+  /// ends where the first run would have. All else may differ: ranks, backend, schedule, files.
   std::optional<std::string> restart;
-  /// Called on every rank between sweeps, at least twice a second if a sweep takes no longer; must be
-  /// cheap. If it returns a reason on any rank ("SIGTERM"), the run ends between two sweeps that all
-  /// ranks agree on, after a checkpoint if there is a folder for it.
+  /// Called on every rank between sweeps, at least twice a second if a sweep takes no longer; must
+  /// be cheap. If it returns a reason on any rank ("SIGTERM"), the run ends between two sweeps that
+  /// all ranks agree on, after a checkpoint if there is a folder for it.
   std::function<std::string()> stop_request;
 
   std::vector<std::string> sums;  ///< fields whose sum over all cells goes into the series

@@ -156,7 +156,8 @@ void expect_the_same_with_stops(const SolveOptions& options, const solver::Execu
   ASSERT_FALSE(stopping.runner().unavailable(*execution.schedule));
   const auto result = stopping.runner().run(
       the_case, execution, nothing, {},
-      {.intervals = intervals, .visit = [&](std::int64_t sweeps, std::size_t level, solver::Stopping&) {
+      {.intervals = intervals,
+       .visit = [&](std::int64_t sweeps, std::size_t level, solver::Stopping&) {
          visits.emplace_back(sweeps, checksum_of(stopping, level));
          return solver::Stops::Then::go_on;
        }});

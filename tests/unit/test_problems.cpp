@@ -409,8 +409,7 @@ TEST(Checksum, AddsUpOverRanks) {
   // By the definition.
   std::uint64_t expected = 0;
   for (std::uint64_t i = 0; i < 37 * 11; ++i)
-    expected +=
-        mix(std::bit_cast<std::uint64_t>(program::noise(12345, i)) ^ mix(i + 1));
+    expected += mix(std::bit_cast<std::uint64_t>(program::noise(12345, i)) ^ mix(i + 1));
   EXPECT_EQ(total, expected);
 }
 

@@ -65,7 +65,7 @@ class Checkpoints {
   const SolveOptions& options_;
   const problem::ProblemText& problem_;
   SolveResult::Checkpoints so_far_;
-  std::set<std::int64_t> written_;  // their sweeps
+  std::set<std::int64_t> written_;      // their sweeps
   std::unique_ptr<Descriptor> folder_;  // on rank 0, with a lock
   Clock::time_point last_ = Clock::now();
 };
