@@ -22,7 +22,7 @@ SlurmctldPort={controller_port}
 SlurmdPort={node_port}
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -74,18 +74,25 @@ class Slurm:
                 pytest.fail(f"{words} never said {what!r}: {said}\n{logs}")
             time.sleep(0.1)
 
-    def run_batch(self, script, seconds=90):
-        """Submits a script and waits for its end, which sbatch --wait would ask for every 10 s only."""
+    def submit(self, script):
         submitted = self.ask("sbatch", "--parsable", "--output", script.parent / "out", script)
         assert submitted.returncode == 0, submitted
+        return submitted.stdout.strip()
+
+    def wait_for_end(self, job, folder, seconds=90):
+        """Waits until a job has completed, which sbatch --wait would ask for every 10 s only."""
         end = time.monotonic() + seconds
         ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
         while time.monotonic() < end:
-            job = self.ask("scontrol", "show", "job", "--oneliner", submitted.stdout.strip()).stdout
-            if any(f"JobState={state} " in job for state in ended):
+            said = self.ask("scontrol", "show", "job", "--oneliner", job).stdout
+            if any(f"JobState={state} " in said for state in ended):
                 break
             time.sleep(0.1)
-        assert "JobState=COMPLETED " in job, (job, (script.parent / "out").read_text())
+        assert "JobState=COMPLETED " in said, (said, (folder / "out").read_text())
+        return said
+
+    def run_batch(self, script):
+        self.wait_for_end(self.submit(script), script.parent)
 
     def stop(self):
         for daemon in reversed(self.daemons):
@@ -133,20 +140,57 @@ def slurm(tmp_path_factory):
         slurm.stop()
 
 
-def solve_in_place_of(script, report):
-    """The recommended script with a solve that takes no time, and tells how it went."""
-    assert script.count("--cells 8192x8192") == 1
-    return script.replace("--cells 8192x8192", f"--cells 64x64 --sweeps 4 --json {report}")
-
-
-def test_smoke_the_batch_script(slurm, tmp_path):
+@pytest.fixture(scope="module")
+def recommended(slurm):
     end = run("doctor", "--batch", "slurm", "--json", "-", env=slurm.env, timeout=120)
-    diagnosis = json.loads(end.out)
-    ranks = diagnosis["facts"]["usable_cores"]
-    script, report = tmp_path / "job.sh", tmp_path / "report.json"
-    script.write_text(solve_in_place_of(diagnosis["batch"], report))
-    slurm.run_batch(script)
-    assert json.loads(report.read_text())["ranks"] == ranks
+    return json.loads(end.out)
+
+
+def write_job(folder, script, words):
+    """The recommended script with a solve of its own, that tells how it went."""
+    assert script.count("laplace --cells 8192x8192") == 1 and script.count('"${run[@]}"') == 1
+    script = script.replace("laplace --cells 8192x8192", words)
+    script = script.replace('"${run[@]}"', '"${run[@]}" --json report.json')
+    (folder / "job.sh").write_text(script.replace("#!/bin/bash\n", f"#!/bin/bash\n#SBATCH --chdir={folder}\n"))
+    return folder / "job.sh"
+
+
+def test_smoke_the_batch_script(slurm, recommended, tmp_path):
+    slurm.run_batch(write_job(tmp_path, recommended["batch"], "laplace --cells 64x64 --sweeps 4"))
+    assert json.loads((tmp_path / "report.json").read_text())["ranks"] == recommended["facts"]["usable_cores"]
+
+
+def same_end_as_whole(folder, words, sweeps):
+    """What a job in pieces has in the end, beside one run that nothing stops."""
+    report = json.loads((folder / "report.json").read_text())
+    whole = json.loads(run("solve", *words.split(), "--json", "-", timeout=300).out)
+    assert report["sweeps"] == whole["sweeps"] == sweeps
+    assert report["fields"] == whole["fields"] and report["norm_history"] == whole["norm_history"]
+    return report
+
+
+def test_a_job_that_is_told_to_end_goes_on(slurm, recommended, tmp_path):
+    sweeps = 60000
+    words = f"laplace --cells 256x256 --norm max --norm-every 100 --sweeps {sweeps}"
+    job = slurm.submit(write_job(tmp_path, recommended["batch"], words))
+    slurm.wait_until(["ls", tmp_path], "checkpoints")
+    assert slurm.ask("scancel", "--signal=TERM", job).returncode == 0
+    assert "Restarts=1 " in slurm.wait_for_end(job, tmp_path)
+    report = same_end_as_whole(tmp_path, words, sweeps)
+    assert 0 < report["restart"]["sweeps"] < sweeps
+
+
+@pytest.mark.skipif("HALOCLINE_TEST_WALLTIME" not in os.environ, reason="takes minutes: in test-all")
+def test_a_job_cut_by_its_time_goes_on(slurm, recommended, tmp_path):
+    """Slurm may send a signal a minute early, so that the first of two minutes is too late for none."""
+    sweeps = 400000
+    words = f"laplace --cells 512x512 --norm max --norm-every 1000 --sweeps {sweeps}"
+    script = recommended["batch"]
+    assert "--time=00:30:00" in script and "--signal=TERM@120" in script
+    script = script.replace("--time=00:30:00", "--time=00:02:00").replace("TERM@120", "TERM@30")
+    job = slurm.submit(write_job(tmp_path, script, words))
+    assert "Restarts=0 " not in slurm.wait_for_end(job, tmp_path, seconds=600)
+    same_end_as_whole(tmp_path, words, sweeps)
 
 
 def doctor_in_a_job(slurm, folder, words):

@@ -14,6 +14,13 @@ namespace {
 
 constexpr auto program = "halocline solve laplace --cells 8192x8192";
 
+// Of a batch script: a job that ends before its run goes on with the next one.
+constexpr auto run_of_a_job =
+    "# The run, or what is left of it:\n"
+    "run=(solve laplace --cells 8192x8192 --checkpoint checkpoints)\n"
+    "compgen -G 'checkpoints/sweep-*' >/dev/null && run=(solve --restart checkpoints)\n\n";
+constexpr auto program_of_a_job = "halocline \"${run[@]}\"";
+
 bool is_pals(const Evidence& evidence, const Launcher& launcher) {
   const NodeFacts& node = evidence.facts.node;
   if (launcher.kind != LauncherKind::hydra && launcher.kind != LauncherKind::other) return false;
@@ -96,6 +103,17 @@ std::string in_script(const std::string& command) {
   return fmt::format("{}\n", fmt::join(in_lines(command), "\n    "));
 }
 
+std::string start_command(const Start& start, std::string_view what) {
+  const std::string command =
+      start.starter == Starter::as_told
+          ? before(start.settings) + fmt::format("{}", fmt::join(start.words, " "))
+      : start.starter == Starter::open_mpi ? with_mpirun(start)
+      : start.starter == Starter::hydra    ? with_hydra(start)
+      : start.starter == Starter::pals     ? with_pals(start)
+                                           : with_srun(start);
+  return fmt::format("{} {}", command, what);
+}
+
 std::string slurm_script(const Start& start) {
   std::string text = fmt::format(
       "#!/bin/bash\n"
@@ -107,6 +125,10 @@ std::string slurm_script(const Start& start) {
   if (start.gpus > 0) text += fmt::format("#SBATCH --gpus-per-node={}\n", start.gpus);
   text +=
       "#SBATCH --time=00:30:00\n"
+      "# Two minutes before that, the run writes a checkpoint and ends with exit code 5.\n"
+      "#SBATCH --signal=TERM@120\n"
+      "#SBATCH --requeue\n"
+      "#SBATCH --open-mode=append\n"
       "#SBATCH --output=halocline-%j.out\n"
       "# Sites may want these; without the first # they count:\n"
       "##SBATCH --account=NAME\n"
@@ -114,12 +136,16 @@ std::string slurm_script(const Start& start) {
   for (const auto& [name, value] : start.settings)
     text += fmt::format("export {}={}\n", name, value);
   text += "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n";
+  text += run_of_a_job;
   if (start.gpus > 0)
     text += "# Every rank sees all GPUs, or they could not reach each other's memory.\n";
   const std::string command =
       fmt::format("srun --cpu-bind=cores{}{} {}", start.gpus > 0 ? " --gpu-bind=none" : "",
-                  start.srun_mpi.empty() ? "" : " --mpi=" + start.srun_mpi, program);
-  return text + in_script(command);
+                  start.srun_mpi.empty() ? "" : " --mpi=" + start.srun_mpi, program_of_a_job);
+  return text + in_script(command) +
+         "code=$?\n"
+         "if ((code == 5)); then exec scontrol requeue \"$SLURM_JOB_ID\"; fi\n"
+         "exit $code\n";
 }
 
 std::string pbs_script(const Start& start) {
@@ -135,7 +161,14 @@ std::string pbs_script(const Start& start) {
       "cd \"$PBS_O_WORKDIR\"\n",
       start.nodes, start.ranks * start.cores_per_rank, start.ranks,
       start.gpus > 0 ? fmt::format(":ngpus={}", start.gpus) : "");
-  return text + in_script(launch_line(start));
+  return text + run_of_a_job +
+         "# After 28 of the 30 minutes the run writes a checkpoint and ends with exit code 5; submit\n"
+         "# this script again, and it goes on.\n"
+         "(sleep 1680 && touch checkpoints/stop) &\n" +
+         in_script(start_command(start, program_of_a_job)) +
+         "code=$?\n"
+         "kill $!\n"
+         "exit $code\n";
 }
 
 }  // namespace
@@ -192,16 +225,7 @@ Start recommended_start(const Evidence& evidence, User user) {
   return start;
 }
 
-std::string launch_line(const Start& start) {
-  const std::string command =
-      start.starter == Starter::as_told
-          ? before(start.settings) + fmt::format("{}", fmt::join(start.words, " "))
-      : start.starter == Starter::open_mpi ? with_mpirun(start)
-      : start.starter == Starter::hydra    ? with_hydra(start)
-      : start.starter == Starter::pals     ? with_pals(start)
-                                           : with_srun(start);
-  return fmt::format("{} {}", command, program);
-}
+std::string launch_line(const Start& start) { return start_command(start, program); }
 
 std::vector<std::string> in_lines(const std::string& command) {
   constexpr std::size_t width = 80;
