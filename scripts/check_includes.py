@@ -32,7 +32,7 @@ LIBRARIES = {
     "solve": {
         "problem": ["program"],
         "stencil": ["field", "problem"],
-        "files": ["field", "comm"],
+        "files": ["program"],
         "solver": ["exchange", "stencil", "files", "report"],
     },
     "tools": {
@@ -70,6 +70,7 @@ PUBLIC = {
     "gpu.hpp": "machine",
     "exchange.hpp": "exchange",
     "npy.hpp": "files",
+    "checkpoint.hpp": "files",
     "formula.hpp": "problem",
     "problem.hpp": "problem",
     "solver.hpp": "solver",

@@ -41,6 +41,17 @@ inline const char* text(const char* given, const char* what) {
   return given;
 }
 
+/// Calls `use` with each member of a list that the caller gives by address and length. Throws usage
+/// for a list that cannot be; `what` is its name in the error: "the list of arrays".
+template <class Member, class Use>
+void for_each(const Member* first, int count, const char* what, const Use& use) {
+  if (count < 0)
+    throw Error(ErrorKind::usage, std::string(what) + ": their number is " + std::to_string(count));
+  if (count > 0 && first == nullptr)
+    throw Error(ErrorKind::usage, std::string(what) + " is a null pointer");
+  for (int i = 0; i < count; ++i) use(first[i]);
+}
+
 inline Memory memory(const char* name) {
   if (const std::optional<Memory> found = memory_named(text(name, "the name of the memory")))
     return *found;

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Halocline for Fortran: solving stencil problems, with the program's own arrays as fields if it
-! likes. Fortran 2008, over the C interface of <halocline/solver.h>, which has more details.
+! likes; and checkpoints of any program with a grid. Fortran 2008, over the C interface of <halocline/solver.h>, which has more details.
 module halocline_solver
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real64, int64
@@ -9,6 +9,7 @@ module halocline_solver
   private
 
   public :: halocline_array, halocline_parameter, halocline_result, halocline_solve
+  public :: halocline_write_checkpoint, halocline_read_checkpoint
 
   integer, parameter :: name_length = 80
 
@@ -90,7 +91,38 @@ module halocline_solver
     real(c_double) :: first_sweep_seconds = 0, loop_seconds = 0, glups = 0
   end type
 
+  type, bind(c) :: c_named_field
+    type(c_ptr) :: name = c_null_ptr, field = c_null_ptr
+  end type
+
+  type, bind(c) :: c_checkpoint_options
+    integer(c_size_t) :: struct_size = 0
+    type(c_ptr) :: text = c_null_ptr
+    real(c_double) :: origin(3) = 0, spacing(3) = 1
+  end type
+
   interface
+    function c_write_checkpoint(grid, fields, field_count, path, options) &
+      bind(c, name='halocline_write_checkpoint')
+      import
+      type(c_ptr), value :: grid, fields, path
+      integer(c_int), value :: field_count
+      type(c_checkpoint_options), intent(in) :: options
+      integer(c_int) :: c_write_checkpoint
+    end function
+    function c_read_checkpoint(grid, fields, field_count, path, text) &
+      bind(c, name='halocline_read_checkpoint')
+      import
+      type(c_ptr), value :: grid, fields, path
+      integer(c_int), value :: field_count
+      type(c_ptr), intent(inout) :: text
+      integer(c_int) :: c_read_checkpoint
+    end function
+    pure function c_strlen(text) bind(c, name='strlen')
+      import
+      type(c_ptr), value :: text
+      integer(c_size_t) :: c_strlen
+    end function
     function c_solve(grid, options, result) bind(c, name='halocline_solve')
       import
       type(c_ptr), value :: grid
@@ -245,6 +277,78 @@ contains
                                 outcome%setup_seconds, outcome%compile_seconds, &
                                 outcome%first_sweep_seconds, outcome%loop_seconds, outcome%glups)
     call halocline_return_status(status, stat, errmsg)
+  end subroutine
+
+  ! Writes the owned cells of fields, all real32 or all real64, to one file: the same for every
+  ! split, read by any number of ranks. It appears, or replaces an old one, once all of it is on the
+  ! disk; until then, and after an error, the old one remains. Viewers open it as VTKHDF if its name
+  ! ends in .vtkhdf and HDF5 was found; origin is where they place the lower corner of the first
+  ! cell, and spacing the size of a cell. `text` is for the program: its step, its time; that of
+  ! rank 0 counts. Collective, with the same names on all ranks.
+  subroutine halocline_write_checkpoint(grid, fields, path, text, origin, spacing, stat, errmsg)
+    class(halocline_grid), intent(in) :: grid
+    type(halocline_array), intent(in) :: fields(:)
+    character(*), intent(in) :: path
+    character(*), intent(in), optional :: text
+    real(real64), intent(in), optional :: origin(:), spacing(:)  ! of the grid's axes
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_checkpoint_options) :: options
+    type(c_text), target :: texts(2), names(size(fields))
+    type(c_named_field), target :: c_fields(size(fields))
+    integer(c_int) :: status
+    call name_fields(fields, names, c_fields)
+    options%struct_size = c_sizeof(options)
+    options%text = address_of(texts(1), text)
+    if (present(origin)) options%origin(:min(3, size(origin))) = origin(:min(3, size(origin)))
+    if (present(spacing)) options%spacing(:min(3, size(spacing))) = spacing(:min(3, size(spacing)))
+    status = c_write_checkpoint(grid%c_handle(), c_loc(c_fields), int(size(fields), c_int), &
+                                address_of(texts(2), path), options)
+    call halocline_return_status(status, stat, errmsg)
+  end subroutine
+
+  ! Reads fields of such a file, those named, into their owned cells; halos stay. All that is read
+  ! is checked by hashes in the file. Reads checkpoints of `halocline solve`, too; their text is
+  ! empty. Collective. After an error fields may have new values in part.
+  subroutine halocline_read_checkpoint(grid, fields, path, text, stat, errmsg)
+    class(halocline_grid), intent(in) :: grid
+    type(halocline_array), intent(in) :: fields(:)
+    character(*), intent(in) :: path
+    character(:), allocatable, intent(out), optional :: text
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_text), target :: texts(1), names(size(fields))
+    type(c_named_field), target :: c_fields(size(fields))
+    type(c_ptr) :: found
+    character(kind=c_char), pointer :: letters(:)
+    integer(c_int) :: status
+    integer :: i
+    call name_fields(fields, names, c_fields)
+    found = c_null_ptr
+    status = c_read_checkpoint(grid%c_handle(), c_loc(c_fields), int(size(fields), c_int), &
+                               address_of(texts(1), path), found)
+    if (present(text)) then
+      text = ''
+      if (c_associated(found)) then
+        call c_f_pointer(found, letters, [c_strlen(found)])
+        text = repeat(' ', size(letters))
+        do i = 1, size(letters)
+          text(i:i) = letters(i)
+        end do
+      end if
+    end if
+    call halocline_return_status(status, stat, errmsg)
+  end subroutine
+
+  subroutine name_fields(fields, names, c_fields)
+    type(halocline_array), intent(in) :: fields(:)
+    type(c_text), intent(inout), target :: names(:)
+    type(c_named_field), intent(out) :: c_fields(:)
+    integer :: i
+    do i = 1, size(fields)
+      c_fields(i)%name = address_of(names(i), fields(i)%name)
+      c_fields(i)%field = fields(i)%field
+    end do
   end subroutine
 
   function or_auto(word) result(text)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// All public headers of libhalocline except mpi.hpp, which needs mpi.h. solver.hpp and npy.hpp
-// belong to libhalocline_solver.
+// All public headers of libhalocline except mpi.hpp, which needs mpi.h. solver.hpp, checkpoint.hpp
+// and npy.hpp belong to libhalocline_solver.
 //
 // Threads. Only one thread at a time may be inside Halocline, whichever objects it uses: nothing is
 // locked, and a wait of one exchange advances the exchanges of all communicators.

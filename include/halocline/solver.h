@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HALOCLINE_SOLVER_H
 #define HALOCLINE_SOLVER_H
-/* Halocline for C: solving stencil problems, with the program's own arrays as fields if it likes.
- * `halocline solve` as a function. Link libhalocline_solver. Status, handles, threads and options
- * are as in <halocline/halocline.h>. */
+/* Halocline for C: solving stencil problems, with the program's own arrays as fields if it likes,
+ * `halocline solve` as a function; and checkpoints of any program with a grid. Link
+ * libhalocline_solver. Status, handles, threads and options are as in <halocline/halocline.h>. */
 
 #include <halocline/halocline.h>
 
@@ -93,6 +93,50 @@ typedef struct halocline_solve_result {
  * all the same. A result that is not finite is no error. */
 halocline_status halocline_solve(const halocline_grid* grid, const halocline_solve_options* options,
                                  halocline_solve_result* result);
+
+/* ---- checkpoints ---- */
+
+/* A field of the program by its name in a file: letters, digits, '_', '-', '.', 64 at most. */
+typedef struct halocline_named_field {
+  const char* name;
+  halocline_field*
+      field; /* float or double, one component, in any memory; all work on it must be done */
+} halocline_named_field;
+
+typedef struct halocline_checkpoint_options {
+  size_t struct_size;
+  const char* text;  /* what the program wants to find again: its step, its time; of rank 0, 16 MiB
+                        at most; or null */
+  double origin[3];  /* where viewers place the first cell's lower corner, */
+  double spacing[3]; /* and the size of a cell */
+} halocline_checkpoint_options;
+
+#define HALOCLINE_CHECKPOINT_OPTIONS                                   \
+  {                                                                    \
+    sizeof(halocline_checkpoint_options), NULL, {0, 0, 0}, { 1, 1, 1 } \
+  }
+
+/* Writes the owned cells of fields of the grid, all float or all double, to one file: the same for
+ * every split, read by any number of ranks. It appears, or replaces an old one, once all of it is
+ * on the disk; until then, and after an error, the old one remains. Viewers open it as VTKHDF if
+ * its name ends in .vtkhdf and HDF5 was found. `options` may be null. Takes 12 MiB, and a copy on
+ * the host of a field in GPU memory, one at a time. Collective, with the same names on all ranks.
+ * Usage for other fields and names, and for a path that cannot be written; resource for a full or
+ * broken disk, and if memory runs out. */
+halocline_status halocline_write_checkpoint(const halocline_grid* grid,
+                                            const halocline_named_field* fields, int field_count,
+                                            const char* path,
+                                            const halocline_checkpoint_options* options);
+
+/* Reads fields of such a file, those named, into their owned cells; halos stay. `text`, if it is
+ * not null, gets the address of the text, which the library owns and keeps until the thread's next
+ * call of this function. All that is read is checked by hashes in the file. Reads checkpoints of
+ * `halocline solve`, too; their text is empty. Collective. Usage also if the file does not exist,
+ * is no checkpoint or is damaged, and if it has other cells, no such field or another precision;
+ * resource if the disk fails. After an error fields may have new values in part. */
+halocline_status halocline_read_checkpoint(const halocline_grid* grid,
+                                           const halocline_named_field* fields, int field_count,
+                                           const char* path, const char** text);
 
 #ifdef __cplusplus
 }

@@ -199,6 +199,58 @@ static void fields_lie_in_bricks(void) {
   OK(halocline_grid_destroy(&grid));
 }
 
+// Two fields with halos of their own; only owned cells are written and read.
+static void checkpoints_are_read_back(void) {
+  halocline_grid* grid = make_grid();
+  halocline_field_options wide = HALOCLINE_FIELD_OPTIONS;
+  wide.halo.lower[0] = 3;
+  halocline_field *u = NULL, *v = NULL, *read = NULL, *single = NULL;
+  OK(halocline_field_create(grid, &(halocline_field_options)HALOCLINE_FIELD_OPTIONS, &u));
+  OK(halocline_field_create(grid, &wide, &v));
+  OK(halocline_field_create(grid, &wide, &read));
+  wide.element_bytes = 4;
+  OK(halocline_field_create(grid, &wide, &single));
+  OK(halocline_field_noise(u, 1));
+  OK(halocline_field_noise(v, 2));
+  const halocline_named_field both[] = {{"u", u}, {"v-2.b", v}};
+  halocline_checkpoint_options options = HALOCLINE_CHECKPOINT_OPTIONS;
+  options.text = "step 12";
+  options.spacing[0] = 0.5;
+  OK(halocline_write_checkpoint(grid, both, 2, "c_solver.vtkhdf", &options));
+  const halocline_named_field second = {"v-2.b", read};
+  const char* text = NULL;
+  OK(halocline_read_checkpoint(grid, &second, 1, "c_solver.vtkhdf", &text));
+  CHECK(text != NULL && strcmp(text, "step 12") == 0);
+  uint64_t expected = 0, checksum = 1;
+  OK(halocline_field_checksum(v, &expected));
+  OK(halocline_field_checksum(read, &checksum));
+  CHECK(checksum == expected);
+  OK(halocline_write_checkpoint(grid, both, 1, "c_solver.vtkhdf", NULL));
+  OK(halocline_read_checkpoint(grid, both, 1, "c_solver.vtkhdf", NULL));
+  FAILS(halocline_read_checkpoint(grid, both, 2, "c_solver.vtkhdf", NULL), USAGE, "it has: u");
+  FAILS(halocline_read_checkpoint(grid, both, 2, "c_solver.none", NULL), USAGE, "c_solver.none");
+  FAILS(halocline_read_checkpoint(grid, &(halocline_named_field){"u", single}, 1, "c_solver.vtkhdf",
+                                  NULL),
+        USAGE, "double, field 'u' is float");
+  FAILS(halocline_write_checkpoint(grid, both, 0, "c_solver.no", NULL), USAGE, "needs a field");
+  FAILS(halocline_write_checkpoint(grid, both, -1, "c_solver.no", NULL), USAGE, "-1");
+  FAILS(halocline_write_checkpoint(grid, both, 1, NULL, NULL), USAGE, "the path");
+  FAILS(halocline_write_checkpoint(NULL, both, 1, "c_solver.no", NULL), USAGE, "grid");
+  FAILS(
+      halocline_write_checkpoint(grid, &(halocline_named_field){"a/b", u}, 1, "c_solver.no", NULL),
+      USAGE, "'a/b'");
+  options.spacing[1] = 0;
+  FAILS(halocline_write_checkpoint(grid, both, 1, "c_solver.no", &options), USAGE, "spacing");
+  options.struct_size = 1;
+  FAILS(halocline_write_checkpoint(grid, both, 1, "c_solver.no", &options), USAGE, "struct_size");
+  if (rank == 0) CHECK(remove("c_solver.vtkhdf") == 0);
+  OK(halocline_field_destroy(&u));
+  OK(halocline_field_destroy(&v));
+  OK(halocline_field_destroy(&read));
+  OK(halocline_field_destroy(&single));
+  OK(halocline_grid_destroy(&grid));
+}
+
 static void mistakes_have_texts(void) {
   halocline_grid* grid = make_grid();
   halocline_solve_options options = quick();
@@ -255,6 +307,7 @@ int main(int argc, char** argv) {
   texts_parameters_and_tolerances();
   reports_are_written();
   fields_lie_in_bricks();
+  checkpoints_are_read_back();
   mistakes_have_texts();
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();

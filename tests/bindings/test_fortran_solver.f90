@@ -18,6 +18,7 @@ program fortran_solver_test
   call arrays_are_start_and_result()
   call texts_and_parameters()
   call fields_lie_in_bricks()
+  call checkpoints_are_read_back()
   call mistakes_have_texts()
   call grid%destroy()
   call mpi_allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
@@ -79,6 +80,37 @@ contains
     call check(in_bricks%checksum == in_rows%checksum, 'bricks give the same bits')
     call halocline_solve(grid, 'laplace', layout='brick:4x4x4', stat=stat, errmsg=errmsg)
     call check(stat == HALOCLINE_USAGE .and. index(errmsg, '3 sizes') > 0, 'a brick of other axes')
+  end subroutine
+
+  subroutine checkpoints_are_read_back()
+    type(halocline_field) :: written, read
+    type(halocline_box) :: here
+    real(real64), allocatable, target :: a(:, :), b(:, :)
+    character(:), allocatable :: text
+    integer :: stat, unit
+    character(400) :: errmsg
+    here = grid%owned()
+    allocate (a(here%lower(1)-1:here%upper(1)+1, here%lower(2)-1:here%upper(2)+1), source=0.0_real64)
+    allocate (b, source=a)
+    call written%wrap(grid, a)
+    call read%wrap(grid, b)
+    call written%noise(7)
+    call halocline_write_checkpoint(grid, [halocline_array('density', written)], 'fortran.vtkhdf', &
+                                    text='step 12', spacing=[0.5_real64, 0.5_real64])
+    call halocline_read_checkpoint(grid, [halocline_array('density', read)], 'fortran.vtkhdf', text)
+    call check(text == 'step 12', 'the program''s text')
+    call check(read%checksum() == written%checksum(), 'the values of the file')
+    call check(abs(b(here%lower(1) - 1, here%lower(2))) <= 0, 'the halo stays')
+    call halocline_read_checkpoint(grid, [halocline_array('pressure', read)], 'fortran.vtkhdf', &
+                                   stat=stat, errmsg=errmsg)
+    call check(stat == HALOCLINE_USAGE .and. index(errmsg, 'it has: density') > 0, 'another field')
+    call mpi_barrier(MPI_COMM_WORLD, ierror)
+    if (my_rank == 0) then
+      open (newunit=unit, file='fortran.vtkhdf')
+      close (unit, status='delete')
+    end if
+    call written%destroy()
+    call read%destroy()
   end subroutine
 
   subroutine mistakes_have_texts()

@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 CASES = [
     # What to solve
-    ("solve", USAGE, "problem.*required", "solve --help"),
+    ("solve", USAGE, "needs a PROBLEM", "solve --help"),
     ("solve nothing", USAGE, "no problem 'nothing'", "laplace, jacobi, heat, star7"),
     ("nothing", USAGE, "nothing", "--help"),
     ("solve heat extra", USAGE, "extra", "--help"),

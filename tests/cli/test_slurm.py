@@ -171,7 +171,7 @@ def same_end_as_whole(folder, words, sweeps):
 
 def test_a_job_that_is_told_to_end_goes_on(slurm, recommended, tmp_path):
     sweeps = 60000
-    words = f"laplace --cells 256x256 --norm max --norm-every 100 --sweeps {sweeps}"
+    words = f"laplace --cells 256x256 --tolerance 0 --norm-every 100 --sweeps {sweeps}"
     job = slurm.submit(write_job(tmp_path, recommended["batch"], words))
     slurm.wait_until(["ls", tmp_path], "checkpoints")
     assert slurm.ask("scancel", "--signal=TERM", job).returncode == 0
@@ -183,8 +183,8 @@ def test_a_job_that_is_told_to_end_goes_on(slurm, recommended, tmp_path):
 @pytest.mark.skipif("HALOCLINE_TEST_WALLTIME" not in os.environ, reason="takes minutes: in test-all")
 def test_a_job_cut_by_its_time_goes_on(slurm, recommended, tmp_path):
     """Slurm may send a signal a minute early, so that the first of two minutes is too late for none."""
-    sweeps = 400000
-    words = f"laplace --cells 512x512 --norm max --norm-every 1000 --sweeps {sweeps}"
+    sweeps = 2000000
+    words = f"laplace --cells 512x512 --tolerance 0 --norm-every 1000 --sweeps {sweeps}"
     script = recommended["batch"]
     assert "--time=00:30:00" in script and "--signal=TERM@120" in script
     script = script.replace("--time=00:30:00", "--time=00:02:00").replace("TERM@120", "TERM@30")

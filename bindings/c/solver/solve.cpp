@@ -15,8 +15,8 @@
 #include "../translate.hpp"
 
 using namespace halocline;
+using binding::for_each;
 using binding::made;
-using binding::required;
 
 // A later version adds members at the end of a struct, and earlier_sizes has its size before.
 static_assert(sizeof(halocline_solve_options) == 208);
@@ -72,14 +72,6 @@ SolveOptions::Graphs graphs_from(const char* given) {
 
 std::optional<std::string> text_or_none(const char* given) {
   return given == nullptr ? std::nullopt : std::optional<std::string>(given);
-}
-
-/// The members of a list that the caller gives by address and length.
-template <class Member, class Use>
-void for_each(const Member* first, int count, const char* what, const Use& use) {
-  if (count < 0) refuse(std::string(what) + ": their number is " + std::to_string(count));
-  if (count > 0) required(first, what);
-  for (int i = 0; i < count; ++i) use(first[i]);
 }
 
 SolveOptions options_from(const halocline_solve_options& given) {

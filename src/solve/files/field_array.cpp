@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/field_array.hpp"
 
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
 #include "comm/collectives.hpp"
-#include "field/copy.hpp"
 #include "files/scalar_field.hpp"
+#include "program/copy_cells.hpp"
 
 namespace halocline::files {
 
 FieldArray::FieldArray(const Communicator& communicator, const Grid& grid,
                        const FieldStorage& field)
-    : grid_(grid), field_(field), rows_(field) {
+    : communicator_(communicator), grid_(grid), field_(field), rows_(field) {
   comm::together(communicator, [&] {
     require_scalar(grid, field);
-    if (!field.as_strided())
-      rows_ = FieldStorage(grid, field.shape().element_bytes, {.name = field.name(), .halo = 0});
+    if (field.as_strided() && !program::is_for_gpu(field)) return;
+    rows_ = FieldStorage(grid, field.shape().element_bytes, {.name = field.name(), .halo = 0});
+    is_copied_ = true;
+    if (program::is_for_gpu(field) && field.layout().order() != rows_.layout().order())
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("field '{}' is in GPU memory in the order '{}'; files need '{}' there, "
+                      "x first",
+                      field.name(), field.layout().order(), rows_.layout().order()));
   });
 }
 
@@ -32,13 +43,13 @@ comm::PartInMemory FieldArray::in_memory() const {
 }
 
 std::uint64_t FieldArray::write(comm::CollectiveFile& file, std::int64_t offset_bytes) const {
-  if (!field_.as_strided()) field::copy_on_host(field_, rows_, grid_.owned());
+  if (is_copied_) comm::together(communicator_, [this] { program::copy_owned(field_, rows_); });
   return file.write(in_file(offset_bytes), in_memory());
 }
 
 std::uint64_t FieldArray::read(comm::CollectiveFile& file, std::int64_t offset_bytes) const {
   const std::uint64_t hash = file.read(in_file(offset_bytes), in_memory());
-  if (!field_.as_strided()) field::copy_on_host(rows_, field_, grid_.owned());
+  if (is_copied_) comm::together(communicator_, [this] { program::copy_owned(rows_, field_); });
   return hash;
 }
 

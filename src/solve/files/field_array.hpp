@@ -15,7 +15,9 @@ namespace halocline::files {
 /// The owned cells of a field, in C order over the whole grid. All calls are collective.
 class FieldArray {
  public:
-  /// Throws usage, on every rank, unless require_scalar() accepts the field.
+  /// Copies fields in GPU memory and in bricks to the host, in turn with the calls. Throws, on
+  /// every rank, usage unless require_scalar() accepts the field, and for a GPU's field whose
+  /// fastest axis is not x; resource if memory runs out.
   FieldArray(const Communicator& communicator, const Grid& grid, const FieldStorage& field);
 
   /// Writes the array from such an offset on. Returns its hash: see CollectiveFile.
@@ -27,9 +29,11 @@ class FieldArray {
   comm::ArrayInFile in_file(std::int64_t offset_bytes) const;
   comm::PartInMemory in_memory() const;
 
+  const Communicator& communicator_;
   const Grid& grid_;
   FieldStorage field_;
-  FieldStorage rows_;  ///< the field itself, unless it is in bricks
+  FieldStorage rows_;  ///< the field itself, unless it is copied
+  bool is_copied_ = false;
 };
 
 }  // namespace halocline::files

@@ -18,8 +18,6 @@ void require_scalar(const Grid& grid, const FieldStorage& field) {
   if (shape.element_bytes != 4 && shape.element_bytes != 8)
     refuse(
         fmt::format("has elements of {} bytes; files need float or double", shape.element_bytes));
-  if (shape.memory == Memory::device)
-    refuse("is in device memory; copy it to a field in host memory first");
 }
 
 }  // namespace halocline::files

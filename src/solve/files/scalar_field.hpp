@@ -7,8 +7,8 @@
 
 namespace halocline::files {
 
-/// Throws usage unless `field` has one component of 4 or 8 bytes, in memory that the host can read,
-/// on the cells that this rank owns in `grid`.
+/// Throws usage unless `field` has one component of 4 or 8 bytes on the cells that this rank owns
+/// in `grid`.
 void require_scalar(const Grid& grid, const FieldStorage& field);
 
 }  // namespace halocline::files

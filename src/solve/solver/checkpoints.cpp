@@ -146,14 +146,13 @@ void Checkpoints::write_file(const State& state) {
                                    .fields = {},
                                    .run = json_of(run),
                                    .texts = texts_of(run)};
-  Level seen = seen_by_host(state.level, state.grid);
+  content.fields.assign(state.level.begin(), state.level.end());
   for (const problem::ModelField& field : model.fields) content.image.fields.push_back(field.name);
   for (std::size_t i = 0; i < state.coefficients.size(); ++i) {
     if (!is_from_array_or_file(case_, i)) continue;
     content.image.fields.push_back(model.coefficients[i].name);
-    seen.push_back(seen_by_host(state.coefficients[i], state.grid));
+    content.fields.push_back(state.coefficients[i]);
   }
-  content.fields.assign(seen.begin(), seen.end());
   files::write_checkpoint(communicator_, state.grid, content,
                           checkpoint_path(so_far_.folder, state.sweeps));
   written_.insert(state.sweeps);

@@ -321,6 +321,8 @@ Restart find_restart(const std::string& path) {
   const std::string file = path_of_newest(path);
   try {
     files::CheckpointHead head = files::read_checkpoint_head(file);
+    if (!head.run.contains("problem"))
+      refuse(fmt::format("'{}' is the checkpoint of another program than `halocline solve`", file));
     const auto text = [&](const char* name) {
       return files::read_checkpoint_text(file, head, name);
     };

@@ -31,7 +31,7 @@ constexpr auto about =
 
 constexpr auto exit_codes =
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure,\n"
-    "5 stopped on request, to be gone on from by --restart.";
+    "5 stopped on request; --restart goes on.";
 
 std::string problems_text() {
   return "Problems (details: halocline solve PROBLEM --help):\n" + list_of_problems();
@@ -136,13 +136,6 @@ void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
   results.option("--output-every", "N", options.output_every,
                  "write it at the start, every N sweeps and at the end, numbered:\n"
                  "u-000100.npy; a .vtkhdf file has all times");
-  results.option("--checkpoint", "FOLDER", options.checkpoint,
-                 "save all that a run needs to go on; the newest two are kept");
-  results.option("--checkpoint-every", "N|TIME", words.checkpoint_every,
-                 "every N sweeps, or 90s, 30min, 2h, and at the end [default: 30min]");
-  results.option("--restart", "FOLDER", options.restart,
-                 "go on from the newest checkpoint in FOLDER, or from one by its\n"
-                 "name, on any ranks; needs no PROBLEM");
   results.option("--range", "[FIELD=]MIN,MAX", words.ranges,
                  "values at the ends of the colours [default: those of the picture\n"
                  "and, with --output-every, of those before]; may be repeated");
@@ -158,6 +151,17 @@ void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
   results.flag("--profile", words.profile, "add a table of MPI calls and waits");
   add_trace(results, words.trace);
   add_quiet(results, words.quiet);
+}
+
+void add_checkpoints(Syntax& solve, SolveWords& words, SolveOptions& options) {
+  const OptionGroup checkpoints = solve.group("Checkpoints");
+  checkpoints.option("--checkpoint", "FOLDER", options.checkpoint,
+                     "save all that a run needs to go on; the newest two are kept");
+  checkpoints.option("--checkpoint-every", "N|TIME", words.checkpoint_every,
+                     "every N sweeps, or 90s, 30min, 2h, and at the end [default: 30min]");
+  checkpoints.option("--restart", "FOLDER", options.restart,
+                     "go on from the newest checkpoint in FOLDER, or from one by its\n"
+                     "name, on any ranks; needs no PROBLEM");
 }
 
 void take_files(const std::vector<std::string>& words, const char* option,
@@ -251,6 +255,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   Syntax& solve = syntax.subcommand("solve", "solve a stencil problem");
   add_what(solve, solve_words, command);
   add_how(solve, solve_words, command);
+  add_checkpoints(solve, solve_words, command.options);
   add_results(solve, solve_words, command);
   const std::string problem = named_problem(words);
   if (!problem.empty()) solve.header(text_of_problem(problem));

@@ -8,7 +8,7 @@ namespace halocline::cli {
 
 inline constexpr int exit_ok = 0, exit_wrong_result = 1, exit_usage = 2, exit_unavailable = 3,
                      exit_failure = 4;
-/// A run was asked to stop, and can be gone on from.
+/// A run stopped on request, after a checkpoint.
 inline constexpr int exit_stopped = 5;
 
 constexpr int exit_code(ErrorKind kind) {

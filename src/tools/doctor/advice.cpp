@@ -162,7 +162,8 @@ std::string pbs_script(const Start& start) {
       start.nodes, start.ranks * start.cores_per_rank, start.ranks,
       start.gpus > 0 ? fmt::format(":ngpus={}", start.gpus) : "");
   return text + run_of_a_job +
-         "# After 28 of the 30 minutes the run writes a checkpoint and ends with exit code 5; submit\n"
+         "# After 28 of the 30 minutes the run writes a checkpoint and ends with exit code 5; "
+         "submit\n"
          "# this script again, and it goes on.\n"
          "(sleep 1680 && touch checkpoints/stop) &\n" +
          in_script(start_command(start, program_of_a_job)) +
