@@ -135,6 +135,7 @@ struct SolveOptions {
     std::int64_t first;  ///< sweeps that an earlier run had done
     std::optional<double> norm;
     double seconds, glups;
+    std::optional<std::int64_t> saved;  ///< sweeps that the newest checkpoint of this run has
   };
   /// Called on rank 0 during the sweeps, at most every 0.5 s.
   std::function<void(const Progress&)> on_progress;

@@ -153,3 +153,55 @@ def test_without_hdf5_it_is_said_what_to_install(tmp_path):
         assert text in end.err, end
     assert os.listdir(tmp_path) == []
     solve("laplace", "--cells", "30x20", "--output", "u.vti", env=none, cwd=tmp_path)
+
+
+GRAY_SCOTT = ["gray_scott", "--cells", "60x50", "--sweeps", "100"]
+EVERY_20 = ["--output-every", "20"]
+
+
+@pytest.fixture
+def two_legs(tmp_path):
+    """A run with files of all times, as it was 10 sweeps before its end: a checkpoint, and files that know
+    more than that; beside it the same files of one run."""
+    solve(*GRAY_SCOTT, *EVERY_20, "--output", "u.vtkhdf", "--output", "u=list.vti", cwd=tmp_path / "whole")
+    solve(*GRAY_SCOTT, *EVERY_20, "--output", "u.vtkhdf", "--output", "u=list.vti", "--checkpoint", "saved",
+          "--checkpoint-every", "30", "--ranks", "2", cwd=tmp_path)
+    (tmp_path / "saved/sweep-000000000100.vtkhdf").unlink()
+    return tmp_path
+
+
+def test_files_of_all_times_go_on_with_their_run(two_legs):
+    (two_legs / "list.pvd").unlink()
+    solve("--restart", "saved", *EVERY_20, "--output", "u.vtkhdf", "--output", "u=list.vti", "--ranks", "3",
+          cwd=two_legs)
+    for name in ("u.vtkhdf", "list.pvd"):
+        assert (two_legs / name).read_bytes() == (two_legs / "whole" / name).read_bytes(), name
+
+
+def test_a_restart_begins_a_file_that_is_not_there(two_legs, vtk):
+    later = ["--restart", "saved", *EVERY_20, "--output", "later.vtkhdf", "--checkpoint-every", "70"]
+    solve(*later, "--sweeps", "180", cwd=two_legs)
+    first, _ = vtk(two_legs / "later.vtkhdf")
+    assert first["times"] == [100, 120, 140, 160, 180]
+    once = (two_legs / "later.vtkhdf").read_bytes()
+    # From before its first time, and from one of its times.
+    for newest in (180, 140):
+        (two_legs / f"saved/sweep-{newest:012}.vtkhdf").unlink()
+        solve(*later, "--sweeps", "180", cwd=two_legs)
+        assert (two_legs / "later.vtkhdf").read_bytes() == once, newest
+
+
+@pytest.mark.parametrize("words, reason", [
+    (["--output-every", "10", "--output", "u.vtkhdf"], "it has no time 10"),
+    ([*EVERY_20, "--sweeps", "1000", "--output", "u.vtkhdf"], "room for 7 times, and 52 would be needed"),
+    ([*EVERY_20, "--output", "u=u.vtkhdf"], "it has other cells, fields"),
+    ([*EVERY_20, "--output", "one.vtkhdf"], "'one.vtkhdf' is not a file of several times"),
+    ([*EVERY_20, "--output", "cut.vtkhdf"], "damaged"),
+])
+def test_a_restart_destroys_no_file_of_other_times(words, reason, two_legs):
+    solve("laplace", "--cells", "30x20", "--sweeps", "5", "--output", "one.vtkhdf", cwd=two_legs)
+    (two_legs / "cut.vtkhdf").write_bytes((two_legs / "u.vtkhdf").read_bytes()[:300])
+    files = {path: path.read_bytes() for path in two_legs.glob("*.vtkhdf")}
+    end = solve("--restart", "saved", *words, "--ranks", "2", cwd=two_legs, code=2)
+    assert reason in end.err and end.err.count("\n") == 1, end
+    assert all(path.read_bytes() == kept for path, kept in files.items())

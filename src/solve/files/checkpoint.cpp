@@ -1,59 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/checkpoint.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <optional>
 #include <span>
 #include <system_error>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <halocline/error.hpp>
 
-#include "base/descriptor.hpp"
-#include "base/hash.hpp"
 #include "base/temporary_file.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"
+#include "files/framed_text.hpp"
 #include "files/hdf5.hpp"
 
 namespace halocline::files {
 namespace {
 
-constexpr std::string_view magic = "halocline checkpoint";
-constexpr int version = 1;
-// "halocline checkpoint 1 HASH LENGTH\n": then the text of the head, of that length and hash.
-constexpr std::int64_t first_line_bytes = 64;
-constexpr std::int64_t longest_head = std::int64_t{1} << 20;
+constexpr Frame frame{
+    .magic = "halocline checkpoint", .version = 1, .kind = "a checkpoint"};
 constexpr std::int64_t alignment = 4096;
-
-std::uint64_t hash_of_text(std::string_view text) {
-  return hash_of(reinterpret_cast<const std::byte*>(text.data()),
-                 static_cast<std::int64_t>(text.size()), 1);
-}
-
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error(ErrorKind::usage, fmt::format("'{}' {}", path, why));
-}
-
-[[noreturn]] void damaged(const std::string& path, const std::string& what) {
-  refuse(path, fmt::format("is damaged: {}", what));
-}
-
-std::string first_line(const std::string& head) {
-  std::string line =
-      fmt::format("{} {} {:016x} {}", magic, version, hash_of_text(head), head.size());
-  line.resize(static_cast<std::size_t>(first_line_bytes) - 1, ' ');
-  return line + "\n";
-}
 
 Json json_of(const std::vector<CheckpointPart>& parts) {
   Json all = Json::array();
@@ -101,37 +74,7 @@ void check(const CheckpointHead& head, std::int64_t head_end, const std::string&
   const bool is_right = has_cells && (head.element_bytes == 4 || head.element_bytes == 8) &&
                         std::all_of(head.fields.begin(), head.fields.end(), is_field) &&
                         std::all_of(head.texts.begin(), head.texts.end(), lies_within);
-  if (!is_right) damaged(path, "its head names parts that it cannot have");
-}
-
-Descriptor opened(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  const int error = errno;
-  struct stat status {};
-  if (!file.is_open())
-    throw Error(error == ENOENT ? ErrorKind::usage : ErrorKind::resource,
-                fmt::format("cannot read '{}': {}", path, std::generic_category().message(error)));
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    refuse(path, "is no file, and so not a checkpoint");
-  return file;
-}
-
-std::string bytes_at(const Descriptor& file, std::int64_t offset, std::int64_t count,
-                     const std::string& path) {
-  std::string bytes(static_cast<std::size_t>(count), '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::pread(file.get(), bytes.data() + done, bytes.size() - done,
-                                offset + static_cast<std::int64_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      throw Error(ErrorKind::resource, fmt::format("cannot read '{}': {}", path,
-                                                   std::generic_category().message(errno)));
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
+  if (!is_right) refuse_damaged(path, "its head names parts that it cannot have");
 }
 
 /// What rank 0 knows of a file that it is about to write.
@@ -245,27 +188,12 @@ void write_checkpoint(const Communicator& communicator, const Grid& grid,
 }
 
 CheckpointHead read_checkpoint_head(const std::string& path) {
-  const Descriptor file = opened(path);
-  const std::string line = bytes_at(file, 0, first_line_bytes, path);
-  if (!line.starts_with(magic)) refuse(path, "is not a checkpoint");
-  int written_by = 0;
-  unsigned long long hash = 0;
-  long long length = 0;
-  if (std::sscanf(line.c_str() + magic.size(), " %d %llx %lld", &written_by, &hash, &length) != 3)
-    damaged(path, "its first line");
-  if (written_by != version)
-    refuse(path,
-           fmt::format("is a checkpoint of version {}, which this Halocline does not know; it "
-                       "knows version {}",
-                       written_by, version));
-  if (length < 0 || length > longest_head) damaged(path, "the length of its head");
-  const std::string text = bytes_at(file, first_line_bytes, length, path);
-  if (std::ssize(text) < length) damaged(path, "it ends before its head does");
-  if (first_line(text) != line) damaged(path, "its head is not as it was written");
+  const Descriptor file = open_framed(frame, path);
+  const std::string text = read_framed(frame, file, path);
   CheckpointHead head = head_of(text, path);
-  check(head, first_line_bytes + length, path);
+  check(head, frame_bytes + std::ssize(text), path);
   const off_t there = ::lseek(file.get(), 0, SEEK_END);
-  if (there < head.end) damaged(path, fmt::format("it has {} bytes of {}", there, head.end));
+  if (there < head.end) refuse_damaged(path, fmt::format("it has {} bytes of {}", there, head.end));
   return head;
 }
 
@@ -273,12 +201,12 @@ std::string read_checkpoint_text(const std::string& path, const CheckpointHead& 
                                  const std::string& name) {
   for (const CheckpointPart& part : head.texts) {
     if (part.name != name) continue;
-    std::string text = bytes_at(opened(path), part.offset, part.bytes, path);
+    std::string text = bytes_at(open_framed(frame, path), part.offset, part.bytes, path);
     if (hash_of_text(text) != part.hash || std::ssize(text) != part.bytes)
-      damaged(path, fmt::format("its part '{}' is not as it was written", name));
+      refuse_damaged(path, fmt::format("its part '{}' is not as it was written", name));
     return text;
   }
-  damaged(path, fmt::format("it has no part '{}'", name));
+  refuse_damaged(path, fmt::format("it has no part '{}'", name));
 }
 
 void read_checkpoint_field(const Communicator& communicator, const Grid& grid,
@@ -286,15 +214,15 @@ void read_checkpoint_field(const Communicator& communicator, const Grid& grid,
                            const CheckpointHead& head, const std::string& name) {
   const auto part = std::find_if(head.fields.begin(), head.fields.end(),
                                  [&](const CheckpointPart& one) { return one.name == name; });
-  if (part == head.fields.end()) damaged(path, fmt::format("it has no field '{}'", name));
+  if (part == head.fields.end()) refuse_damaged(path, fmt::format("it has no field '{}'", name));
   comm::CollectiveFile file(communicator, {.path = path});
   const std::uint64_t hash = FieldArray(communicator, grid, field).read(file, part->offset);
   file.close();
   if (hash != part->hash)
-    damaged(path, fmt::format("its field '{}' is not as it was written", name));
+    refuse_damaged(path, fmt::format("its field '{}' is not as it was written", name));
 }
 
-std::string begin_of_file(const std::string& head) { return first_line(head) + head; }
+std::string begin_of_file(const std::string& head) { return framed(frame, head); }
 
 std::string text_of(const CheckpointHead& head) {
   Json cells = Json::array();
@@ -311,10 +239,10 @@ std::string text_of(const CheckpointHead& head) {
 CheckpointHead head_of(const std::string& text, const std::string& path) {
   try {
     const Json json = parse_json(text);
-    if (json.is_discarded()) damaged(path, "its head");
+    if (json.is_discarded()) refuse_damaged(path, "its head");
     std::vector<std::int64_t> cells = json.at("cells").get<std::vector<std::int64_t>>();
     const auto axes = static_cast<int>(cells.size());
-    if (axes < 1 || axes > 3) damaged(path, "the number of its axes");
+    if (axes < 1 || axes > 3) refuse_damaged(path, "the number of its axes");
     cells.resize(3, 1);
     return {.run = json.at("run"),
             .cells = Extents({cells[0], cells[1], cells[2]}, axes),
@@ -325,7 +253,7 @@ CheckpointHead head_of(const std::string& text, const std::string& path) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {  // of the JSON library
-    damaged(path, fmt::format("its head ({})", error.what()));
+    refuse_damaged(path, fmt::format("its head ({})", error.what()));
   }
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/image_file.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -10,6 +14,7 @@
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"
+#include "files/framed_text.hpp"
 
 namespace halocline::files {
 namespace {
@@ -17,6 +22,15 @@ namespace {
 template <class Number>
 std::string bytes_of(const Number& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+constexpr Frame frame{.magic = "halocline times", .version = 1, .kind = "a file of several times"};
+
+/// A size that HDF5 leaves at the begin of a file.
+std::int64_t room_for_head(const Image& image) {
+  std::size_t bytes = 1024;
+  for (const std::string& name : image.fields) bytes += name.size() + 32;
+  return static_cast<std::int64_t>(std::bit_ceil(bytes));
 }
 
 /// What rank 0 finds out, for all ranks.
@@ -70,6 +84,78 @@ ImageTimes::ImageTimes(const Communicator& communicator, const Grid& grid, Image
       path_(std::move(path)),
       most_(most) {}
 
+void ImageTimes::go_on(const Times& times) {
+  comm::on_first_rank(communicator_, [&] {
+    std::error_code ignored;
+    if (times.before.empty() || !std::filesystem::exists(path_, ignored)) return;
+    const std::int64_t most = most_;
+    count_ = times_to_keep(read_earlier(), times);
+    if (count_ == 0)
+      most_ = most;
+    else if (count_ + times.more > most_)
+      refuse(fmt::format("it has room for {} times, and {} would be needed", most_,
+                         count_ + times.more));
+  });
+  count_ = comm::max_over_ranks(communicator_, count_);
+  if (count_ > 0) layout_.first.fields = shared(communicator_, layout_.first.fields);
+}
+
+void ImageTimes::refuse(const std::string& why) const {
+  throw Error(ErrorKind::usage,
+              fmt::format("cannot go on with the times in '{}': {}; name another file by option "
+                          "'output'",
+                          path_, why));
+}
+
+/// Where the parts of the file are, and of what.
+Json ImageTimes::head() const {
+  const Int3 cells = image_.cells.values();
+  return {{"cells", {cells.x, cells.y, cells.z}},  {"element_bytes", image_.element_bytes},
+          {"fields", image_.fields},               {"most", most_},
+          {"places", layout_.first.fields},        {"values", layout_.values},
+          {"count", layout_.count},                {"lengths", layout_.lengths}};
+}
+
+/// Takes the layout of a file that another run has written, and returns its times.
+std::vector<double> ImageTimes::read_earlier() {
+  const Descriptor file = open_framed(frame, path_);
+  const Json found = parse_json(read_framed(frame, file, path_));
+  try {
+    most_ = found.at("most").get<std::int64_t>();
+    layout_.first.fields = found.at("places").get<std::vector<std::int64_t>>();
+    layout_.values = found.at("values").get<std::int64_t>();
+    layout_.count = found.at("count").get<std::int64_t>();
+    layout_.lengths = found.at("lengths").get<std::array<std::int64_t, 2>>();
+  } catch (const std::exception& error) {  // of the JSON library
+    refuse_damaged(path_, fmt::format("its head ({})", error.what()));
+  }
+  if (found != head()) refuse("it has other cells, fields or another precision");
+  const auto numbers = [&]<class Number>(std::int64_t place, std::int64_t count, Number) {
+    const std::string bytes =
+        bytes_at(file, place, count * static_cast<std::int64_t>(sizeof(Number)), path_);
+    std::vector<Number> all(bytes.size() / sizeof(Number));
+    std::memcpy(all.data(), bytes.data(), all.size() * sizeof(Number));
+    return all;
+  };
+  const std::vector<std::int64_t> count = numbers(layout_.count, 1, std::int64_t{});
+  if (count.empty() || count[0] < 0 || count[0] > most_)
+    refuse_damaged(path_, "the number of its times");
+  std::vector<double> times = numbers(layout_.values, count[0], double{});
+  if (std::ssize(times) < count[0]) refuse_damaged(path_, "it ends before its times do");
+  return times;
+}
+
+/// An earlier run may itself have gone on, and begun its file later.
+std::int64_t ImageTimes::times_to_keep(const std::vector<double>& there, const Times& times) const {
+  const std::vector<double>& before = times.before;
+  if (there.empty() || there.front() == times.next) return 0;
+  const auto first = std::find(before.begin(), before.end(), there.front());
+  const auto [kept_end, last] = std::mismatch(there.begin(), there.end(), first, before.end());
+  if (first == before.end() || last != before.end())
+    refuse(fmt::format("it has no time {}", first == before.end() ? before.back() : *last));
+  return kept_end - there.begin();
+}
+
 void ImageTimes::add(const FieldList& fields, double time, Otherwise otherwise) {
   if (count_ == 0) return begin(fields, time, otherwise);
   if (count_ == most_)
@@ -82,7 +168,8 @@ void ImageTimes::begin(const FieldList& fields, double time, Otherwise otherwise
   std::optional<TemporaryFile> temporary;  // on rank 0
   comm::on_first_rank(communicator_, [&] {
     temporary.emplace(path_, otherwise);
-    layout_ = vtkhdf_layout_with_times(image_, most_);
+    layout_ = vtkhdf_layout_with_times(image_, most_, room_for_head(image_));
+    layout_.first.frame.push_back({0, framed(frame, head().dump())});
   });
   layout_.first.fields = shared(communicator_, layout_.first.fields);
   const std::string path = temporary ? temporary->path() : "";

@@ -11,6 +11,7 @@
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
 
+#include "base/json_text.hpp"
 #include "base/temporary_file.hpp"
 #include "files/vtk_image.hpp"
 
@@ -33,12 +34,26 @@ class ImageTimes {
   ImageTimes(const Communicator& communicator, const Grid& grid, Image image, std::string path,
              std::int64_t most);
 
+  /// Goes on with the file of an earlier run, if there is one: keeps those `before`, all of them or
+  /// the last ones, and none after them; a file that begins with the `next` time is replaced. To be
+  /// called first. Throws, on every rank, usage for any other file, and for one without room for so
+  /// many more; resource.
+  struct Times {
+    std::vector<double> before;
+    double next;
+    std::int64_t more;
+  };
+  void go_on(const Times& times);
   /// Writes the fields at one more time. The first one replaces an old file. Throws as
   /// write_image(); the file then has the times before.
   void add(const FieldList& fields, double time, Otherwise otherwise = Otherwise::fail);
   std::int64_t count() const { return count_; }
 
  private:
+  [[noreturn]] void refuse(const std::string& why) const;
+  Json head() const;
+  std::vector<double> read_earlier();
+  std::int64_t times_to_keep(const std::vector<double>& there, const Times& times) const;
   void begin(const FieldList& fields, double time, Otherwise otherwise);
   void write(const FieldList& fields, double time, const std::string& path);
   void count_one_more(const std::string& path);

@@ -112,10 +112,11 @@ ImageLayout vtkhdf_layout(const Image& image, std::int64_t user_bytes,
 // counts: so its length grows with their number. HDF5 would write the structure anew for each time,
 // and an end in between would take the file with it. The numbers are found by values that occur
 // nowhere else.
-LayoutWithTimes vtkhdf_layout_with_times(const Image& image, std::int64_t most) {
+LayoutWithTimes vtkhdf_layout_with_times(const Image& image, std::int64_t most,
+                                         std::int64_t user_bytes) {
   constexpr std::int64_t mark = 0x4c4f434f4c41485f;
   const std::int64_t room = most + 12347;
-  hdf5::Structure file(0);
+  hdf5::Structure file(user_bytes);
   LayoutWithTimes layout;
   {
     const hdf5::Group group = make_image_group(file, image);

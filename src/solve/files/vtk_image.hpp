@@ -45,14 +45,15 @@ ImageLayout vti_layout(const Image& image);
 ImageLayout vtkhdf_layout(const Image& image, std::int64_t user_bytes = 0,
                           const std::vector<ExtraData>& extra = {});
 
-/// The same with up to `most` times, of which the file has none yet.
+/// The same with up to `most` times, of which the file has none yet, and nothing besides.
 struct LayoutWithTimes {
   ImageLayout first;        ///< the first time's; `most` follow each other in each field
   std::int64_t values = 0;  ///< place of the times, one after the other
   std::int64_t count = 0;   ///< place of their number
   std::array<std::int64_t, 2> lengths{};  ///< places of the length of the array of times, twice
 };
-LayoutWithTimes vtkhdf_layout_with_times(const Image& image, std::int64_t most);
+LayoutWithTimes vtkhdf_layout_with_times(const Image& image, std::int64_t most,
+                                         std::int64_t user_bytes);
 
 /// Returns the text of a .pvd file: names of files, relative to its folder, and their times.
 std::string pvd_text(const std::vector<std::pair<std::string, double>>& files);

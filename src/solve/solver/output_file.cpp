@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "files/picture.hpp"
 #include "grid/text.hpp"
 #include "solver/output_kind.hpp"
+#include "solver/restart.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -106,23 +108,42 @@ double time_of(const Case& the_case, std::int64_t sweeps) {
   return the_case.model->dt ? the_case.time_of(sweeps) : static_cast<double>(sweeps);
 }
 
+/// Of which an earlier run may have written outputs, and this one will not.
+std::vector<std::int64_t> sweeps_of_earlier(const Case& the_case) {
+  std::vector<std::int64_t> all;
+  if (the_case.restart && the_case.output_every)
+    for (std::int64_t sweeps = 0; sweeps < the_case.restart->state.sweep;
+         sweeps += *the_case.output_every)
+      all.push_back(sweeps);
+  return all;
+}
+
 class ImageFile final : public OutputFile {
  public:
   ImageFile(const OutputParts& parts, const Case::Output& output)
-      : parts_(parts), output_(output), image_(image_of(parts, output)) {}
+      : parts_(parts), output_(output), image_(image_of(parts, output)) {
+    for (const std::int64_t sweeps : sweeps_of_earlier(parts.the_case))
+      if (std::error_code ignored; std::filesystem::exists(path_of(parts, output, sweeps), ignored))
+        add_to_list(sweeps);
+  }
 
   void write(const Level& level, std::int64_t sweeps, Otherwise otherwise) override {
     const std::string path = path_of(parts_, output_, sweeps);
     files::write_image(parts_.communicator, parts_.grid, image_, fields_of(level, output_), path,
                        otherwise);
     if (!parts_.the_case.output_every) return;
-    written_.emplace_back(std::filesystem::path(path).filename(), time_of(parts_.the_case, sweeps));
+    add_to_list(sweeps);
     comm::on_first_rank(parts_.communicator, [&] {
       write_text_file(list_of_numbered(output_.path), files::pvd_text(written_), otherwise);
     });
   }
 
  private:
+  void add_to_list(std::int64_t sweeps) {
+    const std::filesystem::path path = path_of(parts_, output_, sweeps);
+    written_.emplace_back(path.filename(), time_of(parts_.the_case, sweeps));
+  }
+
   OutputParts parts_;
   const Case::Output& output_;
   files::Image image_;
@@ -135,7 +156,15 @@ class TimesFile final : public OutputFile {
       : parts_(parts),
         output_(output),
         times_(parts.communicator, parts.grid, image_of(parts, output), output.path,
-               most_outputs(parts.the_case)) {}
+               most_outputs(parts.the_case)) {
+    files::ImageTimes::Times times{};
+    for (const std::int64_t sweeps : sweeps_of_earlier(parts.the_case)) {
+      times.before.push_back(time_of(parts.the_case, sweeps));
+      times.next = time_of(parts.the_case, sweeps + *parts.the_case.output_every);
+    }
+    times.more = most_outputs(parts.the_case) - std::ssize(times.before);
+    times_.go_on(times);
+  }
 
   void write(const Level& level, std::int64_t sweeps, Otherwise otherwise) override {
     times_.add(fields_of(level, output_), time_of(parts_.the_case, sweeps), otherwise);

@@ -318,7 +318,10 @@ void SolveRun::loop() {
          .norm = stopping.history().empty() ? std::nullopt
                                             : std::optional(stopping.history().back().second),
          .seconds = seconds,
-         .glups = glups_of(static_cast<double>(sweep + 1 - start().sweep), seconds)});
+         .glups = glups_of(static_cast<double>(sweep + 1 - start().sweep), seconds),
+         .saved = checkpoints_ && checkpoints_->so_far().written > 0
+                      ? std::optional(checkpoints_->so_far().last)
+                      : std::nullopt});
   };
   const auto [done, stopping] =
       chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), stops());

@@ -50,10 +50,15 @@ class ProgressLine {
                                 static_cast<double>(progress.sweeps - progress.sweep);
     const std::string norm =
         progress.norm ? fmt::format(", norm {:.4g}", *progress.norm) : std::string();
-    // Short enough for a line of 80 columns, which a terminal can overwrite.
-    fmt::print(stderr, "{}sweep {} of {}{}, {:.3g} GLUP/s, at most {} left{}",
-               terminal_ ? "\r" : "", progress.sweep, progress.sweeps, norm, progress.glups,
-               time_text(seconds_left), terminal_ ? "\033[K" : "\n");
+    const std::string saved =
+        progress.saved ? fmt::format(", saved {}", *progress.saved) : std::string();
+    std::string text =
+        fmt::format("sweep {} of {}{}, {:.3g} GLUP/s, at most {} left{}", progress.sweep,
+                    progress.sweeps, norm, progress.glups, time_text(seconds_left), saved);
+    // A terminal can overwrite one line, of 80 columns at least.
+    constexpr std::size_t longest = 79;
+    if (terminal_ && text.size() > longest) text.resize(longest);
+    fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", text, terminal_ ? "\033[K" : "\n");
     std::fflush(stderr);
     shown_ = true;
   }
