@@ -3,6 +3,7 @@
 // crash, nor memory beyond what the file has.
 
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <utility>
@@ -98,6 +99,22 @@ class HostileCheckpoint : public testing::Test {
 TEST_F(HostileCheckpoint, IsOneAsItStands) {
   const Caught error = use(head().dump());
   EXPECT_FALSE(error.kind) << error.text;
+}
+
+/// Whatever would make sense there.
+TEST_F(HostileCheckpoint, IsNotAsItWasWrittenInOneBit) {
+  const std::string path = put(head().dump());
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::string bytes(4096, ' ');
+  file.read(bytes.data(), std::ssize(bytes));
+  const auto at = static_cast<std::streamoff>(bytes.find("\"seed\":5") + 7);
+  file.seekp(at).put('4');
+  file.close();
+  SolveOptions options;
+  options.restart = path;
+  const Caught error = caught([&] { make_case(options, 2); });
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_THAT(error.text, HasSubstr("its head is not as it was written"));
 }
 
 TEST_F(HostileCheckpoint, HasPartsThatCannotBe) {
