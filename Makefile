@@ -23,7 +23,7 @@ test:
 	@scripts/test
 
 test-all:
-	@scripts/setup --for test
+	@scripts/setup --for test-all
 	@scripts/test all
 
 lint:

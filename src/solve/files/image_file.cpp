@@ -110,10 +110,14 @@ void ImageTimes::refuse(const std::string& why) const {
 /// Where the parts of the file are, and of what.
 Json ImageTimes::head() const {
   const Int3 cells = image_.cells.values();
-  return {{"cells", {cells.x, cells.y, cells.z}},  {"element_bytes", image_.element_bytes},
-          {"fields", image_.fields},               {"most", most_},
-          {"places", layout_.first.fields},        {"values", layout_.values},
-          {"count", layout_.count},                {"lengths", layout_.lengths}};
+  return {{"cells", {cells.x, cells.y, cells.z}},
+          {"element_bytes", image_.element_bytes},
+          {"fields", image_.fields},
+          {"most", most_},
+          {"places", layout_.first.fields},
+          {"values", layout_.values},
+          {"count", layout_.count},
+          {"lengths", layout_.lengths}};
 }
 
 /// Takes the layout of a file that another run has written, and returns its times.
