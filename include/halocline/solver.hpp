@@ -84,10 +84,11 @@ struct SolveOptions {
   std::optional<std::string> tuning_file;
 
   enum class Extra { no, yes };
-  Extra verify = Extra::no;           ///< compare the result with that of one rank
-  Extra baseline = Extra::no;         ///< also time the same run on one rank
-  std::optional<std::string> output;  ///< path of a .npy or .png file, for the first field
-  /// (field, path of such a file), for any fields.
+  Extra verify = Extra::no;    ///< compare the result with that of one rank
+  Extra baseline = Extra::no;  ///< also time the same run on one rank
+  /// Path of a .npy or .png file, for the first field, or of a .vtkhdf or .vti file, for all.
+  std::optional<std::string> output;
+  /// (field, path of such a file), for any fields; an empty name as above.
   std::vector<std::pair<std::string, std::string>> field_outputs;
   /// Writes the outputs at the start, after every so many sweeps and at the end, each file under a
   /// name with the number of sweeps done: "u-000100.npy" for "u.npy".

@@ -169,15 +169,16 @@ def test_each_field_is_read_and_written(tmp_path):
     (tmp_path / "gs.toml").write_text(GRAY_SCOTT)
     whole = solve_json("gs.toml", "--sweeps", "30", cwd=tmp_path)
     solve_json("gs.toml", "--sweeps", "10", "--output", "u.npy", "--output", "v=v.npy", "--output",
-               "v=v.png", "--ranks", "2", cwd=tmp_path)
+               "v=v.png", "--output", "all.vti", "--ranks", "2", cwd=tmp_path)
     assert (tmp_path / "v.png").stat().st_size > 1000
+    assert b'Name="u"' in (tmp_path / "all.vti").read_bytes()
     assert np.load(tmp_path / "v.npy").shape == (30, 40)
     rest = solve_json("gs.toml", "--sweeps", "20", "--initial", "u.npy", "--initial", "v=v.npy",
                       cwd=tmp_path)
     assert rest["fields"] == whole["fields"]
     for words, text in ((["--output", "w=w.npy"], "'w'.*u, v"),
                         (["--initial", "a.npy", "--initial", "b.npy"], "twice"),
-                        (["--output", "gs.toml"], "ends neither"),
+                        (["--output", "gs.toml"], "ends in none"),
                         (["--output", "u.npy", "--output", "v=./u.npy"], "same file|one file|u.npy")):
         end = run("solve", "gs.toml", "--cells", "40x30", *words, cwd=tmp_path)
         assert end.code == USAGE and re.search(text, end.err), end.err

@@ -165,7 +165,9 @@ void name_files(const SolveOptions& options, Case& the_case) {
   if (options.output)
     the_case.outputs.push_back({fields_for(*options.output, model), *options.output});
   for (const auto& [name, path] : options.field_outputs)
-    the_case.outputs.push_back({{field_named(model, name, "output")}, path});
+    the_case.outputs.push_back(
+        {name.empty() ? fields_for(path, model) : std::vector{field_named(model, name, "output")},
+         path});
 }
 
 template <class Named>

@@ -164,20 +164,18 @@ void add_checkpoints(Syntax& solve, SolveWords& words, SolveOptions& options) {
                      "name, on any ranks; needs no PROBLEM");
 }
 
-void take_files(const std::vector<std::string>& words, const char* option,
-                std::optional<std::string>& of_first,
-                std::vector<std::pair<std::string, std::string>>& of_fields) {
+void take_initials(const std::vector<std::string>& words, SolveOptions& options) {
   for (const std::string& word : words) {
     const auto [field, path] = field_and_rest(word);
     if (!field.empty())
-      of_fields.emplace_back(field, path);
-    else if (of_first)
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{} is given twice without a field, as '{}' and '{}'; write FIELD=FILE",
-                      option, *of_first, path));
+      options.field_initials.emplace_back(field, path);
+    else if (options.initial)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--initial is given twice without a field, as '{}' and '{}'; write "
+                              "FIELD=FILE",
+                              *options.initial, path));
     else
-      of_first = path;
+      options.initial = path;
   }
 }
 
@@ -215,8 +213,9 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
   options.parameters = parse_assignments(words.settings, "--set");
   options.sweeps = words.sweeps;
   options.tolerance = words.tolerance;
-  take_files(words.initial, "--initial", options.initial, options.field_initials);
-  take_files(words.output, "--output", options.output, options.field_outputs);
+  take_initials(words.initial, options);
+  for (const std::string& word : words.output)
+    options.field_outputs.push_back(field_and_rest(word));
   options.trace = words.trace;
   if (words.checkpoint_every) take_interval(*words.checkpoint_every, options);
   if (!words.problem && !options.restart)

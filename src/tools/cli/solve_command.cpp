@@ -52,12 +52,14 @@ class ProgressLine {
         progress.norm ? fmt::format(", norm {:.4g}", *progress.norm) : std::string();
     const std::string saved =
         progress.saved ? fmt::format(", saved {}", *progress.saved) : std::string();
-    std::string text =
-        fmt::format("sweep {} of {}{}, {:.3g} GLUP/s, at most {} left{}", progress.sweep,
-                    progress.sweeps, norm, progress.glups, time_text(seconds_left), saved);
-    // A terminal can overwrite one line, of 80 columns at least.
-    constexpr std::size_t longest = 79;
-    if (terminal_ && text.size() > longest) text.resize(longest);
+    const auto line = [&](const std::string& after_sweep) {
+      return fmt::format("sweep {} of {}{}, {:.3g} GLUP/s, at most {} left{}", progress.sweep,
+                         progress.sweeps, after_sweep, progress.glups, time_text(seconds_left),
+                         saved);
+    };
+    // A terminal can overwrite one line, of 80 columns.
+    std::string text = line(norm);
+    if (terminal_ && !saved.empty() && text.size() > 80) text = line("");
     fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", text, terminal_ ? "\033[K" : "\n");
     std::fflush(stderr);
     shown_ = true;
