@@ -21,6 +21,7 @@
 #include "solver/restart.hpp"
 #include "support/caught.hpp"
 #include "support/disk_faults.hpp"
+#include "support/memories.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
@@ -160,7 +161,7 @@ TEST_F(FaultyDisk, LosesNoRun) {
   const std::vector<std::int64_t> calls = calls_of_a_run();
   EXPECT_GT(calls[0], 20);
   const auto asked = environment("HALOCLINE_TEST_DISK_FAULTS");
-  const std::uint64_t faults = asked ? std::stoull(*asked) : ranks() <= 4 ? 150 : 20;
+  const std::uint64_t faults = asked ? std::stoull(*asked) : ranks() > 4 ? 20 : no_gpu() ? 150 : 40;
   if (asked) allow(std::chrono::seconds(faults));
   for (std::uint64_t number = 0; number < faults; ++number) {
     SCOPED_TRACE(how_to_repeat(number));
