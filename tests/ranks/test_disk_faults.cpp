@@ -30,7 +30,6 @@
 namespace halocline::test {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 
 constexpr std::int64_t sweeps = 12, every = 4;

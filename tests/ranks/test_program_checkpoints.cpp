@@ -97,11 +97,14 @@ TEST(ProgramCheckpoints, AreReadByAnyRanksIntoAnyMemory) {
   for (std::uint64_t number = 0; number < 12; ++number) {
     SCOPED_TRACE(how_to_repeat(number));
     Random random(number);
-    const Case one{.cells = random_cells(random),
-                   .bytes = random.once_in(2) ? 4 : 8,
-                   .names = {"a", "b.2", "c-3_"},
-                   .text = random.once_in(3) ? "" : std::string(random.between(1, 9000), 'x'),
-                   .path = folder / "one.vtkhdf"};
+    const Case one{
+        .cells = random_cells(random),
+        .bytes = random.once_in(2) ? 4 : 8,
+        .names = {"a", "b.2", "c-3_"},
+        .text = random.once_in(3)
+                    ? ""
+                    : std::string(static_cast<std::size_t>(random.between(1, 9000)), 'x'),
+        .path = folder / "one.vtkhdf"};
     // Ranks left out draw nothing, but all go on from the same numbers.
     Random writing(1000 + number), reading(2000 + number);
     const std::vector<std::uint64_t> written = write(writing, one);

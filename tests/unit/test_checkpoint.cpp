@@ -25,7 +25,6 @@ namespace {
 
 using test::Caught;
 using test::caught;
-using testing::AllOf;
 using testing::HasSubstr;
 
 std::uint64_t hash_of_text(const std::string& text) {

@@ -23,7 +23,7 @@ Type type_of(const Image& image) { return image.element_bytes == 4 ? Type::f32 :
 std::array<std::int64_t, 6> extent_of(const Image& image) {
   std::array<std::int64_t, 6> extent{};
   for (int axis = 0; axis < image.cells.axes(); ++axis)
-    extent[static_cast<std::size_t>(2 * axis + 1)] = image.cells[axis];
+    extent[2 * static_cast<std::size_t>(axis) + 1] = image.cells[axis];
   return extent;
 }
 

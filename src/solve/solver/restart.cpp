@@ -198,8 +198,8 @@ std::string path_of_newest(const std::string& path) {
   return all.front().path;
 }
 
-Restart restart_of(const std::string& path, files::CheckpointHead head, const std::string& text,
-                   std::string_view norms, std::string_view rows) {
+Restart restart_of(const std::string& path, const files::CheckpointHead& head,
+                   const std::string& text, std::string_view norms, std::string_view rows) {
   try {
     const Json& run = head.run;
     Restart restart{.path = path,
