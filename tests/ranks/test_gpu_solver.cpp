@@ -436,7 +436,7 @@ TEST(Solver, RacesNcclBetweenNodes) {
   EXPECT_THAT(raced(proved), testing::ElementsAre("nccl", "staged"));
   EXPECT_EQ(unproved.checksum, expected.checksum);
   EXPECT_EQ(proved.checksum, expected.checksum);
-  options.tuning_seconds = 20;
+  options.tuning_seconds = 120;  // more than it takes beside other work
   const SolveResult tuned = solve(on_nodes_of(1), options);
   std::vector<std::string> tried;
   for (const SolveResult::Choice::Tried& one : tuned.choice.tried) tried.push_back(one.transport);
