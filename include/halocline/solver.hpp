@@ -91,7 +91,7 @@ struct SolveOptions {
   /// (field, path of such a file), for any fields; an empty name as above.
   std::vector<std::pair<std::string, std::string>> field_outputs;
   /// Writes the outputs at the start, after every so many sweeps and at the end, each file under a
-  /// name with the number of sweeps done: "u-000100.npy" for "u.npy".
+  /// name with the number of sweeps done: "u-000100.npy" for "u.npy". A .vtkhdf file has all times.
   std::optional<std::int64_t> output_every;
   /// The values that the ends of the colours stand for in pictures of a field, of a curve the
   /// heights. By default those of the picture; with output_every those of the pictures so far, so

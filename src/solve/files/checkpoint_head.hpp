@@ -38,7 +38,7 @@ std::string read_checkpoint_text(const std::string& path, const CheckpointHead& 
 /// Returns what a file with this text as its head begins with.
 std::string begin_of_file(const std::string& head);
 
-/// The same as text, for other ranks.
+/// Returns a head as text, for other ranks.
 std::string text_of(const CheckpointHead& head);
 /// Throws usage for anything that text_of() would not return.
 CheckpointHead head_of(const std::string& text, const std::string& path);

@@ -52,9 +52,9 @@ class ProgressLine {
         progress.norm ? fmt::format(", norm {:.4g}", *progress.norm) : std::string();
     const std::string saved =
         progress.saved ? fmt::format(", saved {}", *progress.saved) : std::string();
-    const auto line = [&](const std::string& after_sweep) {
+    const auto line = [&](const std::string& after_sweeps) {
       return fmt::format("sweep {} of {}{}, {:.3g} GLUP/s, at most {} left{}", progress.sweep,
-                         progress.sweeps, after_sweep, progress.glups, time_text(seconds_left),
+                         progress.sweeps, after_sweeps, progress.glups, time_text(seconds_left),
                          saved);
     };
     // A terminal can overwrite one line, of 80 columns.
