@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "comm/tool_interface.hpp"
+
 namespace halocline::mpi {
 namespace {
 
@@ -102,12 +104,11 @@ Claims claims() {
     claims.takes_gpu = reinterpret_cast<int (*)()>(query)() == 1;
   if (std::string device = device_of_mpich(); !device.empty())
     claims.settings.emplace_back("device", std::move(device));
-  int level = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &level) != MPI_SUCCESS) return claims;
+  const comm::ToolInterface tool_interface;
+  if (!tool_interface.is_open()) return claims;
   for (const char* name : settings_to_ask)
     if (auto value = control_variable(name))
       if (!value->empty()) claims.settings.emplace_back(name, std::move(*value));
-  MPI_T_finalize();
   return claims;
 }
 

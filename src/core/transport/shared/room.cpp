@@ -15,6 +15,7 @@
 
 #include "base/format.hpp"
 #include "comm/gate.hpp"
+#include "comm/tool_interface.hpp"
 
 namespace halocline::transport {
 namespace {
@@ -23,10 +24,9 @@ constexpr std::int64_t page_bytes = 4096;
 
 /// Reads a text that MPI has among its control variables; empty if this MPI has no such variable.
 std::string control_variable(const char* name) {
-  int provided = 0, index = 0, count = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return "";
-  const std::unique_ptr<int, void (*)(int*)> tool_interface(&provided,
-                                                            [](int*) { MPI_T_finalize(); });
+  const comm::ToolInterface tool_interface;
+  if (!tool_interface.is_open()) return "";
+  int index = 0, count = 0;
   if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return "";
   MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
   if (MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS) return "";
