@@ -101,6 +101,12 @@ struct SolveOptions {
     double min, max;
   };
   std::vector<Range> ranges;
+  /// When files and checkpoints of a run are written that goes on after them. Beside the sweeps
+  /// needs MPI_THREAD_MULTIPLE and memory for a copy of the fields written: on the GPU, or else on
+  /// the host. Automatic: beside them if that is given. A sweep that is due for files waits until
+  /// those before are written.
+  enum class Writing { automatic, beside, between };
+  Writing writing = Writing::automatic;
   std::optional<std::string> trace;  ///< path of a Chrome trace (JSON)
 
   /// Path of a folder for checkpoints, from which a later run can go on; it is made if it is not
@@ -199,9 +205,17 @@ struct SolveResult : RunResult {
     std::string folder;
     std::int64_t written = 0;
     std::int64_t last = 0;  ///< sweeps done at the newest one
-    double seconds = 0;     ///< that sweeps waited for them
+    double seconds = 0;     ///< spent on writing them
   };
   std::optional<Checkpoints> checkpoints;
+  /// How files were written while the run went on, if there were any.
+  struct Writing {
+    std::string waits_because;   ///< why the sweeps wait while it writes; empty if they do not
+    std::string copies_in;       ///< the memory of the copies of fields, "device"
+    std::int64_t bytes = 0;      ///< of the copies, on this rank
+    double seconds_waited = 0;   ///< that sweeps stood still for it: for copies, or for the disk
+  };
+  std::optional<Writing> writing;
   std::string stopped_by;  ///< what ended the run before its last sweep: SolveOptions::stop_request
 
   /// How solve() chose process grid, transport, schedule and graphs, and the times of the

@@ -7,7 +7,7 @@
 #include "bench/busy_work.hpp"
 #include "bench/progress_bench.hpp"
 #include "comm/collectives.hpp"
-#include "mpi/threads.hpp"
+#include "comm/threads.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/ranks.hpp"
@@ -46,7 +46,7 @@ TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
     return;
   }
   const ProgressBenchResult result = run_progress_bench(world(), brief());
-  EXPECT_EQ(result.threads, mpi::thread_support());
+  EXPECT_EQ(result.threads, comm::thread_support());
   ASSERT_EQ(result.timings.size(), 4u);  // by shared and mpi
   for (const ProgressTiming& timing : result.timings) {
     EXPECT_FALSE(timing.wrong) << *timing.wrong;
@@ -54,7 +54,7 @@ TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
     EXPECT_GT(timing.alone.median_seconds, 0);
     EXPECT_GT(timing.work.median_seconds, 0);
     // Tests start MPI without leave for threads.
-    const std::size_t modes = mpi::any_thread_may_call() ? 3 : 2;
+    const std::size_t modes = comm::any_thread_may_call() ? 3 : 2;
     ASSERT_EQ(timing.modes.size(), modes);
     for (const ProgressTiming::Mode& mode : timing.modes) {
       EXPECT_EQ(mode.time.repetitions, 3);
@@ -66,7 +66,7 @@ TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
 }
 
 TEST(ProgressBench, SaysWhyThereIsNoThread) {
-  if (ranks() != 2 || mpi::any_thread_may_call()) GTEST_SKIP() << "this MPI allows it";
+  if (ranks() != 2 || comm::any_thread_may_call()) GTEST_SKIP() << "this MPI allows it";
   ProgressBenchOptions options = brief();
   options.sizes = {8};
   options.transports = {"mpi"};

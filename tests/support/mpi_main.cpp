@@ -11,12 +11,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include <halocline/communicator.hpp>
 
+#include "base/environment.hpp"
+#include "mpi/threads.hpp"
 #include "support/ranks.hpp"
 
 namespace halocline::test {
@@ -127,6 +130,9 @@ bool all_well() { return agree(!testing::Test::HasFailure()); }
 
 int main(int argc, char** argv) {
   using namespace halocline::test;
+  // Programs start MPI either way, and files are written by a thread where it is for any.
+  std::optional<halocline::mpi::ThreadedRuntime> for_any_thread;
+  if (halocline::environment("HALOCLINE_TEST_MPI_THREADS")) for_any_thread.emplace();
   const halocline::Runtime runtime;
   MPI_Comm_dup(MPI_COMM_WORLD, &everyone);
   std::signal(SIGALRM, on_alarm);

@@ -18,7 +18,6 @@
 
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
-#include "comm/disk_work.hpp"
 #include "comm/file_transfer.hpp"
 #include "comm/gate.hpp"
 
@@ -83,6 +82,7 @@ std::string reason_of(int error, const std::string& name) {
 
 /// Writes all of `bytes`; returns 0 or errno.
 int write_at(int descriptor, std::span<const std::byte> bytes, std::int64_t offset) {
+  const std::int64_t begin = offset;
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
     if (written < 0 && errno == EINTR) continue;
@@ -91,6 +91,8 @@ int write_at(int descriptor, std::span<const std::byte> bytes, std::int64_t offs
     bytes = bytes.subspan(static_cast<std::size_t>(written));
     offset += written;
   }
+  // The disk begins at once, not when close() asks for it. What fails here, fails there again.
+  static_cast<void>(::sync_file_range(descriptor, begin, offset - begin, SYNC_FILE_RANGE_WRITE));
   return 0;
 }
 
@@ -192,16 +194,20 @@ std::uint64_t CollectiveFile::write(const ArrayInFile& array, const PartInMemory
     fail(ErrorKind::internal, "the ranks hold fewer or more cells than the array has");
   on_first_rank(communicator_, [&] { reserve(array); });
   std::uint64_t hash = 0;
+  // One round is written while the next one is collected.
+  DiskWork writing(communicator_, tag_);
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
     transfer.collect(round);
     const std::span<const std::byte> chunk = transfer.chunk(round);
     hash += transfer.hash_of_chunk(round);
     const Span span(recorder(communicator_), Phase::other, "file, write",
                     static_cast<std::int64_t>(chunk.size()));
-    on_disks(
+    finish(writing);
+    writing.start(
         [file = descriptor_, chunk, keeps = transfer.memory(),
          offset = transfer.offset_bytes(round)] { return write_at(file->get(), chunk, offset); });
   }
+  finish(writing);
   written_to_ = std::max(written_to_, array.end_bytes());
   return sum_over_ranks(communicator_, hash);
 }
@@ -220,17 +226,23 @@ void CollectiveFile::reserve(const ArrayInFile& array) {
 std::uint64_t CollectiveFile::read(const ArrayInFile& array, const PartInMemory& part) {
   FileTransfer transfer(communicator_, array, part, file_.name_in_errors);
   std::uint64_t hash = 0;
+  // One round is read while the one before is distributed.
+  DiskWork reading(communicator_, tag_);
+  const auto start = [&](std::int64_t round) {
+    reading.start([file = descriptor_, chunk = transfer.chunk(round), keeps = transfer.memory(),
+                   offset = transfer.offset_bytes(round)] {
+      const ReadResult result = read_at(file->get(), chunk, offset);
+      return result.bytes < chunk.size() && result.error == 0 ? ended_early : result.error;
+    });
+  };
+  if (transfer.rounds() > 0) start(0);
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
-    const std::span<std::byte> chunk = transfer.chunk(round);
     {
       const Span span(recorder(communicator_), Phase::other, "file, read",
-                      static_cast<std::int64_t>(chunk.size()));
-      on_disks([file = descriptor_, chunk, keeps = transfer.memory(),
-                offset = transfer.offset_bytes(round)] {
-        const ReadResult result = read_at(file->get(), chunk, offset);
-        return result.bytes < chunk.size() && result.error == 0 ? ended_early : result.error;
-      });
+                      static_cast<std::int64_t>(transfer.chunk(round).size()));
+      finish(reading);
     }
+    if (round + 1 < transfer.rounds()) start(round + 1);
     hash += transfer.hash_of_chunk(round);
     transfer.distribute(round);
   }
@@ -240,7 +252,13 @@ std::uint64_t CollectiveFile::read(const ArrayInFile& array, const PartInMemory&
 /// Runs `work`, which returns an error number or 0, on every rank; throws, on every rank, if it
 /// failed on any.
 void CollectiveFile::on_disks(const std::function<int()>& work) {
-  const DiskEnd end = on_every_disk(communicator_, tag_, work);
+  DiskWork on_disk(communicator_, tag_);
+  on_disk.start(work);
+  finish(on_disk);
+}
+
+void CollectiveFile::finish(DiskWork& work) {
+  const DiskEnd end = work.finish();
   if (end.on_all) return;
   together(communicator_, [&] {
     if (end.error == ended_early) fail(ErrorKind::resource, "it ends before the array does");

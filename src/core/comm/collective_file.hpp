@@ -12,6 +12,7 @@
 #include <halocline/error.hpp>
 
 #include "base/descriptor.hpp"
+#include "comm/disk_work.hpp"
 #include "comm/file_rounds.hpp"
 
 namespace halocline::comm {
@@ -47,10 +48,10 @@ class CollectiveFile {
   void write_on_first(const std::vector<FilePiece>& pieces);
 
   /// Writes the whole array; each rank passes the cells that it holds, and together these must be
-  /// all cells, each once. Reserves the space on the disk first. Uses 12 MiB of memory for any
+  /// all cells, each once. Reserves the space on the disk first. Uses 16 MiB of memory for any
   /// size. Returns the hash of all elements (base/hash.hpp), the same on every rank.
   std::uint64_t write(const ArrayInFile& array, const PartInMemory& part);
-  /// Reads the cells that each rank holds. Uses 12 MiB, more if ranks hold the same cells. After an
+  /// Reads the cells that each rank holds. Uses 16 MiB, more if ranks hold the same cells. After an
   /// error it is unspecified which cells were read. Returns the hash of all elements of the array.
   std::uint64_t read(const ArrayInFile& array, const PartInMemory& part);
 
@@ -62,6 +63,7 @@ class CollectiveFile {
   void open();
   void look_at_type();
   void reserve(const ArrayInFile& array);
+  void finish(DiskWork& work);
   void on_disks(const std::function<int()>& work);
   void check_length() const;
   [[noreturn]] void fail(int error) const;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -92,37 +91,33 @@ Said agree(State& state, int tag, Said mine) {
   return static_cast<Said>(words->of_all);
 }
 
-/// Not std::async: its future would wait for the work while an error of this rank has to be told.
-std::future<int> start(const std::function<int()>& work) {
+}  // namespace
+
+/// Not by std::async: its future would wait for the work while an error of this rank has to be
+/// told.
+void DiskWork::start(const std::function<int()>& work) {
   const auto result = std::make_shared<std::promise<int>>();
-  std::future<int> future = result->get_future();
+  result_ = result->get_future();
   try {
     std::thread([work, result] { result->set_value(work()); }).detach();
   } catch (const std::system_error&) {  // no more threads: then without them
     result->set_value(work());
   }
-  return future;
 }
 
-}  // namespace
-
-DiskEnd on_every_disk(const Communicator& communicator, int tag, const std::function<int()>& work) {
-  State& state = communicator.state();
+DiskEnd DiskWork::finish() {
   DiskEnd end;
-  if (state.size() == 1) {
-    end.error = work();
-    end.on_all = end.error == 0;
-    return end;
-  }
-  std::future<int> result = start(work);
+  if (!result_.valid()) return end;
+  State& state = communicator_.state();
   const auto interval = interval_of(state);
   Said mine = Said::busy;
   for (;;) {
-    if (mine == Said::busy && result.wait_for(interval) == std::future_status::ready) {
-      end.error = result.get();
+    if (state.size() == 1) result_.wait();
+    if (mine == Said::busy && result_.wait_for(interval) == std::future_status::ready) {
+      end.error = result_.get();
       mine = end.error == 0 ? Said::done : Said::failed;
     }
-    const Said all = agree(state, tag, mine);
+    const Said all = state.size() == 1 ? mine : agree(state, tag_, mine);
     if (all == Said::busy) continue;
     end.on_all = all == Said::done;
     return end;

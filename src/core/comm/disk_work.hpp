@@ -4,6 +4,7 @@
 // stopped or lost. For comm only: it includes mpi.h.
 
 #include <functional>
+#include <future>
 
 #include <halocline/communicator.hpp>
 
@@ -15,12 +16,25 @@ struct DiskEnd {
   bool on_all = true;  ///< it succeeded on every rank
 };
 
-/// Runs `work` on every rank, each in a thread of its own, and waits until all are done. Meanwhile
-/// the ranks tell each other that they are there: a slow disk is waited for without a limit, but a
-/// rank that says nothing for the wait limit is stopped or lost. `work` must own what it uses,
-/// since it goes on after such an error, and must not call MPI nor throw. `tag` is one of the
-/// communicator's, which several calls may share. Collective. Throws communication, naming the
-/// ranks that say nothing.
-DiskEnd on_every_disk(const Communicator& communicator, int tag, const std::function<int()>& work);
+/// Work on every rank, each in a thread of its own, while the ranks do something else.
+class DiskWork {
+ public:
+  /// `tag` is one of the communicator's, which several may share.
+  DiskWork(const Communicator& communicator, int tag) : communicator_(communicator), tag_(tag) {}
+
+  /// Starts `work`, after finish() if there is some. It must own what it uses, since it goes on
+  /// after an error, and must not call MPI nor throw.
+  void start(const std::function<int()>& work);
+  /// Waits until all ranks are done; at once if nothing was started. Meanwhile the ranks tell each
+  /// other that they are there: a slow disk is waited for without a limit, but a rank that says
+  /// nothing for the wait limit is stopped or lost. Collective. Throws communication, naming the
+  /// ranks that say nothing.
+  DiskEnd finish();
+
+ private:
+  Communicator communicator_;
+  int tag_;
+  std::future<int> result_;
+};
 
 }  // namespace halocline::comm

@@ -20,11 +20,21 @@ struct ArrayInFile {
   std::int64_t end_bytes() const { return offset_bytes + bytes(); }
 };
 
+/// Rows of bytes in two memories.
+struct RowsToCopy {
+  std::byte* to;
+  const std::byte* from;
+  std::int64_t bytes, count;  ///< of each row, and of rows
+  std::int64_t to_stride, from_stride;
+};
+
 /// The cells of an array that a rank holds in memory, and their addresses. An empty box: none.
 struct PartInMemory {
   Box box;
   std::byte* first = nullptr;  ///< the element at box.lower
   Int3 stride_bytes;           ///< along each axis; any may be the smallest
+  /// Copies to and from memory that the host cannot reach, in which x runs fastest. Done on return.
+  void (*copy_rows)(const RowsToCopy& rows) = nullptr;
 };
 
 /// Consecutive cells of an array, counted in its order.
@@ -75,6 +85,31 @@ void for_each_row(const Int3& cells, const Box& box, CellRange range, Use&& use)
       if (x < end) use(Int3{x, y, z}, end - x, row + x - range.begin);
     }
   }
+}
+
+/// Rows along x of equal lengths, one after the other along y.
+struct RowsOfCells {
+  Int3 start;               ///< the first cell
+  std::int64_t cells = 0;   ///< of each row
+  std::int64_t count = 0;   ///< of rows
+  std::int64_t offset = 0;  ///< of the first cell in the range
+};
+
+/// The same as for_each_row(), for as many rows at once as follow each other.
+template <class Use>
+void for_each_rows(const Int3& cells, const Box& box, CellRange range, Use&& use) {
+  RowsOfCells rows;
+  for_each_row(cells, box, range,
+               [&](const Int3& start, std::int64_t length, std::int64_t offset) {
+                 const Int3 next = rows.start + Int3{0, rows.count, 0};
+                 if (rows.count > 0 && start == next && length == rows.cells) {
+                   ++rows.count;
+                   return;
+                 }
+                 if (rows.count > 0) use(rows);
+                 rows = {start, length, 1, offset};
+               });
+  if (rows.count > 0) use(rows);
 }
 
 /// Counts the cells that lie both in `box` and in `range`.

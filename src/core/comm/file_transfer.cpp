@@ -28,14 +28,19 @@ std::int64_t chunk_bytes(const Communicator& communicator) {
   return std::min(settings_of(communicator).piece_bytes, largest_chunk_bytes);
 }
 
+struct ReadLine {
+  const std::byte* first;
+  std::int64_t stride_bytes;
+};
+
 /// With a size known at compile time: a call of memcpy for each element would cost more.
 template <std::size_t Bytes>
-void copy_each(const Line& to, const Line& from, std::int64_t elements) {
+void copy_each(const Line& to, const ReadLine& from, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i)
     std::memcpy(to.first + i * to.stride_bytes, from.first + i * from.stride_bytes, Bytes);
 }
 
-void copy(const Line& to, const Line& from, std::int64_t elements, std::int64_t element_bytes) {
+void copy(const Line& to, const ReadLine& from, std::int64_t elements, std::int64_t element_bytes) {
   const auto bytes = static_cast<std::size_t>(element_bytes);
   if (to.stride_bytes == element_bytes && from.stride_bytes == element_bytes) {
     std::memcpy(to.first, from.first, static_cast<std::size_t>(elements) * bytes);
@@ -74,7 +79,8 @@ void FileTransfer::allocate() {
   // The last element may extend beyond its chunk.
   const std::int64_t bytes =
       std::min(array_.bytes(), chunk_bytes(communicator_) + array_.element_bytes);
-  for (auto* memory : {&buffers_->chunk, &buffers_->incoming.memory, &buffers_->outgoing.memory})
+  for (auto* memory : {&buffers_->chunks[0], &buffers_->chunks[1], &buffers_->incoming.memory,
+                       &buffers_->outgoing.memory})
     memory->resize(static_cast<std::size_t>(bytes));
 }
 
@@ -98,20 +104,26 @@ void FileTransfer::gather_boxes() {
   for (const Corners& c : values->all) boxes_.push_back({{c[0], c[1], c[2]}, {c[3], c[4], c[5]}});
 }
 
+CellRange FileTransfer::range_of(std::int64_t round) const {
+  return rounds_.range(communicator_.rank(), round);
+}
+
+std::byte* FileTransfer::chunk_at(std::int64_t round) const {
+  return buffers_->chunks[static_cast<std::size_t>(round % 2)].data();
+}
+
 std::int64_t FileTransfer::offset_bytes(std::int64_t round) const {
-  return array_.offset_bytes +
-         rounds_.range(communicator_.rank(), round).begin * array_.element_bytes;
+  return array_.offset_bytes + range_of(round).begin * array_.element_bytes;
 }
 
 std::span<std::byte> FileTransfer::chunk(std::int64_t round) {
-  const CellRange range = rounds_.range(communicator_.rank(), round);
-  return std::span(buffers_->chunk)
-      .first(static_cast<std::size_t>(range.cells() * array_.element_bytes));
+  return {chunk_at(round),
+          static_cast<std::size_t>(range_of(round).cells() * array_.element_bytes)};
 }
 
 std::uint64_t FileTransfer::hash_of_chunk(std::int64_t round) const {
-  const CellRange range = rounds_.range(communicator_.rank(), round);
-  return hash_of(buffers_->chunk.data(), range.cells(), array_.element_bytes,
+  const CellRange range = range_of(round);
+  return hash_of(chunk_at(round), range.cells(), array_.element_bytes,
                  static_cast<std::uint64_t>(range.begin));
 }
 
@@ -142,11 +154,11 @@ void FileTransfer::distribute(std::int64_t round) {
 // Every rank posts its receives of a round before it waits for anything in that round, so the rank
 // that is furthest behind can always continue.
 void FileTransfer::collect_at_once(std::int64_t round) {
-  const CellRange range = rounds_.range(communicator_.rank(), round);
+  const CellRange range = range_of(round);
   make_room(buffers_->incoming, range);
   for (const int holder : other_ranks_) post_receive(holder, bytes_of(holder, range));
   send_cells(round);
-  place_in_chunk(range);
+  place_in_chunk(round);
   wait(buffers_->outgoing);
   clear(buffers_->outgoing);
 }
@@ -164,22 +176,21 @@ void FileTransfer::send_cells(std::int64_t round) {
     }
     const Message message = add(mail, keeper, bytes);
     std::byte* to = message.bytes.data();
-    for_each_row(array_.cells, part_.box, range,
-                 [&](const Int3& start, std::int64_t cells, std::int64_t) {
-                   copy({to, element}, row_at(start), cells, element);
-                   to += cells * element;
-                 });
+    for_each_rows(array_.cells, part_.box, range, [&](const RowsOfCells& rows) {
+      copy_from_memory(rows, to, rows.cells);
+      to += rows.cells * rows.count * element;
+    });
     post_send(message);
   }
 }
 
-void FileTransfer::place_in_chunk(CellRange range) {
+void FileTransfer::place_in_chunk(std::int64_t round) {
   const std::int64_t element = array_.element_bytes;
-  std::byte* const chunk = buffers_->chunk.data();
-  for_each_row(array_.cells, part_.box, range,
-               [&](const Int3& start, std::int64_t cells, std::int64_t at) {
-                 copy({chunk + at * element, element}, row_at(start), cells, element);
-               });
+  const CellRange range = range_of(round);
+  std::byte* const chunk = chunk_at(round);
+  for_each_rows(array_.cells, part_.box, range, [&](const RowsOfCells& rows) {
+    copy_from_memory(rows, chunk + rows.offset * element, array_.cells.x);
+  });
   wait(buffers_->incoming);
   for (const Message& message : buffers_->incoming.messages) {
     std::byte* from = message.bytes.data();
@@ -193,13 +204,12 @@ void FileTransfer::place_in_chunk(CellRange range) {
 }
 
 void FileTransfer::distribute_at_once(std::int64_t round) {
-  const CellRange range = rounds_.range(communicator_.rank(), round);
   const std::int64_t element = array_.element_bytes;
-  send_chunk(range);
-  for_each_row(
-      array_.cells, part_.box, range, [&](const Int3& start, std::int64_t cells, std::int64_t at) {
-        copy(row_at(start), {buffers_->chunk.data() + at * element, element}, cells, element);
-      });
+  std::byte* const chunk = chunk_at(round);
+  send_chunk(round);
+  for_each_rows(array_.cells, part_.box, range_of(round), [&](const RowsOfCells& rows) {
+    copy_to_memory(rows, chunk + rows.offset * element, array_.cells.x);
+  });
   for (const int keeper : other_ranks_) {
     const std::int64_t bytes = bytes_of(communicator_.rank(), rounds_.range(keeper, round));
     if (!has_room(buffers_->incoming, bytes)) place_in_memory(round);
@@ -210,8 +220,10 @@ void FileTransfer::distribute_at_once(std::int64_t round) {
   clear(buffers_->outgoing);
 }
 
-void FileTransfer::send_chunk(CellRange range) {
+void FileTransfer::send_chunk(std::int64_t round) {
   const std::int64_t element = array_.element_bytes;
+  const CellRange range = range_of(round);
+  std::byte* const chunk = chunk_at(round);
   make_room(buffers_->outgoing, range);
   for (const int holder : other_ranks_) {
     const std::int64_t bytes = bytes_of(holder, range);
@@ -221,7 +233,7 @@ void FileTransfer::send_chunk(CellRange range) {
     for_each_row(
         array_.cells, boxes_[static_cast<std::size_t>(holder)], range,
         [&](const Int3&, std::int64_t cells, std::int64_t at) {
-          copy({to, element}, {buffers_->chunk.data() + at * element, element}, cells, element);
+          copy({to, element}, {chunk + at * element, element}, cells, element);
           to += cells * element;
         });
     post_send(message);
@@ -232,12 +244,12 @@ void FileTransfer::place_in_memory(std::int64_t round) {
   const std::int64_t element = array_.element_bytes;
   wait(buffers_->incoming);
   for (const Message& message : buffers_->incoming.messages) {
-    std::byte* from = message.bytes.data();
-    for_each_row(array_.cells, part_.box, rounds_.range(message.peer, round),
-                 [&](const Int3& start, std::int64_t cells, std::int64_t) {
-                   copy(row_at(start), {from, element}, cells, element);
-                   from += cells * element;
-                 });
+    const std::byte* from = message.bytes.data();
+    for_each_rows(array_.cells, part_.box, rounds_.range(message.peer, round),
+                  [&](const RowsOfCells& rows) {
+                    copy_to_memory(rows, from, rows.cells);
+                    from += rows.cells * rows.count * element;
+                  });
   }
   clear(buffers_->incoming);
 }
@@ -245,6 +257,33 @@ void FileTransfer::place_in_memory(std::int64_t round) {
 std::int64_t FileTransfer::bytes_of(int holder, CellRange range) const {
   return cells_in(array_.cells, boxes_[static_cast<std::size_t>(holder)], range) *
          array_.element_bytes;
+}
+
+/// The buffer has a row every `row_cells` elements.
+void FileTransfer::copy_from_memory(const RowsOfCells& rows, std::byte* to,
+                                    std::int64_t row_cells) const {
+  const std::int64_t element = array_.element_bytes;
+  const Line first = row_at(rows.start);
+  const std::int64_t to_stride = row_cells * element, from_stride = part_.stride_bytes.y;
+  if (part_.copy_rows != nullptr)
+    return part_.copy_rows(
+        {to, first.first, rows.cells * element, rows.count, to_stride, from_stride});
+  for (std::int64_t row = 0; row < rows.count; ++row)
+    copy({to + row * to_stride, element}, {first.first + row * from_stride, first.stride_bytes},
+         rows.cells, element);
+}
+
+void FileTransfer::copy_to_memory(const RowsOfCells& rows, const std::byte* from,
+                                  std::int64_t row_cells) const {
+  const std::int64_t element = array_.element_bytes;
+  const Line first = row_at(rows.start);
+  const std::int64_t from_stride = row_cells * element, to_stride = part_.stride_bytes.y;
+  if (part_.copy_rows != nullptr)
+    return part_.copy_rows(
+        {first.first, from, rows.cells * element, rows.count, to_stride, from_stride});
+  for (std::int64_t row = 0; row < rows.count; ++row)
+    copy({first.first + row * to_stride, first.stride_bytes}, {from + row * from_stride, element},
+         rows.cells, element);
 }
 
 Line FileTransfer::row_at(const Int3& cell) const {

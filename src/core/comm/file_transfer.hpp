@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,8 @@ struct Line {
   std::int64_t stride_bytes;
 };
 
-/// Moves one chunk of each rank per round, with buffers for three chunks. Every rank must take part
+/// Moves one chunk of each rank per round, with buffers for four chunks: that of a round stays as it
+/// is until the round after next. Every rank must take part
 /// in all rounds.
 class FileTransfer {
  public:
@@ -66,21 +68,26 @@ class FileTransfer {
   };
   /// Behind one pointer, because MPI may continue to use them after an error.
   struct Buffers {
-    std::vector<std::byte> chunk;
+    std::array<std::vector<std::byte>, 2> chunks;  ///< for rounds in turn
     Mail incoming{"file, receive"};
     Mail outgoing{"file, send"};
   };
 
   void allocate();
+  CellRange range_of(std::int64_t round) const;
+  std::byte* chunk_at(std::int64_t round) const;
   void gather_boxes();
   std::int64_t bytes_of(int holder, CellRange range) const;
   Line row_at(const Int3& cell) const;
+  void copy_from_memory(const RowsOfCells& rows, std::byte* to, std::int64_t row_cells) const;
+  void copy_to_memory(const RowsOfCells& rows, const std::byte* from,
+                      std::int64_t row_cells) const;
 
   void collect_at_once(std::int64_t round);
   void send_cells(std::int64_t round);
-  void place_in_chunk(CellRange range);
+  void place_in_chunk(std::int64_t round);
   void distribute_at_once(std::int64_t round);
-  void send_chunk(CellRange range);
+  void send_chunk(std::int64_t round);
   void place_in_memory(std::int64_t round);
 
   /// Makes room for all cells that the others hold in `range`.

@@ -2,6 +2,7 @@
 #include "comm/gate.hpp"
 
 #include <array>
+#include <mutex>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,6 +41,8 @@ void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
 void keep_for_mpi(std::shared_ptr<const void> memory) {
   // Never freed: other ranks may still use it when this program has ended.
   static auto* const kept = new std::vector<std::shared_ptr<const void>>;
+  static std::mutex one_at_a_time;
+  const std::lock_guard guard(one_at_a_time);
   kept->push_back(std::move(memory));
 }
 

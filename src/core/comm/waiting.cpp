@@ -24,7 +24,8 @@ constexpr int yields_before_sleep = 50;
 /// A busy machine does not keep a rank from its core for longer: the rank must have been stopped.
 constexpr std::chrono::milliseconds longest_turn{1500};
 
-// Of all communicators: ranks need not wait for their exchanges in the same order.
+// Of all communicators but those for threads: ranks need not wait for their exchanges in the same
+// order.
 std::vector<InFlight*> in_flight;
 
 /// Progresses other exchanges in flight. Most MPIs do so only inside calls: no rank sends on the
@@ -37,11 +38,11 @@ void move_others_on(const State& state) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
 }
 
-/// Gives the core to others. On Linux a yield benefits only processes of the same session, and
+/// Gives the core to others, who compute where a thread writes beside them. On Linux a yield benefits only processes of the same session, and
 /// MPICH's launcher gives every rank its own: where ranks share cores, a rank has to sleep.
 void give_way(const State& state, std::int64_t turn) {
   constexpr timespec short_while{.tv_sec = 0, .tv_nsec = 1000};  // the kernel makes it 50 us
-  if (state.is_crowded() && turn >= yields_before_sleep)
+  if (state.settings().is_for_thread || (state.is_crowded() && turn >= yields_before_sleep))
     nanosleep(&short_while, nullptr);
   else
     sched_yield();
@@ -67,9 +68,10 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
                        : wait.limit == Wait::Limit::twice ? 2
                                                           : 1;
   const double limit = times * state.settings().wait_limit.count();
+  const bool is_for_thread = state.settings().is_for_thread;
   auto since = Clock::now(), last = since;
   for (std::int64_t turn = 0; !done(); ++turn) {
-    move_others_on(state);
+    if (!is_for_thread) move_others_on(state);
     give_way(state, turn);
     if (limit <= 0) continue;
     const auto now = Clock::now();
@@ -80,7 +82,7 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
     if (done()) return;
     state.give_up();
     std::string missing = wait.missing ? wait.missing() : "the other ranks";
-    if (const std::string others = give_up_all(); !others.empty())
+    if (const std::string others = is_for_thread ? "" : give_up_all(); !others.empty())
       missing += fmt::format("; its GPU may wait in {}", others);
     throw Error(ErrorKind::communication,
                 fmt::format("rank {} has waited {:g} s in {} for {}; that rank is stopped, lost or "

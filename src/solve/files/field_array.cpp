@@ -6,17 +6,33 @@
 #include <halocline/error.hpp>
 
 #include "comm/collectives.hpp"
+#include "device/queue.hpp"
 #include "files/scalar_field.hpp"
 #include "program/copy_cells.hpp"
 
 namespace halocline::files {
+namespace {
+
+void copy_rows(const comm::RowsToCopy& rows) {
+  const bool are_together = rows.to_stride == rows.bytes && rows.from_stride == rows.bytes;
+  if (rows.count == 1 || are_together)
+    return device::copy(rows.to, rows.from, rows.count * rows.bytes, Stream::host());
+  device::copy_rows(rows.to, rows.from,
+                    {.bytes = rows.bytes,
+                     .count = rows.count,
+                     .to_stride = rows.to_stride,
+                     .from_stride = rows.from_stride},
+                    Stream::host());
+}
+
+}  // namespace
 
 FieldArray::FieldArray(const Communicator& communicator, const Grid& grid,
                        const FieldStorage& field)
     : communicator_(communicator), grid_(grid), field_(field), rows_(field) {
   comm::together(communicator, [&] {
     require_scalar(grid, field);
-    if (field.as_strided() && !program::is_for_gpu(field)) return;
+    if (field.as_strided() && (!program::is_for_gpu(field) || field.strides().x == 1)) return;
     rows_ = FieldStorage(grid, field.shape().element_bytes, {.name = field.name(), .halo = 0});
     is_copied_ = true;
     if (program::is_for_gpu(field) && field.layout().order() != rows_.layout().order())
@@ -39,7 +55,8 @@ comm::PartInMemory FieldArray::in_memory() const {
   const std::int64_t element = field_.shape().element_bytes;
   return {.box = rows_.shape().owned,
           .first = rows_.first_owned(),
-          .stride_bytes = {strides.x * element, strides.y * element, strides.z * element}};
+          .stride_bytes = {strides.x * element, strides.y * element, strides.z * element},
+          .copy_rows = program::is_for_gpu(rows_) ? copy_rows : nullptr};
 }
 
 std::uint64_t FieldArray::write(comm::CollectiveFile& file, std::int64_t offset_bytes) const {

@@ -16,13 +16,13 @@ namespace halocline::files {
 /// Replaces an old file once all data is on the disk; until then, and after an error, the old one
 /// remains. Elements of 8 bytes count as doubles ('<f8'), those of 4 as floats ('<f4'). Collective.
 /// Throws, on every rank, usage for other elements, for more than one component and for a path that
-/// it cannot write, resource for a full or broken disk. Takes 12 MiB.
+/// it cannot write, resource for a full or broken disk. Takes 16 MiB.
 void write_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
                const std::string& path, Otherwise otherwise = Otherwise::fail);
 
 /// Reads such an array into the owned cells; leaves the halo unchanged. Collective. Throws, on
 /// every rank, usage if the file does not exist, is not a .npy file, or has another shape or type;
-/// resource if the disk fails. Takes 12 MiB.
+/// resource if the disk fails. Takes 16 MiB.
 void read_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
               const std::string& path);
 

@@ -125,9 +125,15 @@ void Checkpoints::write(const State& state, Attempts& attempts) {
     }
     ++so_far_.written;
     so_far_.last = state.sweeps;
+    newest_ = state.sweeps;
   });
   last_ = Clock::now();
   so_far_.seconds += seconds_since(begun);
+}
+
+std::optional<std::int64_t> Checkpoints::newest() const {
+  const std::int64_t sweeps = newest_;
+  return sweeps < 0 ? std::nullopt : std::optional(sweeps);
 }
 
 void Checkpoints::write_file(const State& state) {

@@ -2,6 +2,7 @@
 #pragma once
 // The checkpoints that a run writes into a folder.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,7 +36,7 @@ class Checkpoints {
   Checkpoints(const Communicator& communicator, const Case& the_case, const SolveOptions& options,
               const problem::ProblemText& problem);
 
-  /// Whether it is time for one, by the clock. For rank 0, not collective.
+  /// Whether it is time for one, by the clock. For rank 0, not collective, nor while one is written.
   bool is_time() const;
   /// Whether it is time for one after so many sweeps.
   bool is_time(std::int64_t sweeps) const;
@@ -45,15 +46,18 @@ class Checkpoints {
     const Level& level;
     const Level& coefficients;
     std::int64_t sweeps;  ///< done
-    const std::vector<std::pair<std::int64_t, double>>& norms;
-    const std::vector<SolveResult::Series::Row>& rows;
+    std::vector<std::pair<std::int64_t, double>> norms;
+    std::vector<SolveResult::Series::Row> rows;
   };
   /// Writes one of a level, with the coefficients that no formula gives, unless there is one of so
   /// many sweeps. What fails is tried again at the next time; `attempts` gets the error of the last
   /// one.
   void write(const State& state, Attempts& attempts);
 
+  /// Not while one is written.
   const SolveResult::Checkpoints& so_far() const { return so_far_; }
+  /// The sweeps of the newest one, if this run has written one. At any time, in any thread.
+  std::optional<std::int64_t> newest() const;
 
  private:
   void hold_folder();
@@ -68,6 +72,7 @@ class Checkpoints {
   std::set<std::int64_t> written_;      // their sweeps
   std::unique_ptr<Descriptor> folder_;  // on rank 0, with a lock
   Clock::time_point last_ = Clock::now();
+  std::atomic<std::int64_t> newest_ = -1;
 };
 
 }  // namespace halocline::solver

@@ -47,6 +47,13 @@ SolveOptions::Graphs read_graphs(std::string_view word) {
   refuse(fmt::format("option 'graph' cannot be '{}'; use auto, on or off", word));
 }
 
+SolveOptions::Writing read_writing(std::string_view word) {
+  using Writing = SolveOptions::Writing;
+  for (const Writing writing : {Writing::automatic, Writing::beside, Writing::between})
+    if (word_for(writing) == word) return writing;
+  refuse(fmt::format("option 'writing' cannot be '{}'; use auto, beside or between", word));
+}
+
 std::vector<std::string> shared_options(const SolveOptions& options) {
   const auto or_auto = [](const auto& value) {
     return value ? fmt::format("{}", *value) : std::string("auto");
@@ -79,6 +86,7 @@ std::vector<std::string> shared_options(const SolveOptions& options) {
       fmt::format("checkpoint {}", options.checkpoint.value_or("none")),
       fmt::format("checkpoint every {} sweeps, {} seconds", or_auto(options.checkpoint_every),
                   or_auto(options.checkpoint_seconds)),
+      fmt::format("writing {}", word_for(options.writing)),
       fmt::format("restart {}", options.restart.value_or("none")),
       fmt::format("stop requests {}", options.stop_request ? "looked for" : "none")};
   for (const auto& [field, path] : options.field_initials)
@@ -110,6 +118,11 @@ std::string word_for(const std::optional<Memory>& memory) {
 std::string word_for(SolveOptions::Graphs graphs) {
   using Graphs = SolveOptions::Graphs;
   return graphs == Graphs::automatic ? "auto" : graphs == Graphs::on ? "on" : "off";
+}
+
+std::string word_for(SolveOptions::Writing writing) {
+  using Writing = SolveOptions::Writing;
+  return writing == Writing::automatic ? "auto" : writing == Writing::beside ? "beside" : "between";
 }
 
 std::string word_for(SolveOptions::Array::Use use) {

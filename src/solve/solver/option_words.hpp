@@ -16,6 +16,7 @@ std::optional<Memory> read_memory(std::string_view word);  ///< nothing for "aut
 Precision read_precision(std::string_view word);
 Norm read_norm(std::string_view word);
 SolveOptions::Graphs read_graphs(std::string_view word);
+SolveOptions::Writing read_writing(std::string_view word);
 
 /// Lists the options that every rank has to set alike, a line each. Those left out may differ:
 /// threads and vectors, as nodes do, and what only one rank uses.
@@ -24,6 +25,7 @@ std::vector<std::string> shared_options(const SolveOptions& options);
 /// Returns the name of a value.
 std::string word_for(const std::optional<Memory>& memory);
 std::string word_for(SolveOptions::Graphs graphs);
+std::string word_for(SolveOptions::Writing writing);
 std::string word_for(SolveOptions::Array::Use use);
 
 }  // namespace halocline::solver

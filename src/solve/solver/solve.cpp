@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,7 @@
 #include "solver/trace.hpp"
 #include "solver/tuning.hpp"
 #include "solver/verify.hpp"
+#include "solver/writer.hpp"
 
 namespace halocline {
 namespace {
@@ -79,7 +81,16 @@ class SolveRun {
   std::string reason_to_stop() const;
   solver::Stops::Then stand_still(std::int64_t sweeps, std::size_t level,
                                   solver::Stopping& stopping);
-  bool save(std::int64_t sweeps, std::size_t level, solver::Stopping& stopping);
+  /// What is due after a sweep.
+  struct Due {
+    bool output = false;
+    bool checkpoint = false;
+    std::vector<std::pair<std::int64_t, double>> norms = {};  ///< for the checkpoint
+  };
+  std::optional<Due> what_is_due(std::int64_t sweeps, solver::Stopping& stopping) const;
+  void write(std::int64_t sweeps, std::size_t level, Due due);
+  std::set<std::size_t> fields_of(const Due& due) const;
+  void finish_writing();
   void save_end();
   void write_series(const std::string& path);
   void say_what_ran();
@@ -108,10 +119,14 @@ class SolveRun {
   solver::Level answer_;
   Notes notes_;
   SolveResult result_;
+  std::optional<solver::Writer> writer_;  // last: it ends before what it writes
 };
 
 void SolveRun::prepare() {
-  if (options_.checkpoint) checkpoints_.emplace(communicator_, case_, options_, problem_);
+  const bool writes_on_its_way = options_.checkpoint || case_.output_every;
+  if (writes_on_its_way) writer_.emplace(communicator_, options_.writing);
+  const Communicator& of_files = writer_ ? writer_->communicator() : communicator_;
+  if (options_.checkpoint) checkpoints_.emplace(of_files, case_, options_, problem_);
   solver::check_files(communicator_, options_, case_);
   target_ = solver::choose_target(communicator_, options_, notes_, &case_);
   comm::together(communicator_, [&] {
@@ -138,11 +153,16 @@ void SolveRun::prepare() {
                                      notes_);
   comm::together(communicator_, [&] { check_arrays(); });
   chosen_.runner->fill(sweep_options_.threads);
-  outputs_.emplace(communicator_, grid(), case_);
+  outputs_.emplace(of_files, grid(), case_);
   if (case_.has_series()) series_.emplace(communicator_, grid(), case_, sweep_options_.threads);
   if (series_ && case_.restart) series_->go_on(case_.restart->rows);
   if (options_.checkpoint || options_.stop_request)
     requests_.emplace(communicator_, [this] { return request(); });
+  if (writer_)
+    writer_->take_room(grid(), chosen_.runner->levels()[0],
+                       fields_of({.output = case_.output_every.has_value(),
+                                  .checkpoint = checkpoints_.has_value()}),
+                       target_);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
@@ -208,7 +228,8 @@ std::string SolveRun::reason_to_stop() const {
 solver::Request SolveRun::request() const {
   using solver::Request;
   if (!reason_to_stop().empty()) return Request::stop;
-  const bool is_time = checkpoints_ && communicator_.rank() == 0 && checkpoints_->is_time();
+  const bool is_time = checkpoints_ && communicator_.rank() == 0 && !writer_->is_busy() &&
+                       checkpoints_->is_time();
   return is_time ? Request::checkpoint : Request::none;
 }
 
@@ -248,35 +269,66 @@ solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level
     if (comm::max_over_ranks(communicator_, std::int64_t{is_finite ? 0 : 1}) > 0) return Then::end;
   }
   if (has_row) series_->add(fields, sweeps);
-  if (has_output) outputs_->write_some(fields, sweeps, attempts_);
-  for (const Attempts* attempts : {&attempts_, &saving_})
-    if (attempts->error() && attempts->error()->kind() == ErrorKind::communication)
-      attempts->finish();
-  const bool goes_on = save(sweeps, level, stopping);
-  if (requested_ != solver::Request::stop) return goes_on ? Then::go_on : Then::end;
+  std::optional<Due> due = what_is_due(sweeps, stopping);
+  const bool ends_by_norm = !due;
+  if (!due) due.emplace();
+  due->output = has_output;
+  write(sweeps, level, std::move(*due));
+  if (requested_ != solver::Request::stop) return ends_by_norm ? Then::end : Then::go_on;
   result_.stopped_by = comm::first_text(communicator_, reason_to_stop());
   return Then::end;
 }
 
-/// Writes a checkpoint, if it is time. Returns false if the run ends here by its norm, which the
-/// last sweep has and no rank has seen yet: then the end of the run saves it.
-bool SolveRun::save(std::int64_t sweeps, std::size_t level, solver::Stopping& stopping) {
+/// Returns nothing if the run ends here by its norm, which the last sweep has and no rank has seen
+/// yet: then the end of the run saves it.
+std::optional<SolveRun::Due> SolveRun::what_is_due(std::int64_t sweeps,
+                                                   solver::Stopping& stopping) const {
   const bool is_time =
       requested_ != solver::Request::none || (checkpoints_ && checkpoints_->is_time(sweeps));
-  if (!checkpoints_ || !is_time || sweeps == start().sweep) return true;
-  auto norms = stopping.history();
+  if (!checkpoints_ || !is_time || sweeps == start().sweep) return Due();
+  Due due{.checkpoint = true, .norms = stopping.history()};
   if (const auto norm = stopping.norm_of_last(sweeps)) {
-    if (stopping.would_stop(*norm)) return false;
-    norms.emplace_back(sweeps - 1, *norm);
+    if (stopping.would_stop(*norm)) return std::nullopt;
+    due.norms.emplace_back(sweeps - 1, *norm);
   }
-  checkpoints_->write({.grid = grid(),
-                       .level = chosen_.runner->levels()[level],
-                       .coefficients = chosen_.runner->coefficients(),
-                       .sweeps = sweeps,
-                       .norms = norms,
-                       .rows = series_ ? series_->so_far().rows : no_rows},
-                      saving_);
-  return true;
+  return due;
+}
+
+std::set<std::size_t> SolveRun::fields_of(const Due& due) const {
+  std::set<std::size_t> fields;
+  if (due.output)
+    for (const Case::Output& output : case_.outputs)
+      fields.insert(output.fields.begin(), output.fields.end());
+  if (due.checkpoint)
+    for (std::size_t field = 0; field < case_.model->fields.size(); ++field) fields.insert(field);
+  return fields;
+}
+
+void SolveRun::write(std::int64_t sweeps, std::size_t level, Due due) {
+  const std::set<std::size_t> fields = fields_of(due);
+  if (fields.empty()) return;
+  finish_writing();
+  writer_->start(chosen_.runner->levels()[level], fields,
+                 [this, sweeps, due = std::move(due),
+                  rows = series_ ? series_->so_far().rows : no_rows](const solver::Level& copies) {
+                   if (due.output) outputs_->write_some(copies, sweeps, attempts_);
+                   if (due.checkpoint)
+                     checkpoints_->write({.grid = grid(),
+                                          .level = copies,
+                                          .coefficients = chosen_.runner->coefficients(),
+                                          .sweeps = sweeps,
+                                          .norms = due.norms,
+                                          .rows = rows},
+                                         saving_);
+                 });
+}
+
+/// Another rank that is lost ends the run now; what else failed is told after it.
+void SolveRun::finish_writing() {
+  writer_->finish();
+  for (const Attempts* attempts : {&attempts_, &saving_})
+    if (attempts->error() && attempts->error()->kind() == ErrorKind::communication)
+      attempts->finish();
 }
 
 /// The end can be gone on from, too, with more sweeps.
@@ -319,13 +371,12 @@ void SolveRun::loop() {
                                             : std::optional(stopping.history().back().second),
          .seconds = seconds,
          .glups = glups_of(static_cast<double>(sweep + 1 - start().sweep), seconds),
-         .saved = checkpoints_ && checkpoints_->so_far().written > 0
-                      ? std::optional(checkpoints_->so_far().last)
-                      : std::nullopt});
+         .saved = checkpoints_ ? checkpoints_->newest() : std::nullopt});
   };
   const auto [done, stopping] =
       chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), stops());
   if (requests_) requests_->finish();
+  if (writer_) finish_writing();
   last_level_ = done.level;
   answer_ = solver::seen_by_host(chosen_.runner->levels()[last_level_], grid());
   if (series_) {
@@ -519,6 +570,7 @@ SolveResult SolveRun::run() {
 
 SolveResult SolveRun::end() {
   if (checkpoints_) result_.checkpoints = checkpoints_->so_far();
+  if (writer_) result_.writing = writer_->so_far();
   result_.notes = notes_.all();
   if (attempts_.error()) throw IncompleteSolve(*attempts_.error(), std::move(result_));
   return std::move(result_);

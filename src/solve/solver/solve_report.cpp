@@ -214,6 +214,28 @@ void add_checkpoints(Report& report, const SolveResult& result) {
                                     all.folder, counted(all.last, "sweep"), time));
 }
 
+void add_writing(Report& report, const SolveResult& result) {
+  if (!result.writing) {
+    report.add_json("writing", nullptr);
+    return;
+  }
+  const auto& [waits_because, copies_in, bytes, seconds_waited] = *result.writing;
+  const bool is_beside = waits_because.empty();
+  Section& writing = report.add_section("writing", "", Audience::json);
+  writing.add_json("beside_sweeps", is_beside);
+  writing.add_json("why_not", is_beside ? Value(nullptr) : Value(waits_because));
+  writing.add_json("copies_in", is_beside ? Value(copies_in) : Value(nullptr));
+  writing.add_json("copies_bytes", bytes);
+  writing.add_json("waited_ms", seconds_waited * 1e3);
+  const std::string waited = write_number(seconds_waited, Format::time());
+  report.add_text("files", is_beside
+                               ? fmt::format("beside the sweeps, from {} of copies in {} memory; "
+                                             "the sweeps waited {}",
+                                             bytes_text(bytes), copies_in, waited)
+                               : fmt::format("between sweeps, which waited {}: {}", waited,
+                                             waits_because));
+}
+
 void add_halo(Report& report, const SolveResult& result) {
   Section& halo = report.add_section("halo", "", Audience::json);
   halo.add_json("messages", result.halo_messages);
@@ -295,6 +317,7 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   add_series(report, result);
   add_restart(report, result);
   add_checkpoints(report, result);
+  add_writing(report, result);
   report.add_line("");
   program::add_rate(report, result);
   add_baseline(report, result);

@@ -15,12 +15,12 @@
 #include "bench/combinations.hpp"
 #include "bench/progress_thread.hpp"
 #include "comm/collectives.hpp"
+#include "comm/threads.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "link/wait_for.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
-#include "mpi/threads.hpp"
 #include "proof/pattern.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"
@@ -211,8 +211,8 @@ void ProgressBench::time(const Combination& combination) {
 /// Leaves out the thread where MPI does not allow it, and says so.
 void ProgressBench::find_modes() {
   modes_ = options_.modes;
-  result_.threads = mpi::thread_support();
-  if (!mpi::any_thread_may_call()) {
+  result_.threads = comm::thread_support();
+  if (!comm::any_thread_may_call()) {
     if (std::erase(modes_, ProgressMode::thread) > 0)
       notes_.add(
           fmt::format("a progress thread is not timed: this MPI provides {}, and calling MPI "

@@ -110,6 +110,9 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
              "persistent (many sweeps in one kernel) [default: auto]");
   how.option("--graph", "WHEN", command.graph,
              "auto, on or off: queue sweeps as CUDA graphs [default: auto]");
+  how.option("--writing", "WHEN", command.writing,
+             "files and checkpoints on the way: beside the sweeps (a thread, and a\n"
+             "copy of the fields), between them, or auto [default: auto]");
   how.option("--tune", "FILE", options.tuning_file,
              "keep the fastest process grid, schedule and graph setting here");
   how.option("--tune-budget", "S", options.tuning_seconds,

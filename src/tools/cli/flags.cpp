@@ -11,7 +11,7 @@ namespace {
 
 /// Option of the libraries, flag. scripts/check_option_names.py looks here for those that texts
 /// name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 31> flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 32> flags{{
     {"backend", "--backend"},
     {"baseline", "--baseline"},
     {"cells", "--cells"},
@@ -43,6 +43,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 31> flags{{
     {"tuning_file", "--tune"},
     {"verify", "--verify"},
     {"wait_limit", "--wait-limit"},
+    {"writing", "--writing"},
 }};
 
 std::string_view flag_of(std::string_view option) {

@@ -98,6 +98,7 @@ SolveOptions options_of(const SolveCommand& command) {
   if (command.norm) options.norm = solver::read_norm(*command.norm);
   if (command.precision) options.precision = solver::read_precision(*command.precision);
   if (command.memory) options.memory = solver::read_memory(*command.memory);
+  if (command.writing) options.writing = solver::read_writing(*command.writing);
   if (command.graph) options.graph = solver::read_graphs(*command.graph);
   return options;
 }
@@ -175,6 +176,15 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   return exit_stopped;
 }
 
+/// Locks of MPI cost each call a little: only for runs that write on their way.
+RankJob::Calls calls_of(const SolveCommand& command) {
+  const SolveOptions& options = command.options;
+  const bool writes = options.checkpoint || options.restart || options.output_every;
+  return writes && command.writing != "between"
+             ? RankJob::Calls::from_any_thread
+             : RankJob::Calls::from_one_thread;
+}
+
 }  // namespace
 
 int run_solve(const SolveCommand& command, const std::vector<std::string>& words) {
@@ -194,6 +204,7 @@ int run_solve(const SolveCommand& command, const std::vector<std::string>& words
                   .says = command.quiet == Flag::yes ? ProofWish::Says::nothing
                                                      : ProofWish::Says::what_it_does},
        .threads_per_rank = options.threads,
+       .calls_mpi = calls_of(command),
        .check = [&](int ranks) { check(options_of(command), ranks); },
        .on_first_signal =
            [&](int signal) { return folder && ask_to_stop(*folder, name_of_signal(signal)); },

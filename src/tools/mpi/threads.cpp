@@ -6,15 +6,6 @@
 #include "comm/gate.hpp"
 
 namespace halocline::mpi {
-namespace {
-
-int level() {
-  int provided = MPI_THREAD_SINGLE;
-  comm::check(MPI_Query_thread(&provided), "MPI_Query_thread");
-  return provided;
-}
-
-}  // namespace
 
 ThreadedRuntime::ThreadedRuntime() {
   int initialized = 0;
@@ -28,20 +19,5 @@ ThreadedRuntime::ThreadedRuntime() {
 ThreadedRuntime::~ThreadedRuntime() {
   if (started_) MPI_Finalize();
 }
-
-std::string thread_support() {
-  switch (level()) {
-    case MPI_THREAD_MULTIPLE:
-      return "MPI_THREAD_MULTIPLE";
-    case MPI_THREAD_SERIALIZED:
-      return "MPI_THREAD_SERIALIZED";
-    case MPI_THREAD_FUNNELED:
-      return "MPI_THREAD_FUNNELED";
-    default:
-      return "MPI_THREAD_SINGLE";
-  }
-}
-
-bool any_thread_may_call() { return level() == MPI_THREAD_MULTIPLE; }
 
 }  // namespace halocline::mpi
