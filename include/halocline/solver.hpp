@@ -85,6 +85,10 @@ struct SolveOptions {
 
   enum class Extra { no, yes };
   Extra verify = Extra::no;    ///< compare the result with that of one rank
+  /// Every so many sweeps the next one is checked: each rank updates a random box of its cells a
+  /// second time, by the reference backend on the host, and compares. A run with a wrong bit ends
+  /// there, without files or a checkpoint.
+  std::optional<std::int64_t> verify_every;
   Extra baseline = Extra::no;  ///< also time the same run on one rank
   /// Path of a .npy or .png file, for the first field, or of a .vtkhdf or .vti file, for all.
   std::optional<std::string> output;
@@ -254,6 +258,13 @@ struct SolveResult : RunResult {
     std::string text;  ///< the comparison that passed, or the first cell or norm that differs
   };
   std::optional<Verification> verification;
+  /// Of option verify_every.
+  struct SpotChecks {
+    std::int64_t sweeps = 0;  ///< checked
+    std::int64_t cells = 0;   ///< updated again, of all ranks
+    std::string wrong;        ///< the first wrong cell, its sweep, rank and GPU; empty if none
+  };
+  std::optional<SpotChecks> spot_checks;
 };
 
 /// Thrown by solve() if all sweeps were done and only something after them failed: a file that

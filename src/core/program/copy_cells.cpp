@@ -112,6 +112,10 @@ std::string cannot_copy_because(const FieldStorage& from, const FieldStorage& to
   return "";
 }
 
+void copy_box(const FieldStorage& from, const FieldStorage& to, const Box& box) {
+  copy_cells(from, to, box);
+}
+
 void copy_owned(const FieldStorage& from, const FieldStorage& to) {
   copy_cells(from, to, from.shape().owned);
 }

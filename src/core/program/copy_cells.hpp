@@ -22,6 +22,8 @@ std::string cannot_copy_because(const FieldStorage& from, const FieldStorage& to
 /// 32 MiB at most in each memory for a GPU's field, nothing where the host reaches both. Throws
 /// internal for fields that do not fit, resource if memory runs out.
 void copy_owned(const FieldStorage& from, const FieldStorage& to);
+/// The same for a box of cells that both hold.
+void copy_box(const FieldStorage& from, const FieldStorage& to, const Box& box);
 /// The same for all held cells of fields with equal halos.
 void copy_held(const FieldStorage& from, const FieldStorage& to);
 

@@ -106,6 +106,9 @@ Extents brick_of(const std::string& layout, int axes) {
 
 /// Refuses options that are wrong for every problem.
 void check_numbers(const SolveOptions& options) {
+  if (options.verify_every && *options.verify_every < 1)
+    refuse(fmt::format("cannot verify every {} sweeps; use at least 1 for option 'verify_every'",
+                       *options.verify_every));
   if (options.output_every && *options.output_every < 1)
     refuse(fmt::format("cannot write every {} sweeps; use at least 1 for option 'output_every'",
                        *options.output_every));

@@ -80,6 +80,7 @@ std::vector<std::string> shared_options(const SolveOptions& options) {
       fmt::format("tuning seconds {}", or_auto(options.tuning_seconds)),
       fmt::format("tuning file {}", options.tuning_file ? "given" : "none"),
       fmt::format("verify {}", options.verify == SolveOptions::Extra::yes),
+      fmt::format("verify every {} sweeps", or_auto(options.verify_every)),
       fmt::format("baseline {}", options.baseline == SolveOptions::Extra::yes),
       fmt::format("output {}", options.output.value_or("none")),
       fmt::format("trace {}", options.trace ? "given" : "none"),

@@ -29,6 +29,7 @@
 #include "solver/requests.hpp"
 #include "solver/restart.hpp"
 #include "solver/series.hpp"
+#include "solver/spot_check.hpp"
 #include "solver/target.hpp"
 #include "solver/trace.hpp"
 #include "solver/tuning.hpp"
@@ -75,6 +76,7 @@ class SolveRun {
   void compare_with_one_rank();
   void take_notes_of(const solver::Baseline& alone);
   bool looks_for_what_is_not_finite() const;
+  bool finds_wrong_bits(std::int64_t sweeps, const solver::Level& fields);
   solver::RunState start() const;
   solver::Stops stops();
   solver::Request request() const;
@@ -113,6 +115,7 @@ class SolveRun {
   std::optional<solver::Series> series_;
   std::optional<solver::Checkpoints> checkpoints_;
   std::optional<solver::Requests> requests_;
+  std::optional<solver::SpotCheck> spot_check_;
   solver::Request requested_ = solver::Request::none;
   Attempts attempts_, saving_;
   std::size_t last_level_ = 0;
@@ -163,6 +166,10 @@ void SolveRun::prepare() {
                        fields_of({.output = case_.output_every.has_value(),
                                   .checkpoint = checkpoints_.has_value()}),
                        target_);
+  if (options_.verify_every) {
+    spot_check_.emplace(case_, grid());
+    result_.spot_checks.emplace();
+  }
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
@@ -248,6 +255,8 @@ solver::Stops SolveRun::stops() {
   if (case_.output_every) stops.intervals.push_back(*case_.output_every);
   if (series_) stops.intervals.push_back(case_.series_every);
   if (looks_for_what_is_not_finite()) stops.intervals.push_back(sweeps_between_looks);
+  if (spot_check_) stops.intervals.push_back(*options_.verify_every);
+  stops.one_later = options_.verify_every;
   return stops;
 }
 
@@ -256,6 +265,7 @@ solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level
                                           solver::Stopping& stopping) {
   using Then = solver::Stops::Then;
   const solver::Level& fields = chosen_.runner->levels()[level];
+  if (spot_check_ && finds_wrong_bits(sweeps, fields)) return Then::end;
   const bool has_row = series_ && sweeps % case_.series_every == 0;
   const bool has_output = case_.output_every && sweeps % *case_.output_every == 0;
   // Not for probes alone, which take no time. Outputs, the row and the place of what is not finite
@@ -277,6 +287,20 @@ solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level
   if (requested_ != solver::Request::stop) return ends_by_norm ? Then::end : Then::go_on;
   result_.stopped_by = comm::first_text(communicator_, reason_to_stop());
   return Then::end;
+}
+
+/// Checks the last sweep if it is due, and keeps what the next one reads if that is.
+bool SolveRun::finds_wrong_bits(std::int64_t sweeps, const solver::Level& fields) {
+  std::string wrong = spot_check_->compare(fields, sweeps);
+  if (!wrong.empty())
+    wrong = fmt::format("after {} on rank {}{} {}", counted(sweeps, "sweep"), communicator_.rank(),
+                        target_.gpu ? fmt::format(" ({})", target_.gpu->gpu.uuid) : "", wrong);
+  const bool is_due = sweeps % *options_.verify_every == 0;
+  comm::together(communicator_, [&] {
+    if (is_due) spot_check_->take(fields, chosen_.runner->coefficients(), sweeps);
+  });
+  result_.spot_checks->wrong = comm::first_text(communicator_, wrong);
+  return !result_.spot_checks->wrong.empty();
 }
 
 /// Returns nothing if the run ends here by its norm, which the last sweep has and no rank has seen
@@ -454,6 +478,11 @@ void SolveRun::measure() {
              comm::sum_in_rank_order(communicator_, program::sum(field, sweep_options_.threads))});
   }
   find_what_is_not_finite();
+  if (spot_check_) {
+    result_.spot_checks->sweeps = spot_check_->sweeps_checked();
+    result_.spot_checks->cells = static_cast<std::int64_t>(comm::sum_over_ranks(
+        communicator_, static_cast<std::uint64_t>(spot_check_->cells_checked())));
+  }
   result_.checksum = result_.fields[0].checksum;
   result_.sum = result_.fields[0].sum;
 }
@@ -554,6 +583,8 @@ SolveResult SolveRun::run() {
   say_what_ran();
   // From here on there is a result, which nothing that fails may take away. Files come first: what
   // follows them may take as long as the run, and more memory.
+  const bool is_right = !result_.spot_checks || result_.spot_checks->wrong.empty();
+  if (!is_right) return end();
   if (checkpoints_) attempts_.attempt([this] { save_end(); });
   if (!result_.stopped_by.empty()) return end();
   attempts_.attempt([this] { give_arrays(); });

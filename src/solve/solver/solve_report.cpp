@@ -92,6 +92,22 @@ void add_verification(Report& report, const SolveResult& result) {
     report.add_json("verified", nullptr);
 }
 
+void add_spot_checks(Report& report, const SolveResult& result) {
+  if (!result.spot_checks) {
+    report.add_json("spot_checks", nullptr);
+    return;
+  }
+  const auto& [sweeps, cells, wrong] = *result.spot_checks;
+  Section& section = report.add_section("spot_checks", "", Audience::json);
+  section.add_json("sweeps", sweeps);
+  section.add_json("cells", cells);
+  section.add_json("wrong", wrong.empty() ? Value(nullptr) : Value(wrong));
+  report.add_text("spot checks",
+                  wrong.empty() ? fmt::format("{} of {} updated again, none differs",
+                                              counted(cells, "cell"), counted(sweeps, "sweep"))
+                                : "WRONG: " + wrong);
+}
+
 void add_baseline(Report& report, const SolveResult& result) {
   if (!result.baseline) return;
   const std::string& schedule = result.baseline->schedule;
@@ -314,6 +330,7 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   add_fields(report, result);
   add_what_is_not_finite(report, result);
   add_verification(report, result);
+  add_spot_checks(report, result);
   add_series(report, result);
   add_restart(report, result);
   add_checkpoints(report, result);

@@ -14,13 +14,18 @@
 namespace halocline::solver {
 
 bool Stops::has(std::int64_t sweeps) const {
-  return std::any_of(intervals.begin(), intervals.end(),
-                     [&](std::int64_t interval) { return sweeps % interval == 0; });
+  const auto divides = [](std::int64_t number) {
+    return [number](std::int64_t interval) { return number % interval == 0; };
+  };
+  return std::any_of(intervals.begin(), intervals.end(), divides(sweeps)) ||
+         (one_later && sweeps > 0 && divides(sweeps - 1)(*one_later));
 }
 
 std::int64_t Stops::sweeps_left(std::int64_t sweeps) const {
   std::int64_t left = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t interval : intervals) left = std::min(left, interval - sweeps % interval);
+  if (one_later)
+    left = std::min(left, sweeps == 0 ? 1 : *one_later - (sweeps - 1) % *one_later);
   return left;
 }
 

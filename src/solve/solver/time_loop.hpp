@@ -3,6 +3,7 @@
 // The time loop: sweeps until the last one, or until a norm stops the run.
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "solver/stepper.hpp"
@@ -24,9 +25,11 @@ struct LoopResult {
 using AfterSweep = std::function<void(std::int64_t sweep)>;
 
 /// When a run stands still for others to look at its fields: with so many sweeps done that one of
-/// the intervals divides them, or when it is asked to, but not after the last sweep.
+/// the intervals divides them, or one sweep later, or when it is asked to, but not after the last
+/// sweep.
 struct Stops {
   std::vector<std::int64_t> intervals = {};
+  std::optional<std::int64_t> one_later = {};  ///< an interval
   /// Called on every rank, at the same sweeps, as often as sweeps are queued; must be cheap.
   /// Returns, the same on every rank, whether the run stands still there.
   std::function<bool(std::int64_t sweeps)> asks = {};

@@ -131,6 +131,8 @@ void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
                "do not run: write out the formulas, what they take, and\n"
                "the time that memory allows here");
   results.flag("--verify", words.verify, "compare every cell with a run on one rank");
+  results.option("--verify-every", "N", options.verify_every,
+                 "every N sweeps update some cells again on the host, and compare");
   results.flag("--baseline", words.baseline, "also time one rank alone: speed-up, efficiency");
   results.option("--output", "[FIELD=]FILE", words.output,
                  "write the array (.npy) or a picture of it (.png), of the first\n"

@@ -11,7 +11,7 @@ namespace {
 
 /// Option of the libraries, flag. scripts/check_option_names.py looks here for those that texts
 /// name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 32> flags{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 33> flags{{
     {"backend", "--backend"},
     {"baseline", "--baseline"},
     {"cells", "--cells"},
@@ -42,6 +42,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 32> flags{{
     {"trace", "--trace"},
     {"tuning_file", "--tune"},
     {"verify", "--verify"},
+    {"verify_every", "--verify-every"},
     {"wait_limit", "--wait-limit"},
     {"writing", "--writing"},
 }};

@@ -82,6 +82,7 @@ void write_results(const SolveCommand& command, const SolveResult& result) {
 }
 
 std::optional<std::string> what_is_wrong(const SolveResult& result) {
+  if (result.spot_checks && !result.spot_checks->wrong.empty()) return result.spot_checks->wrong;
   if (result.verification && !result.verification->passed) return result.verification->text;
   if (result.diverged)
     return fmt::format("the norm of sweep {} is not finite", result.norm_history.back().first);
