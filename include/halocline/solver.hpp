@@ -84,7 +84,7 @@ struct SolveOptions {
   std::optional<std::string> tuning_file;
 
   enum class Extra { no, yes };
-  Extra verify = Extra::no;    ///< compare the result with that of one rank
+  Extra verify = Extra::no;  ///< compare the result with that of one rank
   /// Every so many sweeps the next one is checked: each rank updates a random box of its cells a
   /// second time, by the reference backend on the host, and compares. A run with a wrong bit ends
   /// there, without files or a checkpoint.
@@ -214,10 +214,10 @@ struct SolveResult : RunResult {
   std::optional<Checkpoints> checkpoints;
   /// How files were written while the run went on, if there were any.
   struct Writing {
-    std::string waits_because;   ///< why the sweeps wait while it writes; empty if they do not
-    std::string copies_in;       ///< the memory of the copies of fields, "device"
-    std::int64_t bytes = 0;      ///< of the copies, on this rank
-    double seconds_waited = 0;   ///< that sweeps stood still for it: for copies, or for the disk
+    std::string waits_because;  ///< why the sweeps wait while it writes; empty if they do not
+    std::string copies_in;      ///< the memory of the copies of fields, "device"
+    std::int64_t bytes = 0;     ///< of the copies, on this rank
+    double seconds_waited = 0;  ///< that sweeps stood still for it: for copies, or for the disk
   };
   std::optional<Writing> writing;
   std::string stopped_by;  ///< what ended the run before its last sweep: SolveOptions::stop_request

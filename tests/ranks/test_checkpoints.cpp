@@ -188,8 +188,8 @@ TEST(Checkpoints, GiveTheBitsOfARunThatWasNeverStopped) {
       sweeps = random.once_in(4) ? *problem.sweeps : random.between(sweeps + 1, *problem.sweeps);
       leg.sweeps = sweeps;
       if (random.once_in(2)) leg.checkpoint_every = random.between(1, 20);
-      leg.writing = random.once_in(3) ? SolveOptions::Writing::between
-                                      : SolveOptions::Writing::automatic;
+      leg.writing =
+          random.once_in(3) ? SolveOptions::Writing::between : SolveOptions::Writing::automatic;
       result = solve_somehow(random, leg, is_periodic);
     }
     expect_same(result, whole, problem.norm == Norm::l2 || !problem.norm);

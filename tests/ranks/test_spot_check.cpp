@@ -83,9 +83,9 @@ TEST(SpotCheck, FindsAnyBitOfAnyCellItUpdates) {
     const Int3 cell{random.between(1, 18), random.between(1, 18), 0};
     const auto field = static_cast<std::size_t>(random.between(0, 1));
     run.flip(1, field, cell, static_cast<int>(random.between(0, 31)));
-    EXPECT_THAT(run.compare(), StartsWith(fmt::format("cell {} of field '{}' is ",
-                                                      solver::cell_text(cell, 2),
-                                                      field == 0 ? "u" : "v")));
+    EXPECT_THAT(run.compare(),
+                StartsWith(fmt::format("cell {} of field '{}' is ", solver::cell_text(cell, 2),
+                                       field == 0 ? "u" : "v")));
     EXPECT_EQ(run.check().cells_checked(), 18 * 18);
   }
 }
@@ -99,7 +99,8 @@ TEST(SpotCheck, FindsABitThatFlippedBeforeTheSweepReadIt) {
 }
 
 TEST(SpotCheck, FindsNothingWhereNothingIsWrong) {
-  for (const char* problem : {"laplace", "star7", "box125", "wave_sponge", "anisotropic", "acoustic"}) {
+  for (const char* problem :
+       {"laplace", "star7", "box125", "wave_sponge", "anisotropic", "acoustic"}) {
     OneSweep run(problem, std::string(problem) == "star7" || std::string(problem) == "box125"
                               ? Extents{30, 20, 20}
                               : Extents{300, 90});
@@ -163,7 +164,8 @@ TEST(SpotCheck, ChangesNothing) {
     EXPECT_EQ(checked.norm_history, plain.norm_history);
     ASSERT_TRUE(checked.spot_checks);
     EXPECT_EQ(checked.spot_checks->wrong, "");
-    EXPECT_EQ(checked.spot_checks->sweeps, (39 + *options.verify_every - 1) / *options.verify_every);
+    EXPECT_EQ(checked.spot_checks->sweeps,
+              (39 + *options.verify_every - 1) / *options.verify_every);
     EXPECT_GT(checked.spot_checks->cells, 0);
   }
 }

@@ -99,16 +99,15 @@ struct RowsOfCells {
 template <class Use>
 void for_each_rows(const Int3& cells, const Box& box, CellRange range, Use&& use) {
   RowsOfCells rows;
-  for_each_row(cells, box, range,
-               [&](const Int3& start, std::int64_t length, std::int64_t offset) {
-                 const Int3 next = rows.start + Int3{0, rows.count, 0};
-                 if (rows.count > 0 && start == next && length == rows.cells) {
-                   ++rows.count;
-                   return;
-                 }
-                 if (rows.count > 0) use(rows);
-                 rows = {start, length, 1, offset};
-               });
+  for_each_row(cells, box, range, [&](const Int3& start, std::int64_t length, std::int64_t offset) {
+    const Int3 next = rows.start + Int3{0, rows.count, 0};
+    if (rows.count > 0 && start == next && length == rows.cells) {
+      ++rows.count;
+      return;
+    }
+    if (rows.count > 0) use(rows);
+    rows = {start, length, 1, offset};
+  });
   if (rows.count > 0) use(rows);
 }
 

@@ -230,12 +230,11 @@ void FileTransfer::send_chunk(std::int64_t round) {
     if (bytes == 0) continue;
     const Message message = add(buffers_->outgoing, holder, bytes);
     std::byte* to = message.bytes.data();
-    for_each_row(
-        array_.cells, boxes_[static_cast<std::size_t>(holder)], range,
-        [&](const Int3&, std::int64_t cells, std::int64_t at) {
-          copy({to, element}, {chunk + at * element, element}, cells, element);
-          to += cells * element;
-        });
+    for_each_row(array_.cells, boxes_[static_cast<std::size_t>(holder)], range,
+                 [&](const Int3&, std::int64_t cells, std::int64_t at) {
+                   copy({to, element}, {chunk + at * element, element}, cells, element);
+                   to += cells * element;
+                 });
     post_send(message);
   }
 }

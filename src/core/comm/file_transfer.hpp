@@ -25,9 +25,8 @@ struct Line {
   std::int64_t stride_bytes;
 };
 
-/// Moves one chunk of each rank per round, with buffers for four chunks: that of a round stays as it
-/// is until the round after next. Every rank must take part
-/// in all rounds.
+/// Moves one chunk of each rank per round, with buffers for four chunks: that of a round stays as
+/// it is until the round after next. Every rank must take part in all rounds.
 class FileTransfer {
  public:
   /// Collective. `file` is the name in errors. Throws internal, on every rank, if a box is not
@@ -80,8 +79,7 @@ class FileTransfer {
   std::int64_t bytes_of(int holder, CellRange range) const;
   Line row_at(const Int3& cell) const;
   void copy_from_memory(const RowsOfCells& rows, std::byte* to, std::int64_t row_cells) const;
-  void copy_to_memory(const RowsOfCells& rows, const std::byte* from,
-                      std::int64_t row_cells) const;
+  void copy_to_memory(const RowsOfCells& rows, const std::byte* from, std::int64_t row_cells) const;
 
   void collect_at_once(std::int64_t round);
   void send_cells(std::int64_t round);

@@ -36,12 +36,11 @@ std::string thread_support() {
 bool any_thread_may_call() { return level() == MPI_THREAD_MULTIPLE; }
 
 std::string no_thread_because(const Communicator& communicator) {
-  return first_text(communicator,
-                    any_thread_may_call()
-                        ? ""
-                        : fmt::format("MPI runs with {}, and a second thread needs "
-                                      "MPI_THREAD_MULTIPLE",
-                                      thread_support()));
+  return first_text(communicator, any_thread_may_call()
+                                      ? ""
+                                      : fmt::format("MPI runs with {}, and a second thread needs "
+                                                    "MPI_THREAD_MULTIPLE",
+                                                    thread_support()));
 }
 
 Communicator for_thread(const Communicator& communicator) {

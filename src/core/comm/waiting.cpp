@@ -38,8 +38,9 @@ void move_others_on(const State& state) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
 }
 
-/// Gives the core to others, who compute where a thread writes beside them. On Linux a yield benefits only processes of the same session, and
-/// MPICH's launcher gives every rank its own: where ranks share cores, a rank has to sleep.
+/// Gives the core to others, who compute where a thread writes beside them. On Linux a yield
+/// benefits only processes of the same session, and MPICH's launcher gives every rank its own:
+/// where ranks share cores, a rank has to sleep.
 void give_way(const State& state, std::int64_t turn) {
   constexpr timespec short_while{.tv_sec = 0, .tv_nsec = 1000};  // the kernel makes it 50 us
   if (state.settings().is_for_thread || (state.is_crowded() && turn >= yields_before_sleep))

@@ -36,7 +36,8 @@ class Checkpoints {
   Checkpoints(const Communicator& communicator, const Case& the_case, const SolveOptions& options,
               const problem::ProblemText& problem);
 
-  /// Whether it is time for one, by the clock. For rank 0, not collective, nor while one is written.
+  /// Whether it is time for one, by the clock. For rank 0, not collective, nor while one is
+  /// written.
   bool is_time() const;
   /// Whether it is time for one after so many sweeps.
   bool is_time(std::int64_t sweeps) const;

@@ -140,8 +140,10 @@ Outputs::Outputs(const Communicator& communicator, const Grid& grid, const Case&
 void Outputs::write_some(const Level& level, std::int64_t sweeps, Attempts& attempts) {
   if (outputs_.empty()) return;
   Level seen = level;
+  // Others are written from any memory.
   for (const Case::Output& output : case_.outputs)
-    for (const std::size_t field : output.fields) seen[field] = seen_by_host(level[field], grid_);
+    if (kind_of(output.path) == OutputKind::png)
+      for (const std::size_t field : output.fields) seen[field] = seen_by_host(level[field], grid_);
   for (Output& output : outputs_) {
     if (output.has_failed) continue;
     output.has_failed = true;

@@ -235,8 +235,8 @@ std::string SolveRun::reason_to_stop() const {
 solver::Request SolveRun::request() const {
   using solver::Request;
   if (!reason_to_stop().empty()) return Request::stop;
-  const bool is_time = checkpoints_ && communicator_.rank() == 0 && !writer_->is_busy() &&
-                       checkpoints_->is_time();
+  const bool is_time =
+      checkpoints_ && communicator_.rank() == 0 && !writer_->is_busy() && checkpoints_->is_time();
   return is_time ? Request::checkpoint : Request::none;
 }
 

@@ -102,10 +102,10 @@ void add_spot_checks(Report& report, const SolveResult& result) {
   section.add_json("sweeps", sweeps);
   section.add_json("cells", cells);
   section.add_json("wrong", wrong.empty() ? Value(nullptr) : Value(wrong));
-  report.add_text("spot checks",
-                  wrong.empty() ? fmt::format("{} of {} updated again, none differs",
-                                              counted(cells, "cell"), counted(sweeps, "sweep"))
-                                : "WRONG: " + wrong);
+  report.add_text("spot checks", wrong.empty()
+                                     ? fmt::format("{} of {} updated again, none differs",
+                                                   counted(cells, "cell"), counted(sweeps, "sweep"))
+                                     : "WRONG: " + wrong);
 }
 
 void add_baseline(Report& report, const SolveResult& result) {
@@ -244,12 +244,12 @@ void add_writing(Report& report, const SolveResult& result) {
   writing.add_json("copies_bytes", bytes);
   writing.add_json("waited_ms", seconds_waited * 1e3);
   const std::string waited = write_number(seconds_waited, Format::time());
-  report.add_text("files", is_beside
-                               ? fmt::format("beside the sweeps, from {} of copies in {} memory; "
-                                             "the sweeps waited {}",
-                                             bytes_text(bytes), copies_in, waited)
-                               : fmt::format("between sweeps, which waited {}: {}", waited,
-                                             waits_because));
+  report.add_text("files",
+                  is_beside
+                      ? fmt::format("beside the sweeps, from {} of copies in {} memory; "
+                                    "the sweeps waited {}",
+                                    bytes_text(bytes), copies_in, waited)
+                      : fmt::format("between sweeps, which waited {}: {}", waited, waits_because));
 }
 
 void add_halo(Report& report, const SolveResult& result) {

@@ -48,10 +48,12 @@ Box SpotCheck::draw(std::int64_t sweeps) const {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t extent = room.upper[axis] - room.lower[axis];
     const std::int64_t cells = std::min(
-        extent, largest[static_cast<std::size_t>(grid_.axes() - 1)][static_cast<std::size_t>(axis)]);
+        extent,
+        largest[static_cast<std::size_t>(grid_.axes() - 1)][static_cast<std::size_t>(axis)]);
     drawn = mix(drawn);
-    box.lower[axis] = room.lower[axis] + static_cast<std::int64_t>(
-                                             drawn % static_cast<std::uint64_t>(extent - cells + 1));
+    box.lower[axis] =
+        room.lower[axis] +
+        static_cast<std::int64_t>(drawn % static_cast<std::uint64_t>(extent - cells + 1));
     box.upper[axis] = box.lower[axis] + cells;
   }
   return box;

@@ -24,8 +24,7 @@ bool Stops::has(std::int64_t sweeps) const {
 std::int64_t Stops::sweeps_left(std::int64_t sweeps) const {
   std::int64_t left = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t interval : intervals) left = std::min(left, interval - sweeps % interval);
-  if (one_later)
-    left = std::min(left, sweeps == 0 ? 1 : *one_later - (sweeps - 1) % *one_later);
+  if (one_later) left = std::min(left, sweeps == 0 ? 1 : *one_later - (sweeps - 1) % *one_later);
   return left;
 }
 

@@ -31,8 +31,7 @@ bool has_room(double bytes, double free, double total) {
   return bytes <= free - share_left_free * total;
 }
 
-Room room_for(const Communicator& communicator, double bytes, const Target& target,
-              bool on_gpu) {
+Room room_for(const Communicator& communicator, double bytes, const Target& target, bool on_gpu) {
   if (on_gpu) {
     const device::GpuMemory gpu = device::gpu_memory();
     if (has_room(bytes * target.gpu->ranks_on_gpu, static_cast<double>(gpu.free_bytes),
@@ -50,8 +49,8 @@ Room room_for(const Communicator& communicator, double bytes, const Target& targ
 
 Writer::Writer(const Communicator& communicator, Wish wish)
     : wish_(wish), communicator_(communicator) {
-  const std::string why_not = wish == Wish::between ? "option 'writing' says so"
-                                                    : comm::no_thread_because(communicator);
+  const std::string why_not =
+      wish == Wish::between ? "option 'writing' asks for it" : comm::no_thread_because(communicator);
   if (why_not.empty())
     communicator_ = comm::for_thread(communicator);
   else
@@ -79,12 +78,11 @@ void Writer::take_room(const Grid& grid, const Level& level, const std::set<std:
     bytes += static_cast<double>(level[field].shape().owned.cells() *
                                  level[field].shape().element_bytes);
   const bool on_gpu = program::is_for_gpu(level.front());
-  const auto room = static_cast<Room>(
-      comm::max_over_ranks(communicator_, static_cast<std::int64_t>(
-                                              room_for(communicator_, bytes, target, on_gpu))));
+  const auto room = static_cast<Room>(comm::max_over_ranks(
+      communicator_, static_cast<std::int64_t>(room_for(communicator_, bytes, target, on_gpu))));
   if (room == Room::none)
-    return wait_between(fmt::format("no room for copies of the fields, {:.3g} GB per rank",
-                                    bytes / 1e9));
+    return wait_between(
+        fmt::format("no room for copies of the fields, {:.3g} GB per rank", bytes / 1e9));
   const Memory memory = on_gpu && room == Room::beside_fields ? Memory::device : Memory::host;
   comm::together(communicator_, [&] {
     copies_ = level;

@@ -181,9 +181,8 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
 RankJob::Calls calls_of(const SolveCommand& command) {
   const SolveOptions& options = command.options;
   const bool writes = options.checkpoint || options.restart || options.output_every;
-  return writes && command.writing != "between"
-             ? RankJob::Calls::from_any_thread
-             : RankJob::Calls::from_one_thread;
+  return writes && command.writing != "between" ? RankJob::Calls::from_any_thread
+                                                : RankJob::Calls::from_one_thread;
 }
 
 }  // namespace
