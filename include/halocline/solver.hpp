@@ -85,9 +85,9 @@ struct SolveOptions {
 
   enum class Extra { no, yes };
   Extra verify = Extra::no;  ///< compare the result with that of one rank
-  /// Every so many sweeps the next one is checked: each rank updates a random box of its cells a
-  /// second time, by the reference backend on the host, and compares. A run with a wrong bit ends
-  /// there, without files or a checkpoint.
+  /// Every so many sweeps, each rank recomputes a random box of its cells on the host with the
+  /// reference backend and compares. If a bit differs, the run ends and writes no more files or
+  /// checkpoints.
   std::optional<std::int64_t> verify_every;
   Extra baseline = Extra::no;  ///< also time the same run on one rank
   /// Path of a .npy or .png file, for the first field, or of a .vtkhdf or .vti file, for all.
@@ -105,10 +105,10 @@ struct SolveOptions {
     double min, max;
   };
   std::vector<Range> ranges;
-  /// When files and checkpoints of a run are written that goes on after them. Beside the sweeps
+  /// When to write the files and checkpoints of a run that goes on after them. Beside the sweeps
   /// needs MPI_THREAD_MULTIPLE and memory for a copy of the fields written: on the GPU, or else on
-  /// the host. Automatic: beside them if that is given. A sweep that is due for files waits until
-  /// those before are written.
+  /// the host. Automatic: beside the sweeps if both are available. If files are due before the last
+  /// ones are written, the sweeps wait.
   enum class Writing { automatic, beside, between };
   Writing writing = Writing::automatic;
   std::optional<std::string> trace;  ///< path of a Chrome trace (JSON)
@@ -258,7 +258,7 @@ struct SolveResult : RunResult {
     std::string text;  ///< the comparison that passed, or the first cell or norm that differs
   };
   std::optional<Verification> verification;
-  /// Of option verify_every.
+  /// Result of option verify_every.
   struct SpotChecks {
     std::int64_t sweeps = 0;  ///< checked
     std::int64_t cells = 0;   ///< updated again, of all ranks

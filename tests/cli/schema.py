@@ -52,6 +52,7 @@ SCHEMA = record(
             "additionalProperties": record(sum=optional({"type": "number"}), checksum=CHECKSUM)},
     not_finite=optional(record(field=TEXT, cell=list_of(COUNT, 1, 3))),
     verified=optional({"type": "boolean"}),
+    spot_checks=optional(record(sweeps=COUNT, cells=COUNT, wrong=optional(TEXT))),
     series=optional(record(
         every=POSITIVE, names=list_of(TEXT, 1),
         rows=list_of({"type": "array", "items": [COUNT], "minItems": 2,
@@ -59,6 +60,8 @@ SCHEMA = record(
     stopped_by=optional(TEXT),
     restart=optional(record(path=TEXT, sweeps=COUNT)),
     checkpoints=optional(record(folder=TEXT, written=COUNT, last=COUNT, ms=AMOUNT)),
+    writing=optional(record(beside_sweeps={"type": "boolean"}, why_not=optional(TEXT),
+                            copies_in=optional(TEXT), copies_bytes=COUNT, waited_ms=AMOUNT)),
     glups=AMOUNT,
     glups_per_rank=AMOUNT,
     # Only where formulas were compiled.

@@ -58,6 +58,43 @@ def same_end(report, whole):
         assert report[key] == whole[key], key
 
 
+def test_files_are_written_beside_the_sweeps_or_between_them(tmp_path):
+    words = [*WAVE, *ALL, "--ranks", "2", "--checkpoint-every", "400", "--output", "u.npy", "--output-every", "500"]
+    for writing in ("auto", "beside", "between"):
+        folder = tmp_path / writing
+        folder.mkdir()
+        report, end = solve(*words, "--checkpoint", "saved", "--writing", writing, cwd=folder)
+        told = report["writing"]
+        if writing == "between":
+            assert told["beside_sweeps"] is False and told["copies_in"] is None
+            assert re.search(r"files +between the sweeps, which waited \d.*s, because --writing asks for that", end.out)
+        else:
+            assert told["beside_sweeps"] is True and told["why_not"] is None
+            assert told["copies_bytes"] > 0
+            assert re.search(r"files +beside the sweeps, from .* of copies in (host|device) memory; the sweeps waited",
+                             end.out), end.out
+        assert left_behind(folder / "saved") == []
+    names = sorted(path.name for path in (tmp_path / "between").glob("u-*.npy"))
+    assert len(names) == int(SWEEPS) // 500 + 1
+    for name in names:
+        assert (tmp_path / "auto" / name).read_bytes() == (tmp_path / "between" / name).read_bytes()
+    end = run("solve", "laplace", "--writing", "sideways", cwd=tmp_path)
+    assert end.code == 2 and "--writing cannot be 'sideways'; use auto, beside or between" in end.err
+
+
+def test_cells_are_checked_on_the_way(tmp_path):
+    whole, _ = solve(*WAVE, *ALL, cwd=tmp_path)
+    report, end = solve(*WAVE, *ALL, "--verify-every", "50", "--ranks", "2", cwd=tmp_path)
+    same_end(report, whole)
+    assert whole["spot_checks"] is None
+    told = report["spot_checks"]
+    assert told["sweeps"] == int(SWEEPS) // 50 and told["cells"] > 0 and told["wrong"] is None
+    assert re.search(rf"spot checks +{told['cells']} cells of {told['sweeps']} sweeps recomputed, no difference",
+                     end.out), end.out
+    end = run("solve", *WAVE, "--verify-every", "0", cwd=tmp_path)
+    assert end.code == 2 and "cannot verify every 0 sweeps; use at least 1 for --verify-every" in end.err
+
+
 def test_smoke_a_run_goes_on_with_other_ranks_and_no_problem(tmp_path):
     whole, _ = solve(*WAVE, *ALL, cwd=tmp_path)
     first, end = solve(*WAVE, "--sweeps", "1000", "--ranks", "2", "--checkpoint", "saved", "--checkpoint-every",

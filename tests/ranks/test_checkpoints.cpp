@@ -28,6 +28,7 @@
 #include "base/descriptor.hpp"
 #include "base/environment.hpp"
 #include "comm/collectives.hpp"
+#include "solver/requests.hpp"
 #include "solver/restart.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
@@ -404,6 +405,21 @@ TEST(Checkpoints, GoOnBeyondANormOfTheLastSweepAlone) {
   SolveOptions more = going_on(folder.path());
   more.sweeps = 14;
   expect_same(solve(world(), more), whole);
+}
+
+TEST(Checkpoints, AreWrittenOnceForOneWish) {
+  bool is_time = true;
+  solver::Requests requests(world(), [&] {
+    return rank() == 0 && is_time ? solver::Request::checkpoint : solver::Request::none;
+  });
+  int written = 0;
+  for (std::int64_t sweeps = 0; sweeps < 2000; ++sweeps) {
+    if (requests.agreed(sweeps) != solver::Request::checkpoint) continue;
+    ++written;
+    is_time = false;
+  }
+  requests.finish();
+  EXPECT_EQ(written, 1);
 }
 
 TEST(Checkpoints, EndARunOnTheRequestOfOneRank) {

@@ -165,7 +165,7 @@ TEST(SpotCheck, ChangesNothing) {
     ASSERT_TRUE(checked.spot_checks);
     EXPECT_EQ(checked.spot_checks->wrong, "");
     EXPECT_EQ(checked.spot_checks->sweeps,
-              (39 + *options.verify_every - 1) / *options.verify_every);
+              (40 + *options.verify_every - 1) / *options.verify_every);
     EXPECT_GT(checked.spot_checks->cells, 0);
   }
 }

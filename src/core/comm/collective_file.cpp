@@ -82,6 +82,7 @@ std::string reason_of(int error, const std::string& name) {
 
 /// Writes all of `bytes`; returns 0 or errno.
 int write_at(int descriptor, std::span<const std::byte> bytes, std::int64_t offset) {
+  if (bytes.empty()) return 0;
   const std::int64_t begin = offset;
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
@@ -208,6 +209,7 @@ std::uint64_t CollectiveFile::write(const ArrayInFile& array, const PartInMemory
          offset = transfer.offset_bytes(round)] { return write_at(file->get(), chunk, offset); });
   }
   finish(writing);
+  transfer.finish();
   written_to_ = std::max(written_to_, array.end_bytes());
   return sum_over_ranks(communicator_, hash);
 }
@@ -246,6 +248,7 @@ std::uint64_t CollectiveFile::read(const ArrayInFile& array, const PartInMemory&
     hash += transfer.hash_of_chunk(round);
     transfer.distribute(round);
   }
+  transfer.finish();
   return sum_over_ranks(communicator_, hash);
 }
 

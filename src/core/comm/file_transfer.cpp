@@ -258,15 +258,31 @@ std::int64_t FileTransfer::bytes_of(int holder, CellRange range) const {
          array_.element_bytes;
 }
 
+/// Returns false where the host reaches the memory.
+bool FileTransfer::copy_rows(const RowsToCopy& rows) const {
+  if (part_.copy_rows == nullptr) return false;
+  try {
+    if (!failed_) part_.copy_rows(rows);
+  } catch (...) {
+    failed_ = std::current_exception();
+  }
+  return true;
+}
+
+void FileTransfer::finish() {
+  together(communicator_, [this] {
+    if (failed_) std::rethrow_exception(failed_);
+  });
+}
+
 /// The buffer has a row every `row_cells` elements.
 void FileTransfer::copy_from_memory(const RowsOfCells& rows, std::byte* to,
                                     std::int64_t row_cells) const {
   const std::int64_t element = array_.element_bytes;
   const Line first = row_at(rows.start);
   const std::int64_t to_stride = row_cells * element, from_stride = part_.stride_bytes.y;
-  if (part_.copy_rows != nullptr)
-    return part_.copy_rows(
-        {to, first.first, rows.cells * element, rows.count, to_stride, from_stride});
+  if (copy_rows({to, first.first, rows.cells * element, rows.count, to_stride, from_stride}))
+    return;
   for (std::int64_t row = 0; row < rows.count; ++row)
     copy({to + row * to_stride, element}, {first.first + row * from_stride, first.stride_bytes},
          rows.cells, element);
@@ -277,9 +293,8 @@ void FileTransfer::copy_to_memory(const RowsOfCells& rows, const std::byte* from
   const std::int64_t element = array_.element_bytes;
   const Line first = row_at(rows.start);
   const std::int64_t from_stride = row_cells * element, to_stride = part_.stride_bytes.y;
-  if (part_.copy_rows != nullptr)
-    return part_.copy_rows(
-        {first.first, from, rows.cells * element, rows.count, to_stride, from_stride});
+  if (copy_rows({first.first, from, rows.cells * element, rows.count, to_stride, from_stride}))
+    return;
   for (std::int64_t row = 0; row < rows.count; ++row)
     copy({first.first + row * to_stride, first.stride_bytes}, {from + row * from_stride, element},
          rows.cells, element);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,9 @@ class FileTransfer {
   void collect(std::int64_t round);
   /// Copies the chunks of all ranks to the cells that the ranks hold.
   void distribute(std::int64_t round);
+  /// Throws, on every rank, what copying cells from or to a GPU has thrown on any, after which the
+  /// transfer went on without them: others wait for its messages. Collective.
+  void finish();
 
  private:
   struct Message {
@@ -78,6 +82,7 @@ class FileTransfer {
   void gather_boxes();
   std::int64_t bytes_of(int holder, CellRange range) const;
   Line row_at(const Int3& cell) const;
+  bool copy_rows(const RowsToCopy& rows) const;
   void copy_from_memory(const RowsOfCells& rows, std::byte* to, std::int64_t row_cells) const;
   void copy_to_memory(const RowsOfCells& rows, const std::byte* from, std::int64_t row_cells) const;
 
@@ -105,6 +110,7 @@ class FileTransfer {
   int tag_;
   std::vector<Box> boxes_;        // of all ranks
   std::vector<int> other_ranks_;  // from the next one on, so that not all send to the same first
+  mutable std::exception_ptr failed_;  // the first copy from or to a GPU that did
   std::shared_ptr<Buffers> buffers_ = std::make_shared<Buffers>();
 };
 

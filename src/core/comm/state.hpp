@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -86,7 +87,7 @@ class State {
   bool crowded_ = false;
   int last_tag_ = 0;
   int largest_tag_ = 32767;
-  bool given_up_ = false;
+  std::atomic<bool> given_up_ = false;
   Recorder recorder_;
   Watchdog watchdog_;
   std::map<std::type_index, std::shared_ptr<void>> kept_;

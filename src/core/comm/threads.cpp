@@ -49,4 +49,6 @@ Communicator for_thread(const Communicator& communicator) {
   return Communicator(std::make_shared<State>(communicator.state().all(), settings));
 }
 
+void give_up(const Communicator& communicator) { communicator.state().give_up(); }
+
 }  // namespace halocline::comm

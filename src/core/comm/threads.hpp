@@ -22,4 +22,8 @@ std::string no_thread_because(const Communicator& communicator);
 /// to be called while one thread alone calls MPI.
 Communicator for_thread(const Communicator& communicator);
 
+/// Lets the thread of such a communicator throw communication out of what it waits for. Not
+/// collective; from any thread.
+void give_up(const Communicator& communicator);
+
 }  // namespace halocline::comm

@@ -74,6 +74,8 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
   for (std::int64_t turn = 0; !done(); ++turn) {
     if (!is_for_thread) move_others_on(state);
     give_way(state, turn);
+    if (is_for_thread && state.has_given_up())
+      throw Error(ErrorKind::communication, fmt::format("{} was given up", wait.site));
     if (limit <= 0) continue;
     const auto now = Clock::now();
     // A rank that was stopped itself has not waited, and must not blame others.

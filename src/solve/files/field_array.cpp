@@ -32,7 +32,10 @@ FieldArray::FieldArray(const Communicator& communicator, const Grid& grid,
     : communicator_(communicator), grid_(grid), field_(field), rows_(field) {
   comm::together(communicator, [&] {
     require_scalar(grid, field);
-    if (field.as_strided() && (!program::is_for_gpu(field) || field.strides().x == 1)) return;
+    // Managed memory is packed by the GPU, so that its pages stay there.
+    const bool is_on_gpu = field.shape().memory == Memory::device;
+    if (field.as_strided() && (is_on_gpu ? field.strides().x == 1 : !program::is_for_gpu(field)))
+      return;
     rows_ = FieldStorage(grid, field.shape().element_bytes, {.name = field.name(), .halo = 0});
     is_copied_ = true;
     if (program::is_for_gpu(field) && field.layout().order() != rows_.layout().order())
@@ -56,7 +59,7 @@ comm::PartInMemory FieldArray::in_memory() const {
   return {.box = rows_.shape().owned,
           .first = rows_.first_owned(),
           .stride_bytes = {strides.x * element, strides.y * element, strides.z * element},
-          .copy_rows = program::is_for_gpu(rows_) ? copy_rows : nullptr};
+          .copy_rows = rows_.shape().memory == Memory::device ? copy_rows : nullptr};
 }
 
 std::uint64_t FieldArray::write(comm::CollectiveFile& file, std::int64_t offset_bytes) const {

@@ -15,10 +15,10 @@ namespace halocline::files {
 /// The owned cells of a field, in C order over the whole grid. All calls are collective.
 class FieldArray {
  public:
-  /// Takes memory on the host for fields in bricks and copies all their cells, in turn with the
-  /// calls; other fields are copied piece by piece, from and to GPUs too. Throws, on every rank,
-  /// usage unless require_scalar() accepts the field, and for a GPU's field whose fastest axis is
-  /// not x; resource if memory runs out.
+  /// Takes memory on the host for fields in bricks and in managed memory and copies all their
+  /// cells, in turn with the calls; others are copied piece by piece, from and to GPUs too. Throws,
+  /// on every rank, usage unless require_scalar() accepts the field, and for a GPU's field whose
+  /// fastest axis is not x; resource if memory runs out.
   FieldArray(const Communicator& communicator, const Grid& grid, const FieldStorage& field);
 
   /// Writes the array from such an offset on. Returns its hash: see CollectiveFile.

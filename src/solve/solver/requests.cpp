@@ -19,16 +19,19 @@ Requests::Requests(const Communicator& communicator, std::function<Request()> mi
 Request Requests::agreed(std::int64_t sweeps) {
   if (sweeps < next_) return Request::none;
   const Request request = answer();
-  ask();
+  ask(request);
   next_ = sweeps + step_;
   return request;
 }
 
 void Requests::finish() { answer(); }
 
-void Requests::ask() {
+/// `granted` is done next: that this rank wants it still is no second wish.
+void Requests::ask(Request granted) {
   using Kind = comm::NormAllReduce::Kind;
-  wanted_.start(Kind::max, static_cast<double>(mine_()));
+  const Request mine = mine_();
+  const Request wanted = mine == granted ? Request::none : mine;
+  wanted_.start(Kind::max, static_cast<double>(wanted));
   seconds_.start(Kind::max, seconds_since(asked_));
   asked_ = Clock::now();
 }

@@ -22,14 +22,14 @@ class Requests {
   /// `mine` is called on this rank when all are asked.
   Requests(const Communicator& communicator, std::function<Request()> mine);
 
-  /// Returns what the ranks want, the same on all. All must call it with the same numbers of
-  /// sweeps.
+  /// Returns what the ranks want, the same on all, each wish once. All must call it with the same
+  /// numbers of sweeps.
   Request agreed(std::int64_t sweeps);
   /// Ends what is in flight. Collective.
   void finish();
 
  private:
-  void ask();
+  void ask(Request granted);
   Request answer();
 
   std::function<Request()> mine_;

@@ -48,6 +48,10 @@ Spread spread_over_ranks(const Communicator& communicator, double mine) {
           *std::max_element(all.begin(), all.end())};
 }
 
+bool has_lost_a_rank(const Attempts& attempts) {
+  return attempts.error() && attempts.error()->kind() == ErrorKind::communication;
+}
+
 /// One solve, from options to result.
 class SolveRun {
  public:
@@ -76,7 +80,8 @@ class SolveRun {
   void compare_with_one_rank();
   void take_notes_of(const solver::Baseline& alone);
   bool looks_for_what_is_not_finite() const;
-  bool finds_wrong_bits(std::int64_t sweeps, const solver::Level& fields);
+  void check_last_sweep(std::int64_t sweeps, const solver::Level& fields);
+  bool has_right_bits() const;
   solver::RunState start() const;
   solver::Stops stops();
   solver::Request request() const;
@@ -265,7 +270,13 @@ solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level
                                           solver::Stopping& stopping) {
   using Then = solver::Stops::Then;
   const solver::Level& fields = chosen_.runner->levels()[level];
-  if (spot_check_ && finds_wrong_bits(sweeps, fields)) return Then::end;
+  if (spot_check_) {
+    check_last_sweep(sweeps, fields);
+    if (!has_right_bits()) return Then::end;
+    if (sweeps % *options_.verify_every == 0)
+      comm::together(communicator_,
+                     [&] { spot_check_->take(fields, chosen_.runner->coefficients(), sweeps); });
+  }
   const bool has_row = series_ && sweeps % case_.series_every == 0;
   const bool has_output = case_.output_every && sweeps % *case_.output_every == 0;
   // Not for probes alone, which take no time. Outputs, the row and the place of what is not finite
@@ -289,18 +300,17 @@ solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level
   return Then::end;
 }
 
-/// Checks the last sweep if it is due, and keeps what the next one reads if that is.
-bool SolveRun::finds_wrong_bits(std::int64_t sweeps, const solver::Level& fields) {
-  std::string wrong = spot_check_->compare(fields, sweeps);
+void SolveRun::check_last_sweep(std::int64_t sweeps, const solver::Level& fields) {
+  std::string wrong;
+  comm::together(communicator_, [&] { wrong = spot_check_->compare(fields, sweeps); });
   if (!wrong.empty())
     wrong = fmt::format("after {} on rank {}{} {}", counted(sweeps, "sweep"), communicator_.rank(),
                         target_.gpu ? fmt::format(" ({})", target_.gpu->gpu.uuid) : "", wrong);
-  const bool is_due = sweeps % *options_.verify_every == 0;
-  comm::together(communicator_, [&] {
-    if (is_due) spot_check_->take(fields, chosen_.runner->coefficients(), sweeps);
-  });
   result_.spot_checks->wrong = comm::first_text(communicator_, wrong);
-  return !result_.spot_checks->wrong.empty();
+}
+
+bool SolveRun::has_right_bits() const {
+  return !result_.spot_checks || result_.spot_checks->wrong.empty();
 }
 
 /// Returns nothing if the run ends here by its norm, which the last sweep has and no rank has seen
@@ -335,8 +345,9 @@ void SolveRun::write(std::int64_t sweeps, std::size_t level, Due due) {
   writer_->start(chosen_.runner->levels()[level], fields,
                  [this, sweeps, due = std::move(due),
                   rows = series_ ? series_->so_far().rows : no_rows](const solver::Level& copies) {
-                   if (due.output) outputs_->write_some(copies, sweeps, attempts_);
-                   if (due.checkpoint)
+                   if (due.output)
+                     attempts_.attempt([&] { outputs_->write_some(copies, sweeps, attempts_); });
+                   if (due.checkpoint && !has_lost_a_rank(attempts_))
                      checkpoints_->write({.grid = grid(),
                                           .level = copies,
                                           .coefficients = chosen_.runner->coefficients(),
@@ -351,8 +362,7 @@ void SolveRun::write(std::int64_t sweeps, std::size_t level, Due due) {
 void SolveRun::finish_writing() {
   writer_->finish();
   for (const Attempts* attempts : {&attempts_, &saving_})
-    if (attempts->error() && attempts->error()->kind() == ErrorKind::communication)
-      attempts->finish();
+    if (has_lost_a_rank(*attempts)) attempts->finish();
 }
 
 /// The end can be gone on from, too, with more sweeps.
@@ -400,8 +410,13 @@ void SolveRun::loop() {
   const auto [done, stopping] =
       chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), stops());
   if (requests_) requests_->finish();
-  if (writer_) finish_writing();
+  if (writer_) {
+    finish_writing();
+    writer_->release();
+  }
   last_level_ = done.level;
+  if (spot_check_ && has_right_bits())
+    check_last_sweep(done.sweeps, chosen_.runner->levels()[last_level_]);
   answer_ = solver::seen_by_host(chosen_.runner->levels()[last_level_], grid());
   if (series_) {
     series_->add(answer_, done.sweeps);
@@ -583,8 +598,10 @@ SolveResult SolveRun::run() {
   say_what_ran();
   // From here on there is a result, which nothing that fails may take away. Files come first: what
   // follows them may take as long as the run, and more memory.
-  const bool is_right = !result_.spot_checks || result_.spot_checks->wrong.empty();
-  if (!is_right) return end();
+  if (!has_right_bits()) {
+    attempts_.attempt([this] { saving_.finish(); });
+    return end();
+  }
   if (checkpoints_) attempts_.attempt([this] { save_end(); });
   if (!result_.stopped_by.empty()) return end();
   attempts_.attempt([this] { give_arrays(); });

@@ -103,7 +103,7 @@ void add_spot_checks(Report& report, const SolveResult& result) {
   section.add_json("cells", cells);
   section.add_json("wrong", wrong.empty() ? Value(nullptr) : Value(wrong));
   report.add_text("spot checks", wrong.empty()
-                                     ? fmt::format("{} of {} updated again, none differs",
+                                     ? fmt::format("{} of {} recomputed, no difference",
                                                    counted(cells, "cell"), counted(sweeps, "sweep"))
                                      : "WRONG: " + wrong);
 }
@@ -244,12 +244,12 @@ void add_writing(Report& report, const SolveResult& result) {
   writing.add_json("copies_bytes", bytes);
   writing.add_json("waited_ms", seconds_waited * 1e3);
   const std::string waited = write_number(seconds_waited, Format::time());
-  report.add_text("files",
-                  is_beside
-                      ? fmt::format("beside the sweeps, from {} of copies in {} memory; "
-                                    "the sweeps waited {}",
-                                    bytes_text(bytes), copies_in, waited)
-                      : fmt::format("between sweeps, which waited {}: {}", waited, waits_because));
+  report.add_text("files", is_beside
+                               ? fmt::format("beside the sweeps, from {} of copies in {} memory; "
+                                             "the sweeps waited {}",
+                                             bytes_text(bytes), copies_in, waited)
+                               : fmt::format("between the sweeps, which waited {}, because {}",
+                                             waited, waits_because));
 }
 
 void add_halo(Report& report, const SolveResult& result) {

@@ -2,6 +2,7 @@
 #include "solver/writer.hpp"
 
 #include <chrono>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/format.hpp"
 #include "base/recorder.hpp"
 #include "comm/collectives.hpp"
 #include "comm/threads.hpp"
@@ -49,8 +51,8 @@ Room room_for(const Communicator& communicator, double bytes, const Target& targ
 
 Writer::Writer(const Communicator& communicator, Wish wish)
     : wish_(wish), communicator_(communicator) {
-  const std::string why_not =
-      wish == Wish::between ? "option 'writing' asks for it" : comm::no_thread_because(communicator);
+  const std::string why_not = wish == Wish::between ? "option 'writing' asks for that"
+                                                    : comm::no_thread_because(communicator);
   if (why_not.empty())
     communicator_ = comm::for_thread(communicator);
   else
@@ -58,7 +60,10 @@ Writer::Writer(const Communicator& communicator, Wish wish)
 }
 
 Writer::~Writer() {
-  if (work_.valid()) work_.wait();
+  if (!work_.valid()) return;
+  // Other ranks may be gone; the error that unwinds must not wait for them.
+  if (std::uncaught_exceptions() > 0) comm::give_up(communicator_);
+  work_.wait();
 }
 
 void Writer::wait_between(const std::string& because) {
@@ -82,7 +87,7 @@ void Writer::take_room(const Grid& grid, const Level& level, const std::set<std:
       communicator_, static_cast<std::int64_t>(room_for(communicator_, bytes, target, on_gpu))));
   if (room == Room::none)
     return wait_between(
-        fmt::format("no room for copies of the fields, {:.3g} GB per rank", bytes / 1e9));
+        fmt::format("there is no room for copies of the fields, {} per rank", bytes_text(bytes)));
   const Memory memory = on_gpu && room == Room::beside_fields ? Memory::device : Memory::host;
   comm::together(communicator_, [&] {
     copies_ = level;
@@ -123,6 +128,8 @@ void Writer::finish() {
   work_.get();
   so_far_.seconds_waited += seconds_since(begun);
 }
+
+void Writer::release() { copies_.clear(); }
 
 bool Writer::is_busy() const {
   return work_.valid() && work_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;

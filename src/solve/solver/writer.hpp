@@ -24,7 +24,7 @@ class Writer {
  public:
   /// Throws unavailable if the option 'writing' asks for a thread and MPI allows none.
   Writer(const Communicator& communicator, SolveOptions::Writing wish);
-  /// Waits for what is being written.
+  /// Waits for what is being written, which gives up if an error unwinds the stack.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -33,7 +33,7 @@ class Writer {
   const Communicator& communicator() const { return communicator_; }
 
   /// Takes memory for copies of these fields of a level: beside the fields, or in host memory where
-  /// a GPU has no room. Throws resource if there is none and the option asks for a thread.
+  /// a GPU has no room. Throws unavailable if there is none and the option asks for a thread.
   void take_room(const Grid& grid, const Level& level, const std::set<std::size_t>& fields,
                  const Target& target);
 
@@ -44,6 +44,8 @@ class Writer {
   void start(const Level& level, const std::set<std::size_t>& fields, const Write& write);
   /// Waits until the last call is done.
   void finish();
+  /// Frees the copies, once nothing is written beside sweeps any more. Not collective.
+  void release();
   /// Whether it is at work. Not collective.
   bool is_busy() const;
 

@@ -111,8 +111,9 @@ void add_how(Syntax& solve, SolveWords& words, SolveCommand& command) {
   how.option("--graph", "WHEN", command.graph,
              "auto, on or off: queue sweeps as CUDA graphs [default: auto]");
   how.option("--writing", "WHEN", command.writing,
-             "files and checkpoints on the way: beside the sweeps (a thread, and a\n"
-             "copy of the fields), between them, or auto [default: auto]");
+             "auto, beside or between: write files and checkpoints on the way beside\n"
+             "the sweeps (by a thread, from copies of the fields) or between them\n"
+             "[default: auto]");
   how.option("--tune", "FILE", options.tuning_file,
              "keep the fastest process grid, schedule and graph setting here");
   how.option("--tune-budget", "S", options.tuning_seconds,
@@ -132,7 +133,7 @@ void add_results(Syntax& solve, SolveWords& words, SolveCommand& command) {
                "the time that memory allows here");
   results.flag("--verify", words.verify, "compare every cell with a run on one rank");
   results.option("--verify-every", "N", options.verify_every,
-                 "every N sweeps update some cells again on the host, and compare");
+                 "every N sweeps, recompute some cells on the host and compare");
   results.flag("--baseline", words.baseline, "also time one rank alone: speed-up, efficiency");
   results.option("--output", "[FIELD=]FILE", words.output,
                  "write the array (.npy) or a picture of it (.png), of the first\n"

@@ -234,8 +234,10 @@ void use(const Gpu& gpu) {
                             what));
   cudaError_t error = cudaSetDevice(gpu.ordinal);
   if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context
-  used = true;
-  if (error == cudaSuccess) return mark_spans();
+  const bool is_first = !used;                          // other threads may follow
+  if (is_first) used = true;
+  if (error == cudaSuccess && is_first) mark_spans();
+  if (error == cudaSuccess) return;
   cudaGetLastError();
   if (error == cudaErrorMemoryAllocation)
     throw Error(
