@@ -30,8 +30,7 @@ void Requests::finish() { answer(); }
 void Requests::ask(Request granted) {
   using Kind = comm::NormAllReduce::Kind;
   const Request mine = mine_();
-  const Request wanted = mine == granted ? Request::none : mine;
-  wanted_.start(Kind::max, static_cast<double>(wanted));
+  wanted_.start(Kind::max, static_cast<double>(mine == granted ? Request::none : mine));
   seconds_.start(Kind::max, seconds_since(asked_));
   asked_ = Clock::now();
 }
