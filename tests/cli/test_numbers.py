@@ -51,6 +51,7 @@ TABLE = [
     (SOLVE, "--norm-every", ["1", "010", "1e2", "9223372036854775807"], INT64),
     (f"{SOLVE} --output /no/such/u.npy", "--output-every", ["1", "010", "1e2"], INT64),
     (f"{SOLVE} --sum u", "--series-every", ["1", "010", "1e2"], INT64),
+    (SOLVE, "--verify-every", ["1", "010", "1e2", "9223372036854775807"], INT64),
     ("solve heat", "--set", ["dt=1e-3", "alpha=02.5", "dt=.0001"],
      ["", "dt", "=1", *(f"dt={word}" for word in NOT_FINITE)]),
     (SOLVE, "--seed", ["0", "010", "1e3", "18446744073709551615"], UINT64),

@@ -173,7 +173,7 @@ void SolveRun::prepare() {
                        target_);
   if (options_.verify_every) {
     spot_check_.emplace(case_, grid());
-    result_.spot_checks.emplace();
+    result_.spot_checks = SolveResult::SpotChecks();
   }
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
