@@ -15,7 +15,7 @@ import pytest
 from command import run, started
 from schema import check_report
 
-USAGE, FAILURE, STOPPED = 2, 4, 5
+WRONG, USAGE, FAILURE, STOPPED = 1, 2, 4, 5
 SWEEPS = 5000
 WAVE = ["wave_sponge", "--cells", "90x80", "--norm", "max", "--norm-every", "7"]
 ALL = ["--sweeps", SWEEPS]
@@ -93,6 +93,44 @@ def test_cells_are_checked_on_the_way(tmp_path):
                      end.out), end.out
     end = run("solve", *WAVE, "--verify-every", "0", cwd=tmp_path)
     assert end.code == 2 and "cannot verify every 0 sweeps; use at least 1 for --verify-every" in end.err
+
+
+def change_some_cells(pid, least_bytes):
+    """Writes to the fields of a process, as broken memory does: all that is mapped at such a size."""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+        for line in maps:
+            found = re.match(r"(\w+)-(\w+) rw-p 00000000 00:00 0 *$", line)
+            begin, end = (int(word, 16) for word in found.groups()) if found else (0, 0)
+            if end - begin < least_bytes:
+                continue
+            for place in range(begin + 4096, end - 4096, 8 * 1009):
+                memory.seek(place)
+                memory.write(b"\x3f" * 8)
+
+
+def test_a_wrong_bit_ends_a_run_without_more_files(tmp_path):
+    cells = 2048 * 2048
+    with started("solve", "laplace", "--cells", "2048x2048", "--sweeps", "1000000000", "--norm", "none",
+                 "--verify-every", "3", "--backend", "cpu", "--output", "u.npy", "--checkpoint", "saved",
+                 "--checkpoint-every", "40", "--json", "report.json", cwd=tmp_path) as job:
+        wait_for(lambda: len(checkpoints(tmp_path / "saved")) == 2)
+        for _ in range(100):  # between the two sweeps that the check compares
+            if job.child.poll() is not None:
+                break
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                change_some_cells(job.child.pid, 8 * cells)
+            time.sleep(0.05)
+        end = job.finish(timeout=60)
+    report = report_in(tmp_path)
+    assert end.code == WRONG, end
+    wrong = re.search(r"wrong result: (after (\d+) sweeps on rank 0 cell \(\d+, \d+\) of field 'u' is \S+, but the "
+                      r"reference gives \S+)$", end.err, re.MULTILINE)
+    assert wrong, end
+    assert report["spot_checks"]["wrong"] == wrong[1] and report["sweeps"] == int(wrong[2])
+    assert int(wrong[2]) % 3 == 1
+    assert not (tmp_path / "u.npy").exists()
+    assert len(checkpoints(tmp_path / "saved")) == 2
+    assert all(int(re.sub(r"\D", "", name[:18])) < int(wrong[2]) for name in checkpoints(tmp_path / "saved"))
 
 
 def test_smoke_a_run_goes_on_with_other_ranks_and_no_problem(tmp_path):

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -22,19 +21,16 @@
 #include "solver/alone.hpp"
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
-#include "solver/checkpoints.hpp"
 #include "solver/levels.hpp"
 #include "solver/option_words.hpp"
 #include "solver/outputs.hpp"
-#include "solver/requests.hpp"
 #include "solver/restart.hpp"
 #include "solver/series.hpp"
-#include "solver/spot_check.hpp"
+#include "solver/standstill.hpp"
 #include "solver/target.hpp"
 #include "solver/trace.hpp"
 #include "solver/tuning.hpp"
 #include "solver/verify.hpp"
-#include "solver/writer.hpp"
 
 namespace halocline {
 namespace {
@@ -46,10 +42,6 @@ Spread spread_over_ranks(const Communicator& communicator, double mine) {
   return {*std::min_element(all.begin(), all.end()),
           std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()),
           *std::max_element(all.begin(), all.end())};
-}
-
-bool has_lost_a_rank(const Attempts& attempts) {
-  return attempts.error() && attempts.error()->kind() == ErrorKind::communication;
 }
 
 /// One solve, from options to result.
@@ -79,26 +71,7 @@ class SolveRun {
   void verify();
   void compare_with_one_rank();
   void take_notes_of(const solver::Baseline& alone);
-  bool looks_for_what_is_not_finite() const;
-  void check_last_sweep(std::int64_t sweeps, const solver::Level& fields);
-  bool has_right_bits() const;
   solver::RunState start() const;
-  solver::Stops stops();
-  solver::Request request() const;
-  std::string reason_to_stop() const;
-  solver::Stops::Then stand_still(std::int64_t sweeps, std::size_t level,
-                                  solver::Stopping& stopping);
-  /// What is due after a sweep.
-  struct Due {
-    bool output = false;
-    bool checkpoint = false;
-    std::vector<std::pair<std::int64_t, double>> norms = {};  ///< for the checkpoint
-  };
-  std::optional<Due> what_is_due(std::int64_t sweeps, solver::Stopping& stopping) const;
-  void write(std::int64_t sweeps, std::size_t level, Due due);
-  std::set<std::size_t> fields_of(const Due& due) const;
-  void finish_writing();
-  void save_end();
   void write_series(const std::string& path);
   void say_what_ran();
   /// The result, in memory that the host can read.
@@ -116,25 +89,16 @@ class SolveRun {
   solver::Target target_;
   std::unique_ptr<stencil::Sweep> sweep_;
   solver::Chosen chosen_;
-  std::optional<solver::Outputs> outputs_;
-  std::optional<solver::Series> series_;
-  std::optional<solver::Checkpoints> checkpoints_;
-  std::optional<solver::Requests> requests_;
-  std::optional<solver::SpotCheck> spot_check_;
-  solver::Request requested_ = solver::Request::none;
-  Attempts attempts_, saving_;
+  Attempts attempts_;
   std::size_t last_level_ = 0;
   solver::Level answer_;
   Notes notes_;
   SolveResult result_;
-  std::optional<solver::Writer> writer_;  // last: it ends before what it writes
+  std::optional<solver::Standstill> standstill_;  // last: it ends before what it writes
 };
 
 void SolveRun::prepare() {
-  const bool writes_on_its_way = options_.checkpoint || case_.output_every;
-  if (writes_on_its_way) writer_.emplace(communicator_, options_.writing);
-  const Communicator& of_files = writer_ ? writer_->communicator() : communicator_;
-  if (options_.checkpoint) checkpoints_.emplace(of_files, case_, options_, problem_);
+  standstill_.emplace(communicator_, case_, options_, problem_);
   solver::check_files(communicator_, options_, case_);
   target_ = solver::choose_target(communicator_, options_, notes_, &case_);
   comm::together(communicator_, [&] {
@@ -161,20 +125,7 @@ void SolveRun::prepare() {
                                      notes_);
   comm::together(communicator_, [&] { check_arrays(); });
   chosen_.runner->fill(sweep_options_.threads);
-  outputs_.emplace(of_files, grid(), case_);
-  if (case_.has_series()) series_.emplace(communicator_, grid(), case_, sweep_options_.threads);
-  if (series_ && case_.restart) series_->go_on(case_.restart->rows);
-  if (options_.checkpoint || options_.stop_request)
-    requests_.emplace(communicator_, [this] { return request(); });
-  if (writer_)
-    writer_->take_room(grid(), chosen_.runner->levels()[0],
-                       fields_of({.output = case_.output_every.has_value(),
-                                  .checkpoint = checkpoints_.has_value()}),
-                       target_);
-  if (options_.verify_every) {
-    spot_check_.emplace(case_, grid());
-    result_.spot_checks = SolveResult::SpotChecks();
-  }
+  standstill_->open(*chosen_.runner, target_, sweep_options_.threads);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
@@ -218,163 +169,8 @@ double SolveRun::glups_of(double sweeps, double seconds) const {
   return seconds > 0 ? static_cast<double>(case_.cells()) * sweeps / seconds / 1e9 : 0;
 }
 
-/// The norm finds it in the one field that it is of; from a GPU others would have to be copied.
-bool SolveRun::looks_for_what_is_not_finite() const {
-  return case_.model->fields.size() > 1 && !target_.gpu;
-}
-// Reading all fields takes 0.03 of a sweep of gray_scott (512x512) and 0.8 of one of shallow_water
-// (2048x2048) on a Xeon: at most 1 % of the run.
-constexpr std::int64_t sweeps_between_looks = 64;
-
-const std::vector<SolveResult::Series::Row> no_rows;
-
 solver::RunState SolveRun::start() const {
   return case_.restart ? solver::start_of(*case_.restart, case_) : solver::RunState{};
-}
-
-std::string SolveRun::reason_to_stop() const {
-  return options_.stop_request ? options_.stop_request() : std::string();
-}
-
-/// What this rank wants.
-solver::Request SolveRun::request() const {
-  using solver::Request;
-  if (!reason_to_stop().empty()) return Request::stop;
-  const bool is_time =
-      checkpoints_ && communicator_.rank() == 0 && !writer_->is_busy() && checkpoints_->is_time();
-  return is_time ? Request::checkpoint : Request::none;
-}
-
-solver::Stops SolveRun::stops() {
-  solver::Stops stops{
-      .visit = [this](std::int64_t sweeps, std::size_t level, solver::Stopping& stopping) {
-        return stand_still(sweeps, level, stopping);
-      }};
-  if (requests_)
-    stops.asks = [this](std::int64_t sweeps) {
-      requested_ = requests_->agreed(sweeps);
-      return requested_ != solver::Request::none;
-    };
-  if (checkpoints_ && options_.checkpoint_every)
-    stops.intervals.push_back(*options_.checkpoint_every);
-  if (case_.output_every) stops.intervals.push_back(*case_.output_every);
-  if (series_) stops.intervals.push_back(case_.series_every);
-  if (looks_for_what_is_not_finite()) stops.intervals.push_back(sweeps_between_looks);
-  if (spot_check_) stops.intervals.push_back(*options_.verify_every);
-  stops.one_later = options_.verify_every;
-  return stops;
-}
-
-/// What fails is told after the sweeps, unless another rank is lost.
-solver::Stops::Then SolveRun::stand_still(std::int64_t sweeps, std::size_t level,
-                                          solver::Stopping& stopping) {
-  using Then = solver::Stops::Then;
-  const solver::Level& fields = chosen_.runner->levels()[level];
-  if (spot_check_) {
-    check_last_sweep(sweeps, fields);
-    if (!has_right_bits()) return Then::end;
-    if (sweeps % *options_.verify_every == 0)
-      comm::together(communicator_,
-                     [&] { spot_check_->take(fields, chosen_.runner->coefficients(), sweeps); });
-  }
-  const bool has_row = series_ && sweeps % case_.series_every == 0;
-  const bool has_output = case_.output_every && sweeps % *case_.output_every == 0;
-  // Not for probes alone, which take no time. Outputs, the row and the place of what is not finite
-  // follow as at the end of every run.
-  const bool is_time =
-      has_output || (has_row && !case_.sums.empty()) || sweeps % sweeps_between_looks == 0;
-  if (sweeps > 0 && is_time && looks_for_what_is_not_finite()) {
-    const bool is_finite = std::all_of(fields.begin(), fields.end(), [&](const auto& field) {
-      return program::is_finite(field, sweep_options_.threads);
-    });
-    if (comm::max_over_ranks(communicator_, std::int64_t{is_finite ? 0 : 1}) > 0) return Then::end;
-  }
-  if (has_row) series_->add(fields, sweeps);
-  std::optional<Due> due = what_is_due(sweeps, stopping);
-  const bool ends_by_norm = !due;
-  if (!due) due.emplace();
-  due->output = has_output;
-  write(sweeps, level, std::move(*due));
-  if (requested_ != solver::Request::stop) return ends_by_norm ? Then::end : Then::go_on;
-  result_.stopped_by = comm::first_text(communicator_, reason_to_stop());
-  return Then::end;
-}
-
-void SolveRun::check_last_sweep(std::int64_t sweeps, const solver::Level& fields) {
-  std::string wrong;
-  comm::together(communicator_, [&] { wrong = spot_check_->compare(fields, sweeps); });
-  if (!wrong.empty())
-    wrong = fmt::format("after {} on rank {}{} {}", counted(sweeps, "sweep"), communicator_.rank(),
-                        target_.gpu ? fmt::format(" ({})", target_.gpu->gpu.uuid) : "", wrong);
-  result_.spot_checks->wrong = comm::first_text(communicator_, wrong);
-}
-
-bool SolveRun::has_right_bits() const {
-  return !result_.spot_checks || result_.spot_checks->wrong.empty();
-}
-
-/// Returns nothing if the run ends here by its norm, which the last sweep has and no rank has seen
-/// yet: then the end of the run saves it.
-std::optional<SolveRun::Due> SolveRun::what_is_due(std::int64_t sweeps,
-                                                   solver::Stopping& stopping) const {
-  const bool is_time =
-      requested_ != solver::Request::none || (checkpoints_ && checkpoints_->is_time(sweeps));
-  if (!checkpoints_ || !is_time || sweeps == start().sweep) return Due();
-  Due due{.checkpoint = true, .norms = stopping.history()};
-  if (const auto norm = stopping.norm_of_last(sweeps)) {
-    if (stopping.would_stop(*norm)) return std::nullopt;
-    due.norms.emplace_back(sweeps - 1, *norm);
-  }
-  return due;
-}
-
-std::set<std::size_t> SolveRun::fields_of(const Due& due) const {
-  std::set<std::size_t> fields;
-  if (due.output)
-    for (const Case::Output& output : case_.outputs)
-      fields.insert(output.fields.begin(), output.fields.end());
-  if (due.checkpoint)
-    for (std::size_t field = 0; field < case_.model->fields.size(); ++field) fields.insert(field);
-  return fields;
-}
-
-void SolveRun::write(std::int64_t sweeps, std::size_t level, Due due) {
-  const std::set<std::size_t> fields = fields_of(due);
-  if (fields.empty()) return;
-  finish_writing();
-  writer_->start(chosen_.runner->levels()[level], fields,
-                 [this, sweeps, due = std::move(due),
-                  rows = series_ ? series_->so_far().rows : no_rows](const solver::Level& copies) {
-                   if (due.output)
-                     attempts_.attempt([&] { outputs_->write_some(copies, sweeps, attempts_); });
-                   if (due.checkpoint && !has_lost_a_rank(attempts_))
-                     checkpoints_->write({.grid = grid(),
-                                          .level = copies,
-                                          .coefficients = chosen_.runner->coefficients(),
-                                          .sweeps = sweeps,
-                                          .norms = due.norms,
-                                          .rows = rows},
-                                         saving_);
-                 });
-}
-
-/// Another rank that is lost ends the run now; what else failed is told after it.
-void SolveRun::finish_writing() {
-  writer_->finish();
-  for (const Attempts* attempts : {&attempts_, &saving_})
-    if (has_lost_a_rank(*attempts)) attempts->finish();
-}
-
-/// The end can be gone on from, too, with more sweeps.
-void SolveRun::save_end() {
-  checkpoints_->write({.grid = grid(),
-                       .level = answer(),
-                       .coefficients = chosen_.runner->coefficients(),
-                       .sweeps = result_.sweeps,
-                       .norms = result_.norm_history,
-                       .rows = series_ ? series_->so_far().rows : no_rows},
-                      saving_);
-  saving_.finish();
 }
 
 void SolveRun::write_series(const std::string& path) {
@@ -405,24 +201,16 @@ void SolveRun::loop() {
                                             : std::optional(stopping.history().back().second),
          .seconds = seconds,
          .glups = glups_of(static_cast<double>(sweep + 1 - start().sweep), seconds),
-         .saved = checkpoints_ ? checkpoints_->newest() : std::nullopt});
+         .saved = standstill_->saved()});
   };
   const auto [done, stopping] =
-      chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), stops());
-  if (requests_) requests_->finish();
-  if (writer_) {
-    finish_writing();
-    writer_->release();
-  }
+      chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), standstill_->stops());
   last_level_ = done.level;
-  if (spot_check_ && has_right_bits())
-    check_last_sweep(done.sweeps, chosen_.runner->levels()[last_level_]);
-  answer_ = solver::seen_by_host(chosen_.runner->levels()[last_level_], grid());
-  if (series_) {
-    series_->add(answer_, done.sweeps);
-    result_.series = series_->so_far();
-  }
+  const solver::Level& last = chosen_.runner->levels()[last_level_];
+  standstill_->finish(done.sweeps, last);
+  answer_ = solver::seen_by_host(last, grid());
   result_.sweeps = done.sweeps;
+  standstill_->end_series(answer_, result_);
   result_.exchanges = done.exchanges;
   result_.sweeps_in_graphs = done.sweeps_in_graphs;
   result_.converged = stopping->converged();
@@ -493,11 +281,6 @@ void SolveRun::measure() {
              comm::sum_in_rank_order(communicator_, program::sum(field, sweep_options_.threads))});
   }
   find_what_is_not_finite();
-  if (spot_check_) {
-    result_.spot_checks->sweeps = spot_check_->sweeps_checked();
-    result_.spot_checks->cells = static_cast<std::int64_t>(comm::sum_over_ranks(
-        communicator_, static_cast<std::uint64_t>(spot_check_->cells_checked())));
-  }
   result_.checksum = result_.fields[0].checksum;
   result_.sum = result_.fields[0].sum;
 }
@@ -598,15 +381,11 @@ SolveResult SolveRun::run() {
   say_what_ran();
   // From here on there is a result, which nothing that fails may take away. Files come first: what
   // follows them may take as long as the run, and more memory.
-  if (!has_right_bits()) {
-    attempts_.attempt([this] { saving_.finish(); });
-    return end();
-  }
-  if (checkpoints_) attempts_.attempt([this] { save_end(); });
-  if (!result_.stopped_by.empty()) return end();
+  standstill_->save_end(answer(), result_, attempts_);
+  standstill_->tell(result_);
+  if (!standstill_->has_right_bits() || !result_.stopped_by.empty()) return end();
   attempts_.attempt([this] { give_arrays(); });
-  outputs_->write_last(answer(), result_.sweeps, attempts_);
-  attempts_.attempt([this] { outputs_->note(notes_); });
+  standstill_->write_end(answer(), result_.sweeps, attempts_, notes_);
   if (options_.series) attempts_.attempt([this] { write_series(*options_.series); });
   if (options_.trace)
     attempts_.attempt([this] { solver::write_trace(communicator_, *options_.trace); });
@@ -617,8 +396,6 @@ SolveResult SolveRun::run() {
 }
 
 SolveResult SolveRun::end() {
-  if (checkpoints_) result_.checkpoints = checkpoints_->so_far();
-  if (writer_) result_.writing = writer_->so_far();
   result_.notes = notes_.all();
   if (attempts_.error()) throw IncompleteSolve(*attempts_.error(), std::move(result_));
   return std::move(result_);

@@ -14,11 +14,9 @@
 namespace halocline::solver {
 
 bool Stops::has(std::int64_t sweeps) const {
-  const auto divides = [](std::int64_t number) {
-    return [number](std::int64_t interval) { return number % interval == 0; };
-  };
-  return std::any_of(intervals.begin(), intervals.end(), divides(sweeps)) ||
-         (one_later && sweeps > 0 && divides(sweeps - 1)(*one_later));
+  return std::any_of(intervals.begin(), intervals.end(),
+                     [&](std::int64_t interval) { return sweeps % interval == 0; }) ||
+         (one_later && sweeps > 0 && (sweeps - 1) % *one_later == 0);
 }
 
 std::int64_t Stops::sweeps_left(std::int64_t sweeps) const {
