@@ -280,6 +280,7 @@ DOCTOR = record(
     taken_between_nodes=record(host=optional({"enum": DOCTOR_TRANSPORTS}),
                                device=optional({"enum": DOCTOR_TRANSPORTS})),
     launch=TEXT,
+    stop=TEXT,
     batch=optional(TEXT),
     changes=optional(list_of(record(what=TEXT, before=ANY_TEXT, now=ANY_TEXT))),
     facts=record(

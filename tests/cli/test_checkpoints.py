@@ -175,12 +175,14 @@ def test_a_signal_stops_a_run_that_goes_on(number, ranks, tmp_path):
     same_end(more, plain)
 
 
-def test_a_signal_to_one_rank_of_a_launcher_stops_all(mpirun, tmp_path):
+@pytest.mark.parametrize("to", ["rank", "launcher"])
+def test_a_signal_under_a_launcher_stops_all(to, mpirun, tmp_path):
+    """Launchers pass SIGUSR1 on and wait, where other signals make them end the job."""
     options = mpirun(ranks=3)
     with started("solve", *ENDLESS, "--checkpoint", "saved", cwd=tmp_path, **options) as job:
         wait_for(lambda: (tmp_path / "saved").exists() and len(job.ranks()) == 3)
         time.sleep(0.5)
-        os.kill(job.ranks()[2], signal.SIGUSR1)
+        os.kill(job.ranks()[2] if to == "rank" else job.child.pid, signal.SIGUSR1)
         end = job.finish(timeout=60)
     assert "SIGUSR1" in end.out, end
     assert line_that_goes_on(end)[:3] == ["solve", "--restart", "saved"]
@@ -322,12 +324,15 @@ KILLS = int(os.environ.get("HALOCLINE_TEST_KILLS", "4"))
 
 
 def victims(job, rng):
-    """Processes of a run that are killed together: one rank, the command, or all."""
-    choice = rng.randrange(3)
-    everything = list(job.processes())
-    if choice == 0 and (ranks := list(job.ranks().values())):
+    """Processes of a run that are killed together: one rank, the launcher, the command, or all."""
+    choice = rng.randrange(4)
+    everything, ranks = list(job.processes()), list(job.ranks().values())
+    launcher = [pid for pid in everything if pid not in {*ranks, job.child.pid}]
+    if choice == 0 and ranks:
         return [rng.choice(ranks)]
-    return [job.child.pid] if choice == 1 else everything
+    if choice == 1 and launcher:
+        return launcher
+    return [job.child.pid] if choice == 2 else everything
 
 
 def in_shared_memory():

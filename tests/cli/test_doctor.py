@@ -64,6 +64,7 @@ def test_smoke_a_machine_that_works(plain):
     assert sizes == [8, 4096, 65536, 1 << 20, 16 << 20]
     assert report["taken"]["host"] in ("mpi", "shared")
     assert re.match(r"(mpirun|mpiexec)\S* -n \d+ ", report["launch"])
+    assert re.match(r"kill -USR1 PID, that of (mpirun|mpiexec)", report["stop"])
     assert report["changes"] is None and report["batch"] is None
 
 
@@ -137,8 +138,9 @@ def test_usage(words, why):
     assert end.code == 2 and why in end.err and end.out == "", end
 
 
-def test_compares_with_reports_only(tmp_path):
-    (tmp_path / "thesis").write_text("{}")
+@pytest.mark.parametrize("text", ["{}", "Once upon a time", "[" * 10000])
+def test_compares_with_reports_only(text, tmp_path):
+    (tmp_path / "thesis").write_text(text)
     end = run("doctor", "--compare", "thesis", cwd=tmp_path)
     assert end.code == 2 and "is not a doctor report" in end.err and "--save" in end.err
 
@@ -401,7 +403,7 @@ def found_library(report, name):
 
 NCCL_SOURCE = "int ncclGetVersion(int *version) {{ *version = {}; return 0; }}"
 # Those of the machine would be found, too.
-NO_LIBRARIES = {"HALOCLINE_NCCL": "", "HALOCLINE_NVSHMEM": "", "HALOCLINE_NVRTC": ""}
+NO_LIBRARIES = {"HALOCLINE_NCCL": "", "HALOCLINE_NVSHMEM": "", "HALOCLINE_NVRTC": "", "HALOCLINE_HDF5": ""}
 
 
 def test_libraries_of_python_packages(tmp_path):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads of checkpoints, with the right hash and without. scripts/fuzz builds and runs it.
+// Heads of checkpoints, with the right hash and without. scripts/fuzz runs it.
 
 #include "files/checkpoint_head.hpp"
 

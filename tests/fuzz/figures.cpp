@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports that `plan --figures` reads. scripts/fuzz builds and runs it.
+// Reports that `plan --figures` reads. scripts/fuzz runs it.
 
 #include "plan/figures.hpp"
 

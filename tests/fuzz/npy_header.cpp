@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers of .npy files. scripts/fuzz builds and runs it.
+// Headers of .npy files. scripts/fuzz runs it.
 
 #include "files/npy_header.hpp"
 

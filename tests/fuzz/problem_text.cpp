@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Problem files that libFuzzer makes, for every number of axes. CONTRIBUTING.md says how to build
-// and run it.
+// Problem files that libFuzzer makes, for every number of axes. scripts/fuzz runs it.
 
 #include <cstddef>
 #include <cstdint>

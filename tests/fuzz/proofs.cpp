@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of proofs, which count as empty if they cannot be read. scripts/fuzz builds and runs it.
+// Files of proofs, which count as empty if they cannot be read. scripts/fuzz runs it.
 
 #include <cstddef>
 #include <cstdint>

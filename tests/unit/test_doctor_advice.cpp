@@ -87,6 +87,16 @@ TEST(DoctorAdvice, Slurm) {
   EXPECT_FALSE(batch_named("lsf"));
 }
 
+TEST(DoctorAdvice, WhatStopsARunInTimeToSaveIt) {
+  EXPECT_EQ(stop_line({.starter = Starter::open_mpi, .launcher = "mpirun"}),
+            "kill -USR1 PID, that of mpirun");
+  EXPECT_EQ(stop_line({.starter = Starter::hydra, .launcher = "mpiexec.hydra"}),
+            "kill -USR1 PID, that of mpiexec.hydra");
+  EXPECT_EQ(stop_line({.starter = Starter::srun}), "scancel --signal=USR1 JOB");
+  for (const Starter other : {Starter::pals, Starter::as_told})
+    EXPECT_THAT(stop_line({.starter = other}), StartsWith("touch FOLDER/stop"));
+}
+
 TEST(DoctorAdvice, KeepsTheOptionsOfTheUsersLauncher) {
   Evidence evidence = healthy();
   Launching& launching = evidence.facts.launching;

@@ -224,6 +224,20 @@ TEST(DoctorLibraries, CompilerThatCannotBeUsedIsANote) {
   EXPECT_THAT(findings(evidence), IsEmpty()) << "without GPUs";
 }
 
+TEST(DoctorLibraries, FilesThatCannotBeWrittenAreANote) {
+  Evidence evidence;
+  evidence.facts.ranks.libraries = {{.name = file_library, .path = {}, .version = {}}};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::note, ".vtkhdf", "not found", "libhdf5-103-1")));
+  Library& library = evidence.facts.ranks.libraries.front();
+  library = {.name = file_library, .path = "/w/libhdf5.so.103", .version = "1.10.8"};
+  library.found_by = "the loader";
+  EXPECT_THAT(findings(evidence), IsEmpty());
+  library.problem = "is too old: 1.10.0 is needed";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::note, ".vtkhdf", "too old", "HALOCLINE_HDF5")));
+}
+
 TEST(DoctorLibraries, InWords) {
   Library library = nccl("2.28.9");
   library.is_off_path = true;

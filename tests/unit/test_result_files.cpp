@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -199,6 +202,21 @@ TEST(JsonText, IsParsedAsFarAsItIsNotDeep) {
   std::string wide = "[0";
   for (int i = 0; i < 200'000; ++i) wide += ",[]";
   EXPECT_EQ(parse_json(wide + "]").size(), 200'001U);
+}
+
+TEST(JsonText, GivesWholeNumbersThatAreWholeAndFit) {
+  const auto whole = [](const char* text) { return parse_json(text).get<std::int64_t>(); };
+  EXPECT_EQ(whole("7"), 7);
+  EXPECT_EQ(whole("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(parse_json("18446744073709551615").get<std::uint64_t>(),
+            std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(parse_json("[1, 2]").get<std::vector<int>>(), (std::vector<int>{1, 2}));
+  for (const char* other : {"1e30", "1.5", "9223372036854775808", "11111111111111111111", "true",
+                            "\"7\"", "null", "[7]"})
+    EXPECT_THROW(whole(other), Json::exception) << other;
+  EXPECT_THROW(parse_json("4294967296").get<int>(), Json::exception);
+  EXPECT_THROW(parse_json("-1").get<std::uint64_t>(), Json::exception);
+  EXPECT_THROW(parse_json("[1, 1e30]").get<std::vector<std::int64_t>>(), Json::exception);
 }
 
 }  // namespace

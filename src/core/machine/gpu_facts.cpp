@@ -7,10 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "base/environment.hpp"
 #include "base/host_name.hpp"
+#include "base/json_text.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 

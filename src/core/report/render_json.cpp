@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <halocline/error.hpp>
 
+#include "base/json_text.hpp"
 #include "report/render.hpp"
 
 namespace halocline {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t line_columns = 100;
 

@@ -15,8 +15,6 @@
 
 #include <halocline/error.hpp>
 
-#include "base/run_time_library.hpp"
-
 namespace halocline::files::hdf5 {
 namespace {
 
@@ -29,8 +27,6 @@ constexpr Id by_default = 0, all_values = 0;
 
 /// The functions that are used of it, as its headers declare them from 1.10 on.
 struct Library {
-  std::string text;
-
   int (*open)() = nullptr;
   int (*set_error_handler)(Id stack, void* function, void* data) = nullptr;
   Id (*create_file)(const char*, unsigned flags, Id creation, Id access) = nullptr;
@@ -84,21 +80,6 @@ LibraryToFind library_named(const char* name) {
           library_version, "1.10.0"};
 }
 
-struct Found {
-  LibraryToFind wanted;
-  std::vector<FoundLibrary> files;
-};
-
-Found find_library() {
-  const Variables variables = current_variables();
-  for (const char* name : names) {
-    const LibraryToFind wanted = library_named(name);
-    std::vector<FoundLibrary> files = files_to_load(wanted, variables);
-    if (!files.empty()) return {wanted, std::move(files)};
-  }
-  return {library_named("libhdf5.so"), {}};
-}
-
 void find_all(Symbols& symbols, Library& library) {
   symbols.find("H5open", library.open);
   symbols.find("H5Eset_auto2", library.set_error_handler);
@@ -143,12 +124,10 @@ struct Loaded {
 };
 
 Loaded load() {
-  const auto [wanted, files] = find_library();
+  const auto [wanted, files] = find_library(current_variables());
   LoadedLibrary opened = load_library(wanted, files);
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
   Library library;
-  library.text = fmt::format("{}: {}, found by {}", opened.version, opened.found.file.string(),
-                             opened.found.by);
   Symbols symbols(opened.handle);
   find_all(symbols, library);
   opened.problem = symbols.problem();
@@ -266,7 +245,14 @@ std::optional<std::string> unavailable() {
   return loaded().why_not;
 }
 
-std::string description() { return loaded().library ? loaded().library->text : ""; }
+LibraryFiles find_library(const Variables& variables) {
+  for (const char* name : names) {
+    const LibraryToFind wanted = library_named(name);
+    std::vector<FoundLibrary> files = files_to_load(wanted, variables);
+    if (!files.empty()) return {wanted, std::move(files)};
+  }
+  return {library_named("libhdf5.so"), {}};
+}
 
 Group Group::make_group(const std::string& name) const {
   const Library& hdf5 = library();

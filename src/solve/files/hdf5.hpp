@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/run_time_library.hpp"
 #include "comm/collective_file.hpp"
 
 namespace halocline::files::hdf5 {
@@ -22,9 +23,14 @@ namespace halocline::files::hdf5 {
 /// Returns why no HDF5 can be used, with what to do; nothing if one can. Loads it at the first
 /// call.
 std::optional<std::string> unavailable();
-/// "HDF5 1.10.8 ('/usr/lib/.../libhdf5_serial.so.103', found by the loader)"; empty if there is
-/// none.
-std::string description();
+/// The library by the name under which it is here, and its files.
+struct LibraryFiles {
+  LibraryToFind wanted;
+  std::vector<FoundLibrary> files;  ///< as of files_to_load()
+};
+/// Looks for it without loading it.
+LibraryFiles find_library(const Variables& variables);
+
 using Id = std::int64_t;
 
 enum class Type { f32, f64, i64, bytes };

@@ -246,7 +246,8 @@ solver::Case case_of(const SolveCommand& command) {
 CommandLine read_command_line(const std::vector<std::string>& words) {
   Syntax syntax("halocline", about);
   syntax.offer_help();
-  syntax.footer(problems_text() + "\n" + examples + other_examples + "\n" + exit_codes);
+  syntax.footer(
+      [] { return problems_text() + "\n" + examples + other_examples + "\n" + exit_codes; });
   bool version = false, verbose = false;
   const OptionGroup options = syntax.group("Options");
   options.flag("--version", version, "print the version");
@@ -262,9 +263,14 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
   add_how(solve, solve_words, command);
   add_checkpoints(solve, solve_words, command.options);
   add_results(solve, solve_words, command);
-  const std::string problem = named_problem(words);
-  if (!problem.empty()) solve.header(text_of_problem(problem));
-  solve.footer((problem.empty() ? problems_text() + "\n" : "") + examples + "\n" + exit_codes);
+  solve.header([&] {
+    const std::string problem = named_problem(words);
+    return problem.empty() ? "" : text_of_problem(problem);
+  });
+  solve.footer([&] {
+    return (named_problem(words).empty() ? problems_text() + "\n" : "") + examples + "\n" +
+           exit_codes;
+  });
   const ProblemLine problems(syntax);
   const Benchmarks bench(syntax);
   const PlanLine plan(syntax);

@@ -75,14 +75,18 @@ class Syntax::Reader {
     fill(app_, syntax);
   }
 
-  std::string help() const { return app_.help(); }
+  /// Before anything is read.
+  std::string help() {
+    add_texts(app_, *syntax_);
+    return app_.help();
+  }
 
   /// Sets variables; returns the text of help if that is asked for.
   std::optional<std::string> read(const std::vector<std::string>& words) {
     try {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::CallForHelp&) {
-      return app_.help();
+      return help();
     } catch (const CLI::ParseError& error) {
       enter_parsed();
       check_values_given(words);
@@ -102,12 +106,19 @@ class Syntax::Reader {
 
  private:
   static void fill(CLI::App& app, const Syntax& syntax) {
-    if (!syntax.header_.empty()) app.description(syntax.summary_ + "\n\n" + syntax.header_);
-    app.footer((syntax.subcommands_.empty() ? numbers_text : "") + syntax.footer_);
     for (const Option& option : syntax.options_) add(app, option);
     if (!syntax.subcommands_.empty()) app.require_subcommand(0, 1);
     for (const Syntax& each : syntax.subcommands_)
       fill(*app.add_subcommand(each.command_, each.summary_), each);
+  }
+
+  static void add_texts(CLI::App& app, const Syntax& syntax) {
+    const std::string header = syntax.header_ ? syntax.header_() : "";
+    if (!header.empty()) app.description(syntax.summary_ + "\n\n" + header);
+    app.footer((syntax.subcommands_.empty() ? numbers_text : "") +
+               (syntax.footer_ ? syntax.footer_() : ""));
+    for (const Syntax& each : syntax.subcommands_)
+      add_texts(*app.get_subcommand(each.command_), each);
   }
 
   /// Goes down to the subcommand that was parsed last.

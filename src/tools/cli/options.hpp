@@ -8,6 +8,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -80,10 +81,14 @@ class Syntax {
   void optional_word(const std::string& name, const std::string& type,
                      std::optional<std::string>& target, const std::string& help);
   OptionGroup group(const std::string& title) { return {options_, title}; }
-  /// Sets what help begins with, before the options.
-  void header(const std::string& text) { header_ = text; }
-  /// Sets what help ends with.
-  void footer(const std::string& text) { footer_ = text; }
+  /// Sets what help begins with, before the options, and what it ends with. Those of problems take
+  /// longer to write than all the rest of a command line takes to read: they are asked for when
+  /// help is.
+  void header(std::function<std::string()> text) { header_ = std::move(text); }
+  void footer(std::function<std::string()> text) { footer_ = std::move(text); }
+  void footer(std::string text) {
+    footer([text = std::move(text)] { return text; });
+  }
   /// Adds --help to this command and all its subcommands, and word of it to errors. For the
   /// command that parse() is called of.
   void offer_help() { help_ = Help::offered; }
@@ -102,7 +107,8 @@ class Syntax {
   class Reader;
   enum class Help { none, offered };
 
-  std::string command_, summary_, header_, footer_;
+  std::string command_, summary_;
+  std::function<std::string()> header_, footer_;
   std::deque<Option> options_;
   std::list<Syntax> subcommands_;
   Help help_ = Help::none;

@@ -9,7 +9,6 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "doctor/libraries.hpp"
-#include "files/hdf5.hpp"
 #include "machine/cores.hpp"
 #include "stencil/sweep.hpp"
 #include "transport/transport.hpp"
@@ -64,8 +63,6 @@ std::string verbose_version_text() {
   text += gpus_text();
   for (const doctor::Library& library : doctor::find_own_libraries(current_variables()))
     text += library_text(library);
-  const std::optional<std::string> no_hdf5 = files::hdf5::unavailable();
-  text += fmt::format("  {:<11} {}\n", "HDF5", no_hdf5 ? *no_hdf5 : files::hdf5::description());
   text += "\nbackends\n";
   for (const stencil::Backend* backend : stencil::backends())
     text += fmt::format("  {:<11} {}\n", backend->name(), usable(backend->unavailable()));

@@ -228,6 +228,15 @@ Start recommended_start(const Evidence& evidence, User user) {
 
 std::string launch_line(const Start& start) { return start_command(start, program); }
 
+std::string stop_line(const Start& start) {
+  // Open MPI 4.1 and MPICH 4.0 pass SIGUSR1 on to ranks and wait for them. On SIGTERM, SIGINT and
+  // SIGHUP Open MPI ends them about a second later, and MPICH dies of SIGHUP and SIGUSR2.
+  const bool passes_it_on = start.starter == Starter::open_mpi || start.starter == Starter::hydra;
+  return passes_it_on ? fmt::format("kill -USR1 PID, that of {}", start.launcher)
+         : start.starter == Starter::srun ? "scancel --signal=USR1 JOB"
+                                          : "touch FOLDER/stop, in that of --checkpoint";
+}
+
 std::vector<std::string> in_lines(const std::string& command) {
   constexpr std::size_t width = 80;
   std::vector<std::string> lines{""};

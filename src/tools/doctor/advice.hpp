@@ -38,6 +38,9 @@ Start recommended_start(const Evidence& evidence, User user);
 /// "mpirun -n 4 ... halocline solve ...", on one line.
 std::string launch_line(const Start& start);
 
+/// What tells a run that writes checkpoints to save one and end, in time to do so.
+std::string stop_line(const Start& start);
+
 /// A command in lines of 80 columns or so that a shell reads as one.
 std::vector<std::string> in_lines(const std::string& command);
 

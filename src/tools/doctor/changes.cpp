@@ -145,9 +145,8 @@ Error no_report(const std::string& name) {
 std::vector<Change> changes(std::string_view before, std::string_view now,
                             const std::string& before_is) {
   std::vector<Change> all;
-  const Json later = Json::parse(now);
   try {
-    const Json earlier(parse_json(before));
+    const Json earlier(parse_json(before)), later(parse_json(now));
     std::map<std::string, std::string> old_facts, new_facts;
     flatten(earlier.at("facts"), "", old_facts);
     flatten(later.at("facts"), "", new_facts);

@@ -16,6 +16,7 @@
 #include "base/run_time_library.hpp"
 #include "device/compiler_files.hpp"
 #include "device/gpu.hpp"
+#include "files/hdf5.hpp"
 #include "proof/cuda_parts.hpp"
 #include "transport/nccl/library.hpp"
 #include "transport/nvshmem/library.hpp"
@@ -70,6 +71,7 @@ std::optional<LibraryToFind> own_library(const std::string& name) {
   for (const Row& row : rows)
     if (is_ours(row) && name == row.wanted.name) return row.wanted;
   if (name == kernel_compiler) return device::find_compiler("", {}).wanted;
+  if (name == file_library) return files::hdf5::find_library({}).wanted;
   return std::nullopt;
 }
 
@@ -156,6 +158,7 @@ std::vector<Library> find_libraries(const Variables& variables,
   for (std::size_t i = 0; i < files.size(); ++i)
     files[i] = files_to_load(rows[i].wanted, variables);
   const device::CompilerFiles nvrtc = device::find_compiler(device::gpus().driver, variables);
+  const files::hdf5::LibraryFiles hdf5 = files::hdf5::find_library(variables);
   std::vector<Library> found;
   for (std::size_t i = 0; i < files.size(); ++i) {
     before(rows[i].wanted.file.name);
@@ -168,6 +171,8 @@ std::vector<Library> find_libraries(const Variables& variables,
   }
   before(nvrtc.wanted.name);
   found.push_back(look_as_halocline(nvrtc.wanted, nvrtc.files));
+  before(hdf5.wanted.file.name);
+  found.push_back(look_as_halocline(hdf5.wanted, hdf5.files));
   return found;
 }
 
@@ -178,6 +183,8 @@ std::vector<Library> find_own_libraries(const Variables& variables) {
       found.push_back(look_as_halocline(row.wanted, files_to_load(row.wanted, variables)));
   const auto [nvrtc, files] = device::find_compiler(device::gpus().driver, variables);
   found.push_back(look_as_halocline(nvrtc, files));
+  const auto [hdf5, files_of_hdf5] = files::hdf5::find_library(variables);
+  found.push_back(look_as_halocline(hdf5, files_of_hdf5));
   return found;
 }
 

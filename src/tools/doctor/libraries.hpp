@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Libraries of others that carry bytes between GPUs and nodes, or compile kernels, as programs here
-// would find them.
+// Libraries of others that carry bytes between GPUs and nodes, compile kernels or lay out files, as
+// programs here would find them.
 
 #include <functional>
 #include <string>
@@ -14,11 +14,12 @@ namespace halocline::doctor {
 /// As Library::name.
 inline constexpr const char* nccl_plugin = "NCCL network plug-in";
 inline constexpr const char* kernel_compiler = "NVRTC";
+inline constexpr const char* file_library = "HDF5";
 /// The variable that names NCCL's network plug-ins.
 inline constexpr const char* plugin_variable = "NCCL_NET_PLUGIN";
 
-/// Loads NCCL and its network plug-in, NVSHMEM, UCX, libfabric and NVRTC, which may do anything
-/// meanwhile: `before` is called with the name of each.
+/// Loads NCCL and its network plug-in, NVSHMEM, UCX, libfabric, NVRTC and HDF5, which may do
+/// anything meanwhile: `before` is called with the name of each.
 std::vector<Library> find_libraries(const Variables& variables,
                                     const std::function<void(const std::string&)>& before);
 

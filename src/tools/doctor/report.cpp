@@ -308,6 +308,9 @@ void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& 
   const char* label = "start with";
   for (const std::string& part : in_lines(line)) section.add_text(std::exchange(label, " "), part);
   report.add_json("launch", line);
+  const std::string stop = stop_line(diagnosis.start);
+  section.add_text("stop with", stop + ": a run with --checkpoint saves its state and ends");
+  report.add_json("stop", stop);
   if (!options.batch) return report.add_json("batch", nullptr), void();
   const std::string script = batch_script(diagnosis.start, *options.batch);
   report.add_json("batch", script);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -108,17 +109,17 @@ std::string what_became(const Library& library, const PathResult& result) {
   return fmt::format("{} does not work {}", name, where);
 }
 
-const char* transport_of(const Library& library) {
+/// Empty for those that are no transports.
+std::string_view transport_of(const Library& library) {
   for (const auto& [transport, name] : library_transports)
     if (library.name == name) return transport;
   return "";
 }
 
-/// Formulas that GPUs cannot run.
-Findings compiler_that_is_missing(const Library& library) {
+/// A library without which a run does less, as `consequence` says.
+Findings missing(const Library& library, const char* consequence) {
   if (!library.path.empty() && library.problem.empty()) return {};
-  return {{Severity::note,
-           "problem files whose formulas are not built in run on the CPU: NVRTC cannot be used",
+  return {{Severity::note, fmt::format("{}: {} cannot be used", consequence, library.name),
            library.path.empty() ? "it was not found"
                                 : fmt::format("'{}' (found by {}) {}", library.path,
                                               library.found_by, library.problem),
@@ -179,22 +180,25 @@ Findings transports_of_libraries(const Evidence& evidence) {
 }
 
 Findings libraries(const Evidence& evidence) {
-  if (!evidence.gpu_pair) return {};
   Findings found;
   const auto add = [&](Findings more) {
     found.insert(found.end(), std::make_move_iterator(more.begin()),
                  std::make_move_iterator(more.end()));
   };
   for (const Library& library : evidence.facts.ranks.libraries) {
-    if (library.name == kernel_compiler) add(compiler_that_is_missing(library));
-    if (library.found_by.empty() || library.name == kernel_compiler) continue;
+    if (library.name == file_library)
+      add(missing(library, "no .vtkhdf files, and checkpoints that only Halocline can open"));
+    if (!evidence.gpu_pair) continue;
+    if (library.name == kernel_compiler)
+      add(missing(library, "problem files whose formulas are not built in run on the CPU"));
+    if (transport_of(library).empty()) continue;
     add(unusable(library));
     add(two_versions(library));
     if (const KnownFault* fault = known_fault(evidence, library))
       add({{Severity::note, fmt::format("{} {}", with_version(library), fault->what),
             fmt::format("its version: '{}'", library.path), fault->fix}});
   }
-  add(plugin_that_is_missing(evidence));
+  if (evidence.gpu_pair) add(plugin_that_is_missing(evidence));
   return found;
 }
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "probe/lines.hpp"
 
 namespace halocline::doctor {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/lines.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json_text.hpp"
 
 namespace halocline::probe {
 namespace {
