@@ -225,7 +225,7 @@ TEST(DoctorLibraries, CompilerThatCannotBeUsedIsANote) {
 }
 
 TEST(DoctorLibraries, FilesThatCannotBeWrittenAreANote) {
-  Evidence evidence;
+  Evidence evidence = healthy();
   evidence.facts.ranks.libraries = {{.name = file_library, .path = {}, .version = {}}};
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::note, ".vtkhdf", "not found", "libhdf5-103-1")));

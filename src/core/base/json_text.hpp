@@ -27,8 +27,11 @@ struct nlohmann::adl_serializer<
     if (json.is_number_integer() && !json.is_number_unsigned() &&
         take(json.template get_ref<const typename AnyJson::number_integer_t&>()))
       return;
-    // Versions of the library differ in how its errors are made.
-    static_cast<void>(json.template get_ref<const typename AnyJson::string_t&>());
+    // Versions of the library differ in how its errors are made, so it has to find one itself.
+    if (json.is_number_integer())
+      static_cast<void>(json.template get_ref<const typename AnyJson::string_t&>());
+    else
+      static_cast<void>(json.template get_ref<const typename AnyJson::number_integer_t&>());
   }
   template <class AnyJson>
   static void to_json(AnyJson& json, Whole number) {
