@@ -14,6 +14,8 @@
 
 #include "comm/collectives.hpp"
 #include "comm/settings.hpp"
+#include "comm/state.hpp"
+#include "comm/waiting.hpp"
 #include "support/caught.hpp"
 #include "support/ranks.hpp"
 
@@ -141,6 +143,21 @@ TEST(WaitingForOthers, NamesEveryPeerThatIsMissing) {
     }
     agree(true);
   }
+}
+
+TEST(WaitingForOthers, GoesOnIfAllHasArrivedSinceTheLastPoll) {
+  const Communicator communicator = impatient_communicator();
+  bool has_arrived = false;
+  const auto missing = [&] {
+    has_arrived = true;
+    return std::string();
+  };
+  const Caught error = caught([&] {
+    comm::wait_until(communicator.state(), {.site = "a test", .missing = missing},
+                     [&] { return has_arrived; });
+  });
+  EXPECT_FALSE(error.kind) << error.text;
+  agree(true);
 }
 
 TEST(WaitingForOthers, EndsWhenANormNeverComes) {

@@ -41,7 +41,7 @@ std::string missing_of(const std::vector<MPI_Request>& requests) {
     MPI_Request_get_status(requests[i], &there, MPI_STATUS_IGNORE);
     if (there == 0) names += fmt::format("{}rank {}", names.empty() ? "" : ", ", i + 1);
   }
-  return names.empty() ? "the other ranks" : names;
+  return names;
 }
 
 /// The root hears every rank, then answers all.

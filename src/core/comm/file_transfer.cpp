@@ -354,7 +354,7 @@ void FileTransfer::wait(Mail& mail) {
       MPI_Request_get_status(mail.requests[m], &done, MPI_STATUS_IGNORE);
       if (done == 0) return fmt::format("rank {} (cells of '{}')", mail.messages[m].peer, file_);
     }
-    return std::string("the other ranks");
+    return std::string();
   };
   wait_all(communicator_.state(), mail.requests,
            {.site = mail.site, .phase = Phase::other, .missing = missing});

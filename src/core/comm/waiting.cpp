@@ -83,8 +83,9 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
     last = now;
     if (std::chrono::duration<double>(now - since).count() < limit) continue;
     if (done()) return;
-    state.give_up();
     std::string missing = wait.missing ? wait.missing() : "the other ranks";
+    if (missing.empty()) continue;
+    state.give_up();
     if (const std::string others = is_for_thread ? "" : give_up_all(); !others.empty())
       missing += fmt::format("; its GPU may wait in {}", others);
     throw Error(ErrorKind::communication,

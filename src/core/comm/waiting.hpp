@@ -17,7 +17,8 @@ struct Wait {
   const char* site;  ///< string literal: names the wait in profiles and traces
   Phase phase = Phase::wait;
   std::int64_t bytes = 0;
-  /// Names the missing rank and message: "rank 1: field 'u', +x". Called at most once.
+  /// Names the missing rank and message: "rank 1: field 'u', +x". Empty if all has arrived since
+  /// the last poll: then the wait goes on.
   std::function<std::string()> missing;
   /// No limit, for waits that depend on the other side's work; twice the limit for a rank that
   /// itself waits with the limit.

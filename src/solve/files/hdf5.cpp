@@ -135,7 +135,7 @@ Loaded load() {
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
   // It would print what is told here.
   library.set_error_handler(by_default, nullptr, nullptr);
-  return {std::move(library), ""};
+  return {library, ""};
 }
 
 const Loaded& loaded() {

@@ -119,14 +119,14 @@ void MpiChannel::abandon() {
   comm::keep_for_mpi(std::make_shared<decltype(buffers_)>(std::move(buffers_)));
 }
 
-/// Names the messages that have not arrived, or else those that have not been received.
+/// Names the messages that have not arrived, or else those that have not been received. Empty if
+/// all have, since the last poll.
 std::string MpiChannel::missing() {
   if (messages_.empty()) return "the other ranks";
   const std::string come = unfinished(0, receive_requests_of_);
   if (!come.empty()) return come;
   const std::string taken = unfinished(receive_requests_of_.back(), send_requests_of_);
-  // All may have finished since the last poll.
-  return taken.empty() ? "a message that has just arrived" : taken + " to take its message";
+  return taken.empty() ? "" : taken + " to take its message";
 }
 
 /// Names the messages with unfinished requests; `ends` has the end of each message's requests.
