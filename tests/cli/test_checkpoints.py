@@ -177,7 +177,7 @@ def test_a_signal_stops_a_run_that_goes_on(number, ranks, tmp_path):
 
 @pytest.mark.parametrize("to", ["rank", "launcher"])
 def test_a_signal_under_a_launcher_stops_all(to, mpirun, tmp_path):
-    """Launchers pass SIGUSR1 on and wait, where other signals make them end the job."""
+    """Launchers pass SIGUSR1 on and wait, whereas other signals make them end the job."""
     options = mpirun(ranks=3)
     with started("solve", *ENDLESS, "--checkpoint", "saved", cwd=tmp_path, **options) as job:
         wait_for(lambda: (tmp_path / "saved").exists() and len(job.ranks()) == 3)
