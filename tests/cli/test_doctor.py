@@ -64,7 +64,7 @@ def test_smoke_a_machine_that_works(plain):
     assert sizes == [8, 4096, 65536, 1 << 20, 16 << 20]
     assert report["taken"]["host"] in ("mpi", "shared")
     assert re.match(r"(mpirun|mpiexec)\S* -n \d+ ", report["launch"])
-    assert re.match(r"kill -USR1 PID, that of (mpirun|mpiexec)", report["stop"])
+    assert re.match(r"kill -USR1 PID \(the process id of (mpirun|mpiexec)", report["stop"])
     assert report["changes"] is None and report["batch"] is None
 
 
@@ -138,7 +138,7 @@ def test_usage(words, why):
     assert end.code == 2 and why in end.err and end.out == "", end
 
 
-@pytest.mark.parametrize("text", ["{}", "Once upon a time", "[" * 10000])
+@pytest.mark.parametrize("text", ["{}", "Once upon a time", "[" * 10000], ids=["object", "prose", "nested"])
 def test_compares_with_reports_only(text, tmp_path):
     (tmp_path / "thesis").write_text(text)
     end = run("doctor", "--compare", "thesis", cwd=tmp_path)
@@ -413,6 +413,9 @@ def test_libraries_of_python_packages(tmp_path):
     build_library(nvshmem, "void nvshmemx_vendor_get_version_info(int *a, int *b, int *c) "
                            "{ *a = 3; *b = 4; *c = 5; }")
     env = {"VIRTUAL_ENV": str(tmp_path), **NO_LIBRARIES}
+    lacking = re.findall(r"\bnccl[A-Z]\w+", found_library(doctor(env=env), "NCCL").partition(" lacks ")[2])
+    assert "ncclSend" in lacking
+    build_library(nccl, NCCL_SOURCE.format(22809) + "".join(f" int {name}(void) {{ return 1; }}" for name in lacking))
     report = doctor(env={**env, "LD_LIBRARY_PATH": str(nccl.parent)})
     assert found_library(report, "NCCL") == f"NCCL 2.28.9: {nccl}, found by its Python package"
     assert found_library(report, "NVSHMEM").startswith(
@@ -420,6 +423,16 @@ def test_libraries_of_python_packages(tmp_path):
     nvshmem.write_text("no library")
     assert re.match(f"NVSHMEM: {nvshmem}, .*, cannot be loaded: .*(ELF|short)",
                     found_library(doctor(env=env), "NVSHMEM"))
+
+
+def test_hdf5_that_lacks_functions(tmp_path):
+    named = tmp_path / "named.so"
+    build_library(named, "int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) "
+                         "{ *a = 1; *b = 14; *c = 3; return 0; }")
+    env = {**NO_LIBRARIES, "HALOCLINE_HDF5": str(named)}
+    row = re.search("^  HDF5 +(.*)", run("--version", "--verbose", env=env).out, re.MULTILINE)[1]
+    assert row.startswith("1.14.3: ") and "lacks H5open, " in row, row
+    assert ".vtkhdf" in next(finding["what"] for finding in doctor(env=env)["findings"] if "HDF5" in finding["what"])
 
 
 NVRTC_SOURCE = "int nvrtcVersion(int *a, int *b) {{ *a = {}; *b = {}; return 0; }}"

@@ -29,7 +29,7 @@ struct Session {
     std::filesystem::remove_all(folder);
     MPI_Finalize();
   }
-  std::string folder = "/dev/shm/halocline-fuzz-XXXXXX";
+  std::string folder = "/dev/shm/fuzz-tuning-XXXXXX";
 };
 
 }  // namespace

@@ -89,12 +89,20 @@ TEST(DoctorAdvice, Slurm) {
 
 TEST(DoctorAdvice, WhatStopsARunInTimeToSaveIt) {
   EXPECT_EQ(stop_line({.starter = Starter::open_mpi, .launcher = "mpirun"}),
-            "kill -USR1 PID, that of mpirun");
+            "kill -USR1 PID (the process id of mpirun)");
   EXPECT_EQ(stop_line({.starter = Starter::hydra, .launcher = "mpiexec.hydra"}),
-            "kill -USR1 PID, that of mpiexec.hydra");
+            "kill -USR1 PID (the process id of mpiexec.hydra)");
   EXPECT_EQ(stop_line({.starter = Starter::srun}), "scancel --signal=USR1 JOB");
   for (const Starter other : {Starter::pals, Starter::as_told})
     EXPECT_THAT(stop_line({.starter = other}), StartsWith("touch FOLDER/stop"));
+  Evidence evidence = healthy();
+  evidence.facts.launching.launcher = Launcher{.path = "/opt/site/run", .arguments = {}};
+  evidence.facts.launching.launcher->kind = LauncherKind::other;
+  EXPECT_THAT(stop_line(recommended_start(evidence, User::ordinary)),
+              StartsWith("touch FOLDER/stop"));
+  evidence.facts.launching.launcher->kind = LauncherKind::open_mpi;
+  EXPECT_EQ(stop_line(recommended_start(evidence, User::ordinary)),
+            "kill -USR1 PID (the process id of run)");
 }
 
 TEST(DoctorAdvice, KeepsTheOptionsOfTheUsersLauncher) {

@@ -73,6 +73,15 @@ TEST(RunTimeLibrary, SaysWhatIsWrongAndWhatHelps) {
       << "the variable would not be asked";
 }
 
+TEST(RunTimeLibrary, SaysWhatElseIsWrongWithOneThatIsNotTooOld) {
+  LibraryToFind library = wanted(version_2_10, "2.10.3");
+  library.problem_of = [](void*) -> std::string { return "lacks noneSend"; };
+  EXPECT_THAT(why_not(library, named_by_variable(library)),
+              AllOf(HasSubstr("lacks noneSend"), HasSubstr("TEST_LIBRARY_FILE")));
+  library.oldest = "2.12.10";
+  EXPECT_THAT(named_by_variable(library).problem, HasSubstr("too old"));
+}
+
 TEST(RunTimeLibrary, ThatTheProgramHasLoadedComesFirst) {
   LibraryToFind library = wanted(version_2_10, "2.10.3");
   library.file.name = "libm.so.6";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json_text.hpp"
 
+#include <fmt/format.h>
+
 namespace halocline {
 namespace {
 
@@ -29,6 +31,9 @@ bool is_shallow(std::string_view text) {
 }
 
 }  // namespace
+
+NotWhole::NotWhole(const std::string& value)
+    : Json::exception(302, fmt::format("{} is not a whole number that fits", value).c_str()) {}
 
 Json parse_json(std::string_view text) {
   if (!is_shallow(text)) return Json(Json::value_t::discarded);

@@ -1,47 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON from files that anybody may have written. Every source gets nlohmann/json.hpp from here.
+// JSON from files that anybody may have written. Every source gets it from here.
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
-/// How JSON becomes a whole number. The library's own way takes any number: of one like 1e30 nobody
-/// knows what it makes.
-template <class Whole>
-struct nlohmann::adl_serializer<
-    Whole, std::enable_if_t<std::is_integral_v<Whole> && (sizeof(Whole) > 1)>> {
-  /// Throws the library's error of a wrong type for what is no whole number, or does not fit.
-  template <class AnyJson>
-  static void from_json(const AnyJson& json, Whole& number) {
-    const auto take = [&](auto value) {
-      if (!std::in_range<Whole>(value)) return false;
-      number = static_cast<Whole>(value);
-      return true;
-    };
-    if (json.is_number_unsigned() &&
-        take(json.template get_ref<const typename AnyJson::number_unsigned_t&>()))
-      return;
-    if (json.is_number_integer() && !json.is_number_unsigned() &&
-        take(json.template get_ref<const typename AnyJson::number_integer_t&>()))
-      return;
-    // Versions of the library differ in how its errors are made, so it has to find one itself.
-    if (json.is_number_integer())
-      static_cast<void>(json.template get_ref<const typename AnyJson::string_t&>());
-    else
-      static_cast<void>(json.template get_ref<const typename AnyJson::number_integer_t&>());
-  }
-  template <class AnyJson>
-  static void to_json(AnyJson& json, Whole number) {
-    nlohmann::to_json(json, number);
-  }
-};
-
 namespace halocline {
 
-using Json = nlohmann::ordered_json;
+template <class Value, class = void>
+struct JsonSerializer;
+
+/// JSON whose objects keep the order of their members. The serializer is Halocline's own: another
+/// one under the library's name would also be that of programs that use the library themselves.
+using Json =
+    nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
+                         std::uint64_t, double, std::allocator, JsonSerializer>;
+
+/// A value is no whole number, or none that its reader can hold.
+class NotWhole : public Json::exception {
+ public:
+  /// `value` is its JSON.
+  explicit NotWhole(const std::string& value);
+};
+
+/// Returns `json` as a whole number, or throws NotWhole. The library's own way takes any number:
+/// what 1e30 becomes there is undefined.
+template <class Whole>
+Whole whole_number(const Json& json) {
+  if (json.is_number_unsigned()) {
+    const auto value = json.get_ref<const std::uint64_t&>();
+    if (std::in_range<Whole>(value)) return static_cast<Whole>(value);
+  } else if (json.is_number_integer()) {
+    const auto value = json.get_ref<const std::int64_t&>();
+    if (std::in_range<Whole>(value)) return static_cast<Whole>(value);
+  }
+  throw NotWhole(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+template <class Value, class>
+struct JsonSerializer : nlohmann::adl_serializer<Value, void> {};
+
+template <class Whole>
+struct JsonSerializer<Whole,
+                      std::enable_if_t<std::is_integral_v<Whole> && !std::is_same_v<Whole, bool>>> {
+  static void from_json(const Json& json, Whole& number) { number = whole_number<Whole>(json); }
+  static void to_json(Json& json, Whole number) { nlohmann::to_json(json, number); }
+};
 
 /// Parses a text; returns a discarded value for one that is no JSON, or is nested so deeply that
 /// the recursion over its values could overflow the stack. Throws nothing.

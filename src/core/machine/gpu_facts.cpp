@@ -16,8 +16,6 @@
 namespace halocline::machine {
 namespace {
 
-using Json = nlohmann::json;
-
 RankFacts own_facts(const Communicator& communicator) {
   RankFacts facts;
   facts.rank = communicator.rank();

@@ -75,11 +75,6 @@ constexpr std::array<const char*, 8> names{
     "libhdf5_serial.so.320", "libhdf5_serial.so.310", "libhdf5_serial.so.103", "libhdf5.so.320",
     "libhdf5.so.310",        "libhdf5.so.200",        "libhdf5.so.103",        "libhdf5.so"};
 
-LibraryToFind library_named(const char* name) {
-  return {"HDF5",          {name, "", ""}, "HALOCLINE_HDF5", "Debian: libhdf5-103-1; conda: hdf5",
-          library_version, "1.10.0"};
-}
-
 void find_all(Symbols& symbols, Library& library) {
   symbols.find("H5open", library.open);
   symbols.find("H5Eset_auto2", library.set_error_handler);
@@ -118,6 +113,20 @@ void find_all(Symbols& symbols, Library& library) {
   symbols.find("H5P_CLS_DATASET_CREATE_ID_g", library.of_datasets);
 }
 
+/// Finds the functions, and starts HDF5 with them.
+std::string problem_of(void* handle) {
+  Library library;
+  Symbols symbols(handle);
+  find_all(symbols, library);
+  if (!symbols.problem().empty()) return symbols.problem();
+  return library.open() < 0 ? "does not start" : "";
+}
+
+LibraryToFind library_named(const char* name) {
+  return {"HDF5",          {name, "", ""}, "HALOCLINE_HDF5", "Debian: libhdf5-103-1; conda: hdf5",
+          library_version, "1.10.0",       problem_of};
+}
+
 struct Loaded {
   std::optional<Library> library;
   std::string why_not;
@@ -125,14 +134,11 @@ struct Loaded {
 
 Loaded load() {
   const auto [wanted, files] = find_library(current_variables());
-  LoadedLibrary opened = load_library(wanted, files);
+  const LoadedLibrary opened = load_library(wanted, files);
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
   Library library;
   Symbols symbols(opened.handle);
   find_all(symbols, library);
-  opened.problem = symbols.problem();
-  if (opened.problem.empty() && library.open() < 0) opened.problem = "does not start";
-  if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
   // It would print what is told here.
   library.set_error_handler(by_default, nullptr, nullptr);
   return {library, ""};

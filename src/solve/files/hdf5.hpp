@@ -23,7 +23,7 @@ namespace halocline::files::hdf5 {
 /// Returns why no HDF5 can be used, with what to do; nothing if one can. Loads it at the first
 /// call.
 std::optional<std::string> unavailable();
-/// The library by the name under which it is here, and its files.
+/// The library under the name that it has on this machine, and its files.
 struct LibraryFiles {
   LibraryToFind wanted;
   std::vector<FoundLibrary> files;  ///< as of files_to_load()

@@ -63,7 +63,7 @@ DoctorLine::DoctorLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   results.option("--save", "FILE", command.save, "save the report for a later --compare");
   results.option("--compare", "FILE", command.compare, "report what has changed since that report");
   results.option("--batch", "KIND", words.batch,
-                 "write a batch script for this machine: slurm or pbs");
+                 "print a batch script for this machine after the report: slurm or pbs");
   results.flag("--strict", words.strict, "exit with code 3 if a path is not available");
 }
 

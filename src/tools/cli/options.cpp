@@ -75,7 +75,7 @@ class Syntax::Reader {
     fill(app_, syntax);
   }
 
-  /// Before anything is read.
+  /// Of all options; not after enter_parsed().
   std::string help() {
     add_texts(app_, *syntax_);
     return app_.help();

@@ -81,9 +81,8 @@ class Syntax {
   void optional_word(const std::string& name, const std::string& type,
                      std::optional<std::string>& target, const std::string& help);
   OptionGroup group(const std::string& title) { return {options_, title}; }
-  /// Sets what help begins with, before the options, and what it ends with. Those of problems take
-  /// longer to write than all the rest of a command line takes to read: they are asked for when
-  /// help is.
+  /// Set what help begins and ends with. The functions are called only for help: the texts about
+  /// problems take longer to write than everything else of a command line takes to read.
   void header(std::function<std::string()> text) { header_ = std::move(text); }
   void footer(std::function<std::string()> text) { footer_ = std::move(text); }
   void footer(std::string text) {

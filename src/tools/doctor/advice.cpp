@@ -191,6 +191,7 @@ Start recommended_start(const Evidence& evidence, User user) {
   const auto& launcher = launching.instead ? launching.instead : launching.launcher;
   if (launcher && (launching.instead || launching.objection.empty())) {
     start.launcher = std::filesystem::path(launcher->path).filename().string();
+    start.is_known = launcher->kind != LauncherKind::other;
     if (launcher->kind == LauncherKind::srun) start.starter = Starter::srun;
     if (is_pals(evidence, *launcher)) start.starter = Starter::pals;
   }
@@ -231,10 +232,12 @@ std::string launch_line(const Start& start) { return start_command(start, progra
 std::string stop_line(const Start& start) {
   // Open MPI 4.1 and MPICH 4.0 pass SIGUSR1 on to ranks and wait for them. On SIGTERM, SIGINT and
   // SIGHUP Open MPI ends them about a second later, and MPICH dies of SIGHUP and SIGUSR2.
-  const bool passes_it_on = start.starter == Starter::open_mpi || start.starter == Starter::hydra;
-  return passes_it_on ? fmt::format("kill -USR1 PID, that of {}", start.launcher)
-         : start.starter == Starter::srun ? "scancel --signal=USR1 JOB"
-                                          : "touch FOLDER/stop, in that of --checkpoint";
+  const bool passes_it_on =
+      start.is_known && (start.starter == Starter::open_mpi || start.starter == Starter::hydra);
+  return passes_it_on ? fmt::format("kill -USR1 PID (the process id of {})", start.launcher)
+         : start.starter == Starter::srun
+             ? "scancel --signal=USR1 JOB"
+             : "touch FOLDER/stop (FOLDER: the one given to --checkpoint)";
 }
 
 std::vector<std::string> in_lines(const std::string& command) {

@@ -13,8 +13,6 @@
 namespace halocline::doctor {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr auto nothing = "nothing";
 
 std::string text_of(const Json& value) {
@@ -146,7 +144,7 @@ std::vector<Change> changes(std::string_view before, std::string_view now,
                             const std::string& before_is) {
   std::vector<Change> all;
   try {
-    const Json earlier(parse_json(before)), later(parse_json(now));
+    const Json earlier = parse_json(before), later = parse_json(now);
     std::map<std::string, std::string> old_facts, new_facts;
     flatten(earlier.at("facts"), "", old_facts);
     flatten(later.at("facts"), "", new_facts);

@@ -187,7 +187,8 @@ Findings libraries(const Evidence& evidence) {
   };
   for (const Library& library : evidence.facts.ranks.libraries) {
     if (library.name == file_library)
-      add(missing(library, "no .vtkhdf files, and checkpoints that only Halocline can open"));
+      add(missing(library,
+                  "runs write no .vtkhdf files, and only Halocline can open their checkpoints"));
     if (!evidence.gpu_pair) continue;
     if (library.name == kernel_compiler)
       add(missing(library, "problem files whose formulas are not built in run on the CPU"));

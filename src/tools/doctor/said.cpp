@@ -12,8 +12,6 @@
 namespace halocline::doctor {
 namespace {
 
-using Json = nlohmann::json;
-
 template <class T>
 Json json_of(const std::optional<T>& value) {
   return value ? Json(*value) : Json();

@@ -19,8 +19,6 @@
 namespace halocline::plan {
 namespace {
 
-using Json = nlohmann::json;
-
 double product(const Json& extents) {
   double all = 1;
   for (const Json& extent : extents) all *= extent.get<double>();
@@ -113,7 +111,9 @@ std::int64_t norm_every_of(const Json& report) {
   const Json& norms = report.at("norm_history");
   if (norms.empty()) return 0;
   if (norms.size() == 1) return report.at("sweeps");
-  return norms.at(1).at(0).get<std::int64_t>() - norms.at(0).at(0).get<std::int64_t>();
+  // As doubles, for a file may hold any numbers, whose difference no integer need hold.
+  const double every = norms.at(1).at(0).get<double>() - norms.at(0).at(0).get<double>();
+  return every >= 1 && every <= 1e15 ? static_cast<std::int64_t>(every) : 0;
 }
 
 /// One solve. On CPUs sweeps, exchanges and norms are told apart; on GPUs, or if it has too few
@@ -189,10 +189,12 @@ double frequency(std::int64_t norm_every) {
   return norm_every > 0 ? 1 / static_cast<double>(norm_every) : 0;
 }
 
-/// The most threads that were at work at once.
-int most_cores(const Figures& figures) {
-  int most = 1;
-  for (const Figures::Rate& rate : figures.rates) most = std::max(most, rate.ranks * rate.threads);
+/// The threads that were at work at once; of a hostile file, more than an int holds.
+double cores(const Figures::Rate& rate) { return static_cast<double>(rate.ranks) * rate.threads; }
+
+double most_cores(const Figures& figures) {
+  double most = 1;
+  for (const Figures::Rate& rate : figures.rates) most = std::max(most, cores(rate));
   return most;
 }
 
@@ -213,12 +215,11 @@ std::map<double, Figures::Rate> rates_for(const Figures& figures, const Question
       Unlike::ranks);
   // Ranks have all cores by default, but in a benchmark over numbers of ranks fewer leave some
   // idle.
-  differences.add_unless(
-      keep_nearest(rates,
-                   [most = most_cores(figures)](const Figures::Rate& rate) {
-                     return rate.on_gpu ? 0 : distance(most, rate.ranks * rate.threads);
-                   }),
-      Unlike::ranks);
+  differences.add_unless(keep_nearest(rates,
+                                      [most = most_cores(figures)](const Figures::Rate& rate) {
+                                        return rate.on_gpu ? 0 : distance(most, cores(rate));
+                                      }),
+                         Unlike::ranks);
   differences.add_unless(
       keep_nearest(rates,
                    [&](const Figures::Rate& rate) {
@@ -337,7 +338,7 @@ void add_figures(Figures& figures, const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(ErrorKind::usage, fmt::format("cannot read the figures in '{}'", path));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const Json report(parse_json(text));
+  const Json report = parse_json(text);
   try {
     if (report.contains("bench") && report["bench"] == "step") return add_steps(figures, report);
     if (report.contains("bench") && report["bench"] == "halo")

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/lines.hpp"
 
-#include "base/json_text.hpp"
-
 namespace halocline::probe {
 namespace {
-
-using Json = nlohmann::json;
 
 PathsSaid::Row& row_of(PathsSaid& said, const Path& path) {
   for (PathsSaid::Row& row : said.rows)

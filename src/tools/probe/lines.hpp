@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json_text.hpp"
 #include "probe/paths.hpp"
 
 namespace halocline::probe {
@@ -18,14 +17,13 @@ namespace halocline::probe {
 inline constexpr std::string_view line_mark = "halocline-probe: ";
 
 /// A line for a rank to print, without the end of the line: its kind, and what it says.
-std::string line_of(std::string_view kind, const nlohmann::json& content);
+std::string line_of(std::string_view kind, const Json& content);
 
 /// Calls `read` with each whole line's kind and content. Lines of others, and what launchers put in
 /// front of lines, are passed over; so is a last line that is not whole, and one that `read` throws
 /// for.
-void read_lines(
-    std::string_view output,
-    const std::function<void(const std::string& kind, const nlohmann::json& content)>& read);
+void read_lines(std::string_view output,
+                const std::function<void(const std::string& kind, const Json& content)>& read);
 
 /// Says which kinds of pairs the messages of a path go between.
 std::string pairs_line(const Path& path, const std::vector<GpuPair>& pairs);

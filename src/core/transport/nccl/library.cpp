@@ -16,19 +16,7 @@ namespace {
 // The first versions with memory registered for all ranks, and with addresses of peers' memory.
 constexpr int windows_from = 22700, pointers_from = 22902;
 
-struct Loaded {
-  std::optional<Library> library;
-  std::string why_not;
-};
-
-Loaded load() {
-  const Variables variables = current_variables();
-  LoadedLibrary opened = load_library(library_to_find, files_to_load(library_to_find, variables));
-  if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
-  Library library{.path = opened.found.file.string(),
-                  .found_by = opened.found.by,
-                  .version = version_number(opened.version)};
-  Symbols symbols(opened.handle);
+void find_all(Symbols& symbols, Library& library) {
   symbols.find("ncclGetUniqueId", library.get_unique_id);
   symbols.find("ncclCommInitRank", library.comm_init_rank);
   symbols.find("ncclCommDestroy", library.comm_destroy);
@@ -49,8 +37,23 @@ Loaded load() {
   }
   if (library.version >= pointers_from)
     symbols.find("ncclGetPeerDevicePointer", library.peer_pointer);
-  opened.problem = symbols.problem();
+}
+
+struct Loaded {
+  std::optional<Library> library;
+  std::string why_not;
+};
+
+Loaded load() {
+  const Variables variables = current_variables();
+  const LoadedLibrary opened =
+      load_library(library_to_find, files_to_load(library_to_find, variables));
   if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
+  Library library{.path = opened.found.file.string(),
+                  .found_by = opened.found.by,
+                  .version = version_number(opened.version)};
+  Symbols symbols(opened.handle);
+  find_all(symbols, library);
   return {std::move(library), ""};
 }
 
@@ -66,6 +69,14 @@ std::string library_version(void* handle) {
   auto* const get = reinterpret_cast<GetVersion*>(::dlsym(handle, "ncclGetVersion"));
   int version = 0;
   return get == nullptr || get(&version) != success ? "" : version_text(version);
+}
+
+std::string library_problem(void* handle) {
+  Library library;
+  library.version = version_number(library_version(handle));
+  Symbols symbols(handle);
+  find_all(symbols, library);
+  return symbols.problem();
 }
 
 std::string version_text(int version) {

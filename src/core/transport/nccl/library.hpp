@@ -54,12 +54,15 @@ inline constexpr const char* windows_variable = "HALOCLINE_NCCL_WINDOWS";
 
 /// "2.28.9", of a handle of dlopen(); empty if it does not tell.
 std::string library_version(void* handle);
+/// "lacks ncclSend, ncclRecv"; empty if it has all that is used of it.
+std::string library_problem(void* handle);
 
 // Exchanges in CUDA graphs with messages of no bytes were wrong before 2.12.10 (its release notes).
 inline constexpr LibraryToFind library_to_find{
     "NCCL",           {"libnccl.so.2", "nvidia/nccl/lib", "nccl/lib"},
     "HALOCLINE_NCCL", "PyPI: nvidia-nccl-cu13; Debian: libnccl2",
-    library_version,  "2.12.10"};
+    library_version,  "2.12.10",
+    library_problem};
 
 /// "2.28.9".
 std::string version_text(int version);

@@ -11,18 +11,7 @@
 namespace halocline::transport::nvshmem {
 namespace {
 
-struct Loaded {
-  std::optional<Library> library;
-  std::string why_not;
-};
-
-Loaded load() {
-  const Variables variables = current_variables();
-  LoadedLibrary opened = load_library(library_to_find, files_to_load(library_to_find, variables));
-  if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
-  Library library{
-      .path = opened.found.file.string(), .found_by = opened.found.by, .version = opened.version};
-  Symbols symbols(opened.handle);
+void find_all(Symbols& symbols, Library& library) {
   symbols.find("nvshmemx_get_uniqueid", library.get_unique_id);
   symbols.find("nvshmemx_set_attr_uniqueid_args", library.set_attributes);
   symbols.find("nvshmemx_hostlib_init_attr", library.init);
@@ -34,8 +23,22 @@ Loaded load() {
   symbols.find("nvshmemx_putmem_signal_on_stream", library.put_and_signal);
   symbols.find("nvshmemx_signal_op_on_stream", library.signal);
   symbols.find("nvshmemx_signal_wait_until_on_stream", library.wait);
-  opened.problem = symbols.problem();
+}
+
+struct Loaded {
+  std::optional<Library> library;
+  std::string why_not;
+};
+
+Loaded load() {
+  const Variables variables = current_variables();
+  const LoadedLibrary opened =
+      load_library(library_to_find, files_to_load(library_to_find, variables));
   if (!opened.problem.empty()) return {std::nullopt, why_not(library_to_find, opened)};
+  Library library{
+      .path = opened.found.file.string(), .found_by = opened.found.by, .version = opened.version};
+  Symbols symbols(opened.handle);
+  find_all(symbols, library);
   return {std::move(library), ""};
 }
 
@@ -54,6 +57,13 @@ std::string library_version(void* handle) {
   int major = 0, minor = 0, patch = 0;
   get(&major, &minor, &patch);
   return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+std::string library_problem(void* handle) {
+  Library library;
+  Symbols symbols(handle);
+  find_all(symbols, library);
+  return symbols.problem();
 }
 
 const Library* loaded_library() {

@@ -69,13 +69,16 @@ struct Library {
 
 /// "3.4.5", of a handle of dlopen(); empty if it does not tell.
 std::string library_version(void* handle);
+/// "lacks nvshmem_ptr"; empty if it has all that is used of it.
+std::string library_problem(void* handle);
 
 // Its host library was declared complete without device code in 3.0, and putmem_signal_on_stream in
 // graphs (its release notes).
 inline constexpr LibraryToFind library_to_find{
     "NVSHMEM",           {"libnvshmem_host.so.3", "nvidia/nvshmem/lib", "nvshmem/lib"},
     "HALOCLINE_NVSHMEM", "PyPI: nvidia-nvshmem-cu13; Debian: libnvshmem3-cuda-13",
-    library_version,     "3.0.0"};
+    library_version,     "3.0.0",
+    library_problem};
 
 /// Returns NVSHMEM, loaded at the first call. Null if there is none that can be used:
 /// why_no_library() says why. Callable from any thread.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON that anybody may have written: numbers that no variable holds, and brackets without end.
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json_text.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::HasSubstr;
+
+template <class Whole>
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(parse_json(text).get<Whole>());
+  } catch (const Json::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(JsonText, WholeNumbersAreTakenIfTheyFit) {
+  EXPECT_EQ(parse_json("-3").get<int>(), -3);
+  EXPECT_EQ(parse_json("9223372036854775807").get<std::int64_t>(),
+            std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(parse_json("18446744073709551615").get<std::uint64_t>(),
+            std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(parse_json("[1, 2]").get<std::vector<int>>(), (std::vector{1, 2}));
+  EXPECT_EQ(Json(std::int64_t{-7}).dump(), "-7");
+  for (const char* text : {"1e30", "-1e30", "0.5", "1.0", "2147483648", "-2147483649", "null",
+                           "true", "\"1\"", "[1]", "{}", "18446744073709551616"})
+    EXPECT_THAT(refusal<int>(text), HasSubstr("is not a whole number that fits")) << text;
+  EXPECT_THAT(refusal<std::int64_t>("9223372036854775808"), HasSubstr("9223372036854775808 is"));
+  EXPECT_THAT(refusal<std::uint64_t>("-1"), HasSubstr("-1 is"));
+  EXPECT_THAT(refusal<std::vector<int>>("[1, 1e30]"), HasSubstr("1e+30 is"));
+}
+
+TEST(JsonText, MembersKeepTheirOrder) {
+  EXPECT_EQ(parse_json(R"({"b": 1, "a": true})").dump(), R"({"b":1,"a":true})");
+}
+
+TEST(JsonText, NoJsonIsDiscarded) {
+  for (const std::string& text :
+       {std::string("Once upon a time"), std::string(10000, '['), std::string("[1"), std::string()})
+    EXPECT_TRUE(parse_json(text).is_discarded()) << text.substr(0, 20);
+  EXPECT_TRUE(parse_json('"' + std::string(10000, '[') + '"').is_string());
+}
+
+}  // namespace
+}  // namespace halocline
