@@ -363,7 +363,9 @@ class PlaneWalk {
                                             Change<kind, Real>& change) {
     arrive(at);
     each_input([&](auto input) { receive<step>(input, columns); });
-    if (rows_inside_ != 0) update<step>(at, columns, carried, change);
+    // Also where no row of this warp lies inside, and nothing is stored: were this a branch, all that
+    // is carried would have its place in registers, and be moved there at each step.
+    update<step>(at, columns, carried, change);
     move_on();
     if constexpr (step + 1 == steps) advance<steps>(columns);
   }
