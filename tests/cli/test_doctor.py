@@ -401,6 +401,12 @@ def found_library(report, name):
     return library
 
 
+def version_row(name, env):
+    """What --version --verbose tells of a library: what doctor does, in a moment."""
+    text = run("--version", "--verbose", env={**NO_GPU, **env}).out
+    return re.search(rf"^  {name} +(.*)", text, re.MULTILINE)[1]
+
+
 NCCL_SOURCE = "int ncclGetVersion(int *version) {{ *version = {}; return 0; }}"
 # Those of the machine would be found, too.
 NO_LIBRARIES = {"HALOCLINE_NCCL": "", "HALOCLINE_NVSHMEM": "", "HALOCLINE_NVRTC": "", "HALOCLINE_HDF5": ""}
@@ -413,7 +419,7 @@ def test_libraries_of_python_packages(tmp_path):
     build_library(nvshmem, "void nvshmemx_vendor_get_version_info(int *a, int *b, int *c) "
                            "{ *a = 3; *b = 4; *c = 5; }")
     env = {"VIRTUAL_ENV": str(tmp_path), **NO_LIBRARIES}
-    lacking = re.findall(r"\bnccl[A-Z]\w+", found_library(doctor(env=env), "NCCL").partition(" lacks ")[2])
+    lacking = re.findall(r"\bnccl[A-Z]\w+", version_row("NCCL", env).partition(" lacks ")[2])
     assert "ncclSend" in lacking
     build_library(nccl, NCCL_SOURCE.format(22809) + "".join(f" int {name}(void) {{ return 1; }}" for name in lacking))
     report = doctor(env={**env, "LD_LIBRARY_PATH": str(nccl.parent)})
@@ -421,8 +427,7 @@ def test_libraries_of_python_packages(tmp_path):
     assert found_library(report, "NVSHMEM").startswith(
         f"NVSHMEM 3.4.5: {nvshmem}, found by its Python package")
     nvshmem.write_text("no library")
-    assert re.match(f"NVSHMEM: {nvshmem}, .*, cannot be loaded: .*(ELF|short)",
-                    found_library(doctor(env=env), "NVSHMEM"))
+    assert re.match(f"{nvshmem}, .*, cannot be loaded: .*(ELF|short)", version_row("NVSHMEM", env))
 
 
 def test_hdf5_that_lacks_functions(tmp_path):
@@ -430,7 +435,7 @@ def test_hdf5_that_lacks_functions(tmp_path):
     build_library(named, "int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) "
                          "{ *a = 1; *b = 14; *c = 3; return 0; }")
     env = {**NO_LIBRARIES, "HALOCLINE_HDF5": str(named)}
-    row = re.search("^  HDF5 +(.*)", run("--version", "--verbose", env=env).out, re.MULTILINE)[1]
+    row = version_row("HDF5", env)
     assert row.startswith("1.14.3: ") and "lacks H5open, " in row, row
     assert ".vtkhdf" in next(finding["what"] for finding in doctor(env=env)["findings"] if "HDF5" in finding["what"])
 
@@ -445,8 +450,7 @@ def test_compiler_of_kernels(tmp_path):
     env = {**NO_GPU, **NO_LIBRARIES, "CUDA_HOME": str(tmp_path / "cuda")}
 
     def row():
-        text = run("--version", "--verbose", env=env).out
-        return re.search("^  NVRTC +(.*)", text, re.MULTILINE)[1]
+        return version_row("NVRTC", env)
 
     # Where the machine has one of its own for a newer CUDA, that goes before.
     assert row().startswith(f"12.8: {toolkit}/libnvrtc.so.12, found by the CUDA toolkit") or \
@@ -478,8 +482,7 @@ def test_two_versions_of_a_library(tmp_path):
         (str(of_loader), "2.27.3", "the loader", False)]
     assert found_library(report, "NCCL network plug-in") == f"NCCL network plug-in: {plugin}"
     assert report["facts"]["settings"]["HALOCLINE_NCCL"] == str(named)
-    text = run("--version", "--verbose", env={**NO_GPU, **env}).out
-    assert re.search(rf"^  NCCL +2\.30\.7: {named}, found by HALOCLINE_NCCL", text, re.MULTILINE)
+    assert version_row("NCCL", env).startswith(f"2.30.7: {named}, found by HALOCLINE_NCCL")
     report = doctor(env={**env, "NCCL_NET_PLUGIN": "yours"})
     assert "NCCL_NET_PLUGIN is 'yours'" in found_library(report, "NCCL network plug-in")
 
