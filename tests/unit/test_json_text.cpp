@@ -52,5 +52,19 @@ TEST(JsonText, NoJsonIsDiscarded) {
   EXPECT_TRUE(parse_json('"' + std::string(10000, '[') + '"').is_string());
 }
 
+TEST(JsonText, ObjectsOfManyMembersTakeNoTime) {
+  const auto object = [](int members) {
+    std::string text = "{";
+    for (int i = 0; i < members; ++i)
+      text += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":[]";
+    return text + "}";
+  };
+  EXPECT_EQ(parse_json(object(1000)).size(), 1000U);
+  EXPECT_TRUE(parse_json("[" + object(100'000) + "]").is_discarded());
+  // The limit is that of one object, and colons in strings are none.
+  EXPECT_EQ(parse_json("[" + object(9000) + "," + object(9000) + "]").size(), 2U);
+  EXPECT_TRUE(parse_json('"' + std::string(20'000, ':') + '"').is_string());
+}
+
 }  // namespace
 }  // namespace halocline

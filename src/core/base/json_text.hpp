@@ -26,8 +26,7 @@ using Json =
 /// A value is no whole number, or none that its reader can hold.
 class NotWhole : public Json::exception {
  public:
-  /// `value` is its JSON.
-  explicit NotWhole(const std::string& value);
+  explicit NotWhole(const Json& value);
 };
 
 /// Returns `json` as a whole number, or throws NotWhole. The library's own way takes any number:
@@ -41,7 +40,7 @@ Whole whole_number(const Json& json) {
     const auto value = json.get_ref<const std::int64_t&>();
     if (std::in_range<Whole>(value)) return static_cast<Whole>(value);
   }
-  throw NotWhole(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  throw NotWhole(json);
 }
 
 template <class Value, class>
@@ -54,8 +53,9 @@ struct JsonSerializer<Whole,
   static void to_json(Json& json, Whole number) { nlohmann::to_json(json, number); }
 };
 
-/// Parses a text; returns a discarded value for one that is no JSON, or is nested so deeply that
-/// the recursion over its values could overflow the stack. Throws nothing.
+/// Parses a text; returns a discarded value for one that is no JSON, is nested so deeply that the
+/// recursion over its values could overflow the stack, or has an object of more than 10 000
+/// members, each of which is looked for among all others. Throws nothing.
 Json parse_json(std::string_view text);
 
 }  // namespace halocline

@@ -21,7 +21,8 @@ struct LibraryToFind {
   const char* packages;  ///< "PyPI: nvidia-nccl-cu13; Debian: libnccl2"
   std::string (*version_of)(void* handle);  ///< "2.28.9"; empty if it does not tell
   const char* oldest;                       ///< "2.12.10"; null: any will do
-  /// As LoadedLibrary::problem, of one that is not too old; null: nothing else is checked.
+  /// Returns what else is wrong, as LoadedLibrary::problem; not called for one that is too old.
+  /// Null: nothing else is checked.
   std::string (*problem_of)(void* handle) = nullptr;
 };
 

@@ -75,7 +75,7 @@ class Syntax::Reader {
     fill(app_, syntax);
   }
 
-  /// Of all options; not after enter_parsed().
+  /// Returns the help of all options. Not for after enter_parsed().
   std::string help() {
     add_texts(app_, *syntax_);
     return app_.help();

@@ -21,7 +21,7 @@ std::optional<Batch> batch_named(std::string_view name);
 struct Start {
   Starter starter = Starter::open_mpi;
   std::string launcher = "mpirun";
-  bool is_known = true;  ///< as a launcher of that kind; else its MPI only suggests so
+  bool is_known = true;  ///< whether the launcher was recognised; else the MPI suggests its kind
   int nodes = 1;
   int ranks = 1, gpus = 0;  ///< on each node
   int cores_per_rank = 1;

@@ -15,8 +15,9 @@ namespace {
 
 constexpr auto nothing = "nothing";
 
+/// Members of objects by their names, in whichever order a file has them.
 std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : nlohmann::json(value).dump();
 }
 
 /// Every plain value and list of a tree under its name: "facts.limits.memlock_bytes".

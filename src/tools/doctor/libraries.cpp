@@ -118,13 +118,16 @@ Library look_as_halocline(const LibraryToFind& wanted, const std::vector<FoundLi
   };
   library.is_off_path =
       !is_known(taken.found) && std::none_of(files.begin(), files.end(), is_known);
+  // Of the others only versions are told: none is started.
+  LibraryToFind version_of = wanted;
+  version_of.problem_of = nullptr;
   std::vector<fs::path> seen{taken.found.file};
   for (const FoundLibrary& file : files) {
     if (std::any_of(seen.begin(), seen.end(),
                     [&](const fs::path& one) { return is_same_file(one, file.file); }))
       continue;
     seen.push_back(file.file);
-    library.others.push_back({file.file.string(), open_library(wanted, file).version, file.by});
+    library.others.push_back({file.file.string(), open_library(version_of, file).version, file.by});
   }
   return library;
 }

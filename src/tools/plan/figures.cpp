@@ -55,7 +55,9 @@ void add_measured(Figures& figures, const Measured& run) {
   rate.cells_per_second = rate.cells / alone;
   rate.seconds_of_all_reduce = run.reduce * static_cast<double>(rate.norm_every);
   figures.rates.push_back(rate);
-  if (run.exchanged.messages == 0 || run.exchange <= 0 || !run.is_in_order) return;
+  if (run.exchanged.messages == 0 || run.exchanged.bytes <= 0 || run.exchange <= 0 ||
+      !run.is_in_order)
+    return;
   Figures::Exchanged exchanged = run.exchanged;
   exchanged.ranks = rate.ranks;
   exchanged.between_sweeps = true;

@@ -32,8 +32,8 @@ halocline::Norm kind_of(Norm kind) {
 /// once for all steps that are compiled as one: with 4, a box of 125 cells in fp64 takes 1460 us
 /// instead of 1591. With 5, all values of a star of 25 cells in fp64 fit in registers; in fp32 they
 /// do anyway, and 5 take 345 us instead of 324. Where one block has a multiprocessor to itself,
-/// none computes while it waits: that box takes 1049 us with 4 layers ahead, 1172 with 2, and 1022
-/// by longer walks, of 256 layers (one H100).
+/// no other computes while it waits: on an H100 that box takes 1172 us with 2 layers ahead, 1049
+/// with 4, and 1022 with 4 by longer walks, of 256 layers.
 std::vector<WalkShape> shapes_by_planes(const problem::Model& model, const PrintedUpdate& update,
                                         bool in_bricks = false) {
   const bool carries = update.carried > 0, is_f32 = model.precision == Precision::f32;

@@ -363,8 +363,8 @@ class PlaneWalk {
                                             Change<kind, Real>& change) {
     arrive(at);
     each_input([&](auto input) { receive<step>(input, columns); });
-    // Also where no row of this warp lies inside, and nothing is stored: were this a branch, all
-    // that is carried would have its place in registers, and be moved there at each step.
+    // Also where no row of this warp lies inside, and nothing is stored: with a branch here, the
+    // compiler keeps all that is carried in fixed registers and moves it at each step.
     update<step>(at, columns, carried, change);
     move_on();
     if constexpr (step + 1 == steps) advance<steps>(columns);
