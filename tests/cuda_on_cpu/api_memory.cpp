@@ -158,8 +158,7 @@ cudaError_t set(cudaStream_t handle, void* ptr, int value, std::size_t count, Ca
     const End to = end_of(runtime, static_cast<const std::byte*>(ptr), count);
     if (!to.fits || to.place == Place::pageable) return cudaErrorInvalidValue;
     const auto work = runtime.issue(stream, [&runtime, ptr, value, count] {
-      runtime.memory.open_all();
-      std::memset(ptr, value, count);
+      runtime.memory.fill(static_cast<std::byte*>(ptr), value, count);
     });
     if (caller == Caller::waits && to.place != Place::device) runtime.queue.wait(work);
     return cudaSuccess;

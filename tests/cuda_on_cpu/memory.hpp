@@ -74,6 +74,9 @@ class Memory {
   void add_virtual(std::byte* begin, std::size_t bytes);
   void give_access(Block& block, int device);
 
+  /// Sets bytes of a block, and opens what has to be open for that.
+  void fill(std::byte* begin, int value, std::size_t bytes);
+
   /// Returns the block that has this byte, or null.
   Block* find(const void* address);
   std::size_t free_bytes(int device) const;
@@ -91,7 +94,8 @@ class Memory {
 
   std::size_t bytes_per_device_;
   bool host_readable_;
-  int file_;                  // behind all device memory of this process
+  int file_;  // behind all device memory of this process
+  int empty_file_;
   long long file_bytes_ = 0;  // no part is used twice: a handle never means another allocation
   std::map<std::uintptr_t, Block> blocks_;
   std::map<int, std::size_t> used_;
