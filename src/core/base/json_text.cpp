@@ -11,8 +11,8 @@ namespace {
 // Files of Halocline have 6 levels. A value takes some 200 bytes of stack per level to copy or to
 // destroy.
 constexpr int deepest = 100;
-// Their largest objects have some 50 members. With 10 000, each compared to all before, an object
-// takes a fifth of a second.
+// Their largest objects have some 50 members. Each is compared to all before: 10 000 take 0.13 s,
+// 100 000 13 s.
 constexpr int most_members = 10'000;
 
 /// Returns false as soon as brackets outside of strings are open `deepest` deep, or an object has
