@@ -94,8 +94,8 @@ class Memory {
 
   std::size_t bytes_per_device_;
   bool host_readable_;
-  int file_;  // behind all device memory of this process
-  int empty_file_;
+  int file_;                  // behind all device memory of this process
+  int empty_file_;            // behind the page after each allocation: it has no bytes
   long long file_bytes_ = 0;  // no part is used twice: a handle never means another allocation
   std::map<std::uintptr_t, Block> blocks_;
   std::map<int, std::size_t> used_;
