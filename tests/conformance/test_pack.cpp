@@ -20,6 +20,7 @@
 #include "support/block.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
+#include "support/moves.hpp"
 #include "support/random.hpp"
 
 namespace halocline::test {
@@ -198,6 +199,21 @@ TEST_P(EveryGpuMemory, IsPackedAsByTheHost) {
   }
 }
 
+TEST_P(EveryGpuMemory, IsMovedByteByByte) {
+  const device::OwnedStream stream;
+  for (std::uint64_t number = 0; number < 60; ++number) {
+    SCOPED_TRACE(how_to_repeat(number));
+    const RandomMoves moves(number);
+    const Bytes before = random_bytes(moves.field_bytes(), number);
+    const Block field(memory(), before);
+    const Copies copies({}, direction(), memory(), moves.in(field.data()));
+    EXPECT_TRUE(copies.all_signal());
+    copies.run(stream.get());
+    device::synchronize(stream.get());
+    ASSERT_EQ(field.content(), moves.after(before));
+  }
+}
+
 std::string name_of_test(const testing::TestParamInfo<EveryGpuMemory::ParamType>& instance) {
   const bool packs = std::get<1>(instance.param) == Direction::pack;
   return std::string(packs ? "from_" : "to_") + std::string(name_of(std::get<0>(instance.param)));
@@ -276,6 +292,31 @@ TEST_F(GpuPacking, UnpacksInOneLaunchWhatItPacks) {
       const Bytes all = field.content();
       EXPECT_EQ(Bytes(all.begin() + bytes, all.end()), values.content());
     }
+  }
+}
+
+TEST_F(GpuPacking, MovesBesideMessages) {
+  const device::OwnedStream stream;
+  for (std::uint64_t number = 0; number < 20; ++number) {
+    SCOPED_TRACE(how_to_repeat(number));
+    const RandomMoves moves(number);
+    const std::int64_t bytes = 8 * Random(number).between(1, 60'000);
+    const Bytes before = random_bytes(moves.field_bytes(), number), sent = random_bytes(bytes, 7);
+    const Block field(Memory::device, before), source(Memory::device, sent),
+        goal(Memory::device, Bytes(sent.size())), slot(Memory::device, 2 * bytes),
+        flags(Memory::device, Bytes(static_cast<std::size_t>(8 * device::chunks_of(bytes))));
+    const auto bundle = [&](const Block& block) {
+      return Bundle{.pieces = {{block.data(), {{0, bytes, 1, bytes}}, 0}},
+                    .even = slot.data(),
+                    .odd = slot.data() + bytes,
+                    .flags = {.first = reinterpret_cast<std::uint64_t*>(flags.data())}};
+    };
+    const Copies packing({bundle(source)}, Direction::pack, Memory::device, moves.in(field.data())),
+        unpacking({bundle(goal)}, Direction::unpack, Memory::device);
+    Copies::run_both(packing, unpacking, stream.get());
+    device::synchronize(stream.get());
+    ASSERT_EQ(field.content(), moves.after(before));
+    ASSERT_EQ(goal.content(), sent);
   }
 }
 

@@ -61,6 +61,7 @@ std::vector<Memory> gpu_memories_here() {
 }
 
 std::optional<std::string> not_testable(const transport::Transport& transport, Memory memory) {
+  if (transport.capabilities().needs_no_channel) return "it has no channels";
   if (auto why = no_memory(memory)) return why;
   std::optional<std::string> why;
   for (const transport::Pair pair : transport::pairs) {

@@ -43,14 +43,14 @@ struct DevicePort {
 };
 
 /// Returns the bytes of a chunk, which share a flag of a GPU's message; the last chunk may be
-/// shorter. Small chunks spread a message over many blocks, large chunks need fewer flags. The same
-/// on both sides. On four H200 in a row exchanges of two faces took, with chunks of 4, 8, 16 and 32
-/// KiB: of 64 KiB 4.1, 4.1, 4.7 and 6.0 us, of 1 MiB 11.7, 11.1, 11.3 and 12.2 us; of 16 MiB, with
-/// 8, 16 and 32 KiB, 115, 105 and 105 us. Yet 8 KiB from 256 KiB on, and 32 from 4 MiB on, cost
-/// exchanges with 26 neighbours, most of which is copied within the GPU, 30 % (3 fields of 100^3)
-/// and 14 % (of 256^3).
+/// shorter. The same on both sides. Small chunks spread a message over more blocks, and large ones
+/// need fewer flags. On two H100, in us with chunks of 4, 8 and 16 KiB: a face of 16 MiB 71, 57 and
+/// 56; with 26 neighbours, 3 fields of 256^3 cells (1.5 MiB to the other GPU in fp32, 3 in fp64)
+/// 36, 43 and 52, and 46, 41 and 41; the same split along x, where a chunk's words are of 4 bytes,
+/// 49, 58 and 68; 8 fields of 100^3 (1.3 MiB) 15, 15 and 23.
 inline std::int64_t chunk_bytes(std::int64_t message_bytes) {
-  return message_bytes <= (std::int64_t{1} << 20) ? 4096 : 16384;
+  constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+  return message_bytes <= 2 * mebibyte ? 4096 : message_bytes <= 8 * mebibyte ? 8192 : 16384;
 }
 
 /// At least one: messages without bytes signal too.

@@ -7,24 +7,27 @@
 #include <halocline/error.hpp>
 
 #include "pack/cuda/copies.hpp"
+#include "pack/host/copies.hpp"
+#include "pack/pieces.hpp"
 
 namespace halocline::pack {
 
-Copies::Copies(std::vector<Bundle> bundles, Direction direction, Memory memory)
-    : empty_(bundles.empty()) {
+Copies::Copies(const std::vector<Bundle>& bundles, Direction direction, Memory memory,
+               const std::vector<Move>& moves)
+    : empty_(bundles.empty() && moves.empty()) {
   if (empty_) return;
   all_signal_ = gpu_reads(memory);
   for (const Bundle& bundle : bundles) all_signal_ &= bundle.flags.first != nullptr;
   for (const Bundle& bundle : bundles)
-    for (const FieldRuns& piece : bundle.pieces)
-      for (const Run& run : piece.runs) bytes_ += run.bytes * run.count;
+    for (const FieldRuns& piece : bundle.pieces) bytes_ += bytes_of(piece);
+  for (const Move& move : moves) bytes_ += bytes_of(move.from);
   // The GPU raises and awaits flags between GPUs, and their slots are in its memory.
   const bool is_gpus_alone = std::any_of(bundles.begin(), bundles.end(), [](const Bundle& bundle) {
     return bundle.flags.first != nullptr;
   });
-  if (gpu_reads(memory)) gpu_ = cuda::make_copies(bundles, direction);
+  if (gpu_reads(memory)) gpu_ = cuda::make_copies(bundles, direction, moves);
   if (host_reads(memory) && !(gpu_ != nullptr && is_gpus_alone))
-    host_ = std::make_shared<HostCopies>(std::move(bundles), direction);
+    host_ = std::make_shared<HostCopies>(bundles, direction, moves);
 }
 
 void Copies::run(Stream stream) const {

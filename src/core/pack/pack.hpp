@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies between runs of bytes in fields and contiguous bytes in slots. One call does all copies of
-// an exchange, so that a GPU needs one launch.
+// Copies between runs of bytes in fields and contiguous bytes in slots, and from runs to runs. One
+// call does all copies of an exchange, so that a GPU needs one launch.
 
 #include <cstdint>
 #include <memory>
@@ -41,22 +41,18 @@ struct Bundle {
   Flags flags{};
 };
 
+/// Runs of a field that get the bytes of others in the same rank, in the order of both. Offsets are
+/// not used.
+struct Move {
+  FieldRuns from, to;
+};
+
 enum class Direction {
   pack,   ///< field to slot
   unpack  ///< slot to field
 };
 
-/// Copies bundles on the host.
-class HostCopies {
- public:
-  HostCopies(std::vector<Bundle> bundles, Direction direction);
-  void run() const;
-
- private:
-  std::vector<Bundle> bundles_;
-  Direction direction_;
-};
-
+class HostCopies;
 namespace cuda {
 class Copies;
 }
@@ -68,12 +64,14 @@ class Copies {
  public:
   Copies() = default;
   /// For memory that a GPU reads it also makes the GPU's list, and with flags only that one; throws
-  /// resource.
-  Copies(std::vector<Bundle> bundles, Direction direction, Memory memory);
+  /// resource. Moves come after the bundles, from which neighbours wait for data.
+  Copies(const std::vector<Bundle>& bundles, Direction direction, Memory memory,
+         const std::vector<Move>& moves = {});
   void run(Stream stream) const;
   bool empty() const { return empty_; }
   std::int64_t bytes() const { return bytes_; }
-  /// Returns whether all bundles have flags on a GPU: then packing and unpacking can be one launch.
+  /// Returns whether a GPU copies, and all bundles have flags: then packing and unpacking can be
+  /// one launch.
   bool all_signal() const { return empty_ || all_signal_; }
 
   /// Packs, then unpacks the neighbours' data, in one launch. Both must signal; `stream` is a

@@ -120,6 +120,8 @@ struct Capabilities {
   bool is_costly_to_start = false;
   /// Gives GPU memory to an MPI that may crash on it.
   bool trusts_mpi = false;
+  /// Stays inside a rank: exchanges copy from field to field, and never call open().
+  bool needs_no_channel = false;
 
   /// Whether work on a GPU's stream does all of an exchange, so that a CUDA graph can record it and
   /// sweeps can be queued far ahead.

@@ -7,7 +7,8 @@
 
 namespace halocline::pack::cuda {
 
-std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>&, Direction) {
+std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>&, Direction,
+                                          const std::vector<Move>&) {
   throw Error(ErrorKind::unavailable, "this Halocline was built without CUDA");
 }
 

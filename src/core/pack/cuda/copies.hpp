@@ -9,9 +9,10 @@
 namespace halocline::pack::cuda {
 
 /// Lists the copies in the current GPU's memory. Throws resource.
-std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction);
+std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction,
+                                          const std::vector<Move>& moves);
 
-/// Queues the copies in one launch: packing, then unpacking. Either may be null.
+/// Queues the copies in one launch: packing and moves, then unpacking. Either may be null.
 void run(const Copies* first, const Copies* second, Stream stream);
 
 }  // namespace halocline::pack::cuda

@@ -1,73 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
+#include "pack/host/copies.hpp"
 
-#include "pack/pack.hpp"
+#include <algorithm>
+#include <functional>
+
+#include "base/copy_pieces.hpp"
 
 namespace halocline::pack {
 namespace {
 
-/// Copies pieces of a size known at compile time: a call of memcpy for 4 or 8 bytes would cost more
-/// than the copy.
-template <std::size_t Bytes>
-void gather_small(std::byte* to, const std::byte* from, const Run& run) {
-  for (std::int64_t i = 0; i < run.count; ++i)
-    std::memcpy(to + i * static_cast<std::int64_t>(Bytes), from + i * run.stride, Bytes);
-}
-
-template <std::size_t Bytes>
-void scatter_small(std::byte* to, const std::byte* from, const Run& run) {
-  for (std::int64_t i = 0; i < run.count; ++i)
-    std::memcpy(to + i * run.stride, from + i * static_cast<std::int64_t>(Bytes), Bytes);
-}
-
-void gather(std::byte* to, const std::byte* from, const Run& run) {
-  if (run.bytes == 8) return gather_small<8>(to, from, run);
-  if (run.bytes == 4) return gather_small<4>(to, from, run);
-  if (run.bytes == 16) return gather_small<16>(to, from, run);
-  for (std::int64_t i = 0; i < run.count; ++i)
-    std::memcpy(to + i * run.bytes, from + i * run.stride, static_cast<std::size_t>(run.bytes));
-}
-
-void scatter(std::byte* to, const std::byte* from, const Run& run) {
-  if (run.bytes == 8) return scatter_small<8>(to, from, run);
-  if (run.bytes == 4) return scatter_small<4>(to, from, run);
-  if (run.bytes == 16) return scatter_small<16>(to, from, run);
-  for (std::int64_t i = 0; i < run.count; ++i)
-    std::memcpy(to + i * run.stride, from + i * run.bytes, static_cast<std::size_t>(run.bytes));
-}
-
-std::byte* slot(const Bundle& bundle, std::uint64_t epochs_ahead) {
-  if (bundle.epoch == nullptr) return bundle.even;
-  return (*bundle.epoch + epochs_ahead) % 2 == 0 ? bundle.even : bundle.odd;
-}
-
-template <class Copy>
-void for_each_run(const Bundle& bundle, std::byte* slot, Copy copy) {
-  for (const FieldRuns& piece : bundle.pieces) {
-    std::byte* at = slot + piece.offset;
-    for (const Run& run : piece.runs) {
-      copy(piece.field + run.offset, at, run);
-      at += run.bytes * run.count;
-    }
-  }
+/// Addresses on each side are so many bytes further on.
+void copy(const Pieces& pieces, std::int64_t from_shift = 0, std::int64_t to_shift = 0) {
+  copy_pieces(pieces.to.first + to_shift, pieces.to.stride, pieces.from.first + from_shift,
+              pieces.from.stride, pieces.bytes, pieces.count);
 }
 
 }  // namespace
 
-HostCopies::HostCopies(std::vector<Bundle> bundles, Direction direction)
-    : bundles_(std::move(bundles)), direction_(direction) {}
+HostCopies::HostCopies(const std::vector<Bundle>& bundles, Direction direction,
+                       const std::vector<Move>& moves)
+    : direction_(direction) {
+  for (const Bundle& bundle : bundles)
+    packed_.push_back({pieces_of(bundle, direction, bundle.even),
+                       bundle.epoch != nullptr ? bundle.odd - bundle.even : 0, bundle.epoch});
+  for (const Move& move : moves)
+    for (const Pieces& pieces : pieces_of(move)) moved_.push_back(pieces);
+  // Faces at both ends of the same rows layer by layer: what the second one needs is in the cache.
+  std::stable_sort(moved_.begin(), moved_.end(), [](const Pieces& a, const Pieces& b) {
+    return std::less<>()(a.from.first, b.from.first);
+  });
+}
 
 void HostCopies::run() const {
-  for (const Bundle& bundle : bundles_) {
-    if (direction_ == Direction::pack)
-      for_each_run(
-          bundle, slot(bundle, 1),
-          [](const std::byte* field, std::byte* at, const Run& run) { gather(at, field, run); });
-    else
-      for_each_run(
-          bundle, slot(bundle, 0),
-          [](std::byte* field, const std::byte* at, const Run& run) { scatter(field, at, run); });
+  const bool packs = direction_ == Direction::pack;
+  for (const Packed& packed : packed_) {
+    const bool is_odd = packed.epoch != nullptr && (*packed.epoch + (packs ? 1 : 0)) % 2 != 0;
+    const std::int64_t shift = is_odd ? packed.to_odd : 0;
+    for (const Pieces& pieces : packed.pieces) copy(pieces, packs ? 0 : shift, packs ? shift : 0);
   }
+  for (const Pieces& pieces : moved_) copy(pieces);
 }
 
 }  // namespace halocline::pack

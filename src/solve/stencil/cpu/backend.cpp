@@ -203,7 +203,7 @@ class CpuSweep final : public Sweep {
     const auto gather = [&](const FieldStorage& field, const problem::Reach& reach) {
       const auto& [x, y, z] = reach.lower;
       const auto& [to_x, to_y, to_z] = reach.upper;
-      next->hold(field, grow(box, {x, y, z}, {to_x, to_y, to_z}));
+      next->hold(field, widened_to_bricks(field, grow(box, {x, y, z}, {to_x, to_y, to_z})));
       next->gather(field);
       block.in.push_back(next++->corner(box.lower));
     };

@@ -11,6 +11,10 @@
 
 namespace halocline::stencil::cpu {
 
+/// Returns the box with all of each brick along x that it has a part of: rows of whole bricks take
+/// one call to copy, and a brick's row, mostly a line of the cache, as long as a cell of it.
+Box widened_to_bricks(const FieldStorage& field, Box box);
+
 /// The cells of a box in rows. Its memory stays for the next box.
 class GatheredCells {
  public:
@@ -23,6 +27,8 @@ class GatheredCells {
   Corner corner(Int3 cell);
 
  private:
+  std::int64_t offset_of(Int3 at) const;
+
   std::vector<std::byte> bytes_;
   Box box_;
   Int3 step_;  // in elements

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What bundles and moves are made of: pieces of equal size, at equal distances on both sides.
+
+#include <cstdint>
+#include <vector>
+
+#include "pack/pack.hpp"
+
+namespace halocline::pack {
+
+/// One side of some pieces.
+struct PieceSide {
+  std::byte* first;
+  std::int64_t stride;  ///< bytes from a piece to the next
+};
+
+/// `count` pieces of `bytes` bytes each.
+struct Pieces {
+  PieceSide from, to;
+  std::int64_t bytes, count;
+};
+
+std::int64_t bytes_of(const FieldRuns& runs);
+
+/// Returns what a bundle copies, in the order of the slot, of which `slot` is the first byte.
+std::vector<Pieces> pieces_of(const Bundle& bundle, Direction direction, std::byte* slot);
+
+/// Returns what a move copies, in the order of its runs, which may be cut differently on both
+/// sides. Throws internal if they do not have as many bytes.
+std::vector<Pieces> pieces_of(const Move& move);
+
+}  // namespace halocline::pack
