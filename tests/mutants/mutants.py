@@ -230,6 +230,9 @@ MUTANTS = [
            "    to_unpack.look_ahead();\n    if (threadIdx.x == 0) has_come = to_unpack.await();",
            "    if (threadIdx.x == 0) has_come = to_unpack.await();",
            "conformance_tests", "Pack*", 1),
+    Mutant("walks that begin where those at the end do", "src/solve/stencil/cuda/march.cuh",
+           "const Index from = work.ends[0] + (number", "const Index from = (number",
+           "ranks_tests", "*SendHalosOnGpus*", 2),
     Mutant("a halo read before the neighbour's sweep has stored it", "src/solve/stencil/cuda/faces.cuh",
            "device::cuda::await(side_port.raised + face, side_port.swept[face], watch, side);",
            "if (watch == nullptr)\n"

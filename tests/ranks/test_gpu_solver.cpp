@@ -115,7 +115,8 @@ TEST(Solver, HasTheSameBitsInGraphs) {
 /// Whether every rank has a GPU of its own.
 bool each_has_a_gpu() { return device::gpus().list.size() >= static_cast<std::size_t>(ranks()); }
 
-// Sweeps that send their halos themselves, with cells that fill strips and cells that do not.
+// Sweeps that send their halos themselves, with cells that fill strips and cells that do not, and
+// in 3-D with and without layers between the short walks at both ends.
 TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
@@ -123,7 +124,9 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
   const std::int64_t n = 3 * ranks() + 1;
   for (const auto& [problem, cells] :
        {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 4 * n}},
-        std::pair{"jacobi", Extents{67, n}}, std::pair{"laplace", Extents{9, 5, n}}})
+        std::pair{"jacobi", Extents{67, n}}, std::pair{"laplace", Extents{9, 5, n}},
+        std::pair{"laplace", Extents{40, 6, 5 * ranks()}},
+        std::pair{"star7", Extents{16, 5, 20 * ranks() + 1}}})
     for (const Precision precision : {Precision::f32, Precision::f64})
       for (const Norm norm : {Norm::max, Norm::none}) {
         SolveOptions options = small(problem, cells, 90);

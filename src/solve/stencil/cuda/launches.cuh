@@ -184,6 +184,7 @@ class CudaSweep final : public stencil::Sweep {
     const March<Kernel> march = kernels_->march(norm_of(arguments.norm));
     Arguments work = work_for(arguments);
     begin_at_boundary(work);
+    shorten_ends(work);
     work.layers = layers_of_walk(march, work);
     const unsigned blocks = device::cuda::blocks_for(tiles_of(work, march.tile_rows()),
                                                      march.walks_of_block(), most_blocks_of_sweep);
@@ -278,15 +279,27 @@ class CudaSweep final : public stencil::Sweep {
                             : Tiles<Real, 3>::of(work, rows).count();
   }
 
+  /// Makes walks at the ends short in 3-D: what neighbours wait for is sent when a walk is done.
+  /// star7 256^3 on two H100: 57.5 us instead of 67.5 in fp64, 30.3 instead of 38.4 in fp32; with
+  /// ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D rows of 8 gained nothing, and
+  /// cost 1.4 % for 8192^2 cells.
+  void shorten_ends(Arguments& work) const {
+    constexpr Index layers = 2;
+    if (model_.axes < 3 || work.cells[2] <= 2 * layers) return;
+    if (work.faces.lower.to != nullptr) work.ends[0] = layers;
+    if (work.faces.upper.to != nullptr) work.ends[1] = layers;
+  }
+
   /// Returns the layers of a walk: in large regions as many as there may be, in others those with
   /// which all take the least time. Walks take turns, as many at once as the GPU runs. An H200 runs
   /// 256^3 in f32 at 434 GLUP/s by walks of 32 layers, which take one turn, at 410 by 43, one turn,
   /// too, and at 405 by 16, two turns.
   std::int64_t layers_of_walk(const March<Kernel>& march, Arguments work) const {
     constexpr std::int64_t many_turns = 4;
-    const std::int64_t all = work.cells[model_.axes - 1];
+    const std::int64_t all = work.cells[model_.axes - 1] - work.ends[0] - work.ends[1];
     const std::int64_t at_once = std::max<std::int64_t>(march.at_once, 1);
-    work.layers = all;
+    work.layers = work.cells[model_.axes - 1] = all;
+    work.ends[0] = work.ends[1] = 0;  // short, and done before others
     const std::int64_t across = tiles_of(work, march.tile_rows());
     const std::int64_t longest = std::min(all, most_layers(march, work));
     std::int64_t best = longest, least = std::numeric_limits<std::int64_t>::max();

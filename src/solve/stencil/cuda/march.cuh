@@ -431,13 +431,25 @@ class Tiles {
     Tiles tiles{};
     tiles.strips = ceil_div(work.lead + work.cells[0], strip_cells<Real>);
     tiles.row_groups = axes == 2 ? 1 : ceil_div(work.cells[1], rows);
-    tiles.pieces = ceil_div(work.cells[axes - 1], work.layers);
+    const Index between = work.cells[axes - 1] - work.ends[0] - work.ends[1];
+    tiles.pieces =
+        ceil_div(between, work.layers) + (work.ends[0] > 0 ? 1 : 0) + (work.ends[1] > 0 ? 1 : 0);
     return tiles;
   }
   __host__ __device__ Index count() const { return strips * row_groups * pieces; }
-  /// Orders pieces so that those at both ends come first: neighbours wait for them.
-  __device__ Index piece(Index turn) const {
-    return turn == 0 ? 0 : turn == 1 ? pieces - 1 : turn - 1;
+
+  struct Piece {
+    Index from, to;  ///< layers
+  };
+  /// Those at both ends come first: neighbours wait for them.
+  template <class Work>
+  __device__ Piece piece(const Work& work, Index turn) const {
+    const Index end = work.cells[axes - 1], upper = end - work.ends[1];
+    const Index number = turn == 0 ? 0 : turn == 1 ? pieces - 1 : turn - 1;
+    if (number == 0 && work.ends[0] > 0) return {0, work.ends[0]};
+    if (number + 1 == pieces && work.ends[1] > 0) return {upper, end};
+    const Index from = work.ends[0] + (number - (work.ends[0] > 0 ? 1 : 0)) * work.layers;
+    return {from, from + work.layers < upper ? from + work.layers : upper};
   }
 
  private:
@@ -462,9 +474,8 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
     // cache.
     const Index group = tile % tiles.row_groups, rest = tile / tiles.row_groups;
     const Index strip = rest % tiles.strips;
-    const Index from = tiles.piece(rest / tiles.strips) * work.layers;
+    const auto [from, to] = tiles.piece(work, rest / tiles.strips);
     const Index end = work.cells[axes - 1];
-    const Index to = from + work.layers < end ? from + work.layers : end;
     const Lane<Real> lane(work, strip);
     const Index row = group * Shape::rows;
     const int layers = static_cast<int>(to - from);

@@ -77,6 +77,7 @@ struct Work {
   GraphClock clock;
   int lead;                  ///< cells from a 16-byte boundary to the region's first
   Index layers;              ///< of a warp's walk along the last axis
+  Index ends[2];             ///< of walks at its ends that neighbours wait for; 0: as of others
   Range owned;               ///< cells that the norm counts, in the region's coordinates
   PartialNorms* parts;       ///< null if there is no norm
   Index first_part;          ///< index of this region's first partial norm
