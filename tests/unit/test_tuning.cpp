@@ -56,5 +56,18 @@ TEST(TuningBudget, OfAFileThatPaysOffLaterIsTwoSecondsOfAnyRun) {
   EXPECT_EQ(budget_of(options).sweeps, any);
 }
 
+TEST(TuningTrial, TimesAsManySweepsAsTakeTheTimeWanted) {
+  EXPECT_EQ(solver::next_timed(128, 0.01, 0.05, 64), 640);
+  EXPECT_EQ(solver::next_timed(128, 0.01, 0.0499, 64), 576) << "whole units";
+  EXPECT_EQ(solver::next_timed(128, 0.04, 0.05, 64), 256) << "at least twice as many";
+}
+
+// What took next to no time, or less than none, was timed wrongly: millions of sweeps would follow.
+TEST(TuningTrial, TimesAtMostTenTimesAsManySweeps) {
+  EXPECT_EQ(solver::next_timed(2, 1e-9, 0.05, 1), 20);
+  EXPECT_EQ(solver::next_timed(2, 0, 0.05, 1), 20);
+  EXPECT_EQ(solver::next_timed(2, -1, 0.05, 1), 20);
+}
+
 }  // namespace
 }  // namespace halocline::solver

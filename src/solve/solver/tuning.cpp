@@ -216,8 +216,7 @@ std::optional<double> Chooser::measure(Execution execution) {
     const double seconds = seconds_of(trial.first + timed, execution) - of_first;
     if (seconds >= seconds_of_trial) return seconds / static_cast<double>(timed);
     if (seconds > 0) per_sweep = seconds / static_cast<double>(timed);
-    const double wanted = std::min(1.5 * seconds_of_trial / per_sweep, 1e9);
-    timed = std::max(2 * timed, static_cast<std::int64_t>(wanted) / trial.unit * trial.unit);
+    timed = next_timed(timed, seconds, 1.5 * seconds_of_trial, trial.unit);
   }
 }
 
@@ -413,6 +412,13 @@ TunedExecution record_of(const Chosen& chosen, proof::EnvironmentKey key) {
 }
 
 }  // namespace
+
+std::int64_t next_timed(std::int64_t timed, double seconds, double wanted, std::int64_t unit) {
+  constexpr std::int64_t most_times = 10;
+  if (seconds * static_cast<double>(most_times) <= wanted) return most_times * timed;
+  const double sweeps = wanted / seconds * static_cast<double>(timed);
+  return std::max(2 * timed, static_cast<std::int64_t>(sweeps) / unit * unit);
+}
 
 TuningBudget tuning_budget(const Case& the_case, const SolveOptions& options) {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();

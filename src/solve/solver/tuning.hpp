@@ -44,4 +44,9 @@ struct TuningBudget {
 /// tuning file, whose measurements later runs reuse, 2 s for any run.
 TuningBudget tuning_budget(const Case& the_case, const SolveOptions& options);
 
+/// Returns how many sweeps, in whole units, to time next for a trial of `wanted` seconds, where
+/// `timed` of them took `seconds`: at most ten times as many. The seconds are a difference of two
+/// runs, of which a hiccup of the shorter one may leave next to nothing.
+std::int64_t next_timed(std::int64_t timed, double seconds, double wanted, std::int64_t unit);
+
 }  // namespace halocline::solver
