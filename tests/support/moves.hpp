@@ -95,19 +95,22 @@ class RandomMoves {
     run.bytes = unit * random_.between(1, 3);
     run.count = random_.between(1, 70);
     run.stride = 4 * run.bytes + unit * random_.between(0, 9);
-    const std::int64_t first = begin(unit), layers = random_.between(1, 40),
-                       layer = run.count * run.stride + unit * random_.between(0, 9);
-    const auto column = [&](std::int64_t number) {
+    // Now and then those of the second layer are farther away for one of the faces.
+    const bool differs = random_.once_in(3);
+    const std::int64_t first = begin(unit), layers = differs ? 2 : random_.between(1, 40),
+                       rows = run.count * run.stride, layer = rows + unit * random_.between(0, 9);
+    const auto column = [&](std::int64_t number, std::int64_t to_next) {
       std::vector<Run> runs;
       for (std::int64_t i = 0; i < layers; ++i) {
-        run.offset = first + number * run.bytes + i * layer;
+        run.offset = first + number * run.bytes + i * to_next;
         runs.push_back(run);
       }
       return runs;
     };
-    all_.push_back({column(2), column(0)});
-    all_.push_back({column(1), column(3)});
-    field_bytes_ = first + layers * layer;
+    all_.push_back({column(2, layer), column(0, layer)});
+    const std::int64_t other = differs ? layer + rows : layer;
+    all_.push_back({column(1, other), column(3, other)});
+    field_bytes_ = first + layers * layer + (differs ? rows : 0);
   }
 
   MovedRuns cut_differently() {
