@@ -2,6 +2,7 @@
 #pragma once
 // Random moves within a field, and what they must do, byte by byte.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 

@@ -8,14 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "device/buffer.hpp"
 #include "device/cuda/early.cuh"
 #include "device/cuda/flags.cuh"
 #include "device/cuda/launch.cuh"
-#include "device/port.hpp"
 #include "device/queue.hpp"
 #include "pack/cuda/copies.hpp"
 #include "pack/cuda/segments.hpp"

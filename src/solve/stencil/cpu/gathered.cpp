@@ -10,39 +10,34 @@ namespace {
 
 constexpr std::int64_t line_bytes = 64;
 
-/// Rows of cells in a layer of a brick.
-struct BrickRows {
+/// Pieces of a row of a box, each of them in the next brick.
+struct RowPieces {
   std::int64_t place;  ///< of the first cell: its distance from the first owned one
   Int3 at;             ///< number of the first cell in the box, by axis
-  std::int64_t cells;  ///< of a row
+  std::int64_t cells;  ///< of a piece
   std::int64_t count;
 };
 
-/// Calls `copy` with the part that each layer of each brick has in the box, brick by brick: a
-/// processor looks ahead in a brick's memory, not along a row of the box, which is in another page
-/// in each.
+/// Calls `copy` with what each row of the box has of its first brick, of all whole bricks, and of
+/// its last.
 template <class Copy>
-void for_each_layer(const FieldStorage& field, const Box& box, const Copy& copy) {
+void for_each_piece(const FieldStorage& field, const Box& box, const Copy& copy) {
   const Bricks& bricks = *field.as_bricks();
   const Int3 from = box.lower - field.shape().owned.lower, cells = box.extent();
-  const auto in_brick = [&](int axis, std::int64_t at) {
-    const std::int64_t length = bricks.cells()[axis];
-    return std::min(cells[axis] - at, length - ((from[axis] + at) & (length - 1)));
-  };
-  Int3 at, part;
-  for (at.z = 0; at.z < cells.z; at.z += part.z) {
-    part.z = in_brick(2, at.z);
-    for (at.y = 0; at.y < cells.y; at.y += part.y) {
-      part.y = in_brick(1, at.y);
-      for (at.x = 0; at.x < cells.x; at.x += part.x) {
-        part.x = in_brick(0, at.x);
-        const std::int64_t place = bricks.place(from + at);
-        for (std::int64_t layer = 0; layer < part.z; ++layer)
-          copy(BrickRows{place + layer * bricks.cell_step.z, at + Int3{0, 0, layer}, part.x,
-                         part.y});
-      }
+  const std::int64_t length = bricks.cells().x;
+  const std::int64_t before = std::min(cells.x, -from.x & (length - 1));
+  const std::int64_t whole = (cells.x - before) / length, after = cells.x - before - whole * length;
+  for (std::int64_t z = 0; z < cells.z; ++z)
+    for (std::int64_t y = 0; y < cells.y; ++y) {
+      const std::int64_t row = bricks.place(1, from.y + y) + bricks.place(2, from.z + z);
+      const auto pieces = [&](std::int64_t x, std::int64_t of_piece, std::int64_t count) {
+        if (of_piece > 0 && count > 0)
+          copy(RowPieces{row + bricks.place(0, from.x + x), {x, y, z}, of_piece, count});
+      };
+      pieces(0, before, 1);
+      pieces(before, length, whole);
+      pieces(before + whole * length, after, 1);
     }
-  }
 }
 
 }  // namespace
@@ -67,20 +62,20 @@ void GatheredCells::hold(const FieldStorage& field, const Box& box) {
 }
 
 void GatheredCells::gather(const FieldStorage& field) {
-  const std::int64_t of_row = field.as_bricks()->cell_step.y * element_bytes_;
-  for_each_layer(field, box_, [&](const BrickRows& rows) {
-    copy_pieces(bytes_.data() + offset_of(rows.at), step_.y * element_bytes_,
-                field.first_owned() + rows.place * element_bytes_, of_row,
-                rows.cells * element_bytes_, rows.count);
+  const std::int64_t of_brick = field.as_bricks()->brick_step.x * element_bytes_;
+  for_each_piece(field, box_, [&](const RowPieces& pieces) {
+    const std::int64_t bytes = pieces.cells * element_bytes_;
+    copy_pieces(bytes_.data() + offset_of(pieces.at), bytes,
+                field.first_owned() + pieces.place * element_bytes_, of_brick, bytes, pieces.count);
   });
 }
 
 void GatheredCells::scatter(const FieldStorage& field) const {
-  const std::int64_t of_row = field.as_bricks()->cell_step.y * element_bytes_;
-  for_each_layer(field, box_, [&](const BrickRows& rows) {
-    copy_pieces(field.first_owned() + rows.place * element_bytes_, of_row,
-                bytes_.data() + offset_of(rows.at), step_.y * element_bytes_,
-                rows.cells * element_bytes_, rows.count);
+  const std::int64_t of_brick = field.as_bricks()->brick_step.x * element_bytes_;
+  for_each_piece(field, box_, [&](const RowPieces& pieces) {
+    const std::int64_t bytes = pieces.cells * element_bytes_;
+    copy_pieces(field.first_owned() + pieces.place * element_bytes_, of_brick,
+                bytes_.data() + offset_of(pieces.at), bytes, bytes, pieces.count);
   });
 }
 
