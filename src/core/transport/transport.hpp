@@ -141,7 +141,8 @@ class Transport {
   virtual bool is_for_auto(Memory) const { return true; }
   virtual Capabilities capabilities() const = 0;
   /// Opens a channel. Collective over the communicator, also for ranks without messages. The memory
-  /// of parts in place must outlive the channel. Throws resource.
+  /// of parts in place must outlive the channel. Throws resource; internal where no channel is
+  /// needed.
   virtual std::unique_ptr<Channel> open(const Communicator& communicator,
                                         std::vector<Message> messages, Memory fields) const = 0;
   /// Returns what shows why it fails where a test failed, or what helps: a clause without a full
