@@ -34,7 +34,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using transport::Channel;
 using transport::Slots;
-using Placement = TrialFields::Placement;
+using TrialPlacement = TrialFields::Placement;
 
 /// A channel that does as it should, but for what a test does in its place.
 class Altered final : public Channel {
@@ -113,7 +113,7 @@ std::string name_of_case(const testing::TestParamInfo<StreamCase>& instance) {
   std::erase(transport, '_');
   return transport + "Over" + std::string(name_of(c.fields.memory)) +
          allocators[static_cast<int>(c.fields.allocator)] + std::to_string(c.bytes) +
-         (c.fields.placement == Placement::in_place ? "InPlace" : "");
+         (c.fields.placement == TrialPlacement::in_place ? "InPlace" : "");
 }
 
 /// Why there is no such device memory here, or nothing.
@@ -129,8 +129,8 @@ std::vector<StreamCase> stream_cases() {
   const auto add = [&](const char* transport, Memory memory, Allocator allocator) {
     const transport::Transport& chosen = transport::find_transport(transport);
     if (not_testable(chosen, memory) || no_memory_of(allocator)) return;
-    for (const Placement placement : {Placement::in_slots, Placement::in_place}) {
-      if (placement == Placement::in_place && !chosen.capabilities().in_place) continue;
+    for (const TrialPlacement placement : {TrialPlacement::in_slots, TrialPlacement::in_place}) {
+      if (placement == TrialPlacement::in_place && !chosen.capabilities().in_place) continue;
       // The largest goes in several pieces where it is staged.
       for (const std::int64_t bytes : {13, 600'000, 3'000'000})
         here.push_back({transport, {memory, allocator, placement}, bytes});
@@ -224,7 +224,8 @@ std::vector<StreamCase> fault_cases() {
   std::vector<StreamCase> here;
   if (not_testable(transport::find_transport("staged"), Memory::device)) return here;
   for (const std::int64_t bytes : {64, 600'000})
-    here.push_back({"staged", {Memory::device, Allocator::ordinary, Placement::in_place}, bytes});
+    here.push_back(
+        {"staged", {Memory::device, Allocator::ordinary, TrialPlacement::in_place}, bytes});
   return here;
 }
 

@@ -114,7 +114,7 @@ TEST_P(EveryPattern, ArrivesAsSent) {
 TEST_P(EveryPattern, ArrivesInPlace) {
   if (!path().transport->capabilities().in_place) return;  // it sends from its own memory only
   const Communicator& communicator = communicator_with();
-  Conversation conversation(communicator, path(), pattern(), Placement::in_place);
+  Conversation conversation(communicator, path(), pattern(), MessagePlacement::in_place);
   for (int epoch = 0; epoch < epochs(); ++epoch) conversation.run();
 }
 
@@ -125,8 +125,9 @@ INSTANTIATE_TEST_SUITE_P(Transports, EveryPattern,
 class EveryTransport : public testing::TestWithParam<Path> {
  protected:
   const Path& path() const { return GetParam(); }
-  Placement in_place_if_possible() const {
-    return path().transport->capabilities().in_place ? Placement::in_place : Placement::slots;
+  MessagePlacement in_place_if_possible() const {
+    return path().transport->capabilities().in_place ? MessagePlacement::in_place
+                                                     : MessagePlacement::slots;
   }
 };
 

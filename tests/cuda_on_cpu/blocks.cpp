@@ -42,7 +42,7 @@ struct alignas(16) SharedBytes {
 };
 
 // What a shuffle returns that asks for a lane outside its mask.
-constexpr std::uint64_t kPoison = 0xa5a5a5a5a5a5a5a5u;
+constexpr std::uint64_t kPoisonValue = 0xa5a5a5a5a5a5a5a5u;
 
 constexpr const char* name(LaneOp op) {
   constexpr const char* names[] = {"__syncwarp",       "__shfl_sync",     "__shfl_up_sync",
@@ -362,7 +362,7 @@ void Blocks::conclude(const WarpMeeting& meeting) {
     if (!shuffles) {
       thread.result = ballot;
     } else {
-      thread.result = meeting.mask >> source & 1u ? lanes[source].visit.value : kPoison;
+      thread.result = meeting.mask >> source & 1u ? lanes[source].visit.value : kPoisonValue;
     }
     make_able(first + std::countr_zero(rest));
   }

@@ -33,7 +33,7 @@ class FaultyChannel final : public Channel {
   Fault fault_;
 };
 
-const bool added = [] {
+const bool faulty_is_added = [] {
   transport::add_transport(faulty());
   return true;
 }();

@@ -20,7 +20,6 @@ namespace halocline::test {
 namespace {
 
 using probe::Outcome;
-using probe::Path;
 using probe::PathResult;
 using proof::GpuPair;
 using testing::ElementsAre;
@@ -34,7 +33,7 @@ class Probe : public testing::Test {
   }
 
   /// Returns what rank 0 said of each path; nothing on the others.
-  std::vector<PathResult> probe(std::vector<Path> paths, std::vector<std::int64_t> bytes) {
+  std::vector<PathResult> probe(std::vector<probe::Path> paths, std::vector<std::int64_t> bytes) {
     said_.clear();
     probe::try_in_ranks(communicator_with(), {.paths = std::move(paths), .bytes = std::move(bytes)},
                         [this](const std::string& line) { said_ += line + '\n'; });

@@ -50,14 +50,14 @@ class Halves final : public solver::Schedule {
   bool is_preferred(const solver::Runner&) const override { return false; }
 };
 
-const bool added = [] {
+const bool schedule_is_added = [] {
   static const Halves halves;
   solver::add_schedule(halves);
   return true;
 }();
 
 TEST(OutsideSchedule, GivesTheSameBits) {
-  ASSERT_TRUE(added);
+  ASSERT_TRUE(schedule_is_added);
   for (const int depth : {1, 2}) {
     SolveOptions options = small("laplace", {130, 66}, 40);
     options.backend = "cpu";

@@ -163,7 +163,7 @@ class PutTransport final : public transport::Transport {
 };
 
 // Before the suite in test_transports.cpp asks for the table.
-const bool added = [] {
+const bool transports_are_added = [] {
   static const PlainTransport plain;
   static const SecondPeerTransport second_peer;
   transport::add_transport(plain);
@@ -213,7 +213,7 @@ TEST(OutsideTransport, PutsAreNotDoneBeforeThoseOfTheOtherRankHaveCome) {
 }
 
 TEST(OutsideTransport, IsTimedByAutoOnTheHost) {
-  ASSERT_TRUE(added);
+  ASSERT_TRUE(transports_are_added);
   if (ranks() == 1) GTEST_SKIP() << "there is no message with one rank";
   const ExchangeInfo info = exchange_by_auto(Memory::host);
   // Ranks that share cores are not timed.

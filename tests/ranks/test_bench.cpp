@@ -25,9 +25,7 @@ using bench::HaloBenchResult;
 using bench::HaloTiming;
 using testing::HasSubstr;
 
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
-HaloBenchOptions brief() {
+HaloBenchOptions brief_halos() {
   HaloBenchOptions options;
   options.cells_per_rank = {{12, 10}, {6, 5, 4}};
   options.periodic = {true, true, true};
@@ -37,7 +35,7 @@ HaloBenchOptions brief() {
 }
 
 TEST(Bench, FindsWhatIsSane) {
-  HaloBenchOptions options = brief();
+  HaloBenchOptions options = brief_halos();
   options.widths = {1, 2};
   options.fields = {1, 3};
   options.neighbours = Neighbours::all;
@@ -68,7 +66,7 @@ TEST(Bench, FindsWhatIsSane) {
 }
 
 TEST(Bench, TimesOnlyFacesAndTheTransportAsked) {
-  HaloBenchOptions options = brief();
+  HaloBenchOptions options = brief_halos();
   options.precision = "f32";
   options.transports = {"mpi"};
   const HaloBenchResult result = run_halo_bench(world(), options);
@@ -82,7 +80,7 @@ TEST(Bench, TimesOnlyFacesAndTheTransportAsked) {
 }
 
 TEST(Bench, TimesRivalsOfEveryCaseLikeTransports) {
-  HaloBenchOptions options = brief();
+  HaloBenchOptions options = brief_halos();
   options.widths = {1, 2};
   options.fields = {1, 3};
   options.neighbours = Neighbours::all;
@@ -106,7 +104,7 @@ TEST(Bench, TimesRivalsOfEveryCaseLikeTransports) {
 
 TEST(Bench, SaysWhatIsLeftOutAndWhy) {
   if (ranks() == 1) GTEST_SKIP() << "one rank needs no transport";
-  const HaloBenchResult result = run_halo_bench(world(), brief());
+  const HaloBenchResult result = run_halo_bench(world(), brief_halos());
   const auto tells = HasSubstr("staged");
   if (device::gpus().list.empty()) {
     EXPECT_THAT(result.notes, testing::Not(testing::Contains(tells))) << "without a GPU";
@@ -120,7 +118,7 @@ TEST(Bench, SaysWhatIsLeftOutAndWhy) {
 TEST(Bench, KnowsNodes) {
   if (ranks() < 4) GTEST_SKIP() << "two nodes of two ranks need 4";
   const Communicator& nodes = communicator_with({.wait_limit = wait_limit, .ranks_per_node = 2});
-  const HaloBenchResult result = run_halo_bench(nodes, brief());
+  const HaloBenchResult result = run_halo_bench(nodes, brief_halos());
   ASSERT_FALSE(result.timings.empty());
   EXPECT_THAT(result.timings[0].transports,
               testing::IsSupersetOf({std::pair<std::string, std::string>("same-node", "shared"),
@@ -130,10 +128,10 @@ TEST(Bench, KnowsNodes) {
 }
 
 TEST(Bench, RefusesAlikeOnAllRanks) {
-  HaloBenchOptions options = brief();
+  HaloBenchOptions options = brief_halos();
   options.widths = {11};
   EXPECT_EQ(caught([&] { run_halo_bench(world(), options); }).kind, ErrorKind::usage);
-  options = brief();
+  options = brief_halos();
   options.cells_per_rank = {{1 << 30, 1 << 20}};
   const Caught error = caught([&] { run_halo_bench(world(), options); });
   EXPECT_EQ(error.kind, ErrorKind::resource);
@@ -143,7 +141,7 @@ TEST(Bench, RefusesAlikeOnAllRanks) {
 TEST(Bench, TimesGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
-  HaloBenchOptions options = brief();
+  HaloBenchOptions options = brief_halos();
   options.memories = {"device", "managed"};
   options.transports = {"staged"};
   const HaloBenchResult result = run_halo_bench(world(), options);
@@ -158,7 +156,7 @@ TEST(Bench, TimesGpus) {
 TEST(Bench, TimesGraphsOfExchangesBetweenGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
-  HaloBenchOptions options = brief();
+  HaloBenchOptions options = brief_halos();
   options.cells_per_rank = {{12, 10}};
   options.memories = {"device"};
   options.graphs = {"off", "on"};

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -50,14 +49,6 @@ SolveResult solve_on(int count, const SolveOptions& options) {
   const std::optional<Communicator> some = comm::first_ranks(world(), count);
   comm::on_first_ranks(world(), count, [&] { result = solve(*some, options); });
   return result.value_or(SolveResult{});
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::string bytes_of_file(const std::string& path) {

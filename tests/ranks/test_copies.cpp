@@ -15,8 +15,6 @@
 namespace halocline::test {
 namespace {
 
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
 TEST(CopyBench, FindsWhatIsSane) {
   bench::CopyBenchOptions options;
   options.sizes = {1000, 3 << 20};

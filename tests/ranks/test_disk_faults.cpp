@@ -32,10 +32,10 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t sweeps = 12, every = 4;
+constexpr std::int64_t sweeps_in_all = 12, sweeps_between = 4;
 
 SolveOptions problem() {
-  SolveOptions options = small("wave_sponge", {24, 18}, sweeps);
+  SolveOptions options = small("wave_sponge", {24, 18}, sweeps_in_all);
   options.norm = Norm::max;
   return options;
 }
@@ -43,7 +43,7 @@ SolveOptions problem() {
 SolveOptions with_checkpoints(const std::string& folder) {
   SolveOptions options = problem();
   options.checkpoint = folder;
-  options.checkpoint_every = every;
+  options.checkpoint_every = sweeps_between;
   return options;
 }
 
@@ -52,11 +52,11 @@ SolveOptions going_on(const std::string& path, const std::string& folder) {
   options.restart = path;
   options.checkpoint = folder;
   options.threads = 1;
-  options.sweeps = sweeps;
+  options.sweeps = sweeps_in_all;
   return options;
 }
 
-void expect_same(const SolveResult& result, const SolveResult& whole) {
+void expect_same_bits(const SolveResult& result, const SolveResult& whole) {
   ASSERT_EQ(result.fields.size(), whole.fields.size());
   for (std::size_t i = 0; i < whole.fields.size(); ++i)
     EXPECT_EQ(result.fields[i].checksum, whole.fields[i].checksum);
@@ -111,7 +111,7 @@ class FaultyDisk : public testing::Test {
       EXPECT_THAT(error.text, HasSubstr(from));
     }
     Caught rest =
-        caught([&] { expect_same(solve(world(), going_on(from, other.path())), whole_); });
+        caught([&] { expect_same_bits(solve(world(), going_on(from, other.path())), whole_); });
     if (!rest.kind) return;
     // A lost block of a field is seen as the field is read.
     EXPECT_EQ(fault.kind, DiskFaults::Kind::lost) << rest.text;
@@ -120,7 +120,7 @@ class FaultyDisk : public testing::Test {
     const auto all = solver::checkpoints_in(folder);
     ASSERT_GE(all.size(), 2u);
     EXPECT_THAT(rest.text, HasSubstr(all[1].path));
-    expect_same(solve(world(), going_on(all[1].path, other.path())), whole_);
+    expect_same_bits(solve(world(), going_on(all[1].path, other.path())), whole_);
   }
 
   void try_fault(const Fault& fault) {
@@ -198,7 +198,7 @@ TEST_F(FaultyDisk, IsNeverBelieved) {
         const auto faults = on_its_rank(fault, folder.path());
         const auto count = [&] { calls = faults ? faults->calls() : 0; };
         try {
-          expect_same(solve(world(), rest), whole_);
+          expect_same_bits(solve(world(), rest), whole_);
         } catch (...) {
           count();
           throw;

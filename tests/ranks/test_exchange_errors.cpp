@@ -30,9 +30,7 @@ using testing::IsEmpty;
 
 // `shared` is left out where it cannot be opened, on one node or on all.
 
-using Notes = std::vector<std::string>;
-
-Notes notes_of_an_exchange_that_works(const comm::Settings& options) {
+std::vector<std::string> notes_of_an_exchange_that_works(const comm::Settings& options) {
   const Communicator& communicator = communicator_with(options);
   const ExchangeCase c = case_along_last_axis(2);
   const Grid grid(rank(), ranks(), c.grid);
@@ -58,7 +56,7 @@ TEST(Exchange, GoesAnotherWayIfOneNodeHasNoSharedMemory) {
   if (ranks() < 2) GTEST_SKIP() << "one rank shares its memory with nobody";
   std::optional<NoSharedMemory> fault;
   if (rank() < 2) fault.emplace();
-  const Notes notes = notes_of_an_exchange_that_works({.ranks_per_node = 2});
+  const std::vector<std::string> notes = notes_of_an_exchange_that_works({.ranks_per_node = 2});
   EXPECT_THAT(notes, ElementsAre(HasSubstr("transport shared was left out: ")));
   fault.reset();
   EXPECT_THAT(notes_of_an_exchange_that_works({.ranks_per_node = 2}), IsEmpty());

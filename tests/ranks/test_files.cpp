@@ -34,6 +34,7 @@
 #include "files/picture.hpp"
 #include "files/png.hpp"
 #include "support/caught.hpp"
+#include "support/cells.hpp"
 #include "support/communicators.hpp"
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
@@ -61,13 +62,6 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder))
-    names.push_back(entry.path().filename().string());
-  return names;
-}
-
 /// Bits that tell of their cell. Integers stand for doubles and floats, so that none of them is
 /// not a number and all bits count.
 template <class Bits>
@@ -80,13 +74,6 @@ Bits bits_of(std::int64_t index) {
 
 std::int64_t index_of(const Extents& cells, const Int3& at) {
   return (at.z * cells.values().y + at.y) * cells.values().x + at.x;
-}
-
-template <class Use>
-void for_each_cell(const Box& box, Use&& use) {
-  for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
-    for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
-      for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) use(Int3{x, y, z});
 }
 
 /// The dictionary of a .npy file, framed as NumPy does.

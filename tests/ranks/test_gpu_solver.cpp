@@ -18,7 +18,6 @@
 #include "base/environment.hpp"
 #include "base/notes.hpp"
 #include "base/variables.hpp"
-#include "device/gpu.hpp"
 #include "proof/environment_key.hpp"
 #include "proof/records.hpp"
 #include "proof/surroundings.hpp"
@@ -111,9 +110,6 @@ TEST(Solver, HasTheSameBitsInGraphs) {
     }
   }
 }
-
-/// Whether every rank has a GPU of its own.
-bool each_has_a_gpu() { return device::gpus().list.size() >= static_cast<std::size_t>(ranks()); }
 
 // Sweeps that send their halos themselves, with cells that fill strips and cells that do not, and
 // in 3-D with and without layers between the short walks at both ends.

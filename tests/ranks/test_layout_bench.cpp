@@ -23,9 +23,7 @@ using bench::LayoutTiming;
 using testing::Contains;
 using testing::HasSubstr;
 
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
-LayoutBenchOptions brief() {
+LayoutBenchOptions brief_layouts() {
   LayoutBenchOptions options;
   options.cells_per_rank = {9, 6, 5};
   options.layouts = {"array", "brick", "brick:4x2x2"};
@@ -67,7 +65,7 @@ std::set<std::string> ways_of(const LayoutBenchResult& result) {
 }
 
 TEST_F(LayoutBenchOnRanks, EveryCombinationHasTheSameBits) {
-  const LayoutBenchResult result = run_layout_bench(world(), brief());
+  const LayoutBenchResult result = run_layout_bench(world(), brief_layouts());
   expect_right(result);
   EXPECT_THAT(ways_of(result), testing::IsSupersetOf({"shared", "mpi", "derived_types"}));
   EXPECT_EQ(std::count_if(result.timings.begin(), result.timings.end(),
@@ -79,7 +77,7 @@ TEST_F(LayoutBenchOnRanks, EveryCombinationHasTheSameBits) {
 }
 
 TEST_F(LayoutBenchOnRanks, CountsMessagesOfAllDirections) {
-  LayoutBenchOptions options = brief();
+  LayoutBenchOptions options = brief_layouts();
   options.layouts = {"array"};
   options.ways = {"derived_types", "mpi"};
   const LayoutBenchResult result = run_layout_bench(world(), options);
@@ -95,7 +93,7 @@ TEST_F(LayoutBenchOnRanks, CountsMessagesOfAllDirections) {
 TEST_F(LayoutBenchOnRanks, RunsOtherProblems) {
   // Fixed ghosts; a field that follows another; several fields; ghosts that change.
   for (const char* problem : {"laplace", "wave_sponge", "shallow_water", "fitzhugh_nagumo"}) {
-    LayoutBenchOptions options = brief();
+    LayoutBenchOptions options = brief_layouts();
     options.problem = problem;
     options.cells_per_rank = {9, 7};
     options.layouts = {"array", "brick"};
@@ -107,7 +105,7 @@ TEST_F(LayoutBenchOnRanks, RunsOtherProblems) {
 }
 
 TEST_F(LayoutBenchOnRanks, LeavesOutWhatCannotBeHad) {
-  LayoutBenchOptions options = brief();
+  LayoutBenchOptions options = brief_layouts();
   options.layouts = {"array"};
   options.ways = {"mpi", "staged", "pinned"};
   const LayoutBenchResult result = run_layout_bench(world(), options);
@@ -121,7 +119,7 @@ TEST_F(LayoutBenchOnRanks, LeavesOutWhatCannotBeHad) {
 }
 
 TEST_F(LayoutBenchOnRanks, RefusesADomainThatRankZeroCannotHold) {
-  LayoutBenchOptions options = brief();
+  LayoutBenchOptions options = brief_layouts();
   options.cells_per_rank = {1 << 13, 1 << 13, 1 << 13};
   const Caught error = caught([&] { run_layout_bench(world(), options); });
   EXPECT_EQ(error.kind, ErrorKind::resource);
@@ -130,7 +128,7 @@ TEST_F(LayoutBenchOnRanks, RefusesADomainThatRankZeroCannotHold) {
 
 /// The ways that are no transport, and one beside them.
 LayoutBenchOptions by_gpus() {
-  LayoutBenchOptions options = brief();
+  LayoutBenchOptions options = brief_layouts();
   options.backend = "cuda";
   options.repetitions = 1;
   options.ways = {"staged", "whole_array", "skin_copies", "pinned", "managed", "prefetched"};
@@ -163,7 +161,7 @@ TEST_F(LayoutBenchOnRanks, GpusKeepGhostsThatNobodySends) {
 
 TEST(LayoutBench, RefusesOneRank) {
   if (ranks() > 1) GTEST_SKIP() << "this is about one rank";
-  EXPECT_EQ(caught([] { run_layout_bench(world(), brief()); }).kind, ErrorKind::usage);
+  EXPECT_EQ(caught([] { run_layout_bench(world(), brief_layouts()); }).kind, ErrorKind::usage);
 }
 
 }  // namespace

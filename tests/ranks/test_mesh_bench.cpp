@@ -24,12 +24,14 @@ using bench::MeshTiming;
 using testing::HasSubstr;
 
 /// Shorter than the time after which a test is ended.
-const Communicator& world() { return communicator_with({.wait_limit = std::chrono::seconds(5)}); }
+const Communicator& impatient_world() {
+  return communicator_with({.wait_limit = std::chrono::seconds(5)});
+}
 
 // Above every MPI's eager limit on a node.
 constexpr std::int64_t large = 1 << 20;
 
-MeshBenchOptions brief(std::int64_t bytes) {
+MeshBenchOptions brief_mesh(std::int64_t bytes) {
   MeshBenchOptions options;
   options.sizes = {bytes};
   options.loop.repetitions = 3;
@@ -43,7 +45,7 @@ bench::MeshNeighbours in_a_row() {
 
 TEST(MeshBench, FindsTheDeadlockAndTimesTheOthers) {
   if (ranks() < 2) GTEST_SKIP() << "one rank has nobody to wait for";
-  const MeshBenchResult result = run_mesh_bench(world(), brief(large));
+  const MeshBenchResult result = run_mesh_bench(impatient_world(), brief_mesh(large));
   ASSERT_EQ(result.timings.size(), 4u);
   for (const MeshTiming& timing : result.timings) {
     SCOPED_TRACE(name_of(timing.order));
@@ -52,7 +54,7 @@ TEST(MeshBench, FindsTheDeadlockAndTimesTheOthers) {
     if (timing.deadlock) continue;
     EXPECT_EQ(timing.time.repetitions, 3);
     EXPECT_GT(timing.time.min_seconds, 0);
-    EXPECT_EQ(comm::max_over_ranks(world(), timing.time.median_seconds),
+    EXPECT_EQ(comm::max_over_ranks(impatient_world(), timing.time.median_seconds),
               timing.time.median_seconds);
   }
   // Everybody sends to his lowest neighbour first; the lowest rank to the next one in x, if any.
@@ -65,9 +67,9 @@ TEST(MeshBench, FindsTheDeadlockAndTimesTheOthers) {
 
 TEST(MeshBench, SmallMessagesGetThroughInEveryOrder) {
   if (ranks() < 2) GTEST_SKIP() << "MPICH keeps no copy of what a rank alone sends to itself";
-  MeshBenchOptions options = brief(8);
+  MeshBenchOptions options = brief_mesh(8);
   options.periodic = {true, true, false};
-  const MeshBenchResult result = run_mesh_bench(world(), options);
+  const MeshBenchResult result = run_mesh_bench(impatient_world(), options);
   ASSERT_EQ(result.timings.size(), 4u);
   EXPECT_EQ(result.messages, 4);
   for (const MeshTiming& timing : result.timings) {
@@ -77,11 +79,11 @@ TEST(MeshBench, SmallMessagesGetThroughInEveryOrder) {
 }
 
 TEST(MeshBench, OrderedDeadlocksOnceAnAxisWrapsAround) {
-  MeshBenchOptions options = brief(large);
+  MeshBenchOptions options = brief_mesh(large);
   options.orders = {MeshOrder::ordered, MeshOrder::irecv_isend};
   options.process_grid = {1, ranks()};
   options.periodic = {false, true, false};
-  const MeshBenchResult result = run_mesh_bench(world(), options);
+  const MeshBenchResult result = run_mesh_bench(impatient_world(), options);
   ASSERT_TRUE(result.timings[0].deadlock);
   std::vector<int> around{0};
   for (int from = ranks() - 1; from > 0; --from) around.push_back(from);
@@ -92,7 +94,7 @@ TEST(MeshBench, OrderedDeadlocksOnceAnAxisWrapsAround) {
 
 TEST(MeshBench, TimelinesHaveBothSidesOfEachMessage) {
   if (ranks() < 2) GTEST_SKIP() << "one rank sends nothing";
-  const MeshBenchResult result = run_mesh_bench(world(), brief(large));
+  const MeshBenchResult result = run_mesh_bench(impatient_world(), brief_mesh(large));
   if (rank() != 0) return;
   for (const MeshTiming& timing : result.timings) {
     SCOPED_TRACE(name_of(timing.order));
@@ -115,7 +117,7 @@ TEST(MeshBench, TimelinesHaveBothSidesOfEachMessage) {
 
 TEST(MeshExchange, FindsAWrongByte) {
   if (ranks() < 2) GTEST_SKIP() << "one rank receives nothing";
-  bench::MeshExchange exchange(world(), in_a_row(), 100);
+  bench::MeshExchange exchange(impatient_world(), in_a_row(), 100);
   const auto steps = bench::mesh_steps(MeshOrder::irecv_isend, in_a_row());
   exchange.fill(1);
   EXPECT_TRUE(exchange.first_wrong(1)) << "nothing has come yet";
@@ -127,7 +129,7 @@ TEST(MeshExchange, FindsAWrongByte) {
 
 TEST(MeshExchange, GoesOnAfterADeadlock) {
   if (ranks() < 2) GTEST_SKIP() << "one rank has nobody to wait for";
-  bench::MeshExchange exchange(world(), in_a_row(), large);
+  bench::MeshExchange exchange(impatient_world(), in_a_row(), large);
   for (int round = 0; round < 2; ++round) {
     exchange.fill(round);
     const auto stuck = exchange.try_out(bench::mesh_steps(MeshOrder::send_first, in_a_row()));

@@ -24,7 +24,7 @@ namespace {
 
 // Start values and coefficient are in the text, or the program gives them. A coefficient is read
 // beyond the domain, two time levels are handed on.
-std::string waves(bool by_text) {
+std::string waves_from(bool by_text) {
   const auto start = [&](const char* values) {
     return by_text ? "\"" + std::string(values) + "\"" : std::string("0.125");
   };
@@ -132,12 +132,12 @@ void expect_bits_of_the_text(const char* backend, Precision precision, Memory me
   SCOPED_TRACE(testing::Message() << backend << ", " << name_of(precision) << ", "
                                   << name_of(memory) << ", strided " << static_cast<int>(strided));
   const Grid grid(world(), {.cells = cells_of_all(), .periodic = {}});
-  const SolveOptions by_text = options_of(waves(true), backend, precision);
+  const SolveOptions by_text = options_of(waves_from(true), backend, precision);
   const SolveResult whole = solve(world(), grid, by_text);
 
   const Arrays arrays(grid, precision, memory, strided);
   fill(grid, arrays, by_text);
-  const SolveOptions from_arrays = options_of(waves(false), backend, precision);
+  const SolveOptions from_arrays = options_of(waves_from(false), backend, precision);
   // In two runs, so that the second starts from what the first gave.
   run_with(grid, arrays, from_arrays, 4);
   const SolveResult rest = run_with(grid, arrays, from_arrays, 5);
@@ -169,7 +169,7 @@ TEST(OwnArrays, GiveTheBitsOfTheTextOnGpus) {
   const Field<double> like(grid, {.memory = Memory::device});
   const Strides turned{like.strides().y, 1, 1, 1};
   const Field<double> columns(grid, like.first(), turned, {.halo = 0, .memory = Memory::device});
-  SolveOptions options = options_of(waves(false), "cuda", Precision::f64);
+  SolveOptions options = options_of(waves_from(false), "cuda", Precision::f64);
   options.arrays = {{"u", columns}};
   EXPECT_THAT(caught([&] { solve(world(), grid, options); }).text, testing::HasSubstr("order yx"));
 }
@@ -192,7 +192,7 @@ TEST(OwnArrays, OnGpusMayBeCopiedInParts) {
 
 TEST(OwnArrays, KeepWhatIsNotTheResult) {
   const Grid grid(world(), {.cells = cells_of_all(), .periodic = {}});
-  const SolveOptions options = options_of(waves(false), "cpu", Precision::f64);
+  const SolveOptions options = options_of(waves_from(false), "cpu", Precision::f64);
   const Arrays arrays(grid, Precision::f64, Memory::host, Strided::as_field);
   fill(grid, arrays, options);
   const std::uint64_t u = checksum(world(), grid, arrays.u.field()),
@@ -212,11 +212,11 @@ TEST(OwnArrays, KeepWhatIsNotTheResult) {
 TEST(OwnArrays, AreInCheckpoints) {
   const SharedFolder folder(world());
   const Grid grid(world(), {.cells = cells_of_all(), .periodic = {}});
-  const SolveOptions by_text = options_of(waves(true), "cpu", Precision::f64);
+  const SolveOptions by_text = options_of(waves_from(true), "cpu", Precision::f64);
   const SolveResult whole = solve(world(), grid, by_text);
   const Arrays arrays(grid, Precision::f64, Memory::host, Strided::transposed);
   fill(grid, arrays, by_text);
-  SolveOptions options = options_of(waves(false), "cpu", Precision::f64);
+  SolveOptions options = options_of(waves_from(false), "cpu", Precision::f64);
   options.checkpoint = folder.path();
   run_with(grid, arrays, options, 4);
 
@@ -249,7 +249,7 @@ TEST(OwnArrays, ThatDoNotFitAreRefused) {
   const Grid grid(world(), {.cells = cells_of_all(), .periodic = {}});
   const Field<double> u(grid);
   const auto with = [&](std::vector<SolveOptions::Array> arrays) {
-    SolveOptions options = options_of(waves(false), "cpu", Precision::f64);
+    SolveOptions options = options_of(waves_from(false), "cpu", Precision::f64);
     options.arrays = std::move(arrays);
     return options;
   };
@@ -280,7 +280,7 @@ TEST(OwnArrays, AreNamedAlikeOnEveryRank) {
   if (ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
   const Grid grid(world(), {.cells = cells_of_all(), .periodic = {}});
   const Field<double> u(grid);
-  SolveOptions options = options_of(waves(false), "cpu", Precision::f64);
+  SolveOptions options = options_of(waves_from(false), "cpu", Precision::f64);
   options.arrays = {{rank() == 1 ? "u_old" : "u", u}};
   expect_refused(options, grid, "array of u");
 }

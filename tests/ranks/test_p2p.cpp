@@ -21,9 +21,7 @@ using bench::P2pBenchResult;
 using bench::P2pTiming;
 using testing::HasSubstr;
 
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
-P2pBenchOptions brief() {
+P2pBenchOptions brief_p2p() {
   P2pBenchOptions options;
   options.sizes = {1, 1000, 40'000};
   options.memories = {"host"};
@@ -35,7 +33,7 @@ P2pBenchOptions brief() {
 
 TEST(P2p, FindsWhatIsSane) {
   if (ranks() < 2) GTEST_SKIP() << "one rank has nobody to send to";
-  const P2pBenchResult result = run_p2p_bench(world(), brief());
+  const P2pBenchResult result = run_p2p_bench(world(), brief_p2p());
   EXPECT_EQ(result.ranks, ranks());
   ASSERT_EQ(result.timings.size(), (ranks() > 2 ? 2 : 1) * 2 * 3u);  // shared and mpi
   for (const P2pTiming& timing : result.timings) {
@@ -57,7 +55,7 @@ TEST(P2p, FindsWhatIsSane) {
 TEST(P2p, KnowsNodes) {
   if (ranks() < 4) GTEST_SKIP() << "two nodes of two ranks need 4";
   const Communicator& nodes = communicator_with({.wait_limit = wait_limit, .ranks_per_node = 2});
-  P2pBenchOptions options = brief();
+  P2pBenchOptions options = brief_p2p();
   options.sizes = {8};
   options.pairs = {{0, 1}, {1, 2}};
   const P2pBenchResult result = run_p2p_bench(nodes, options);
@@ -69,11 +67,11 @@ TEST(P2p, KnowsNodes) {
 }
 
 TEST(P2p, RefusesAlikeOnAllRanks) {
-  P2pBenchOptions options = brief();
+  P2pBenchOptions options = brief_p2p();
   options.pairs = {{0, ranks()}};
   EXPECT_EQ(caught([&] { run_p2p_bench(world(), options); }).kind, ErrorKind::usage);
   if (ranks() < 2) return;
-  options = brief();
+  options = brief_p2p();
   options.transports = {"staged"};
   const Caught error = caught([&] { run_p2p_bench(world(), options); });
   EXPECT_EQ(error.kind, ErrorKind::unavailable);
@@ -84,7 +82,7 @@ TEST(P2p, TimesGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
   if (ranks() != 2) GTEST_SKIP() << "two ranks are enough";
-  P2pBenchOptions options = brief();
+  P2pBenchOptions options = brief_p2p();
   options.memories = {"device", "managed"};
   options.transports = {"peer", "staged", "mpi"};
   const P2pBenchResult result = run_p2p_bench(world(), options);

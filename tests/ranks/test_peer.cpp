@@ -185,7 +185,7 @@ TEST_F(Peer, IsReplayedFromAGraph) {
 
 // GPUs that wait in vain.
 
-constexpr std::chrono::duration<double> limit{0.5};
+constexpr std::chrono::duration<double> gpu_wait_limit{0.5};
 
 class PeerWaiting : public Peer {
  protected:
@@ -195,7 +195,7 @@ class PeerWaiting : public Peer {
   }
 };
 
-ExchangeCase row_of_ranks() {
+ExchangeCase case_in_a_row() {
   ExchangeCase c = case_along_last_axis(1);
   c.grid.periodic = {false, false, false};
   c.memory = Memory::device;
@@ -204,8 +204,8 @@ ExchangeCase row_of_ranks() {
 }
 
 TEST_F(PeerWaiting, ForARankThatNeverStartsEndsWithItsName) {
-  const Communicator communicator = Communicator::world({.wait_limit = limit});
-  const ExchangeCase c = row_of_ranks();
+  const Communicator communicator = Communicator::world({.wait_limit = gpu_wait_limit});
+  const ExchangeCase c = case_in_a_row();
   const Grid grid(rank(), ranks(), c.grid);
   std::vector<CheckedField> fields = make_fields(grid, c);
   const device::OwnedStream stream;
@@ -225,7 +225,7 @@ TEST_F(PeerWaiting, ForARankThatNeverStartsEndsWithItsName) {
       EXPECT_EQ(error.kind, ErrorKind::communication);
       EXPECT_THAT(error.text, AllOf(HasSubstr("the GPU of rank 1 has waited 0.45 s"),
                                     HasSubstr(" for rank 0 (field 'a', direction -x)")));
-      EXPECT_LT(time.count(), limit.count() + 5);
+      EXPECT_LT(time.count(), gpu_wait_limit.count() + 5);
     } else {
       EXPECT_EQ(error.text, "no error") << "its neighbours have started";
     }
@@ -236,14 +236,14 @@ TEST_F(PeerWaiting, ForARankThatNeverStartsEndsWithItsName) {
 }
 
 TEST_F(PeerWaiting, ForALateRankSucceedsWithinTheLimit) {
-  const Communicator communicator = Communicator::world({.wait_limit = 4 * limit});
-  const ExchangeCase c = row_of_ranks();
+  const Communicator communicator = Communicator::world({.wait_limit = 4 * gpu_wait_limit});
+  const ExchangeCase c = case_in_a_row();
   const Grid grid(rank(), ranks(), c.grid);
   std::vector<CheckedField> fields = make_fields(grid, c);
   Exchange exchange(communicator, grid, list_of(fields), c.exchange);
   const device::OwnedStream stream;
   fields[0].fill(1, stream.get());
-  if (rank() == 0) std::this_thread::sleep_for(limit);
+  if (rank() == 0) std::this_thread::sleep_for(gpu_wait_limit);
   exchange.run(stream.get());
   device::synchronize(stream.get());
   EXPECT_TRUE(exchange.progress());

@@ -13,7 +13,6 @@
 
 #include <halocline/solver.hpp>
 
-#include "device/gpu.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
 #include "support/models.hpp"
@@ -185,7 +184,7 @@ std::vector<std::uint64_t> expected_checksums(const problem::Model& model, doubl
   return all;
 }
 
-void expect_same(const char* text, const Way& way) {
+void expect_as_one_process(const char* text, const Way& way) {
   SCOPED_TRACE(testing::Message() << "depth " << way.halo_depth << ", " << way.schedule << ", "
                                   << way.backend);
   const problem::Model model = model_of_text(text);
@@ -223,22 +222,22 @@ INSTANTIATE_TEST_SUITE_P(Texts, ProblemFiles,
 TEST_P(ProblemFiles, GiveTheBitsOfOneProcess) {
   for (const Way& way :
        {Way{1, "sequential", "cpu"}, Way{1, "overlap", "cpu"}, Way{1, "sequential", "reference"}})
-    expect_same(GetParam(), way);
+    expect_as_one_process(GetParam(), way);
 }
 
 TEST_P(ProblemFiles, GiveTheBitsOfOneProcessWithDeepHalos) {
   // Parts of more ranks are thinner than the halo.
   if (ranks() > 4) GTEST_SKIP() << "for up to four ranks";
   for (const Way& way : {Way{2, "sequential", "cpu"}, Way{2, "overlap", "cpu"}})
-    expect_same(GetParam(), way);
+    expect_as_one_process(GetParam(), way);
 }
 
 TEST_P(ProblemFiles, GiveTheBitsOfOneProcessOnGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
-  expect_same(GetParam(), {1, "sequential", "cuda"});
-  expect_same(GetParam(), {1, "overlap", "cuda"});
-  if (ranks() <= 4) expect_same(GetParam(), {2, "overlap", "cuda"});
+  expect_as_one_process(GetParam(), {1, "sequential", "cuda"});
+  expect_as_one_process(GetParam(), {1, "overlap", "cuda"});
+  if (ranks() <= 4) expect_as_one_process(GetParam(), {2, "overlap", "cuda"});
 }
 
 // What sweeps store into neighbours' halos themselves, with ghosts that depend on time.
@@ -259,13 +258,11 @@ sweeps = 12
 norm = "l2"
 )toml";
 
-bool each_has_a_gpu() { return device::gpus().list.size() >= static_cast<std::size_t>(ranks()); }
-
 TEST(ProblemFiles, StoreHalosInTheirSweeps) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
   if (ranks() != 2 || !each_has_a_gpu()) GTEST_SKIP() << "for two ranks, each with its own GPU";
-  expect_same(nearest, {1, "fused", "cuda"});
+  expect_as_one_process(nearest, {1, "fused", "cuda"});
 }
 
 // Its ghosts stay; it reads on one side alone, and where and when a cell is.

@@ -20,9 +20,7 @@ using bench::ProgressBenchResult;
 using bench::ProgressTiming;
 using testing::HasSubstr;
 
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
-ProgressBenchOptions brief() {
+ProgressBenchOptions brief_progress() {
   ProgressBenchOptions options;
   options.sizes = {100, 1 << 20};
   options.memories = {"host"};
@@ -40,12 +38,12 @@ TEST(BusyWork, IsTheSameOnEveryRank) {
 
 TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
   if (ranks() != 2) {
-    const Caught error = caught([] { run_progress_bench(world(), brief()); });
+    const Caught error = caught([] { run_progress_bench(world(), brief_progress()); });
     EXPECT_EQ(error.kind, ErrorKind::usage);
     EXPECT_THAT(error.text, HasSubstr("between 2 ranks"));
     return;
   }
-  const ProgressBenchResult result = run_progress_bench(world(), brief());
+  const ProgressBenchResult result = run_progress_bench(world(), brief_progress());
   EXPECT_EQ(result.threads, comm::thread_support());
   ASSERT_EQ(result.timings.size(), 4u);  // by shared and mpi
   for (const ProgressTiming& timing : result.timings) {
@@ -67,7 +65,7 @@ TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
 
 TEST(ProgressBench, SaysWhyThereIsNoThread) {
   if (ranks() != 2 || comm::any_thread_may_call()) GTEST_SKIP() << "this MPI allows it";
-  ProgressBenchOptions options = brief();
+  ProgressBenchOptions options = brief_progress();
   options.sizes = {8};
   options.transports = {"mpi"};
   const ProgressBenchResult result = run_progress_bench(world(), options);

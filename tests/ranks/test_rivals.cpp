@@ -16,6 +16,7 @@
 #include "comm/collectives.hpp"
 #include "mpi/derived_types.hpp"
 #include "support/caught.hpp"
+#include "support/cells.hpp"
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
 #include "support/exchange_cases.hpp"
@@ -30,8 +31,6 @@ namespace {
 using bench::Rival;
 using bench::RivalExchange;
 using testing::HasSubstr;
-
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
 
 /// The bytes that this rank sends to others, by definition.
 std::int64_t bytes_sent(const Grid& grid, const ExchangeCase& c) {

@@ -21,9 +21,7 @@ using bench::StepBenchResult;
 using bench::StepTiming;
 using testing::HasSubstr;
 
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
-StepBenchOptions brief() {
+StepBenchOptions brief_steps() {
   StepBenchOptions options;
   options.cells = {{24, 20}};
   options.cells_per_rank = {{12, 10}};
@@ -60,7 +58,7 @@ TEST(FirstRanks, WorkWhileTheOthersWait) {
 }
 
 TEST(StepBench, TimesEveryNumberOfRanks) {
-  StepBenchOptions options = brief();
+  StepBenchOptions options = brief_steps();
   options.schedules = {"sequential", "overlap"};
   const StepBenchResult result = run_step_bench(world(), options);
   if (rank() != 0) return;
@@ -85,7 +83,7 @@ TEST(StepBench, TimesEveryNumberOfRanks) {
 
 TEST(StepBench, LeavesOutWhatCannotBeHad) {
   if (ranks() == 1) GTEST_SKIP() << "one rank needs no transport";
-  StepBenchOptions options = brief();
+  StepBenchOptions options = brief_steps();
   options.ranks = {ranks()};
   options.transports = {"mpi", "staged"};
   const StepBenchResult result = run_step_bench(world(), options);
@@ -98,16 +96,16 @@ TEST(StepBench, LeavesOutWhatCannotBeHad) {
 }
 
 TEST(StepBench, RefusesAlikeOnAllRanks) {
-  StepBenchOptions options = brief();
+  StepBenchOptions options = brief_steps();
   options.ranks = {ranks() + 1};
   EXPECT_EQ(caught([&] { run_step_bench(world(), options); }).kind, ErrorKind::usage);
-  options = brief();
+  options = brief_steps();
   options.cells = {{1 << 30, 1 << 20}};
   EXPECT_EQ(caught([&] { run_step_bench(world(), options); }).kind, ErrorKind::resource);
 }
 
 TEST(StepBench, RefusesSweepsThatChangeNothing) {
-  StepBenchOptions options = brief();
+  StepBenchOptions options = brief_steps();
   options.cells = {{2, 8}};
   options.cells_per_rank.clear();
   options.sweeps = 20'000;
@@ -120,7 +118,7 @@ TEST(StepBench, RefusesSweepsThatChangeNothing) {
 TEST(StepBench, TimesGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
-  StepBenchOptions options = brief();
+  StepBenchOptions options = brief_steps();
   options.backend = "cuda";
   options.cells_per_rank.clear();
   options.repetitions = 1;

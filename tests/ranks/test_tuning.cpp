@@ -26,12 +26,10 @@ namespace {
 
 using testing::HasSubstr;
 
-const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
 // Not spent: a busy machine may take its time for each way.
 constexpr double plenty = 1000;
 
-SolveOptions small(const Extents& cells, std::int64_t sweeps) {
+SolveOptions small_laplace(const Extents& cells, std::int64_t sweeps) {
   SolveOptions options;
   options.problem = "laplace";
   options.cells = cells;
@@ -84,7 +82,7 @@ void expect_fastest(const SolveResult& result) {
 
 TEST(Tuning, MeasuresWhatIsLeftOpen) {
   if (ranks() == 1) GTEST_SKIP() << "one rank has one way";
-  SolveOptions options = small({96, 80}, 30);
+  SolveOptions options = small_laplace({96, 80}, 30);
   const SolveResult expected = solve(world(), options);
   EXPECT_EQ(expected.choice.by, "rule");
   EXPECT_TRUE(expected.choice.tried.empty());
@@ -99,7 +97,7 @@ TEST(Tuning, MeasuresWhatIsLeftOpen) {
 
 TEST(Tuning, LeavesAloneWhatIsGiven) {
   if (ranks() == 1) GTEST_SKIP() << "one rank has one way";
-  SolveOptions options = small({64, 64}, 10);
+  SolveOptions options = small_laplace({64, 64}, 10);
   options.tuning_seconds = plenty;
   options.process_grid = Extents{1, ranks()};
   options.schedule = "overlap";
@@ -113,7 +111,7 @@ TEST(Tuning, LeavesAloneWhatIsGiven) {
 }
 
 TEST(Tuning, TakesNoMoreThanItsShareOfARun) {
-  SolveOptions options = small({64, 64}, 200);
+  SolveOptions options = small_laplace({64, 64}, 200);
   options.tuning_seconds.reset();
   EXPECT_EQ(solve(world(), options).choice.by, "rule") << "2 % of 200 sweeps measure nothing";
 }
@@ -121,7 +119,7 @@ TEST(Tuning, TakesNoMoreThanItsShareOfARun) {
 TEST(Tuning, KeepsWhatItFoundAndFindsItAgain) {
   if (ranks() == 1) GTEST_SKIP() << "one rank has one way";
   const SharedFile file;
-  SolveOptions options = small({80, 64}, 20);
+  SolveOptions options = small_laplace({80, 64}, 20);
   options.tuning_seconds = plenty;
   options.tuning_file = file.path();
   const SolveResult first = solve(world(), options);
@@ -143,7 +141,7 @@ TEST(Tuning, KeepsWhatItFoundAndFindsItAgain) {
 TEST(Tuning, MeasuresAgainWhatCannotBe) {
   if (ranks() == 1) GTEST_SKIP() << "one rank has one way";
   const SharedFile file;
-  SolveOptions options = small({48, 64}, 20);
+  SolveOptions options = small_laplace({48, 64}, 20);
   options.tuning_seconds = plenty;
   options.tuning_file = file.path();
   solve(world(), options);
@@ -170,7 +168,7 @@ TEST(Tuning, LeavesAForeignFileAlone) {
   if (ranks() == 1) GTEST_SKIP() << "one rank has one way";
   const SharedFile file;
   comm::on_first_rank(world(), [&] { std::ofstream(file.path()) << "dear diary"; });
-  SolveOptions options = small({48, 48}, 10);
+  SolveOptions options = small_laplace({48, 48}, 10);
   options.tuning_seconds = plenty;
   options.tuning_file = file.path();
   const SolveResult result = solve(world(), options);
@@ -189,7 +187,7 @@ TEST(Tuning, MeasuresOnGpus) {
   if (IsSkipped() || HasFatalFailure()) return;
   if (device::gpus().list.size() < static_cast<std::size_t>(ranks()))
     GTEST_SKIP() << "every rank needs a GPU of its own";
-  SolveOptions options = small({12, 10}, 150);
+  SolveOptions options = small_laplace({12, 10}, 150);
   const SolveResult expected = solve(world(), options);
   options.backend = "cuda";
   options.tuning_seconds = plenty;

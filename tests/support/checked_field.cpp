@@ -8,13 +8,14 @@
 
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "support/cells.hpp"
 #include "support/halo_formula.hpp"
 
 namespace halocline::test {
 namespace {
 
-constexpr std::byte poison{0xA5};
-constexpr std::int64_t guard_bytes = 128;
+constexpr std::byte poison_byte{0xA5};
+constexpr std::int64_t field_guard_bytes = 128;
 
 struct Triple {
   std::int32_t cell, field_and_component, step;
@@ -116,11 +117,11 @@ CheckedField::CheckedField(const Grid& grid, const FieldSpec& spec, int number)
   const Strides strides = strides_of(spec_, held, elements);
   const Int3& halo = spec_.halo.lower;
   const std::int64_t lead = halo.x * strides.x + halo.y * strides.y + halo.z * strides.z;
-  memory_bytes_ = elements * bytes_of(spec_.element) + 2 * guard_bytes;
+  memory_bytes_ = elements * bytes_of(spec_.element) + 2 * field_guard_bytes;
   users_memory_ = device::allocate(spec_.memory, memory_bytes_);
   memory_ = static_cast<std::byte*>(users_memory_.get());
   storage_ = make_storage(grid, spec_, options,
-                          memory_ + guard_bytes + lead * bytes_of(spec_.element), strides);
+                          memory_ + field_guard_bytes + lead * bytes_of(spec_.element), strides);
 }
 
 std::int64_t CheckedField::offset_of(Int3 at, std::int64_t component) const {
@@ -162,7 +163,7 @@ std::string CheckedField::read_value(const std::byte* from) const {
   };
   const auto size = static_cast<std::size_t>(bytes_of(spec_.element));
   bool poisoned = true;
-  for (std::size_t i = 0; i < size; ++i) poisoned &= from[i] == poison;
+  for (std::size_t i = 0; i < size; ++i) poisoned &= from[i] == poison_byte;
   if (poisoned) return "poison";
   if (spec_.element == Element::i8)
     return "value " + std::to_string(static_cast<int>(static_cast<std::int8_t>(*from)));
@@ -183,7 +184,7 @@ std::string CheckedField::read_value(const std::byte* from) const {
 }
 
 std::vector<std::byte> CheckedField::filled_at(int step) const {
-  std::vector<std::byte> filled(static_cast<std::size_t>(memory_bytes_), poison);
+  std::vector<std::byte> filled(static_cast<std::size_t>(memory_bytes_), poison_byte);
   for_each_cell(grid_.owned(), [&](Int3 at) {
     for (std::int64_t component = 0; component < spec_.components; ++component)
       write_value(at, component, step, filled.data() + offset_of(at, component));

@@ -18,4 +18,7 @@ const Communicator& communicator_with(const comm::Settings& settings = {});
 /// test is ended.
 inline constexpr std::chrono::seconds wait_limit{30};
 
+/// The one that most tests take.
+inline const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
+
 }  // namespace halocline::test

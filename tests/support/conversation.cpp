@@ -48,13 +48,13 @@ std::vector<std::byte> read(const std::byte* from, std::int64_t bytes) {
 }  // namespace
 
 Conversation::Conversation(const Communicator& communicator, const Path& path,
-                           const Pattern& pattern, Placement placement)
+                           const Pattern& pattern, MessagePlacement placement)
     : rank_(communicator.rank()),
       memory_(path.memory),
       stream_(path.memory),
       messages_(messages_for(communicator, path, pattern)),
       own_(messages_.size()) {
-  if (placement == Placement::in_place) place_own_memory();
+  if (placement == MessagePlacement::in_place) place_own_memory();
   // Copies from the host's memory would not be queued but done.
   const Memory copies = on_gpu() ? Memory::device : Memory::host;
   for (Epoch& epoch : epochs_)
@@ -65,7 +65,7 @@ Conversation::Conversation(const Communicator& communicator, const Path& path,
   channel_ = path.transport->open(communicator, messages_, path.memory);
   if (channel_->takes_in_place()) return;
   messages_ = transport::not_in_place(std::move(messages_));
-  for (Own& own : own_) own = {};
+  for (Own& one : own_) one = {};
 }
 
 Conversation::~Conversation() {

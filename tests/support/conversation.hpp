@@ -24,7 +24,7 @@ struct Pattern {
 };
 
 /// Messages to have in place where that is possible: those of one part.
-enum class Placement { slots, in_place };
+enum class MessagePlacement { slots, in_place };
 
 /// What carries a conversation.
 struct Path {
@@ -39,7 +39,7 @@ class Conversation {
  public:
   /// Collective. Leaves out the peers that the transport does not serve.
   Conversation(const Communicator& communicator, const Path& path, const Pattern& pattern,
-               Placement placement = Placement::slots);
+               MessagePlacement placement = MessagePlacement::slots);
   Conversation(Conversation&&) noexcept = default;
   /// Looks at what has not been looked at, unless an epoch is in flight.
   ~Conversation();

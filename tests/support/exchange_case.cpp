@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "support/cells.hpp"
 #include "support/communicators.hpp"
 #include "support/halo_formula.hpp"
 #include "support/memories.hpp"

@@ -38,6 +38,8 @@ const std::optional<std::string>& no_gpu() {
   return why;
 }
 
+bool each_has_a_gpu() { return device::gpus().list.size() >= static_cast<std::size_t>(ranks()); }
+
 std::optional<std::string> no_memory(Memory memory) {
   if (memory == Memory::host) return std::nullopt;
   if (no_gpu()) return no_gpu();

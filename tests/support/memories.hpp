@@ -21,6 +21,9 @@ inline constexpr Memory all_memories[] = {Memory::host, Memory::pinned, Memory::
 /// the r-th, in turn.
 const std::optional<std::string>& no_gpu();
 
+/// Whether every rank has a GPU of its own.
+bool each_has_a_gpu();
+
 /// Why fields cannot be in such memory here, or nothing.
 std::optional<std::string> no_memory(Memory memory);
 

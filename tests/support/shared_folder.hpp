@@ -2,10 +2,12 @@
 #pragma once
 // A folder for the files of a test, seen by all ranks, which goes with the test.
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <halocline/communicator.hpp>
 
@@ -39,5 +41,14 @@ class SharedFolder {
   Communicator communicator_;
   std::string path_;
 };
+
+/// The names in a folder, sorted.
+inline std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 }  // namespace halocline::test

@@ -14,8 +14,6 @@
 
 namespace halocline::test {
 
-inline const Communicator& world() { return communicator_with({.wait_limit = wait_limit}); }
-
 inline SolveOptions small(const std::string& problem, const Extents& cells, std::int64_t sweeps) {
   SolveOptions options;
   options.problem = problem;

@@ -15,6 +15,7 @@
 #include "device/buffer.hpp"
 #include "program/noise.hpp"
 #include "stencil/partial_norms.hpp"
+#include "support/grids.hpp"
 
 namespace halocline::test {
 
@@ -86,12 +87,6 @@ class TestField {
 
  private:
   static constexpr std::int64_t margin = 64;
-
-  static Grid grid_of(const Extents& cells) {
-    GridOptions options;
-    options.cells = cells;
-    return Grid(0, 1, options);
-  }
 
   void place(const Grid& grid, const FieldOptions& options) {
     FieldShape shape{.owned = grid.owned(), .halo = options.halo};

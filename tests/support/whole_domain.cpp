@@ -9,32 +9,12 @@
 #include "problem/ghost.hpp"
 #include "problem/interpreter.hpp"
 #include "problem/place.hpp"
+#include "support/cells.hpp"
 
 namespace halocline::problem {
 namespace {
 
-/// The values of all cells and of the ghosts around them.
-template <class Real>
-struct Array {
-  Box held;
-  std::vector<Real> values;
-
-  Array() = default;
-  explicit Array(const Box& box) : held(box), values(static_cast<std::size_t>(box.cells())) {}
-  Real& operator()(Int3 at) { return values[index(at)]; }
-  const Real& operator()(Int3 at) const { return values[index(at)]; }
-  std::size_t index(Int3 at) const {
-    const Int3 extent = held.extent(), from = at - held.lower;
-    return static_cast<std::size_t>(from.x + extent.x * (from.y + extent.y * from.z));
-  }
-};
-
-template <class Visit>
-void for_each_cell(const Box& box, const Visit& visit) {
-  for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
-    for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
-      for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) visit(Int3{x, y, z});
-}
+using test::for_each_cell;
 
 /// Returns the larger value; NaN if either is NaN.
 double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
@@ -65,7 +45,7 @@ class WholeDomain<Real>::State {
 
   void sweep() {
     for (std::size_t f = 0; f < fields_.size(); ++f) fill_ghosts(f);
-    std::vector<Array<Real>> next;
+    std::vector<Array> next;
     for (const ModelField& field : model_.fields) next.emplace_back(held(field.reach));
     for_each_cell(domain_, [&](Int3 at) {
       interpreter_.evaluate(Cell{{model_, at, now()}, *this});
@@ -89,6 +69,21 @@ class WholeDomain<Real>::State {
   }
 
  private:
+  /// The values of all cells and of the ghosts around them.
+  struct Array {
+    Box held;
+    std::vector<Real> values;
+
+    Array() = default;
+    explicit Array(const Box& box) : held(box), values(static_cast<std::size_t>(box.cells())) {}
+    Real& operator()(Int3 at) { return values[index(at)]; }
+    const Real& operator()(Int3 at) const { return values[index(at)]; }
+    std::size_t index(Int3 at) const {
+      const Int3 extent = held.extent(), from = at - held.lower;
+      return static_cast<std::size_t>(from.x + extent.x * (from.y + extent.y * from.z));
+    }
+  };
+
   /// A cell in an update.
   struct Cell : Place {
     const State& state;
@@ -96,7 +91,7 @@ class WholeDomain<Real>::State {
     Real access(int symbol, const std::array<std::int8_t, 3>& offset) const {
       const auto s = static_cast<std::size_t>(symbol);
       const std::size_t fields = state.fields_.size();
-      const Array<Real>& array = s < fields ? state.fields_[s] : state.coefficients_[s - fields];
+      const Array& array = s < fields ? state.fields_[s] : state.coefficients_[s - fields];
       return array(moved(at, offset));
     }
   };
@@ -113,7 +108,7 @@ class WholeDomain<Real>::State {
   }
 
   /// Evaluates in double precision, and rounds once.
-  void fill(Array<Real>& array, const Box& box, Ref expression) {
+  void fill(Array& array, const Box& box, Ref expression) {
     const Ref formulas[] = {expression};
     Interpreter<double> interpreter(model_.tree, formulas, Functions::library);
     for_each_cell(box, [&](Int3 at) {
@@ -124,7 +119,7 @@ class WholeDomain<Real>::State {
 
   /// Periodic axes first, then the sides of x, y and z, each over all held cells.
   void fill_ghosts(std::size_t f) {
-    Array<Real>& field = fields_[f];
+    Array& field = fields_[f];
     for (int axis = 0; axis < model_.axes; ++axis)
       if (model_.periodic[static_cast<std::size_t>(axis)]) wrap(field, axis);
     for (int axis = 0; axis < model_.axes; ++axis)
@@ -135,13 +130,13 @@ class WholeDomain<Real>::State {
           apply(field, *rule, axis, end);
   }
 
-  Box beyond(const Array<Real>& field, int axis, int end) const {
+  Box beyond(const Array& field, int axis, int end) const {
     Box box = field.held;
     (end == 0 ? box.upper : box.lower)[axis] = end == 0 ? 0 : model_.cells[axis];
     return box;
   }
 
-  void wrap(Array<Real>& field, int axis) const {
+  void wrap(Array& field, int axis) const {
     for (const int end : {0, 1})
       for_each_cell(beyond(field, axis, end), [&](Int3 at) {
         Int3 from = at;
@@ -151,7 +146,7 @@ class WholeDomain<Real>::State {
       });
   }
 
-  void apply(Array<Real>& field, const SideRule& rule, int axis, int end) const {
+  void apply(Array& field, const SideRule& rule, int axis, int end) const {
     const auto a = static_cast<std::size_t>(axis);
     const auto count = static_cast<std::size_t>(values_of(rule.kind));
     Interpreter<double> interpreter(model_.tree, std::span(rule.values.data(), count),
@@ -172,7 +167,7 @@ class WholeDomain<Real>::State {
     });
   }
 
-  void find_norm(const Array<Real>& after, const Array<Real>& before) {
+  void find_norm(const Array& after, const Array& before) {
     norm_ = 0;
     for_each_cell(domain_, [&](Int3 at) {
       const auto change = static_cast<double>(after(at) - before(at));
@@ -188,7 +183,7 @@ class WholeDomain<Real>::State {
   Box domain_;
   std::vector<Ref> updates_;
   Interpreter<Real> interpreter_;
-  std::vector<Array<Real>> fields_, coefficients_;
+  std::vector<Array> fields_, coefficients_;
   std::vector<Real> shown_;
   std::int64_t sweeps_ = 0;
   double norm_ = 0;

@@ -15,6 +15,7 @@
 
 #include "field/checks.hpp"
 #include "support/caught.hpp"
+#include "support/grids.hpp"
 
 namespace halocline {
 namespace {
@@ -22,10 +23,9 @@ namespace {
 using field::ArrayAxis;
 using test::caught;
 using test::Caught;
+using test::grid_of;
 using testing::AllOf;
 using testing::HasSubstr;
-
-Grid grid_of(const Extents& cells) { return Grid(0, 1, {.cells = cells}); }
 
 bool values_overlap_by_enumeration(const std::vector<ArrayAxis>& axes) {
   std::vector<std::int64_t> offsets{0};

@@ -26,27 +26,27 @@ using stencil::Carried;
 using stencil::carried_along;
 
 /// A number for every cell and every operation: equal only where the same is computed of the same.
-std::uint64_t mixed(std::uint64_t value) {
+std::uint64_t scrambled(std::uint64_t value) {
   value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9;
   value = (value ^ value >> 27) * 0x94D049BB133111EB;
   return value ^ value >> 31;
 }
 
 std::uint64_t of_leaf(const Node& node, int layer, std::size_t axis) {
-  std::uint64_t value = mixed(static_cast<std::uint64_t>(node.op) + 1000 * node.symbol);
+  std::uint64_t value = scrambled(static_cast<std::uint64_t>(node.op) + 1000 * node.symbol);
   for (std::size_t i = 0; i < 3; ++i)
-    value = mixed(value +
-                  static_cast<std::uint64_t>(
-                      node.offset[i] +
-                      (i == axis && node.op != Op::constant && node.op != Op::time ? layer : 0)));
-  return mixed(value ^ static_cast<std::uint64_t>(1e6 * node.value));
+    value = scrambled(
+        value + static_cast<std::uint64_t>(
+                    node.offset[i] +
+                    (i == axis && node.op != Op::constant && node.op != Op::time ? layer : 0)));
+  return scrambled(value ^ static_cast<std::uint64_t>(1e6 * node.value));
 }
 
 template <class Operand>
 std::uint64_t of_operation(const Node& node, const Operand& operand) {
-  std::uint64_t value = mixed(static_cast<std::uint64_t>(node.op));
+  std::uint64_t value = scrambled(static_cast<std::uint64_t>(node.op));
   for (int i = 0; i < problem::operands_of(node.op); ++i)
-    value = mixed(value + operand(node.operands[static_cast<std::size_t>(i)]));
+    value = scrambled(value + operand(node.operands[static_cast<std::size_t>(i)]));
   return value;
 }
 

@@ -15,7 +15,7 @@ using exchange::PairsThere;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr PairsThere all{true, true, true};
+constexpr PairsThere all_pairs{true, true, true};
 constexpr PairsThere no_self{false, true, true};
 constexpr PairsThere one_node{true, true, false};
 
@@ -33,7 +33,7 @@ std::string chosen_from(const std::string& wanted, const exchange::ChoiceFacts& 
   return names(exchange::choose(exchange::read_wanted(wanted), facts));
 }
 
-std::string chosen(const std::string& wanted, const PairsThere& there = all,
+std::string chosen(const std::string& wanted, const PairsThere& there = all_pairs,
                    Memory fields = Memory::host) {
   return chosen_from(wanted, {.there = there, .fields = fields});
 }
@@ -52,21 +52,22 @@ TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
 }
 
 TEST(Choice, AutoStoresIntoNeighboursOfTheNodeWhereItMay) {
-  EXPECT_EQ(chosen("auto", all, Memory::device), "self/peer/staged");
-  EXPECT_EQ(chosen("auto", all, Memory::managed), "self/peer/staged");
+  EXPECT_EQ(chosen("auto", all_pairs, Memory::device), "self/peer/staged");
+  EXPECT_EQ(chosen("auto", all_pairs, Memory::managed), "self/peer/staged");
   // The host's memory is not the GPU's to pack, unless that is asked for.
-  EXPECT_EQ(chosen("auto", all, Memory::pinned), "self/mpi/mpi");
-  EXPECT_EQ(chosen("same-node=peer", all, Memory::pinned), "self/peer/mpi");
+  EXPECT_EQ(chosen("auto", all_pairs, Memory::pinned), "self/mpi/mpi");
+  EXPECT_EQ(chosen("same-node=peer", all_pairs, Memory::pinned), "self/peer/mpi");
   const transport::Transport& peer = transport::find_transport("peer");
-  EXPECT_EQ(chosen_from("auto",
-                        {.there = all, .fields = Memory::device, .excluded = {{{}, {&peer}, {}}}}),
-            "self/staged/staged");
+  EXPECT_EQ(
+      chosen_from("auto",
+                  {.there = all_pairs, .fields = Memory::device, .excluded = {{{}, {&peer}, {}}}}),
+      "self/staged/staged");
 }
 
 TEST(Choice, KnowsWhatWouldServeInItsOrder) {
   const auto candidates = [](transport::Pair pair, Memory fields) {
     std::string names;
-    for (const auto* one : exchange::candidates({.there = all, .fields = fields}, pair))
+    for (const auto* one : exchange::candidates({.there = all_pairs, .fields = fields}, pair))
       names += std::string(one->name()) + " ";
     return names;
   };
@@ -80,7 +81,7 @@ TEST(Choice, AutoTakesNcclWhereTheOrderIsPromisedAndKernelsDoNotReach) {
   const transport::Transport &nccl = transport::find_transport("nccl"),
                              &peer = transport::find_transport("peer");
   const exchange::Proved works{.stand = exchange::Proved::Stand::works, .words = {}};
-  exchange::ChoiceFacts facts{.there = all,
+  exchange::ChoiceFacts facts{.there = all_pairs,
                               .fields = Memory::device,
                               .proved = {{&nccl, {exchange::Proved{}, works, works}}},
                               .same_order = true};
@@ -96,15 +97,15 @@ TEST(Choice, AutoTakesNcclWhereTheOrderIsPromisedAndKernelsDoNotReach) {
 
 TEST(Choice, AutoLeavesOutWhatIsExcluded) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(chosen_from("auto", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}}),
+  EXPECT_EQ(chosen_from("auto", {.there = all_pairs, .excluded = {{{}, {&shared}, {&shared}}}}),
             "self/mpi/mpi");
 }
 
 TEST(Choice, ExclusionDoesNotReplaceWhatWasNamed) {
   const transport::Transport& shared = transport::find_transport("shared");
-  EXPECT_EQ(
-      chosen_from("same-node=shared", {.there = all, .excluded = {{{}, {&shared}, {&shared}}}}),
-      "self/shared/mpi");
+  EXPECT_EQ(chosen_from("same-node=shared",
+                        {.there = all_pairs, .excluded = {{{}, {&shared}, {&shared}}}}),
+            "self/shared/mpi");
 }
 
 TEST(Choice, ASingleNameServesEveryPairButSelf) {

@@ -6,6 +6,7 @@
 
 #include "doctor/findings.hpp"
 #include "support/evidence.hpp"
+#include "support/findings.hpp"
 
 namespace halocline::test {
 namespace {
@@ -15,19 +16,9 @@ using namespace doctor::made_up;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-auto finding(Severity severity, const char* what) {
-  return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)));
-}
-
-auto finding(Severity severity, const char* what, const char* seen, const char* fix) {
-  return AllOf(finding(severity, what), Field(&Finding::seen, HasSubstr(seen)),
-               Field(&Finding::fix, HasSubstr(fix)));
-}
 
 TEST(DoctorFindings, AreNoneWhereAllIsWell) {
   for (const Evidence& evidence : {healthy(), with_gpus()}) {
@@ -346,7 +337,8 @@ TEST(DoctorFindings, FailuresAlikeAreToldOnce) {
                                   "do not work",
                                   "timed out after 20 s", "--mca btl self,tcp")));
   evidence.facts.node.settings["LD_PRELOAD"] = "/opt/spy.so";
-  EXPECT_THAT(findings(evidence), ElementsAre(Field(&Finding::fix, HasSubstr("/opt/spy.so"))));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(testing::Field(&Finding::fix, HasSubstr("/opt/spy.so"))));
 }
 
 TEST(DoctorFindings, WrongBytesComeFirst) {

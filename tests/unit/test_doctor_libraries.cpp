@@ -11,6 +11,7 @@
 #include "doctor/report.hpp"
 #include "report/render.hpp"
 #include "support/evidence.hpp"
+#include "support/findings.hpp"
 
 namespace halocline::test {
 namespace {
@@ -19,15 +20,9 @@ using namespace doctor;
 using namespace doctor::made_up;
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-auto finding(Severity severity, const char* what, const char* seen, const char* fix) {
-  return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)),
-               Field(&Finding::seen, HasSubstr(seen)), Field(&Finding::fix, HasSubstr(fix)));
-}
 
 Library nccl(const char* version) {
   return {.name = "NCCL",
@@ -49,7 +44,7 @@ PathResult between_nodes(PathResult result) {
   return result;
 }
 
-std::string text_of(const Evidence& evidence) {
+std::string text_of_diagnosis(const Evidence& evidence) {
   Diagnosis diagnosis{.evidence = evidence};
   diagnosis.found = findings(evidence);
   diagnosis.start = recommended_start(evidence, User::ordinary);
@@ -82,7 +77,7 @@ TEST(DoctorLibraries, NcclThatIsMissingIsNoFinding) {
         with_nccl("2.28.9", ends("nccl", Memory::device, Outcome::unavailable, why));
     EXPECT_THAT(findings(evidence), IsEmpty());
     EXPECT_EQ(verdict(evidence, {}, Strictness::strict), Verdict::fine);
-    EXPECT_THAT(text_of(evidence), AllOf(HasSubstr("all paths work"), HasSubstr(why)));
+    EXPECT_THAT(text_of_diagnosis(evidence), AllOf(HasSubstr("all paths work"), HasSubstr(why)));
   }
 }
 
@@ -100,7 +95,8 @@ TEST(DoctorLibraries, NcclThatFails) {
   EXPECT_THAT(findings(evidence).at(0).fix, HasSubstr("x.so between program and MPI"));
   evidence.paths.back().out_of_time = true;
   evidence.paths.back().outcome = Outcome::untried;
-  EXPECT_THAT(findings(evidence), testing::Each(Field(&Finding::what, Not(HasSubstr("NCCL")))));
+  EXPECT_THAT(findings(evidence),
+              testing::Each(testing::Field(&Finding::what, Not(HasSubstr("NCCL")))));
 }
 
 TEST(DoctorLibraries, NvshmemThatFails) {

@@ -6,6 +6,7 @@
 
 #include "doctor/findings.hpp"
 #include "support/evidence.hpp"
+#include "support/findings.hpp"
 
 namespace halocline::test {
 namespace {
@@ -13,16 +14,9 @@ namespace {
 using namespace doctor;
 using namespace doctor::made_up;
 using device::Allocator;
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-auto finding(Severity severity, const char* what, const char* seen, const char* fix) {
-  return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)),
-               Field(&Finding::seen, HasSubstr(seen)), Field(&Finding::fix, HasSubstr(fix)));
-}
 
 PathResult of(PathResult result, Allocator allocator) {
   result.path.allocator = allocator;

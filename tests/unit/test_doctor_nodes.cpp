@@ -10,6 +10,7 @@
 #include "probe/lines.hpp"
 #include "probe/ring.hpp"
 #include "support/evidence.hpp"
+#include "support/findings.hpp"
 
 namespace halocline::test {
 namespace {
@@ -19,16 +20,10 @@ using namespace doctor::made_up;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::StartsWith;
-
-auto finding(Severity severity, const char* what, const char* seen) {
-  return AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)),
-               Field(&Finding::seen, HasSubstr(seen)));
-}
 
 TEST(DoctorNodes, GetMoreTimeUnderLoad) {
   using std::chrono::seconds;
@@ -111,7 +106,7 @@ TEST(DoctorNodes, SmallMessagesThatArriveAndLargeOnesThatDoNot) {
   far.path.distance = Distance::other_node;
   far.arrived_bytes = 512;
   const auto fix = [](const char* words) {
-    return ElementsAre(Field(&Finding::fix, HasSubstr(words)));
+    return ElementsAre(testing::Field(&Finding::fix, HasSubstr(words)));
   };
   EXPECT_THAT(findings(evidence), fix("MTU"));
   EXPECT_THAT(findings(evidence), testing::Not(fix("firewall")));
@@ -173,7 +168,7 @@ TEST(DoctorNodes, NothingGoesBetweenThem) {
               ElementsAre(AllOf(
                   finding(Severity::broken, "transport mpi with host memory between nodes does not",
                           "timed out"),
-                  Field(&Finding::fix, HasSubstr("btl_tcp_if_include")))));
+                  testing::Field(&Finding::fix, HasSubstr("btl_tcp_if_include")))));
 }
 
 TEST(DoctorNodes, AreAllTakenInTheLaunchLine) {
@@ -200,12 +195,13 @@ TEST(DoctorNodes, AnAdapterForEachGpu) {
                           {1, "mlx5_0", Nearness::node},
                           {1, "mlx5_1", Nearness::pxb}};
   }
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(AllOf(
-                  finding(Severity::note, "network adapter of its own",
-                          "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
-                  Field(&Finding::fix,
-                        HasSubstr("UCX_NET_DEVICES (mlx5_0:1 for GPU 0, mlx5_1:1 for GPU 1")))));
+  EXPECT_THAT(
+      findings(evidence),
+      ElementsAre(AllOf(
+          finding(Severity::note, "network adapter of its own",
+                  "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
+          testing::Field(&Finding::fix,
+                         HasSubstr("UCX_NET_DEVICES (mlx5_0:1 for GPU 0, mlx5_1:1 for GPU 1")))));
   evidence.facts.node.settings["UCX_NET_DEVICES"] = "mlx5_0:1";
   EXPECT_THAT(findings(evidence), IsEmpty()) << "the user has chosen";
   evidence.facts.node.settings.clear();

@@ -21,7 +21,6 @@ using namespace doctor::made_up;
 using testing::AllOf;
 using testing::Contains;
 using testing::ContainsRegex;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -143,11 +142,12 @@ TEST(DoctorReport, TellsWhatHasBecomeWorse) {
   now.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
   EXPECT_THAT(setbacks(before, json_of(now), "f"),
               testing::UnorderedElementsAre(
-                  AllOf(Field(&Finding::severity, Severity::slow),
-                        Field(&Finding::what, HasSubstr("mpi:host has become 10.0 times as slow"))),
-                  AllOf(Field(&Finding::severity, Severity::slow),
-                        Field(&Finding::what, HasSubstr("peer:device worked once")),
-                        Field(&Finding::seen, HasSubstr("invalid handle")))));
+                  AllOf(testing::Field(&Finding::severity, Severity::slow),
+                        testing::Field(&Finding::what,
+                                       HasSubstr("mpi:host has become 10.0 times as slow"))),
+                  AllOf(testing::Field(&Finding::severity, Severity::slow),
+                        testing::Field(&Finding::what, HasSubstr("peer:device worked once")),
+                        testing::Field(&Finding::seen, HasSubstr("invalid handle")))));
   EXPECT_THAT(setbacks(json_of(now), before, "f"), IsEmpty()) << "it has become better";
   EXPECT_THROW(setbacks("{}", before, "f"), Error);
 }
@@ -179,11 +179,12 @@ TEST(DoctorReport, TellsWhatChanged) {
   now.facts.node.mpi = "Open MPI 5.0.11";
   now.paths[1].times[0].us *= 2;
   now.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
-  EXPECT_THAT(changes(before, json_of(now), "f"),
-              AllOf(Contains(Change{"mpi", "Open MPI 4.1.6", "Open MPI 5.0.11"}),
-                    Contains(Change{"path peer:device", "works", "unavailable"}),
-                    Contains(Field(&Change::what, "time of 8 bytes by mpi:host")),
-                    Contains(Field(&Change::what, StartsWith("finding: kernels cannot store")))));
+  EXPECT_THAT(
+      changes(before, json_of(now), "f"),
+      AllOf(Contains(Change{"mpi", "Open MPI 4.1.6", "Open MPI 5.0.11"}),
+            Contains(Change{"path peer:device", "works", "unavailable"}),
+            Contains(testing::Field(&Change::what, "time of 8 bytes by mpi:host")),
+            Contains(testing::Field(&Change::what, StartsWith("finding: kernels cannot store")))));
   EXPECT_THROW(changes("my thesis", before, "f"), Error);
   EXPECT_THROW(changes("{}", before, "f"), Error);
 }

@@ -15,18 +15,14 @@
 #include <halocline/field.hpp>
 
 #include "support/caught.hpp"
+#include "support/grids.hpp"
 
 namespace halocline {
 namespace {
 
 using test::caught;
+using test::grid_of;
 using testing::HasSubstr;
-
-Grid grid_of(const Extents& cells) {
-  GridOptions options;
-  options.cells = cells;
-  return Grid(0, 1, options);
-}
 
 FieldOptions with_halo(const HaloWidths& halo, std::int64_t components = 1) {
   FieldOptions options;

@@ -44,7 +44,7 @@ Grid last_of(const Extents& cells, const Extents& ranks) {
   return Grid(all - 1, all, options);
 }
 
-FieldOptions with_halo(const HaloWidths& halo, std::int64_t components = 1) {
+FieldOptions heat_with_halo(const HaloWidths& halo, std::int64_t components = 1) {
   FieldOptions options;
   options.name = "heat";
   options.halo = halo;
@@ -79,9 +79,9 @@ TEST(FieldView, CountsAsTheFieldDoes) {
   for (const HaloWidths& halo : {HaloWidths(0), HaloWidths(2), HaloWidths({1, 0, 2}, {3, 2, 0})})
     for (const std::int64_t components : {1, 3}) {
       const auto expect = [&](const Grid& grid) {
-        const Field<double> field(grid, with_halo(halo, components));
+        const Field<double> field(grid, heat_with_halo(halo, components));
         expect_counts(field, field.strides());
-        const Field<char> bytes(grid, with_halo(halo, components));
+        const Field<char> bytes(grid, heat_with_halo(halo, components));
         expect_counts(bytes, bytes.strides());
       };
       expect(last_of({7}, {1}));
@@ -96,7 +96,8 @@ TEST(FieldView, CountsWithTheUsersStridesInAnyOrder) {
   const Grid one = last_of({12}, {2}), two = last_of({12, 10}, {2, 2}),
              three = last_of({12, 10, 8}, {2, 2, 2});
   const auto expect = [&](const Grid& grid, const Strides& strides, std::int64_t components) {
-    expect_counts(Field<double>(grid, &memory[50'000], strides, with_halo(1, components)), strides);
+    expect_counts(Field<double>(grid, &memory[50'000], strides, heat_with_halo(1, components)),
+                  strides);
   };
   expect(one, {.x = 3}, 1);
   expect(two, {.x = 1, .y = 8}, 1);
@@ -130,7 +131,7 @@ TEST(FieldView, WritesWhatTheFieldReads) {
 TEST(RawField, HoldsElementsOfAnyNumberOfBytes) {
   const Grid grid = last_of({12, 8}, {2, 2});
   for (const std::int64_t bytes : {1, 3, 8, 12, 40}) {
-    const FieldStorage field(grid, bytes, with_halo(1, 2));
+    const FieldStorage field(grid, bytes, heat_with_halo(1, 2));
     EXPECT_EQ(field.shape().element_bytes, bytes);
     EXPECT_EQ(field.shape().held(), (Box{{5, 3, 0}, {13, 9, 1}}));
     EXPECT_GE(field.allocated_bytes(), 8 * 6 * 2 * bytes);
@@ -147,7 +148,7 @@ TEST(RawField, HoldsElementsOfAnyNumberOfBytes) {
 TEST(RawField, UsesTheCallersMemory) {
   std::vector<std::byte> memory(3 * 8 * 6);
   const FieldStorage field(last_of({12, 8}, {2, 2}), {&memory[3 * (8 + 1)], {.x = 1, .y = 8}, 3},
-                           with_halo(1));
+                           heat_with_halo(1));
   EXPECT_EQ(field.allocated_bytes(), 0);
   EXPECT_EQ(field.bytes(), memory.data());
   EXPECT_EQ(field.as_strided(), (Strides{.x = 1, .y = 8}));
@@ -160,22 +161,22 @@ TEST(RawField, SaysWhatIsWrongWithItsElementsAndMemory) {
   const Grid grid = last_of({12, 8}, {2, 2});
   std::vector<std::byte> memory(1000);
   for (const std::int64_t bytes : {0, -8}) {
-    const auto made = caught([&] { FieldStorage(grid, bytes, with_halo(1)); });
+    const auto made = caught([&] { FieldStorage(grid, bytes, heat_with_halo(1)); });
     EXPECT_EQ(made.kind, ErrorKind::usage);
     EXPECT_THAT(made.text, HasSubstr("field 'heat' has elements of " + std::to_string(bytes) +
                                      " bytes; at least 1 is needed"));
     const auto wrapped = caught([&] {
-      FieldStorage(grid, {&memory[500], {.x = 1, .y = 8}, bytes}, with_halo(1));
+      FieldStorage(grid, {&memory[500], {.x = 1, .y = 8}, bytes}, heat_with_halo(1));
     });
     EXPECT_EQ(wrapped.text, made.text);
   }
   const auto null = caught([&] {
-    FieldStorage(grid, {nullptr, {.x = 1, .y = 8}, 3}, with_halo(1));
+    FieldStorage(grid, {nullptr, {.x = 1, .y = 8}, 3}, heat_with_halo(1));
   });
   EXPECT_EQ(null.kind, ErrorKind::usage);
   EXPECT_THAT(null.text, HasSubstr("field 'heat' was given a null pointer"));
   const auto stride = caught([&] {
-    FieldStorage(grid, {&memory[500], {.x = 1, .y = -8}, 3}, with_halo(1));
+    FieldStorage(grid, {&memory[500], {.x = 1, .y = -8}, 3}, heat_with_halo(1));
   });
   EXPECT_EQ(stride.kind, ErrorKind::usage);
   EXPECT_THAT(stride.text, HasSubstr("stride -8 along y"));
@@ -199,7 +200,7 @@ class InBlocks : public FieldStorage {
   InBlocks(const Grid& grid, std::vector<double>& memory)
       : FieldStorage(grid,
                      {reinterpret_cast<std::byte*>(memory.data()), std::make_shared<Blocks>(), 8},
-                     with_halo(0)) {}
+                     heat_with_halo(0)) {}
 };
 
 TEST(FieldStorage, MayHaveALayoutWithoutStrides) {
@@ -216,7 +217,7 @@ TEST(FieldStorage, MayHaveALayoutWithoutStrides) {
 TEST(FieldStorage, TellsItsStrides) {
   std::vector<double> memory(1000);
   const Strides given{.x = 9, .y = 1, .component = 70};
-  const Field<double> field(last_of({12, 8}, {2, 2}), &memory[500], given, with_halo(1, 2));
+  const Field<double> field(last_of({12, 8}, {2, 2}), &memory[500], given, heat_with_halo(1, 2));
   EXPECT_EQ(field.as_strided(), given);
   EXPECT_EQ(field.strides(), given);
   EXPECT_EQ(field.layout().as_strided(), given);

@@ -43,8 +43,6 @@ std::vector<std::string> written(const Formula& u, const Formula& v) {
   return problem::written_out(model_of(two_fields().update("u", u).update("v", v)));
 }
 
-const Cells u("u"), v("v");
-
 // The arithmetic of a program, and of a problem.
 struct Reaction {
   double rate;
@@ -61,6 +59,7 @@ struct Reaction {
 };
 
 TEST(Formulas, ComputeWhatTheirCodeDoesWithNumbers) {
+  const Cells u("u"), v("v");
   const Reaction reaction{0.25};
   const auto [next_u, next_v] =
       reaction(u, v, [](const Condition& condition, const Formula& yes, const Formula& no) {
@@ -96,6 +95,7 @@ TEST(Formulas, ComputeWhatTheirCodeDoesWithNumbers) {
 }
 
 TEST(Formulas, BecomeTheirOperations) {
+  const Cells u("u"), v("v");
   EXPECT_THAT(written(u + v - 1, u - (v - 1)), ElementsAre("u = u + v - 1", "v = u - (v - 1)"));
   EXPECT_THAT(written(2 * u / v, u / (2 * v)), ElementsAre("u = 2*u/v", "v = u/(2*v)"));
   EXPECT_THAT(written(-u * -0.5, Formula::named("k") * u(1, -2)),
@@ -109,6 +109,7 @@ TEST(Formulas, BecomeTheirOperations) {
 }
 
 TEST(Formulas, MeanWhatTheTextMeans) {
+  const Cells u("u"), v("v");
   const auto text = [](const char* of_u, const char* of_v) {
     return problem::written_out(model_of(Problem::from_text(
         two_fields().text() + "[update]\nu = \"" + of_u + "\"\nv = \"" + of_v + "\"\n")));
@@ -125,6 +126,7 @@ TEST(Formulas, MeanWhatTheTextMeans) {
 }
 
 TEST(Formulas, MayShareTheirPartsAndBeLong) {
+  const Cells u("u"), v("v");
   // Doubled 60 times: as text without shared parts it would have 2^60 terms.
   Formula power = u * 0.5;
   for (int i = 0; i < 60; ++i) power = power * 0.25 + power * 0.125;
@@ -137,6 +139,7 @@ TEST(Formulas, MayShareTheirPartsAndBeLong) {
 }
 
 TEST(Formulas, TellMistakes) {
+  const Cells u("u"), v("v");
   const auto refused = [](const Problem& problem) {
     const Caught error = caught([&] { model_of(problem); });
     EXPECT_EQ(error.kind, ErrorKind::usage);
@@ -149,8 +152,8 @@ TEST(Formulas, TellMistakes) {
   EXPECT_THAT(refused(two_fields().update("u", u).update("u", v)), HasSubstr("u"));
   EXPECT_THAT(refused(Problem("laplace").update("u", u)), HasSubstr("redefine"));
   EXPECT_EQ(caught([] { Formula(std::nan("")); }).kind, ErrorKind::usage);
-  EXPECT_EQ(caught([] { derivative(u, 3); }).kind, ErrorKind::usage);
-  EXPECT_EQ(caught([] {
+  EXPECT_EQ(caught([&] { derivative(u, 3); }).kind, ErrorKind::usage);
+  EXPECT_EQ(caught([&] {
               Formula sum = u;
               for (int i = 0; i < 300; ++i) sum = sum + 1;
             }).kind,

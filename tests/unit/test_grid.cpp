@@ -14,12 +14,14 @@
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
 #include "support/caught.hpp"
+#include "support/cells.hpp"
 
 namespace halocline {
 namespace {
 
 using test::Caught;
 using test::caught;
+using test::for_each_cell;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -30,13 +32,6 @@ GridOptions options_of(const Extents& cells, const Extents& process_grid = {},
   options.periodic = periodic;
   options.process_grid = process_grid;
   return options;
-}
-
-template <class Use>
-void for_each_cell(const Box& box, const Use& use) {
-  for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
-    for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
-      for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) use(Int3{x, y, z});
 }
 
 /// The boxes share no cell, and together they are the cells of `whole` that `belongs` takes.

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 template <class Whole>
-std::string refusal(const std::string& text) {
+std::string json_refusal(const std::string& text) {
   try {
     static_cast<void>(parse_json(text).get<Whole>());
   } catch (const Json::exception& error) {
@@ -35,10 +35,11 @@ TEST(JsonText, WholeNumbersAreTakenIfTheyFit) {
   EXPECT_EQ(Json(std::int64_t{-7}).dump(), "-7");
   for (const char* text : {"1e30", "-1e30", "0.5", "1.0", "2147483648", "-2147483649", "null",
                            "true", "\"1\"", "[1]", "{}", "18446744073709551616"})
-    EXPECT_THAT(refusal<int>(text), HasSubstr("is not a whole number that fits")) << text;
-  EXPECT_THAT(refusal<std::int64_t>("9223372036854775808"), HasSubstr("9223372036854775808 is"));
-  EXPECT_THAT(refusal<std::uint64_t>("-1"), HasSubstr("-1 is"));
-  EXPECT_THAT(refusal<std::vector<int>>("[1, 1e30]"), HasSubstr("1e+30 is"));
+    EXPECT_THAT(json_refusal<int>(text), HasSubstr("is not a whole number that fits")) << text;
+  EXPECT_THAT(json_refusal<std::int64_t>("9223372036854775808"),
+              HasSubstr("9223372036854775808 is"));
+  EXPECT_THAT(json_refusal<std::uint64_t>("-1"), HasSubstr("-1 is"));
+  EXPECT_THAT(json_refusal<std::vector<int>>("[1, 1e30]"), HasSubstr("1e+30 is"));
 }
 
 TEST(JsonText, MembersKeepTheirOrder) {

@@ -31,7 +31,7 @@ using Way = MeshMessage::Way;
 
 /// In a 2x2 mesh that does not wrap around, with rank 1 on the right and rank 2 above.
 constexpr bench::MeshNeighbours of_rank_0{-1, 1, -1, 2};
-constexpr int left = 0, right = 1, down = 2, up = 3;
+constexpr int leftwards = 0, rightwards = 1, downwards = 2, upwards = 3;
 
 TEST(MeshOrder, HasNamesThatAreRead) {
   for (const MeshOrder order : bench::mesh_orders)
@@ -42,26 +42,30 @@ TEST(MeshOrder, HasNamesThatAreRead) {
 }
 
 TEST(MeshOrder, SendsToAllBeforeItReceives) {
-  EXPECT_THAT(bench::mesh_steps(MeshOrder::send_first, of_rank_0),
-              ElementsAre(MeshStep{Call::send, right, 1}, MeshStep{Call::send, up, 2},
-                          MeshStep{Call::receive, left, 1}, MeshStep{Call::receive, down, 2}));
+  EXPECT_THAT(
+      bench::mesh_steps(MeshOrder::send_first, of_rank_0),
+      ElementsAre(MeshStep{Call::send, rightwards, 1}, MeshStep{Call::send, upwards, 2},
+                  MeshStep{Call::receive, leftwards, 1}, MeshStep{Call::receive, downwards, 2}));
 }
 
 TEST(MeshOrder, GoesWayAfterWay) {
-  EXPECT_THAT(bench::mesh_steps(MeshOrder::ordered, of_rank_0),
-              ElementsAre(MeshStep{Call::receive, left, 1}, MeshStep{Call::send, right, 1},
-                          MeshStep{Call::receive, down, 2}, MeshStep{Call::send, up, 2}));
+  EXPECT_THAT(
+      bench::mesh_steps(MeshOrder::ordered, of_rank_0),
+      ElementsAre(MeshStep{Call::receive, leftwards, 1}, MeshStep{Call::send, rightwards, 1},
+                  MeshStep{Call::receive, downwards, 2}, MeshStep{Call::send, upwards, 2}));
 }
 
 TEST(MeshOrder, PostsReceivesFirst) {
-  EXPECT_THAT(bench::mesh_steps(MeshOrder::irecv_send, of_rank_0),
-              ElementsAre(MeshStep{Call::ireceive, left, 1}, MeshStep{Call::ireceive, down, 2},
-                          MeshStep{Call::send, right, 1}, MeshStep{Call::send, up, 2},
-                          MeshStep{Call::wait_all}));
-  EXPECT_THAT(bench::mesh_steps(MeshOrder::irecv_isend, of_rank_0),
-              ElementsAre(MeshStep{Call::ireceive, left, 1}, MeshStep{Call::ireceive, down, 2},
-                          MeshStep{Call::isend, right, 1}, MeshStep{Call::isend, up, 2},
-                          MeshStep{Call::wait_all}));
+  EXPECT_THAT(
+      bench::mesh_steps(MeshOrder::irecv_send, of_rank_0),
+      ElementsAre(MeshStep{Call::ireceive, leftwards, 1}, MeshStep{Call::ireceive, downwards, 2},
+                  MeshStep{Call::send, rightwards, 1}, MeshStep{Call::send, upwards, 2},
+                  MeshStep{Call::wait_all}));
+  EXPECT_THAT(
+      bench::mesh_steps(MeshOrder::irecv_isend, of_rank_0),
+      ElementsAre(MeshStep{Call::ireceive, leftwards, 1}, MeshStep{Call::ireceive, downwards, 2},
+                  MeshStep{Call::isend, rightwards, 1}, MeshStep{Call::isend, upwards, 2},
+                  MeshStep{Call::wait_all}));
 }
 
 Standing sends_to(int peer, int lane = 0) {
@@ -130,15 +134,16 @@ TEST(MeshBench, RefusesWhatMakesNoSense) {
 
 /// Rank 0 sends at once, rank 1 comes to its receive when half of the time is over.
 bench::MeshTimeline late_receive() {
-  return {.messages = {{Way::sent, 0, 1, right, 0.0, 1.0}, {Way::received, 1, 0, right, 0.5, 1.0}},
+  return {.messages = {{Way::sent, 0, 1, rightwards, 0.0, 1.0},
+                       {Way::received, 1, 0, rightwards, 0.5, 1.0}},
           .end_seconds = {1.0, 1.0}};
 }
 
 TEST(MeshTimeline, TellsWaitingFromMoving) {
   EXPECT_THAT(bench::bars_of(late_receive(), 8), ElementsAre("....ssss", "....rrrr"));
   bench::MeshTimeline both = late_receive();
-  both.messages.push_back({Way::sent, 1, 0, left, 0.0, 1.0});
-  both.messages.push_back({Way::received, 0, 1, left, 0.0, 0.7});
+  both.messages.push_back({Way::sent, 1, 0, leftwards, 0.0, 1.0});
+  both.messages.push_back({Way::received, 0, 1, leftwards, 0.0, 0.7});
   EXPECT_THAT(bench::bars_of(both, 8), ElementsAre("rrrrxxss", "ssssxxxx"));
 }
 
@@ -151,7 +156,7 @@ TEST(MeshTimeline, KnowsThatCopiesLeaveAtOnce) {
 
 TEST(MeshTimeline, OfADeadlockHasNothingThatMoves) {
   const bench::MeshTimeline stuck{
-      .messages = {{Way::sent, 0, 1, right, 0.0, 1.0}, {Way::sent, 1, 0, left, 0.0, 1.0}},
+      .messages = {{Way::sent, 0, 1, rightwards, 0.0, 1.0}, {Way::sent, 1, 0, leftwards, 0.0, 1.0}},
       .end_seconds = {1.0, 1.0}};
   EXPECT_THAT(bench::bars_of(stuck, 4), ElementsAre("....", "...."));
 }

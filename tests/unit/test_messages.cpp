@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "exchange/messages.hpp"
+#include "support/cells.hpp"
 #include "support/halo_formula.hpp"
 #include "support/random.hpp"
 

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 std::int64_t whole(std::string_view word) { return read_whole<std::int64_t>(word, "--n"); }
 
 template <class Integer>
-std::string refusal(std::string_view word) {
+std::string number_refusal(std::string_view word) {
   const Caught error = caught([&] { read_whole<Integer>(word, "--n"); });
   EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << word << "'";
   EXPECT_THAT(error.text, HasSubstr("--n '" + std::string(word) + "'"));
@@ -51,35 +51,35 @@ TEST(WholeNumbers, MayHaveAFactor) {
   EXPECT_EQ(whole("1e1Mi"), 10 << 20);
   EXPECT_EQ(whole("-3Gi"), -3LL << 30);
   for (const char* word : {"Ki", "1K", "1k", "1ki", "1KiB", "1KiMi", "1Ti", "1.5Ki"})
-    EXPECT_THAT(refusal<std::int64_t>(word), HasSubstr("whole number"));
+    EXPECT_THAT(number_refusal<std::int64_t>(word), HasSubstr("whole number"));
 }
 
 TEST(WholeNumbers, AreNothingElse) {
-  EXPECT_THAT(refusal<int>(""), HasSubstr("empty"));
+  EXPECT_THAT(number_refusal<int>(""), HasSubstr("empty"));
   for (const char* word : {"-", "+1", " 1", "1 ", "1,2", "0x10", "1.5", "1.", ".5", "1e", "1e-1",
                            "--1", "1_000", "nan", "inf", "e3", "1e3.5", "1-2"})
-    EXPECT_THAT(refusal<int>(word), HasSubstr("not a whole number")) << word;
+    EXPECT_THAT(number_refusal<int>(word), HasSubstr("not a whole number")) << word;
 }
 
 TEST(WholeNumbers, FitTheirTypeOrAreRefusedWithTheBound) {
   EXPECT_EQ(read_whole<int>("2147483647", "--n"), 2147483647);
   EXPECT_EQ(read_whole<int>("-2147483648", "--n"), std::numeric_limits<int>::min());
-  EXPECT_THAT(refusal<int>("2147483648"), HasSubstr("at most 2147483647"));
-  EXPECT_THAT(refusal<int>("4294967297"), HasSubstr("at most 2147483647")) << "1 in 32 bits";
-  EXPECT_THAT(refusal<int>("-2147483649"), HasSubstr("at least -2147483648"));
+  EXPECT_THAT(number_refusal<int>("2147483648"), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(number_refusal<int>("4294967297"), HasSubstr("at most 2147483647")) << "1 in 32 bits";
+  EXPECT_THAT(number_refusal<int>("-2147483649"), HasSubstr("at least -2147483648"));
   EXPECT_EQ(whole("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(whole("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
-  EXPECT_THAT(refusal<std::int64_t>("9223372036854775808"),
+  EXPECT_THAT(number_refusal<std::int64_t>("9223372036854775808"),
               HasSubstr("at most 9223372036854775807"));
-  EXPECT_THAT(refusal<std::int64_t>("-9223372036854775809"), HasSubstr("at least"));
-  EXPECT_THAT(refusal<std::int64_t>("8589934592Gi"), HasSubstr("at most"));
-  EXPECT_THAT(refusal<std::int64_t>("1e400"), HasSubstr("at most"));
-  EXPECT_THAT(refusal<std::int64_t>("1e99999999999999999999"), HasSubstr("at most"));
+  EXPECT_THAT(number_refusal<std::int64_t>("-9223372036854775809"), HasSubstr("at least"));
+  EXPECT_THAT(number_refusal<std::int64_t>("8589934592Gi"), HasSubstr("at most"));
+  EXPECT_THAT(number_refusal<std::int64_t>("1e400"), HasSubstr("at most"));
+  EXPECT_THAT(number_refusal<std::int64_t>("1e99999999999999999999"), HasSubstr("at most"));
   EXPECT_EQ(read_whole<std::uint64_t>("18446744073709551615", "--n"),
             std::numeric_limits<std::uint64_t>::max());
-  EXPECT_THAT(refusal<std::uint64_t>("18446744073709551616"),
+  EXPECT_THAT(number_refusal<std::uint64_t>("18446744073709551616"),
               HasSubstr("at most 18446744073709551615"));
-  EXPECT_THAT(refusal<std::uint64_t>("-1"), HasSubstr("at least 0"));
+  EXPECT_THAT(number_refusal<std::uint64_t>("-1"), HasSubstr("at least 0"));
   EXPECT_EQ(read_whole<std::uint64_t>("-0", "--n"), 0u);
 }
 

@@ -20,7 +20,7 @@ namespace {
 using Word = std::uint64_t;
 using Window = std::array<Word, 4>;
 
-Word word_of(int sender, std::uint64_t epoch, std::size_t index) {
+Word word_from(int sender, std::uint64_t epoch, std::size_t index) {
   return epoch * 0x9E3779B97F4A7C15u + 2 * index + static_cast<Word>(sender);
 }
 
@@ -57,13 +57,13 @@ void give_way(int turn) {
 void run_epoch(Side& side) {
   const std::uint64_t epoch = ++side.epoch;
   auto& theirs = *reinterpret_cast<Window*>(side.peer.window[epoch % 2]);
-  for (std::size_t i = 0; i < theirs.size(); ++i) theirs[i] = word_of(side.rank, epoch, i);
+  for (std::size_t i = 0; i < theirs.size(); ++i) theirs[i] = word_from(side.rank, epoch, i);
   device::raise(side.peer.raise, epoch);
 
   for (int turn = 1; !device::reached(side.peer.raised, epoch); ++turn) give_way(turn);
   const Window& mine = side.own->windows[epoch % 2];
   for (std::size_t i = 0; i < mine.size(); ++i)
-    side.wrong_words += mine[i] == word_of(1 - side.rank, epoch, i) ? 0 : 1;
+    side.wrong_words += mine[i] == word_from(1 - side.rank, epoch, i) ? 0 : 1;
 }
 
 void run_epochs(Side& side, std::uint64_t count) {

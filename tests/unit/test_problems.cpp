@@ -21,12 +21,14 @@
 #include "stencil/ghosts.hpp"
 #include "stencil/sweep.hpp"
 #include "support/caught.hpp"
+#include "support/cells.hpp"
 #include "support/models.hpp"
 
 namespace halocline {
 namespace {
 
 using test::caught;
+using test::for_each_cell;
 using testing::HasSubstr;
 
 Grid grid_for(const problem::Model& model) {
@@ -34,13 +36,6 @@ Grid grid_for(const problem::Model& model) {
   options.cells = Extents(model.cells, model.axes);
   options.periodic = model.periodic;
   return Grid(0, 1, options);
-}
-
-template <class Use>
-void for_each_cell(const Box& box, const Use& use) {
-  for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
-    for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
-      for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) use(Int3{x, y, z});
 }
 
 /// Solves a problem on one rank, sweep by sweep, and fills the halo along periodic axes itself.

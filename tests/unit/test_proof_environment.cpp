@@ -25,15 +25,15 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-const Environment plain{.variables = {{"HOME", "/home/ada"}, {"UCX_TLS", "any"}},
-                        .mpi = "Open MPI 4.1.6",
-                        .mpi_library = "/opt/mpi/lib/libmpi.so.40",
-                        .libraries = {"/opt/mpi/lib/libmpi.so.40 (1000 bytes)"},
-                        .driver = "580.65.06",
-                        .gpus = {"NVIDIA H200"}};
+const Environment plain_environment{.variables = {{"HOME", "/home/ada"}, {"UCX_TLS", "any"}},
+                                    .mpi = "Open MPI 4.1.6",
+                                    .mpi_library = "/opt/mpi/lib/libmpi.so.40",
+                                    .libraries = {"/opt/mpi/lib/libmpi.so.40 (1000 bytes)"},
+                                    .driver = "580.65.06",
+                                    .gpus = {"NVIDIA H200"}};
 
 Environment with(const Variables& more) {
-  Environment environment = plain;
+  Environment environment = plain_environment;
   for (const auto& [name, value] : more) environment.variables[name] = value;
   return environment;
 }
@@ -42,15 +42,15 @@ std::string hash(const Environment& environment) { return environment_key(enviro
 
 TEST(EnvironmentKey, NamesWhatItIsMadeOf) {
   EXPECT_THAT(
-      environment_key(plain).ingredients,
+      environment_key(plain_environment).ingredients,
       ElementsAre("GPU: NVIDIA H200", "MPI: Open MPI 4.1.6", "UCX_TLS=any", "driver: 580.65.06",
                   "library: /opt/mpi/lib/libmpi.so.40 (1000 bytes)", "probe: 2"));
 }
 
 TEST(EnvironmentKey, IsTheSameEveryTime) {
-  EXPECT_EQ(hash(plain), hash(plain));
+  EXPECT_EQ(hash(plain_environment), hash(plain_environment));
   // A hash of this kind and these lines, worked out apart from this code: files outlive builds.
-  EXPECT_EQ(hash(plain), "666f012d5f2188a3");
+  EXPECT_EQ(hash(plain_environment), "666f012d5f2188a3");
 }
 
 TEST(EnvironmentKey, ChangesWithVariablesThatMatter) {
@@ -58,25 +58,25 @@ TEST(EnvironmentKey, ChangesWithVariablesThatMatter) {
        {"UCX_MEMTYPE_CACHE", "OMPI_MCA_pml", "OMPI_MCA_opal_common_ucx_tls", "MPIR_CVAR_ENABLE_GPU",
         "MPICH_GPU_SUPPORT_ENABLED", "MV2_USE_CUDA", "FI_PROVIDER", "I_MPI_OFFLOAD",
         "NCCL_P2P_DISABLE", "CUDA_LAUNCH_BLOCKING", "LD_LIBRARY_PATH", "LD_PRELOAD"}) {
-    EXPECT_NE(hash(with({{name, "/x"}})), hash(plain)) << name;
+    EXPECT_NE(hash(with({{name, "/x"}})), hash(plain_environment)) << name;
     EXPECT_NE(hash(with({{name, "/x"}})), hash(with({{name, "/y"}}))) << name;
   }
-  EXPECT_NE(hash(with({{"UCX_TLS", "all"}})), hash(plain));
+  EXPECT_NE(hash(with({{"UCX_TLS", "all"}})), hash(plain_environment));
 }
 
 TEST(EnvironmentKey, ChangesWithTheMachine) {
-  Environment other = plain;
+  Environment other = plain_environment;
   other.mpi = "Open MPI 5.0.11";
-  EXPECT_NE(hash(other), hash(plain));
-  other = plain;
+  EXPECT_NE(hash(other), hash(plain_environment));
+  other = plain_environment;
   other.driver = "590.1";
-  EXPECT_NE(hash(other), hash(plain));
-  other = plain;
+  EXPECT_NE(hash(other), hash(plain_environment));
+  other = plain_environment;
   other.gpus = {"NVIDIA L4"};
-  EXPECT_NE(hash(other), hash(plain));
-  other = plain;
+  EXPECT_NE(hash(other), hash(plain_environment));
+  other = plain_environment;
   other.libraries[0] = "/opt/mpi/lib/libmpi.so.40 (1001 bytes)";
-  EXPECT_NE(hash(other), hash(plain));
+  EXPECT_NE(hash(other), hash(plain_environment));
 }
 
 TEST(EnvironmentKey, DoesNotTakeOneLineForTwo) {
@@ -88,7 +88,7 @@ TEST(EnvironmentKey, DoesNotChangeWithOtherVariables) {
   for (const char* name :
        {"PATH", "PWD", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME",
         "SLURM_JOB_ID", "HALOCLINE_LAUNCHED", "PMIX_MCA_psec", "UCXX_NOT_OURS", "LD_BIND_NOW"})
-    EXPECT_EQ(hash(with({{name, "/x"}})), hash(plain)) << name;
+    EXPECT_EQ(hash(with({{name, "/x"}})), hash(plain_environment)) << name;
 }
 
 TEST(EnvironmentKey, DoesNotChangeWithRepeatedAndStandardFolders) {
@@ -99,7 +99,7 @@ TEST(EnvironmentKey, DoesNotChangeWithRepeatedAndStandardFolders) {
                            ":/opt/ucx/lib::/opt/x:", "/opt/mpi/bin/../lib:/opt/ucx/lib:/opt/x"})
     EXPECT_EQ(hash(with({{"LD_LIBRARY_PATH", same}})), mine) << same;
   EXPECT_NE(hash(with({{"LD_LIBRARY_PATH", "/opt/x:/opt/ucx/lib"}})), mine) << "the order counts";
-  EXPECT_EQ(hash(with({{"LD_LIBRARY_PATH", "/usr/lib:/opt/mpi/lib"}})), hash(plain));
+  EXPECT_EQ(hash(with({{"LD_LIBRARY_PATH", "/usr/lib:/opt/mpi/lib"}})), hash(plain_environment));
 }
 
 // Read from `env` inside ranks: what the launcher added.

@@ -27,23 +27,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Proof works{.pair = GpuPair::same_node,
-                  .memory = Memory::device,
-                  .outcome = Outcome::works,
-                  .sizes = {8, 4096, 16777216},
-                  .when = "2026-02-03T04:05:06Z",
-                  .key = "0123456789abcdef",
-                  .ingredients = {"MPI: Open MPI 4.1.6", "UCX_TLS=\"any\"\n"}};
-const Proof fails{.pair = GpuPair::same_gpu,
-                  .memory = Memory::managed,
-                  .outcome = Outcome::failed,
-                  .signal = 11,
-                  .exit_code = 139,
-                  .how = "rank 1 was ended by signal 11 (Segmentation fault)",
-                  .sizes = {8},
-                  .when = "2026-02-03T04:05:05Z",
-                  .key = "0123456789abcdef",
-                  .ingredients = {}};
+const Proof working{.pair = GpuPair::same_node,
+                    .memory = Memory::device,
+                    .outcome = Outcome::works,
+                    .sizes = {8, 4096, 16777216},
+                    .when = "2026-02-03T04:05:06Z",
+                    .key = "0123456789abcdef",
+                    .ingredients = {"MPI: Open MPI 4.1.6", "UCX_TLS=\"any\"\n"}};
+const Proof failing{.pair = GpuPair::same_gpu,
+                    .memory = Memory::managed,
+                    .outcome = Outcome::failed,
+                    .signal = 11,
+                    .exit_code = 139,
+                    .how = "rank 1 was ended by signal 11 (Segmentation fault)",
+                    .sizes = {8},
+                    .when = "2026-02-03T04:05:05Z",
+                    .key = "0123456789abcdef",
+                    .ingredients = {}};
 
 Proof later(Proof proof) {
   proof.when = "2026-02-04T00:00:00Z";
@@ -74,8 +74,8 @@ class ProofRecords : public testing::Test {
 };
 
 TEST_F(ProofRecords, ComeBackAsTheyWereKept) {
-  keep({works, fails});
-  EXPECT_THAT(read(file_), ElementsAre(works, fails));
+  keep({working, failing});
+  EXPECT_THAT(read(file_), ElementsAre(working, failing));
   EXPECT_THAT(notes_.all(), IsEmpty());
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "nothing beside it";
 }
@@ -88,51 +88,55 @@ TEST_F(ProofRecords, AreNoneWhereThereIsNoFile) {
 }
 
 TEST_F(ProofRecords, AreReadByPeopleToo) {
-  keep({fails});
+  keep({failing});
   EXPECT_THAT(text_in(file_), HasSubstr("\"pair\": \"same-gpu\""));
   EXPECT_THAT(text_in(file_), HasSubstr("\"how\": \"rank 1 was ended"));
 }
 
 TEST_F(ProofRecords, OutliveBytesThatAreNoText) {
-  Proof odd = works;
+  Proof odd = working;
   odd.ingredients = {"UCX_TLS=\xff\xfe"};
   keep({odd});
   ASSERT_EQ(read(file_).size(), 1U);
-  EXPECT_EQ(read(file_)[0].key, works.key);
+  EXPECT_EQ(read(file_)[0].key, working.key);
 }
 
 TEST_F(ProofRecords, OfOthersStayWhenSomeAreAdded) {
-  Proof other_key = works;
+  Proof other_key = working;
   other_key.key = "another";
-  keep({works});
-  keep({fails});
+  keep({working});
+  keep({failing});
   keep({other_key});
-  EXPECT_THAT(read(file_), testing::UnorderedElementsAre(works, fails, other_key));
+  EXPECT_THAT(read(file_), testing::UnorderedElementsAre(working, failing, other_key));
 }
 
 TEST_F(ProofRecords, AreReplacedByLaterOnesOfTheSameThing) {
-  keep({later(works), fails});
-  keep({works});
-  EXPECT_THAT(read(file_), ElementsAre(later(works), fails));
-  EXPECT_THAT(proof::merge({works}, {later(works)}), ElementsAre(later(works)));
-  EXPECT_THAT(proof::merge({later(works)}, {works, fails}), ElementsAre(later(works), fails));
+  keep({later(working), failing});
+  keep({working});
+  EXPECT_THAT(read(file_), ElementsAre(later(working), failing));
+  EXPECT_THAT(proof::merge({working}, {later(working)}), ElementsAre(later(working)));
+  EXPECT_THAT(proof::merge({later(working)}, {working, failing}),
+              ElementsAre(later(working), failing));
 }
 
 TEST_F(ProofRecords, AreFoundByPairMemoryAndKey) {
-  const std::vector<Proof> proofs{works, fails, later(works)};
-  EXPECT_EQ(proof::find(proofs, {.pair = works.pair, .memory = works.memory}, works.key),
-            later(works));
-  EXPECT_EQ(proof::find(proofs, {.pair = fails.pair, .memory = fails.memory}, fails.key), fails);
-  EXPECT_EQ(proof::find(proofs, {.pair = GpuPair::other_node, .memory = works.memory}, works.key),
+  const std::vector<Proof> proofs{working, failing, later(working)};
+  EXPECT_EQ(proof::find(proofs, {.pair = working.pair, .memory = working.memory}, working.key),
+            later(working));
+  EXPECT_EQ(proof::find(proofs, {.pair = failing.pair, .memory = failing.memory}, failing.key),
+            failing);
+  EXPECT_EQ(
+      proof::find(proofs, {.pair = GpuPair::other_node, .memory = working.memory}, working.key),
+      std::nullopt);
+  EXPECT_EQ(proof::find(proofs, {.pair = working.pair, .memory = Memory::managed}, working.key),
             std::nullopt);
-  EXPECT_EQ(proof::find(proofs, {.pair = works.pair, .memory = Memory::managed}, works.key),
+  EXPECT_EQ(proof::find(proofs, {.pair = working.pair, .memory = working.memory}, "another"),
             std::nullopt);
-  EXPECT_EQ(proof::find(proofs, {.pair = works.pair, .memory = works.memory}, "another"),
-            std::nullopt);
-  Proof of_another_path = works;
+  Proof of_another_path = working;
   of_another_path.path = "nccl";
-  EXPECT_EQ(proof::find({of_another_path}, {.pair = works.pair, .memory = works.memory}, works.key),
-            std::nullopt);
+  EXPECT_EQ(
+      proof::find({of_another_path}, {.pair = working.pair, .memory = working.memory}, working.key),
+      std::nullopt);
 }
 
 TEST_F(ProofRecords, LoseNothingToWritersAtTheSameTime) {
@@ -141,7 +145,7 @@ TEST_F(ProofRecords, LoseNothingToWritersAtTheSameTime) {
   for (int writer = 0; writer < writers; ++writer)
     threads.emplace_back([&, writer] {
       for (int i = 0; i < each; ++i) {
-        Proof mine = works;
+        Proof mine = working;
         mine.key = std::to_string(writer) + "/" + std::to_string(i);
         Notes notes;
         proof::keep_proofs({file_, ProofsFile::Place::named}, {mine}, notes);
@@ -153,7 +157,7 @@ TEST_F(ProofRecords, LoseNothingToWritersAtTheSameTime) {
 }
 
 TEST_F(ProofRecords, InADamagedFileAreNoneAndOneNote) {
-  keep({works, fails});
+  keep({working, failing});
   const std::string whole = text_in(file_);
   for (const std::string& text :
        {whole.substr(0, whole.size() / 2), std::string("{}"), std::string("[1, 2]"),
@@ -170,7 +174,7 @@ TEST_F(ProofRecords, InADamagedFileAreNoneAndOneNote) {
 }
 
 TEST_F(ProofRecords, OfAnotherVersionAreNoneAndOneNote) {
-  keep({works});
+  keep({working});
   std::string text = text_in(file_);
   text.replace(text.find("\"version\": 2"), 12, "\"version\": 1");
   EXPECT_THAT(read(folder_.put("newer", text)), IsEmpty());
@@ -178,10 +182,10 @@ TEST_F(ProofRecords, OfAnotherVersionAreNoneAndOneNote) {
 }
 
 TEST_F(ProofRecords, ThatAreUnderstoodAreUsedBesideOthers) {
-  keep({works, fails});
+  keep({working, failing});
   std::string text = text_in(file_);
   text.replace(text.find("same-gpu"), 8, "same-gqu");
-  EXPECT_THAT(read(folder_.put("strange", text)), ElementsAre(works));
+  EXPECT_THAT(read(folder_.put("strange", text)), ElementsAre(working));
   EXPECT_THAT(note(), HasSubstr("1 of its 2 proofs are not valid"));
 }
 
@@ -194,26 +198,26 @@ TEST_F(ProofRecords, AreNotLookedForInFoldersAndDevices) {
 
 TEST_F(ProofRecords, NeverReplaceSomebodysFile) {
   folder_.put("proofs.json", "my thesis");
-  keep({works});
+  keep({working});
   EXPECT_EQ(text_in(file_), "my thesis");
   EXPECT_THAT(note(), HasSubstr("was not changed"));
 }
 
 TEST_F(ProofRecords, ReplaceADamagedFileInTheCache) {
   folder_.put("proofs.json", "{\"format\": \"halo");
-  keep({works}, ProofsFile::Place::cache);
+  keep({working}, ProofsFile::Place::cache);
   EXPECT_THAT(notes_.all(), IsEmpty());
-  EXPECT_THAT(read(file_), ElementsAre(works));
+  EXPECT_THAT(read(file_), ElementsAre(working));
 }
 
 TEST_F(ProofRecords, ThatCannotBeWrittenAreANote) {
-  proof::keep_proofs({folder_ / "no/such/folder/p.json", ProofsFile::Place::named}, {works},
+  proof::keep_proofs({folder_ / "no/such/folder/p.json", ProofsFile::Place::named}, {working},
                      notes_);
   EXPECT_THAT(note(), HasSubstr("were not saved: cannot write"));
   EXPECT_THAT(note(), HasSubstr("no/such/folder"));
   notes_ = {};
   folder_.put("home", "a file where a folder should be");
-  proof::keep_proofs({folder_ / "home/halocline/p.json", ProofsFile::Place::cache}, {works},
+  proof::keep_proofs({folder_ / "home/halocline/p.json", ProofsFile::Place::cache}, {working},
                      notes_);
   EXPECT_THAT(note(), HasSubstr("were not saved"));
 }
@@ -221,7 +225,7 @@ TEST_F(ProofRecords, ThatCannotBeWrittenAreANote) {
 TEST_F(ProofRecords, InAFolderThatCannotBeWrittenAreANote) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   fs::permissions(folder_.path(), fs::perms(0555));
-  keep({works}, ProofsFile::Place::cache);
+  keep({working}, ProofsFile::Place::cache);
   fs::permissions(folder_.path(), fs::perms(0755));
   EXPECT_THAT(note(), HasSubstr("were not saved"));
 }
@@ -229,20 +233,20 @@ TEST_F(ProofRecords, InAFolderThatCannotBeWrittenAreANote) {
 TEST_F(ProofRecords, MakeTheFolderOfTheCache) {
   const auto file = proof::proofs_file({}, {{"XDG_CACHE_HOME", folder_ / "new"}});
   ASSERT_TRUE(file);
-  proof::keep_proofs(*file, {works}, notes_);
-  EXPECT_THAT(read(folder_ / "new/halocline/proofs.json"), ElementsAre(works));
+  proof::keep_proofs(*file, {working}, notes_);
+  EXPECT_THAT(read(folder_ / "new/halocline/proofs.json"), ElementsAre(working));
 }
 
 TEST_F(ProofRecords, ComeFromTheSiteToo) {
-  keep({works});
+  keep({working});
   const std::string site = folder_ / "site.json";
-  proof::keep_proofs({site, ProofsFile::Place::named}, {fails, later(works)}, notes_);
+  proof::keep_proofs({site, ProofsFile::Place::named}, {failing, later(working)}, notes_);
   const ProofsFile user{file_, ProofsFile::Place::named};
   EXPECT_THAT(proof::known_proofs(user, {{proof::site_variable, site}}, notes_),
-              ElementsAre(later(works), fails));
+              ElementsAre(later(working), failing));
   EXPECT_THAT(proof::known_proofs({}, {{proof::site_variable, site}}, notes_),
-              ElementsAre(later(works), fails));
-  EXPECT_THAT(proof::known_proofs(user, {}, notes_), ElementsAre(works));
+              ElementsAre(later(working), failing));
+  EXPECT_THAT(proof::known_proofs(user, {}, notes_), ElementsAre(working));
   EXPECT_THAT(notes_.all(), IsEmpty());
 }
 

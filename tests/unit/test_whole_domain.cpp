@@ -11,18 +11,14 @@
 
 #include "problem/catalogue.hpp"
 #include "program/noise.hpp"
+#include "support/models.hpp"
 #include "support/whole_domain.hpp"
 
 namespace halocline::test {
 namespace {
 
-using problem::Choices;
 using problem::Model;
 using problem::WholeDomain;
-
-Model built_in(const std::string& name, const Choices& choices) {
-  return problem::model_of(problem::read_text(name, problem::find_problem(name).text), choices);
-}
 
 double sum_of(std::span<const double> values) {
   double sum = 0;
@@ -32,7 +28,7 @@ double sum_of(std::span<const double> values) {
 
 // The values of docs/problems.md.
 TEST(WholeDomain, HasTheKnownValuesOfLaplace) {
-  const Model model = built_in("laplace", {.cells = {64, 64}});
+  const Model model = built_in("laplace", {64, 64});
   WholeDomain<double> domain(model);
   for (int sweep = 0; sweep < 526; ++sweep) {
     domain.sweep();
@@ -51,7 +47,7 @@ TEST(WholeDomain, HasTheKnownValuesOfLaplace) {
 }
 
 TEST(WholeDomain, HasTheKnownValuesOfStar7) {
-  const Model model = built_in("star7", {.cells = {16, 12, 8}});
+  const Model model = built_in("star7", {16, 12, 8});
   WholeDomain<double> domain(model);
   for (int sweep = 0; sweep < 5; ++sweep) domain.sweep();
   EXPECT_NEAR(sum_of(domain.field(0)), 764.566981014151, 1e-9);
@@ -59,7 +55,7 @@ TEST(WholeDomain, HasTheKnownValuesOfStar7) {
 }
 
 TEST(WholeDomain, HasTheKnownNormsOfJacobi) {
-  const Model model = built_in("jacobi", {.cells = {254, 254}});
+  const Model model = built_in("jacobi", {254, 254});
   WholeDomain<float> domain(model);
   for (int sweep = 0; sweep <= 100; ++sweep) {
     domain.sweep();
@@ -74,7 +70,7 @@ TEST(WholeDomain, HasTheKnownNormsOfJacobi) {
 
 TEST(WholeDomain, HasTheExactValuesOfHeat) {
   for (int axes = 1; axes <= 3; ++axes) {
-    const Model model = built_in("heat", {.axes = axes});
+    const Model model = built_in("heat", {}, {.axes = axes});
     WholeDomain<double> domain(model);
     for (int sweep = 0; sweep < 3; ++sweep) domain.sweep();
     const double half = std::sin(std::numbers::pi / 20);

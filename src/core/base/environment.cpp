@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/environment.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string_view>
-
-extern char** environ;  // NOLINT: POSIX declares it nowhere
 
 namespace halocline {
 

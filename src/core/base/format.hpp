@@ -55,6 +55,9 @@ std::string write_digits(double value, const Format& format, const Scale& scale)
 /// Writes a number with its unit: "12.30 GLUP/s", "1.5 MiB", "312 us".
 std::string write_number(double value, const Format& format);
 
+/// Writes a number of microseconds: "3.2 us", "1.5 ms".
+inline std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
+
 /// Writes a number of bytes: "64 KiB", "1.5 MiB".
 inline std::string bytes_text(double bytes) { return write_number(bytes, Format::bytes()); }
 inline std::string bytes_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }

@@ -10,16 +10,16 @@ namespace {
 
 // Files of Halocline have 6 levels. A value takes some 200 bytes of stack per level to copy or to
 // destroy.
-constexpr int deepest = 100;
+constexpr int deepest_json = 100;
 // Their largest objects have some 50 members. Each is compared to all before: 10 000 take 0.13 s,
 // 100 000 13 s.
 constexpr int most_members = 10'000;
 
-/// Returns false as soon as brackets outside of strings are open `deepest` deep, or an object has
-/// too many members.
+/// Returns false as soon as brackets outside of strings are open `deepest_json` deep, or an object
+/// has too many members.
 bool is_simple(std::string_view text) {
   int depth = 0;
-  std::array<int, deepest + 1> members{};  // by depth; of arrays, none
+  std::array<int, deepest_json + 1> members{};  // by depth; of arrays, none
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char character = text[i];
@@ -29,7 +29,7 @@ bool is_simple(std::string_view text) {
     } else if (character == '"') {
       in_string = true;
     } else if (character == '[' || character == '{') {
-      if (++depth > deepest) return false;
+      if (++depth > deepest_json) return false;
       members[static_cast<std::size_t>(depth)] = 0;
     } else if (character == ']' || character == '}') {
       if (--depth < 0) return false;

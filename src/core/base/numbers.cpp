@@ -15,7 +15,8 @@
 namespace halocline {
 namespace {
 
-[[noreturn]] void refuse(std::string_view what, std::string_view word, const std::string& why) {
+[[noreturn]] void refuse_number(std::string_view what, std::string_view word,
+                                const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("{} '{}' {}", what, word, why));
 }
 
@@ -112,11 +113,12 @@ std::optional<std::uint64_t> magnitude_of(const Decimal& decimal) {
 
 std::uint64_t read_whole_within(std::string_view word, std::string_view what,
                                 const WholeBounds& bounds) {
-  if (word.empty()) refuse(what, word, "is empty; give a whole number, such as 100, 1e6 or 64Ki");
+  if (word.empty())
+    refuse_number(what, word, "is empty; give a whole number, such as 100, 1e6 or 64Ki");
   std::optional<Decimal> decimal = decimal_in(word);
   if (decimal) normalize(*decimal);
   if (!decimal || decimal->exponent < 0)
-    refuse(what, word, "is not a whole number; write digits, such as 100, 1e6 or 64Ki");
+    refuse_number(what, word, "is not a whole number; write digits, such as 100, 1e6 or 64Ki");
   const std::optional<std::uint64_t> magnitude = magnitude_of(*decimal);
   const auto least = static_cast<std::uint64_t>(bounds.least);
   const bool is_too_small = decimal->is_negative
@@ -124,24 +126,24 @@ std::uint64_t read_whole_within(std::string_view word, std::string_view what,
                                                      *magnitude > std::uint64_t{0} - least)
                                 : bounds.least > 0 && magnitude && *magnitude < least;
   if (is_too_small)
-    refuse(what, word, fmt::format("is out of range; use at least {}", bounds.least));
+    refuse_number(what, word, fmt::format("is out of range; use at least {}", bounds.least));
   if (!decimal->is_negative && (!magnitude || *magnitude > bounds.most))
-    refuse(what, word, fmt::format("is out of range; use at most {}", bounds.most));
+    refuse_number(what, word, fmt::format("is out of range; use at most {}", bounds.most));
   return decimal->is_negative ? std::uint64_t{0} - *magnitude : *magnitude;
 }
 
 double read_number(std::string_view word, std::string_view what) {
-  if (word.empty()) refuse(what, word, "is empty; give a number, such as 0.5 or 1e-6");
+  if (word.empty()) refuse_number(what, word, "is empty; give a number, such as 0.5 or 1e-6");
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   const bool is_all = end == word.data() + word.size();
   if (error == std::errc::result_out_of_range && is_all)
-    refuse(
+    refuse_number(
         what, word,
         fmt::format("is out of range; use 0, or a size from {:.3g} to {:.3g}",
                     std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()));
   if (error != std::errc{} || !is_all || !std::isfinite(value))
-    refuse(what, word, "is not a finite number; write it as 0.5 or 1e-6");
+    refuse_number(what, word, "is not a finite number; write it as 0.5 or 1e-6");
   return value;
 }
 

@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_levels(const std::string& text) {
   throw Error(ErrorKind::usage,
               text + "; all levels of an exchange need fields of the same shapes");
 }
@@ -20,8 +20,8 @@ namespace {
 void require_same_shape(const FieldStorage& first, const FieldStorage& other, std::size_t level) {
   const FieldShape &a = first.shape(), &b = other.shape();
   const auto differ = [&](const char* in) {
-    refuse(fmt::format("field '{}' of level {} and field '{}' of level 0 differ in {}",
-                       other.name(), level, first.name(), in));
+    refuse_levels(fmt::format("field '{}' of level {} and field '{}' of level 0 differ in {}",
+                              other.name(), level, first.name(), in));
   };
   if (a.memory != b.memory) differ("memory");
   if (a.element_bytes != b.element_bytes || a.components != b.components)
@@ -34,9 +34,9 @@ void check_levels(const std::vector<FieldList>& levels) {
   if (levels.empty()) throw Error(ErrorKind::usage, "an exchange needs at least one level");
   for (std::size_t level = 1; level < levels.size(); ++level) {
     if (levels[level].size() != levels[0].size())
-      refuse(fmt::format("level {} has {}, level 0 has {}", level,
-                         counted(levels[level].size(), "field"),
-                         counted(levels[0].size(), "field")));
+      refuse_levels(fmt::format("level {} has {}, level 0 has {}", level,
+                                counted(levels[level].size(), "field"),
+                                counted(levels[0].size(), "field")));
     for (std::size_t f = 0; f < levels[0].size(); ++f)
       require_same_shape(levels[0][f], levels[level][f], level);
   }

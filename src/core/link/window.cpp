@@ -20,9 +20,9 @@ namespace halocline::link {
 namespace {
 
 // The error of a kernel's or another rank's wait must arrive before this rank's own limit ends.
-constexpr double share_of_limit = 0.9;
+constexpr double open_share_of_limit = 0.9;
 
-[[noreturn]] void refuse(const std::string& who, const Error& error) {
+[[noreturn]] void refuse_window(const std::string& who, const Error& error) {
   throw Error(ErrorKind::unavailable, fmt::format("{} ({})", who, error.what()));
 }
 
@@ -111,7 +111,7 @@ device::MemoryHandle Window::handle_of_mine() const {
   try {
     return device::handle_of(mine_.get());
   } catch (const Error& error) {
-    refuse(
+    refuse_window(
         fmt::format("rank {} cannot share its GPU's memory with other ranks", communicator_.rank()),
         error);
   }
@@ -124,11 +124,11 @@ std::shared_ptr<void> Window::map(const std::vector<int>& peers, std::size_t p,
   for (std::size_t before = 0; before < p; ++before)
     if (peers[before] == peers[p]) return theirs_[before];
   try {
-    return device::map(handle, communicator_.options().wait_limit * share_of_limit);
+    return device::map(handle, communicator_.options().wait_limit * open_share_of_limit);
   } catch (const Error& error) {
-    refuse(fmt::format("the GPU of rank {} cannot access the memory of rank {}'s GPU",
-                       communicator_.rank(), peers[p]),
-           error);
+    refuse_window(fmt::format("the GPU of rank {} cannot access the memory of rank {}'s GPU",
+                              communicator_.rank(), peers[p]),
+                  error);
   }
 }
 

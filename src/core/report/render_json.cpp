@@ -9,7 +9,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t line_columns = 100;
+constexpr std::size_t columns_of_line = 100;
 
 Json to_json(const Value& value) {
   return std::visit(
@@ -105,7 +105,7 @@ void print(const Json& json, std::size_t indent, std::size_t column, std::string
   }
   if (json.empty() || (indent > 0 && holds_plain_values(json))) {
     const std::string line = one_line(json);
-    if (column + line.size() < line_columns) {
+    if (column + line.size() < columns_of_line) {
       text += line;
       return;
     }

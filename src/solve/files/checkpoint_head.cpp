@@ -17,7 +17,8 @@
 namespace halocline::files {
 namespace {
 
-constexpr Frame frame{.magic = "halocline checkpoint", .version = 1, .kind = "a checkpoint"};
+constexpr Frame frame_of_checkpoint{
+    .magic = "halocline checkpoint", .version = 1, .kind = "a checkpoint"};
 
 Json json_of(const std::vector<CheckpointPart>& parts) {
   Json all = Json::array();
@@ -71,8 +72,8 @@ void check(const CheckpointHead& head, std::int64_t head_end, const std::string&
 }  // namespace
 
 CheckpointHead read_checkpoint_head(const std::string& path) {
-  const Descriptor file = open_framed(frame, path);
-  const std::string text = read_framed(frame, file, path);
+  const Descriptor file = open_framed(frame_of_checkpoint, path);
+  const std::string text = read_framed(frame_of_checkpoint, file, path);
   CheckpointHead head = head_of(text, path);
   check(head, frame_bytes + std::ssize(text), path);
   const off_t there = ::lseek(file.get(), 0, SEEK_END);
@@ -84,7 +85,8 @@ std::string read_checkpoint_text(const std::string& path, const CheckpointHead& 
                                  const std::string& name) {
   for (const CheckpointPart& part : head.texts) {
     if (part.name != name) continue;
-    std::string text = bytes_at(open_framed(frame, path), part.offset, part.bytes, path);
+    std::string text =
+        bytes_at(open_framed(frame_of_checkpoint, path), part.offset, part.bytes, path);
     if (hash_of_text(text) != part.hash || std::ssize(text) != part.bytes)
       refuse_damaged(path, fmt::format("its part '{}' is not as it was written", name));
     return text;
@@ -92,7 +94,7 @@ std::string read_checkpoint_text(const std::string& path, const CheckpointHead& 
   refuse_damaged(path, fmt::format("it has no part '{}'", name));
 }
 
-std::string begin_of_file(const std::string& head) { return framed(frame, head); }
+std::string begin_of_file(const std::string& head) { return framed(frame_of_checkpoint, head); }
 
 std::string text_of(const CheckpointHead& head) {
   Json cells = Json::array();

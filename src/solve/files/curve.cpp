@@ -29,9 +29,9 @@ constexpr int point_size = 6;
 constexpr int headroom = 8;           // between the curve and the frame
 constexpr int fewest_per_point = 12;  // pixels per value; with fewer, points would touch
 
-class Drawing {
+class CurveDrawing {
  public:
-  explicit Drawing(const Curve& curve)
+  explicit CurveDrawing(const Curve& curve)
       : values_(curve.values),
         cells_(curve.cells > 0 ? curve.cells : count()),
         range_(curve.range.value_or(range_of(curve.values))),
@@ -150,7 +150,7 @@ class Drawing {
 
 std::vector<std::byte> encode_png(const Curve& curve) {
   if (curve.values.empty()) throw Error(ErrorKind::usage, "a curve of no values cannot be drawn");
-  return plot::encode(Drawing(curve).paint());
+  return plot::encode(CurveDrawing(curve).paint());
 }
 
 }  // namespace halocline

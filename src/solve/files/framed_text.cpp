@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t longest_text = std::int64_t{1} << 20;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("'{}' {}", path, why));
 }
 
@@ -53,7 +53,7 @@ Descriptor open_framed(const Frame& frame, const std::string& path) {
   if (!file.is_open()) fail_to_read(path, errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    refuse(path, fmt::format("is no file, and so not {}", frame.kind));
+    refuse_file(path, fmt::format("is no file, and so not {}", frame.kind));
   return file;
 }
 
@@ -75,7 +75,7 @@ std::string bytes_at(const Descriptor& file, std::int64_t offset, std::int64_t c
 
 std::string read_framed(const Frame& frame, const Descriptor& file, const std::string& path) {
   const std::string line = bytes_at(file, 0, frame_bytes, path);
-  if (!line.starts_with(frame.magic)) refuse(path, fmt::format("is not {}", frame.kind));
+  if (!line.starts_with(frame.magic)) refuse_file(path, fmt::format("is not {}", frame.kind));
   int written_by = 0;
   unsigned long long hash = 0;
   long long length = 0;
@@ -83,9 +83,10 @@ std::string read_framed(const Frame& frame, const Descriptor& file, const std::s
                   &length) != 3)
     refuse_damaged(path, "its first line");
   if (written_by != frame.version)
-    refuse(path, fmt::format("is {} of version {}, which this Halocline does not know; it knows "
-                             "version {}",
-                             frame.kind, written_by, frame.version));
+    refuse_file(path,
+                fmt::format("is {} of version {}, which this Halocline does not know; it knows "
+                            "version {}",
+                            frame.kind, written_by, frame.version));
   if (length < 0 || length > longest_text) refuse_damaged(path, "the length of its head");
   const std::string text = bytes_at(file, frame_bytes, length, path);
   if (std::ssize(text) < length) refuse_damaged(path, "it ends before its head does");
@@ -94,7 +95,7 @@ std::string read_framed(const Frame& frame, const Descriptor& file, const std::s
 }
 
 void refuse_damaged(const std::string& path, const std::string& what) {
-  refuse(path, fmt::format("is damaged: {}", what));
+  refuse_file(path, fmt::format("is damaged: {}", what));
 }
 
 }  // namespace halocline::files

@@ -13,18 +13,15 @@
 
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
+#include "files/bytes_of.hpp"
 #include "files/field_array.hpp"
 #include "files/framed_text.hpp"
 
 namespace halocline::files {
 namespace {
 
-template <class Number>
-std::string bytes_of(const Number& number) {
-  return {reinterpret_cast<const char*>(&number), sizeof number};
-}
-
-constexpr Frame frame{.magic = "halocline times", .version = 1, .kind = "a file of several times"};
+constexpr Frame frame_of_image{
+    .magic = "halocline times", .version = 1, .kind = "a file of several times"};
 
 /// A size that HDF5 leaves at the begin of a file.
 std::int64_t room_for_head(const Image& image) {
@@ -122,8 +119,8 @@ Json ImageTimes::head() const {
 
 /// Takes the layout of a file that another run has written, and returns its times.
 std::vector<double> ImageTimes::read_earlier() {
-  const Descriptor file = open_framed(frame, path_);
-  const Json found = parse_json(read_framed(frame, file, path_));
+  const Descriptor file = open_framed(frame_of_image, path_);
+  const Json found = parse_json(read_framed(frame_of_image, file, path_));
   try {
     most_ = found.at("most").get<std::int64_t>();
     layout_.first.fields = found.at("places").get<std::vector<std::int64_t>>();
@@ -173,7 +170,7 @@ void ImageTimes::begin(const FieldList& fields, double time, Otherwise otherwise
   comm::on_first_rank(communicator_, [&] {
     temporary.emplace(path_, otherwise);
     layout_ = vtkhdf_layout_with_times(image_, most_, room_for_head(image_));
-    layout_.first.frame.push_back({0, framed(frame, head().dump())});
+    layout_.first.frame.push_back({0, framed(frame_of_image, head().dump())});
   });
   layout_.first.fields = shared(communicator_, layout_.first.fields);
   const std::string path = temporary ? temporary->path() : "";

@@ -41,7 +41,7 @@ NpyNeeds needs_of(const Extents& cells, std::int64_t element_bytes) {
           .asked_by = fmt::format("the grid of {} cells", grid::text_of(cells))};
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+[[noreturn]] void cannot_read(const std::string& path, const std::string& reason) {
   throw Error(ErrorKind::usage, fmt::format("cannot read '{}': {}", path, reason));
 }
 
@@ -56,20 +56,21 @@ HeaderInFile read_header(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const int error = errno;
   if (!file.is_open())
-    refuse(path, error == ENOENT  ? "there is no such file"
-                 : error == ENXIO ? "it is a socket; give the name of a file"
-                                  : std::generic_category().message(error));
+    cannot_read(path, error == ENOENT  ? "there is no such file"
+                      : error == ENXIO ? "it is a socket; give the name of a file"
+                                       : std::generic_category().message(error));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) refuse(path, std::generic_category().message(errno));
-  if (S_ISDIR(status.st_mode)) refuse(path, "it is a folder; give the name of a file");
-  if (!S_ISREG(status.st_mode)) refuse(path, "it is a pipe or a device; give the name of a file");
-  if (status.st_size == 0) refuse(path, "it is empty, and so not a .npy file");
+  if (::fstat(file.get(), &status) != 0) cannot_read(path, std::generic_category().message(errno));
+  if (S_ISDIR(status.st_mode)) cannot_read(path, "it is a folder; give the name of a file");
+  if (!S_ISREG(status.st_mode))
+    cannot_read(path, "it is a pipe or a device; give the name of a file");
+  if (status.st_size == 0) cannot_read(path, "it is empty, and so not a .npy file");
   std::array<std::byte, npy_start_bytes> start;
   std::size_t bytes = 0;
   while (bytes < start.size()) {
     const ssize_t got = ::read(file.get(), start.data() + bytes, start.size() - bytes);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(path, std::generic_category().message(errno));
+    if (got < 0) cannot_read(path, std::generic_category().message(errno));
     if (got == 0) break;
     bytes += static_cast<std::size_t>(got);
   }

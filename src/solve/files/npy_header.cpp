@@ -19,7 +19,7 @@ constexpr std::string_view magic("\x93NUMPY", 6);
 constexpr std::size_t alignment_bytes = 64;
 constexpr std::size_t longest_header = 10000;
 
-[[noreturn]] void refuse(std::string_view file_name, const std::string& reason) {
+[[noreturn]] void refuse_npy(std::string_view file_name, const std::string& reason) {
   throw Error(ErrorKind::usage, fmt::format("'{}' {}", file_name, reason));
 }
 
@@ -29,8 +29,8 @@ class Literal {
   Literal(std::string_view text, std::string_view file_name) : text_(text), file_name_(file_name) {}
 
   [[noreturn]] void fail(std::string_view expected) const {
-    refuse(file_name_,
-           fmt::format("has a malformed header: {} expected at character {}", expected, position_));
+    refuse_npy(file_name_, fmt::format("has a malformed header: {} expected at character {}",
+                                       expected, position_));
   }
 
   /// Steps over `symbol` if it comes next.
@@ -131,20 +131,20 @@ Dictionary parse_dictionary(std::string_view text, std::string_view file_name) {
     literal.need(':');
     if (key == "descr") {
       if (literal.next_is('['))
-        refuse(file_name, "holds records; save each column as its own array");
+        refuse_npy(file_name, "holds records; save each column as its own array");
       found.descr = literal.string();
     } else if (key == "fortran_order") {
       found.fortran_order = literal.boolean();
     } else if (key == "shape") {
       found.shape = literal.sizes();
     } else {
-      refuse(file_name, fmt::format("has a malformed header: unknown key '{}'", key));
+      refuse_npy(file_name, fmt::format("has a malformed header: unknown key '{}'", key));
     }
     if (!literal.take(',') && !literal.next_is('}')) literal.fail("',' or '}'");
   }
   if (!literal.at_end()) literal.fail("the end of the header");
   if (!found.descr || !found.fortran_order || !found.shape)
-    refuse(file_name, "has a malformed header: 'descr', 'fortran_order' or 'shape' is missing");
+    refuse_npy(file_name, "has a malformed header: 'descr', 'fortran_order' or 'shape' is missing");
   return found;
 }
 
@@ -152,15 +152,15 @@ Dictionary parse_dictionary(std::string_view text, std::string_view file_name) {
 void read_type(NpyHeader& header, std::string_view file_name) {
   const std::string& descr = header.descr;
   const auto malformed = [&] {
-    refuse(file_name, fmt::format("has a malformed header: '{}' is not a NumPy type", descr));
+    refuse_npy(file_name, fmt::format("has a malformed header: '{}' is not a NumPy type", descr));
   };
   if (descr.size() < 2 || std::strchr("<>|=", descr[0]) == nullptr) malformed();
   header.kind = descr[1];
   if (header.kind == 'O')
-    refuse(file_name,
-           fmt::format("holds Python objects ('{}'); convert with a.astype('<f8')", descr));
+    refuse_npy(file_name,
+               fmt::format("holds Python objects ('{}'); convert with a.astype('<f8')", descr));
   if (header.kind == 'V')
-    refuse(file_name, fmt::format("holds records or raw bytes ('{}'); save numbers", descr));
+    refuse_npy(file_name, fmt::format("holds records or raw bytes ('{}'); save numbers", descr));
   if (std::strchr("fiubcSUmM", header.kind) == nullptr) malformed();
 
   int count = 0;
@@ -170,8 +170,8 @@ void read_type(NpyHeader& header, std::string_view file_name) {
   if (error != std::errc() || count < 0 || (rest != last && !has_unit)) malformed();
   header.element_bytes = header.kind == 'U' ? std::int64_t{4} * count : count;
   if (descr[0] == '>' && header.element_bytes > 1)
-    refuse(file_name,
-           fmt::format("is big-endian '{}'; convert with a.astype('<{}')", descr, descr.substr(1)));
+    refuse_npy(file_name, fmt::format("is big-endian '{}'; convert with a.astype('<{}')", descr,
+                                      descr.substr(1)));
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -193,24 +193,25 @@ struct Frame {
 /// Reads the bytes before the dictionary: magic, version, length.
 Frame parse_frame(std::string_view start, std::string_view file_name) {
   if (start.substr(0, magic.size()) != magic)
-    refuse(file_name,
-           "is not a .npy file: it does not start with \\x93NUMPY; write it with numpy.save");
-  if (start.size() < 8) refuse(file_name, "is truncated: it ends before its version");
+    refuse_npy(file_name,
+               "is not a .npy file: it does not start with \\x93NUMPY; write it with numpy.save");
+  if (start.size() < 8) refuse_npy(file_name, "is truncated: it ends before its version");
   const int major = static_cast<unsigned char>(start[6]);
   const int minor = static_cast<unsigned char>(start[7]);
   if (major < 1 || major > 3 || minor != 0)
-    refuse(file_name,
-           fmt::format("has format version {}.{}; supported are 1.0, 2.0 and 3.0", major, minor));
+    refuse_npy(file_name, fmt::format("has format version {}.{}; supported are 1.0, 2.0 and 3.0",
+                                      major, minor));
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   if (start.size() < 8 + length_bytes)
-    refuse(file_name, "is truncated: it ends before the length of its header");
+    refuse_npy(file_name, "is truncated: it ends before the length of its header");
   const Frame frame{8 + length_bytes, little_endian(start.substr(8, length_bytes))};
   if (frame.header_bytes > longest_header)
-    refuse(file_name, fmt::format("has a malformed header: {} bytes long, at most {} are allowed",
-                                  frame.header_bytes, longest_header));
+    refuse_npy(file_name,
+               fmt::format("has a malformed header: {} bytes long, at most {} are allowed",
+                           frame.header_bytes, longest_header));
   if (start.size() - frame.header_offset < frame.header_bytes)
-    refuse(file_name, fmt::format("is truncated: its header ends at byte {}, the file at {}",
-                                  frame.header_offset + frame.header_bytes, start.size()));
+    refuse_npy(file_name, fmt::format("is truncated: its header ends at byte {}, the file at {}",
+                                      frame.header_offset + frame.header_bytes, start.size()));
   return frame;
 }
 
@@ -255,18 +256,18 @@ NpyHeader parse_npy_header(std::span<const std::byte> start_of_file, std::string
   header.data_offset = frame.header_offset + frame.header_bytes;
   read_type(header, file_name);
   if (*found.fortran_order)
-    refuse(file_name, "is in Fortran order; convert with numpy.ascontiguousarray(a)");
+    refuse_npy(file_name, "is in Fortran order; convert with numpy.ascontiguousarray(a)");
   return header;
 }
 
 void require(const NpyHeader& header, const NpyNeeds& needs, std::int64_t file_bytes,
              std::string_view file_name) {
   if (header.shape != needs.shape)
-    refuse(file_name, fmt::format("has shape {} but {} needs {}", write_shape(header.shape),
-                                  needs.asked_by, write_shape(needs.shape)));
+    refuse_npy(file_name, fmt::format("has shape {} but {} needs {}", write_shape(header.shape),
+                                      needs.asked_by, write_shape(needs.shape)));
   if (header.descr != needs.descr)
-    refuse(file_name, fmt::format("holds '{}' but '{}' is needed; convert with a.astype('{}')",
-                                  header.descr, needs.descr, needs.descr));
+    refuse_npy(file_name, fmt::format("holds '{}' but '{}' is needed; convert with a.astype('{}')",
+                                      header.descr, needs.descr, needs.descr));
   require_complete(header, file_bytes, file_name);
 }
 
@@ -275,8 +276,8 @@ void require_complete(const NpyHeader& header, std::int64_t file_bytes,
   const std::int64_t expected = data_bytes_of(header, file_name);
   const std::int64_t present = file_bytes - static_cast<std::int64_t>(header.data_offset);
   if (present < expected)
-    refuse(file_name, fmt::format("is truncated: {} bytes of data expected, {} present", expected,
-                                  std::max<std::int64_t>(present, 0)));
+    refuse_npy(file_name, fmt::format("is truncated: {} bytes of data expected, {} present",
+                                      expected, std::max<std::int64_t>(present, 0)));
 }
 
 }  // namespace halocline

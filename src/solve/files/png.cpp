@@ -88,9 +88,9 @@ std::int64_t cells_y(const Picture& picture) {
 }
 
 /// Draws one picture: measures first, then paints.
-class Drawing {
+class PictureDrawing {
  public:
-  explicit Drawing(const Picture& picture)
+  explicit PictureDrawing(const Picture& picture)
       : picture_(picture),
         x_(axis_of(picture.width, std::max(picture.width, picture.height))),
         y_(axis_of(picture.height, std::max(picture.width, picture.height))),
@@ -208,7 +208,7 @@ void write(const std::string& path, const std::vector<std::byte>& bytes, Otherwi
 
 std::vector<std::byte> encode_png(const Picture& picture) {
   check(picture);
-  return plot::encode(Drawing(picture).paint());
+  return plot::encode(PictureDrawing(picture).paint());
 }
 
 void write_png(const std::string& path, const Picture& picture, Otherwise otherwise) {

@@ -14,6 +14,7 @@
 #include <halocline/error.hpp>
 #include <halocline/npy.hpp>
 
+#include "base/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "files/checkpoint.hpp"
 #include "files/npy.hpp"
@@ -25,8 +26,6 @@ namespace {
 
 constexpr auto part_with_text = "text";
 constexpr std::size_t longest_text = std::size_t{16} << 20;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 /// Programs have fields of any type; files have numbers. The rest is checked with the file.
 void require_real(const FieldStorage& field) {

@@ -11,6 +11,7 @@
 
 #include <halocline/error.hpp>
 
+#include "files/bytes_of.hpp"
 #include "files/hdf5.hpp"
 
 namespace halocline::files {
@@ -34,12 +35,7 @@ std::vector<std::int64_t> shape_of(const Image& image) {
   return shape;
 }
 
-template <class Number>
-std::string bytes_of(Number number) {
-  return {reinterpret_cast<const char*>(&number), sizeof number};
-}
-
-std::int64_t bytes_of(const Image& image) {
+std::int64_t bytes_of_field(const Image& image) {
   const Int3 cells = image.cells.values();
   return cells.x * cells.y * cells.z * image.element_bytes;
 }
@@ -145,7 +141,7 @@ ImageLayout vti_layout(const Image& image) {
   constexpr std::int64_t before = sizeof(std::uint64_t);
   const char* const type = image.element_bytes == 4 ? "Float32" : "Float64";
   const std::string extent = words(extent_of(image));
-  const std::int64_t bytes = bytes_of(image);
+  const std::int64_t bytes = bytes_of_field(image);
   std::string arrays;
   std::int64_t offset = 0;
   for (const std::string& name : image.fields) {

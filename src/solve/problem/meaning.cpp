@@ -17,7 +17,6 @@ namespace {
 
 using Kind = Syntax::Kind;
 
-constexpr std::string_view axis_names = "xyz";
 constexpr std::string_view index_names = "ijk";
 // a^n up to here is a product.
 constexpr int largest_power = 16;

@@ -14,6 +14,8 @@
 
 namespace halocline::problem {
 
+inline constexpr std::string_view axis_names = "xyz";
+
 /// What an expression is for, which decides the names that it may use.
 enum class Use : unsigned char {
   number,       ///< a parameter: numbers alone

@@ -17,8 +17,6 @@
 namespace halocline::problem {
 namespace {
 
-constexpr std::string_view axis_names = "xyz";
-
 /// Bytes of the texts that searches for largest values evaluate, some thousand times each; a
 /// parameter counts as 32 more.
 constexpr std::size_t most_searched = 8192;

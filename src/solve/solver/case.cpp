@@ -13,6 +13,7 @@
 
 #include "base/checked.hpp"
 #include "base/numbers.hpp"
+#include "base/refuse.hpp"
 #include "base/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "machine/cores.hpp"
@@ -25,8 +26,6 @@ namespace halocline::solver {
 namespace {
 
 using problem::Model;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 /// The cells that the options ask for; none: the problem's.
 Extents cells_of(const SolveOptions& options, int ranks) {

@@ -14,6 +14,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/refuse.hpp"
 #include "base/small_files.hpp"
 #include "base/temporary_file.hpp"
 #include "base/words.hpp"
@@ -26,8 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr double seconds_by_default = 1800;
 constexpr std::size_t kept = 2;
-
-[[noreturn]] void refuse(const std::string& reason) { throw Error(ErrorKind::usage, reason); }
 
 void make_folder(const std::string& folder) {
   std::error_code error;
@@ -88,7 +87,7 @@ Checkpoints::Checkpoints(const Communicator& communicator, const Case& the_case,
     hold_folder();
     require_own(so_far_.folder, case_);
     remove_unfinished(so_far_.folder);
-    check_target(checkpoint_path(so_far_.folder, 0));
+    halocline::check_target(checkpoint_path(so_far_.folder, 0));
   });
 }
 

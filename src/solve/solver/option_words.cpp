@@ -8,12 +8,11 @@
 
 #include <halocline/error.hpp>
 
+#include "base/refuse.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::solver {
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 std::string size_text(const Extents& size) {
   return size.axes() == 0 ? "auto" : grid::text_of(size);
@@ -41,8 +40,8 @@ Norm read_norm(std::string_view word) {
 }
 
 SolveOptions::Graphs read_graphs(std::string_view word) {
-  using Graphs = SolveOptions::Graphs;
-  for (const Graphs graphs : {Graphs::automatic, Graphs::on, Graphs::off})
+  using Use = SolveOptions::Graphs;
+  for (const Use graphs : {Use::automatic, Use::on, Use::off})
     if (word_for(graphs) == word) return graphs;
   refuse(fmt::format("option 'graph' cannot be '{}'; use auto, on or off", word));
 }
@@ -117,8 +116,8 @@ std::string word_for(const std::optional<Memory>& memory) {
 }
 
 std::string word_for(SolveOptions::Graphs graphs) {
-  using Graphs = SolveOptions::Graphs;
-  return graphs == Graphs::automatic ? "auto" : graphs == Graphs::on ? "on" : "off";
+  using Use = SolveOptions::Graphs;
+  return graphs == Use::automatic ? "auto" : graphs == Use::on ? "on" : "off";
 }
 
 std::string word_for(SolveOptions::Writing writing) {

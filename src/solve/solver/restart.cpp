@@ -13,6 +13,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/refuse.hpp"
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
@@ -24,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view before_number = "sweep-", after_number = ".vtkhdf";
-
-[[noreturn]] void refuse(const std::string& reason) { throw Error(ErrorKind::usage, reason); }
 
 // ---- numbers of a run, in binary
 

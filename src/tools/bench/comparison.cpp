@@ -47,7 +47,7 @@ const Kind& kind_named(const std::string& benchmark) {
 }
 
 /// "1024x1024", "0-1", "peer", "8".
-std::string text_of(const std::string& key, const Json& value) {
+std::string value_text(const std::string& key, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
   std::vector<std::string> words;
@@ -57,7 +57,7 @@ std::string text_of(const std::string& key, const Json& value) {
 
 std::vector<std::string> texts_of(const Kind& kind, const Json& the_case) {
   std::vector<std::string> texts;
-  for (const std::string& key : kind.keys) texts.push_back(text_of(key, the_case.at(key)));
+  for (const std::string& key : kind.keys) texts.push_back(value_text(key, the_case.at(key)));
   return texts;
 }
 

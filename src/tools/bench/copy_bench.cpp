@@ -22,7 +22,7 @@ namespace {
 
 using link::Window;
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 34;
+constexpr std::int64_t most_bytes_of_copy = std::int64_t{1} << 34;
 
 /// Memory of this rank, and memory that it copies to.
 struct Ends {
@@ -174,7 +174,7 @@ std::vector<std::int64_t> copy_sizes(const CopyBenchOptions& options) {
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   for (const std::int64_t bytes : sizes)
-    if (bytes < 1 || bytes > most_bytes)
+    if (bytes < 1 || bytes > most_bytes_of_copy)
       throw Error(ErrorKind::usage,
                   fmt::format("a copy of {} bytes cannot be timed; use 1 to 16Gi", bytes));
   return sizes;

@@ -20,7 +20,7 @@
 namespace halocline::bench {
 namespace {
 
-constexpr int directions = 27;
+constexpr int most_directions = 27;
 
 /// An axis of the array that a field is in, or its components.
 struct Axis {
@@ -111,8 +111,8 @@ class DerivedTypesExchange final : public RivalExchange {
         // A message has the number of the direction in which it goes.
         const int direction = grid::direction_index(region.direction);
         swaps.push_back({.peer = region.peer,
-                         .tag_out = number * directions + direction,
-                         .tag_in = number * directions + directions - 1 - direction,
+                         .tag_out = number * most_directions + direction,
+                         .tag_in = number * most_directions + most_directions - 1 - direction,
                          .out = subarray_of(field, region.send),
                          .in = subarray_of(field, region.receive)});
         if (region.peer == grid.rank() || region.send.empty()) continue;

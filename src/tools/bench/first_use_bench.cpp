@@ -24,7 +24,7 @@ namespace halocline::bench {
 namespace {
 
 constexpr std::int64_t element_bytes = 8;
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t most_bytes_of_field = std::int64_t{1} << 30;
 constexpr std::int64_t fewest_exchanges = 10, most_exchanges = 100'000;
 constexpr double most_of_steady = 1.5;
 constexpr std::size_t in_a_row = 3;  // one may be short by chance
@@ -88,7 +88,7 @@ std::vector<std::int64_t> first_use_sizes(const FirstUseBenchOptions& options) {
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   for (const std::int64_t bytes : sizes)
-    if (bytes < element_bytes || bytes > most_bytes || bytes % element_bytes != 0)
+    if (bytes < element_bytes || bytes > most_bytes_of_field || bytes % element_bytes != 0)
       throw Error(ErrorKind::usage,
                   fmt::format("{} bytes cannot be exchanged here; use multiples of {} up to 1Gi",
                               bytes, element_bytes));

@@ -15,7 +15,7 @@ constexpr auto steady_text =
 
 using FirstUseTrait = Trait<FirstUseTiming>;
 
-std::vector<FirstUseTrait> traits() {
+std::vector<FirstUseTrait> first_use_traits() {
   return {
       {"memory", "memory", [](const FirstUseTiming& timing) { return timing.memory; }},
       {"transport", "", [](const FirstUseTiming& timing) { return text_of(timing.transports); }},
@@ -40,7 +40,7 @@ void add_json_cases(Report& report, const FirstUseBenchResult& result) {
 void add_times(Report& report, const FirstUseBenchResult& result) {
   Table table{
       .key = "times", .title = "us of the slowest rank", .columns = {}, .audience = Audience::text};
-  const std::vector<FirstUseTrait> columns = columns_among(traits(), result.timings);
+  const std::vector<FirstUseTrait> columns = columns_among(first_use_traits(), result.timings);
   for (const FirstUseTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const Format us = Format::rate("", 3);
   for (Column column :
@@ -79,7 +79,7 @@ Report report_of(const FirstUseBenchResult& result) {
   Report report("", "first exchanges of a plan, ranks in a row");
   report.add_json("bench", "first-use");
   add_ranks(report, result.ranks, result.nodes);
-  add_shared_traits(report, traits(), result.timings);
+  add_shared_traits(report, first_use_traits(), result.timings);
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
   if (!result.devices.empty() && result.devices[0].kind == "gpu")

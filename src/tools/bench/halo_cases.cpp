@@ -6,6 +6,7 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
+#include "base/refuse.hpp"
 #include "base/words.hpp"
 #include "bench/halo_bench.hpp"
 #include "bench/rivals.hpp"
@@ -17,8 +18,6 @@ namespace halocline::bench {
 namespace {
 
 constexpr std::int64_t most_fields = 1000;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 /// Small enough for latency to rule, large enough for bytes to, and what lies between.
 std::vector<Extents> usual_sizes(int axes) {

@@ -26,7 +26,7 @@ bool is_same_case(const HaloTiming& a, const HaloTiming& b) {
 }
 
 /// Transports, and behind those of a case its rivals that ran.
-std::vector<HaloTiming> rows_of(const HaloBenchResult& result) {
+std::vector<HaloTiming> timings_of(const HaloBenchResult& result) {
   std::vector<HaloTiming> rows = result.timings;
   for (const HaloTiming& rival : result.rivals) {
     if (rival.not_run) continue;
@@ -102,7 +102,7 @@ std::string rates_text(const HaloBenchResult& result, const Ceiling& ceiling) {
 
 using HaloTrait = Trait<HaloTiming>;
 
-std::vector<HaloTrait> traits() {
+std::vector<HaloTrait> halo_traits() {
   return {
       {"cells/rank", "",
        [](const HaloTiming& timing) { return grid::text_of(timing.cells_per_rank); }},
@@ -148,7 +148,7 @@ void add_where(Report& report, const HaloBenchResult& result) {
             fmt::format(", process grid {}{}", process_grids_text(result),
                         periodic.empty() ? "" : fmt::format(", periodic along {}", periodic)));
   report.add_json("periodic", std::vector<bool>(result.periodic.begin(), result.periodic.end()));
-  add_shared_traits(report, traits(), rows_of(result));
+  add_shared_traits(report, halo_traits(), timings_of(result));
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
 }
@@ -228,8 +228,8 @@ void add_times(Report& report, const HaloBenchResult& result) {
       .title = "one exchange: the slowest rank's us; messages and their size of the busiest rank",
       .columns = {},
       .audience = Audience::text};
-  const std::vector<HaloTiming> rows = rows_of(result);
-  const std::vector<HaloTrait> columns = columns_among(traits(), rows);
+  const std::vector<HaloTiming> rows = timings_of(result);
+  const std::vector<HaloTrait> columns = columns_among(halo_traits(), rows);
   for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const std::vector<Ceiling> known = ceilings_known(result);
   const Format us = Format::rate("", 3);
@@ -282,7 +282,7 @@ void add_phases(Report& report, const HaloBenchResult& result) {
       .title = "phases: us per exchange, mean over ranks and repetitions, stragglers included",
       .columns = {},
       .audience = Audience::text};
-  const std::vector<HaloTrait> columns = columns_among(traits(), rows_of(result));
+  const std::vector<HaloTrait> columns = columns_among(halo_traits(), timings_of(result));
   for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   std::vector<std::size_t> shown;
   for (std::size_t p = 0; p < 5; ++p)
@@ -328,12 +328,12 @@ Report report_of(const HaloBenchResult& result) {
   add_json_rivals(report, result);
   add_times(report, result);
   add_phases(report, result);
-  add_notes(report, result.notes, rows_of(result));
+  add_notes(report, result.notes, timings_of(result));
   return report;
 }
 
 std::optional<std::string> wrong_of(const HaloBenchResult& result) {
-  return first_wrong(rows_of(result));
+  return first_wrong(timings_of(result));
 }
 
 }  // namespace halocline::bench

@@ -7,6 +7,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/refuse.hpp"
 #include "base/words.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
@@ -19,8 +20,6 @@ namespace halocline::bench {
 namespace {
 
 constexpr std::int64_t most_sweeps = 1'000'000'000;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 void check_steps(const LayoutBenchOptions& options) {
   if (options.sweeps < 1 || options.sweeps > most_sweeps)

@@ -11,6 +11,7 @@
 #include <halocline/error.hpp>
 
 #include "base/notes.hpp"
+#include "base/refuse.hpp"
 #include "bench/mesh_exchange.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
@@ -21,10 +22,8 @@ namespace {
 
 using Way = MeshMessage::Way;
 
-constexpr std::int64_t most_bytes = 2147483647;  // an MPI count
-constexpr int exchanges_to_look_at = 9;          // of which a typical one is shown
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+constexpr std::int64_t most_bytes_of_count = 2147483647;  // an MPI count
+constexpr int exchanges_to_look_at = 9;                   // of which a typical one is shown
 
 Extents square_grid(int ranks) {
   int columns = 1;
@@ -232,9 +231,9 @@ void check(const MeshBenchOptions& options, int ranks) {
         "one rank has no neighbour to exchange with; use more (--ranks 4), or wrap an axis "
         "around (--periodic x)");
   for (const std::int64_t bytes : options.sizes)
-    if (bytes < 1 || bytes > most_bytes)
+    if (bytes < 1 || bytes > most_bytes_of_count)
       refuse(fmt::format("a message of {} bytes cannot be sent in one call; use 1 to {}", bytes,
-                         most_bytes));
+                         most_bytes_of_count));
 }
 
 MeshBenchResult run_mesh_bench(const Communicator& communicator, const MeshBenchOptions& options) {

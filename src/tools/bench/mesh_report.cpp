@@ -110,7 +110,7 @@ void add_times(Report& report, const MeshBenchResult& result) {
     report.add_line(fmt::format("relative: median divided by the median of {}", name_of(best)));
 }
 
-std::string text_of(const MeshDeadlock& deadlock) {
+std::string deadlock_text(const MeshDeadlock& deadlock) {
   if (deadlock.others == 0) return deadlock.text;
   return fmt::format("{}; {} also stuck", deadlock.text,
                      deadlock.others == 1 ? "another rank is"
@@ -124,7 +124,7 @@ void add_deadlocks(Report& report, const MeshBenchResult& result) {
     if (!timing.deadlock) continue;
     const auto known = std::find_if(alike.begin(), alike.end(), [&](const auto& row) {
       return row.first->order == timing.order &&
-             text_of(*row.first->deadlock) == text_of(*timing.deadlock);
+             deadlock_text(*row.first->deadlock) == deadlock_text(*timing.deadlock);
     });
     if (known == alike.end())
       alike.emplace_back(&timing, bytes_text(timing.bytes));
@@ -136,7 +136,7 @@ void add_deadlocks(Report& report, const MeshBenchResult& result) {
   Section& deadlocks = report.add_section("", "deadlocks", Audience::text);
   for (const auto& [timing, sizes] : alike)
     deadlocks.add_text(std::string(name_of(timing->order)),
-                       fmt::format("{}: {}", sizes, text_of(*timing->deadlock)));
+                       fmt::format("{}: {}", sizes, deadlock_text(*timing->deadlock)));
 }
 
 void add_bars(Report& report, const MeshBenchResult& result) {

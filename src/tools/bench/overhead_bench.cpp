@@ -12,6 +12,7 @@
 
 #include "base/notes.hpp"
 #include "base/recorder.hpp"
+#include "base/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
@@ -30,8 +31,6 @@ constexpr std::int64_t most_message_bytes = 2147483647;  // an MPI count
 constexpr std::int64_t most_memory_bytes = std::int64_t{1} << 40;
 constexpr std::int64_t round_trips_at_once = 10;  // or the clock would weigh on short ones
 constexpr std::int64_t calls_to_warm_up = 20;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 /// Throws unavailable where there is no GPU to use.
 solver::Target choose_gpu(const Communicator& communicator, Notes& notes) {

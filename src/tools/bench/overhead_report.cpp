@@ -43,7 +43,7 @@ Table table_for(std::string key, std::string title, std::vector<Column> columns,
   return table;
 }
 
-std::string_view text_of(Stand stand) {
+std::string_view stand_text(Stand stand) {
   constexpr std::string_view texts[] = {"before the process uses its GPU",
                                         "after the process has used its GPU",
                                         "after, in pinned memory"};
@@ -64,7 +64,7 @@ void add_messages(Report& report, const OverheadBenchResult& result) {
   for (const std::int64_t bytes : sizes)
     for (const MessageCost& cost : result.messages)
       if (cost.bytes == bytes && !cost.wrong)
-        add_row(text, {bytes_text(bytes), text_of(cost.stand)}, cost.time);
+        add_row(text, {bytes_text(bytes), stand_text(cost.stand)}, cost.time);
   report.add_table(std::move(json));
   if (text.rows.empty()) return;
   report.add_line("");
@@ -108,7 +108,7 @@ std::string_view name_of(Stand stand) {
 }
 
 std::string name_of(const MessageCost& cost) {
-  return fmt::format("{} {}", bytes_text(cost.bytes), text_of(cost.stand));
+  return fmt::format("{} {}", bytes_text(cost.bytes), stand_text(cost.stand));
 }
 
 Report report_of(const OverheadBenchResult& result) {

@@ -28,7 +28,7 @@ using proof::GpuPair;
 // Reading the clock, and on a GPU waiting for it, is not to be seen in the latency of small
 // messages.
 constexpr std::int64_t most_bytes_of_several = 8 << 10;
-constexpr std::int64_t round_trips_at_once = 10;
+constexpr std::int64_t trips_of_short_ones = 10;
 
 /// What two ranks find out, to be told to the others.
 struct Times {
@@ -54,7 +54,7 @@ Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
                 const P2pBenchOptions& options, const Keep& keep) {
   LoopOptions loop = options.loop;
   loop.whose = LoopOptions::Whose::first;
-  const std::int64_t trips = bytes <= most_bytes_of_several ? round_trips_at_once : 1;
+  const std::int64_t trips = bytes <= most_bytes_of_several ? trips_of_short_ones : 1;
   Times times;
   times.latency = time_together(
       pair, loop, keep(P2pWork::round_trips, 2 * trips, [&] { path.round_trips(trips); }));

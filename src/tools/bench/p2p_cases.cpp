@@ -7,6 +7,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/refuse.hpp"
 #include "bench/combinations.hpp"
 #include "bench/p2p_bench.hpp"
 #include "transport/transport.hpp"
@@ -15,14 +16,12 @@ namespace halocline::bench {
 namespace {
 
 // MPI counts the bytes of a message in 32 bits.
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t most_bytes_of_trip = std::int64_t{1} << 30;
 constexpr std::int64_t most_messages = 10'000;
 // Pairs of four H200 differ by 1 % in bandwidth by peer, and by 12 % by staged, in latency by as
 // much; a link of half the width is what to look for.
 constexpr double least_share_of_bandwidth = 0.75, most_of_latency = 1.5;
 constexpr std::size_t fewest_to_compare = 3;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 void check_transport(const std::string& name) {
   std::string names;
@@ -89,7 +88,7 @@ std::vector<std::int64_t> p2p_sizes(const P2pBenchOptions& options) {
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   for (const std::int64_t bytes : sizes)
-    if (bytes < 1 || bytes > most_bytes)
+    if (bytes < 1 || bytes > most_bytes_of_trip)
       refuse(fmt::format("a message of {} bytes cannot be timed; use 1 to 1Gi", bytes));
   return sizes;
 }
@@ -97,7 +96,7 @@ std::vector<std::int64_t> p2p_sizes(const P2pBenchOptions& options) {
 std::vector<P2pOutlier> p2p_outliers(const std::vector<P2pTiming>& timings) {
   std::vector<P2pOutlier> found;
   std::vector<P2pTiming> seen;  // one of each kind of measurement
-  std::int64_t smallest = most_bytes, largest = 0;
+  std::int64_t smallest = most_bytes_of_trip, largest = 0;
   for (const P2pTiming& timing : timings) {
     smallest = std::min(smallest, timing.bytes);
     largest = std::max(largest, timing.bytes);

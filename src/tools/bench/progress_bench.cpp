@@ -10,6 +10,7 @@
 #include <halocline/exchange.hpp>
 
 #include "base/notes.hpp"
+#include "base/refuse.hpp"
 #include "base/words.hpp"
 #include "bench/busy_work.hpp"
 #include "bench/combinations.hpp"
@@ -30,14 +31,12 @@ namespace {
 
 constexpr std::string_view mode_names[] = {"busy", "tests", "thread"};
 constexpr std::int64_t most_parts = 1'000'000;
-constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+constexpr std::int64_t most_bytes_of_message = std::int64_t{1} << 40;
 
 /// A row of bytes on two ranks: each one's halo is what the other owns.
-class Row {
+class SentRow {
  public:
-  Row(const Communicator& communicator, std::int64_t bytes, Memory memory)
+  SentRow(const Communicator& communicator, std::int64_t bytes, Memory memory)
       : rank_(communicator.rank()),
         bytes_(bytes),
         grid_(rank_, 2, {.cells = {2 * bytes}, .process_grid = {2}}),
@@ -85,7 +84,7 @@ class ProgressBench {
                                const ProgressTiming& apart, ProgressMode mode);
   std::function<void()> during(Exchange& exchange, ProgressMode mode, std::int64_t rounds,
                                ProgressThread* thread);
-  std::optional<std::string> first_wrong(const Row& row, int round);
+  std::optional<std::string> first_wrong(const SentRow& row, int round);
   void find_modes();
 
   Communicator communicator_;
@@ -96,7 +95,7 @@ class ProgressBench {
   ProgressBenchResult result_;
 };
 
-std::optional<std::string> ProgressBench::first_wrong(const Row& row, int round) {
+std::optional<std::string> ProgressBench::first_wrong(const SentRow& row, int round) {
   std::optional<std::string> mine;
   comm::together(communicator_, [&] { mine = row.first_wrong(round); });
   const std::string first = comm::first_text(communicator_, mine.value_or(""));
@@ -168,13 +167,13 @@ ProgressTiming ProgressBench::measure(Exchange& exchange, const solver::Target& 
 
 void ProgressBench::time(const solver::Target& target, const std::string& transport,
                          std::int64_t bytes) {
-  std::unique_ptr<Row> row;
+  std::unique_ptr<SentRow> row;
   comm::together(communicator_, [&] {
     // The owned bytes, the halos on both sides, and a copy to check what came.
     machine::require_memory(communicator_, {.bytes_per_rank = 4 * bytes,
                                             .what = fmt::format("messages of {} bytes", bytes),
                                             .advice = "use smaller messages"});
-    row = std::make_unique<Row>(communicator_, bytes, target.memory);
+    row = std::make_unique<SentRow>(communicator_, bytes, target.memory);
     row->fill(0);
   });
   Exchange exchange = row->exchange(communicator_, transport);
@@ -262,8 +261,9 @@ void check(const ProgressBenchOptions& options, int ranks) {
   if (ranks != 2)
     refuse(fmt::format("progress is measured between 2 ranks, not {}; use --ranks 2", ranks));
   for (const std::int64_t bytes : options.sizes)
-    if (bytes < 1 || bytes > most_bytes)
-      refuse(fmt::format("a message of {} bytes cannot be sent; use 1 to {}", bytes, most_bytes));
+    if (bytes < 1 || bytes > most_bytes_of_message)
+      refuse(fmt::format("a message of {} bytes cannot be sent; use 1 to {}", bytes,
+                         most_bytes_of_message));
   if (options.parts < 1 || options.parts > most_parts)
     refuse(
         fmt::format("work cannot be broken into {} parts; use 1 to {}", options.parts, most_parts));

@@ -8,6 +8,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/refuse.hpp"
 #include "base/words.hpp"
 #include "bench/step_bench.hpp"
 #include "grid/text.hpp"
@@ -19,8 +20,6 @@
 
 namespace halocline::bench {
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 std::vector<int> numbers_of_ranks(const StepBenchOptions& options, int most) {
   if (!options.ranks.empty()) return options.ranks;

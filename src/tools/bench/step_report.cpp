@@ -27,19 +27,19 @@ std::string norm_text(const StepTiming& timing) {
                                 : fmt::format("{} every {} sweeps", timing.norm, timing.norm_every);
 }
 
-std::string transport_text(const StepTiming& timing) {
+std::string transports_text(const StepTiming& timing) {
   const std::string text = text_of(timing.transports);
   return text.empty() ? "none" : text;
 }
 
-std::vector<StepTrait> traits() {
+std::vector<StepTrait> step_traits() {
   return {{"cells", "cells", size_text},
           {"precision", "precision", [](const StepTiming& timing) { return timing.precision; }},
           {"norm", "norm", norm_text},
           {"ranks", "", [](const StepTiming& timing) { return fmt::to_string(timing.ranks); }},
           {"grid", "", [](const StepTiming& timing) { return grid::text_of(timing.process_grid); }},
           {"schedule", "schedule", [](const StepTiming& timing) { return timing.schedule; }},
-          {"transport", "transport", transport_text},
+          {"transport", "transport", transports_text},
           {"graph", "graph", [](const StepTiming& timing) {
              return std::string(timing.sweeps_in_graphs > 0 ? "on" : "off");
            }}};
@@ -59,7 +59,7 @@ void add_where(Report& report, const StepBenchResult& result) {
                              : fmt::format(", {} each", counted(result.threads, "thread"))));
   report.add_json("nodes", result.nodes);
   report.add_json("threads_per_rank", result.threads);
-  add_shared_traits(report, traits(), result.timings);
+  add_shared_traits(report, step_traits(), result.timings);
   report.add("backend", "backend", result.backend,
              fmt::format("{}, {} memory", result.backend, result.memory));
   report.add_json("memory", result.memory);
@@ -92,7 +92,7 @@ void add_json_cases(Report& report, const StepBenchResult& result) {
                timing.norm,
                timing.norm_every,
                timing.schedule,
-               transport_text(timing),
+               transports_text(timing),
                timing.sweeps_in_graphs,
                timing.messages,
                timing.bytes,
@@ -116,7 +116,7 @@ void add_times(Report& report, const StepBenchResult& result) {
       .title = fmt::format("one sweep: us of {}", counted(result.repetitions, "repetition")),
       .columns = {},
       .audience = Audience::text};
-  const std::vector<StepTrait> columns = columns_among(traits(), result.timings);
+  const std::vector<StepTrait> columns = columns_among(step_traits(), result.timings);
   for (const StepTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
   const Format us = Format::rate("", 4);
   for (Column column : {Column{"best", "best", us}, Column{"median", "median", us},
@@ -144,7 +144,7 @@ void add_times(Report& report, const StepBenchResult& result) {
 
 std::string name_of(const StepTiming& timing) {
   return fmt::format("{} on {} by {}", size_text(timing), counted(timing.ranks, "rank"),
-                     transport_text(timing));
+                     transports_text(timing));
 }
 
 Report report_of(const StepBenchResult& result) {

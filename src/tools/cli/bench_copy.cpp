@@ -8,7 +8,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* copy_footer =
     "Copies within host memory, between host memory (pinned or pageable) and the GPU, within the\n"
     "GPU, and to the next rank's GPU. All ranks copy at once, each on its own stream. Small "
     "copies\n"
@@ -29,7 +29,7 @@ class BenchCopy final : public Benchmark {
 };
 
 BenchCopy::BenchCopy(Syntax& bench)
-    : Benchmark(bench, "copy", "time copies between memories", footer) {
+    : Benchmark(bench, "copy", "time copies between memories", copy_footer) {
   const OptionGroup how = group("How");
   how.option("--sizes", "LIST", sizes_,
              "bytes of each copy, such as 64Ki,1Mi\n[default: 5 from 4Ki to 256Mi]");

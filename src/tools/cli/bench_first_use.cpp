@@ -8,7 +8,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* first_use_footer =
     "Ranks in a row exchange with their neighbours, with one plan per memory, transport and size.\n"
     "The same processes make the plans in that order: name a single transport to see its cost in "
     "a\n"
@@ -29,7 +29,7 @@ class BenchFirstUse final : public Benchmark {
 };
 
 BenchFirstUse::BenchFirstUse(Syntax& bench)
-    : Benchmark(bench, "first-use", "time the first exchanges of a plan", footer) {
+    : Benchmark(bench, "first-use", "time the first exchanges of a plan", first_use_footer) {
   const OptionGroup how = group("How");
   how.option("--sizes", "LIST", sizes_,
              "bytes sent to each neighbour, such as 64Ki,1Mi [default: 4Ki,4Mi]");

@@ -14,7 +14,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* halo_footer =
     "Separate list entries with commas. Each combination is a case: checked once, byte by byte, "
     "and\n"
     "then timed.\n\n"
@@ -43,7 +43,7 @@ class BenchHalo final : public Benchmark {
   bool corners_ = false;
 };
 
-BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchanges", footer) {
+BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchanges", halo_footer) {
   const OptionGroup what = group("What to exchange");
   what.option("--cells-per-rank", "LIST", cells_per_rank_,
               "cells of each rank, x first: 1024x1024,64x64x64\n"

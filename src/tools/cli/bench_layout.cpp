@@ -12,7 +12,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* layout_footer =
     "Separate list entries with commas. Each combination of way, layout and steps is a case: its\n"
     "result is compared with that of a plain run on one rank, bit by bit, and then it is timed.\n"
     "docs/bricks.md tells what each way does.\n\n"
@@ -42,7 +42,8 @@ int usual_ranks(const bench::LayoutBenchOptions& options) {
 }
 
 BenchLayout::BenchLayout(Syntax& bench)
-    : Benchmark(bench, "layout", "time layouts, ways to move halos, and deep halos", footer) {
+    : Benchmark(bench, "layout", "time layouts, ways to move halos, and deep halos",
+                layout_footer) {
   bench::LayoutBenchOptions& options = options_;
   const OptionGroup what = group("What to solve");
   what.option("--problem", "PROBLEM", options.problem, "name of a problem [default: star7]");

@@ -9,7 +9,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* mesh_footer =
     "Each rank exchanges messages with its neighbours in a mesh of ranks:\n"
     "  send-first   MPI_Send to all, then MPI_Recv from all\n"
     "  ordered      MPI_Send one way and MPI_Recv from the other, one direction after another\n"
@@ -40,7 +40,7 @@ class BenchMesh final : public Benchmark {
 };
 
 BenchMesh::BenchMesh(Syntax& bench)
-    : Benchmark(bench, "mesh", "compare orders of posting messages", footer) {
+    : Benchmark(bench, "mesh", "compare orders of posting messages", mesh_footer) {
   const OptionGroup what = group("What to exchange");
   what.option("--sizes", "LIST", sizes_,
               "bytes of each message, such as 8,64Ki\n[default: 1Ki,64Ki,1Mi]");

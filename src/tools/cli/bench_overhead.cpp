@@ -8,7 +8,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* overhead_footer =
     "Three costs of using a GPU from its host, each call timed alone:\n"
     "  messages  MPI_Send and MPI_Recv of host memory between two ranks, before and after the\n"
     "            process first uses its GPU: from then on, a GPU-aware MPI has to look up the\n"
@@ -36,7 +36,7 @@ class BenchOverhead final : public Benchmark {
 };
 
 BenchOverhead::BenchOverhead(Syntax& bench)
-    : Benchmark(bench, "overhead", "time what using a GPU costs the host", footer) {
+    : Benchmark(bench, "overhead", "time what using a GPU costs the host", overhead_footer) {
   const OptionGroup what = group("What to measure");
   what.option("--sizes", "LIST", sizes_, "bytes of messages [default: 8,64Ki,1Mi]");
   what.option("--memory-sizes", "LIST", memory_sizes_,

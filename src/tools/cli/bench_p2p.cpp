@@ -8,7 +8,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* p2p_footer =
     "Each pair of ranks measures alone, as OSU's benchmarks define it; 1 GB/s = 10^9 bytes/s:\n"
     "  latency    half of a round trip (osu_latency); up to 8 KiB, the mean of 10\n"
     "  one way    64 messages from the lower rank, then an answer of 4 bytes (osu_bw)\n"
@@ -41,7 +41,7 @@ class BenchP2p final : public Benchmark {
 };
 
 BenchP2p::BenchP2p(Syntax& bench)
-    : Benchmark(bench, "p2p", "time messages between pairs of ranks", footer) {
+    : Benchmark(bench, "p2p", "time messages between pairs of ranks", p2p_footer) {
   const OptionGroup what = group("What to send");
   what.option("--pairs", "LIST", pairs_, "pairs of ranks, such as 0-1,0-3 [default: all]");
   what.option("--sizes", "LIST", sizes_,

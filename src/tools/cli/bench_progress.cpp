@@ -10,7 +10,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* progress_footer =
     "Two ranks exchange one message each way, first alone and then with host work of the same "
     "length\n"
     "between start() and finish(). Overlap is the share of the transfer hidden behind the work.\n"
@@ -41,7 +41,8 @@ class BenchProgress final : public Benchmark {
 };
 
 BenchProgress::BenchProgress(Syntax& bench)
-    : Benchmark(bench, "progress", "measure whether messages move while the host works", footer) {
+    : Benchmark(bench, "progress", "measure whether messages move while the host works",
+                progress_footer) {
   start_ranks_unless_launched(2);
   const OptionGroup what = group("What to exchange");
   what.option("--sizes", "LIST", sizes_, "bytes of each message [default: 4Ki,64Ki,1Mi,16Mi]");

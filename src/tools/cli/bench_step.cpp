@@ -17,7 +17,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* step_footer =
     "Separate list entries with commas. Each combination is a case: repeated solves from the same\n"
     "start on the first ranks, while the others wait. Set-up and each first sweep do not count. "
     "Cases\n"
@@ -53,7 +53,7 @@ class BenchStep final : public Benchmark {
 };
 
 BenchStep::BenchStep(Syntax& bench)
-    : Benchmark(bench, "step", "time sweeps on different numbers of ranks", footer) {
+    : Benchmark(bench, "step", "time sweeps on different numbers of ranks", step_footer) {
   bench::StepBenchOptions& options = options_;
   const OptionGroup what = group("What to solve");
   add_problem(problem_);

@@ -11,7 +11,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* doctor_footer =
     "Tries everything in separate jobs with a time limit; a crash or a hang becomes a finding. Run "
     "it\n"
     "where you start your runs (a shell, a batch script, a container), not under mpirun.\n\n"
@@ -43,7 +43,7 @@ DoctorLine::DoctorLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Syntax& doctor =
       syntax.subcommand("doctor", "report what works here, how fast, and what to change");
   words.doctor = &doctor;
-  doctor.footer(footer);
+  doctor.footer(doctor_footer);
 
   const OptionGroup how = doctor.group("How");
   how.option("--launcher", "COMMAND", command.launcher,

@@ -61,7 +61,7 @@ probe::PathsToTry wanted_by(const ExamineWords& words) {
 
 void say(const std::string& line) { print(line + "\n"); }
 
-[[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
+[[noreturn]] void end_all(const Communicator& world, const std::string& text, int code) {
   comm::abort(world, leave(code, fmt::format("rank {}: {}", world.rank(), text)));
 }
 
@@ -88,7 +88,7 @@ int run_examination(const std::vector<std::string>& words) {
   limits.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds);
   const Communicator world = Communicator::world(limits);
   comm::set_stall_handler(
-      world, [&world](const std::string& text) { give_up(world, text, exit_failure); });
+      world, [&world](const std::string& text) { end_all(world, text, exit_failure); });
   try {
     if (read_words.facts)
       doctor::examine_facts(world, say);
@@ -97,7 +97,7 @@ int run_examination(const std::vector<std::string>& words) {
     return exit_ok;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::usage) throw;
-    give_up(world, error.what(), exit_code(error.kind()));
+    end_all(world, error.what(), exit_code(error.kind()));
   }
 }
 

@@ -10,12 +10,11 @@
 #include <halocline/error.hpp>
 
 #include "base/numbers.hpp"
+#include "base/refuse.hpp"
 #include "cli/parse.hpp"
 
 namespace halocline::cli {
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 template <class Number>
 Number read_in_range(const Option& option, const std::string& word) {

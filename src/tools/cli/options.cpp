@@ -11,6 +11,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/refuse.hpp"
 #include "cli/near_miss.hpp"
 #include "cli/option_values.hpp"
 
@@ -19,8 +20,6 @@ namespace {
 
 constexpr auto numbers_text =
     "Whole numbers are decimal: 4096, 1e6, 64Ki (Ki, Mi, Gi: times 1024, 1024^2, 1024^3).\n\n";
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 /// Adds an option whose words CLI11 only keeps: set_variable() reads them.
 void add(CLI::App& app, const Option& option) {

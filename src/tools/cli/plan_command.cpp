@@ -16,7 +16,7 @@
 namespace halocline::cli {
 namespace {
 
-const char* footer =
+const char* plan_footer =
     "Counts cells, ranks and halo without running. Predicts times from reports that bench step, "
     "bench\n"
     "halo and solve wrote on the target machine: best of the ranks, cells and process grid of the\n"
@@ -43,7 +43,7 @@ PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Words& words = *words_;
   Syntax& plan = syntax.subcommand("plan", "predict what a run will cost, without running it");
   words.plan = &plan;
-  plan.footer(footer);
+  plan.footer(plan_footer);
   plan.word("problem", "PROBLEM", words.problem, "name of a problem, or a problem file (.toml)");
   const OptionGroup what = plan.group("What to solve");
   what.option("--cells", "NXxNY[xNZ]", words.cells,

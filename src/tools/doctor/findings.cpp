@@ -16,6 +16,11 @@ std::string_view name_of(Severity severity) {
   return names[static_cast<std::size_t>(severity)];
 }
 
+std::string setting(const Evidence& evidence, const char* name) {
+  const auto found = evidence.facts.node.settings.find(name);
+  return found == evidence.facts.node.settings.end() ? "" : found->second;
+}
+
 const PathResult* result_of(const Evidence& evidence, const Path& path) {
   for (const PathResult& result : evidence.paths)
     if (result.path == path && result.with.empty()) return &result;

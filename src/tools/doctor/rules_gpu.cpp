@@ -15,11 +15,6 @@ using device::ComputeMode;
 const Path aware_path{"gpu_aware", Memory::device};
 const Path aware_between_nodes{"gpu_aware", Memory::device, Distance::other_node};
 
-std::string setting(const Evidence& evidence, const char* name) {
-  const auto found = evidence.facts.node.settings.find(name);
-  return found == evidence.facts.node.settings.end() ? "" : found->second;
-}
-
 const std::vector<machine::VisibleGpu>& visible_to_first(const Evidence& evidence) {
   static const std::vector<machine::VisibleGpu> none;
   const auto& ranks = evidence.facts.ranks.machine;
@@ -93,8 +88,7 @@ Findings held_back(const Evidence& evidence, const PathResult& as_is) {
   const PathResult* fixed = fixed_gpu_aware(evidence);
   if (fixed == nullptr) return {};
   return {{Severity::slow, "GPU-aware MPI works, but a setting slows it down",
-           fmt::format("64 KiB: {} now, {} with {}",
-                       write_number(*us_for(as_is, halo_bytes), Format::time(1e-6)),
+           fmt::format("64 KiB: {} now, {} with {}", us_text(*us_for(as_is, halo_bytes)),
                        write_number(*us_for(*fixed, halo_bytes), Format::time(1e-6)),
                        settings_text(fixed->with)),
            fmt::format("set {}: tried here, and every byte arrived", settings_text(fixed->with))}};

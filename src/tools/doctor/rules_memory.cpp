@@ -10,8 +10,6 @@
 namespace halocline::doctor::rules {
 namespace {
 
-std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
-
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, " and "));
 }

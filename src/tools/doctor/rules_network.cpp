@@ -11,13 +11,6 @@
 namespace halocline::doctor::rules {
 namespace {
 
-std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
-
-std::string setting(const Evidence& evidence, const char* name) {
-  const auto found = evidence.facts.node.settings.find(name);
-  return found == evidence.facts.node.settings.end() ? "" : found->second;
-}
-
 /// A parameter of Open MPI, set by a variable or, as MPI says itself, in a file.
 struct Parameter {
   std::string value, words;  ///< "OMPI_MCA_btl is 'self,tcp'"

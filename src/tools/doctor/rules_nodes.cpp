@@ -35,8 +35,6 @@ std::string rate_text(double value, const char* unit = "GB/s") {
   return write_number(value, Format::rate(unit, 3));
 }
 
-std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
-
 /// "n1, n2"; of many, how many.
 std::string names_of(const std::vector<std::string>& hosts) {
   constexpr std::size_t most = 6;

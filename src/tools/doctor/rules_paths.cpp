@@ -10,8 +10,6 @@
 namespace halocline::doctor::rules {
 namespace {
 
-std::string us_text(double us) { return write_number(us, Format::time(1e-6)); }
-
 /// Whether a lack of memory that ranks of a node share may explain it.
 bool may_lack_shared_memory(const PathResult& result) {
   return result.path.memory == Memory::host && result.path.distance == Distance::same_node &&

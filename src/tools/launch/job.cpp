@@ -36,7 +36,7 @@ using Clock = std::chrono::steady_clock;
 int request_for(int signal) { return signal == SIGINT || signal == SIGHUP ? signal : SIGTERM; }
 
 /// One of the job's streams on its way to us.
-struct Stream {
+struct CaughtStream {
   Descriptor source;
   Outlet outlet;
   Sieve sieve;
@@ -71,7 +71,7 @@ struct Stream {
 /// Watches over a child from its start to its end.
 class Job {
  public:
-  Job(pid_t child, Pipe& events, std::array<Stream, 2>& streams, const JobOptions& options)
+  Job(pid_t child, Pipe& events, std::array<CaughtStream, 2>& streams, const JobOptions& options)
       : child_(child), events_(events), streams_(streams), options_(options) {
     if (options.time_limit) time_limit_ = Clock::now() + *options.time_limit;
     hear();
@@ -173,15 +173,15 @@ class Job {
   void pass_on_the_rest() {
     constexpr int quiet_milliseconds = 100;
     auto enough = Clock::now() + std::chrono::seconds(1);
-    const auto is_open = [](const Stream& stream) { return stream.source.is_open(); };
-    const auto is_waiting = [](const Stream& stream) { return stream.outlet.is_waiting(); };
+    const auto is_open = [](const CaughtStream& stream) { return stream.source.is_open(); };
+    const auto is_waiting = [](const CaughtStream& stream) { return stream.outlet.is_waiting(); };
     while (std::any_of(streams_.begin(), streams_.end(), is_open) && Clock::now() < enough) {
       const News news = poll_all(quiet_milliseconds);
       const bool held_up = !stopping_ && std::any_of(streams_.begin(), streams_.end(), is_waiting);
       if (held_up) enough = Clock::now() + std::chrono::seconds(1);
       if (news == News::none && !held_up) break;
     }
-    for (Stream& stream : streams_) stream.keep(stream.sieve.finish(), options_.kept_bytes);
+    for (CaughtStream& stream : streams_) stream.keep(stream.sieve.finish(), options_.kept_bytes);
     const auto last_moment = Clock::now() + std::chrono::milliseconds(quiet_milliseconds);
     while (std::any_of(streams_.begin(), streams_.end(), is_waiting)) {
       if (stopping_ && Clock::now() >= last_moment) break;
@@ -266,7 +266,7 @@ class Job {
 
   JobEnd conclude() {
     const int status = reap();
-    for (const Stream& stream : streams_) {
+    for (const CaughtStream& stream : streams_) {
       const std::vector<std::string>& marked = stream.sieve.marked();
       end_.marked.insert(end_.marked.end(), marked.begin(), marked.end());
       end_.withheld += stream.sieve.withheld();
@@ -284,7 +284,7 @@ class Job {
 
   pid_t child_;
   Pipe& events_;
-  std::array<Stream, 2>& streams_;
+  std::array<CaughtStream, 2>& streams_;
   const JobOptions& options_;
   std::optional<Clock::time_point> time_limit_, silence_limit_;
   std::optional<Clock::time_point> kill_at_;
@@ -348,7 +348,7 @@ JobEnd run(Program program, const JobOptions& options) {
   const Interrupts interrupts;
   if (const auto signal = Interrupts::first()) return interrupted(*signal);
   Pipe events = make_pipe();
-  std::array<Stream, 2> streams;
+  std::array<CaughtStream, 2> streams;
   std::array<Descriptor, 2> sinks;
   if (options.output != JobOutput::inherit) {
     for (std::size_t i = 0; i < streams.size(); ++i) {

@@ -167,20 +167,20 @@ Gpu current_gpu() {
 }
 
 /// The driver's functions, as in CUDA 12.0.
-struct Libraries {
+struct LibraryFunctions {
   decltype(&cuLibraryLoadData) load;
   decltype(&cuLibraryUnload) unload;
   decltype(&cuLibraryGetKernel) kernel;
 
-  Libraries() {
+  LibraryFunctions() {
     find_in_driver(load, "cuLibraryLoadData");
     find_in_driver(unload, "cuLibraryUnload");
     find_in_driver(kernel, "cuLibraryGetKernel");
   }
 };
 
-const Libraries& driver() {
-  static const Libraries functions;
+const LibraryFunctions& library_functions() {
+  static const LibraryFunctions functions;
   return functions;
 }
 
@@ -206,17 +206,18 @@ Code compile(const Source& source) {
 
 Module::Module(Code code) : kernels_(std::move(code.kernels)) {
   CUlibrary library = nullptr;
-  require(driver().load(&library, code.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+  require(library_functions().load(&library, code.image.data(), nullptr, nullptr, 0, nullptr,
+                                   nullptr, 0),
           "cuLibraryLoadData");
   library_.reset(static_cast<void*>(library),
-                 [](void* all) { driver().unload(static_cast<CUlibrary>(all)); });
+                 [](void* all) { library_functions().unload(static_cast<CUlibrary>(all)); });
 }
 
 void* Module::address_of(std::size_t number) const {
   CUkernel kernel = nullptr;
-  require(
-      driver().kernel(&kernel, static_cast<CUlibrary>(library_.get()), kernels_[number].c_str()),
-      "cuLibraryGetKernel");
+  require(library_functions().kernel(&kernel, static_cast<CUlibrary>(library_.get()),
+                                     kernels_[number].c_str()),
+          "cuLibraryGetKernel");
   return static_cast<void*>(kernel);
 }
 

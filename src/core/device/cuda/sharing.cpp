@@ -52,7 +52,7 @@ struct VirtualMemory {
   }
 };
 
-const VirtualMemory& driver() {
+const VirtualMemory& memory_functions() {
   static const VirtualMemory functions;
   return functions;
 }
@@ -70,7 +70,7 @@ CUmemAllocationProp kind_of_memory() {
 class Physical {
  public:
   explicit Physical(CUmemGenericAllocationHandle handle) : handle_(handle) {}
-  ~Physical() { driver().release(handle_); }
+  ~Physical() { memory_functions().release(handle_); }
   Physical(const Physical&) = delete;
   Physical& operator=(const Physical&) = delete;
   CUmemGenericAllocationHandle get() const { return handle_; }
@@ -83,15 +83,15 @@ class Physical {
 class Mapping {
  public:
   Mapping(const Physical& memory, std::size_t bytes) : bytes_(bytes) {
-    require(driver().reserve(&address_, bytes_, 0, 0, 0), "cuMemAddressReserve");
+    require(memory_functions().reserve(&address_, bytes_, 0, 0, 0), "cuMemAddressReserve");
     try {
-      require(driver().map(address_, bytes_, 0, memory.get(), 0), "cuMemMap");
+      require(memory_functions().map(address_, bytes_, 0, memory.get(), 0), "cuMemMap");
       is_mapped_ = true;
       CUmemAccessDesc access{};
       access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
       access.location.id = current();
       access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-      require(driver().set_access(address_, bytes_, &access, 1), "cuMemSetAccess");
+      require(memory_functions().set_access(address_, bytes_, &access, 1), "cuMemSetAccess");
     } catch (const Error&) {
       undo();
       throw;
@@ -110,8 +110,8 @@ class Mapping {
 
  private:
   void undo() {
-    if (is_mapped_) driver().unmap(address_, bytes_);
-    driver().free_addresses(address_, bytes_);
+    if (is_mapped_) memory_functions().unmap(address_, bytes_);
+    memory_functions().free_addresses(address_, bytes_);
   }
 
   CUdeviceptr address_ = 0;
@@ -156,7 +156,7 @@ class Names {
 
 CUmemGenericAllocationHandle create(std::size_t bytes, const CUmemAllocationProp& kind) {
   CUmemGenericAllocationHandle handle{};
-  const CUresult result = driver().create(&handle, bytes, &kind, 0);
+  const CUresult result = memory_functions().create(&handle, bytes, &kind, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY)
     refuse_size(Memory::device, static_cast<std::int64_t>(bytes));
   require(result, "cuMemCreate");
@@ -165,8 +165,8 @@ CUmemGenericAllocationHandle create(std::size_t bytes, const CUmemAllocationProp
 
 int descriptor_of(const Physical& physical) {
   int descriptor = -1;
-  require(driver().to_descriptor(&descriptor, physical.get(),
-                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+  require(memory_functions().to_descriptor(&descriptor, physical.get(),
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
           "cuMemExportToShareableHandle");
   return descriptor;
 }
@@ -176,7 +176,7 @@ CUmemGenericAllocationHandle import(int descriptor) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): CUDA takes a descriptor as an address
   void* const shared = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
   const CUresult result =
-      driver().from_descriptor(&handle, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+      memory_functions().from_descriptor(&handle, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   close(descriptor);
   require(result, "cuMemImportFromShareableHandle");
   return handle;
@@ -236,7 +236,7 @@ Content unpack(const MemoryHandle& handle) {
 std::shared_ptr<void> allocate_virtual(std::int64_t bytes) {
   const CUmemAllocationProp kind = kind_of_memory();
   std::size_t step = 0;
-  require(driver().granularity(&step, &kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+  require(memory_functions().granularity(&step, &kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
   const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   const std::size_t size = (wanted + step - 1) / step * step;

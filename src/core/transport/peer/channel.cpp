@@ -19,10 +19,10 @@ using cuda::FlagRow;
 using link::KernelWatch;
 
 // Different GPUs store to the flags of different messages, so these are in separate cache lines.
-constexpr std::int64_t line_bytes = 128;
+constexpr std::int64_t gpu_line_bytes = 128;
 
 std::int64_t round_up(std::int64_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+  return (bytes + gpu_line_bytes - 1) / gpu_line_bytes * gpu_line_bytes;
 }
 
 /// The offsets of one peer's flags and slots in a rank's window.

@@ -15,11 +15,11 @@
 namespace halocline::transport {
 namespace {
 
-constexpr std::int64_t line_bytes = 64;
-constexpr std::int64_t page_bytes = 4096;
+constexpr std::int64_t flag_line_bytes = 64;
+constexpr std::int64_t touched_bytes = 4096;
 
-std::int64_t round_up_to_line(std::int64_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+std::int64_t whole_lines(std::int64_t bytes) {
+  return (bytes + flag_line_bytes - 1) / flag_line_bytes * flag_line_bytes;
 }
 
 /// The offsets of one peer's flag and slots in a rank's window.
@@ -28,16 +28,16 @@ struct Place {
 };
 
 /// An MPI shared window: all ranks of the node can load from and store to every rank's part.
-class Window {
+class NodeWindow {
  public:
   /// The window begins with `flag_bytes` of zeros.
-  Window(const Communicator& communicator, std::int64_t bytes, std::int64_t flag_bytes)
+  NodeWindow(const Communicator& communicator, std::int64_t bytes, std::int64_t flag_bytes)
       : communicator_(communicator) {
     comm::State& state = communicator.state();
     require_room_for_window(state, bytes);
     allocate(bytes);
     // The rank that reads a page touches it first, so that it is in that rank's NUMA node.
-    for (std::int64_t at = 0; at < bytes; at += page_bytes) mine_[at] = std::byte{0};
+    for (std::int64_t at = 0; at < bytes; at += touched_bytes) mine_[at] = std::byte{0};
     if (flag_bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(flag_bytes));
     comm::block(state, "MPI_Win_lock_all",
                 [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
@@ -45,7 +45,7 @@ class Window {
   }
   // Frees collectively: every rank of a node destroys its plans in the same order. A window that
   // other ranks will not free stays, because MPI_Win_free would wait for them without a limit.
-  ~Window() {
+  ~NodeWindow() {
     if (communicator_.state().others_may_be_gone()) return;
     try {
       comm::barrier_on_node(communicator_.state(), "plan, close (shared)");
@@ -55,8 +55,8 @@ class Window {
     MPI_Win_unlock_all(window_);
     MPI_Win_free(&window_);
   }
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
+  NodeWindow(const NodeWindow&) = delete;
+  NodeWindow& operator=(const NodeWindow&) = delete;
 
   std::byte* mine() const { return mine_; }
   std::byte* of(int node_rank) const {
@@ -103,7 +103,7 @@ class SharedChannel final : public Channel {
         tag_(communicator.state().next_tag()),
         places_(lay_out()),
         window_(communicator, window_bytes_,
-                line_bytes * static_cast<std::int64_t>(messages_.size())) {
+                flag_line_bytes * static_cast<std::int64_t>(messages_.size())) {
     for (const Message& message : messages_) sent_bytes_ += bytes_of(message.send);
     connect();
     port_ = {peers_.data(), static_cast<int>(peers_.size()), &epoch_, nullptr};
@@ -145,10 +145,11 @@ class SharedChannel final : public Channel {
   /// Flags first, each in its own cache line, so that peers' stores do not disturb each other.
   std::vector<Place> lay_out() {
     std::vector<Place> places;
-    std::int64_t at = line_bytes * static_cast<std::int64_t>(messages_.size());
+    std::int64_t at = flag_line_bytes * static_cast<std::int64_t>(messages_.size());
     for (const Message& message : messages_) {
-      const std::int64_t bytes = round_up_to_line(bytes_of(message.receive));
-      places.push_back({line_bytes * static_cast<std::int64_t>(places.size()), at, at + bytes});
+      const std::int64_t bytes = whole_lines(bytes_of(message.receive));
+      places.push_back(
+          {flag_line_bytes * static_cast<std::int64_t>(places.size()), at, at + bytes});
       at += 2 * bytes;
     }
     window_bytes_ = at;
@@ -191,7 +192,7 @@ class SharedChannel final : public Channel {
   int tag_;
   std::int64_t window_bytes_ = 0;
   std::vector<Place> places_;
-  Window window_;
+  NodeWindow window_;
   std::vector<device::PortPeer> peers_;
   device::DevicePort port_{};
   std::uint64_t epoch_ = 0;

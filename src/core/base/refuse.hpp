@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a request cannot have.
+
+#include <string>
+
+#include <halocline/error.hpp>
+
+namespace halocline {
+
+/// Throws an Error of kind usage. `text` says what was asked for, with values, and what to do.
+[[noreturn]] inline void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
+
+}  // namespace halocline

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What doctor finds, as tests expect it.
+
+#include <gmock/gmock.h>
+
+#include "doctor/findings.hpp"
+
+namespace halocline::test {
+
+/// Matches a finding of this severity with these words in its texts.
+inline auto finding(doctor::Severity severity, const char* what, const char* seen = "",
+                    const char* fix = "") {
+  using doctor::Finding;
+  using testing::Field;
+  using testing::HasSubstr;
+  return testing::AllOf(Field(&Finding::severity, severity), Field(&Finding::what, HasSubstr(what)),
+                        Field(&Finding::seen, HasSubstr(seen)),
+                        Field(&Finding::fix, HasSubstr(fix)));
+}
+
+}  // namespace halocline::test
