@@ -22,7 +22,7 @@ from random_files import random_file  # noqa: E402
 from reference import Problem, State, Wrong, solve  # noqa: E402
 
 
-def python(script, *arguments, timeout=120):
+def python(script, *arguments, timeout=400):
     return subprocess.run([sys.executable, HERE / script, *map(str, arguments)], capture_output=True, text=True,
                           timeout=timeout)
 
@@ -186,5 +186,5 @@ def test_the_command_computes_the_same_bits_on_several_ranks():
     if not os.environ.get("HALOCLINE"):
         pytest.skip("HALOCLINE names no command")
     # Eight ranks that wait for each other on few busy processors take seconds for each file.
-    done = python("compare.py", os.environ["HALOCLINE"], 1001, 1016, 8, timeout=400)
+    done = python("compare.py", os.environ["HALOCLINE"], 1001, 1016, 8)
     assert done.returncode == 0, done.stdout + done.stderr
