@@ -518,7 +518,7 @@ def test_too_little_memory_for_ranks_that_share_a_gpu():
     ("--graph on --transport staged", UNAVAILABLE,
      ["cannot be recorded in CUDA graphs: transport staged needs the host", "transport peer"]),
     ("--schedule persistent --backend cpu", UNAVAILABLE,
-     ["schedule persistent cannot be used: backend cpu", "it needs a grid of two axes"]),
+     ["schedule persistent cannot be used: backend cpu", "it needs a grid of two or three axes"]),
     ("--schedule persistent --transport staged", UNAVAILABLE,
      ["schedule persistent cannot be used: ", "transport staged"]),
     ("--schedule persistent --transport peer --process-grid 1x2 --graph on", UNAVAILABLE,

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "device/queue.hpp"
+#include "grid/text.hpp"
 #include "stencil/persistent.hpp"
 #include "support/backend_suite.hpp"
 #include "support/caught.hpp"
@@ -27,11 +28,11 @@ using test::PartsOfNorm;
 using test::TestField;
 using testing::HasSubstr;
 
-std::vector<test::ProblemCase> cases_of_two_axes() {
+std::vector<test::ProblemCase> cases_of(int axes) {
   std::vector<test::ProblemCase> all;
   if (!test::no_gpu())
     for (const test::ProblemCase& c : test::problem_cases())
-      if (c.axes == 2) all.push_back(c);
+      if (c.axes == axes) all.push_back(c);
   return all;
 }
 
@@ -43,7 +44,7 @@ class PersistentSweeps : public Backends {
     Norm norm = Norm::max;
     std::int64_t norm_every = 1;
     std::int64_t stops_at = -1;  ///< the sweep whose norm stops the run
-    std::array<bool, 2> periodic{};
+    std::array<bool, 3> periodic{};
     int fewest_rows = 2;
     Formulas formulas = Formulas::compiled_where_possible;
   };
@@ -62,17 +63,27 @@ class PersistentSweeps : public Backends {
   /// Halos along periodic axes, from the other end; the others stay.
   template <class Real>
   static void wrap(const Field<Real>& field, const Run& run) {
-    const std::int64_t nx = run.cells[0], ny = run.cells[1];
-    if (run.periodic[0])
-      for (std::int64_t y = 0; y < ny; ++y) {
-        field(-1, y, 0) = field(nx - 1, y, 0);
-        field(nx, y, 0) = field(0, y, 0);
-      }
-    if (run.periodic[1])
-      for (std::int64_t x = 0; x < nx; ++x) {
-        field(x, -1, 0) = field(x, ny - 1, 0);
-        field(x, ny, 0) = field(x, 0, 0);
-      }
+    const std::array<std::int64_t, 3> extent = extent_of(run.cells);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (!run.periodic[axis]) continue;
+      std::array<std::int64_t, 3> face = extent;
+      face[axis] = 1;
+      for (std::int64_t z = 0; z < face[2]; ++z)
+        for (std::int64_t y = 0; y < face[1]; ++y)
+          for (std::int64_t x = 0; x < face[0]; ++x) {
+            const auto value = [&](std::int64_t along) -> Real& {
+              std::array<std::int64_t, 3> at{x, y, z};
+              at[axis] = along;
+              return field(at[0], at[1], at[2]);
+            };
+            value(-1) = value(extent[axis] - 1);
+            value(extent[axis]) = value(0);
+          }
+    }
+  }
+
+  static std::array<std::int64_t, 3> extent_of(const Extents& cells) {
+    return {cells[0], cells[1], cells.axes() == 3 ? cells[2] : 1};
   }
 
   template <class Real>
@@ -104,11 +115,13 @@ class PersistentSweeps : public Backends {
   Result<Real> at_once(const TestField<Real>& start, const Run& run, double tolerance) const {
     const TestField<Real> levels[2] = {start.in(Memory::device), start.in(Memory::device)};
     const std::int64_t vectors = (run.cells[0] * std::int64_t{sizeof(Real)} + 15) / 16;
+    const int last = run.cells.axes() - 1;
+    const std::int64_t lines = last == 2 ? run.cells[1] : 1;
     const std::int64_t edge =
-        vectors * device::edge_pairs_per_vector * std::int64_t{sizeof(device::EdgeWords)};
+        lines * vectors * device::edge_pairs_per_vector * std::int64_t{sizeof(device::EdgeWords)};
     const auto edges = device::allocate(Memory::device, 2 * edge);
     device::EdgePort port{};
-    if (run.periodic[1]) {
+    if (run.periodic[static_cast<std::size_t>(last)]) {
       auto* const below = static_cast<device::EdgeWords*>(edges.get());
       auto* const above = below + edge / std::int64_t{sizeof(device::EdgeWords)};
       port.lower = {above, below};
@@ -117,7 +130,7 @@ class PersistentSweeps : public Backends {
     const auto persistent =
         find_backend("cuda").make_persistent({.model = model_for(run.cells),
                                               .levels = {levels[0].field(), levels[1].field()},
-                                              .wraps_along_x = run.periodic[0],
+                                              .wraps = {run.periodic[0], run.periodic[1]},
                                               .port = port,
                                               .fewest_rows = run.fewest_rows,
                                               .formulas = run.formulas,
@@ -139,16 +152,17 @@ class PersistentSweeps : public Backends {
     };
     std::int64_t first = 0;
     for (const std::int64_t count : run.batches) {
-      const std::int64_t last = first + count - 1;
+      const std::int64_t last_sweep = first + count - 1;
       const std::int64_t every = run.norm_every;
-      persistent->run({.level = static_cast<std::size_t>(first % 2),
-                       .count = count,
-                       .norm = run.norm,
-                       .first_norm = (every - first % every) % every,
-                       .norm_every = every,
-                       .partial_norms = has_norm(run, last) ? parts[last % 2].place() : nullptr,
-                       .reduction = reduction_in(first)},
-                      stream.get());
+      persistent->run(
+          {.level = static_cast<std::size_t>(first % 2),
+           .count = count,
+           .norm = run.norm,
+           .first_norm = (every - first % every) % every,
+           .norm_every = every,
+           .partial_norms = has_norm(run, last_sweep) ? parts[last_sweep % 2].place() : nullptr,
+           .reduction = reduction_in(first)},
+          stream.get());
       first += count;
     }
     if (has_norm(run, sweeps - 1)) sweep->reduce(reduction_in(sweeps), stream.get());
@@ -190,18 +204,18 @@ class PersistentSweeps : public Backends {
   template <class Real>
   static void expect_same_cells(const Field<Real>& got, const Field<Real>& expected) {
     const Box& owned = expected.shape().owned;
-    for (std::int64_t y = owned.lower.y; y < owned.upper.y; ++y)
-      for (std::int64_t x = owned.lower.x; x < owned.upper.x; ++x)
-        ASSERT_EQ(bits_of(got(x, y, 0)), bits_of(expected(x, y, 0)))
-            << x << ", " << y << ": " << got(x, y, 0) << " instead of " << expected(x, y, 0);
+    for (std::int64_t z = owned.lower.z; z < owned.upper.z; ++z)
+      for (std::int64_t y = owned.lower.y; y < owned.upper.y; ++y)
+        for (std::int64_t x = owned.lower.x; x < owned.upper.x; ++x)
+          ASSERT_EQ(bits_of(got(x, y, z)), bits_of(expected(x, y, z))) << fmt::format(
+              "{}, {}, {}: {} instead of {}", x, y, z, got(x, y, z), expected(x, y, z));
   }
 
   void compare(const Run& run) const {
     SCOPED_TRACE(
-        fmt::format("cells {}x{}, norm {} every {}, stops at {}, {} launches, periodic "
-                    "{:d} {:d}",
-                    run.cells[0], run.cells[1], name_of(run.norm), run.norm_every, run.stops_at,
-                    run.batches.size(), run.periodic[0], run.periodic[1]));
+        fmt::format("cells {}, norm {} every {}, stops at {}, {} launches, periodic {:d} {:d} {:d}",
+                    grid::text_of(run.cells), name_of(run.norm), run.norm_every, run.stops_at,
+                    run.batches.size(), run.periodic[0], run.periodic[1], run.periodic[2]));
     if (GetParam().precision == Precision::f32)
       compare<float>(run);
     else
@@ -210,7 +224,12 @@ class PersistentSweeps : public Backends {
 };
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PersistentSweeps);
-INSTANTIATE_TEST_SUITE_P(AllProblems, PersistentSweeps, testing::ValuesIn(cases_of_two_axes()),
+INSTANTIATE_TEST_SUITE_P(AllProblems, PersistentSweeps, testing::ValuesIn(cases_of(2)),
+                         testing::PrintToStringParamName());
+
+using PersistentSweepsInSpace = PersistentSweeps;
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PersistentSweepsInSpace);
+INSTANTIATE_TEST_SUITE_P(AllProblems, PersistentSweepsInSpace, testing::ValuesIn(cases_of(3)),
                          testing::PrintToStringParamName());
 
 // A warp's tile is at most 128 cells in f32 and 64 in f64 wide, and 2 to 16 rows high; 16 make a
@@ -225,7 +244,7 @@ TEST_P(PersistentSweeps, ComputeTheBitsOfTheReference) {
 TEST_P(PersistentSweeps, KeepManyRowsInOneWarp) {
   for (const int rows : {4, 8, 16})
     for (const Extents& cells : std::vector<Extents>{{8, 1}, {132, 39}, {128, 64}})
-      for (const auto& periodic : {std::array{false, false}, {true, true}})
+      for (const auto& periodic : {std::array{false, false, false}, {true, true, false}})
         compare({.cells = cells,
                  .batches = {3, 4},
                  .norm = Norm::l2,
@@ -241,7 +260,7 @@ TEST_P(PersistentSweeps, ComputeTheBitsOfTheReferenceWithAFormulaCompiledNow) {
                .norm = norm,
                .norm_every = 2,
                .formulas = Formulas::interpreted});
-  for (const auto& periodic : {std::array{false, false}, {true, true}})
+  for (const auto& periodic : {std::array{false, false, false}, {true, true, false}})
     compare({.cells = {132, 39},
              .batches = {3, 4},
              .norm = Norm::max,
@@ -259,12 +278,13 @@ TEST_P(PersistentSweeps, StopWithAFormulaCompiledNow) {
 }
 
 TEST_P(PersistentSweeps, AreTheirOwnNeighboursAlongPeriodicAxes) {
-  for (const auto& periodic : {std::array{true, false}, {false, true}, {true, true}})
+  for (const auto& periodic :
+       {std::array{true, false, false}, {false, true, false}, {true, true, false}})
     for (const Extents& cells :
          std::vector<Extents>{{8, 1}, {12, 2}, {132, 35}, {128, 64}, {700, 40}})
       compare({.cells = cells, .batches = {4, 1, 3}, .periodic = periodic});
   for (const Extents& cells : std::vector<Extents>{{9, 3}, {131, 33}})
-    compare({.cells = cells, .batches = {4, 1, 3}, .periodic = {false, true}});
+    compare({.cells = cells, .batches = {4, 1, 3}, .periodic = {false, true, false}});
 }
 
 TEST_P(PersistentSweeps, StopAtAnySweep) {
@@ -284,10 +304,8 @@ TEST_P(PersistentSweeps, DoNothingOnceStopped) {
     TestField<Real> start(cells, 1, own);
     start.fill();
     const TestField<Real> a = start.in(Memory::device), b = start.in(Memory::device);
-    const auto persistent = find_backend("cuda").make_persistent({.model = model_for(cells),
-                                                                  .levels = {a.field(), b.field()},
-                                                                  .wraps_along_x = false,
-                                                                  .port = {}});
+    const auto persistent = find_backend("cuda").make_persistent(
+        {.model = model_for(cells), .levels = {a.field(), b.field()}, .wraps = {}, .port = {}});
     const PartsOfNorm parts[2];
     const GpuValue<double> norm(0.25);
     const GpuValue<unsigned> stop(1);
@@ -317,7 +335,7 @@ TEST_P(PersistentSweeps, RefuseWhatDoesNotFit) {
       const auto error = caught([&] {
         find_backend("cuda").make_persistent({.model = model_for(cells),
                                               .levels = {field.field(), field.field()},
-                                              .wraps_along_x = wraps,
+                                              .wraps = {wraps, false},
                                               .port = {}});
       });
       EXPECT_EQ(error.kind, ErrorKind::unavailable);
@@ -341,10 +359,8 @@ TEST(PersistentSweep, RefusesFormulasThatItCannotCompile) {
         rest + "[update]\nu = \"" + update + "\"\n[stop]\nsweeps = 1\n");
     const TestField<float> field({16, 16}, 1, own, Memory::device);
     const auto error = caught([&] {
-      find_backend("cuda").make_persistent({.model = model,
-                                            .levels = {field.field(), field.field()},
-                                            .wraps_along_x = false,
-                                            .port = {}});
+      find_backend("cuda").make_persistent(
+          {.model = model, .levels = {field.field(), field.field()}, .wraps = {}, .port = {}});
     });
     if (error.text != none) {
       EXPECT_EQ(error.kind, ErrorKind::unavailable);
@@ -364,20 +380,69 @@ TEST(PersistentSweep, RefusesFormulasThatItCannotCompile) {
   EXPECT_THAT(text_of(outside, sines), HasSubstr("operations"));
 }
 
-TEST(PersistentSweep, IsForBackendsOfGpusAndTwoAxes) {
-  const problem::Model laplace =
-      test::built_in("laplace", {8, 8, 8}, {.precision = Precision::f32});
-  Field<float> field(Grid(0, 1, {.cells = {8, 8, 8}}));
+// A tile is rows of one line, a y: those of other lines are in other warps, from 16 lines on in
+// other blocks, of which the emulated GPU has room for three.
+TEST_P(PersistentSweepsInSpace, ComputeTheBitsOfTheReference) {
+  for (const Extents& cells : std::vector<Extents>{
+           {8, 1, 1}, {5, 2, 3}, {9, 3, 1}, {64, 17, 5}, {129, 9, 6}, {190, 5, 8}, {12, 9, 17}})
+    for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
+      compare({.cells = cells, .batches = {1, 5, 2}, .norm = norm, .norm_every = 2});
+}
+
+TEST_P(PersistentSweepsInSpace, KeepManyRowsInOneWarp) {
+  for (const int rows : {4, 8})
+    for (const Extents& cells : std::vector<Extents>{{8, 3, 1}, {72, 18, 7}, {64, 16, 19}})
+      for (const auto& periodic : {std::array{false, false, false}, {true, true, true}})
+        compare({.cells = cells,
+                 .batches = {3, 4},
+                 .norm = Norm::l2,
+                 .periodic = periodic,
+                 .fewest_rows = rows});
+}
+
+TEST_P(PersistentSweepsInSpace, AreTheirOwnNeighboursAlongPeriodicAxes) {
+  for (const auto& periodic : {std::array{true, false, false},
+                               {false, true, false},
+                               {false, false, true},
+                               {true, true, true}})
+    for (const Extents& cells : std::vector<Extents>{{8, 1, 1}, {12, 2, 5}, {64, 35, 3}})
+      compare({.cells = cells, .batches = {4, 1, 3}, .periodic = periodic});
+  for (const Extents& cells : std::vector<Extents>{{9, 3, 2}, {61, 33, 3}})
+    compare({.cells = cells, .batches = {4, 1, 3}, .periodic = {false, true, true}});
+}
+
+TEST_P(PersistentSweepsInSpace, ComputeTheBitsOfTheReferenceWithAFormulaCompiledNow) {
+  for (const auto& periodic : {std::array{false, false, false}, {true, true, true}})
+    compare({.cells = {72, 18, 5},
+             .batches = {1, 5, 2},
+             .norm = Norm::max,
+             .norm_every = 2,
+             .periodic = periodic,
+             .formulas = Formulas::interpreted});
+}
+
+TEST_P(PersistentSweepsInSpace, StopAtAnySweep) {
+  for (std::int64_t stops_at = 0; stops_at < 8; ++stops_at)
+    for (const auto& batches : std::vector<std::vector<std::int64_t>>{{8}, {1, 2, 1, 4}})
+      compare({.cells = {13, 18, 7},
+               .batches = batches,
+               .norm = stops_at % 2 == 0 ? Norm::max : Norm::l2,
+               .stops_at = stops_at});
+}
+
+TEST(PersistentSweep, IsForBackendsOfGpusAndTwoOrThreeAxes) {
+  const problem::Model heat = test::built_in("heat", {8}, {.precision = Precision::f32});
+  Field<float> field(Grid(0, 1, {.cells = {8}}));
   const auto text_of = [&](const Backend& backend) {
     return caught([&] {
              backend.make_persistent(
-                 {.model = laplace, .levels = {field, field}, .wraps_along_x = false, .port = {}});
+                 {.model = heat, .levels = {field, field}, .wraps = {}, .port = {}});
            })
         .text;
   };
   EXPECT_THAT(text_of(find_backend("cpu")), HasSubstr("backend cpu"));
   if (test::no_gpu()) return;
-  EXPECT_THAT(text_of(find_backend("cuda")), HasSubstr("two axes"));
+  EXPECT_THAT(text_of(find_backend("cuda")), HasSubstr("two or three axes"));
 }
 
 }  // namespace

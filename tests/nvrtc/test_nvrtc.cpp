@@ -71,8 +71,10 @@ TEST(Nvrtc, CompilesKernelsOfAUsersFormula) {
   const std::string shape = names + "ShapeFor<" + names + "Norm::l2, 3, double>";
   const std::string average = "halocline::problem::AverageFormula<3, double>";
   const Compiled compiled =
-      compile(users_source, {names + "persist<8, " + names + "Norm::max, float, " + names +
+      compile(users_source, {names + "persist<2, 8, " + names + "Norm::max, float, " + names +
                                  "OneField<UsersFormula<float>, 2>>",
+                             names + "persist<3, 8, " + names + "Norm::l2, double, " + names +
+                                 "OneField<UsersFormula<double>, 3>>",
                              names + "march<" + names + "Norm::l2, 3, " + shape + ", double, " +
                                  names + "OneField<" + average + ", 3>, 1, 1>",
                              names + "per_cell<" + names + "Norm::none, double, " + names +

@@ -14,8 +14,9 @@ using link::Window;
 
 constexpr std::int64_t vector_bytes = 16;
 
-std::int64_t bytes_of_edge(std::int64_t row_bytes) {
-  return (row_bytes + vector_bytes - 1) / vector_bytes * device::edge_pairs_per_vector *
+std::int64_t bytes_of_edge(const Grid& grid, std::int64_t row_bytes) {
+  const std::int64_t rows = grid.axes() == 3 ? grid.owned().extent().y : 1;
+  return rows * ((row_bytes + vector_bytes - 1) / vector_bytes) * device::edge_pairs_per_vector *
          static_cast<std::int64_t>(sizeof(EdgeWords));
 }
 
@@ -24,14 +25,16 @@ std::int64_t bytes_of_edge(std::int64_t row_bytes) {
 std::optional<std::string> EdgeLinks::unavailable(const Communicator& communicator,
                                                   const Grid& grid) {
   if (communicator.node_count() > 1) return "the ranks are on several nodes";
-  if (grid.axes() != 2) return fmt::format("the grid has {} axes, not 2", grid.axes());
-  if (grid.process_grid().values().x > 1) return "ranks split the cells along x";
+  if (grid.axes() < 2) return "the grid has 1 axis, not 2 or 3";
+  for (int axis = 0; axis + 1 < grid.axes(); ++axis)
+    if (grid.process_grid()[axis] > 1)
+      return fmt::format("ranks split the cells along {}", "xy"[axis]);
   return std::nullopt;
 }
 
 EdgeLinks::EdgeLinks(const Communicator& communicator, const Grid& grid, std::int64_t row_bytes)
     : neighbours_(communicator, grid),
-      edge_bytes_(bytes_of_edge(row_bytes)),
+      edge_bytes_(bytes_of_edge(grid, row_bytes)),
       watch_(communicator, "sweep {}",
              [neighbours = neighbours_](int end) {
                return neighbours.name_of(static_cast<End>(end), "edge");

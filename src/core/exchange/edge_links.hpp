@@ -16,15 +16,15 @@
 
 namespace halocline::exchange {
 
-/// For ranks that split only the last of two axes, on the GPUs of one node; a rank may be its own
-/// neighbour.
+/// For ranks that split only the last of two or three axes, on the GPUs of one node; a rank may be
+/// its own neighbour.
 class EdgeLinks {
  public:
   /// Returns why such ranks cannot have edge links, or nothing; the same on every rank.
   static std::optional<std::string> unavailable(const Communicator& communicator, const Grid& grid);
 
-  /// Maps memory of the neighbours for rows of `row_bytes` and checks that data stored there
-  /// arrives. Collective; throws device, resource, unavailable or communication.
+  /// Maps memory of the neighbours for the rows of an end, of `row_bytes` each, and checks that
+  /// data stored there arrives. Collective; throws device, resource, unavailable or communication.
   EdgeLinks(const Communicator& communicator, const Grid& grid, std::int64_t row_bytes);
 
   const device::EdgePort& port() const { return port_; }

@@ -45,7 +45,8 @@ class PersistentSweep {
 struct PersistentParts {
   const problem::Model& model;
   std::array<std::reference_wrapper<const FieldStorage>, 2> levels;
-  bool wraps_along_x;
+  /// Along x and, in 3-D, y: the rank owns them whole, and each end is next to the other.
+  std::array<bool, 2> wraps;
   /// Connects both ends of the last axis to the neighbours. At an end without neighbour, a batch
   /// reads the halo from the levels when it begins.
   device::EdgePort port;

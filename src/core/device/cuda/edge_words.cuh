@@ -61,6 +61,27 @@ __device__ inline void between_looks() {
 #endif
 }
 
+/// One word or two of an edge, which a thread waits for together with others: one look after the
+/// other would take a trip through the memory each.
+template <class Words>
+class Awaited {
+ public:
+  /// Null: there is nothing to wait for.
+  __device__ void begin(const Words* from) { from_ = from; }
+  /// Looks once more unless the words came.
+  __device__ void look(unsigned epoch) {
+    if (from_ == nullptr) return;
+    words_ = cuda::look(from_);
+    if (is_of(words_, epoch)) from_ = nullptr;
+  }
+  __device__ bool came() const { return from_ == nullptr; }
+  __device__ const Words& words() const { return words_; }
+
+ private:
+  const Words* from_ = nullptr;
+  Words words_{};
+};
+
 /// Waits, in one thread, for one or two words of `epoch`; sets `came` to false if that takes too
 /// long.
 template <class Words>

@@ -52,16 +52,18 @@ class Patience {
   __device__ Patience(const Watch* watch, int message) : watch_(watch), message_(message) {}
 
   /// Call it after a poll that failed; returns false if the wait takes too long.
-  __device__ bool lasts(Epoch epoch) {
+  __device__ bool lasts(Epoch epoch) { return lasts(epoch, message_); }
+  /// The same where several messages are waited for, and this one is still missing.
+  __device__ bool lasts(Epoch epoch, int message) {
     // A flag takes some 0.6 us to arrive. Reading the clock takes as long as several polls.
     constexpr int polls_between_looks = 64;
     if (watch_ == nullptr || ++polls_ % polls_between_looks != 0) return true;
     if (*const_cast<volatile unsigned*>(watch_->gave_up) != 0) return false;
-    if (message_ < 0) return true;
+    if (message < 0) return true;
     const unsigned long long now = nanoseconds();
     if (since_ == 0) since_ = now;
     if (watch_->limit_ns == 0 || now - since_ < watch_->limit_ns) return true;
-    give_up(*watch_, message_, epoch);
+    give_up(*watch_, message, epoch);
     return false;
   }
 

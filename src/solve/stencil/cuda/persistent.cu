@@ -2,6 +2,7 @@
 // Chooses the tiles of a persistent sweep, and launches it.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,28 +33,52 @@ namespace {
 
 int ceil_div(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-/// Returns the tiling for rows of so many vectors, with `wide` tiles side by side in a block.
-Tiling tiling_of(std::int64_t vectors, std::int64_t height, int rows, int wide) {
+/// What is cut into tiles: vectors of a row, rows along the last axis, and lines, in 2-D one.
+struct Extent {
+  std::int64_t vectors, rows, lines;
+  std::array<bool, 2> wraps;  ///< along x, and from the last line to the first
+};
+
+/// Returns the tiling with so many tiles side by side in a block, and lines behind each other.
+Tiling tiling_of(const Extent& extent, int rows, int wide, int deep) {
   Tiling tiles{};
   tiles.rows = rows;
   tiles.wide = wide;
-  tiles.tall = resident_warps / wide;
-  tiles.strips = ceil_div(vectors, warp_lanes);
-  tiles.groups = ceil_div(height, rows);
+  tiles.deep = deep;
+  tiles.tall = resident_warps / (wide * deep);
+  tiles.strips = ceil_div(extent.vectors, warp_lanes);
+  tiles.lines = static_cast<int>(extent.lines);
+  tiles.groups = ceil_div(extent.rows, rows);
   tiles.blocks_wide = ceil_div(tiles.strips, tiles.wide);
+  tiles.blocks_deep = ceil_div(tiles.lines, tiles.deep);
   tiles.blocks_tall = ceil_div(tiles.groups, tiles.tall);
   return tiles;
+}
+
+/// All of them, in 2-D with one line in a block.
+std::vector<Tiling> tilings_of(const Extent& extent, int rows) {
+  std::vector<Tiling> all;
+  const int deepest = extent.lines > 1 ? resident_warps : 1;
+  for (int deep = 1; deep <= deepest; deep *= 2)
+    for (int wide = 1; wide * deep <= resident_warps; wide *= 2) {
+      const Tiling tiles = tiling_of(extent, rows, wide, deep);
+      const int lines = 2 * rows * tiles.wide * tiles.tall;
+      if (extent.lines == 1 || lines <= lines_of_warp * resident_warps) all.push_back(tiles);
+    }
+  return all;
 }
 
 /// Estimates the cost of a block's edges, in words of its rows. A block sends its sides last and
 /// waits for them first, so having sides costs as much as 1024 words, and each of their words as
 /// much as eight. On an H200, 2048x2048 cells in f32 took 3.76 us per sweep with four tiles side by
 /// side, 4.03 with one and 4.78 with sixteen; 256x256 took 2.45 with one and 1.76 with two, which
-/// have no sides.
-std::int64_t cost_of_edges(const Tiling& tiles, bool wraps) {
-  const std::int64_t rows = 2 * 4 * warp_lanes * tiles.wide;
-  const bool has_sides = tiles.blocks_wide > 1 || wraps;
-  return rows + (has_sides ? 1024 + 8 * 2 * tiles.rows * tiles.tall : 0);
+/// have no sides. Rows between lines are like others.
+std::int64_t cost_of_edges(const Tiling& tiles, const Extent& extent) {
+  const std::int64_t row = 2 * 4 * warp_lanes * tiles.wide;
+  const bool has_sides = tiles.blocks_wide > 1 || extent.wraps[0];
+  const bool has_lines = tiles.blocks_deep > 1 || extent.wraps[1];
+  return row * tiles.deep + (has_lines ? row * tiles.rows * tiles.tall : 0) +
+         (has_sides ? 1024 + 8 * 2 * tiles.rows * tiles.tall * tiles.deep : 0);
 }
 
 /// Kernels for tiles of some rows, which may differ in the kind of their norm. One of them may be
@@ -66,9 +91,10 @@ struct PersistentKernels {
 };
 
 /// Those of a formula that is compiled in.
-template <class Real, class Update_>
+template <int axes_, class Real, class Update_>
 class CompiledPersistent {
  public:
+  static constexpr int axes = axes_;
   using Update = Update_;
   using Kernels = PersistentKernels<Real, Update>;
 
@@ -80,25 +106,30 @@ class CompiledPersistent {
   static bool spill(const Kernels&) { return false; }
   double compile_seconds() const { return 0; }
   Kernels of(int rows) const {
-    return rows == 2   ? kernels<2>()
-           : rows == 4 ? kernels<4>()
-           : rows == 8 ? kernels<8>()
-                       : kernels<16>();
+    if constexpr (axes == 3)
+      return rows == 4 ? kernels<4>() : kernels<8>();
+    else
+      return rows == 2   ? kernels<2>()
+             : rows == 4 ? kernels<4>()
+             : rows == 8 ? kernels<8>()
+                         : kernels<16>();
   }
 
  private:
   template <int rows>
   static Kernels kernels() {
-    return {rows, persist<rows, Norm::max, Real, Update>, persist<rows, Norm::l2, Real, Update>};
+    return {rows, persist<axes, rows, Norm::max, Real, Update>,
+            persist<axes, rows, Norm::l2, Real, Update>};
   }
 
   Update update_;
 };
 
 /// Those of an update that is compiled now, for all ranks, each when it is asked for.
-template <class Real>
+template <int axes_, class Real>
 class GeneratedPersistent {
  public:
+  static constexpr int axes = axes_;
   using Update = Printed;
   static constexpr bool is_compiled_now = true;
   using Kernels = PersistentKernels<Real, Update>;
@@ -156,24 +187,31 @@ class CudaPersistentSweep final : public PersistentSweep {
     const FieldStorage& field = parts.levels[0];
     const Box &owned = field.shape().owned, held = field.shape().held();
     const Int3 cells = owned.extent();
-    const std::int64_t vectors = ceil_div(cells.x, vector_cells<Real>);
-    on_all_ranks(source_.communicator(), [&] { check(parts, vectors, cells); });
-    choose_tiles(vectors, cells.y, parts);
+    const Extent extent{.vectors = ceil_div(cells.x, vector_cells<Real>),
+                        .rows = cells[axes - 1],
+                        .lines = axes == 3 ? cells.y : 1,
+                        .wraps = {parts.wraps[0], axes == 3 && parts.wraps[1]}};
+    on_all_ranks(source_.communicator(), [&] { check(parts, extent.vectors, cells); });
+    choose_tiles(extent, parts);
     for (std::size_t l = 0; l < 2; ++l) {
       const FieldStorage& level = parts.levels[l];
       levels_[l] = reinterpret_cast<Real*>(level.first_owned());
-      steps_[l] = level.strides().y;
+      row_steps_[l] = axes == 3 ? level.strides().z : level.strides().y;
+      line_steps_[l] = axes == 3 ? level.strides().y : 0;
     }
-    for (int axis = 0; axis < 2; ++axis) {
-      work_.cells[axis] = cells[axis];
-      work_.origin[axis] = owned.lower[axis];
-      work_.has_halo[axis][0] = held.lower[axis] < owned.lower[axis];
-      work_.has_halo[axis][1] = held.upper[axis] > owned.upper[axis];
+    constexpr int order[] = {0, axes - 1, 1};
+    for (int i = 0; i < axes; ++i) {
+      const int axis = order[i];
+      work_.cells[i] = cells[axis];
+      work_.origin[i] = owned.lower[axis];
+      work_.has_halo[i][0] = held.lower[axis] < owned.lower[axis];
+      work_.has_halo[i][1] = held.upper[axis] > owned.upper[axis];
     }
-    work_.wraps = parts.wraps_along_x;
+    work_.wraps = extent.wraps[0];
+    work_.wraps_lines = extent.wraps[1];
     work_.ragged = cells.x % vector_cells<Real> != 0;
     work_.port = parts.port;
-    allocate_edges(vectors, cells.y);
+    allocate_edges(extent);
   }
 
   void run(const SweepBatch& batch, Stream stream) override {
@@ -185,7 +223,8 @@ class CudaPersistentSweep final : public PersistentSweep {
     ResidentWork<Real> work = work_;
     for (std::size_t l = 0; l < 2; ++l) {
       work.level[l] = levels_[(batch.level + l) % 2];
-      work.row_step[l] = steps_[(batch.level + l) % 2];
+      work.row_step[l] = row_steps_[(batch.level + l) % 2];
+      work.line_step[l] = line_steps_[(batch.level + l) % 2];
     }
     work.count = static_cast<int>(batch.count);
     work.first_sweep = batch.first_sweep;
@@ -211,16 +250,24 @@ class CudaPersistentSweep final : public PersistentSweep {
   using Kernels = typename Source::Kernels;
   using Kernel = typename Kernels::Kernel;
   using Vector = typename VectorOf<Real>::Type;
+  static constexpr int axes = Source::axes;
   static constexpr std::int64_t most_cells_along = 1 << 24;
+  /// In 3-D a block shares all its rows, and has no room for those of 16.
+  static constexpr std::array<int, axes == 3 ? 2 : 4> rows_of_tiles = [] {
+    if constexpr (axes == 3)
+      return std::array{4, 8};
+    else
+      return std::array{2, 4, 8, 16};
+  }();
 
   static void check(const PersistentParts& parts, std::int64_t vectors, const Int3& cells) {
     for (const FieldStorage& level : parts.levels)
       if (!has_rows_of_vectors(level, sizeof(Real)))
         refuse("rows do not begin on 16-byte boundaries");
     if (vectors < 2) refuse("rows are shorter than 32 bytes");
-    if (parts.wraps_along_x && cells.x % vector_cells<Real> != 0)
+    if (parts.wraps[0] && cells.x % vector_cells<Real> != 0)
       refuse("rows along a periodic x are not a multiple of 16 bytes long");
-    if (cells.x > most_cells_along || cells.y > most_cells_along)
+    if (std::max({cells.x, cells.y, cells.z}) > most_cells_along)
       refuse("an axis has more than " + std::to_string(most_cells_along) + " cells");
   }
 
@@ -234,11 +281,12 @@ class CudaPersistentSweep final : public PersistentSweep {
   }
 
   static std::size_t shared_bytes(const Tiling& tiles) {
-    return static_cast<std::size_t>(ResidentShared<Real>::of(tiles).end) * sizeof(Vector);
+    return static_cast<std::size_t>(ResidentShared<Real>::template of<axes>(tiles).end) *
+           sizeof(Vector);
   }
 
   static bool fits(const Tiling& tiles, std::int64_t room) {
-    return std::int64_t{tiles.blocks_wide} * tiles.blocks_tall <= room;
+    return std::int64_t{tiles.blocks_wide} * tiles.blocks_deep * tiles.blocks_tall <= room;
   }
 
   /// Returns how many blocks beside the one that reduces norms, with a thread for each of the
@@ -259,12 +307,11 @@ class CudaPersistentSweep final : public PersistentSweep {
   }
 
   /// Whether tiles of so many rows might fit, where there is no kernel yet that tells.
-  static bool might_fit(std::int64_t vectors, std::int64_t height, int rows,
-                        std::int64_t& most_cells) {
+  static bool might_fit(const Extent& extent, int rows, std::int64_t& most_cells) {
     if constexpr (Source::is_compiled_now) {
       const std::int64_t room = Source::most_blocks() - 1;
-      for (int wide = 1; wide <= resident_warps; wide *= 2)
-        if (fits(tiling_of(vectors, height, rows, wide), room)) return true;
+      for (const Tiling& tiles : tilings_of(extent, rows))
+        if (fits(tiles, room)) return true;
       most_cells = std::max(most_cells, cells_in(room, rows));
       return false;
     } else {
@@ -274,18 +321,17 @@ class CudaPersistentSweep final : public PersistentSweep {
 
   /// Chooses the lowest tiles that all fit on the GPU, in blocks whose edges cost least. Where
   /// kernels are compiled, all ranks ask for the same, also those that have tiles already.
-  void choose_tiles(std::int64_t vectors, std::int64_t height, const PersistentParts& parts) {
+  void choose_tiles(const Extent& extent, const PersistentParts& parts) {
     std::int64_t most_cells = 0;
     bool has_tiles = false, spills = false;
-    for (const int rows : {2, 4, 8, 16}) {
+    for (const int rows : rows_of_tiles) {
       if (rows < parts.fewest_rows) continue;
-      const bool wanted = !has_tiles && !spills && might_fit(vectors, height, rows, most_cells);
+      const bool wanted = !has_tiles && !spills && might_fit(extent, rows, most_cells);
       if (!any_rank(source_.communicator(), wanted)) continue;
       on_all_ranks(source_.communicator(), [&] {
         const Kernels kernels = source_.of(rows);
         spills = Source::spill(kernels);
-        if (wanted && !spills)
-          has_tiles = choose_blocks(vectors, height, parts.wraps_along_x, kernels, most_cells);
+        if (wanted && !spills) has_tiles = choose_blocks(extent, kernels, most_cells);
       });
     }
     if (has_tiles) return;
@@ -295,15 +341,13 @@ class CudaPersistentSweep final : public PersistentSweep {
   }
 
   /// Returns false if the tiles of these kernels do not all fit.
-  bool choose_blocks(std::int64_t vectors, std::int64_t height, bool wraps, const Kernels& kernels,
-                     std::int64_t& most_cells) {
+  bool choose_blocks(const Extent& extent, const Kernels& kernels, std::int64_t& most_cells) {
     std::optional<std::int64_t> least_cost;
-    for (int wide = 1; wide <= resident_warps; wide *= 2) {
-      const Tiling tiles = tiling_of(vectors, height, kernels.rows, wide);
+    for (const Tiling& tiles : tilings_of(extent, kernels.rows)) {
       const std::int64_t room = room_for(kernels, shared_bytes(tiles));
       most_cells = std::max(most_cells, cells_in(room, kernels.rows));
       if (!fits(tiles, room)) continue;
-      const std::int64_t cost = cost_of_edges(tiles, wraps);
+      const std::int64_t cost = cost_of_edges(tiles, extent);
       if (least_cost && *least_cost <= cost) continue;
       least_cost = cost;
       work_.tiles = tiles;
@@ -312,14 +356,18 @@ class CudaPersistentSweep final : public PersistentSweep {
     return least_cost.has_value();
   }
 
-  void allocate_edges(std::int64_t vectors, std::int64_t height) {
+  void allocate_edges(const Extent& extent) {
     const Tiling& tiles = work_.tiles;
-    const std::int64_t line = device::edge_pairs_per_vector * vectors * sizeof(device::EdgeWords);
-    const std::int64_t column =
-        2 * height * static_cast<std::int64_t>(sizeof(Real) / 4) * sizeof(device::cuda::EdgeWord);
-    const std::int64_t lines = tiles.blocks_tall * line, columns = tiles.blocks_wide * column;
+    const std::int64_t row =
+        device::edge_pairs_per_vector * extent.vectors * sizeof(device::EdgeWords);
+    const std::int64_t column = 2 * extent.rows * extent.lines *
+                                static_cast<std::int64_t>(sizeof(Real) / 4) *
+                                sizeof(device::cuda::EdgeWord);
+    const std::int64_t lines = tiles.blocks_tall * extent.lines * row,
+                       layers = axes == 3 ? tiles.blocks_deep * extent.rows * row : 0,
+                       columns = tiles.blocks_wide * column;
     const std::int64_t parts = resident_threads * std::int64_t{sizeof(device::EdgeWords)};
-    memory_ = device::allocate(Memory::device, 2 * (lines + columns) + parts + 16);
+    memory_ = device::allocate(Memory::device, 2 * (lines + layers + columns) + parts + 16);
     auto* at = static_cast<std::byte*>(memory_.get());
     const auto take = [&](std::int64_t bytes) {
       void* const taken = at;
@@ -328,6 +376,8 @@ class CudaPersistentSweep final : public PersistentSweep {
     };
     work_.from_below = static_cast<device::EdgeWords*>(take(lines));
     work_.from_above = static_cast<device::EdgeWords*>(take(lines));
+    work_.from_front = static_cast<device::EdgeWords*>(take(layers));
+    work_.from_back = static_cast<device::EdgeWords*>(take(layers));
     work_.parts = static_cast<device::EdgeWords*>(take(parts));
     work_.from_left = static_cast<device::cuda::EdgeWord*>(take(columns));
     work_.from_right = static_cast<device::cuda::EdgeWord*>(take(columns));
@@ -348,7 +398,7 @@ class CudaPersistentSweep final : public PersistentSweep {
   ResidentWork<Real> work_{};
   Kernels kernels_;
   Real* levels_[2];
-  Index steps_[2];
+  Index row_steps_[2], line_steps_[2];
   std::shared_ptr<void> memory_;
   // From 1, since zeroed memory must hold neither.
   unsigned epoch_ = 1;
@@ -361,18 +411,18 @@ struct Maker {
 
   template <class Real, int axes, class Formula>
   Result make(const Formula& formula) const {
-    using Source = CompiledPersistent<Real, OneField<Formula, axes>>;
-    if constexpr (axes == 2)
+    using Source = CompiledPersistent<axes, Real, OneField<Formula, axes>>;
+    if constexpr (axes > 1)
       return std::make_unique<CudaPersistentSweep<Real, Source>>(
           Source(OneField<Formula, axes>{formula}), parts);
     else
-      refuse("it needs a grid of two axes");
+      refuse("it needs a grid of two or three axes");
   }
 };
 
-template <class Real>
+template <int axes, class Real>
 std::unique_ptr<PersistentSweep> generated(const PersistentParts& parts) {
-  using Source = GeneratedPersistent<Real>;
+  using Source = GeneratedPersistent<axes, Real>;
   return std::make_unique<CudaPersistentSweep<Real, Source>>(Source(parts), parts);
 }
 
@@ -383,8 +433,10 @@ std::unique_ptr<PersistentSweep> make_compiled_persistent_sweep(const Persistent
 }
 
 std::unique_ptr<PersistentSweep> make_generated_persistent_sweep(const PersistentParts& parts) {
-  return parts.model.precision == Precision::f32 ? generated<float>(parts)
-                                                 : generated<double>(parts);
+  const bool is_f32 = parts.model.precision == Precision::f32;
+  if (parts.model.axes == 2)
+    return is_f32 ? generated<2, float>(parts) : generated<2, double>(parts);
+  return is_f32 ? generated<3, float>(parts) : generated<3, double>(parts);
 }
 
 }  // namespace halocline::stencil::cuda

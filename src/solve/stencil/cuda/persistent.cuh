@@ -122,21 +122,22 @@ __device__ void send_part(const ResidentWork<Real>& work, int block, const doubl
                       device::cuda::word_of(static_cast<unsigned>(bits >> 32), epoch)});
 }
 
-template <int rows, Norm kind, class Real, class Update>
+template <int axes, int rows, Norm kind, class Real, class Update>
 __global__ void __launch_bounds__(resident_threads, 1)
     persist(ResidentWork<Real> work, ReduceWork before, Update update) {
   if (blockIdx.x == 0) return reduce_sweeps<kind>(work, before);
   using Answer = Permission::Answer;
   __shared__ double of_warp[2][resident_warps];
   __shared__ Answer answers[2];
+  __shared__ Places<Real> places[resident_warps];
   __shared__ bool lost;
   if (threadIdx.x == 0) lost = false;
   __syncthreads();
   const int block = static_cast<int>(blockIdx.x) - 1;
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
-  Resident<rows, Real> cells(
+  Resident<axes, rows, Real> cells(
       work, block, reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::block_memory()),
-      lost);
+      places[warp], lost);
   Permission permission(work);
   if (threadIdx.x == 0) answers[1] = permission.ask_to_begin();
   if (cells.works()) cells.load();
@@ -145,6 +146,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
   // its run ends with, the edge in the slot that this launch's first one would overwrite.
   if (answers[1] != Answer::go) return;
   if (cells.works()) cells.send_first();
+  if (axes == 3 && cells.works()) cells.share_lines();
   int to_norm = work.first_norm;  // sweeps until one has a norm
   bool had_norm = false;          // of the previous sweep
   for (int sweep = 0;; ++sweep) {
@@ -163,6 +165,8 @@ __global__ void __launch_bounds__(resident_threads, 1)
     const unsigned epoch = work.epoch + static_cast<unsigned>(sweep);
     const bool sends = sweep + 1 < work.count;
     if (had_norm && cells.works()) cells.keep();
+    cells.await_edges(epoch);
+    if constexpr (axes == 3) __syncthreads();
     if (has_norm) {
       Change<kind, Real> change;
       if (cells.works()) cells.sweep(update, epoch, sends, change);
@@ -171,6 +175,10 @@ __global__ void __launch_bounds__(resident_threads, 1)
     } else if (cells.works()) {
       Change<Norm::none, Real> nothing;
       cells.sweep(update, epoch, sends, nothing);
+    }
+    if constexpr (axes == 3) {
+      __syncthreads();
+      if (cells.works()) cells.share_lines();
     }
     had_norm = has_norm;
   }

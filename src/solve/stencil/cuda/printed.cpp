@@ -397,8 +397,8 @@ std::string name_of_per_cell(const Model& model, halocline::Norm kind, const Arg
 }
 
 std::string name_of_persist(const Model& model, halocline::Norm kind, int rows) {
-  return fmt::format("{0}::persist<{1}, {0}::Norm::{2}, {3}, {0}::Printed>", space, rows,
-                     halocline::name_of(kind), real_of(model));
+  return fmt::format("{0}::persist<{1}, {2}, {0}::Norm::{3}, {4}, {0}::Printed>", space, model.axes,
+                     rows, halocline::name_of(kind), real_of(model));
 }
 
 std::string print_rules(const Model& model) {
@@ -434,7 +434,7 @@ bool can_push(const Model& model) {
 }
 
 std::optional<std::string> cannot_persist_because(const Model& model) {
-  if (model.axes != 2) return "it needs a grid of two axes";
+  if (model.axes < 2) return "it needs a grid of two or three axes";
   if (model.fields.size() > 1) return "the problem has several fields";
   if (!model.reads_nearest()) return "its update reads farther than the nearest cells";
   const std::vector<Ref> updates = model.updates();
