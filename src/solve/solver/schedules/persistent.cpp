@@ -116,8 +116,8 @@ class Persistent final : public Schedule {
       return {.stepper = {}, .why_not = error.what(), .reason = reason};
     }
   }
-  /// In 3-D only where it was measured to be faster: on an H100 it takes 13 % less than
-  /// `sequential` for 128^3 cells in f32, 23 % less for 100^3, and 15 % more for 64^3 in f64.
+  /// In 3-D trials decide: on one H100 it takes 17 % less than `sequential` for 128^3 cells in f32,
+  /// and 7 % more for 64^3 in f64; on two less than half.
   bool is_preferred(const Runner& runner) const override {
     return runner.grid().axes() == 2 && is_worth_making(runner);
   }
