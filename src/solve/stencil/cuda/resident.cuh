@@ -51,7 +51,7 @@ struct WordsOf<double> {
   using Type = device::EdgeWords;
 };
 
-/// /// Where a warp finds its edges, the same for all sweeps: computed once, since to compute
+/// Where a warp finds its edges, the same for all sweeps: computed once, since to compute
 /// addresses again in each sweep took nine tenths of its instructions. Addresses are those of the
 /// first lane, in the first slot; null: there is no such edge.
 template <class Real>
@@ -71,11 +71,10 @@ struct Places {
   const SideWords* side_from[2];
   SideWords* side_to[2];
   Index side_words_slot;
-  ///   /// Offsets in shared memory, in vectors: of the row before the tile, and from there to the
-  ///   rows of
-  /// the next tile and to those for tiles before; between slots; in 3-D of the tile's own rows and
-  /// of those in front and behind; of the sides to the left and to the right that the tile reads
-  /// and that it writes.
+  /// Offsets in shared memory, in vectors: of the row before the tile, and from there to the rows
+  /// of the next tile and to those for tiles before; between slots; in 3-D of the tile's own rows
+  /// and of those in front and behind; of the sides to the left and to the right that the tile
+  /// reads and that it writes.
   int up, row_vectors, down, row_slot, own, front, back, side_in[2], side_out[2], side_slot;
   int vectors;  ///< of a row
   int lower_message, upper_message;
@@ -165,7 +164,8 @@ class Resident {
 
   /// Waits for the edges that the sweep from `epoch` reads, all of them at once. In 3-D each warp
   /// also waits for rows of the lines in front of the block and behind it, whether it has cells or
-  /// not, and all of them must have come before any warp of the block does the sweep.
+  /// not, and all of them must have come before any warp of the block does the sweep: then the rule
+  /// of device/edge_port.hpp holds for lines between blocks as it does for words between threads.
   __device__ void await_edges(unsigned epoch) {
     AwaitedRow south, north, line[most_lines];
     Awaited<SideWords> side;
