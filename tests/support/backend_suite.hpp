@@ -3,8 +3,8 @@
 // Backends against the reference backend, bit by bit: the ways to ask one, and a suite for each
 // problem, number of axes and precision.
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -73,10 +73,13 @@ class Backends : public testing::TestWithParam<ProblemCase> {
     double norm_before = 0;
   };
 
-  /// Lives as long as the test.
+  /// Lives as long as the test. Made once for each extent: with sanitizers, reading the problem's
+  /// text for each variant took most of a test's time.
   const problem::Model& model_for(const Extents& cells) const {
-    models_.push_back(GetParam().model(cells));
-    return models_.back();
+    const Int3& n = cells.values();
+    const auto [found, is_new] = models_.try_emplace({cells.axes(), n.x, n.y, n.z});
+    if (is_new) found->second = std::make_unique<problem::Model>(GetParam().model(cells));
+    return *found->second;
   }
   std::unique_ptr<Sweep> sweep_of(const Variant& variant, const Extents& cells) const {
     return variant.backend->make(model_for(cells), variant.options);
@@ -156,7 +159,7 @@ class Backends : public testing::TestWithParam<ProblemCase> {
   }
 
  private:
-  mutable std::deque<problem::Model> models_;
+  mutable std::map<std::array<std::int64_t, 4>, std::unique_ptr<problem::Model>> models_;
 };
 
 }  // namespace halocline::test
