@@ -52,6 +52,14 @@ int blocks_per_multiprocessor(const cudaDeviceProp& device, int threads, std::si
   return std::min({by_threads, by_memory, device.maxBlocksPerMultiProcessor});
 }
 
+/// Returns the shared memory that a launch of this kernel may ask for on the current device.
+std::size_t shared_limit(const Runtime& runtime, const void* kernel) {
+  const int device = cuda_on_cpu::current_device();
+  const auto set = runtime.shared_limits.find({device, kernel});
+  return set == runtime.shared_limits.end() ? runtime.devices.properties(device).sharedMemPerBlock
+                                            : set->second;
+}
+
 bool can_be_resident(const cudaLaunchConfig_t& config, const cudaDeviceProp& device) {
   const dim3 grid = config.gridDim, block = config.blockDim;
   const int threads = static_cast<int>(block.x * block.y * block.z);
@@ -62,11 +70,12 @@ bool can_be_resident(const cudaLaunchConfig_t& config, const cudaDeviceProp& dev
 
 }  // namespace
 
-cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
+cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, const void* kernel_function,
+                                std::function<void()> body) {
   return call_on(config.stream, Use::adds, [&](Runtime& runtime, Stream& stream) {
     if (!can_be_launched(config)) return cudaErrorInvalidConfiguration;
     const cudaDeviceProp device = runtime.devices.properties(stream.device);
-    if (config.dynamicSmemBytes > device.sharedMemPerBlockOptin) return cudaErrorInvalidValue;
+    const bool has_room = config.dynamicSmemBytes <= shared_limit(runtime, kernel_function);
     bool is_cooperative = false;
     for (unsigned i = 0; i < config.numAttrs; ++i) {
       if (config.attrs[i].id == cudaLaunchAttributeCooperative)
@@ -74,8 +83,9 @@ cudaError_t cuda_on_cpu::launch(const cudaLaunchConfig_t& config, std::function<
       else if (config.attrs[i].id != cudaLaunchAttributeProgrammaticStreamSerialization)
         return cudaErrorNotSupported;
     }
-    if (is_cooperative && !can_be_resident(config, device))
+    if (is_cooperative && !(has_room && can_be_resident(config, device)))
       return cudaErrorCooperativeLaunchTooLarge;
+    if (!has_room) return cudaErrorInvalidValue;
     if (stream.device != current_device()) return cudaErrorInvalidResourceHandle;
     const Kernel kernel{config.gridDim,          config.blockDim, std::move(body), {},
                         config.dynamicSmemBytes, is_cooperative};
@@ -237,8 +247,16 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
   });
 }
 
-cudaError_t cudaFuncSetAttribute(const void* func, cudaFuncAttribute, int) {
-  return cuda_on_cpu::remember(func ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+cudaError_t cudaFuncSetAttribute(const void* func, cudaFuncAttribute attr, int value) {
+  return call(Needs::context, [&](Runtime& runtime) {
+    if (!func) return cudaErrorInvalidDeviceFunction;
+    const int device = cuda_on_cpu::current_device();
+    const std::size_t most = runtime.devices.properties(device).sharedMemPerBlockOptin;
+    if (attr != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorNotSupported;
+    if (value < 0 || static_cast<std::size_t>(value) > most) return cudaErrorInvalidValue;
+    runtime.shared_limits[{device, func}] = static_cast<std::size_t>(value);
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attr, const void* func) {
@@ -258,8 +276,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const 
   return call(Needs::context, [&](Runtime& runtime) {
     if (!func) return cudaErrorInvalidDeviceFunction;
     if (!numBlocks || blockSize < 1) return cudaErrorInvalidValue;
-    *numBlocks = blocks_per_multiprocessor(
-        runtime.devices.properties(cuda_on_cpu::current_device()), blockSize, shared);
+    const auto device = runtime.devices.properties(cuda_on_cpu::current_device());
+    *numBlocks = shared <= shared_limit(runtime, func)
+                     ? blocks_per_multiprocessor(device, blockSize, shared)
+                     : 0;
     return cudaSuccess;
   });
 }

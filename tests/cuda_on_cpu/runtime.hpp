@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -55,7 +56,9 @@ struct Runtime {
   std::vector<std::shared_ptr<Capture>> captures;  // in progress
   std::vector<Stream> legacy, per_thread;          // by device
   std::set<std::pair<int, int>> peers;             // the first may touch memory of the second
-  Queue queue;                                     // ends before the rest, which its work may use
+  std::map<std::pair<int, const void*>, std::size_t>
+      shared_limits;  // of kernels, by device, where set
+  Queue queue;        // ends before the rest, which its work may use
 
   /// Returns the stream of a handle, null if there is none such.
   Stream* stream(cudaStream_t handle);

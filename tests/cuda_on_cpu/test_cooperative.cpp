@@ -101,6 +101,7 @@ TEST(Cooperative, AllBlocksMustFindRoom) {
   OK(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, 0));
   EXPECT_EQ(cooperates, 1);
   const auto shared = static_cast<std::size_t>(most_shared);
+  OK(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared));
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{112 * 1024}, shared}) {
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, nothing, 512, bytes));
     EXPECT_EQ(per_multiprocessor, bytes == 0 ? 4 : bytes == shared ? 1 : 2);
@@ -120,6 +121,36 @@ TEST(Cooperative, AllBlocksMustFindRoom) {
   EXPECT_EQ(cudaLaunchKernelEx(&config, nothing), cudaErrorInvalidValue);
   OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, nothing, 512, shared + 1));
   EXPECT_EQ(per_multiprocessor, 0);
+  OK(cudaDeviceSynchronize());
+}
+
+__global__ void nothing_else() {}
+
+TEST(Cooperative, SharedMemoryIsLimitedByTheLastWish) {
+  constexpr int wish = 64 * 1024;
+  constexpr std::size_t without_a_wish = 48 * 1024;
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t config = cooperative(1, 32, attribute);
+  const auto expect_limit = [&](std::size_t limit) {
+    for (const std::size_t bytes : {limit, limit + 1}) {
+      const bool is_within = bytes == limit;
+      config.dynamicSmemBytes = bytes;
+      attribute.val.cooperative = 1;
+      EXPECT_EQ(cudaLaunchKernelEx(&config, nothing_else),
+                is_within ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge);
+      attribute.val.cooperative = 0;
+      EXPECT_EQ(cudaLaunchKernelEx(&config, nothing_else),
+                is_within ? cudaSuccess : cudaErrorInvalidValue);
+      int blocks = 0;
+      OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing_else, 32, bytes));
+      EXPECT_EQ(blocks > 0, is_within);
+    }
+  };
+  expect_limit(without_a_wish);
+  OK(cudaFuncSetAttribute(nothing_else, cudaFuncAttributeMaxDynamicSharedMemorySize, wish));
+  expect_limit(wish);
+  OK(cudaFuncSetAttribute(nothing_else, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024));
+  expect_limit(1024);
   OK(cudaDeviceSynchronize());
 }
 

@@ -34,7 +34,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   const auto run = [kernel](Params... params) {
     return [kernel, params...] { kernel(params...); };
   };
-  return cuda_on_cpu::launch(*config, run(std::forward<Args>(args)...));
+  return cuda_on_cpu::launch(*config, reinterpret_cast<const void*>(kernel),
+                             run(std::forward<Args>(args)...));
 }
 
 template <class T>

@@ -119,8 +119,10 @@ std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned thread
   check(cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(kernel)),
         "the loading of a kernel");
   if (can_launch == 0 || facts.sharedSizeBytes + shared_bytes > std::size_t(most_shared)) return 0;
+  // All there is: with shared_bytes, the next question about fewer would forbid a launch with
+  // these.
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)),
+                             most_shared - static_cast<int>(facts.sharedSizeBytes)),
         "cudaFuncSetAttribute");
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel,
                                                       static_cast<int>(threads), shared_bytes),
@@ -128,7 +130,7 @@ std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned thread
   return std::int64_t{per_multiprocessor} * multiprocessors();
 }
 
-/// Launches the kernel. Call it after most_resident_blocks() for the same shared memory.
+/// Launches the kernel, after most_resident_blocks() has said that its blocks are that few.
 template <class... Parameters, class... Arguments>
 void launch_resident(void (*kernel)(Parameters...), const ResidentShape& wanted, Stream stream,
                      Arguments&&... arguments) {

@@ -53,6 +53,7 @@ void* block_memory();
 [[noreturn]] void fatal(const char* text);
 
 /// Queues a kernel; `body` is run once per thread.
-cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body);
+cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel,
+                   std::function<void()> body);
 
 }  // namespace cuda_on_cpu
