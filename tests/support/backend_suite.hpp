@@ -73,8 +73,7 @@ class Backends : public testing::TestWithParam<ProblemCase> {
     double norm_before = 0;
   };
 
-  /// Lives as long as the test. Made once for each extent: with sanitizers, reading the problem's
-  /// text for each variant took most of a test's time.
+  /// Lives as long as the test. Made once for each extent, not for each variant.
   const problem::Model& model_for(const Extents& cells) const {
     const Int3& n = cells.values();
     const auto [found, is_new] = models_.try_emplace({cells.axes(), n.x, n.y, n.z});
