@@ -3,15 +3,14 @@
  *
  * A rank sends its number of reduction n, waits for all others' and reads them; only then it sends that
  * of reduction n + 1 (stencil/cuda/reduce.cuh). Stores land some time after they were made,
- * in any order, but a flag not before what was stored before it was raised.
+ * in any order. A number carries that of its reduction; that it does so in each of its words is in edges.pml.
  *
  * What run.py sets:
  *   RANKS, SWEEPS          size; SWEEPS is the number of reductions
  * and, one at a time, what must be found wrong:
  *   SEND_BEFORE_READ       the next number is sent before those of the reduction before are read
  *   ONE_PLACE              one place for each rank's number instead of two
- *   FLAG_OVERTAKES_DATA    release does not hold back the flag for the number stored before it
- *   READ_BEFORE_WAIT       numbers are read without a look at the flags
+ *   READ_BEFORE_WAIT       numbers are read without a look at their reductions
  */
 
 #ifdef ONE_PLACE
@@ -24,14 +23,12 @@
 #define LINKS (RANKS * RANKS)
 #define PLACE(link, reduction) ((link) * PLACES + (reduction) % PLACES)
 
-/* A receiver's memory: of which reduction the number is that stands there, and who has been heard. */
+/* A receiver's memory: of which reduction the number is that stands there. */
 byte epoch_held[LINKS * PLACES];
 bool is_unread[LINKS * PLACES];
-byte flag[LINKS];
 
 /* Stores made that have not landed. */
 byte epoch_on_way[LINKS * PLACES];
-byte raised[LINKS];
 
 inline land(place) {
   assert(!is_unread[place]);
@@ -40,12 +37,6 @@ inline land(place) {
   epoch_on_way[place] = 0
 }
 
-#ifdef FLAG_OVERTAKES_DATA
-#define MAY_LAND(link, reduction) true
-#else
-#define MAY_LAND(link, reduction) (epoch_on_way[PLACE(link, reduction)] != (reduction))
-#endif
-
 proctype Wire(byte link) {
 end:
   do
@@ -53,7 +44,6 @@ end:
 #ifndef ONE_PLACE
   :: d_step { epoch_on_way[PLACE(link, 1)] != 0 -> land(PLACE(link, 1)) }
 #endif
-  :: d_step { flag[link] < raised[link] && MAY_LAND(link, flag[link] + 1) -> flag[link]++ }
   od
 }
 
@@ -63,8 +53,7 @@ inline send(reduction) {
       if
       :: peer != me ->
          assert(epoch_on_way[PLACE(LINK(me, peer), reduction)] == 0);
-         epoch_on_way[PLACE(LINK(me, peer), reduction)] = reduction;
-         raised[LINK(me, peer)] = reduction
+         epoch_on_way[PLACE(LINK(me, peer), reduction)] = reduction
       :: else
       fi
     }
@@ -75,10 +64,10 @@ inline send(reduction) {
 #ifdef READ_BEFORE_WAIT
 #define HAS_COME(from, reduction) true
 #else
-#define HAS_COME(from, reduction) (flag[LINK(from, me)] >= (reduction))
+#define HAS_COME(from, reduction) (epoch_held[PLACE(LINK(from, me), reduction)] == (reduction))
 #endif
 
-/* First all flags, then all numbers in the order of ranks. */
+/* All at once, for they are joined in the order of ranks when all have come. */
 inline reduce(reduction) {
   for (peer : 0 .. RANKS - 1) {
     peer == me || HAS_COME(peer, reduction)

@@ -57,8 +57,7 @@ MODELS = [
     ("a number is sent before the last ones are read", 2, 4, "SEND_BEFORE_READ",
      (OVERWRITTEN, TOO_EARLY)),
     ("one place for a rank's number", 2, 4, "ONE_PLACE", (OVERWRITTEN, TOO_EARLY)),
-    ("the flag overtakes the number", 2, 4, "FLAG_OVERTAKES_DATA", (TOO_EARLY,)),
-    ("numbers are read without a look at flags", 2, 4, "READ_BEFORE_WAIT", (TOO_EARLY,)),
+    ("numbers are read without a look at their reductions", 2, 4, "READ_BEFORE_WAIT", (TOO_EARLY,)),
 ]] + [Model(name, *rest, file="chunks.pml") for name, *rest in [
     ("2 GPUs exchange chunks in 4 kernels", 2, 4),
     ("the flag overtakes the chunk", 2, 4, "FLAG_OVERTAKES_DATA", (TOO_EARLY,)),

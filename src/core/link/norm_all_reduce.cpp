@@ -11,7 +11,7 @@
 namespace halocline::link {
 namespace {
 
-constexpr std::int64_t number_bytes = 2 * sizeof(double), flag_bytes = sizeof(device::Epoch);
+constexpr std::int64_t bytes_of_rank = 2 * sizeof(device::EdgeWords);
 
 std::vector<int> all_ranks(const Communicator& communicator) {
   if (communicator.node_count() > 1 || communicator.size() > device::most_ranks_to_reduce)
@@ -27,39 +27,25 @@ std::vector<int> all_ranks(const Communicator& communicator) {
 
 }  // namespace
 
-// A window has two places for each rank, then a flag for each.
 NormAllReduce::NormAllReduce(const Communicator& communicator)
     : watch_(communicator, "norm {}",
              [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
-      window_(communicator, communicator.size() * (number_bytes + flag_bytes),
-              all_ranks(communicator),
+      window_(communicator, communicator.size() * bytes_of_rank, all_ranks(communicator),
               std::vector<Window::Offsets>(static_cast<std::size_t>(communicator.size()))),
       count_(device::allocate(Memory::device, sizeof(device::Epoch))) {
   const std::int64_t ranks = communicator.size(), me = communicator.rank();
-  std::vector<void*> to, raise;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    std::byte* const theirs = window_.of(static_cast<std::size_t>(rank));
-    to.push_back(theirs + me * number_bytes);
-    raise.push_back(theirs + ranks * number_bytes + me * flag_bytes);
-  }
-  to_ = list(to);
-  raise_ = list(raise);
-  all_reduce_ = {
-      .ranks = static_cast<int>(ranks),
-      .rank = static_cast<int>(me),
-      .to = static_cast<double* const*>(to_.get()),
-      .raise = static_cast<device::Epoch* const*>(raise_.get()),
-      .numbers = reinterpret_cast<const double*>(window_.mine()),
-      .raised = reinterpret_cast<const device::Epoch*>(window_.mine() + ranks * number_bytes),
-      .count = static_cast<device::Epoch*>(count_.get()),
-      .watch = watch_.on_gpu()};
-}
-
-std::shared_ptr<void> NormAllReduce::list(const std::vector<void*>& addresses) const {
-  const auto bytes = static_cast<std::int64_t>(addresses.size() * sizeof(void*));
-  std::shared_ptr<void> memory = device::allocate(Memory::device, bytes);
-  device::copy(memory.get(), addresses.data(), bytes, Stream::host());
-  return memory;
+  std::vector<void*> to;
+  for (std::int64_t rank = 0; rank < ranks; ++rank)
+    to.push_back(window_.of(static_cast<std::size_t>(rank)) + me * bytes_of_rank);
+  const auto bytes = static_cast<std::int64_t>(to.size() * sizeof(void*));
+  to_ = device::allocate(Memory::device, bytes);
+  device::copy(to_.get(), to.data(), bytes, Stream::host());
+  all_reduce_ = {.ranks = static_cast<int>(ranks),
+                 .rank = static_cast<int>(me),
+                 .to = static_cast<device::EdgeWords* const*>(to_.get()),
+                 .from = reinterpret_cast<const device::EdgeWords*>(window_.mine()),
+                 .count = static_cast<device::Epoch*>(count_.get()),
+                 .watch = watch_.on_gpu()};
 }
 
 }  // namespace halocline::link

@@ -3,7 +3,6 @@
 // All-reduces of numbers by the GPUs of a node, without the host.
 
 #include <memory>
-#include <vector>
 
 #include <halocline/communicator.hpp>
 
@@ -23,11 +22,9 @@ class NormAllReduce {
   const device::AllReducePort& on_gpu() const { return all_reduce_; }
 
  private:
-  std::shared_ptr<void> list(const std::vector<void*>& addresses) const;
-
   KernelWatch watch_;
   Window window_;
-  std::shared_ptr<void> to_, raise_, count_;
+  std::shared_ptr<void> to_, count_;
   device::AllReducePort all_reduce_{};
 };
 

@@ -21,6 +21,17 @@ __device__ inline bool is_of(const EdgeWords& words, unsigned epoch) {
   return is_of(words.first, epoch) && is_of(words.second, epoch);
 }
 
+/// A number as two words.
+__device__ inline EdgeWords words_of(double number, unsigned epoch) {
+  const auto bits = static_cast<unsigned long long>(__double_as_longlong(number));
+  return {word_of(static_cast<unsigned>(bits), epoch),
+          word_of(static_cast<unsigned>(bits >> 32), epoch)};
+}
+__device__ inline double number_of(const EdgeWords& words) {
+  return __longlong_as_double(
+      static_cast<long long>(words.second << 32 | (words.first & 0xffffffffull)));
+}
+
 // Each word is stored and loaded whole, bypassing the first-level cache, unordered with others.
 
 __device__ inline void send(EdgeWord* to, EdgeWord word) {

@@ -71,15 +71,48 @@ struct BitsOf<double> {
   using Type = unsigned long long;
 };
 
+// Of values that are not negative, or NaN: their bits have the order of the numbers, and every NaN
+// is above them.
+__device__ inline unsigned int bits_of(float value) { return __float_as_uint(value); }
+__device__ inline unsigned long long bits_of(double value) {
+  return static_cast<unsigned long long>(__double_as_longlong(value));
+}
+
+/// All lanes of a warp get the largest.
+template <class Bits>
+__device__ Bits largest_over_warp(Bits largest) {
+  for (int distance = warp_lanes / 2; distance > 0; distance /= 2) {
+    const Bits other = __shfl_xor_sync(~0u, largest, distance);
+    largest = other > largest ? other : largest;
+  }
+  return largest;
+}
+
+/// Returns the larger one of `largest` and |change|; NaN if either is NaN.
+template <class Real>
+__device__ Real larger_size(Real largest, Real change) {
+  // Without the sign, which a NaN may have too.
+  const Real size = ::fabs(change);
+  return bits_of(size) > bits_of(largest) ? size : largest;
+}
+// In one instruction each.
+#if !defined(CUDA_ON_CPU) && __CUDA_ARCH__ >= 800
+template <>
+__device__ inline unsigned int largest_over_warp(unsigned int largest) {
+  return __reduce_max_sync(~0u, largest);
+}
+template <>
+__device__ inline float larger_size(float largest, float change) {
+  float result = 0;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(largest), "f"(::fabsf(change)));
+  return result;
+}
+#endif
+
 template <class Real>
 class Change<Norm::max, Real> {
  public:
-  __device__ void add(Real now, Real before) {
-    // Compares bits, since comparing numbers would lose a NaN: the bits of numbers that are not
-    // negative have the order of the numbers, and every NaN is above them.
-    const Bits bits = bits_of(now - before);
-    largest_ = bits > largest_ ? bits : largest_;
-  }
+  __device__ void add(Real now, Real before) { largest_ = larger_size(largest_, now - before); }
   /// Returns the partial norm of the warp, on all lanes.
   __device__ double of_warp() const { return number_of(largest_of_warp()); }
   /// Stores the partial norm of the block. Call it on all threads of the block.
@@ -98,28 +131,14 @@ class Change<Norm::max, Real> {
  private:
   using Bits = typename BitsOf<Real>::Type;
 
-  __device__ Bits largest_of_warp() const {
-    Bits largest = largest_;
-    for (int distance = warp_lanes / 2; distance > 0; distance /= 2) {
-      const Bits other = __shfl_xor_sync(~0u, largest, distance);
-      largest = other > largest ? other : largest;
-    }
-    return largest;
-  }
+  __device__ Bits largest_of_warp() const { return largest_over_warp(bits_of(largest_)); }
 
-  // The bits of the magnitude, without the sign, which a NaN may have too.
-  static __device__ unsigned int bits_of(float value) {
-    return __float_as_uint(value) & 0x7fffffffu;
-  }
-  static __device__ unsigned long long bits_of(double value) {
-    return static_cast<unsigned long long>(__double_as_longlong(value)) & 0x7fffffffffffffffull;
-  }
   static __device__ double number_of(unsigned int bits) { return __uint_as_float(bits); }
   static __device__ double number_of(unsigned long long bits) {
     return __longlong_as_double(static_cast<long long>(bits));
   }
 
-  Bits largest_ = 0;
+  Real largest_ = 0;
 };
 
 template <class Real>

@@ -366,7 +366,7 @@ class CudaPersistentSweep final : public PersistentSweep {
     const std::int64_t lines = tiles.blocks_tall * extent.lines * row,
                        layers = axes == 3 ? tiles.blocks_deep * extent.rows * row : 0,
                        columns = tiles.blocks_wide * column;
-    const std::int64_t parts = resident_threads * std::int64_t{sizeof(device::EdgeWords)};
+    const std::int64_t parts = 2 * resident_threads * std::int64_t{sizeof(device::EdgeWords)};
     memory_ = device::allocate(Memory::device, 2 * (lines + layers + columns) + parts + 16);
     auto* at = static_cast<std::byte*>(memory_.get());
     const auto take = [&](std::int64_t bytes) {

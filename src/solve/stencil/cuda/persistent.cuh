@@ -13,8 +13,8 @@
 namespace halocline::stencil::cuda {
 
 /// The word by which the reducing block permits sweeps: four times a number that rises from sweep
-/// to sweep and from launch to launch, plus 1 if the run stops there, or 2 if it had stopped before
-/// the launch.
+/// to sweep and from launch to launch, plus 1 if the run had stopped before the launch, or 2 or 3
+/// if it stops with the result of an even or an odd sweep of the launch.
 class Permission {
  public:
   template <class Real>
@@ -23,26 +23,35 @@ class Permission {
 
   /// Permits the sweeps up to this one. Number `count` is the end.
   __device__ void give(int sweep) const { device::cuda::send(word_, 4 * number(sweep)); }
-  __device__ void stop(int count) const { device::cuda::send(word_, 4 * number(count) + 1); }
-  __device__ void refuse_all(int count) const { device::cuda::send(word_, 4 * number(count) + 2); }
+  __device__ void refuse_all(int count) const { device::cuda::send(word_, 4 * number(count) + 1); }
+  /// -1: the launch's input is the result.
+  __device__ void stop_after(int sweep, int count) const {
+    device::cuda::send(word_, 4 * number(count) + 2 + (sweep & 1));
+  }
 
-  enum class Answer { go, stop, lost };
-  /// Waits until a sweep is permitted, or the run stops. `lost` if the wait took too long.
+  enum class Answer { go, refused, ends_with_last, ends_with_last_but_one, lost };
+  /// Waits until a sweep is permitted, or the run ends: with the result of the sweep before it, or
+  /// of the one before that. `lost` if the wait took too long.
   __device__ Answer ask(int sweep) {
+    if (sweep <= permitted_) return Answer::go;
     device::cuda::Patience patience(watch_, -1);
-    while (seen_ / 4 < number(sweep)) {
-      seen_ = device::cuda::look(word_);
-      if (seen_ / 4 >= number(sweep)) break;
+    unsigned long long word = 0;
+    for (;;) {
+      word = device::cuda::look(word_);
+      if (word / 4 >= number(sweep)) break;
       device::cuda::between_looks();
       if (!patience.lasts(0)) return Answer::lost;
     }
-    return seen_ % 4 != 0 ? Answer::stop : Answer::go;
+    const auto code = static_cast<int>(word % 4);
+    if (code == 0) permitted_ = static_cast<int>(word / 4 - first_);
+    if (code < 2) return code == 0 ? Answer::go : Answer::refused;
+    return (code - sweep) % 2 == 0 ? Answer::ends_with_last_but_one : Answer::ends_with_last;
   }
-  /// Waits for the first word of the launch: `stop` if the run had stopped before it. Where this
-  /// launch stops the run, all blocks begin: their neighbours wait for their first edges.
+  /// Waits for the first word of the launch. Where this launch stops the run, all blocks begin:
+  /// their neighbours wait for their first edges.
   __device__ Answer ask_to_begin() {
     const Answer answer = ask(0);
-    return answer == Answer::stop && seen_ % 4 == 1 ? Answer::go : answer;
+    return answer == Answer::refused || answer == Answer::lost ? answer : Answer::go;
   }
 
  private:
@@ -52,8 +61,16 @@ class Permission {
 
   unsigned long long *word_, first_;
   const device::Watch* watch_;
-  unsigned long long seen_ = 0;
+  int permitted_ = -1;
 };
+
+/// The place of a block's partial norm. A block sends that of sweep n when it has done it, while
+/// the reducing block may still wait for that of sweep n - 1 from others; it has all of n - 2,
+/// without which n was not permitted.
+template <class Real>
+__device__ device::EdgeWords* part_of(const ResidentWork<Real>& work, int block, int sweep) {
+  return work.parts + sweep % 2 * resident_threads + block;
+}
 
 /// Reduces the norm of the sweep before the batch, described by `before`, and those of all sweeps
 /// of the batch except the last. Without a norm before the batch, `before` still gives the
@@ -61,12 +78,13 @@ class Permission {
 template <Norm kind, class Real>
 __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& before) {
   Permission permission(work);
+  NormOfRanks ranks(before.all_reduce);
   __shared__ bool ends;
   // Permits sweeps up to the one after the next norm; later ones wait.
-  const auto give_up_to = [&](int next_norm) {
+  const auto give_up_to = [&](int next_norm, int reduced) {
     if (threadIdx.x != 0) return;
     if (ends)
-      permission.stop(work.count);
+      permission.stop_after(reduced, work.count);
     else
       permission.give(next_norm + 1 < work.count ? next_norm + 1 : work.count);
   };
@@ -76,11 +94,11 @@ __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& 
   }
   __syncthreads();
   if (ends) return;
-  give_up_to(work.norm_before ? -1 : work.first_norm);
+  give_up_to(work.norm_before ? -1 : work.first_norm, -1);
   if (work.norm_before) {
-    const bool no_more = reduce_parts<kind, resident_warps>(before);
+    const bool no_more = reduce_parts<kind, resident_warps>(before, ranks);
     if (threadIdx.x == 0) ends = no_more;
-    give_up_to(work.first_norm);
+    give_up_to(work.first_norm, -1);
   }
   ReduceWork reduction = before;
   for (int sweep = work.first_norm;; sweep += work.norm_every) {
@@ -89,17 +107,15 @@ __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& 
     const unsigned epoch = work.epoch + static_cast<unsigned>(sweep) + 1;
     bool came = true;
     double mine = 0;
-    if (static_cast<int>(threadIdx.x) < work.tiles.blocks()) {
-      const device::EdgeWords words = device::cuda::await_words(
-          work.parts + threadIdx.x, epoch, device::cuda::Patience(work.port.watch, -1), came);
-      mine = __longlong_as_double(
-          static_cast<long long>(words.second << 32 | (words.first & 0xffffffffull)));
-    }
+    if (static_cast<int>(threadIdx.x) < work.tiles.blocks())
+      mine = device::cuda::number_of(
+          device::cuda::await_words(part_of(work, static_cast<int>(threadIdx.x), sweep), epoch,
+                                    device::cuda::Patience(work.port.watch, -1), came));
     const bool all_came = __syncthreads_and(came) != 0;
     if (before.norm != nullptr) reduction.norm = before.norm + sweep + 1;
-    const bool no_more = !all_came || reduce_share<kind, resident_warps>(reduction, mine);
+    const bool no_more = !all_came || reduce_share<kind, resident_warps>(reduction, ranks, mine);
     if (threadIdx.x == 0) ends = no_more;
-    give_up_to(sweep + work.norm_every);
+    give_up_to(sweep + work.norm_every, sweep);
   }
 }
 
@@ -116,10 +132,7 @@ __device__ void send_part(const ResidentWork<Real>& work, int block, const doubl
     return;
   }
   const unsigned epoch = work.epoch + static_cast<unsigned>(sweep) + 1;
-  const auto bits = static_cast<unsigned long long>(__double_as_longlong(part));
-  device::cuda::send(work.parts + block,
-                     {device::cuda::word_of(static_cast<unsigned>(bits), epoch),
-                      device::cuda::word_of(static_cast<unsigned>(bits >> 32), epoch)});
+  device::cuda::send(part_of(work, block, sweep), device::cuda::words_of(part, epoch));
 }
 
 template <int axes, int rows, Norm kind, class Real, class Update>
@@ -127,7 +140,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
     persist(ResidentWork<Real> work, ReduceWork before, Update update) {
   if (blockIdx.x == 0) return reduce_sweeps<kind>(work, before);
   using Answer = Permission::Answer;
-  __shared__ double of_warp[2][resident_warps];
+  __shared__ double of_warp[resident_warps];
   __shared__ Answer answers[2];
   __shared__ Places<Real> places[resident_warps];
   __shared__ bool lost;
@@ -139,7 +152,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
       work, block, reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::block_memory()),
       places[warp], lost);
   Permission permission(work);
-  if (threadIdx.x == 0) answers[1] = permission.ask_to_begin();
+  if (threadIdx.x == warp_lanes) answers[1] = permission.ask_to_begin();
   if (cells.works()) cells.load();
   __syncthreads();
   // After a stop nothing may be sent: a neighbour that is late has yet to read, for the sweep that
@@ -149,17 +162,19 @@ __global__ void __launch_bounds__(resident_threads, 1)
   if (axes == 3 && cells.works()) cells.share_lines();
   int to_norm = work.first_norm;  // sweeps until one has a norm
   bool had_norm = false;          // of the previous sweep
-  for (int sweep = 0;; ++sweep) {
-    if (threadIdx.x == 0) answers[sweep % 2] = lost ? Answer::lost : permission.ask(sweep);
+  int sweep = 0;
+  for (;; ++sweep) {
+    // Beside the first warp, which may be sending a partial norm: a look takes 0.6 us.
+    if (threadIdx.x == warp_lanes) answers[sweep % 2] = lost ? Answer::lost : permission.ask(sweep);
     __syncthreads();
     const Answer answer = answers[sweep % 2];
+    if (answer == Answer::ends_with_last || (answer == Answer::go && sweep == work.count)) break;
     if (answer != Answer::go) {
-      // Store the result of the last sweep but one; before the second sweep the level still has it.
-      if (answer == Answer::stop && sweep > 1 && cells.works()) cells.store_kept((sweep - 1) % 2);
+      // Before the second sweep the level still has the result.
+      if (answer == Answer::ends_with_last_but_one && sweep > 1 && cells.works())
+        cells.store_kept((sweep - 1) % 2);
       return;
     }
-    if (had_norm && warp == 0) send_part<kind>(work, block, of_warp[(sweep - 1) % 2], sweep - 1);
-    if (sweep == work.count) break;
     const bool has_norm = to_norm == 0;
     to_norm = has_norm ? work.norm_every - 1 : to_norm - 1;
     const unsigned epoch = work.epoch + static_cast<unsigned>(sweep);
@@ -171,18 +186,21 @@ __global__ void __launch_bounds__(resident_threads, 1)
       Change<kind, Real> change;
       if (cells.works()) cells.sweep(update, epoch, sends, change);
       const double part = change.of_warp();
-      if (threadIdx.x % warp_lanes == 0) of_warp[sweep % 2][warp] = part;
+      if (threadIdx.x % warp_lanes == 0) of_warp[warp] = part;
+      __syncthreads();
+      // Before the wait for permission, which depends on parts of earlier sweeps.
+      if (warp == 0) send_part<kind>(work, block, of_warp, sweep);
     } else if (cells.works()) {
       Change<Norm::none, Real> nothing;
       cells.sweep(update, epoch, sends, nothing);
     }
     if constexpr (axes == 3) {
-      __syncthreads();
+      if (!has_norm) __syncthreads();
       if (cells.works()) cells.share_lines();
     }
     had_norm = has_norm;
   }
-  if (cells.works()) cells.store(work.count % 2);
+  if (cells.works()) cells.store(sweep % 2);
 }
 
 }  // namespace halocline::stencil::cuda

@@ -4,35 +4,54 @@
 //
 // Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
-#include "device/cuda/flags.cuh"
+#include "device/all_reduce_port.hpp"
+#include "device/cuda/edge_words.cuh"
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/work.cuh"
 
 namespace halocline::stencil::cuda {
 
-/// All-reduces this rank's partial norm `share`. Sets `all_here` to false if a rank did not answer.
-/// Call it on all threads of a block; thread 0 gets the result.
-template <Norm kind>
-__device__ double joined_over_ranks(const device::AllReducePort& all_reduce, double share,
-                                    bool& all_here) {
-  const device::Epoch number = *all_reduce.count + 1;
-  __syncthreads();  // all threads have read the count
-  if (threadIdx.x == 0) *all_reduce.count = number;
-  const int rank = static_cast<int>(threadIdx.x);
-  if (rank < all_reduce.ranks) {
-    all_reduce.to[rank][number % 2] = share;
-    device::cuda::raise(all_reduce.raise[rank], number);
-    if (!device::cuda::await(all_reduce.raised + rank, number, all_reduce.watch, rank))
-      all_here = false;
+/// All-reduces of this rank's partial norms, on all threads of a block: thread r exchanges numbers
+/// with rank r. It loads what it needs of the port at once, so that this takes no time later.
+class NormOfRanks {
+ public:
+  __device__ explicit NormOfRanks(const device::AllReducePort& port) : port_(port) {
+    if (port.ranks == 0) return;
+    number_ = *port.count;
+    if (has_rank()) to_ = port.to[threadIdx.x];
   }
-  __syncthreads();
-  if (threadIdx.x != 0) return 0;
-  // In rank order, so that a sum is always the same.
-  double all = 0;
-  for (int r = 0; r < all_reduce.ranks; ++r)
-    all = joined<kind>(all, __ldcg(all_reduce.numbers + 2 * r + number % 2));
-  return all;
-}
+  __device__ bool has_others() const { return port_.ranks > 0; }
+
+  /// Sets `all_here` to false if a rank did not answer. Thread 0 gets the result.
+  template <Norm kind>
+  __device__ double join(double share, bool& all_here) {
+    __shared__ double of_rank[device::most_ranks_to_reduce];
+    ++number_;
+    if (threadIdx.x == 0) *port_.count = number_;
+    if (has_rank()) {
+      const auto rank = static_cast<int>(threadIdx.x), place = static_cast<int>(number_ % 2);
+      const auto epoch = static_cast<unsigned>(number_);
+      bool came = true;
+      device::cuda::send(to_ + place, device::cuda::words_of(share, epoch));
+      of_rank[rank] = device::cuda::number_of(device::cuda::await_words(
+          port_.from + 2 * rank + place, epoch, device::cuda::Patience(port_.watch, rank), came));
+      if (!came) all_here = false;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return 0;
+    // In rank order, so that a sum is always the same.
+    double all = 0;
+    for (int rank = 0; rank < port_.ranks; ++rank) all = joined<kind>(all, of_rank[rank]);
+    return all;
+  }
+
+ private:
+  __device__ bool has_rank() const { return static_cast<int>(threadIdx.x) < port_.ranks; }
+
+  const device::AllReducePort& port_;
+  device::Epoch number_ = 0;
+  device::EdgeWords* to_ = nullptr;
+};
 
 /// Stores a norm, of which the sum or maximum over all ranks is `all`. Returns true if it stops the
 /// run. Call it on one thread.
@@ -50,11 +69,11 @@ __device__ bool settle(const ReduceWork& work, double all) {
 /// Reduces a norm from each thread's value `mine`, on all threads of a block of so many warps.
 /// Returns true, on thread 0, if the run ends: the norm stops it, or a rank did not answer.
 template <Norm kind, int warps = block_warps>
-__device__ bool reduce_share(const ReduceWork& work, double mine) {
+__device__ bool reduce_share(const ReduceWork& work, NormOfRanks& ranks, double mine) {
   __shared__ bool all_here;
   if (threadIdx.x == 0) all_here = true;
   double all = joined_over_block<kind, warps>(mine);
-  if (work.all_reduce.ranks > 0) all = joined_over_ranks<kind>(work.all_reduce, all, all_here);
+  if (ranks.has_others()) all = ranks.join<kind>(all, all_here);
   if (threadIdx.x != 0) return false;
   if (!all_here) return true;
   if (work.share == nullptr) return settle<kind>(work, all);
@@ -64,11 +83,11 @@ __device__ bool reduce_share(const ReduceWork& work, double mine) {
 
 /// Reduces a norm from the partial norms that a sweep stored.
 template <Norm kind, int warps = block_warps>
-__device__ bool reduce_parts(const ReduceWork& work) {
+__device__ bool reduce_parts(const ReduceWork& work, NormOfRanks& ranks) {
   double mine = 0;
   for (Index i = threadIdx.x; i < work.parts->count; i += warps * warp_lanes)
     mine = joined<kind>(mine, work.parts->values[i]);
-  return reduce_share<kind, warps>(work, mine);
+  return reduce_share<kind, warps>(work, ranks, mine);
 }
 
 /// Reduces a norm from the parts of all ranks, in their order, so that a sum is always the same.
@@ -90,10 +109,9 @@ __device__ void reduce_shares(const ReduceWork& work) {
 
 template <Norm kind>
 __device__ void reduce_of_kind(const ReduceWork& work) {
-  if (work.shares != nullptr)
-    reduce_shares<kind>(work);
-  else
-    reduce_parts<kind>(work);
+  if (work.shares != nullptr) return reduce_shares<kind>(work);
+  NormOfRanks ranks(work.all_reduce);
+  reduce_parts<kind>(work, ranks);
 }
 
 /// Reduces a norm. Call it on all threads of a block.

@@ -137,6 +137,7 @@ class Resident {
           VectorOf<Real>::split(*reinterpret_cast<const Vector*>(from + r * work_.row_step[0]),
                                 cell_[r]);
     fill_fixed(from);
+    if (is_ragged()) put_fixed();
   }
 
   /// Sends the edges that the first sweep waits for.
@@ -227,6 +228,7 @@ class Resident {
     const Vector* const sides = side_at(places().side_in, epoch);
     Vector* const sides_to = side_at(places().side_out, epoch + 1);
     const bool first = lane_ == 0, last = lane_ == last_lane_;
+    const bool ragged = is_ragged();
     const Index column = work_.origin[0] + Index{vector_} * width;
     const Index place_of_line = work_.origin[2] + line_of_all();
     const double time = static_cast<double>(work_.first_sweep + (epoch - work_.epoch)) * work_.dt;
@@ -257,8 +259,14 @@ class Resident {
         cell.place[axes - 1] = work_.origin[1] + row_ + r;
         if constexpr (axes == 3) cell.place[1] = place_of_line;
         update(cell, &updated[i]);
-        if (kind != Norm::none && r < rows_here_ && (inside_ >> i & 1) != 0)
-          change.add(updated[i], cell.c);
+      }
+      if constexpr (kind != Norm::none) {
+        // A look at each cell, whether it is inside, takes as long as the norm itself.
+        if (ragged)
+          for (int i = 0; i < width; ++i)
+            if ((inside_ >> i & 1) == 0) updated[i] = cell_[r][i];
+        if (r < rows_here_)
+          for (int i = 0; i < width; ++i) change.add(updated[i], cell_[r][i]);
       }
 #pragma unroll
       for (int i = 0; i < width; ++i) {
@@ -271,7 +279,8 @@ class Resident {
       if (r == 0 && sends) send_bottom(epoch + 1);
       if (sends) send_line(epoch + 1, r);
     }
-    if (work_.ragged && last_x_of_all_) put_fixed();
+    if (lane_ > last_lane_) change = {};
+    if (ragged) put_fixed();
     if (!sends) return;
     send_top(epoch + 1);
     send_sides(epoch + 1);
@@ -397,7 +406,9 @@ class Resident {
       if (r == row)
         for (int i = 0; i < width; ++i) cell_[r][i] = values[i];
   }
-  /// Restores the boundary cell in the last vector of rows that end within a vector.
+  /// Whether the tile's rows end within a vector.
+  __device__ bool is_ragged() const { return work_.ragged && last_x_of_all_; }
+  /// Restores the boundary cell there.
   __device__ void put_fixed() {
     const Real* const fixed = reinterpret_cast<const Real*>(column_left(0, x_ + 1));
 #pragma unroll

@@ -49,7 +49,7 @@ struct ResidentWork {
   int count;                   ///< sweeps
   int first_norm, norm_every;  ///< sweeps with a norm: the first, and the interval between them
   bool norm_before;            ///< the sweep before the batch has a norm
-  device::EdgeWords* parts;    ///< partial norms, one per block
+  device::EdgeWords* parts;    ///< partial norms, one per block, in two slots
   PartialNorms* last_parts;    ///< of the last sweep's norm
   unsigned long long* permission;
   unsigned long long first_permit;
