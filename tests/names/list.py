@@ -76,7 +76,7 @@ def other_names():
         yield f"mutant: {mutant.name}"
     for model in runpy.run_path(str(TESTS / "model/run.py"))["MODELS"]:
         yield f"model/{model.file}: {model.name}" + (f" ({model.broken})" if model.broken else "")
-    for name in re.findall(r'^ *step "?([^" ]+)', (TESTS / "gpu/run").read_text(), flags=re.MULTILINE):
+    for name in re.findall(r'^ *(?:step|beside) "?([^" ]+)', (TESTS / "gpu/run").read_text(), flags=re.MULTILINE):
         yield f"gpu/run: {name}"
 
 

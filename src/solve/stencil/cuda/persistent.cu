@@ -146,12 +146,13 @@ class GeneratedPersistent {
   /// 91, in tiles of two rows).
   static std::int64_t most_blocks() { return device::cuda::multiprocessors(); }
 
-  /// Whether more bytes of a thread than its cells take do not fit in registers. Fewer do no harm:
-  /// with 16 rows 88 do not in laplace.
+  /// Whether more bytes of a thread than its cells take, and more than a quarter of its registers,
+  /// do not fit in registers. Fewer do no harm: 144 do not in laplace with 16 rows.
   static bool spill(const Kernels& kernels) {
+    constexpr int quarter_of_registers = 128;
     const auto kernel = kernels.of_l2 != nullptr ? kernels.of_l2 : kernels.of_max;
     return device::cuda::spilled_bytes(kernel) >
-           static_cast<std::size_t>(kernels.rows * vector_bytes);
+           static_cast<std::size_t>(std::max(kernels.rows * vector_bytes, quarter_of_registers));
   }
 
   /// Collective.
