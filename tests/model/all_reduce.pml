@@ -3,7 +3,7 @@
  *
  * A rank sends its number of reduction n, waits for all others' and reads them; only then it sends that
  * of reduction n + 1 (stencil/cuda/reduce.cuh). Stores land some time after they were made,
- * in any order. A number carries that of its reduction; that it does so in each of its words is in edges.pml.
+ * in any order. A number says of which reduction it is, in each of its words: see edges.pml.
  *
  * What run.py sets:
  *   RANKS, SWEEPS          size; SWEEPS is the number of reductions

@@ -72,6 +72,13 @@ MODELS = [
     ("one word is looked at for all", 2, 4, "ONE_LOOK", (TOO_EARLY,)),
     ("a thread goes on without the other's edge", 2, 4, "ONE_WAY", (OVERWRITTEN,)),
     ("a launch after the stop sends", 2, 4, "SENDS_AFTER_STOP", (OVERWRITTEN,)),
+]] + [Model(name, *rest, file="permission.pml") for name, *rest in [
+    ("2 blocks do 9 sweeps, any of which may be the last", 2, 9),
+    ("one place for a part", 2, 6, "ONE_SLOT", (OVERWRITTEN, TOO_EARLY, DEADLOCK)),
+    ("parts are read without a look at their sweeps", 2, 6, "READ_BEFORE_WAIT", (TOO_EARLY,)),
+    ("one sweep more is permitted", 2, 6, "PERMITS_MORE", (OVERWRITTEN, TOO_EARLY, STOPS, DEADLOCK)),
+    ("the result is always what was kept", 2, 6, "ALWAYS_KEPT", (STOPS,)),
+    ("the result is never what was kept", 2, 6, "NEVER_KEPT", (STOPS,)),
 ]]
 
 

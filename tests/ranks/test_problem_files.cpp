@@ -314,6 +314,36 @@ TEST(ProblemFiles, StayInRegisters) {
   }
 }
 
+// Rows end within a vector, whose other places hold the boundary value: it is not part of the norm.
+TEST(ProblemFiles, TakeNormsInRegistersOfCellsAlone) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  for (const std::string norm : {"max", "l2"}) {
+    SolveOptions options = persistent_options(R"toml(
+axes = 2
+cells = [13, 41]
+precision = "f32"
+[fields.u]
+initial = "noise()"
+boundary = { outside = "exp(1000)" }
+[update]
+u = "min(u, min(u[-1,0], u[1,0]) + 0.25)"
+[stop]
+sweeps = 20
+norm = ")toml" + norm + "\"\n");
+    const SolveResult result = solve(world(), options);
+    options.backend = "cpu";
+    options.schedule = options.transport = "auto";
+    const SolveResult expected = solve(world(), options);
+    EXPECT_EQ(result.checksum, expected.checksum);
+    ASSERT_EQ(result.norm_history.size(), expected.norm_history.size());
+    for (std::size_t i = 0; i < result.norm_history.size(); ++i)
+      EXPECT_NEAR(result.norm_history[i].second, expected.norm_history[i].second, 1e-6)
+          << norm << " of sweep " << result.norm_history[i].first;
+  }
+}
+
 // A rank that has one row more may need higher tiles, so another kernel. On this number of rows it
 // does where CUDA runs on the CPU.
 TEST(ProblemFiles, StayInRegistersInTilesOfDifferentHeights) {

@@ -11,9 +11,9 @@ namespace halocline::device {
 /// A rank's side: plain data for kernels; all addresses are in GPU memory. Number n goes to place n
 /// % 2 of every rank, as words that carry n as their epoch: see device/edge_port.hpp. The thread
 /// that sends to a rank reads that rank's number n before it sends n + 1, so one that has seen n +
-/// 1 may overwrite place n % 2. Spin checks this in every order of events: tests/model.
+/// 1 may overwrite place n % 2 with n + 2. Spin checks this in every order of events: tests/model.
 struct AllReducePort {
-  int ranks, rank;
+  int ranks;
   /// Per rank, in that rank's memory: two places for this rank's numbers.
   EdgeWords* const* to;
   const EdgeWords* from;  ///< in this rank's memory: two places per rank

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Edges of a rank's cells that a kernel with many sweeps sends to the neighbours' kernels.
+// Edges of a rank's cells that a kernel with many sweeps sends to the neighbours' kernels, and
+// other values that are sent like them.
 //
 // Compiles with NVRTC, so nothing of the standard library is included.
 //

@@ -41,7 +41,6 @@ NormAllReduce::NormAllReduce(const Communicator& communicator)
   to_ = device::allocate(Memory::device, bytes);
   device::copy(to_.get(), to.data(), bytes, Stream::host());
   all_reduce_ = {.ranks = static_cast<int>(ranks),
-                 .rank = static_cast<int>(me),
                  .to = static_cast<device::EdgeWords* const*>(to_.get()),
                  .from = reinterpret_cast<const device::EdgeWords*>(window_.mine()),
                  .count = static_cast<device::Epoch*>(count_.get()),

@@ -14,7 +14,7 @@ namespace halocline::stencil::cuda {
 
 /// The word by which the reducing block permits sweeps: four times a number that rises from sweep
 /// to sweep and from launch to launch, plus 1 if the run had stopped before the launch, or 2 or 3
-/// if it stops with the result of an even or an odd sweep of the launch.
+/// if it stops with the result of an even or an odd sweep of the launch, of which -1 is its input.
 class Permission {
  public:
   template <class Real>
@@ -24,7 +24,6 @@ class Permission {
   /// Permits the sweeps up to this one. Number `count` is the end.
   __device__ void give(int sweep) const { device::cuda::send(word_, 4 * number(sweep)); }
   __device__ void refuse_all(int count) const { device::cuda::send(word_, 4 * number(count) + 1); }
-  /// -1: the launch's input is the result.
   __device__ void stop_after(int sweep, int count) const {
     device::cuda::send(word_, 4 * number(count) + 2 + (sweep & 1));
   }
@@ -43,8 +42,11 @@ class Permission {
       if (!patience.lasts(0)) return Answer::lost;
     }
     const auto code = static_cast<int>(word % 4);
-    if (code == 0) permitted_ = static_cast<int>(word / 4 - first_);
-    if (code < 2) return code == 0 ? Answer::go : Answer::refused;
+    if (code == 0) {
+      permitted_ = static_cast<int>(word / 4 - first_);
+      return Answer::go;
+    }
+    if (code == 1) return Answer::refused;
     return (code - sweep) % 2 == 0 ? Answer::ends_with_last_but_one : Answer::ends_with_last;
   }
   /// Waits for the first word of the launch. Where this launch stops the run, all blocks begin:
@@ -80,7 +82,8 @@ __device__ void reduce_sweeps(const ResidentWork<Real>& work, const ReduceWork& 
   Permission permission(work);
   NormOfRanks ranks(before.all_reduce);
   __shared__ bool ends;
-  // Permits sweeps up to the one after the next norm; later ones wait.
+  // After the norm of `reduced`: permits sweeps up to the one after the next norm, for which later
+  // ones wait; or stops the run.
   const auto give_up_to = [&](int next_norm, int reduced) {
     if (threadIdx.x != 0) return;
     if (ends)
@@ -188,8 +191,9 @@ __global__ void __launch_bounds__(resident_threads, 1)
       const double part = change.of_warp();
       if (threadIdx.x % warp_lanes == 0) of_warp[warp] = part;
       __syncthreads();
-      // Before the wait for permission, which depends on parts of earlier sweeps.
-      if (warp == 0) send_part<kind>(work, block, of_warp, sweep);
+      // Before the wait for permission, which depends on parts of earlier sweeps. A lost edge ends
+      // the run without this norm.
+      if (warp == 0 && !lost) send_part<kind>(work, block, of_warp, sweep);
     } else if (cells.works()) {
       Change<Norm::none, Real> nothing;
       cells.sweep(update, epoch, sends, nothing);

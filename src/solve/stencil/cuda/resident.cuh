@@ -137,7 +137,6 @@ class Resident {
           VectorOf<Real>::split(*reinterpret_cast<const Vector*>(from + r * work_.row_step[0]),
                                 cell_[r]);
     fill_fixed(from);
-    if (is_ragged()) put_fixed();
   }
 
   /// Sends the edges that the first sweep waits for.
@@ -261,10 +260,11 @@ class Resident {
         update(cell, &updated[i]);
       }
       if constexpr (kind != Norm::none) {
-        // A look at each cell, whether it is inside, takes as long as the norm itself.
+        // A look at each cell, whether it is inside, takes as long as the norm itself: cells
+        // outside add nothing. No cell inside reads them from here on; put_fixed() restores them.
         if (ragged)
           for (int i = 0; i < width; ++i)
-            if ((inside_ >> i & 1) == 0) updated[i] = cell_[r][i];
+            if ((inside_ >> i & 1) == 0) updated[i] = cell_[r][i] = 0;
         if (r < rows_here_)
           for (int i = 0; i < width; ++i) change.add(updated[i], cell_[r][i]);
       }
@@ -408,7 +408,7 @@ class Resident {
   }
   /// Whether the tile's rows end within a vector.
   __device__ bool is_ragged() const { return work_.ragged && last_x_of_all_; }
-  /// Restores the boundary cell there.
+  /// Restores the boundary value in the last vector of such rows.
   __device__ void put_fixed() {
     const Real* const fixed = reinterpret_cast<const Real*>(column_left(0, x_ + 1));
 #pragma unroll
