@@ -145,6 +145,42 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
       }
 }
 
+// Halos of several layers, edges of tiles that updates read diagonally, ends with fewer layers than
+// a walk, levels of which one holds an older field, axes that kernels wrap around, boundaries.
+TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  const std::int64_t n = ranks();
+  for (const auto& [problem, cells, precision] :
+       {std::tuple{"star13", Extents{140, 5, 20 * n + 1}, Precision::f32},
+        std::tuple{"star25", Extents{24, 19, 13 * n}, Precision::f64},
+        std::tuple{"star25", Extents{24, 9, 4 * n}, Precision::f32},
+        std::tuple{"box27", Extents{136, 36, 9 * n}, Precision::f64},
+        std::tuple{"box125", Extents{136, 41, 21 * n + 1}, Precision::f32},
+        std::tuple{"smoother27", Extents{20, 7, 8 * n}, Precision::f64},
+        std::tuple{"acoustic", Extents{22, 21}, Precision::f32},
+        std::tuple{"life", Extents{132, 9 * n}, Precision::f32},
+        std::tuple{"heat_source", Extents{38, 37}, Precision::f64},
+        std::tuple{"wave_sponge", Extents{65, 7 * n}, Precision::f32}}) {
+    SolveOptions options = small(problem, cells, 40);
+    options.tolerance.reset();
+    options.precision = precision;
+    options.backend = "cpu";
+    Int3 parts{1, 1, 1};
+    parts[cells.axes() - 1] = ranks();
+    options.process_grid = Extents(parts, cells.axes());
+    const SolveResult expected = solve(world(), options);
+    options.backend = "cuda";
+    options.transport = "peer";
+    options.schedule = "fused";
+    SCOPED_TRACE(problem);
+    const SolveResult result = solve(world(), options);
+    EXPECT_EQ(result.checksum, expected.checksum);
+    EXPECT_EQ(result.norm_history, expected.norm_history);
+  }
+}
+
 TEST(Solver, SaysWhySweepsCannotSendHalosOnGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;

@@ -314,6 +314,40 @@ TEST(ProblemFiles, StayInRegisters) {
   }
 }
 
+// Halos at one end alone, of a field that is not the first one.
+TEST(ProblemFiles, SendHalosOfOneSide) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  for (const std::string reads :
+       {"u[0,-1] + u[0,-2]", "u[0,3] + u[1,2]", "u[0,-1] + u[0,1]", "u[-1,-2] + u[2,1]"}) {
+    SolveOptions options;
+    options.problem = Problem::from_text(R"toml(
+axes = 2
+cells = [141, 37]
+precision = "f32"
+[fields.sum]
+initial = 0
+[fields.u]
+initial = "noise()"
+boundary = { outside = 0.5 }
+[update]
+sum = "0.5*sum + u"
+u = "0.4*u + 0.25*()toml" + reads + ")\"\n[stop]\nsweeps = 60\n");
+    options.backend = "cpu";
+    options.process_grid = Extents({1, ranks(), 1}, 2);
+    const SolveResult expected = solve(world(), options);
+    options.backend = "cuda";
+    options.transport = "peer";
+    options.schedule = "fused";
+    SCOPED_TRACE(reads);
+    const SolveResult result = solve(world(), options);
+    EXPECT_EQ(result.checksum, expected.checksum);
+    ASSERT_EQ(result.fields.size(), 2u);
+    EXPECT_EQ(result.fields[1].checksum, expected.fields[1].checksum);
+  }
+}
+
 // Rows end within a vector, whose other places hold the boundary value: it is not part of the norm.
 TEST(ProblemFiles, TakeNormsInRegistersOfCellsAlone) {
   need_gpu();

@@ -8,16 +8,18 @@
 
 namespace halocline::device {
 
-/// One end of a rank's cells along the last axis. Before a warp of a sweep that updates cells of
-/// the outermost layer reads the adjacent halo, it waits until the neighbour's adjacent warp has
-/// stored it in its last sweep. Then it stores its own cells of the layer into the neighbour's halo
-/// of the field that it writes, and raises its flag. The overwritten values were read by that same
-/// warp of the neighbour, before that warp raised the flag waited for.
+/// One end of a rank's cells along the last axis. The walks of a sweep, of warps or of blocks, meet
+/// the end in tiles, the same on both ranks. Before the walk of a tile reads the adjacent halo, it
+/// waits until the neighbour's walks of this tile and of those around it have stored theirs in the
+/// last sweep. Then it stores its own cells of the outermost layers into the neighbour's halo of
+/// the field that it writes, and raises its flag. The overwritten values were read by those same
+/// walks of the neighbour, before they raised the flags waited for.
 struct FaceSide {
-  void* to;  ///< the neighbour's halo layer, at the begin of this rank's cells; null: no neighbour
-  Epoch* raise;         ///< a flag for each warp, in the neighbour's memory
+  void* to;      ///< the neighbour's halo: its lowest layer, at the begin of this rank's cells
+  int layers;    ///< of that halo; may be none
+  Epoch* raise;  ///< a flag for each tile, in the neighbour's memory; null: no neighbour
   const Epoch* raised;  ///< in this rank's
-  Epoch* swept;         ///< number of sweeps of each warp, in this rank's memory
+  Epoch* swept;         ///< number of sweeps of each tile, in this rank's memory
 };
 
 /// Both ends, for one field that a sweep writes; all addresses are in GPU memory.

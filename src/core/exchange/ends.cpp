@@ -47,14 +47,14 @@ void show_ends_to_work(const Communicator& communicator, const EndNeighbours& ne
   // The same two ranks may be neighbours at both ends: the round distinguishes the ends.
   comm::together(communicator, [&] {
     for (const End end : ends) {
-      if (!neighbours.has(end)) continue;
+      if (!neighbours.has(end) || memory[end].to == nullptr) continue;
       proof::fill(pattern.data(), bytes, proof::seed_of(me, neighbours[end], opposite(end)));
       device::copy(memory[end].to, pattern.data(), bytes, Stream::host());
     }
   });
   comm::together(communicator, [&] {
     for (const End end : ends) {
-      if (!neighbours.has(end)) continue;
+      if (!neighbours.has(end) || memory[end].from == nullptr) continue;
       const int from = neighbours[end];
       device::copy(pattern.data(), memory[end].from, bytes, Stream::host());
       const std::int64_t at =

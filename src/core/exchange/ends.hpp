@@ -43,8 +43,8 @@ class EndNeighbours {
 
 /// Memory of one end, which the GPU can access.
 struct EndMemory {
-  void* to = nullptr;    ///< in the neighbour's memory: data from this rank
-  void* from = nullptr;  ///< in this rank's memory: data from the neighbour
+  void* to = nullptr;    ///< in the neighbour's memory: data from this rank; null: none is sent
+  void* from = nullptr;  ///< in this rank's memory: data from the neighbour; null: none comes
 };
 
 /// Stores patterns into the neighbours' memory, checks every byte that arrived here, and leaves

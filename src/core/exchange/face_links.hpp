@@ -2,10 +2,11 @@
 #pragma once
 // Links over which sweeps store their outermost layers directly into the neighbours' halos.
 
-#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <halocline/communicator.hpp>
 #include <halocline/exchange.hpp>
@@ -18,7 +19,8 @@
 
 namespace halocline::exchange {
 
-/// For the two time levels of ranks that split only the last axis: to neighbours on the same node.
+/// For the time levels of a field of ranks that split only the last axis: to neighbours on the same
+/// node.
 class FaceLinks {
  public:
   /// Returns why such ranks cannot have face links, or nothing; the same on every rank.
@@ -29,7 +31,7 @@ class FaceLinks {
   /// overwrites the halos that such neighbours fill. Collective; throws device, resource or
   /// communication. The levels' memory must outlive the links.
   FaceLinks(const Communicator& communicator, const Grid& grid,
-            const std::array<std::reference_wrapper<const FieldStorage>, 2>& levels);
+            const std::vector<std::reference_wrapper<const FieldStorage>>& levels);
 
   /// Returns the port for sweeps that write this level.
   const device::FacePort& port(std::size_t level) const { return ports_[level]; }
@@ -37,18 +39,18 @@ class FaceLinks {
   void check() { watch_.check(); }
 
  private:
-  void link(std::size_t level, const FieldStorage& field);
-  device::FaceSide side(std::size_t level, End end) const;
+  void link(const FieldStorage& field);
+  device::FaceSide side(const link::Window& level, const FieldStorage& field, End end) const;
 
   Communicator communicator_;
   EndNeighbours neighbours_;
   int axis_;
-  std::int64_t warps_;  // of a layer, at most
+  std::int64_t tiles_;  // of a layer, at most
   link::KernelWatch watch_;
   std::shared_ptr<void> swept_;
   link::Window flags_;
-  std::array<std::unique_ptr<link::Window>, 2> levels_;
-  std::array<device::FacePort, 2> ports_{};
+  std::vector<std::unique_ptr<link::Window>> levels_;
+  std::vector<device::FacePort> ports_;
 };
 
 }  // namespace halocline::exchange

@@ -621,6 +621,15 @@ bool Model::reads_nearest() const {
   });
 }
 
+std::optional<std::size_t> Model::only_field_with_halo() const {
+  const auto has_halo = [](const ModelField& field) { return field.reach.has_neighbours(); };
+  const auto first = std::find_if(fields.begin(), fields.end(), has_halo);
+  if (first == fields.end() || first->follows ||
+      std::any_of(std::next(first), fields.end(), has_halo))
+    return std::nullopt;
+  return static_cast<std::size_t>(first - fields.begin());
+}
+
 Model model_of(const File& file, const Choices& choices) { return Maker(file, choices).make(); }
 
 }  // namespace halocline::problem

@@ -108,6 +108,9 @@ struct Model {
   bool reads_diagonally() const;
   /// Whether updates read fields of the cell and of its nearest neighbours along the axes alone.
   bool reads_nearest() const;
+  /// Returns the field that a sweep must have from other subdomains, if it is the only one and
+  /// sweeps write it.
+  std::optional<std::size_t> only_field_with_halo() const;
 };
 
 /// Makes the choices. Throws usage, with line and column, for mistakes in the file, and for choices

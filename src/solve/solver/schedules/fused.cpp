@@ -18,6 +18,14 @@
 namespace halocline::solver {
 namespace {
 
+/// Returns the field that neighbours need, in each level.
+std::vector<std::reference_wrapper<const FieldStorage>> fields_with_halo(const Runner& runner) {
+  const std::size_t number = *runner.the_case().model->only_field_with_halo();
+  std::vector<std::reference_wrapper<const FieldStorage>> fields;
+  for (const Level& level : runner.levels()) fields.emplace_back(level[number]);
+  return fields;
+}
+
 /// Sweeps store what neighbours on the node need into their halos, and wait for theirs. Calls on
 /// the same stream then serve other nodes. No cycle of waits: a call waits only for calls after the
 /// same sweep, and a sweep only for stores of the one before.
@@ -25,12 +33,11 @@ class FusedStepper final : public SingleSweeps {
  public:
   explicit FusedStepper(Runner& runner)
       : SingleSweeps(runner),
-        links_(runner.communicator(), runner.exchange_grid(),
-               {std::cref(runner.levels()[0][0]), std::cref(runner.levels()[1][0])}) {
+        links_(runner.communicator(), runner.exchange_grid(), fields_with_halo(runner)) {
     if (runner.communicator().node_count() == 1) return;
-    for (const Level& level : runner.levels())
+    for (const FieldStorage& field : fields_with_halo(runner))
       between_nodes_.push_back(
-          exchange::between_nodes(runner.communicator(), runner.exchange_grid(), {level[0]},
+          exchange::between_nodes(runner.communicator(), runner.exchange_grid(), {field},
                                   {.neighbours = Neighbours::faces,
                                    .transport = runner.exchange_info().transport(),
                                    .proofs = runner.proofs(),
@@ -51,13 +58,13 @@ class FusedStepper final : public SingleSweeps {
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
     if (!is_sent_) runner().exchange().run(step.level, stream);
-    // Cells off along one axis are read, so that ghosts beside halos are not.
+    // Those beside halos do not change, or are not read.
     fill_ghosts(step, stencil::Ghosts::Beside::owned, stream);
     stencil::SweepArguments pushing = step.arguments;
-    pushing.faces = &links_.port(static_cast<std::size_t>(1 - step.level));
+    const std::size_t next = (static_cast<std::size_t>(step.level) + 1) % runner().levels().size();
+    pushing.faces = &links_.port(next);
     sweep(pushing, pushing.region, Part::first, stream);
-    if (!between_nodes_.empty())
-      between_nodes_[static_cast<std::size_t>(1 - step.level)].run(stream);
+    if (!between_nodes_.empty()) between_nodes_[next].run(stream);
   }
 
   exchange::FaceLinks links_;
@@ -73,8 +80,9 @@ std::optional<std::string> no_links_because(const Runner& runner) {
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
   if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";
   const problem::Model& model = *runner.the_case().model;
-  if (model.fields.size() > 1) return "the problem has several fields";
-  if (!model.reads_nearest()) return "its update reads farther than the nearest cells";
+  if (!model.only_field_with_halo()) return "halos of several fields are exchanged, or of none";
+  if (model.ghosts_change() && model.reads_diagonally())
+    return "its update reads ghosts beside halos, which have to be made anew after each exchange";
   const Levels& levels = runner.levels();
   if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.exchange_grid(),
                                                   levels[0][0]))
@@ -85,7 +93,8 @@ std::optional<std::string> no_links_because(const Runner& runner) {
   const bool able = target.gpu->ranks_on_gpu == 1 &&
                     runner.sweep().can_push(levels[0], runner.coefficients(), levels[1]);
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{able ? 0 : 1}) > 0)
-    return "ranks share a GPU, or rows do not begin on 16-byte boundaries";
+    return "ranks share a GPU, rows do not begin on 16-byte boundaries, or no kernel that sends "
+           "halos has room for all that its update reads";
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The outermost layers of a sweep: a warp waits for the halo next to its cells and writes its cells
+// The outermost layers of a sweep: a walk waits for the halo next to its cells and writes its cells
 // to the neighbour's halo: see device/face_port.hpp.
 //
 // Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
@@ -10,39 +10,102 @@
 
 namespace halocline::stencil::cuda {
 
-/// Waits until the neighbour has written the halo that this warp reads next. `face` is the warp's
-/// number in the layer; `side` identifies the wait.
-__device__ inline void await_face(const device::FaceSide& side_port, const device::Watch* watch,
-                                  Index face, int side) {
-  if (threadIdx.x % warp_lanes == 0)
-    device::cuda::await(side_port.raised + face, side_port.swept[face], watch, side);
-  __syncwarp();
-}
+/// A walk's tile of a layer: its numbers along x and y, and the tiles of the layer.
+struct FaceTile {
+  Index strip, group, strips, groups;
 
-/// Copies the cells that this warp wrote, `rows` rows of a layer from `row` on, to the neighbour's
-/// halo. Each lane reads only values that it wrote itself.
-template <int rows, int axes, class Real, class Work>
-__device__ void push_face(const Work& work, const device::FaceSide& side, const Lane<Real>& lane,
-                          Index row, Index layer, Index face) {
-  using Vector = typename VectorOf<Real>::Type;
-  const Index rows_here =
-      axes == 2 ? 1 : (row + rows <= work.cells[1] ? rows : work.cells[1] - row);
-  for (Index r = 0; r < rows_here; ++r) {
-    const Index in_layer = lane.column + (axes == 2 ? 0 : (row + r) * work.out[0].step[1]);
-    const Real* from = work.out[0].cell + layer * work.out[0].step[axes - 1] + in_layer;
-    // `to` is the destination of the region's first cell; the output begins `lead` cells before it.
-    Real* to = static_cast<Real*>(side.to) - work.lead + in_layer;
-    if (lane.inside == Lane<Real>::all)
-      *reinterpret_cast<Vector*>(to) = *reinterpret_cast<const Vector*>(from);
-    else
-      for (int i = 0; i < Lane<Real>::width; ++i)
-        if ((lane.inside >> i & 1) != 0) to[i] = from[i];
+  __device__ Index number() const { return group * strips + strip; }
+  /// Returns the number of one of the 9 tiles here and around. Beyond an end of the layer that is a
+  /// tile at the other end: with a periodic axis a neighbour, otherwise one more to wait for.
+  __device__ Index around(int which) const {
+    return folded(group + which / 3 - 1, groups) * strips + folded(strip + which % 3 - 1, strips);
   }
-  __syncwarp();
-  if (threadIdx.x % warp_lanes != 0) return;
-  const device::Epoch swept = side.swept[face] + 1;
-  device::cuda::raise(side.raise + face, swept);
-  side.swept[face] = swept;
-}
+
+ private:
+  static __device__ Index folded(Index at, Index count) {
+    return at < 0 ? count - 1 : at < count ? at : 0;
+  }
+};
+
+/// The ends of the region that a walk over layers `from` to `to` reaches and beyond which there are
+/// neighbours. `axes`: of the region; its last one is that of the layers.
+template <int axes, class Work>
+class WalkFaces {
+ public:
+  __device__ WalkFaces(const Work& work, const FaceTile& tile, Index from, Index to)
+      : work_(work),
+        tile_(tile),
+        has_lower_(from == 0 && work.faces.lower.raise != nullptr),
+        has_upper_(to == work.cells[axes - 1] && work.faces.upper.raise != nullptr) {}
+
+  __device__ bool any() const { return has_lower_ || has_upper_; }
+
+  /// Waits for the halos that the walk reads, in the 9 first of its threads. All its threads see
+  /// them after their next barrier.
+  __device__ void await(int thread) const {
+    constexpr int tiles = 9;
+    if (thread >= tiles) return;
+    const Index around = tile_.around(thread), own = tile_.number();
+    const device::FacePort& faces = work_.faces;
+    if (has_lower_)
+      device::cuda::await(faces.lower.raised + around, faces.lower.swept[own], faces.watch, 0);
+    if (has_upper_)
+      device::cuda::await(faces.upper.raised + around, faces.upper.swept[own], faces.watch, 1);
+  }
+
+  /// Copies cells that this warp wrote, `rows` rows from `row` on, to the neighbours' halos.
+  template <int output, int rows, class Real>
+  __device__ void push(const Lane<Real>& lane, Index row) const {
+    const device::FacePort& faces = work_.faces;
+    if (has_lower_) push_to<output, rows>(faces.lower, lane, row, 0);
+    if (has_upper_)
+      push_to<output, rows>(faces.upper, lane, row, work_.cells[axes - 1] - faces.upper.layers);
+  }
+
+  /// Tells the neighbours that the walk's cells are there: in one thread, after a barrier of all
+  /// that have pushed.
+  __device__ void raise() const {
+    if (has_lower_) raise_of(work_.faces.lower);
+    if (has_upper_) raise_of(work_.faces.upper);
+  }
+
+ private:
+  /// Of as many layers from `first` on as the neighbour's halo has. Each lane reads only values
+  /// that it wrote itself.
+  template <int output, int rows, class Real>
+  __device__ void push_to(const device::FaceSide& side, const Lane<Real>& lane, Index row,
+                          Index first) const {
+    using Vector = typename VectorOf<Real>::Type;
+    const auto& out = work_.out[output];
+    const Index step = out.step[axes - 1];
+    for (int layer = 0; layer < side.layers; ++layer) {
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+        if (axes == 3 && row + r >= work_.cells[1]) break;
+        const Index in_layer = lane.column + (axes == 2 ? 0 : (row + r) * out.step[1]);
+        const Real* from = out.cell + (first + layer) * step + in_layer;
+        // `to` is the destination of the region's first cell; the output begins `lead` cells
+        // before it.
+        Real* to = static_cast<Real*>(side.to) + layer * step - work_.lead + in_layer;
+        if (lane.inside == Lane<Real>::all)
+          *reinterpret_cast<Vector*>(to) = *reinterpret_cast<const Vector*>(from);
+        else
+          for (int i = 0; i < Lane<Real>::width; ++i)
+            if ((lane.inside >> i & 1) != 0) to[i] = from[i];
+      }
+    }
+  }
+
+  __device__ void raise_of(const device::FaceSide& side) const {
+    const Index tile = tile_.number();
+    const device::Epoch swept = side.swept[tile] + 1;
+    device::cuda::raise(side.raise + tile, swept);
+    side.swept[tile] = swept;
+  }
+
+  const Work& work_;
+  FaceTile tile_;
+  bool has_lower_, has_upper_;
+};
 
 }  // namespace halocline::stencil::cuda

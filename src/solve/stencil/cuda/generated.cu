@@ -152,7 +152,11 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
     return cells_.at(kind);
   }
   Printed update() const override { return {}; }
-  bool pushes() const override { return pushes_; }
+  /// A walk waits for the tiles around its own: as far as updates may read, if those are strips of
+  /// 2-D or a block's rows. A warp has one row or two, enough for the nearest cells.
+  bool pushes() const override {
+    return pushes_ && (model_.axes == 2 || shapes_[shape_].by_planes() || model_.reads_nearest());
+  }
   double compile_seconds() const override { return compile_seconds_; }
   const Operands& operands() const { return update_.operands; }
 
@@ -241,12 +245,13 @@ std::unique_ptr<stencil::Sweep> make_for(const problem::Model& model, const Swee
 
 std::unique_ptr<stencil::Sweep> make_generated_sweep(const problem::Model& model,
                                                      const SweepOptions& options) {
-  const bool pushes =
-      can_push(model) && options.communicator != nullptr && options.communicator->size() > 1;
-  PrintedUpdate update = print_update(model, pushes);
+  std::optional<std::size_t> pushed;
+  if (model.axes > 1 && options.communicator != nullptr && options.communicator->size() > 1)
+    pushed = model.only_field_with_halo();
+  PrintedUpdate update = print_update(model, pushed);
   return model.precision == Precision::f32
-             ? make_for<float>(model, options, std::move(update), pushes)
-             : make_for<double>(model, options, std::move(update), pushes);
+             ? make_for<float>(model, options, std::move(update), pushed.has_value())
+             : make_for<double>(model, options, std::move(update), pushed.has_value());
 }
 
 }  // namespace halocline::stencil::cuda

@@ -72,7 +72,7 @@ class Kernels {
   virtual Kernel per_cell(Norm kind) const = 0;
   /// The value of the kernels' last argument.
   virtual Update update() const = 0;
-  /// Whether sweeps may store the halos of neighbours.
+  /// Whether sweeps by march() may store the halos of neighbours.
   virtual bool pushes() const = 0;
   virtual double compile_seconds() const { return 0; }
 };
@@ -103,7 +103,7 @@ class CudaSweep final : public stencil::Sweep {
       : kernels_(std::move(kernels)),
         operands_(std::move(operands)),
         model_(model),
-        read_beyond_(read_beyond(model)),
+        reach_(reach_of(model)),
         start_(device::cuda::earliest_start()),
         parts_(device::allocate(Memory::device, bytes_of_partial_norms)) {}
 
@@ -145,10 +145,13 @@ class CudaSweep final : public stencil::Sweep {
   using Kernel = typename AnyKernels::Kernel;
   using Arguments = typename AnyKernels::Arguments;
 
-  /// Returns how many layers more than it updates a walk reads.
-  static std::int64_t read_beyond(const problem::Model& model) {
+  /// How many layers before the first that it updates and behind the last a walk reads.
+  struct Reach {
+    std::int64_t lower, upper;
+  };
+  static Reach reach_of(const problem::Model& model) {
     const HaloWidths reach = model.reach();
-    return reach.lower[model.axes - 1] + reach.upper[model.axes - 1];
+    return {reach.lower[model.axes - 1], reach.upper[model.axes - 1]};
   }
 
   static const FieldStorage& input_of(Fields fields, Fields coefficients, std::size_t number) {
@@ -184,8 +187,7 @@ class CudaSweep final : public stencil::Sweep {
     const March<Kernel> march = kernels_->march(norm_of(arguments.norm));
     Arguments work = work_for(arguments);
     begin_at_boundary(work);
-    shorten_ends(work);
-    work.layers = layers_of_walk(march, work);
+    divide_into_walks(march, work);
     const unsigned blocks = device::cuda::blocks_for(tiles_of(work, march.tile_rows()),
                                                      march.walks_of_block(), most_blocks_of_sweep);
     launch(march.kernel, blocks, work, arguments, stream, march.block_bytes);
@@ -279,15 +281,31 @@ class CudaSweep final : public stencil::Sweep {
                             : Tiles<Real, 3>::of(work, rows).count();
   }
 
-  /// Makes walks at the ends short in 3-D: what neighbours wait for is sent when a walk is done.
-  /// star7 256^3 on two H100: 57.5 us instead of 67.5 in fp64, 30.3 instead of 38.4 in fp32; with
-  /// ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D rows of 8 gained nothing, and
-  /// cost 1.4 % for 8192^2 cells.
-  void shorten_ends(Arguments& work) const {
-    constexpr Index layers = 2;
-    if (model_.axes < 3 || work.cells[2] <= 2 * layers) return;
-    if (work.faces.lower.to != nullptr) work.ends[0] = layers;
-    if (work.faces.upper.to != nullptr) work.ends[1] = layers;
+  /// Says how far walks go. Those at ends where a neighbour waits come first, and go over all
+  /// layers that it is sent and all that need its own.
+  void divide_into_walks(const March<Kernel>& march, Arguments& work) const {
+    const bool has_lower = work.faces.lower.raise != nullptr;
+    const bool has_upper = work.faces.upper.raise != nullptr;
+    const Index all = work.cells[model_.axes - 1];
+    // What neighbours wait for is sent when a walk is done. With short walks at the ends, star7
+    // 256^3 on two H100 takes 57.5 us instead of 67.5 in fp64, 30.3 instead of 38.4 in fp32; with
+    // ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D rows of 8 gained nothing, and
+    // cost 1.4 % for 8192^2 cells.
+    constexpr Index few = 2;
+    if (model_.axes == 3 && !march.by_planes() && all > 2 * few) {
+      if (has_lower) work.ends[0] = few;
+      if (has_upper) work.ends[1] = few;
+    }
+    work.layers = layers_of_walk(march, work);
+    if ((!has_lower && !has_upper) || work.ends[0] + work.ends[1] > 0) return;
+    const Index least = std::max<Index>({1, reach_.lower, reach_.upper});
+    work.layers = std::max(work.layers, least);
+    if (all - work.layers < least) {
+      work.layers = all;
+    } else {
+      work.ends[0] = work.layers;
+      work.ends[1] = std::min(work.layers, all - work.layers);
+    }
   }
 
   /// Returns the layers of a walk: in large regions as many as there may be, in others those with
@@ -308,7 +326,7 @@ class CudaSweep final : public stencil::Sweep {
       if (layers == longest && walks > many_turns * at_once) break;
       layers = (all + pieces - 1) / pieces;  // of pieces that are alike
       const std::int64_t turns = (walks + at_once - 1) / at_once;
-      const std::int64_t cost = turns * march.cost_of_walk(layers, read_beyond_);
+      const std::int64_t cost = turns * march.cost_of_walk(layers, reach_.lower + reach_.upper);
       if (cost < least) least = cost, best = layers;
     }
     return best;
@@ -340,7 +358,7 @@ class CudaSweep final : public stencil::Sweep {
   std::unique_ptr<AnyKernels> kernels_;
   Operands operands_;
   const problem::Model& model_;
-  std::int64_t read_beyond_;
+  Reach reach_;
   device::cuda::Start start_;
   std::shared_ptr<void> parts_;  // partial norms that are reduced at once
   Index next_part_ = 0;

@@ -475,25 +475,22 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
     const Index group = tile % tiles.row_groups, rest = tile / tiles.row_groups;
     const Index strip = rest % tiles.strips;
     const auto [from, to] = tiles.piece(work, rest / tiles.strips);
-    const Index end = work.cells[axes - 1];
     const Lane<Real> lane(work, strip);
     const Index row = group * Shape::rows;
     const int layers = static_cast<int>(to - from);
     const bool whole = lane.strip_is_whole() && (axes == 2 || row + Shape::rows <= work.cells[1]);
-    if constexpr (Update::pushes) {
-      const bool is_lower = work.faces.lower.to != nullptr && from == 0;
-      const bool is_upper = work.faces.upper.to != nullptr && to == end;
-      if (is_lower || is_upper) {
-        const Index face = group * tiles.strips + strip;
-        if (is_lower) await_face(work.faces.lower, work.faces.watch, face, 0);
-        if (is_upper) await_face(work.faces.upper, work.faces.watch, face, 1);
+    if constexpr (Update::pushed >= 0) {
+      const WalkFaces<axes, Given> faces(work, {strip, group, tiles.strips, tiles.row_groups}, from,
+                                         to);
+      if (faces.any()) {
+        faces.await(lane.number);
+        __syncwarp();
         Walk<false, AtFace<Shape>, kind, axes, Given, Real, Update>(work, update, lane, row, from,
                                                                     layers)
             .run(change);
-        if (is_lower)
-          push_face<Shape::rows, axes>(work, work.faces.lower, lane, row, Index{0}, face);
-        if (is_upper)
-          push_face<Shape::rows, axes>(work, work.faces.upper, lane, row, end - 1, face);
+        faces.template push<Update::pushed, Shape::rows>(lane, row);
+        __syncwarp();
+        if (lane.number == 0) faces.raise();
         continue;
       }
     }

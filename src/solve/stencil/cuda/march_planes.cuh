@@ -12,6 +12,7 @@
 #include "device/cuda/block_memory.cuh"
 #include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
+#include "stencil/cuda/faces.cuh"
 #include "stencil/cuda/lane.cuh"
 #include "stencil/cuda/march.cuh"
 #include "stencil/cuda/reduce.cuh"
@@ -457,7 +458,8 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
   device::cuda::await_stream();
   if (work.stop != nullptr && *work.stop != 0) return;
   if (reduction.parts != nullptr && blockIdx.x == 0) return reduce(reduction);
-  using Walk = PlaneWalk<Shape, kind, Work<Real, inputs, outputs>, Real, Update>;
+  using Given = Work<Real, inputs, outputs>;
+  using Walk = PlaneWalk<Shape, kind, Given, Real, Update>;
   const SweepBlocks blocks(reduction);
   const auto tiles = Tiles<Real, 3>::of(work, Walk::tile_rows);
   Change<kind, Real> change;
@@ -465,11 +467,26 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
     // Blocks that run at the same time read rows as wholes: 590 us instead of 615 for a star of 7
     // cells, 512^3 in fp64.
     const Index rest = tile / tiles.strips, group = rest % tiles.row_groups;
-    const Lane<Real> lane(work, tile % tiles.strips);
-    const Index from = rest / tiles.row_groups * work.layers, end = work.cells[2];
-    const Index to = from + work.layers < end ? from + work.layers : end;
-    Walk(work, update, lane, group * Walk::tile_rows, from, static_cast<int>(to - from))
-        .run(change);
+    const Index strip = tile % tiles.strips;
+    const Lane<Real> lane(work, strip);
+    const auto [from, to] = tiles.piece(work, rest / tiles.row_groups);
+    const auto walk = [&, from = from, to = to] {
+      Walk(work, update, lane, group * Walk::tile_rows, from, static_cast<int>(to - from))
+          .run(change);
+    };
+    if constexpr (Update::pushed >= 0 && !Shape::in_bricks) {
+      const WalkFaces<3, Given> faces(work, {strip, group, tiles.strips, tiles.row_groups}, from,
+                                      to);
+      if (faces.any()) faces.await(static_cast<int>(threadIdx.x));
+      walk();  // it begins with a barrier
+      if (!faces.any()) continue;
+      faces.template push<Update::pushed, Shape::rows>(
+          lane, group * Walk::tile_rows + threadIdx.x / warp_lanes * Shape::rows);
+      __syncthreads();
+      if (threadIdx.x == 0) faces.raise();
+    } else {
+      walk();
+    }
   }
   change.publish(work, blocks);
 }

@@ -151,9 +151,9 @@ std::string coordinate_text(const Model& model, std::size_t axis, const std::str
 
 class UpdatePrinter {
  public:
-  UpdatePrinter(const Model& model, bool pushes)
+  UpdatePrinter(const Model& model, std::optional<std::size_t> pushed)
       : model_(model),
-        pushes_(pushes),
+        pushed_(pushed),
         updates_(model.updates()),
         carried_(carried_along(model.tree, updates_, model.axes - 1)) {
     find_inputs();
@@ -166,7 +166,7 @@ class UpdatePrinter {
     return {
         .source = fmt::format(
             text, fmt::arg("real", real_of(model_)), fmt::arg("inputs", operands_.inputs.size()),
-            fmt::arg("outputs", operands_.outputs.size()), fmt::arg("pushes", pushes_),
+            fmt::arg("outputs", operands_.outputs.size()), fmt::arg("pushed", pushed()),
             fmt::arg("reads", text_of(reads(nodes_of(model_.tree, updates_)))),
             fmt::arg("body", computed(nodes_of(model_.tree, updates_)) + results()),
             fmt::arg("now", now()), fmt::arg("before", before()),
@@ -187,7 +187,7 @@ using Real = {real};
 
 struct Printed {{
   static constexpr int inputs = {inputs}, outputs = {outputs};
-  static constexpr bool pushes = {pushes};
+  static constexpr int pushed = {pushed};
   static __host__ __device__ constexpr Reads reads(int input) {{
     constexpr Reads all[] = {{{reads}}};
     return all[input];
@@ -270,13 +270,16 @@ struct Carrying : Printed {{
     return fmt::format("u.template at<{}, {}, {}, {}>()", input_of(symbol), int{offset[0]},
                        int{offset[1]}, int{offset[2]});
   }
+  int output_of(std::size_t field) const {
+    const auto output = std::find(operands_.outputs.begin(), operands_.outputs.end(), field);
+    return static_cast<int>(output - operands_.outputs.begin());
+  }
   std::string now() const {
     const problem::ModelField& field = model_.fields[model_.norm_of];
     if (field.follows) return access(*field.follows);
-    const auto output =
-        std::find(operands_.outputs.begin(), operands_.outputs.end(), model_.norm_of);
-    return fmt::format("values[{}]", output - operands_.outputs.begin());
+    return fmt::format("values[{}]", output_of(model_.norm_of));
   }
+  int pushed() const { return pushed_ ? output_of(*pushed_) : -1; }
   std::string before() const { return access(model_.norm_of); }
 
   /// How far nodes read each input.
@@ -317,7 +320,7 @@ struct Carrying : Printed {{
   }
 
   const Model& model_;
-  bool pushes_;
+  std::optional<std::size_t> pushed_;
   std::vector<Ref> updates_;
   Carried carried_;
   Operands operands_;
@@ -429,10 +432,6 @@ std::string name_of_ghosts(const Model& model) {
   return fmt::format("{0}::fill_ghosts<{1}, {0}::PrintedRules>", space, real_of(model));
 }
 
-bool can_push(const Model& model) {
-  return model.axes > 1 && model.fields.size() == 1 && model.reads_nearest();
-}
-
 std::optional<std::string> cannot_persist_because(const Model& model) {
   if (model.axes < 2) return "it needs a grid of two or three axes";
   if (model.fields.size() > 1) return "the problem has several fields";
@@ -454,8 +453,8 @@ std::optional<std::string> cannot_persist_because(const Model& model) {
   return std::nullopt;
 }
 
-PrintedUpdate print_update(const Model& model, bool pushes) {
-  return UpdatePrinter(model, pushes).print();
+PrintedUpdate print_update(const Model& model, std::optional<std::size_t> pushed) {
+  return UpdatePrinter(model, pushed).print();
 }
 
 }  // namespace halocline::stencil::cuda

@@ -63,16 +63,14 @@ std::string name_of_persist(const problem::Model& model, halocline::Norm kind, i
 std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& update,
                            const WalkShape& shape);
 
-/// Whether sweeps of the model may store the halos of their neighbours' next sweep, of the one
-/// field that there is.
-bool can_push(const problem::Model& model);
-
 /// Returns why one launch cannot run many sweeps of the model, or nothing.
 std::optional<std::string> cannot_persist_because(const problem::Model& model);
 
-/// Prints the updates as they are: an operation for each node, constants by their bits. `pushes`:
-/// kernels are made that store the halos of neighbours, where asked; they take longer to compile.
-PrintedUpdate print_update(const problem::Model& model, bool pushes = false);
+/// Prints the updates as they are: an operation for each node, constants by their bits. `pushed`: a
+/// field that they write, whose halos of neighbours the kernels can store; they take longer to
+/// compile.
+PrintedUpdate print_update(const problem::Model& model,
+                           std::optional<std::size_t> pushed = std::nullopt);
 
 /// Returns the number by which a kernel knows the rule beyond a side of a field.
 constexpr int rule_number(std::size_t field, int axis, int end) {

@@ -106,7 +106,8 @@ struct SweepBlocks {
 template <class Formula_, int axes>
 struct OneField {
   static constexpr int inputs = 1, outputs = 1;
-  static constexpr bool pushes = true;  ///< its sweeps may store the halos of neighbours
+  /// The output whose cells its sweeps may store into the halos of neighbours; -1: none.
+  static constexpr int pushed = 0;
   static __host__ __device__ constexpr Reads reads(int) {
     constexpr int y = axes > 1 ? 1 : 0, z = axes > 2 ? 1 : 0;
     return {{1, y, z}, {1, y, z}, false, 0, 0};
