@@ -40,17 +40,15 @@ class WalkFaces {
 
   __device__ bool any() const { return has_lower_ || has_upper_; }
 
-  /// Waits for the halos that the walk reads, in the 9 first of its threads. All its threads see
+  /// Waits for the halos that the walk reads, in the first 18 of its threads. All its threads see
   /// them after their next barrier.
   __device__ void await(int thread) const {
     constexpr int tiles = 9;
-    if (thread >= tiles) return;
-    const Index around = tile_.around(thread), own = tile_.number();
-    const device::FacePort& faces = work_.faces;
-    if (has_lower_)
-      device::cuda::await(faces.lower.raised + around, faces.lower.swept[own], faces.watch, 0);
-    if (has_upper_)
-      device::cuda::await(faces.upper.raised + around, faces.upper.swept[own], faces.watch, 1);
+    const bool is_upper = thread >= tiles;
+    if (thread >= 2 * tiles || !(is_upper ? has_upper_ : has_lower_)) return;
+    const device::FaceSide& side = is_upper ? work_.faces.upper : work_.faces.lower;
+    device::cuda::await(side.raised + tile_.around(is_upper ? thread - tiles : thread),
+                        side.swept[tile_.number()], work_.faces.watch, is_upper ? 1 : 0);
   }
 
   /// Copies cells that this warp wrote, `rows` rows from `row` on, to the neighbours' halos.

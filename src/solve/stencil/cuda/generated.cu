@@ -175,13 +175,15 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
   }
 
   /// Takes the first shape whose values stay in registers, but for a few: of march those are mostly
-  /// of walks at the sides, of march_planes each step would load them.
+  /// of walks at the sides, of march_planes each step would load them. What waits for neighbours
+  /// there costs a star of 25 cells in fp64 with a norm 56 bytes; the next shape would run one
+  /// block per multiprocessor instead of two.
   Build build_march(const std::vector<Norm>& kinds) const {
     for (std::size_t shape = 0;; ++shape) {
       std::vector<std::string> names;
       for (const Norm kind : kinds)
         names.push_back(name_of_march(model_, kind_of(kind), shapes_[shape], room));
-      const std::size_t few_bytes = shapes_[shape].by_planes() ? 8 : 80;
+      const std::size_t few_bytes = !shapes_[shape].by_planes() ? 80 : pushes_ ? 64 : 8;
       Build build{.code = compiled(names), .choice = shape};
       const device::cuda::Module loaded(build.code);
       bool spills = false;
