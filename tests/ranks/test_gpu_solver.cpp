@@ -146,7 +146,8 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
 }
 
 // Halos of several layers, edges of tiles that updates read diagonally, ends with fewer layers than
-// a walk, levels of which one holds an older field, axes that kernels wrap around, boundaries.
+// a walk, levels of which one holds an older field, boundaries, axes that kernels wrap around, one
+// of them with fewer cells in its last tile than are read.
 TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
@@ -157,7 +158,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
         std::tuple{"star25", Extents{24, 19, 13 * n}, Precision::f64},
         std::tuple{"star25", Extents{24, 9, 4 * n}, Precision::f32},
         std::tuple{"box27", Extents{136, 36, 9 * n}, Precision::f64},
-        std::tuple{"box125", Extents{136, 41, 21 * n + 1}, Precision::f32},
+        std::tuple{"box125", Extents{136, 65, 21 * n + 1}, Precision::f32},
         std::tuple{"smoother27", Extents{20, 7, 8 * n}, Precision::f64},
         std::tuple{"acoustic", Extents{22, 21}, Precision::f32},
         std::tuple{"life", Extents{132, 9 * n}, Precision::f32},

@@ -13,7 +13,7 @@ namespace halocline::device {
 /// waits until the neighbour's walks of this tile and of those around it have stored theirs in the
 /// last sweep. Then it stores its own cells of the outermost layers into the neighbour's halo of
 /// the field that it writes, and raises its flag. The overwritten values were read by those same
-/// walks of the neighbour, before they raised the flags waited for.
+/// walks of the neighbour, in that sweep or one before: before they raised the flags waited for.
 struct FaceSide {
   void* to;      ///< the neighbour's halo: its lowest layer, at the begin of this rank's cells
   int layers;    ///< of that halo; may be none

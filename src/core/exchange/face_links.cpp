@@ -16,7 +16,7 @@ namespace {
 
 using link::Window;
 
-// A tile of a sweep has at least 64 cells of a row, but for the first and last of a strip.
+// A tile of a sweep has at least 64 cells of a row, but for the first and the last one.
 constexpr std::int64_t fewest_cells_of_tile = 64;
 constexpr std::int64_t flag_bytes = sizeof(device::Epoch);
 
@@ -40,18 +40,6 @@ std::int64_t layer_offset(const FieldStorage& field, int axis, std::int64_t laye
              field.shape().element_bytes;
 }
 
-/// Returns the layers of the halo at an end.
-std::int64_t halo_at(const FieldStorage& field, int axis, End end) {
-  const HaloWidths& halo = field.shape().halo;
-  return (end == at_lower ? halo.lower : halo.upper)[axis];
-}
-
-Window::Offsets offsets_of(const FieldStorage& field, int axis) {
-  const Box& owned = field.shape().owned;
-  return {layer_offset(field, axis, owned.lower[axis] - halo_at(field, axis, at_lower)),
-          layer_offset(field, axis, owned.upper[axis]), step_of(field, axis)};
-}
-
 }  // namespace
 
 std::optional<std::string> FaceLinks::unavailable(const Communicator& communicator,
@@ -67,10 +55,12 @@ std::optional<std::string> FaceLinks::unavailable(const Communicator& communicat
 }
 
 FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
-                     const std::vector<std::reference_wrapper<const FieldStorage>>& levels)
+                     const std::vector<std::reference_wrapper<const FieldStorage>>& levels,
+                     const HaloWidths& halo)
     : communicator_(communicator),
       neighbours_(communicator, grid),
       axis_(grid.axes() - 1),
+      halo_(halo),
       tiles_(tiles_of_layer(grid)),
       watch_(communicator, "sweep {}",
              [neighbours = neighbours_](int end) {
@@ -83,9 +73,19 @@ FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
   for (const FieldStorage& level : levels) link(level);
 }
 
+std::int64_t FaceLinks::halo_at(End end) const {
+  return (end == at_lower ? halo_.lower : halo_.upper)[axis_];
+}
+
+Window::Offsets FaceLinks::offsets_of(const FieldStorage& field) const {
+  const Box& owned = field.shape().owned;
+  return {layer_offset(field, axis_, owned.lower[axis_] - halo_at(at_lower)),
+          layer_offset(field, axis_, owned.upper[axis_]), step_of(field, axis_)};
+}
+
 /// Maps the neighbours' halos of a level and checks that the first row of each works.
 void FaceLinks::link(const FieldStorage& field) {
-  const Window::Offsets mine = offsets_of(field, axis_);
+  const Window::Offsets mine = offsets_of(field);
   const std::vector<int> peers = neighbours_.peers();
   const Window& level = *levels_.emplace_back(std::make_unique<Window>(
       communicator_, field.bytes(), peers, std::vector(peers.size(), mine)));
@@ -95,25 +95,22 @@ void FaceLinks::link(const FieldStorage& field) {
         throw Error(ErrorKind::unavailable,
                     "the neighbours' fields have layers of different sizes");
   });
-  const device::FacePort& port =
-      ports_.emplace_back(device::FacePort{.lower = side(level, field, at_lower),
-                                           .upper = side(level, field, at_upper),
-                                           .watch = watch_.on_gpu()});
+  const device::FacePort& port = ports_.emplace_back(device::FacePort{
+      .lower = side(level, at_lower), .upper = side(level, at_upper), .watch = watch_.on_gpu()});
   std::array<EndMemory, 2> memory;
   for (const End end : ends) {
     memory[end].to = (end == at_lower ? port.lower : port.upper).to;
-    if (halo_at(field, axis_, end) > 0) memory[end].from = field.bytes() + mine[end];
+    if (halo_at(end) > 0) memory[end].from = field.bytes() + mine[end];
   }
   const std::int64_t row_bytes = field.shape().owned.extent().x * field.shape().element_bytes;
   show_ends_to_work(communicator_, neighbours_, memory, row_bytes);
 }
 
-/// All fields of a level have halos of the same widths, on all ranks.
-device::FaceSide FaceLinks::side(const Window& level, const FieldStorage& field, End end) const {
+device::FaceSide FaceLinks::side(const Window& level, End end) const {
   if (!neighbours_.has(end)) return {};
   const std::size_t peer = neighbours_.peer_of(end);
   const End there = opposite(end);
-  const auto layers = static_cast<int>(halo_at(field, axis_, there));
+  const auto layers = static_cast<int>(halo_at(there));
   return {
       .to = layers > 0 ? level.of(peer) + level.offsets_of(peer)[there] : nullptr,
       .layers = layers,

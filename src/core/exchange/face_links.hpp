@@ -27,11 +27,13 @@ class FaceLinks {
   static std::optional<std::string> unavailable(const Communicator& communicator, const Grid& grid,
                                                 const FieldStorage& level);
 
+  /// `halo`: the layers that a sweep reads; the levels may hold more.
   /// Maps the neighbours' levels and checks, byte by byte, that data stored there arrives;
   /// overwrites the halos that such neighbours fill. Collective; throws device, resource or
   /// communication. The levels' memory must outlive the links.
   FaceLinks(const Communicator& communicator, const Grid& grid,
-            const std::vector<std::reference_wrapper<const FieldStorage>>& levels);
+            const std::vector<std::reference_wrapper<const FieldStorage>>& levels,
+            const HaloWidths& halo);
 
   /// Returns the port for sweeps that write this level.
   const device::FacePort& port(std::size_t level) const { return ports_[level]; }
@@ -40,11 +42,14 @@ class FaceLinks {
 
  private:
   void link(const FieldStorage& field);
-  device::FaceSide side(const link::Window& level, const FieldStorage& field, End end) const;
+  std::int64_t halo_at(End end) const;
+  link::Window::Offsets offsets_of(const FieldStorage& field) const;
+  device::FaceSide side(const link::Window& level, End end) const;
 
   Communicator communicator_;
   EndNeighbours neighbours_;
   int axis_;
+  HaloWidths halo_;
   std::int64_t tiles_;  // of a layer, at most
   link::KernelWatch watch_;
   std::shared_ptr<void> swept_;

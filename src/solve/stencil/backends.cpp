@@ -19,7 +19,7 @@ void Sweep::reduce(const NormReduction&, Stream) {
   throw Error(ErrorKind::internal, "only sweeps on a GPU leave partial norms to reduce");
 }
 
-bool Sweep::can_push(Fields, Fields, Fields) const { return false; }
+int Sweep::rows_of_pushing_tile(Fields, Fields, Fields) const { return 0; }
 
 bool Sweep::can_wrap(int, Fields, Fields) const { return false; }
 

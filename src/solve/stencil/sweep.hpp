@@ -79,7 +79,7 @@ struct SweepArguments {
   /// host can queue sweeps before it knows where the run ends. Null: always sweep.
   const unsigned* stop = nullptr;
   /// On a GPU: the sweep itself waits for the halo along the last axis and sends the next one; see
-  /// Sweep::can_push. Null: the halo is filled already.
+  /// Sweep::rows_of_pushing_tile. Null: the halo is filled already.
   const device::FacePort* faces = nullptr;
 };
 
@@ -94,8 +94,9 @@ class Sweep {
   /// Returns memory for partial norms on a GPU, owned by the sweep; null on the host. For a sweep
   /// in several regions whose norm is reduced after the last.
   virtual PartialNorms* room_for_partial_norms() { return nullptr; }
-  /// Whether run() accepts `faces` for these fields and all their owned cells.
-  virtual bool can_push(Fields in, Fields coefficients, Fields out) const;
+  /// Whether run() accepts `faces` for these fields and all their owned cells: 0 if not, else the
+  /// rows of a tile, which must be as many on the ranks that are linked.
+  virtual int rows_of_pushing_tile(Fields in, Fields coefficients, Fields out) const;
   /// Whether run() accepts that all owned cells wrap around an axis, reading and writing such
   /// levels.
   virtual bool can_wrap(int axis, Fields level, Fields coefficients) const;

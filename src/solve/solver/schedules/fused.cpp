@@ -26,6 +26,17 @@ std::vector<std::reference_wrapper<const FieldStorage>> fields_with_halo(const R
   return fields;
 }
 
+/// Returns how far the update reads that field; other fields and coefficients may be read farther.
+HaloWidths widths_of_halo(const problem::Model& model) {
+  const problem::Reach& reach = model.fields[*model.only_field_with_halo()].reach;
+  HaloWidths widths(0);
+  for (int axis = 0; axis < 3; ++axis) {
+    widths.lower[axis] = reach.lower[static_cast<std::size_t>(axis)];
+    widths.upper[axis] = reach.upper[static_cast<std::size_t>(axis)];
+  }
+  return widths;
+}
+
 /// Sweeps store what neighbours on the node need into their halos, and wait for theirs. Calls on
 /// the same stream then serve other nodes. No cycle of waits: a call waits only for calls after the
 /// same sweep, and a sweep only for stores of the one before.
@@ -33,7 +44,8 @@ class FusedStepper final : public SingleSweeps {
  public:
   explicit FusedStepper(Runner& runner)
       : SingleSweeps(runner),
-        links_(runner.communicator(), runner.exchange_grid(), fields_with_halo(runner)) {
+        links_(runner.communicator(), runner.exchange_grid(), fields_with_halo(runner),
+               widths_of_halo(*runner.the_case().model)) {
     if (runner.communicator().node_count() == 1) return;
     for (const FieldStorage& field : fields_with_halo(runner))
       between_nodes_.push_back(
@@ -80,7 +92,9 @@ std::optional<std::string> no_links_because(const Runner& runner) {
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
   if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";
   const problem::Model& model = *runner.the_case().model;
-  if (!model.only_field_with_halo()) return "halos of several fields are exchanged, or of none";
+  if (!model.only_field_with_halo())
+    return "halos of several fields are exchanged, of none, or of one that follows another";
+
   if (model.ghosts_change() && model.reads_diagonally())
     return "its update reads ghosts beside halos, which have to be made anew after each exchange";
   const Levels& levels = runner.levels();
@@ -90,11 +104,16 @@ std::optional<std::string> no_links_because(const Runner& runner) {
   if (auto why = runner.kernels_cannot_reach_because(Runner::Neighbour::on_node)) return why;
   if (runner.communicator().node_count() > 1 && !runner.calls_between_nodes())
     return "other nodes need the host in every exchange";
-  const bool able = target.gpu->ranks_on_gpu == 1 &&
-                    runner.sweep().can_push(levels[0], runner.coefficients(), levels[1]);
-  if (comm::max_over_ranks(runner.communicator(), std::int64_t{able ? 0 : 1}) > 0)
+  const std::int64_t rows =
+      target.gpu->ranks_on_gpu == 1
+          ? runner.sweep().rows_of_pushing_tile(levels[0], runner.coefficients(), levels[1])
+          : 0;
+  const std::int64_t most = comm::max_over_ranks(runner.communicator(), rows);
+  const std::int64_t fewest = -comm::max_over_ranks(runner.communicator(), -rows);
+  if (fewest == 0)
     return "ranks share a GPU, rows do not begin on 16-byte boundaries, or no kernel that sends "
            "halos has room for all that its update reads";
+  if (fewest < most) return "the ranks' GPUs, of several kinds, run different kernels";
   return std::nullopt;
 }
 

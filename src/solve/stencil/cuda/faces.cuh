@@ -15,16 +15,14 @@ struct FaceTile {
   Index strip, group, strips, groups;
 
   __device__ Index number() const { return group * strips + strip; }
-  /// Returns the number of one of the 9 tiles here and around. Beyond an end of the layer that is a
-  /// tile at the other end: with a periodic axis a neighbour, otherwise one more to wait for.
-  __device__ Index around(int which) const {
-    return folded(group + which / 3 - 1, groups) * strips + folded(strip + which % 3 - 1, strips);
+  /// Returns the number of a tile up to 2 from here. Beyond an end of the layer that is a tile at
+  /// the other end: with a periodic axis a neighbour, otherwise one more to wait for.
+  __device__ Index number_at(int by_strips, int by_groups) const {
+    return folded(group + by_groups, groups) * strips + folded(strip + by_strips, strips);
   }
 
  private:
-  static __device__ Index folded(Index at, Index count) {
-    return at < 0 ? count - 1 : at < count ? at : 0;
-  }
+  static __device__ Index folded(Index at, Index count) { return (at + 2 * count) % count; }
 };
 
 /// The ends of the region that a walk over layers `from` to `to` reaches and beyond which there are
@@ -40,15 +38,21 @@ class WalkFaces {
 
   __device__ bool any() const { return has_lower_ || has_upper_; }
 
-  /// Waits for the halos that the walk reads, in the first 18 of its threads. All its threads see
-  /// them after their next barrier.
+  /// Waits for the halos that the walk reads, in its first threads, one for each tile and end. All
+  /// its threads see them after their next barrier. The tiles are those up to so many from its own:
+  /// two where it reads less than a tile beyond it, for the last one of an axis that wraps around
+  /// may have fewer cells than are read.
+  template <int strips_around, int groups_around>
   __device__ void await(int thread) const {
-    constexpr int tiles = 9;
+    constexpr int across = 2 * strips_around + 1, tiles = across * (2 * groups_around + 1);
     const bool is_upper = thread >= tiles;
     if (thread >= 2 * tiles || !(is_upper ? has_upper_ : has_lower_)) return;
     const device::FaceSide& side = is_upper ? work_.faces.upper : work_.faces.lower;
-    device::cuda::await(side.raised + tile_.around(is_upper ? thread - tiles : thread),
-                        side.swept[tile_.number()], work_.faces.watch, is_upper ? 1 : 0);
+    const int which = is_upper ? thread - tiles : thread;
+    const Index tile =
+        tile_.number_at(which % across - strips_around, which / across - groups_around);
+    device::cuda::await(side.raised + tile, side.swept[tile_.number()], work_.faces.watch,
+                        is_upper ? 1 : 0);
   }
 
   /// Copies cells that this warp wrote, `rows` rows from `row` on, to the neighbours' halos.

@@ -152,10 +152,13 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
     return cells_.at(kind);
   }
   Printed update() const override { return {}; }
-  /// A walk waits for the tiles around its own: as far as updates may read, if those are strips of
-  /// 2-D or a block's rows. A warp has one row or two, enough for the nearest cells.
-  bool pushes() const override {
-    return pushes_ && (model_.axes == 2 || shapes_[shape_].by_planes() || model_.reads_nearest());
+  /// A walk waits for the tiles around its own. Strips and a block's rows are at least as wide as
+  /// updates may read; a warp in 3-D has one row or two, enough for the nearest cells.
+  int rows_of_pushing_tile() const override {
+    if (!pushes_ || shapes_.empty()) return 0;
+    const WalkShape& shape = shapes_[shape_];
+    if (shape.by_planes()) return shape.rows * block_warps;
+    return model_.axes == 2 || model_.reads_nearest() ? shape.rows : 0;
   }
   double compile_seconds() const override { return compile_seconds_; }
   const Operands& operands() const { return update_.operands; }
@@ -248,7 +251,8 @@ std::unique_ptr<stencil::Sweep> make_for(const problem::Model& model, const Swee
 std::unique_ptr<stencil::Sweep> make_generated_sweep(const problem::Model& model,
                                                      const SweepOptions& options) {
   std::optional<std::size_t> pushed;
-  if (model.axes > 1 && options.communicator != nullptr && options.communicator->size() > 1)
+  if (model.axes > 1 && !options.in_bricks && options.communicator != nullptr &&
+      options.communicator->size() > 1)
     pushed = model.only_field_with_halo();
   PrintedUpdate update = print_update(model, pushed);
   return model.precision == Precision::f32

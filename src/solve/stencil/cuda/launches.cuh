@@ -72,8 +72,9 @@ class Kernels {
   virtual Kernel per_cell(Norm kind) const = 0;
   /// The value of the kernels' last argument.
   virtual Update update() const = 0;
-  /// Whether sweeps by march() may store the halos of neighbours.
-  virtual bool pushes() const = 0;
+  /// Returns the rows of a tile of those walks of march() that may store the halos of neighbours;
+  /// 0: none may.
+  virtual int rows_of_pushing_tile() const = 0;
   virtual double compile_seconds() const { return 0; }
 };
 
@@ -127,8 +128,9 @@ class CudaSweep final : public stencil::Sweep {
     return static_cast<PartialNorms*>(parts_.get());
   }
 
-  bool can_push(Fields in, Fields coefficients, Fields out) const override {
-    return kernels_->pushes() && marches(in, coefficients, out, out[0].shape().owned);
+  int rows_of_pushing_tile(Fields in, Fields coefficients, Fields out) const override {
+    return marches(in, coefficients, out, out[0].shape().owned) ? kernels_->rows_of_pushing_tile()
+                                                                : 0;
   }
 
   /// Rows of whole vectors, where a strip's last one ends with the region.

@@ -483,7 +483,8 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
       const WalkFaces<axes, Given> faces(work, {strip, group, tiles.strips, tiles.row_groups}, from,
                                          to);
       if (faces.any()) {
-        faces.await(lane.number);
+        // In 3-D, updates that push read the nearest cells alone.
+        faces.template await<axes == 2 ? 2 : 1, axes == 2 ? 0 : 1>(lane.number);
         __syncwarp();
         Walk<false, AtFace<Shape>, kind, axes, Given, Real, Update>(work, update, lane, row, from,
                                                                     layers)

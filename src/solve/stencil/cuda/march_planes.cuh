@@ -497,7 +497,7 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
        number += static_cast<int>(blocks.count)) {
     const Tile tile(work, number);
     constexpr bool can_push = Update::pushed >= 0 && !Shape::in_bricks;
-    if constexpr (can_push) tile.faces(work).await(static_cast<int>(threadIdx.x));
+    if constexpr (can_push) tile.faces(work).template await<2, 2>(static_cast<int>(threadIdx.x));
     Walk(work, update, Lane<Real>(work, tile.strip), tile.row(), tile.from,
          static_cast<int>(tile.to - tile.from))
         .run(change);  // it begins with a barrier

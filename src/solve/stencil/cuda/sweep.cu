@@ -36,7 +36,9 @@ class CompiledKernels final : public Kernels<Real_, OneField<Formula, axes>, 1, 
                                : cuda::per_cell<Norm::l2, Real, Update, 1, 1>;
   }
   Update update() const override { return update_; }
-  bool pushes() const override { return axes > 1; }
+  int rows_of_pushing_tile() const override {
+    return axes > 1 ? ShapeFor<Norm::none, axes, Real>::rows : 0;
+  }
 
  private:
   template <Norm kind>

@@ -76,8 +76,8 @@ struct Work {
   double time;      ///< t of the inputs, unless the clock has it
   GraphClock clock;
   int lead;                  ///< cells from a 16-byte boundary to the region's first
-  Index layers;              ///< of a warp's walk along the last axis
-  Index ends[2];             ///< of walks at its ends that neighbours wait for; 0: as of others
+  Index layers;              ///< of a walk along the last axis
+  Index ends[2];             ///< of walks at its ends; 0: as of others
   Range owned;               ///< cells that the norm counts, in the region's coordinates
   PartialNorms* parts;       ///< null if there is no norm
   Index first_part;          ///< index of this region's first partial norm
