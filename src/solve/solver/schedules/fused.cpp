@@ -94,7 +94,6 @@ std::optional<std::string> no_links_because(const Runner& runner) {
   const problem::Model& model = *runner.the_case().model;
   if (!model.only_field_with_halo())
     return "halos of several fields are exchanged, of none, or of one that follows another";
-
   if (model.ghosts_change() && model.reads_diagonally())
     return "its update reads ghosts beside halos, which have to be made anew after each exchange";
   const Levels& levels = runner.levels();
