@@ -65,6 +65,33 @@ __device__ inline EdgeWords look(const EdgeWords* from) {
   return words;
 }
 
+/// Loads words unless `from` is null. Without a branch: the loads of several edges are in flight at
+/// once, where the compiler would test the words of each before the load of the next.
+__device__ inline void look_unless_null(const EdgeWords* from, EdgeWords& words) {
+#ifdef CUDA_ON_CPU
+  if (from != nullptr) words = look(from);
+#else
+  asm volatile(
+      "{ .reg .pred given; setp.ne.u64 given, %2, 0;"
+      " @given ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2]; }"
+      : "+l"(words.first), "+l"(words.second)
+      : "l"(from)
+      : "memory");
+#endif
+}
+__device__ inline void look_unless_null(const EdgeWord* from, EdgeWord& word) {
+#ifdef CUDA_ON_CPU
+  if (from != nullptr) word = look(from);
+#else
+  asm volatile(
+      "{ .reg .pred given; setp.ne.u64 given, %1, 0;"
+      " @given ld.relaxed.sys.global.u64 %0, [%1]; }"
+      : "+l"(word)
+      : "l"(from)
+      : "memory");
+#endif
+}
+
 /// Pauses between two polls. A poll takes some 0.3 us by itself; threads on a CPU must yield.
 __device__ inline void between_looks() {
 #ifdef CUDA_ON_CPU
@@ -72,23 +99,35 @@ __device__ inline void between_looks() {
 #endif
 }
 
+/// The epochs of words that differ from this one, in their bits: zero if none does.
+__device__ inline unsigned unlike(EdgeWord word, unsigned epoch) {
+  return static_cast<unsigned>(word >> 32) ^ epoch;
+}
+__device__ inline unsigned unlike(const EdgeWords& words, unsigned epoch) {
+  return unlike(words.first, epoch) | unlike(words.second, epoch);
+}
+
 /// One word or two of an edge, which a thread waits for together with others: one look after the
-/// other would take a trip through the memory each.
+/// other would take a trip through the memory each. Until all have come, all are loaded again:
+/// they stay until this thread has sent its own.
 template <class Words>
 class Awaited {
  public:
+  Awaited() = default;
   /// Null: there is nothing to wait for.
-  __device__ void begin(const Words* from) { from_ = from; }
-  /// Looks once more unless the words came.
-  __device__ void look(unsigned epoch) {
-    if (from_ == nullptr) return;
-    words_ = cuda::look(from_);
-    if (is_of(words_, epoch)) from_ = nullptr;
-  }
-  __device__ bool came() const { return from_ == nullptr; }
+  __device__ Awaited(const Words* from, unsigned epoch) : from_(from) { preset(words_, epoch); }
+  __device__ void load() { look_unless_null(from_, words_); }
+  /// Zero if the words loaded last are of the epoch. Tests of several, joined without branches, are
+  /// done after all loads.
+  __device__ unsigned missing(unsigned epoch) const { return unlike(words_, epoch); }
   __device__ const Words& words() const { return words_; }
 
  private:
+  static __device__ void preset(EdgeWord& word, unsigned epoch) { word = word_of(0, epoch); }
+  static __device__ void preset(EdgeWords& words, unsigned epoch) {
+    words = {word_of(0, epoch), word_of(0, epoch)};
+  }
+
   const Words* from_ = nullptr;
   Words words_{};
 };

@@ -462,7 +462,7 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
   using Given = Work<Real, inputs, outputs>;
   device::cuda::let_next_begin();
   device::cuda::await_stream();
-  if (work.stop != nullptr && *work.stop != 0) return;
+  if (has_ended(work)) return;
   if (reduction.parts != nullptr && blockIdx.x == 0) return reduce(reduction);
   const SweepBlocks blocks(reduction);
   const auto tiles = Tiles<Real, axes>::of(work, Shape::rows);

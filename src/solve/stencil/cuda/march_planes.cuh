@@ -486,7 +486,7 @@ __global__ void __launch_bounds__(block_threads, Shape::blocks)
     march_planes(Work<Real, inputs, outputs> work, ReduceWork reduction, Update update) {
   device::cuda::let_next_begin();
   device::cuda::await_stream();
-  if (work.stop != nullptr && *work.stop != 0) return;
+  if (has_ended(work)) return;
   if (reduction.parts != nullptr && blockIdx.x == 0) return reduce(reduction);
   using Given = Work<Real, inputs, outputs>;
   using Walk = PlaneWalk<Shape, kind, Given, Real, Update>;

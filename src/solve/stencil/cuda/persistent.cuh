@@ -152,7 +152,8 @@ __global__ void __launch_bounds__(resident_threads, 1)
   const int block = static_cast<int>(blockIdx.x) - 1;
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   Resident<axes, rows, Real> cells(
-      work, block, reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::block_memory()),
+      work, block,
+      reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::kept_block_memory()),
       places[warp], lost);
   Permission permission(work);
   if (threadIdx.x == warp_lanes) answers[1] = permission.ask_to_begin();

@@ -86,6 +86,17 @@ struct Work {
   device::FacePort faces;    ///< at the region's ends along the last axis
 };
 
+/// Whether the run has ended before this sweep. Where walks wait for neighbours, all threads of a
+/// block agree on it: the first block may end the run while others read the word, and a warp that
+/// leaves must not be one that the rest of its block waits for.
+template <class Work>
+__device__ inline bool has_ended(const Work& work) {
+  if (work.stop == nullptr) return false;
+  const bool ended = *work.stop != 0;
+  const bool is_linked = work.faces.lower.raise != nullptr || work.faces.upper.raise != nullptr;
+  return is_linked ? __syncthreads_or(ended ? 1 : 0) != 0 : ended;
+}
+
 /// Returns t of a sweep, which is `time` outside graphs.
 __device__ inline double time_by(const GraphClock& clock, double time) {
   return clock.first == nullptr ? time
