@@ -119,8 +119,9 @@ class Resident {
     for (int i = 0; i < width; ++i)
       inside_ |= lane_ <= last_lane_ && column + i < work.cells[0] ? 1u << i : 0u;
     if (lane_ == 0) find_places(places);
-    waits_ =
-        south_from() != nullptr || north_from() != nullptr || has_block_left() || has_block_right();
+    if constexpr (skips_waits)
+      waits_ = south_from() != nullptr || north_from() != nullptr || has_block_left() ||
+               has_block_right();
   }
 
   /// Whether the warp has any cells.
@@ -169,10 +170,12 @@ class Resident {
   /// not, and all of them must have come before any warp of the block does the sweep: then the rule
   /// of device/edge_port.hpp holds for lines between blocks as it does for words between threads.
   __device__ void await_edges(unsigned epoch) {
-    if (skips_waits && !waits_) {
-      VectorOf<Real>::split(*up(epoch), behind_);
-      VectorOf<Real>::split(*(up(epoch) + places().row_vectors + places().down), beyond_);
-      return;
+    if constexpr (skips_waits) {
+      if (!waits_) {
+        VectorOf<Real>::split(*up(epoch), behind_);
+        VectorOf<Real>::split(*(up(epoch) + places().row_vectors + places().down), beyond_);
+        return;
+      }
     }
     const int vectors = places().vectors, words = slot(epoch) * 2 * vectors + lane_;
     const bool has_cells = works_ && lane_ <= last_lane_;
