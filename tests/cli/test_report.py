@@ -149,6 +149,10 @@ def test_smoke_help():
     assert re.fullmatch(r"halocline \d+\.\d+\.\d+ \(commit [\w-]+, .+\)\n", help_of("--version"))
 
 
+def test_verbose_version_tells_the_flags():
+    assert re.search(r"^  C\+\+ +\w+ [\d.]+ with -.+$", help_of("--version", "--verbose"), re.M)
+
+
 @pytest.mark.parametrize("words", COMMANDS)
 def test_help_is_as_kept(words):
     """HALOCLINE_RENEW_GOLDEN=1 keeps what help says now."""

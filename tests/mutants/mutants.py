@@ -329,7 +329,7 @@ MUTANTS = [
            "conformance_tests", "*PersistentSweeps.ComputeTheBits*", 1),
     Mutant("the last row of a tile sent that lies beyond the rank's", "src/solve/stencil/cuda/resident.cuh",
            "top_is_first && rows_here_ == rows;", "top_is_first;",
-           "conformance_tests", "*PersistentSweeps.ComputeTheBits*", 1),
+           "ranks_tests", "*TilesInRegistersAreHigh*", 2),
     Mutant("a line of the block behind taken for the one in front", "src/solve/stencil/cuda/resident.cuh",
            "at.to_back = layer(work_.from_front, (block_line_ + 1) % deep, row_) + vector;",
            "at.to_back = layer(work_.from_front, block_line_, row_) + vector;",

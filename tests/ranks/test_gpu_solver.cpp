@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,6 +112,24 @@ TEST(Solver, HasTheSameBitsInGraphs) {
   }
 }
 
+/// Solves on the host, then by fused sweeps of ranks beside each other along the last axis.
+void expect_same_bits_of_fused(SolveOptions options) {
+  options.tolerance.reset();
+  Int3 parts{1, 1, 1};
+  parts[options.cells.axes() - 1] = ranks();
+  options.process_grid = Extents(parts, options.cells.axes());
+  options.backend = "cpu";
+  const SolveResult expected = solve(world(), options);
+  options.backend = "cuda";
+  options.transport = "peer";
+  options.schedule = "fused";
+  const SolveResult result = solve(world(), options);
+  EXPECT_EQ(result.schedule, "fused");
+  EXPECT_EQ(result.sweeps, expected.sweeps);
+  EXPECT_EQ(result.checksum, expected.checksum);
+  EXPECT_EQ(result.norm_history, expected.norm_history);
+}
+
 // Sweeps that send their halos themselves, with cells that fill strips and cells that do not, and
 // in 3-D with and without layers between the short walks at both ends.
 TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
@@ -125,23 +144,11 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
         std::pair{"star7", Extents{16, 5, 20 * ranks() + 1}}})
     for (const Precision precision : {Precision::f32, Precision::f64})
       for (const Norm norm : {Norm::max, Norm::none}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", problem, name_of(precision), name_of(norm)));
         SolveOptions options = small(problem, cells, 90);
-        options.tolerance.reset();
-        options.norm = norm;
         options.precision = precision;
-        options.backend = "cpu";
-        Int3 parts{1, 1, 1};
-        parts[cells.axes() - 1] = ranks();
-        options.process_grid = Extents(parts, cells.axes());
-        const SolveResult expected = solve(world(), options);
-        options.backend = "cuda";
-        options.transport = "peer";
-        options.schedule = "fused";
-        const SolveResult result = solve(world(), options);
-        EXPECT_EQ(result.schedule, "fused");
-        EXPECT_EQ(result.checksum, expected.checksum)
-            << problem << ' ' << name_of(precision) << ' ' << name_of(norm);
-        EXPECT_EQ(result.sweeps, expected.sweeps);
+        options.norm = norm;
+        expect_same_bits_of_fused(options);
       }
 }
 
@@ -164,21 +171,10 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
         std::tuple{"life", Extents{132, 9 * n}, Precision::f32},
         std::tuple{"heat_source", Extents{38, 37}, Precision::f64},
         std::tuple{"wave_sponge", Extents{65, 7 * n}, Precision::f32}}) {
-    SolveOptions options = small(problem, cells, 40);
-    options.tolerance.reset();
-    options.precision = precision;
-    options.backend = "cpu";
-    Int3 parts{1, 1, 1};
-    parts[cells.axes() - 1] = ranks();
-    options.process_grid = Extents(parts, cells.axes());
-    const SolveResult expected = solve(world(), options);
-    options.backend = "cuda";
-    options.transport = "peer";
-    options.schedule = "fused";
     SCOPED_TRACE(problem);
-    const SolveResult result = solve(world(), options);
-    EXPECT_EQ(result.checksum, expected.checksum);
-    EXPECT_EQ(result.norm_history, expected.norm_history);
+    SolveOptions options = small(problem, cells, 40);
+    options.precision = precision;
+    expect_same_bits_of_fused(options);
   }
 }
 
@@ -226,6 +222,35 @@ TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
         EXPECT_EQ(result.norm_history, expected.norm_history)
             << problem << ' ' << name_of(precision);
       }
+}
+
+// Tiles of 8 and of 16 rows, in each strip of cells the last with 3.
+TEST(Solver, HasTheSameBitsWhereTilesInRegistersAreHigh) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  // 256 cells are two strips, so that a block of 16 warps has 8 tiles of each. A GPU has room for
+  // one block on each multiprocessor, of which one reduces norms; those on CPUs have room for 11
+  // blocks with tiles of 4 rows, 7 of 8, and 3 of 16.
+  const std::int64_t blocks = device::gpus().list.front().multiprocessors - 1;
+  const bool is_on_cpu = blocks < 16;
+  for (const std::int64_t rows :
+       is_on_cpu ? std::vector<std::int64_t>{8 * 53 + 3}
+                 : std::vector<std::int64_t>{8 * blocks * 4 + 3, 8 * blocks * 8 + 3}) {
+    SolveOptions options = small("laplace", {256, rows * ranks()}, 9);
+    options.tolerance.reset();
+    options.norm_every = 4;
+    options.precision = Precision::f32;
+    options.backend = "cpu";
+    options.process_grid = Extents{1, ranks()};
+    const SolveResult expected = solve(world(), options);
+    options.backend = "cuda";
+    options.transport = ranks() > 1 ? "peer" : "auto";
+    options.schedule = "persistent";
+    const SolveResult result = solve(world(), options);
+    EXPECT_EQ(result.checksum, expected.checksum) << rows;
+    EXPECT_EQ(result.norm_history, expected.norm_history) << rows;
+  }
 }
 
 TEST(Solver, StopsAfterAnySweepWhereCellsStayInRegisters) {

@@ -57,6 +57,8 @@ std::string version_text() {
 
 std::string verbose_version_text() {
   std::string text = version_text();
+  text += fmt::format("  C++         {}\n", build_info::cxx);
+  if (!build_info::cuda.empty()) text += fmt::format("  CUDA        {}\n", build_info::cuda);
   text += fmt::format("  MPI         {}\n", comm::library_version());
   text += fmt::format("  processor   {}, vectors {}\n", machine::processor_name(),
                       fmt::join(stencil::simd_levels(), " "));
