@@ -3,6 +3,7 @@
 // without the host.
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -19,6 +20,7 @@
 #include "base/environment.hpp"
 #include "base/notes.hpp"
 #include "base/variables.hpp"
+#include "core/device/gpu.hpp"
 #include "proof/environment_key.hpp"
 #include "proof/records.hpp"
 #include "proof/surroundings.hpp"
