@@ -212,7 +212,7 @@ BENCH_STEP = record(
     notes=list_of(TEXT),
 )
 WAYS = [*TRANSPORTS[1:], "whole_array", "skin_copies", "pinned", "managed", "prefetched",
-        "derived_types"]
+        "derived_types", "mapped_views"]
 PHASES = ["calc", "pack", "move", "call", "wait"]
 BENCH_LAYOUT = record(
     bench={"const": "layout"},
@@ -235,10 +235,13 @@ BENCH_LAYOUT = record(
     cases=list_of(record(
         way=TEXT, layout=TEXT, brick=list_of(POSITIVE, 0, 3), steps=POSITIVE,
         memory={"enum": ["host", "pinned", "device", "managed"]}, messages=POSITIVE,
-        bytes=POSITIVE, verified={"const": True}, us_per_sweep=list_of(TIME, 1), best_us=TIME,
+        bytes=POSITIVE, needed_bytes=POSITIVE, mapped_pieces=optional(POSITIVE),
+        verified={"const": True}, us_per_sweep=list_of(TIME, 1), best_us=TIME,
         median_us=TIME, worst_us=TIME, glups=TIME, glups_per_rank=TIME, redundant_updates=AMOUNT,
         **{f"{phase}_us": SPREAD for phase in PHASES},
         **{f"{phase}_deviation_us": AMOUNT for phase in PHASES}), 1),
+    kernels=list_of(record(layout=TEXT, way=TEXT, steps=POSITIVE, plain_calc_us=TIME, calc_us=TIME,
+                           gain=TIME), 1),
     notes=list_of(TEXT),
 )
 ANY_TEXT = {"type": "string"}
@@ -358,10 +361,22 @@ def check_bench_layout(report):
         assert case["glups_per_rank"] == approx(case["glups"] / report["ranks"])
         assert (case["redundant_updates"] > 0) == (case["steps"] > 1)
         assert (case["brick"] == []) == (case["layout"] in ("array", "auto"))
+        is_mapped = case["way"] == "mapped_views"
+        assert (case["mapped_pieces"] is not None) == is_mapped
+        assert case["bytes"] >= case["needed_bytes"]
+        assert case["bytes"] == case["needed_bytes"] or is_mapped
         for phase in PHASES:
             spread = case[f"{phase}_us"]
             assert spread["min"] <= spread["mean"] * 1.000001 <= spread["max"] * 1.00001
             assert case[f"{phase}_deviation_us"] <= spread["max"] - spread["min"] + 1e-9
+    layouts = {case["layout"] for case in report["cases"]}
+    assert {kernel["layout"] for kernel in report["kernels"]} == layouts
+    for kernel in report["kernels"]:
+        fastest = min((case for case in report["cases"] if case["layout"] == kernel["layout"]),
+                      key=lambda case: case["median_us"])
+        assert (kernel["way"], kernel["steps"]) == (fastest["way"], fastest["steps"])
+        assert kernel["calc_us"] == approx(fastest["calc_us"]["max"])
+        assert kernel["gain"] == approx(kernel["plain_calc_us"] / kernel["calc_us"])
 
 
 def check_bench_halo(report):

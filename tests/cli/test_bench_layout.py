@@ -32,12 +32,20 @@ def test_smoke_table_and_json_tell_the_same(tmp_path):
     report = json.loads((tmp_path / "r.json").read_text())
     check_bench_layout(report)
     assert end.out.startswith("layouts and halos: star7, 16x8x8 cells per rank, f64, 8 sweeps")
-    assert keys_of(report) == [("derived_types", "array", 1), ("derived_types", "array", 8)] + [
+    assert keys_of(report) == [
+        ("derived_types", "array", 1), ("derived_types", "array", 8),
+        ("mapped_views", "brick", 1), ("mapped_views", "brick", 8)] + [
         (way, layout, steps) for way in ("shared", "mpi") for layout in ("array", "brick")
         for steps in (1, 8)]
     # A rank owns 16x8x8 cells in bricks of 8x8x8, and has one neighbour along z.
     assert {tuple(case["brick"]) for case in report["cases"]} == {(), (8, 8, 8)}
-    assert {case["bytes"] for case in report["cases"] if case["steps"] == 1} == {2 * 16 * 8 * 8}
+    assert {case["needed_bytes"] for case in report["cases"] if case["steps"] == 1} == {
+        2 * 16 * 8 * 8}
+    views = [case for case in report["cases"] if case["way"] == "mapped_views"]
+    assert views[0]["bytes"] == 2 * 16 * 8 * 8 * 8, "whole bricks"
+    # Up and down go two bricks that lie together.
+    assert views[0]["mapped_pieces"] == 2
+    assert "  mapped_views, brick, 1 step: 2 KiB of 16 KiB are halo, mapped from 2 pieces\n" in end.out
     assert re.search(rf"^  checksum +{report['checksum']} of every result", end.out, re.MULTILINE)
     for case in report["cases"]:
         row = re.search(rf"^    {case['way']} +{case['layout']} +{case['steps']} +\S+ +(\S+) +\S+ "
@@ -55,6 +63,19 @@ def test_smoke_what_is_left_out_has_a_reason():
     for words in ("derived_types is left out with layout brick: ",
                   "ways for GPUs are left out, since the backend is cpu: "):
         assert any(words in note for note in report["notes"]), report["notes"]
+
+
+@pytest.mark.parametrize("words, says", [
+    ("--layouts array", "with layout array: rows of different neighbours share pages"),
+    ("--layouts brick --precision f32", "a brick has 2048 bytes, a page 4096; use larger bricks"),
+    ("--layouts brick:32x4x4", "16 cells of rank 0 along x are not whole bricks of 32"),
+    ("--layouts brick:16x16x2", "8 cells of rank 0 along y are not whole bricks of 16")])
+def test_views_need_pages_of_whole_bricks(words, says):
+    end = run(*LAYOUT, *CPU, "--ways", "mapped_views", "--steps", "1", *words.split())
+    assert end.code == UNAVAILABLE and says in end.err, end.err
+    report = layout_json(*CPU, "--ways", "mpi,mapped_views", "--steps", "1", *words.split())
+    assert [case["way"] for case in report["cases"]] == ["mpi"]
+    assert any(says in note for note in report["notes"]), report["notes"]
 
 
 def test_every_combination_is_a_case():

@@ -276,6 +276,26 @@ TEST(CpuBackend, SaysWhichVectorsItUses) {
   for (const std::string& level : simd_levels())
     EXPECT_EQ(find_backend("cpu").make(laplace, {.simd = level})->simd(), level);
   EXPECT_EQ(find_backend("cpu").make(laplace, {})->simd(), simd_levels().back());
+  EXPECT_EQ(find_backend("cpu").make(laplace, {.plain = true})->simd(), "scalar");
+}
+
+TEST(CudaBackend, SweepsCellByCellByThePlainKernel) {
+  test::need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  const Grid grid(0, 1, {.cells = {64, 64}});
+  const FieldStorage field(grid, 8, {.memory = Memory::device});
+  for (const Formulas formulas : {Formulas::compiled_where_possible, Formulas::interpreted}) {
+    const problem::Model laplace = test::built_in("laplace", {64, 64});
+    const auto rows_of = [&](bool plain) {
+      return find_backend("cuda")
+          .make(laplace, {.plain = plain, .formulas = formulas})
+          ->rows_of_pushing_tile(field, {}, field);
+    };
+    EXPECT_EQ(rows_of(true), 0) << "there are no tiles";
+    if (formulas == Formulas::compiled_where_possible) {
+      EXPECT_GT(rows_of(false), 0);
+    }
+  }
 }
 
 }  // namespace

@@ -377,6 +377,12 @@ MUTANTS = [
            "(box.lower[axis.index] - first[axis.index]) * axis.per_cell",
            "(box.lower[axis.index] - first[axis.index])",
            "ranks_tests", "*Rivals*", 2),
+    Mutant("views of a message's first piece alone", "src/tools/bench/page_views.cpp",
+           "at += range.bytes;", "",
+           "unit_tests", "PageViews.*", 1),
+    Mutant("views of the bricks before", "src/tools/bench/page_views.cpp",
+           "file_.get(), range.offset)", "file_.get(), range.offset / (2 * page_bytes()) * page_bytes())",
+           "ranks_tests", "LayoutBenchOnRanks.ViewsHaveTheSameBits", 2),
     Mutant("skin copied without its last layer", "src/tools/bench/host_twins.cpp",
            "ranges_of(field, grid.boundary(widths), grain_of(field))",
            "ranges_of(field, grid.boundary(runner.the_case().halo(runner.the_case().halo_depth - 1)), "

@@ -20,7 +20,7 @@
 #include "base/environment.hpp"
 #include "base/notes.hpp"
 #include "base/variables.hpp"
-#include "core/device/gpu.hpp"
+#include "device/gpu.hpp"
 #include "proof/environment_key.hpp"
 #include "proof/records.hpp"
 #include "proof/surroundings.hpp"

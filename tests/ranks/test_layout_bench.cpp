@@ -56,6 +56,14 @@ void expect_right(const LayoutBenchResult& result) {
     }
     EXPECT_GT(timing.phases[0].min, 0) << name << " calculates";
   }
+  std::set<std::string> layouts;
+  for (const LayoutTiming& timing : result.timings) layouts.insert(timing.layout);
+  EXPECT_EQ(result.kernels.size(), layouts.size());
+  for (const bench::KernelGain& kernel : result.kernels) {
+    EXPECT_FALSE(kernel.wrong) << kernel.layout << ": " << *kernel.wrong;
+    EXPECT_GT(kernel.seconds, 0);
+    EXPECT_GT(kernel.plain_seconds, 0);
+  }
 }
 
 std::set<std::string> ways_of(const LayoutBenchResult& result) {
@@ -101,6 +109,40 @@ TEST_F(LayoutBenchOnRanks, RunsOtherProblems) {
     options.repetitions = 1;
     SCOPED_TRACE(problem);
     expect_right(run_layout_bench(world(), options));
+  }
+}
+
+/// Bricks that are pages of 4 KiB in fp64, or several.
+TEST_F(LayoutBenchOnRanks, ViewsHaveTheSameBits) {
+  struct Problem {
+    const char* name;
+    Extents cells;
+    std::vector<std::string> layouts;
+  };
+  // Halos of one cell and of four, across edges and corners; a field that follows another, and
+  // several fields.
+  for (const Problem& problem :
+       {Problem{"star7", {16, 8, 24}, {"brick", "brick:16x4x8"}},
+        Problem{"box27", {8, 16, 8}, {"brick", "brick:8x16x4"}},
+        Problem{"star25", {8, 8, 8}, {"brick"}}, Problem{"wave_sponge", {32, 64}, {"brick:32x16"}},
+        Problem{"shallow_water", {64, 32}, {"brick:64x8", "brick:16x32"}}}) {
+    LayoutBenchOptions options = brief_layouts();
+    options.problem = problem.name;
+    options.precision = "f64";
+    options.cells_per_rank = problem.cells;
+    options.layouts = problem.layouts;
+    options.steps = {1, 2};
+    options.ways = {"mapped_views", "mpi"};
+    SCOPED_TRACE(problem.name);
+    const LayoutBenchResult result = run_layout_bench(world(), options);
+    expect_right(result);
+    ASSERT_EQ(result.timings.size(), 4 * options.layouts.size())
+        << testing::PrintToString(result.notes);
+    for (const LayoutTiming& timing : result.timings) {
+      EXPECT_EQ(timing.pieces > 0, timing.way == "mapped_views");
+      EXPECT_LE(timing.messages, timing.pieces > 0 ? timing.pieces : timing.messages);
+      EXPECT_GE(timing.bytes, timing.needed_bytes);
+    }
   }
 }
 

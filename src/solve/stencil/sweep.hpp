@@ -114,6 +114,9 @@ struct SweepOptions {
   /// The widest vectors to use: "auto" or one of simd_levels().
   std::string simd = "auto";
   bool in_bricks = false;  ///< the fields, instead of rows
+  /// By the plainest kernel, for benchmarks: on a GPU a thread updates a cell and reads all that it
+  /// takes, on CPUs a cell at a time, without vectors.
+  bool plain = false;
   /// Interpreted: also where a compiled formula is the model's; on a GPU, compiled when the program
   /// runs. For tests and benchmarks.
   Formulas formulas = Formulas::compiled_where_possible;

@@ -20,8 +20,6 @@
 namespace halocline::bench {
 namespace {
 
-constexpr int most_directions = 27;
-
 /// An axis of the array that a field is in, or its components.
 struct Axis {
   int index;  ///< 0 to 2, 3 for components
@@ -108,13 +106,9 @@ class DerivedTypesExchange final : public RivalExchange {
       const FieldShape& shape = field.shape();
       for (const grid::HaloRegion& region :
            grid::halo_regions(grid, grid.rank(), shape.halo, which)) {
-        // A message has the number of the direction in which it goes.
-        const int direction = grid::direction_index(region.direction);
-        swaps.push_back({.peer = region.peer,
-                         .tag_out = number * most_directions + direction,
-                         .tag_in = number * most_directions + most_directions - 1 - direction,
-                         .out = subarray_of(field, region.send),
-                         .in = subarray_of(field, region.receive)});
+        mpi::Swap& swap = swaps.emplace_back(swap_across(region, number));
+        swap.out = subarray_of(field, region.send);
+        swap.in = subarray_of(field, region.receive);
         if (region.peer == grid.rank() || region.send.empty()) continue;
         ++messages;
         bytes += region.send.cells() * shape.components * shape.element_bytes;
@@ -135,6 +129,16 @@ bool some_wrap_around(const Grid& grid) {
 }
 
 }  // namespace
+
+mpi::Swap swap_across(const grid::HaloRegion& region, int field) {
+  constexpr int most_directions = 27;
+  const int direction = grid::direction_index(region.direction);
+  return {.peer = region.peer,
+          .tag_out = field * most_directions + direction,
+          .tag_in = field * most_directions + most_directions - 1 - direction,
+          .out = {},
+          .in = {}};
+}
 
 std::optional<std::string> why_no_derived_types(const RivalPlace& of) {
   using Stand = exchange::Proved::Stand;

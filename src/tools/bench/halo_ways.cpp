@@ -18,6 +18,11 @@ using transport::Transport;
 
 std::optional<std::string> nothing_against(const WayPlace&) { return std::nullopt; }
 
+std::optional<std::string> need_rows(const WayPlace& place) {
+  if (place.the_case.brick.axes() > 0) return "MPI's subarrays describe rows";
+  return std::nullopt;
+}
+
 class MovedStepper final : public solver::SingleSweeps {
  public:
   MovedStepper(solver::Runner& runner, HaloMover& mover) : SingleSweeps(runner), mover_(mover) {}
@@ -43,18 +48,20 @@ bool is_transport(const std::string& name) {
 std::span<const HaloWay> halo_ways() {
   static constexpr HaloWay all[] = {
       {"whole_array", "all of a field is copied to the host, packed there, and copied back",
-       Memory::device, nullptr, nothing_against, move_whole_array},
+       Memory::device, nothing_against, nothing_against, move_whole_array},
       {"skin_copies",
        "what neighbours need is copied to the host and packed there, the halo copied back",
-       Memory::device, nullptr, nothing_against, move_skin},
+       Memory::device, nothing_against, nothing_against, move_skin},
       {"pinned", "fields in the host's pinned memory; the host packs, GPUs sweep over the bus",
-       Memory::pinned, nullptr, nothing_against, pack_on_host},
+       Memory::pinned, nothing_against, nothing_against, pack_on_host},
       {"managed", "fields in managed memory, the GPU its home; the host packs, touched pages move",
-       Memory::managed, nullptr, nothing_against, pack_on_host},
+       Memory::managed, nothing_against, nothing_against, pack_on_host},
       {"prefetched", "the same; pages are sent before, to the host to pack, to the GPU to sweep",
-       Memory::managed, nullptr, why_no_prefetch, pack_prefetched},
+       Memory::managed, nothing_against, why_no_prefetch, pack_prefetched},
       {"derived_types", "MPI packs, by MPI_Type_create_subarray for each direction", std::nullopt,
-       "MPI's subarrays describe rows", why_not_derived_types, move_derived_types},
+       need_rows, why_not_derived_types, move_derived_types},
+      {"mapped_views", "bricks that are pages, mapped behind each other; MPI sends them unpacked",
+       std::nullopt, why_no_views_of_cells, why_no_views, move_mapped_views},
   };
   return all;
 }

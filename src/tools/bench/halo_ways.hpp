@@ -32,12 +32,13 @@ class HaloMover {
   virtual void run(std::int64_t level, Stream stream) = 0;
 
   std::int64_t messages = 0, bytes = 0;  ///< of one run, from this rank to others
+  std::int64_t pieces = 0;  ///< of a level, which these messages are mapped from; 0: they are not
 
  protected:
   HaloMover() = default;
 };
 
-/// Where halos are to move.
+/// Where halos are to move, and whose.
 struct WayPlace {
   const Communicator& communicator;
   const solver::Case& the_case;
@@ -49,7 +50,8 @@ struct HaloWay {
   const char* name;              ///< in --ways and in reports
   const char* text;              ///< what it does
   std::optional<Memory> memory;  ///< of the fields, for GPUs only; none: the backend's usual memory
-  const char* needs_rows;        ///< why it cannot move bricks; null if it can
+  /// Why it cannot move this layout and these cells, or nothing; the same on every rank.
+  std::optional<std::string> (*why_not_cells)(const WayPlace& place);
   /// Why it cannot be used here, or nothing; the same on every rank. Collective.
   std::optional<std::string> (*why_not)(const WayPlace& place);
   /// For levels that are filled. Collective.
@@ -84,5 +86,8 @@ std::unique_ptr<HaloMover> pack_prefetched(solver::Runner& runner);
 std::optional<std::string> why_no_prefetch(const WayPlace& place);
 std::unique_ptr<HaloMover> move_derived_types(solver::Runner& runner);
 std::optional<std::string> why_not_derived_types(const WayPlace& place);
+std::unique_ptr<HaloMover> move_mapped_views(solver::Runner& runner);
+std::optional<std::string> why_no_views(const WayPlace& place);
+std::optional<std::string> why_no_views_of_cells(const WayPlace& place);
 
 }  // namespace halocline::bench

@@ -48,8 +48,13 @@ class LayoutBench {
   void say_what_runs();
   void solve_plain();
   void check_room_for_plain(const solver::Judge& judge) const;
-  stencil::Sweep* sweep_for(const LayoutCase& layout);
+  enum class Kernels { usual, plain };
+  stencil::Sweep* sweep_for(const LayoutCase& layout, Kernels kernels);
   void try_out(const UsableWay& way, const LayoutCase& layout);
+  void compare_kernels(const std::vector<UsableWay>& ways);
+  void compare_kernels(const UsableWay& way, const LayoutCase& layout, const LayoutTiming& timing);
+  LayoutTrialParts parts_of(const UsableWay& way, const LayoutCase& layout,
+                            stencil::Sweep& sweep) const;
   LayoutTiming time(const LayoutTrialParts& parts);
   void repeat(LayoutTrial& trial, LayoutTiming& timing, double seconds_each);
   void add(const std::vector<LayoutTrial::Times>& mine, LayoutTiming& timing);
@@ -63,8 +68,9 @@ class LayoutBench {
   std::shared_ptr<const solver::Target> target_;
   std::vector<LayoutCase> cases_;
   stencil::SweepOptions sweep_options_;
-  std::map<bool, std::unique_ptr<stencil::Sweep>> sweeps_;  // over rows, over bricks
-  std::optional<solver::AloneResult> plain_;                // on rank 0
+  // Over bricks or over rows.
+  std::map<std::pair<bool, Kernels>, std::unique_ptr<stencil::Sweep>> sweeps_;
+  std::optional<solver::AloneResult> plain_;  // on rank 0
   Checksums plain_checksums_;
   std::optional<std::pair<std::string, Checksums>> end_;  // of the first combination timed
   Notes notes_;
@@ -142,13 +148,14 @@ void LayoutBench::solve_plain() {
 }
 
 /// Null, with a note, where none can be made.
-stencil::Sweep* LayoutBench::sweep_for(const LayoutCase& layout) {
-  const bool in_bricks = layout.the_case.brick.axes() > 0;
-  const auto known = sweeps_.find(in_bricks);
+stencil::Sweep* LayoutBench::sweep_for(const LayoutCase& layout, Kernels kernels) {
+  const std::pair which{layout.the_case.brick.axes() > 0, kernels};
+  const auto known = sweeps_.find(which);
   if (known != sweeps_.end()) return known->second.get();
   std::unique_ptr<stencil::Sweep> sweep;
   stencil::SweepOptions options = sweep_options_;
-  options.in_bricks = in_bricks;
+  options.in_bricks = which.first;
+  options.plain = kernels == Kernels::plain;
   try {
     comm::together(communicator_,
                    [&] { sweep = target_->backend->make(*layout.the_case.model, options); });
@@ -156,7 +163,7 @@ stencil::Sweep* LayoutBench::sweep_for(const LayoutCase& layout) {
     if (error.kind() != ErrorKind::unavailable) throw;
     notes_.add(fmt::format("layout {} is left out: {}", layout.layout, error.what()));
   }
-  return sweeps_.emplace(in_bricks, std::move(sweep)).first->second.get();
+  return sweeps_.emplace(which, std::move(sweep)).first->second.get();
 }
 
 Checksums LayoutBench::checksums_of(const LayoutTrial& trial) const {
@@ -232,6 +239,8 @@ LayoutTiming LayoutBench::time(const LayoutTrialParts& parts) {
       .memory = std::string(name_of(parts.way.target->memory)),
       .messages = comm::max_over_ranks(communicator_, trial.messages()),
       .bytes = comm::max_over_ranks(communicator_, trial.bytes()),
+      .needed_bytes = comm::max_over_ranks(communicator_, runner.exchange_info().bytes),
+      .pieces = comm::max_over_ranks(communicator_, trial.pieces()),
       .redundant = comm::max_over_ranks(
           communicator_, solver::redundant_updates(runner.the_case(), runner.exchange_grid()))};
   for (const std::string& note : runner.notes().all()) notes_.add(note);
@@ -243,24 +252,70 @@ LayoutTiming LayoutBench::time(const LayoutTrialParts& parts) {
   return timing;
 }
 
+LayoutTrialParts LayoutBench::parts_of(const UsableWay& way, const LayoutCase& layout,
+                                       stencil::Sweep& sweep) const {
+  return {.communicator = communicator_,
+          .layout = layout,
+          .way = way,
+          .sweep = sweep,
+          .proofs = options_.proofs,
+          .threads = sweep_options_.threads};
+}
+
+/// Of each layout, in its fastest combination: there the sweeps are disturbed least.
+void LayoutBench::compare_kernels(const std::vector<UsableWay>& ways) {
+  std::map<std::string, const LayoutTiming*> fastest;
+  for (const LayoutTiming& timing : result_.timings) {
+    if (timing.wrong) continue;
+    const LayoutTiming*& best = fastest[timing.layout];
+    if (best == nullptr || timing.median_seconds < best->median_seconds) best = &timing;
+  }
+  for (const LayoutCase& layout : cases_) {
+    const auto best = fastest.find(layout.layout);
+    if (best == fastest.end() || best->second->steps != layout.steps) continue;
+    const auto way = std::find_if(ways.begin(), ways.end(), [&](const UsableWay& one) {
+      return one.name == best->second->way;
+    });
+    compare_kernels(*way, layout, *best->second);
+  }
+}
+
+void LayoutBench::compare_kernels(const UsableWay& way, const LayoutCase& layout,
+                                  const LayoutTiming& timing) {
+  stencil::Sweep* const sweep = sweep_for(layout, Kernels::plain);
+  if (sweep == nullptr) return;
+  LayoutTrial trial(parts_of(way, layout, *sweep));
+  LayoutTiming plain = timing;
+  plain.way += ", by the plain kernel,";
+  plain.seconds_per_sweep.clear();
+  const double seconds = comm::max_over_ranks(communicator_, trial.run(options_.sweeps).loop);
+  KernelGain gain{.layout = timing.layout,
+                  .way = timing.way,
+                  .steps = timing.steps,
+                  .wrong = difference(trial),
+                  .seconds = timing.phases[0].max};
+  if (!gain.wrong) {
+    repeat(trial, plain, seconds);
+    gain.plain_seconds = plain.phases[0].max;
+  }
+  result_.kernels.push_back(std::move(gain));
+}
+
 /// What cannot be had is noted.
 void LayoutBench::try_out(const UsableWay& way, const LayoutCase& layout) {
   const auto leave_out = [&](std::string_view why) {
     notes_.add(
         fmt::format("{} is left out: {}", name_of(way.name, layout.layout, layout.steps), why));
   };
-  if (way.own != nullptr && way.own->needs_rows != nullptr && layout.the_case.brick.axes() > 0)
-    return notes_.add(fmt::format("way {} is left out with layout {}: {}", way.name, layout.layout,
-                                  way.own->needs_rows));
-  stencil::Sweep* const sweep = sweep_for(layout);
+  if (way.own != nullptr)
+    if (const auto why_not =
+            way.own->why_not_cells({communicator_, layout.the_case, *way.target, options_.proofs}))
+      return notes_.add(
+          fmt::format("way {} is left out with layout {}: {}", way.name, layout.layout, *why_not));
+  stencil::Sweep* const sweep = sweep_for(layout, Kernels::usual);
   if (sweep == nullptr) return;
   try {
-    result_.timings.push_back(time({.communicator = communicator_,
-                                    .layout = layout,
-                                    .way = way,
-                                    .sweep = *sweep,
-                                    .proofs = options_.proofs,
-                                    .threads = sweep_options_.threads}));
+    result_.timings.push_back(time(parts_of(way, layout, *sweep)));
   } catch (const Error& error) {  // the same on every rank
     if (error.kind() != ErrorKind::unavailable && error.kind() != ErrorKind::resource) throw;
     leave_out(error.what());
@@ -283,6 +338,7 @@ LayoutBenchResult LayoutBench::run() {
   solve_plain();
   for (const UsableWay& way : ways)
     for (const LayoutCase& layout : cases_) try_out(way, layout);
+  compare_kernels(ways);
   if (result_.timings.empty())
     throw Error(ErrorKind::unavailable,
                 fmt::format("nothing can be timed: {}", notes_.all().back()));

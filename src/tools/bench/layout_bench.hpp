@@ -69,6 +69,9 @@ struct LayoutTiming {
   Extents brick;  ///< empty: in rows
   std::string memory;
   std::int64_t messages = 0, bytes = 0;  ///< of one exchange, to other ranks, of the busiest rank
+  std::int64_t needed_bytes = 0;         ///< without what only shares a brick with the halo
+  /// Of a level, which the messages are mapped from; 0: they are packed or copied.
+  std::int64_t pieces = 0;
   double redundant = 0;  ///< updates of the rim for each real one, of the busiest rank
   std::optional<std::string> wrong{};       ///< how the result differs; then nothing was timed
   std::vector<double> seconds_per_sweep{};  ///< by repetition, the slowest rank's
@@ -76,6 +79,15 @@ struct LayoutTiming {
   /// Seconds of a sweep by phase, of the median repetition. Work of a GPU may overlap with others.
   std::array<RankSpread, layout_phases.size()> phases{};
   double glups = 0;  ///< of all ranks by the median; each real update counts once
+};
+
+/// The sweeps of a layout alone, by the kernel that solve() takes and by the plainest of the
+/// backend, in the combination that was the fastest.
+struct KernelGain {
+  std::string layout, way;
+  std::int64_t steps = 1;
+  std::optional<std::string> wrong{};     ///< how the plain kernel's result differs; then not timed
+  double seconds = 0, plain_seconds = 0;  ///< of a sweep, the slowest rank's
 };
 
 struct LayoutBenchResult {
@@ -87,6 +99,7 @@ struct LayoutBenchResult {
   std::string judge{};         ///< what computed the plain run that all results are compared with
   std::uint64_t checksum = 0;  ///< of its first field, after `sweeps` + 1
   std::vector<LayoutTiming> timings{};
+  std::vector<KernelGain> kernels{};  ///< one for each layout that was timed
   std::vector<std::string> notes{};
 };
 

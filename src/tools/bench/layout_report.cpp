@@ -35,8 +35,8 @@ void add_where(Report& report, const LayoutBenchResult& result) {
 void add_json_cases(Report& report, const LayoutBenchResult& result) {
   Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
   for (const char* key : {"way", "layout", "brick", "steps", "memory", "messages", "bytes",
-                          "verified", "us_per_sweep", "best_us", "median_us", "worst_us", "glups",
-                          "glups_per_rank", "redundant_updates"})
+                          "needed_bytes", "mapped_pieces", "verified", "us_per_sweep", "best_us",
+                          "median_us", "worst_us", "glups", "glups_per_rank", "redundant_updates"})
     table.columns.push_back({key, key});
   for (const std::string_view phase : layout_phases)
     for (const char* what : {"us", "deviation_us"}) {
@@ -54,6 +54,8 @@ void add_json_cases(Report& report, const LayoutBenchResult& result) {
                            timing.memory,
                            timing.messages,
                            timing.bytes,
+                           timing.needed_bytes,
+                           timing.pieces > 0 ? Value(timing.pieces) : Value(),
                            !timing.wrong,
                            us,
                            if_timed(timing.best_seconds * 1e6),
@@ -120,6 +122,12 @@ void add_times(Report& report, const LayoutBenchResult& result) {
         "msgs, size: of one exchange, to other ranks, of the busiest rank"})
     report.add_line(line);
   add_texts(report, result);
+  for (const LayoutTiming& timing : result.timings)
+    if (!timing.wrong && timing.pieces > 0)
+      report.add_line(fmt::format("{}, {}, {}: {} of {} are halo, mapped from {}", timing.way,
+                                  timing.layout, counted(timing.steps, "step"),
+                                  bytes_text(timing.needed_bytes), bytes_text(timing.bytes),
+                                  counted(timing.pieces, "piece")));
 }
 
 void add_phases(Report& report, const LayoutBenchResult& result) {
@@ -157,6 +165,28 @@ void add_phases(Report& report, const LayoutBenchResult& result) {
     report.add_line(line);
 }
 
+/// What the shape of the kernels gains, whatever moves.
+void add_kernels(Report& report, const LayoutBenchResult& result) {
+  const Format us = Format::rate("", 4);
+  Table table{.key = "kernels",
+              .title = "sweeps by the plainest kernel: us of calc, of the slowest rank",
+              .columns = {{"layout", "layout"},
+                          {"way", "way"},
+                          {"steps", "steps"},
+                          {"plain_calc_us", "plain", us},
+                          {"calc_us", "calc", us},
+                          {"gain", "gain", Format::rate("", 3)}}};
+  for (const KernelGain& kernel : result.kernels)
+    if (!kernel.wrong)
+      table.add({kernel.layout, kernel.way, kernel.steps, kernel.plain_seconds * 1e6,
+                 kernel.seconds * 1e6, kernel.plain_seconds / kernel.seconds});
+  report.add_line("");
+  report.add_table(std::move(table));
+  report.add_line(result.backend == "cuda"
+                      ? "plain: a thread updates a cell, and reads all that it takes"
+                      : "plain: a cell at a time, without vectors");
+}
+
 }  // namespace
 
 std::string name_of(const std::string& way, const std::string& layout, std::int64_t steps) {
@@ -182,11 +212,15 @@ Report report_of(const LayoutBenchResult& result) {
   add_json_cases(report, result);
   add_times(report, result);
   add_phases(report, result);
+  add_kernels(report, result);
   add_notes(report, result.notes, result.timings);
   return report;
 }
 
 std::optional<std::string> wrong_of(const LayoutBenchResult& result) {
+  for (const KernelGain& kernel : result.kernels)
+    if (kernel.wrong)
+      return fmt::format("the plain kernel with layout {}: {}", kernel.layout, *kernel.wrong);
   return first_wrong(result.timings);
 }
 

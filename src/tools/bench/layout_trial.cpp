@@ -60,4 +60,6 @@ std::int64_t LayoutTrial::bytes() const {
   return mover_ ? mover_->bytes : runner_.exchange_info().bytes;
 }
 
+std::int64_t LayoutTrial::pieces() const { return mover_ ? mover_->pieces : 0; }
+
 }  // namespace halocline::bench

@@ -41,6 +41,7 @@ class LayoutTrial {
   solver::Level newest() const;
   std::int64_t messages() const;
   std::int64_t bytes() const;
+  std::int64_t pieces() const;
 
  private:
   const Communicator& communicator_;

@@ -13,6 +13,9 @@
 #include <halocline/communicator.hpp>
 #include <halocline/exchange.hpp>
 
+#include "grid/halo_regions.hpp"
+#include "mpi/derived_types.hpp"
+
 namespace halocline::bench {
 
 /// Between whom halos move, and where they lie.
@@ -58,5 +61,9 @@ const Rival& find_rival(const std::string& name);
 std::optional<std::string> why_no_derived_types(const RivalPlace& place);
 std::unique_ptr<RivalExchange> make_derived_types(const RivalPlace& place, const FieldList& fields,
                                                   Neighbours neighbours);
+
+/// Returns the messages with a neighbour without what is in them, of the field of that number: each
+/// has the number of the direction in which it goes.
+mpi::Swap swap_across(const grid::HaloRegion& region, int field);
 
 }  // namespace halocline::bench

@@ -26,10 +26,10 @@ std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
                                      const SweepOptions& options) const {
   if (const auto why = unavailable()) throw Error(ErrorKind::unavailable, *why);
   // Compiled in are walks over rows; bricks they take cell by cell.
-  const bool over_bricks =
-      options.in_bricks && model.axes == 3 && !device::cuda::no_compiler_because();
+  const bool over_bricks = options.in_bricks && !options.plain && model.axes == 3 &&
+                           !device::cuda::no_compiler_because();
   if (options.formulas == Formulas::compiled_where_possible && !over_bricks)
-    if (auto sweep = make_compiled_sweep(model)) return sweep;
+    if (auto sweep = make_compiled_sweep(model, options)) return sweep;
   if (const auto why = cannot_be_compiled_because(model)) throw Error(ErrorKind::unavailable, *why);
   return make_generated_sweep(model, options);
 }

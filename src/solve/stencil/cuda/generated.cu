@@ -123,7 +123,8 @@ class GeneratedKernels final : public Kernels<Real_, Printed, inputs, outputs> {
         pushes_(pushes),
         in_bricks_(options.in_bricks),
         update_(std::move(update)),
-        shapes_(shapes_for(model, update_, options.in_bricks)) {
+        shapes_(options.plain ? std::vector<WalkShape>{}
+                              : shapes_for(model, update_, options.in_bricks)) {
     std::vector<Norm> kinds;
     for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
     const auto make = [&] {

@@ -19,14 +19,14 @@ class CompiledKernels final : public Kernels<Real_, OneField<Formula, axes>, 1, 
   using typename Base::Real;
   using typename Base::Update;
 
-  explicit CompiledKernels(const Formula& formula) : update_{formula} {
+  CompiledKernels(const Formula& formula, bool plain) : is_plain_(plain), update_{formula} {
     for (const Norm kind : {Norm::none, Norm::max, Norm::l2}) device::cuda::load(per_cell(kind));
     if constexpr (axes > 1)
       marches_ = {march_of<Norm::none>(), march_of<Norm::max>(), march_of<Norm::l2>()};
     device::cuda::load(reduce_alone);
   }
 
-  bool marches(bool over_bricks) const override { return axes > 1 && !over_bricks; }
+  bool marches(bool over_bricks) const override { return axes > 1 && !over_bricks && !is_plain_; }
   March<Kernel> march(Norm kind) const override {
     return marches_.at(static_cast<std::size_t>(kind));
   }
@@ -49,6 +49,7 @@ class CompiledKernels final : public Kernels<Real_, OneField<Formula, axes>, 1, 
     return march_with(kernel, Chosen::ahead, Chosen::rows, Chosen::layers, 0);
   }
 
+  bool is_plain_;
   std::vector<March<Kernel>> marches_;  // by their norms; none for one axis
   Update update_;
 };
@@ -56,12 +57,13 @@ class CompiledKernels final : public Kernels<Real_, OneField<Formula, axes>, 1, 
 struct Maker {
   using Result = std::unique_ptr<stencil::Sweep>;
   const problem::Model& model;
+  const SweepOptions& options;
 
   template <class Real, int axes, class Formula>
   Result make(const Formula& formula) const {
     using Compiled = CompiledKernels<axes, Real, Formula>;
-    return std::make_unique<CudaSweep<typename Compiled::Base>>(std::make_unique<Compiled>(formula),
-                                                                Operands{{0}, {0}}, model);
+    return std::make_unique<CudaSweep<typename Compiled::Base>>(
+        std::make_unique<Compiled>(formula, options.plain), Operands{{0}, {0}}, model);
   }
 };
 
@@ -71,8 +73,9 @@ void launch_reduction(const ReduceWork& work, Stream stream) {
   device::cuda::launch(reduce_alone, 1, block_threads, stream, work);
 }
 
-std::unique_ptr<stencil::Sweep> make_compiled_sweep(const problem::Model& model) {
-  return make_compiled(model, Maker{model});
+std::unique_ptr<stencil::Sweep> make_compiled_sweep(const problem::Model& model,
+                                                    const SweepOptions& options) {
+  return make_compiled(model, Maker{model, options});
 }
 
 }  // namespace halocline::stencil::cuda

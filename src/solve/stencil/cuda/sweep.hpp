@@ -10,7 +10,8 @@
 namespace halocline::stencil::cuda {
 
 /// Returns nothing if the model's formula is not compiled in.
-std::unique_ptr<stencil::Sweep> make_compiled_sweep(const problem::Model& model);
+std::unique_ptr<stencil::Sweep> make_compiled_sweep(const problem::Model& model,
+                                                    const SweepOptions& options);
 
 /// Compiles the model's updates. Throws unavailable where there is no compiler. Collective if the
 /// options name a communicator.
