@@ -78,7 +78,7 @@ class OneShape final : public Kernels<Real_, Printed, most_inputs, most_outputs>
     throw Error(ErrorKind::internal, "the fields are not as the walks need them");
   }
   Printed update() const override { return {}; }
-  bool pushes() const override { return false; }
+  int rows_of_pushing_tile() const override { return 0; }
   std::size_t spilled() const { return device::cuda::spilled_bytes(kernel_); }
 
  private:
