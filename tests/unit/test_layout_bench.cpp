@@ -129,7 +129,7 @@ TEST(ByteRanges, AreWholeBlocksIfAskedFor) {
 }
 
 TEST(PageViews, ShowPagesInAnotherOrder) {
-  const std::int64_t page = bench::page_bytes();
+  const std::int64_t page = bench::host_page_bytes();
   const Grid grid(0, 1, {.cells = {page, 4}});
   const FieldStorage field(grid, 1, {.halo = 0, .brick = {page, 1}});
   ASSERT_EQ(field.allocated_bytes(), 4 * page);
@@ -156,7 +156,7 @@ TEST(PageViews, ShowPagesInAnotherOrder) {
 }
 
 TEST(PageViews, TellWhatMemoryTheyCannotHave) {
-  const std::int64_t page = bench::page_bytes();
+  const std::int64_t page = bench::host_page_bytes();
   const Grid grid(0, 1, {.cells = {page, 2}});
   const FieldStorage field(grid, 1, {.halo = 0, .brick = {page, 1}});
   const bench::PagedMemory memory(field.bytes(), 2 * page);
