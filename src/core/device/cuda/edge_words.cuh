@@ -14,11 +14,12 @@ using EdgeWord = unsigned long long;
 __device__ inline EdgeWord word_of(unsigned bits, unsigned epoch) {
   return static_cast<EdgeWord>(epoch) << 32 | bits;
 }
-__device__ inline bool is_of(EdgeWord word, unsigned epoch) {
-  return static_cast<unsigned>(word >> 32) == epoch;
+/// The epochs of words that differ from this one, in their bits: zero if none does.
+__device__ inline unsigned unlike(EdgeWord word, unsigned epoch) {
+  return static_cast<unsigned>(word >> 32) ^ epoch;
 }
-__device__ inline bool is_of(const EdgeWords& words, unsigned epoch) {
-  return is_of(words.first, epoch) && is_of(words.second, epoch);
+__device__ inline unsigned unlike(const EdgeWords& words, unsigned epoch) {
+  return unlike(words.first, epoch) | unlike(words.second, epoch);
 }
 
 /// A number as two words.
@@ -99,14 +100,6 @@ __device__ inline void between_looks() {
 #endif
 }
 
-/// The epochs of words that differ from this one, in their bits: zero if none does.
-__device__ inline unsigned unlike(EdgeWord word, unsigned epoch) {
-  return static_cast<unsigned>(word >> 32) ^ epoch;
-}
-__device__ inline unsigned unlike(const EdgeWords& words, unsigned epoch) {
-  return unlike(words.first, epoch) | unlike(words.second, epoch);
-}
-
 /// One word or two of an edge, which a thread waits for together with others: one look after the
 /// other would take a trip through the memory each. Until all have come, all are loaded again:
 /// they stay until this thread has sent its own.
@@ -138,7 +131,7 @@ template <class Words>
 __device__ Words await_words(const Words* from, unsigned epoch, Patience patience, bool& came) {
   for (;;) {
     const Words words = look(from);
-    if (is_of(words, epoch)) return words;
+    if (unlike(words, epoch) == 0) return words;
     between_looks();
     if (patience.lasts(epoch)) continue;
     came = false;
