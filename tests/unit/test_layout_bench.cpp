@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/pages.hpp"
 #include "bench/byte_ranges.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
@@ -129,7 +130,7 @@ TEST(ByteRanges, AreWholeBlocksIfAskedFor) {
 }
 
 TEST(PageViews, ShowPagesInAnotherOrder) {
-  const std::int64_t page = bench::host_page_bytes();
+  const std::int64_t page = page_bytes();
   const Grid grid(0, 1, {.cells = {page, 4}});
   const FieldStorage field(grid, 1, {.halo = 0, .brick = {page, 1}});
   ASSERT_EQ(field.allocated_bytes(), 4 * page);
@@ -156,7 +157,7 @@ TEST(PageViews, ShowPagesInAnotherOrder) {
 }
 
 TEST(PageViews, TellWhatMemoryTheyCannotHave) {
-  const std::int64_t page = bench::host_page_bytes();
+  const std::int64_t page = page_bytes();
   const Grid grid(0, 1, {.cells = {page, 2}});
   const FieldStorage field(grid, 1, {.halo = 0, .brick = {page, 1}});
   const bench::PagedMemory memory(field.bytes(), 2 * page);

@@ -15,6 +15,8 @@
 
 #include <halocline/error.hpp>
 
+#include "base/pages.hpp"
+
 namespace halocline::machine {
 namespace {
 
@@ -89,8 +91,7 @@ void apply(NodeMemory& memory, const Hierarchy& hierarchy, const fs::path& folde
 }  // namespace
 
 NodeMemory node_memory(const MemoryPlaces& places) {
-  const std::int64_t physical = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
-                                static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+  const std::int64_t physical = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
   const auto available = number_after(fs::path(places.processes) / "meminfo", "MemAvailable:");
   NodeMemory memory{available ? std::min(physical, *available * 1024) : physical, physical};
   for (const Hierarchy& hierarchy : hierarchies_of(places)) {

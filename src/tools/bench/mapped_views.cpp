@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/pages.hpp"
 #include "base/recorder.hpp"
 #include "bench/byte_ranges.hpp"
 #include "bench/halo_ways.hpp"
@@ -120,9 +121,8 @@ std::optional<std::string> why_no_views_of_cells(const WayPlace& place) {
   if (brick.axes() == 0) return "rows of different neighbours share pages";
   std::int64_t bytes = the_case.element_bytes();
   for (int axis = 0; axis < brick.axes(); ++axis) bytes *= brick[axis];
-  if (bytes % host_page_bytes() != 0)
-    return fmt::format("a brick has {} bytes, a page {}; use larger bricks", bytes,
-                       host_page_bytes());
+  if (bytes % page_bytes() != 0)
+    return fmt::format("a brick has {} bytes, a page {}; use larger bricks", bytes, page_bytes());
   // Else bricks of the halo would not be those that the neighbour has.
   const Grid grid(place.communicator, the_case.grid);
   for (int rank = 0; rank < grid.ranks(); ++rank)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/overhead_bench.hpp"
 
-#include <unistd.h>
-
 #include <functional>
 #include <memory>
 
@@ -11,6 +9,7 @@
 #include <halocline/error.hpp>
 
 #include "base/notes.hpp"
+#include "base/pages.hpp"
 #include "base/recorder.hpp"
 #include "base/refuse.hpp"
 #include "comm/collectives.hpp"
@@ -56,8 +55,7 @@ double seconds_of(const std::function<void()>& work) {
 class Pages {
  public:
   explicit Pages(std::int64_t bytes) : memory_(device::allocate(Memory::host, bytes)) {
-    const std::int64_t page = ::sysconf(_SC_PAGESIZE);
-    for (std::int64_t at = 0; at < bytes; at += page) get()[at] = std::byte{1};
+    for (std::int64_t at = 0; at < bytes; at += page_bytes()) get()[at] = std::byte{1};
   }
   std::byte* get() const { return static_cast<std::byte*>(memory_.get()); }
 

@@ -15,7 +15,7 @@ namespace halocline::bench {
 namespace {
 
 // The driver moves managed memory by blocks of 64 KiB at least.
-constexpr std::int64_t page_bytes = std::int64_t{64} << 10;
+constexpr std::int64_t block_bytes = std::int64_t{64} << 10;
 
 class PackedByHost : public HaloMover {
  public:
@@ -46,7 +46,7 @@ class Prefetched final : public PackedByHost {
     for (const grid::HaloRegion& region :
          grid::halo_regions(grid, grid.rank(), widths, grid::Directions::all))
       touched.push_back(region.receive);
-    pages_ = ranges_of(runner.levels()[0][0], touched, page_bytes);
+    pages_ = ranges_of(runner.levels()[0][0], touched, block_bytes);
   }
 
  private:

@@ -27,8 +27,6 @@ constexpr int both_ways = PROT_READ | PROT_WRITE;
 
 }  // namespace
 
-std::int64_t host_page_bytes() { return sysconf(_SC_PAGESIZE); }
-
 PagedMemory::PagedMemory(std::byte* memory, std::int64_t bytes)
     : file_(memfd_create("halocline field", MFD_CLOEXEC)) {
   if (!file_.is_open())

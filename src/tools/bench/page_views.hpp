@@ -13,9 +13,6 @@
 
 namespace halocline::bench {
 
-/// Returns the bytes of a page of host memory.
-std::int64_t host_page_bytes();
-
 /// Memory of a mapping of its own, put into a file that lies in memory alone: it stays where it is
 /// and keeps its values, but its pages are 4 KiB, not huge, on the NUMA node of the thread that
 /// made this.

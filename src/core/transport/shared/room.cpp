@@ -14,13 +14,12 @@
 #include <halocline/error.hpp>
 
 #include "base/format.hpp"
+#include "base/pages.hpp"
 #include "comm/gate.hpp"
 #include "comm/tool_interface.hpp"
 
 namespace halocline::transport {
 namespace {
-
-constexpr std::int64_t page_bytes = 4096;
 
 /// Reads a text that MPI has among its control variables; empty if this MPI has no such variable.
 std::string control_variable(const char* name) {
@@ -80,7 +79,7 @@ std::vector<Room> rooms_on_node(comm::State& state, const Room& mine) {
 void require_room_for_window(comm::State& state, std::int64_t bytes) {
   const std::string& folder = folder_of_windows();
   // Parts begin on pages of their own.
-  const std::int64_t whole_pages = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::int64_t page = page_bytes(), whole_pages = (bytes + page - 1) / page * page;
   std::int64_t needed = 0, free = std::numeric_limits<std::int64_t>::max();
   for (const Room& room : rooms_on_node(state, {whole_pages, free_bytes_in(folder)})) {
     needed += room.needed;
@@ -88,7 +87,7 @@ void require_room_for_window(comm::State& state, std::int64_t bytes) {
   }
   // Open MPI refuses a file that leaves less than a twentieth of its own size free, and both MPIs
   // put a few pages of their own beside the parts.
-  constexpr std::int64_t pages_of_mpi = 16 * page_bytes;
+  const std::int64_t pages_of_mpi = 16 * page;
   if (needed + needed / 20 + pages_of_mpi <= free) return;
   throw Error(ErrorKind::resource,
               fmt::format("the ranks of this node need {} of shared memory for their halos, "

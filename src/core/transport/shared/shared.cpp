@@ -8,6 +8,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/pages.hpp"
 #include "comm/gate.hpp"
 #include "comm/swap.hpp"
 #include "transport/shared/room.hpp"
@@ -16,7 +17,6 @@ namespace halocline::transport {
 namespace {
 
 constexpr std::int64_t flag_line_bytes = 64;
-constexpr std::int64_t touched_bytes = 4096;
 
 std::int64_t whole_lines(std::int64_t bytes) {
   return (bytes + flag_line_bytes - 1) / flag_line_bytes * flag_line_bytes;
@@ -37,7 +37,7 @@ class NodeWindow {
     require_room_for_window(state, bytes);
     allocate(bytes);
     // The rank that reads a page touches it first, so that it is in that rank's NUMA node.
-    for (std::int64_t at = 0; at < bytes; at += touched_bytes) mine_[at] = std::byte{0};
+    for (std::int64_t at = 0; at < bytes; at += page_bytes()) mine_[at] = std::byte{0};
     if (flag_bytes > 0) std::memset(mine_, 0, static_cast<std::size_t>(flag_bytes));
     comm::block(state, "MPI_Win_lock_all",
                 [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
