@@ -119,12 +119,13 @@ TEST_F(LayoutBenchOnRanks, ViewsHaveTheSameBits) {
     Extents cells;
     std::vector<std::string> layouts;
   };
-  // Halos of one cell and of four, across edges and corners; a field that follows another, and
-  // several fields.
+  // Halos of one cell and of four, across edges and corners; a field that follows another, several
+  // fields, and ghosts that are not zero.
   for (const Problem& problem :
        {Problem{"star7", {16, 8, 24}, {"brick", "brick:16x4x8"}},
         Problem{"box27", {8, 16, 8}, {"brick", "brick:8x16x4"}},
-        Problem{"star25", {8, 8, 8}, {"brick"}}, Problem{"wave_sponge", {32, 64}, {"brick:32x16"}},
+        Problem{"star25", {8, 8, 8}, {"brick"}}, Problem{"jacobi", {64, 32}, {"brick:32x16"}},
+        Problem{"wave_sponge", {32, 64}, {"brick:32x16"}},
         Problem{"shallow_water", {64, 32}, {"brick:64x8", "brick:16x32"}}}) {
     LayoutBenchOptions options = brief_layouts();
     options.problem = problem.name;
