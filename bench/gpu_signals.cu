@@ -24,10 +24,10 @@ namespace {
 
 using halocline::device::EdgeWords;
 using halocline::device::cuda::check;
-using halocline::device::cuda::is_of;
 using halocline::device::cuda::look;
 using halocline::device::cuda::nanoseconds;
 using halocline::device::cuda::send;
+using halocline::device::cuda::unlike;
 using halocline::device::cuda::word_of;
 
 constexpr int most_places = 128;
@@ -54,7 +54,7 @@ struct Ring {
 };
 
 __device__ void wait_for(const EdgeWords* from, unsigned epoch) {
-  while (!is_of(look(from), epoch)) {
+  while (unlike(look(from), epoch) != 0) {
   }
 }
 

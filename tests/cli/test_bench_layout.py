@@ -2,6 +2,7 @@
 """`halocline bench layout`, from outside."""
 
 import json
+import mmap
 import re
 
 import pytest
@@ -12,6 +13,7 @@ from schema import check_bench_layout
 USAGE, UNAVAILABLE = 2, 3
 LAYOUT = ["bench", "layout", "--cells-per-rank", "16x8x8", "--sweeps", "8", "--repetitions", "2"]
 CPU = ["--backend", "cpu", "--ranks", "2"]
+HAS_PAGES_OF_BRICKS = mmap.PAGESIZE == 4096  # 8x8x8 cells in fp64
 
 
 def layout_json(*words, **options):
@@ -34,18 +36,20 @@ def test_smoke_table_and_json_tell_the_same(tmp_path):
     assert end.out.startswith("layouts and halos: star7, 16x8x8 cells per rank, f64, 8 sweeps")
     assert keys_of(report) == [
         ("derived_types", "array", 1), ("derived_types", "array", 8),
-        ("mapped_views", "brick", 1), ("mapped_views", "brick", 8)] + [
+        *[("mapped_views", "brick", steps) for steps in (1, 8) if HAS_PAGES_OF_BRICKS]] + [
         (way, layout, steps) for way in ("shared", "mpi") for layout in ("array", "brick")
         for steps in (1, 8)]
     # A rank owns 16x8x8 cells in bricks of 8x8x8, and has one neighbour along z.
     assert {tuple(case["brick"]) for case in report["cases"]} == {(), (8, 8, 8)}
     assert {case["needed_bytes"] for case in report["cases"] if case["steps"] == 1} == {
         2 * 16 * 8 * 8}
-    views = [case for case in report["cases"] if case["way"] == "mapped_views"]
-    assert views[0]["bytes"] == 2 * 16 * 8 * 8 * 8, "whole bricks"
-    # Up and down go two bricks that lie together.
-    assert views[0]["mapped_pieces"] == 2
-    assert "  mapped_views, brick, 1 step: 2 KiB of 16 KiB are halo, mapped from 2 pieces\n" in end.out
+    if HAS_PAGES_OF_BRICKS:
+        views = [case for case in report["cases"] if case["way"] == "mapped_views"]
+        assert views[0]["bytes"] == 2 * 16 * 8 * 8 * 8, "whole bricks"
+        # Up and down go two bricks that lie together.
+        assert views[0]["mapped_pieces"] == 2
+        assert ("  mapped_views, brick, 1 step: 2 KiB of 16 KiB are halo, mapped from 2 pieces\n"
+                in end.out)
     assert re.search(rf"^  checksum +{report['checksum']} of every result", end.out, re.MULTILINE)
     for case in report["cases"]:
         row = re.search(rf"^    {case['way']} +{case['layout']} +{case['steps']} +\S+ +(\S+) +\S+ "
@@ -65,6 +69,7 @@ def test_smoke_what_is_left_out_has_a_reason():
         assert any(words in note for note in report["notes"]), report["notes"]
 
 
+@pytest.mark.skipif(not HAS_PAGES_OF_BRICKS, reason="pages are larger here")
 @pytest.mark.parametrize("words, says", [
     ("--layouts array", "with layout array: rows of different neighbours share pages"),
     ("--layouts brick --precision f32", "a brick has 2048 bytes, a page 4096; use larger bricks"),

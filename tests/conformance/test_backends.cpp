@@ -276,7 +276,7 @@ TEST(CpuBackend, SaysWhichVectorsItUses) {
   for (const std::string& level : simd_levels())
     EXPECT_EQ(find_backend("cpu").make(laplace, {.simd = level})->simd(), level);
   EXPECT_EQ(find_backend("cpu").make(laplace, {})->simd(), simd_levels().back());
-  EXPECT_EQ(find_backend("cpu").make(laplace, {.plain = true})->simd(), "scalar");
+  EXPECT_EQ(find_backend("cpu").make(laplace, {.plain = true})->simd(), simd_levels().front());
 }
 
 TEST(CudaBackend, SweepsCellByCellByThePlainKernel) {
@@ -284,18 +284,20 @@ TEST(CudaBackend, SweepsCellByCellByThePlainKernel) {
   if (IsSkipped() || HasFatalFailure()) return;
   const Grid grid(0, 1, {.cells = {64, 64}});
   const FieldStorage field(grid, 8, {.memory = Memory::device});
+  const problem::Model laplace = test::built_in("laplace", {64, 64});
   for (const Formulas formulas : {Formulas::compiled_where_possible, Formulas::interpreted}) {
-    const problem::Model laplace = test::built_in("laplace", {64, 64});
-    const auto rows_of = [&](bool plain) {
+    const auto wraps = [&](bool plain) {
       return find_backend("cuda")
           .make(laplace, {.plain = plain, .formulas = formulas})
-          ->rows_of_pushing_tile(field, {}, field);
+          ->can_wrap(0, field, {});
     };
-    EXPECT_EQ(rows_of(true), 0) << "there are no tiles";
-    if (formulas == Formulas::compiled_where_possible) {
-      EXPECT_GT(rows_of(false), 0);
-    }
+    EXPECT_TRUE(wraps(false));
+    EXPECT_FALSE(wraps(true)) << "walks alone wrap around x";
   }
+  const problem::Model star7 = test::built_in("star7", {8, 8, 8});
+  EXPECT_EQ(find_backend("cuda").make(star7, {.in_bricks = true, .plain = true})->compile_seconds(),
+            0)
+      << "a compiled formula takes bricks cell by cell";
 }
 
 }  // namespace

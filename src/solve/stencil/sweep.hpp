@@ -115,7 +115,7 @@ struct SweepOptions {
   std::string simd = "auto";
   bool in_bricks = false;  ///< the fields, instead of rows
   /// By the plainest kernel, for benchmarks: on a GPU a thread updates a cell and reads all that it
-  /// takes, on CPUs a cell at a time, without vectors.
+  /// takes; on CPUs with the first of simd_levels().
   bool plain = false;
   /// Interpreted: also where a compiled formula is the model's; on a GPU, compiled when the program
   /// runs. For tests and benchmarks.

@@ -81,13 +81,13 @@ struct LayoutTiming {
   double glups = 0;  ///< of all ranks by the median; each real update counts once
 };
 
-/// The sweeps of a layout alone, by the kernel that solve() takes and by the plainest of the
-/// backend, in the combination that was the fastest.
+/// The sweeps of a layout by the kernel of the cases and by the plainest of the backend, one after
+/// the other in the fastest combination with the fewest steps: rims differ least there.
 struct KernelGain {
   std::string layout, way;
   std::int64_t steps = 1;
-  std::optional<std::string> wrong{};     ///< how the plain kernel's result differs; then not timed
-  double seconds = 0, plain_seconds = 0;  ///< of a sweep, the slowest rank's
+  std::optional<std::string> wrong{};     ///< how the plain kernel's result differs
+  double seconds = 0, plain_seconds = 0;  ///< `calc` of a sweep, the slowest rank's
 };
 
 struct LayoutBenchResult {
@@ -99,7 +99,8 @@ struct LayoutBenchResult {
   std::string judge{};         ///< what computed the plain run that all results are compared with
   std::uint64_t checksum = 0;  ///< of its first field, after `sweeps` + 1
   std::vector<LayoutTiming> timings{};
-  std::vector<KernelGain> kernels{};  ///< one for each layout that was timed
+  std::vector<KernelGain> kernels{};  ///< for each layout that was timed, if there is a plain one
+  std::string plain{};                ///< what the plain kernel is
   std::vector<std::string> notes{};
 };
 

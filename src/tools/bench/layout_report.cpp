@@ -165,8 +165,9 @@ void add_phases(Report& report, const LayoutBenchResult& result) {
     report.add_line(line);
 }
 
-/// What the shape of the kernels gains, whatever moves.
+/// What the shape of the kernels gains.
 void add_kernels(Report& report, const LayoutBenchResult& result) {
+  if (result.kernels.empty()) return;
   const Format us = Format::rate("", 4);
   Table table{.key = "kernels",
               .title = "sweeps by the plainest kernel: us of calc, of the slowest rank",
@@ -182,9 +183,7 @@ void add_kernels(Report& report, const LayoutBenchResult& result) {
                  kernel.seconds * 1e6, kernel.plain_seconds / kernel.seconds});
   report.add_line("");
   report.add_table(std::move(table));
-  report.add_line(result.backend == "cuda"
-                      ? "plain: a thread updates a cell, and reads all that it takes"
-                      : "plain: a cell at a time, without vectors");
+  report.add_line(fmt::format("plain: {}", result.plain));
 }
 
 }  // namespace
@@ -195,6 +194,10 @@ std::string name_of(const std::string& way, const std::string& layout, std::int6
 
 std::string name_of(const LayoutTiming& timing) {
   return name_of(timing.way, timing.layout, timing.steps);
+}
+
+std::string name_of(const KernelGain& kernel) {
+  return name_of(kernel.way + by_plain_kernel, kernel.layout, kernel.steps);
 }
 
 Report report_of(const LayoutBenchResult& result) {
@@ -213,15 +216,16 @@ Report report_of(const LayoutBenchResult& result) {
   add_times(report, result);
   add_phases(report, result);
   add_kernels(report, result);
-  add_notes(report, result.notes, result.timings);
+  std::vector<std::string> notes = result.notes;
+  for (const KernelGain& kernel : result.kernels)
+    if (kernel.wrong) notes.push_back(fmt::format("{}: WRONG: {}", name_of(kernel), *kernel.wrong));
+  add_notes(report, std::move(notes), result.timings);
   return report;
 }
 
 std::optional<std::string> wrong_of(const LayoutBenchResult& result) {
-  for (const KernelGain& kernel : result.kernels)
-    if (kernel.wrong)
-      return fmt::format("the plain kernel with layout {}: {}", kernel.layout, *kernel.wrong);
-  return first_wrong(result.timings);
+  auto wrong = first_wrong(result.timings);
+  return wrong ? wrong : first_wrong(result.kernels);
 }
 
 }  // namespace halocline::bench

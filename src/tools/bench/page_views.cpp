@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -19,6 +20,7 @@ namespace halocline::bench {
 namespace {
 
 constexpr int both_ways = PROT_READ | PROT_WRITE;
+constexpr std::size_t copied_at_once = std::size_t{32} << 20;
 
 [[noreturn]] void refuse(ErrorKind kind, const std::string& what, const char* remedy) {
   throw Error(kind, fmt::format("could not {}: {}; {}", what,
@@ -32,14 +34,19 @@ PagedMemory::PagedMemory(std::byte* memory, std::int64_t bytes)
   if (!file_.is_open())
     refuse(ErrorKind::unavailable, "make a file in memory", "leave out mapped_views");
   const auto size = static_cast<std::size_t>(bytes);
-  void* copy = MAP_FAILED;
+  void* mapped = MAP_FAILED;
   if (ftruncate(file_.get(), bytes) == 0)
-    copy = mmap(nullptr, size, both_ways, MAP_SHARED, file_.get(), 0);
-  if (copy == MAP_FAILED)
+    mapped = mmap(nullptr, size, both_ways, MAP_SHARED, file_.get(), 0);
+  if (mapped == MAP_FAILED)
     refuse(ErrorKind::resource, fmt::format("map {} bytes of a field as a file", bytes),
            "use fewer cells per rank");
-  std::memcpy(copy, memory, size);
-  munmap(copy, size);
+  // Piece by piece, so that memory is never there twice.
+  for (std::size_t done = 0; done < size; done += copied_at_once) {
+    const std::size_t piece = std::min(copied_at_once, size - done);
+    std::memcpy(static_cast<std::byte*>(mapped) + done, memory + done, piece);
+    madvise(memory + done, piece, MADV_DONTNEED);
+  }
+  munmap(mapped, size);
   // Not mremap of the copy: UCX puts a function of its own in its place, which loses the address.
   if (mmap(memory, size, both_ways, MAP_SHARED | MAP_FIXED, file_.get(), 0) == MAP_FAILED)
     refuse(ErrorKind::resource, fmt::format("put {} bytes of a field into a file", bytes),
@@ -58,7 +65,8 @@ std::shared_ptr<std::byte> PagedMemory::view(const std::vector<Run>& ranges) con
   for (const Run& range : ranges) {
     if (mmap(at, static_cast<std::size_t>(range.bytes), both_ways, MAP_SHARED | MAP_FIXED,
              file_.get(), range.offset) == MAP_FAILED)
-      refuse(ErrorKind::resource, fmt::format("map {} of a field", counted(ranges.size(), "piece")),
+      refuse(errno == ENOMEM ? ErrorKind::resource : ErrorKind::internal,
+             fmt::format("map all {} of a message", counted(ranges.size(), "piece")),
              "raise vm.max_map_count (sysctl), or use fewer cells per rank");
     at += range.bytes;
   }

@@ -257,7 +257,7 @@ std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
   if (options.threads < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("{} threads per rank: at least 1 is needed", options.threads));
-  const Level& level = find_level(options.plain ? "scalar" : options.simd);
+  const Level& level = options.plain ? levels().front() : find_level(options.simd);
   CpuSweep::Kernels kernels{
       .level = level.name, .vectors = {}, .strided = make_strided_kernel(model)};
   if (options.formulas == Formulas::compiled_where_possible) kernels.vectors = level.make(model);
