@@ -60,7 +60,8 @@ std::span<const HaloWay> halo_ways() {
        Memory::managed, nothing_against, why_no_prefetch, pack_prefetched},
       {"derived_types", "MPI packs, by MPI_Type_create_subarray for each direction", std::nullopt,
        need_rows, why_not_derived_types, move_derived_types},
-      {"mapped_views", "bricks that are pages, mapped behind each other; MPI sends them unpacked",
+      {"mapped_views",
+       "pages of bricks, mapped one behind the other; MPI sends them, nothing is packed",
        std::nullopt, why_no_views_of_cells, why_no_views, move_mapped_views},
   };
   return all;

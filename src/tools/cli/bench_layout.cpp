@@ -52,7 +52,7 @@ BenchLayout::BenchLayout(Syntax& bench)
               "[default: 512x512x512 on GPUs, 128x128x128 on CPUs]");
   what.option("--precision", "P", options.precision, "f32 or f64 [default: the problem's]");
   what.option("--sweeps", "N", options.sweeps,
-              "sweeps of a repetition, whole exchanges for all of --steps\n[default: 32]");
+              "sweeps of a repetition, a multiple of each of --steps\n[default: 32]");
   what.option("--repetitions", "N", options.repetitions,
               "of each case, fewer where they take longer than 20 s [default: 5]");
 
@@ -61,8 +61,8 @@ BenchLayout::BenchLayout(Syntax& bench)
              "array, brick, brick:32x4x4: as --layout of solve [default: array,brick]");
   how.option("--ways", "LIST", ways_,
              "transports: shared, mpi; on GPUs peer, nccl, nvshmem, gpu_aware, staged;\n"
-             "and whole_array, skin_copies, pinned, managed, prefetched; derived_types;\n"
-             "on CPUs mapped_views\n"
+             "also derived_types; on GPUs whole_array, skin_copies, pinned, managed,\n"
+             "prefetched; on CPUs mapped_views\n"
              "[default: all that are available and proved here]");
   how.option("--steps", "LIST", steps_, "sweeps per exchange, by deep halos [default: 1,8]");
   add_ranks(how, "one per GPU, 2 at least");
