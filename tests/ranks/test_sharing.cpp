@@ -2,7 +2,9 @@
 // GPUs' memory shared between ranks, by CUDA's handles or by file descriptors.
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -103,8 +105,27 @@ TEST_P(Sharing, TakesMemoryThatIsThere) {
   const std::vector<int> peers = others();
   const auto memory = device::allocate_to_share(
       Memory::device, static_cast<std::int64_t>((peers.size() + 1) * 100 * sizeof(int)));
-  Window window(communicator_with(), memory.get(), peers, offsets_for(peers.size()));
+  Window window(communicator_with(), memory, peers, offsets_for(peers.size()));
   expect_reach(window, peers);
+  EXPECT_TRUE(all_well());
+}
+
+/// GPUs of ranks that have not seen the error yet may still store to it.
+TEST_P(Sharing, HoldsMemoryThatIsThereWhileAnErrorUnwindsTheStack) {
+  const std::vector<int> peers = others();
+  const auto forgotten_after = [&](bool with_error) {
+    auto memory = device::allocate_to_share(
+        Memory::device, static_cast<std::int64_t>((peers.size() + 1) * 100 * sizeof(int)));
+    const std::weak_ptr<void> watched = memory;
+    try {
+      const Window window(communicator_with(), std::move(memory), peers, offsets_for(peers.size()));
+      if (with_error) throw Error(ErrorKind::resource, "a disk is full");
+    } catch (const Error&) {
+    }
+    return watched.expired();
+  };
+  EXPECT_TRUE(forgotten_after(false));
+  EXPECT_FALSE(forgotten_after(true));
   EXPECT_TRUE(all_well());
 }
 
@@ -127,8 +148,8 @@ TEST_P(Sharing, TellsARankWithoutMemoryToAll) {
 TEST_P(Sharing, TellsMemoryThatCannotBeSharedToAll) {
   if (ranks() == 1) GTEST_SKIP() << "nobody to share with";
   const auto memory = device::allocate(rank() == 1 ? Memory::pinned : Memory::device, 4096);
-  const Caught error = caught(
-      [&] { Window(communicator_with(), memory.get(), others(), offsets_for(others().size())); });
+  const Caught error =
+      caught([&] { Window(communicator_with(), memory, others(), offsets_for(others().size())); });
   EXPECT_EQ(error.kind, ErrorKind::unavailable);
   EXPECT_THAT(error.text, AllOf(HasSubstr("rank 1 cannot share its GPU's memory"),
                                 HasSubstr("use transport staged, or auto")));

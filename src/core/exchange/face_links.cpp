@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/face_links.hpp"
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -87,8 +89,10 @@ Window::Offsets FaceLinks::offsets_of(const FieldStorage& field) const {
 void FaceLinks::link(const FieldStorage& field) {
   const Window::Offsets mine = offsets_of(field);
   const std::vector<int> peers = neighbours_.peers();
+  // While an error unwinds the stack, neighbours may still store to the field: then it stays.
+  std::shared_ptr<void> held(std::make_shared<FieldStorage>(field), field.bytes());
   const Window& level = *levels_.emplace_back(std::make_unique<Window>(
-      communicator_, field.bytes(), peers, std::vector(peers.size(), mine)));
+      communicator_, std::move(held), peers, std::vector(peers.size(), mine)));
   comm::together(communicator_, [&] {
     for (std::size_t p = 0; p < peers.size(); ++p)
       if (level.offsets_of(p)[layer_step] != mine[layer_step])

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -69,11 +70,11 @@ Window::Window(const Communicator& communicator, std::int64_t bytes, const std::
   }
 }
 
-Window::Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
-               const std::vector<Offsets>& offsets)
+Window::Window(const Communicator& communicator, std::shared_ptr<void> memory,
+               const std::vector<int>& peers, const std::vector<Offsets>& offsets)
     : communicator_(communicator) {
   try {
-    open([memory] { return std::shared_ptr<void>(memory, [](void*) {}); }, peers, offsets);
+    open([&] { return std::move(memory); }, peers, offsets);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     give_up(error.what());

@@ -30,10 +30,10 @@ class Window {
   Window(const Communicator& communicator, std::int64_t bytes, const std::vector<int>& peers,
          const std::vector<Offsets>& offsets);
   /// Shares existing memory, likewise: `memory` comes from
-  /// device::allocate_to_share(Memory::device, ...) and must outlive the window. It is shared by
-  /// the method it was allocated for.
-  Window(const Communicator& communicator, void* memory, const std::vector<int>& peers,
-         const std::vector<Offsets>& offsets);
+  /// device::allocate_to_share(Memory::device, ...), and the window holds it as it does its own. It
+  /// is shared by the method it was allocated for.
+  Window(const Communicator& communicator, std::shared_ptr<void> memory,
+         const std::vector<int>& peers, const std::vector<Offsets>& offsets);
   /// Collective over the node's ranks: no rank unmaps before all GPUs are done, or frees before all
   /// ranks have unmapped. While an error unwinds the stack it only unmaps, and this rank's memory
   /// stays to the end of the program; after a wait exceeded its limit all of it does.
