@@ -30,7 +30,7 @@ class FaceLinks {
   /// `halo`: the layers that a sweep reads; the levels may hold more.
   /// Maps the neighbours' levels and checks, byte by byte, that data stored there arrives;
   /// overwrites the halos that such neighbours fill. Collective; throws device, resource or
-  /// communication. The levels' memory must outlive the links.
+  /// communication. Holds the levels; memory of the caller must outlive the links.
   FaceLinks(const Communicator& communicator, const Grid& grid,
             const std::vector<std::reference_wrapper<const FieldStorage>>& levels,
             const HaloWidths& halo);
