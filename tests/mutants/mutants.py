@@ -92,7 +92,7 @@ MUTANTS = [
            "conformance_tests", "*EveryTransport*", 2),
     Mutant("a run's stride taken for its length", "src/core/base/copy_pieces.cpp",
            "std::memcpy(to + i * to_stride, from + i * from_stride, bytes);",
-           "std::memcpy(to + i * to_stride, from + i * static_cast<std::int64_t>(bytes), bytes);",
+           "std::memcpy(to + i * to_stride, from + i * (from_stride > 0 ? std::int64_t{bytes} : 0), bytes);",
            "ranks_tests", "*Exchange*"),
     Mutant("runs of one side taken for those of the other", "src/core/pack/pieces.cpp",
            "from.begins_piece() && to.begins_piece() && from.bytes_of_piece() == to.bytes_of_piece();",

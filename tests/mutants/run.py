@@ -72,15 +72,21 @@ def port_threads(tree):
 
 
 def command_for(mutant, tree, launcher):
+    """Builds the mutant; returns what runs its tests, or nothing if the compiler refuses it."""
     if mutant.program == "port_threads":
         return port_threads(tree)
-    require(build(tree, [mutant.program]), f"building '{mutant.name}'")
+    built = build(tree, [mutant.program])
+    if built.returncode != 0:
+        print(f"building '{mutant.name}':\n{built.stdout[-4000:]}", flush=True)
+        return None
     return [*launcher, "-n", str(mutant.ranks), str(folder_of(tree) / "bin" / mutant.program),
             f"--gtest_filter={mutant.filter}", "--gtest_brief=1", "--gtest_fail_fast"]
 
 
 def end_of(command, tree, mutant):
     """What becomes of the tests."""
+    if command is None:
+        return "NOT BUILT"
     try:
         environment = {**os.environ, "CUDA_ON_CPU_ORDER": mutant.order,
                        "CUDA_ON_CPU_DEVICES": str(mutant.gpus),
@@ -126,7 +132,8 @@ def read_source(mutant, tree):
 
 
 def survives(mutant, tree, launcher):
-    """Whether its tests pass all the same, or do not say in time that they fail."""
+    """Whether its tests pass all the same, do not say in time that they fail, or never ran: a mutant that
+    does not compile shows nothing of them."""
     source, original = tree / mutant.file, read_source(mutant, tree)
     start = time.monotonic()
     source.write_text(original.replace(mutant.find, mutant.replace))
@@ -134,7 +141,7 @@ def survives(mutant, tree, launcher):
         end = end_of(command_for(mutant, tree, launcher), tree, mutant)
     finally:
         source.write_text(original)
-    print(f"{end:8}  {mutant.name}  ({time.monotonic() - start:.0f} s)", flush=True)
+    print(f"{end:9}  {mutant.name}  ({time.monotonic() - start:.0f} s)", flush=True)
     return end != "caught"
 
 

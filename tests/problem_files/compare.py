@@ -11,6 +11,7 @@ rounding.
 """
 
 import functools
+import itertools
 import json
 import pathlib
 import random
@@ -18,12 +19,13 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 from random_files import random_file
 from reference import Problem, Wrong, report, solve
 
 
-def random_choices(dice, text, most_ranks):
+def random_choices(dice, text, way):
     """What a run may choose of a problem, as options and as arguments of Problem and solve."""
     options, problem, run = [], {}, {}
     if dice.random() < 0.2:
@@ -38,9 +40,10 @@ def random_choices(dice, text, most_ranks):
     if dice.random() < 0.2:
         problem["parameters"] = {"dt": dice.choice([0.125, 0.07])}
         options += ["--set", f"dt={problem['parameters']['dt']}"]
-    if dice.random() < 0.2 or most_ranks > 1:
-        # Parts of a grid have to be as thick as a halo.
-        cells = [n * most_ranks + dice.randint(0, 3) for n in Problem(text).cells]
+    if dice.random() < 0.2 or way.grid:
+        # The part of a rank has to be as thick as its halo, and reference.py is slow: no thicker.
+        cells = [n * (parts * way.depth if parts > 1 else 1) + dice.randint(0, 3)
+                 for n, parts in zip(Problem(text).cells, way.grid or itertools.repeat(1))]
         problem["cells"] = cells
         options += ["--cells", "x".join(map(str, cells))]
     return options, problem, run
@@ -61,22 +64,29 @@ def process_grids(ranks, axes):
             for others in process_grids(ranks // n, axes - 1)]
 
 
-def random_way(program, dice, most_ranks, backend, axes):
+class Way(NamedTuple):
     """How a run computes, which must not change its bits."""
+    options: list
+    grid: list  # of the processes; empty if there is one process
+    depth: int
+
+
+def random_way(program, dice, most_ranks, backend, axes):
+    depth, grid = dice.choice([1, 1, 2, 3]), []
     options = ["--backend", dice.choice(["cpu", "cpu", "reference"]), "--threads", str(dice.choice([1, 1, 3])),
                "--schedule", dice.choice(["sequential", "overlap"]),
-               "--halo-depth", str(dice.choice([1, 1, 2, 3]))]
+               "--halo-depth", str(depth)]
     if backend:
         options[1] = backend
     if "cpu" in options:
         options += ["--simd", dice.choice(levels_of(program))]
     if most_ranks > 1:
         ranks = dice.randint(1, most_ranks)
-        options += ["--ranks", str(ranks), "--process-grid",
-                    "x".join(map(str, dice.choice(process_grids(ranks, axes))))]
+        grid = dice.choice(process_grids(ranks, axes))
+        options += ["--ranks", str(ranks), "--process-grid", "x".join(map(str, grid))]
         if backend != "cuda":
             options += ["--transport", dice.choice(["auto", "mpi", "shared"])]
-    return options
+    return Way(options, grid, depth)
 
 
 def by_reference(text, problem, run):
@@ -128,12 +138,13 @@ def compare(program, seed, most_ranks, folder, backend=None):
     text = random_file(seed)
     path = pathlib.Path(folder) / f"{seed}.toml"
     path.write_text(text)
-    choices, problem, run = random_choices(dice, text, most_ranks)
-    way = random_way(program, dice, most_ranks, backend, Problem(text, **problem).axes)
-    ours, theirs = by_reference(text, problem, run), by_command(program, path, choices + way)
+    way = random_way(program, dice, most_ranks, backend, Problem(text).axes)
+    choices, problem, run = random_choices(dice, text, way)
+    options = choices + way.options
+    ours, theirs = by_reference(text, problem, run), by_command(program, path, options)
     if is_too_deep(theirs):
-        return None, choices + way, theirs
-    return differences(ours, theirs), choices + way, theirs
+        return None, options, theirs
+    return differences(ours, theirs), options, theirs
 
 
 def main():

@@ -161,7 +161,8 @@ SolveResult solve_somehow(Random& random, const SolveOptions& problem, bool is_p
 
 TEST(Checkpoints, GiveTheBitsOfARunThatWasNeverStopped) {
   const auto asked = environment("HALOCLINE_TEST_RESTARTS");
-  const std::uint64_t restarts = asked ? std::stoull(*asked) : ranks() <= 4 ? 20 : 6;
+  const std::uint64_t by_default = ranks() > 4 ? 6 : no_gpu() ? 20 : 10;
+  const std::uint64_t restarts = asked ? std::stoull(*asked) : by_default;
   if (asked) allow(std::chrono::seconds(20 * restarts));
   std::uint64_t done = 0;
   for (std::uint64_t number = 0; done < restarts; ++number) {

@@ -174,7 +174,8 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
         std::tuple{"heat_source", Extents{38, 37}, Precision::f64},
         std::tuple{"wave_sponge", Extents{65, 7 * n}, Precision::f32}}) {
     SCOPED_TRACE(problem);
-    SolveOptions options = small(problem, cells, 40);
+    // Of box125 a sweep takes as long as ten of the others, where CUDA runs on the CPU.
+    SolveOptions options = small(problem, cells, problem == std::string("box125") ? 9 : 40);
     options.precision = precision;
     expect_same_bits_of_fused(options);
   }
