@@ -17,9 +17,6 @@
 
 namespace halocline {
 
-/// The halo cells to fill: those across faces only, or those across edges and corners too.
-enum class Neighbours { faces, all };
-
 struct ExchangeOptions {
   Neighbours neighbours = Neighbours::all;
   /// Widths to fill, in cells; by default each field's halo.

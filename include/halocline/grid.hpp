@@ -58,6 +58,10 @@ struct GridOptions {
 /// The offset to a neighbour: each component is -1, 0 or 1.
 using Direction = Int3;
 
+/// The neighbours to exchange halos with: those across faces only, or those across edges and
+/// corners too.
+enum class Neighbours { faces, all };
+
 /// The split of a box of cells over ranks: plain data, the same on every rank, which any thread may
 /// read. Ranks count fastest along x. In uneven splits, the first parts have one cell more.
 class Grid {

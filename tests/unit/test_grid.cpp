@@ -302,8 +302,7 @@ void expect_regions_by_formula(const GridOptions& options, int ranks, const Halo
     for (int axis = grid.axes(); axis < 3; ++axis) there.lower[axis] = there.upper[axis] = 0;
     std::vector<Box> received;
     int last = -1;
-    for (const grid::HaloRegion& region :
-         grid::halo_regions(grid, rank, there, grid::Directions::all)) {
+    for (const grid::HaloRegion& region : grid::halo_regions(grid, rank, there, Neighbours::all)) {
       EXPECT_GT(grid::direction_index(region.direction), last) << "in order of direction";
       last = grid::direction_index(region.direction);
       received.push_back(region.receive);
@@ -346,16 +345,16 @@ TEST(HaloRegions, CoverTheHaloByFormula) {
 
 TEST(HaloRegions, LeaveOutEdgesAndCornersForFaces) {
   const Grid grid(0, 8, options_of({4, 4, 4}, {2, 2, 2}, {true, true, true}));
-  EXPECT_EQ(grid::halo_regions(grid, 0, 1, grid::Directions::faces).size(), 6U);
-  EXPECT_EQ(grid::halo_regions(grid, 0, 1, grid::Directions::all).size(), 26U);
+  EXPECT_EQ(grid::halo_regions(grid, 0, 1, Neighbours::faces).size(), 6U);
+  EXPECT_EQ(grid::halo_regions(grid, 0, 1, Neighbours::all).size(), 26U);
   const Grid flat(0, 4, options_of({4, 4}, {2, 2}, {true, true}));
-  EXPECT_EQ(grid::halo_regions(flat, 0, 1, grid::Directions::all).size(), 8U);
+  EXPECT_EQ(grid::halo_regions(flat, 0, 1, Neighbours::all).size(), 8U);
 }
 
 TEST(HaloRegions, ListNeighboursOfWidthZeroToo) {
   const Grid grid(0, 2, options_of({8}, {2}));
   const auto regions =
-      grid::halo_regions(grid, 0, HaloWidths({1, 0, 0}, {0, 0, 0}), grid::Directions::all);
+      grid::halo_regions(grid, 0, HaloWidths({1, 0, 0}, {0, 0, 0}), Neighbours::all);
   ASSERT_EQ(regions.size(), 1U);
   EXPECT_TRUE(regions[0].receive.empty());
   EXPECT_EQ(regions[0].send, (Box{{3, 0, 0}, {4, 1, 1}}));

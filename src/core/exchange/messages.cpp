@@ -23,12 +23,10 @@ bool by_senders_direction(const HaloPart& a, const HaloPart& b) { return by_dire
 std::vector<PeerMessage> messages_of(const Grid& grid, int rank,
                                      const std::vector<HaloWidths>& widths_of_fields,
                                      Neighbours neighbours) {
-  const auto directions =
-      neighbours == Neighbours::faces ? grid::Directions::faces : grid::Directions::all;
   std::map<int, PeerMessage> by_peer;
   for (std::size_t field = 0; field < widths_of_fields.size(); ++field)
     for (const grid::HaloRegion& region :
-         grid::halo_regions(grid, rank, widths_of_fields[field], directions)) {
+         grid::halo_regions(grid, rank, widths_of_fields[field], neighbours)) {
       PeerMessage& message = by_peer[region.peer];
       message.peer = region.peer;
       if (!region.send.empty()) message.send.push_back({field, region.direction, region.send});

@@ -95,7 +95,7 @@ void check_widths(const Grid& grid, const HaloWidths& widths, std::string_view f
 }
 
 std::vector<HaloRegion> halo_regions(const Grid& grid, int rank, const HaloWidths& widths,
-                                     Directions directions) {
+                                     Neighbours neighbours) {
   std::vector<HaloRegion> regions;
   const Box owned = grid.owned(rank);
   for (int index = 0; index < 27; ++index) {
@@ -107,7 +107,7 @@ std::vector<HaloRegion> halo_regions(const Grid& grid, int rank, const HaloWidth
       beyond_axes |= direction[axis] != 0 && axis >= grid.axes();
     }
     if (axes_moved == 0 || beyond_axes) continue;
-    if (directions == Directions::faces && axes_moved > 1) continue;
+    if (neighbours == Neighbours::faces && axes_moved > 1) continue;
     const int peer = grid.neighbour(rank, direction);
     if (peer < 0) continue;
     regions.push_back({direction, peer, send_box(owned, widths, direction),

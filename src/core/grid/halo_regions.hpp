@@ -19,12 +19,10 @@ struct HaloRegion {
   Box receive;  ///< halo cells of this rank
 };
 
-enum class Directions { faces, all };
-
 /// Lists the neighbours of `rank` in order of direction_index(), also those whose boxes are empty
 /// because the width on the receiving side is 0.
 std::vector<HaloRegion> halo_regions(const Grid& grid, int rank, const HaloWidths& widths,
-                                     Directions directions);
+                                     Neighbours neighbours);
 
 /// Numbers the 27 directions, x fastest: -x-y-z is 0, the centre 13.
 int direction_index(Direction direction);

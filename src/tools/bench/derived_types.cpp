@@ -98,14 +98,12 @@ class DerivedTypesExchange final : public RivalExchange {
  private:
   std::vector<mpi::Swap> swaps_of(const Grid& grid, const FieldList& fields,
                                   Neighbours neighbours) {
-    const auto which =
-        neighbours == Neighbours::faces ? grid::Directions::faces : grid::Directions::all;
     std::vector<mpi::Swap> swaps;
     int number = 0;
     for (const FieldStorage& field : fields) {
       const FieldShape& shape = field.shape();
       for (const grid::HaloRegion& region :
-           grid::halo_regions(grid, grid.rank(), shape.halo, which)) {
+           grid::halo_regions(grid, grid.rank(), shape.halo, neighbours)) {
         mpi::Swap& swap = swaps.emplace_back(swap_across(region, number));
         swap.out = subarray_of(field, region.send);
         swap.in = subarray_of(field, region.receive);

@@ -40,11 +40,11 @@ std::int64_t grain_of(const FieldStorage& field) {
 Moved skin_and_halo(const solver::Runner& runner) {
   const FieldStorage& field = runner.levels()[0][0];  // all have its shape and layout
   const Grid& grid = runner.exchange_grid();
-  const HaloWidths widths = runner.the_case().halo();
-  const auto which = runner.the_case().neighbours() == Neighbours::faces ? grid::Directions::faces
-                                                                         : grid::Directions::all;
+  const solver::Case& the_case = runner.the_case();
+  const HaloWidths widths = the_case.halo();
   std::vector<Box> halo;
-  for (const grid::HaloRegion& region : grid::halo_regions(grid, grid.rank(), widths, which))
+  for (const grid::HaloRegion& region :
+       grid::halo_regions(grid, grid.rank(), widths, the_case.neighbours()))
     halo.push_back(region.receive);
   return {.out = rows_of(ranges_of(field, grid.boundary(widths), grain_of(field))),
           .in = rows_of(ranges_of(field, halo, grain_of(field)))};

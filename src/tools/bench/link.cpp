@@ -23,10 +23,8 @@ constexpr std::int64_t sent_bytes = std::int64_t{64} << 20;
 constexpr double seconds_to_spend = 0.05;
 
 std::vector<int> neighbours_of(const Grid& grid, Neighbours neighbours) {
-  const auto directions =
-      neighbours == Neighbours::faces ? grid::Directions::faces : grid::Directions::all;
   std::set<int> ranks;
-  for (const grid::HaloRegion& region : grid::halo_regions(grid, grid.rank(), 1, directions))
+  for (const grid::HaloRegion& region : grid::halo_regions(grid, grid.rank(), 1, neighbours))
     if (region.peer != grid.rank()) ranks.insert(region.peer);
   return {ranks.begin(), ranks.end()};
 }

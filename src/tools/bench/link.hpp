@@ -3,7 +3,7 @@
 // What copies between GPUs of one node reach: the ceiling of an exchange between them.
 
 #include <halocline/communicator.hpp>
-#include <halocline/exchange.hpp>
+#include <halocline/grid.hpp>
 
 namespace halocline::bench {
 

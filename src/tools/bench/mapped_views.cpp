@@ -53,10 +53,8 @@ class ViewedLevel {
     const auto file = files.try_emplace(field.bytes(), field.bytes(), field.allocated_bytes());
     const Grid& grid = runner.exchange_grid();
     const solver::Case& the_case = runner.the_case();
-    const auto which = the_case.neighbours() == Neighbours::faces ? grid::Directions::faces
-                                                                  : grid::Directions::all;
     for (const grid::HaloRegion& region :
-         grid::halo_regions(grid, grid.rank(), the_case.halo(), which)) {
+         grid::halo_regions(grid, grid.rank(), the_case.halo(), the_case.neighbours())) {
       const std::vector<Run> sent = ranges_of(field, {region.send}, bytes_of_brick(field)),
                              received = ranges_of(field, {region.receive}, bytes_of_brick(field));
       mpi::Swap& swap = swaps.emplace_back(swap_across(region, fields_));

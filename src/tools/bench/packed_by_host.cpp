@@ -44,7 +44,7 @@ class Prefetched final : public PackedByHost {
     const HaloWidths widths = runner.the_case().halo();
     std::vector<Box> touched = grid.boundary(widths);
     for (const grid::HaloRegion& region :
-         grid::halo_regions(grid, grid.rank(), widths, grid::Directions::all))
+         grid::halo_regions(grid, grid.rank(), widths, Neighbours::all))
       touched.push_back(region.receive);
     pages_ = ranges_of(runner.levels()[0][0], touched, block_bytes);
   }
