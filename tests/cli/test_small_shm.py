@@ -67,3 +67,16 @@ def test_smoke_a_benchmark_leaves_out_what_has_no_room(small_shm):
     assert end.code == 0, end
     report = json.loads(end.out)
     assert any("shared is not timed" in note and "/dev/shm" in note for note in report["notes"])
+
+
+@pytest.mark.parametrize("told_by", ["variable", "file"])
+def test_another_folder_may_have_room(told_by, small_shm, mpi, tmp_path):
+    if "Open MPI" not in mpi:
+        skip(f"{mpi} has no setting for its folder of shared memory", needs="openmpi")
+    env = {"OMPI_MCA_osc_sm_backing_directory": str(tmp_path)}
+    if told_by == "file":
+        (tmp_path / ".openmpi").mkdir()
+        (tmp_path / ".openmpi/mca-params.conf").write_text(f"osc_sm_backing_directory = {tmp_path}\n")
+        env = {"HOME": str(tmp_path)}
+    end = run("solve", *words(*CASES[0]), "--transport", "shared", "--verify", env=env, **small_shm, timeout=120)
+    assert end.code == 0, end

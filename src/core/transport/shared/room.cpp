@@ -13,6 +13,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/environment.hpp"
 #include "base/format.hpp"
 #include "base/pages.hpp"
 #include "comm/gate.hpp"
@@ -35,14 +36,17 @@ std::string control_variable(const char* name) {
   return text.data();
 }
 
-/// Returns the folder that windows are files in. Open MPI tells it; MPICH, from 3.x to 4.x, has
-/// /dev/shm built in.
-const std::string& folder_of_windows() {
-  static const std::string folder = [] {
-    const std::string told = control_variable("osc_sm_backing_directory");
-    return told.empty() ? std::string("/dev/shm") : told;
-  }();
-  return folder;
+/// Returns the folder that windows are files in, unless a file of MPI's settings names another.
+/// Open MPI is told by mpirun; MPICH, from 3.x to 4.x, has /dev/shm built in, as Open MPI has.
+std::string usual_folder() {
+  return environment("OMPI_MCA_osc_sm_backing_directory").value_or("/dev/shm");
+}
+
+/// Asks MPI itself for that folder. It then loads every component that it has: in Debian's Open MPI
+/// 4.1 one of them, PSM2, sleeps 0.2 s, a third of the time in which a run of two ranks begins.
+std::string folder_told_by_mpi() {
+  const std::string told = control_variable("osc_sm_backing_directory");
+  return told.empty() ? usual_folder() : told;
 }
 
 /// Returns how many bytes files in the folder may still take; the largest number where that is not
@@ -58,10 +62,14 @@ std::int64_t free_bytes_in(const std::string& folder) {
 
 struct Room {
   std::int64_t needed, free;
+
+  // Open MPI refuses a file that leaves less than a twentieth of its own size free, and both MPIs
+  // put a few pages of their own beside the parts.
+  bool suffices() const { return needed + needed / 20 + 16 * page_bytes() <= free; }
 };
 
-/// Returns what every rank of the node needs and sees free.
-std::vector<Room> rooms_on_node(comm::State& state, const Room& mine) {
+/// Returns what the ranks of the node need together, and the least that any of them sees free.
+Room room_on_node(comm::State& state, const Room& mine) {
   const auto memory = std::make_shared<std::pair<Room, std::vector<Room>>>(
       mine, std::vector<Room>(static_cast<std::size_t>(state.node_size())));
   MPI_Request request = MPI_REQUEST_NULL;
@@ -71,29 +79,29 @@ std::vector<Room> rooms_on_node(comm::State& state, const Room& mine) {
               "MPI_Iallgather");
   comm::wait_all(state, {&request, 1},
                  {.site = "plan, room (shared)", .phase = Phase::other, .missing = {}}, memory);
-  return memory->second;
+  Room all{0, std::numeric_limits<std::int64_t>::max()};
+  for (const Room& room : memory->second)
+    all = {all.needed + room.needed, std::min(all.free, room.free)};
+  return all;
 }
 
 }  // namespace
 
 void require_room_for_window(comm::State& state, std::int64_t bytes) {
-  const std::string& folder = folder_of_windows();
   // Parts begin on pages of their own.
   const std::int64_t page = page_bytes(), whole_pages = (bytes + page - 1) / page * page;
-  std::int64_t needed = 0, free = std::numeric_limits<std::int64_t>::max();
-  for (const Room& room : rooms_on_node(state, {whole_pages, free_bytes_in(folder)})) {
-    needed += room.needed;
-    free = std::min(free, room.free);
-  }
-  // Open MPI refuses a file that leaves less than a twentieth of its own size free, and both MPIs
-  // put a few pages of their own beside the parts.
-  const std::int64_t pages_of_mpi = 16 * page;
-  if (needed + needed / 20 + pages_of_mpi <= free) return;
+  const auto room_in = [&](const std::string& folder) {
+    return room_on_node(state, {whole_pages, free_bytes_in(folder)});
+  };
+  if (room_in(usual_folder()).suffices()) return;
+  const std::string folder = folder_told_by_mpi();
+  const Room room = room_in(folder);
+  if (room.suffices()) return;
   throw Error(ErrorKind::resource,
               fmt::format("the ranks of this node need {} of shared memory for their halos, "
                           "but '{}' has only {} free; make it larger (docker run --shm-size, "
                           "mount -o remount,size=), or use transport mpi",
-                          bytes_text(needed), folder, bytes_text(free)));
+                          bytes_text(room.needed), folder, bytes_text(room.free)));
 }
 
 }  // namespace halocline::transport

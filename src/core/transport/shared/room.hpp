@@ -11,7 +11,9 @@
 namespace halocline::transport {
 
 /// Throws resource, on every rank of the node, unless the folder in which MPI keeps windows has
-/// room for the `bytes` of each rank. Collective over the node. Costs one small all-reduce.
+/// room for the `bytes` of each rank. Collective over the node. Costs one small all-gather, and a
+/// question to MPI before it throws. It does not see a folder that a file of Open MPI's settings
+/// names, and that is smaller than /dev/shm.
 void require_room_for_window(comm::State& state, std::int64_t bytes);
 
 }  // namespace halocline::transport
