@@ -150,9 +150,9 @@ def count_survivors(todo, tree, launcher):
     return sum(survives(mutant, tree, launcher) for mutant in todo)
 
 
-def whose_turn(count, commit):
+def whose_turn(count, sources_hash):
     """So many of them, from all over the list. Hashes are as good as dice: the turn of each comes."""
-    first = int(hashlib.sha256(commit.encode()).hexdigest(), 16)
+    first = int(hashlib.sha256(sources_hash.encode()).hexdigest(), 16)
     count = min(count, len(MUTANTS))
     places = {(first + each * len(MUTANTS) // count) % len(MUTANTS) for each in range(count)}
     return [MUTANTS[place] for place in sorted(places)]
@@ -162,9 +162,9 @@ def chosen_by(options):
     """Says whose turn it is, for a change is not checked by all of them."""
     if not options.turn:
         return [m for m in MUTANTS if not options.names or m.name in options.names]
-    count, commit = options.turn
-    chosen = whose_turn(int(count), commit)
-    print(f"the turn of {len(chosen)} of {len(MUTANTS)} mutants, by {commit}:",
+    count, sources_hash = options.turn
+    chosen = whose_turn(int(count), sources_hash)
+    print(f"the turn of {len(chosen)} of {len(MUTANTS)} mutants, by {sources_hash[:16]}:",
           *(mutant.name for mutant in chosen), sep="\n  ", flush=True)
     return chosen
 
@@ -182,7 +182,7 @@ def read_options():
     parser.add_argument("launcher", nargs="?", default="", help="in one string")
     parser.add_argument("names", nargs="*", help="choose mutants (default: all)")
     parser.add_argument("--turn", nargs=2, metavar=("COUNT", "HASH"),
-                        help="choose so many, whose turn it is by a commit's hash")
+                        help="choose so many, whose turn it is by a hash of the sources")
     parser.add_argument("--prepare", action="store_true", help="only build what they need")
     parser.add_argument("--check", action="store_true",
                         help="only check that the texts of all mutants stand in this tree, once each")
