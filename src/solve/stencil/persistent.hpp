@@ -26,7 +26,8 @@ struct SweepBatch {
   /// Of the norm before the batch, unless its `parts` are null. The batch reduces the norms of its
   /// own sweeps, except the last, in the same way: that of sweep i before sweep i + 2 begins, into
   /// norm[i + 1] unless norm is null. If a norm stops the run, the batch ends, and the result of
-  /// that sweep is in the level that a single sweep would have written.
+  /// that sweep is in the level that a single sweep would have written; for this the batch may do
+  /// all its sweeps up to that one again.
   NormReduction reduction{};
 };
 

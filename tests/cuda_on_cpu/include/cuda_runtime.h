@@ -19,6 +19,7 @@
 #define __host__
 #define __shared__ static thread_local
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__  // also the name of an attribute in the standard library
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 #define __grid_constant__

@@ -240,7 +240,7 @@ class CudaPersistentSweep final : public PersistentSweep {
     work.last_parts = batch.partial_norms;
     work.epoch = epoch_;
     work.first_permit = permit_;
-    epoch_ += static_cast<unsigned>(batch.count);
+    epoch_ += epochs_of(work.count);
     permit_ += static_cast<unsigned long long>(batch.count) + 1;
     launch(kernel_for(batch.norm), work, work_of(batch.reduction), stream);
   }

