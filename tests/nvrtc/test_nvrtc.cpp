@@ -82,6 +82,8 @@ TEST(Nvrtc, CompilesKernelsOfAUsersFormula) {
   EXPECT_EQ(compiled.result, NVRTC_SUCCESS) << compiled.log;
   // As written: no contraction.
   EXPECT_EQ(compiled.ptx.find("fma."), std::string::npos);
+  // What threads have in memory counts as values that do not fit in registers.
+  EXPECT_EQ(compiled.ptx.find(".local"), std::string::npos) << "arguments copied for each thread";
 }
 
 // Functions, as an update in a problem file calls them.

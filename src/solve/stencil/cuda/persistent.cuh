@@ -151,10 +151,10 @@ __host__ __device__ inline unsigned epochs_of(int count) {
 /// norm took 7.06 us instead of 5.43 for 1400x1400 cells in f64, norm each sweep, on an H100.
 ///
 /// A function of its own, so that the other loop keeps its registers: as a second turn of that,
-/// 512x512 cells in f32 took 1.33 us instead of 1.19. Gets copies, since kernels would read
-/// arguments whose addresses they pass on from memory.
+/// 512x512 cells in f32 took 1.33 us instead of 1.19. It gets addresses of the kernel's
+/// arguments, which without __grid_constant__ would make the kernel copy them to its stack.
 template <int axes, int rows, class Real, class Update>
-__device__ __noinline__ void repeat(ResidentWork<Real> work, Update update,
+__device__ __noinline__ void repeat(const ResidentWork<Real>& work, const Update& update,
                                     typename VectorOf<Real>::Type* shared, Places<Real>& places,
                                     bool& lost, int sweeps) {
   Resident<axes, rows, Real> cells(work, static_cast<int>(blockIdx.x) - 1, shared, places, lost);
@@ -184,7 +184,8 @@ __device__ __noinline__ void repeat(ResidentWork<Real> work, Update update,
 
 template <int axes, int rows, Norm kind, class Real, class Update>
 __global__ void __launch_bounds__(resident_threads, 1)
-    persist(ResidentWork<Real> work, ReduceWork before, Update update) {
+    persist(const __grid_constant__ ResidentWork<Real> work, ReduceWork before,
+            const __grid_constant__ Update update) {
   if (blockIdx.x == 0) return reduce_sweeps<kind>(work, before);
   using Answer = Permission::Answer;
   __shared__ double of_warp[resident_warps];
