@@ -57,8 +57,8 @@ using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;
 
 class Exchange;
 namespace exchange {
-Exchange between_nodes(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-                       const ExchangeOptions& options);
+Exchange beside_links(const Communicator& communicator, const Grid& grid, const FieldList& fields,
+                      const ExchangeOptions& options);
 }  // namespace exchange
 
 /// A plan to fill the halos of some fields, made once and run many times: all fields, faces, edges
@@ -105,8 +105,8 @@ class Exchange {
  private:
   class Plan;
   explicit Exchange(std::unique_ptr<Plan> plan);
-  friend Exchange exchange::between_nodes(const Communicator& communicator, const Grid& grid,
-                                          const FieldList& fields, const ExchangeOptions& options);
+  friend Exchange exchange::beside_links(const Communicator& communicator, const Grid& grid,
+                                         const FieldList& fields, const ExchangeOptions& options);
 
   std::unique_ptr<Plan> plan_;
 };

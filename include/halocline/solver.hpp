@@ -243,9 +243,10 @@ struct SolveResult : RunResult {
 
   std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
   std::int64_t sweeps_in_graphs = 0;                   ///< timed without separate phases
-  bool sweeps_store_halos = false;  ///< sweeps send their halos: there are no exchanges to time
-  std::int64_t exchanges = 0;       ///< without those in graphs
-  Spread exchange_seconds;          ///< per such exchange; of no meaning with sweeps in graphs
+  /// Which halos the sweeps send themselves: there are no exchanges of these to time.
+  enum class HalosBySweeps { none, some, all } halos_by_sweeps = HalosBySweeps::none;
+  std::int64_t exchanges = 0;  ///< without those in graphs
+  Spread exchange_seconds;     ///< per such exchange; of no meaning with sweeps in graphs
   std::vector<SiteProfile> profile;
 
   struct Baseline {

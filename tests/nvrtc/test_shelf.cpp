@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "problem/catalogue.hpp"
@@ -49,7 +50,11 @@ TEST(Nvrtc, CompilesEveryProblem) {
   for (const problem::BuiltIn& one : problem::built_in_problems()) {
     SCOPED_TRACE(one.name);
     const problem::Model model = test::built_in(std::string(one.name), {}, {});
-    const stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
+    stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
+    // Of these problems, those that read diagonally also do so from one layer to another.
+    update.source +=
+        fmt::format("static_assert({0}::reads_layers_diagonally<{0}::Printed>() == {1});\n",
+                    "halocline::stencil::cuda", model.axes > 1 && model.reads_diagonally());
     expect_compiles(update.source,
                     model.axes > 1 ? stencil::cuda::name_of_march(model, Norm::max, {1, 1, 1, 4})
                                    : stencil::cuda::name_of_per_cell(model, Norm::l2));

@@ -16,7 +16,7 @@
 #include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
-#include "exchange/between_nodes.hpp"
+#include "exchange/beside_links.hpp"
 #include "exchange/messages.hpp"
 #include "exchange/selection/choice.hpp"
 #include "exchange/selection/decision.hpp"
@@ -140,15 +140,33 @@ exchange::PairsThere pairs_there(const Communicator& communicator,
   return there;
 }
 
+/// Leaves out what goes over links: halos beyond an end of the last axis, between ranks of a node.
+void leave_out_linked(std::vector<PeerMessage>& messages, const Communicator& communicator,
+                      int last_axis) {
+  const auto is_linked = [last_axis](const HaloPart& part) {
+    Direction across;
+    across[last_axis] = part.direction[last_axis];
+    return part.direction == across;
+  };
+  for (PeerMessage& message : messages) {
+    if (transport::pair_of(communicator, message.peer) == Pair::other_node) continue;
+    std::erase_if(message.send, is_linked);
+    std::erase_if(message.receive, is_linked);
+  }
+  std::erase_if(messages, [](const PeerMessage& message) {
+    return message.send.empty() && message.receive.empty();
+  });
+}
+
 }  // namespace
 
 /// Channels, and the packing for them.
 class Exchange::Plan {
  public:
-  enum class Peers { all, of_other_nodes };
+  enum class Content { all, beside_links };
 
   Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-       const ExchangeOptions& options, Peers peers = Peers::all);
+       const ExchangeOptions& options, Content content = Content::all);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -206,7 +224,7 @@ class Exchange::Plan {
 };
 
 Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-                     const ExchangeOptions& options, Peers peers)
+                     const ExchangeOptions& options, Content content)
     : communicator_(communicator), fields_(fields) {
   comm::require_same(communicator, "exchange plans", describe(communicator, grid, fields, options));
   std::vector<PeerMessage> messages;
@@ -224,10 +242,7 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     std::vector<HaloWidths> widths;
     for (const FieldStorage& field : fields) widths.push_back(widths_of(field, options));
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
-    if (peers == Peers::of_other_nodes)
-      std::erase_if(messages, [&](const PeerMessage& message) {
-        return transport::pair_of(communicator, message.peer) != Pair::other_node;
-      });
+    if (content == Content::beside_links) leave_out_linked(messages, communicator, grid.axes() - 1);
   });
 
   open_best({.wanted = wanted,
@@ -553,11 +568,18 @@ Exchange::~Exchange() = default;
 Exchange::Exchange(Exchange&&) noexcept = default;
 Exchange& Exchange::operator=(Exchange&&) noexcept = default;
 
-Exchange exchange::between_nodes(const Communicator& communicator, const Grid& grid,
-                                 const FieldList& fields, const ExchangeOptions& options) {
+bool exchange::all_are_linked(const Communicator& communicator, const Grid& grid) {
+  if (communicator.node_count() > 1) return false;
+  for (int axis = 0; axis + 1 < grid.axes(); ++axis)
+    if (grid.process_grid().values()[axis] > 1 || grid.periodic(axis)) return false;
+  return true;
+}
+
+Exchange exchange::beside_links(const Communicator& communicator, const Grid& grid,
+                                const FieldList& fields, const ExchangeOptions& options) {
   using Plan = Exchange::Plan;
   return Exchange(
-      std::make_unique<Plan>(communicator, grid, fields, options, Plan::Peers::of_other_nodes));
+      std::make_unique<Plan>(communicator, grid, fields, options, Plan::Content::beside_links));
 }
 
 void Exchange::start(Stream stream) { plan_->start(stream); }

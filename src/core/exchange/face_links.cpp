@@ -50,9 +50,9 @@ std::optional<std::string> FaceLinks::unavailable(const Communicator& communicat
   if (communicator.node_count() == communicator.size()) return "every rank is on its own node";
   if (grid.axes() == 1) return "there is only one axis";
   if (level.shape().memory != Memory::device) return "the fields are not in device memory";
-  for (int axis = 0; axis + 1 < grid.axes(); ++axis)
-    if (grid.process_grid().values()[axis] > 1 || grid.periodic(axis))
-      return fmt::format("halos are also exchanged along {}", "xyz"[axis]);
+  const int last = grid.axes() - 1;
+  if (grid.process_grid().values()[last] == 1)
+    return fmt::format("the process grid does not split {}", "xyz"[last]);
   return std::nullopt;
 }
 

@@ -19,8 +19,8 @@
 
 namespace halocline::exchange {
 
-/// For the time levels of a field of ranks that split only the last axis: to neighbours on the same
-/// node.
+/// For the time levels of a field: to the neighbours on the same node beyond the ends of the last
+/// axis. Halos from others are exchanged (exchange/beside_links.hpp).
 class FaceLinks {
  public:
   /// Returns why such ranks cannot have face links, or nothing; the same on every rank.

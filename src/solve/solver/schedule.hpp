@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include <halocline/solver.hpp>
+
 #include "solver/stepper.hpp"
 
 namespace halocline::solver {
@@ -40,8 +42,10 @@ class Schedule {
   /// Whether it differs from others only in how halos of other subdomains arrive: without such
   /// halos it is not worth measuring.
   virtual bool is_about_halos() const { return false; }
-  /// Whether its sweeps store the halos of the next ones, so that there are no exchanges to time.
-  virtual bool sweeps_store_halos() const { return false; }
+  /// Which halos of the next sweep its sweeps store.
+  virtual SolveResult::HalosBySweeps halos_by_sweeps(const Runner&) const {
+    return SolveResult::HalosBySweeps::none;
+  }
   /// Returns why CUDA graphs cannot record its sweeps, or nothing.
   virtual std::optional<std::string> no_graphs_because() const { return std::nullopt; }
 };

@@ -181,7 +181,7 @@ void SolveRun::write_series(const std::string& path) {
 
 void SolveRun::loop() {
   result_.schedule = chosen_.execution.schedule->name();
-  result_.sweeps_store_halos = chosen_.execution.schedule->sweeps_store_halos();
+  result_.halos_by_sweeps = chosen_.execution.schedule->halos_by_sweeps(*chosen_.runner);
   result_.compile_seconds = comm::max_over_ranks(
       communicator_, sweep_->compile_seconds() + chosen_.runner->compile_seconds());
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));

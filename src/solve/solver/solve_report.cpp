@@ -262,14 +262,16 @@ void add_halo(Report& report, const SolveResult& result) {
   else
     halo.add_json("us", nullptr);
   if (result.transports.empty()) return;
-  if (result.sweeps_store_halos) {
-    std::string between_nodes;
-    for (const auto& [pair, transport] : result.transports)
-      if (pair == "other-node")
-        between_nodes = fmt::format(" within nodes, sent by {} between them", transport);
+  using HalosBySweeps = SolveResult::HalosBySweeps;
+  if (result.halos_by_sweeps != HalosBySweeps::none) {
+    const std::string which =
+        result.halos_by_sweeps == HalosBySweeps::all
+            ? std::string()
+            : fmt::format(" across {} within a node, the others exchanged after it",
+                          "xyz"[result.process_grid.axes() - 1]);
     report.add_text("halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself{}",
                                         counted(result.halo_messages, "message"),
-                                        bytes_text(result.halo_bytes), between_nodes));
+                                        bytes_text(result.halo_bytes), which));
     return;
   }
   // Launches of graphs would count as time of the few exchanges that are not in graphs.

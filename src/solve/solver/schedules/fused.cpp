@@ -9,7 +9,7 @@
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
-#include "exchange/between_nodes.hpp"
+#include "exchange/beside_links.hpp"
 #include "exchange/face_links.hpp"
 #include "solver/runner.hpp"
 #include "solver/schedules/schedules.hpp"
@@ -37,23 +37,23 @@ HaloWidths widths_of_halo(const problem::Model& model) {
   return widths;
 }
 
-/// Sweeps store what neighbours on the node need into their halos, and wait for theirs. Calls on
-/// the same stream then serve other nodes. No cycle of waits: a call waits only for calls after the
-/// same sweep, and a sweep only for stores of the one before.
+/// Sweeps store what neighbours beyond the ends of the last axis need into their halos, and wait
+/// for theirs. An exchange on the same stream then serves the others. No cycle of waits: it waits
+/// only for exchanges after the same sweep, and a sweep only for stores of the one before.
 class FusedStepper final : public SingleSweeps {
  public:
   explicit FusedStepper(Runner& runner)
       : SingleSweeps(runner),
         links_(runner.communicator(), runner.exchange_grid(), fields_with_halo(runner),
                widths_of_halo(*runner.the_case().model)) {
-    if (runner.communicator().node_count() == 1) return;
+    if (exchange::all_are_linked(runner.communicator(), runner.exchange_grid())) return;
     for (const FieldStorage& field : fields_with_halo(runner))
-      between_nodes_.push_back(
-          exchange::between_nodes(runner.communicator(), runner.exchange_grid(), {field},
-                                  {.neighbours = Neighbours::faces,
-                                   .transport = runner.exchange_info().transport(),
-                                   .proofs = runner.proofs(),
-                                   .same_order = true}));
+      beside_links_.push_back(
+          exchange::beside_links(runner.communicator(), runner.exchange_grid(), {field},
+                                 {.neighbours = runner.the_case().neighbours(),
+                                  .transport = runner.exchange_info().transport(),
+                                  .proofs = runner.proofs(),
+                                  .same_order = true}));
   }
 
   void advance(Run& run, std::int64_t most) override {
@@ -76,12 +76,12 @@ class FusedStepper final : public SingleSweeps {
     const std::size_t next = (static_cast<std::size_t>(step.level) + 1) % runner().levels().size();
     pushing.faces = &links_.port(next);
     sweep(pushing, pushing.region, Part::first, stream);
-    if (!between_nodes_.empty()) between_nodes_[next].run(stream);
+    if (!beside_links_.empty()) beside_links_[next].run(stream);
   }
 
   exchange::FaceLinks links_;
-  std::vector<Exchange> between_nodes_;  // one for each level; none on one node
-  bool is_sent_ = false;                 // the neighbours' sweeps send the halo of the next sweep
+  std::vector<Exchange> beside_links_;  // one for each level; none if all halos go over links
+  bool is_sent_ = false;                // the neighbours' sweeps send the halo of the next sweep
 };
 
 /// Returns why sweeps cannot send their own halos; nothing if they can, on every rank.
@@ -121,7 +121,7 @@ class Fused final : public Schedule {
   std::string_view name() const override { return "fused"; }
   std::string_view needs() const override {
     return "transport peer within nodes (between them nccl or nvshmem), one GPU for each rank and "
-           "a process grid that splits the last axis only";
+           "a process grid that splits the last axis";
   }
   MadeStepper make(Runner& runner) const override {
     if (auto why_not = no_links_because(runner)) return {.stepper = {}, .why_not = *why_not};
@@ -134,10 +134,16 @@ class Fused final : public Schedule {
     }
     return made;
   }
-  /// Calls between nodes are not hidden behind the interior, as `overlap` hides them.
-  bool is_preferred(const Runner& runner) const override { return !runner.calls_between_nodes(); }
+  /// What is exchanged after a sweep is not hidden behind the interior, as `overlap` hides it.
+  bool is_preferred(const Runner& runner) const override {
+    return halos_by_sweeps(runner) == SolveResult::HalosBySweeps::all;
+  }
   bool is_about_halos() const override { return true; }
-  bool sweeps_store_halos() const override { return true; }
+  SolveResult::HalosBySweeps halos_by_sweeps(const Runner& runner) const override {
+    return exchange::all_are_linked(runner.communicator(), runner.exchange_grid())
+               ? SolveResult::HalosBySweeps::all
+               : SolveResult::HalosBySweeps::some;
+  }
 };
 
 }  // namespace

@@ -12,25 +12,33 @@ namespace halocline::stencil::cuda {
 
 /// A walk's tile of a layer: its numbers along x and y, and the tiles of the layer.
 struct FaceTile {
-  Index strip, group, strips, groups;
+  int strip, group, strips, groups;
 
-  __device__ Index number() const { return group * strips + strip; }
+  __device__ int number() const { return group * strips + strip; }
   /// Returns the number of a tile up to 2 from here. Beyond an end of the layer that is a tile at
   /// the other end: with a periodic axis a neighbour, otherwise one more to wait for.
-  __device__ Index number_at(int by_strips, int by_groups) const {
+  __device__ int number_at(int by_strips, int by_groups) const {
     return folded(group + by_groups, groups) * strips + folded(strip + by_strips, strips);
   }
 
  private:
-  static __device__ Index folded(Index at, Index count) { return (at + 2 * count) % count; }
+  static __device__ int folded(int at, int count) { return (at + 2 * count) % count; }
 };
+
+/// Whether an update reads other layers than the cell's beside its own column.
+template <class Update>
+__host__ __device__ constexpr bool reads_layers_diagonally() {
+  for (int input = 0; input < Update::inputs; ++input)
+    if (!Update::reads(input).others_in_column()) return true;
+  return false;
+}
 
 /// The ends of the region that a walk over layers `from` to `to` reaches and beyond which there are
 /// neighbours. `axes`: of the region; its last one is that of the layers.
 template <int axes, class Work>
 class WalkFaces {
  public:
-  __device__ WalkFaces(const Work& work, const FaceTile& tile, Index from, Index to)
+  __device__ WalkFaces(const Work& work, const FaceTile& tile, int from, int to)
       : work_(work),
         tile_(tile),
         has_lower_(from == 0 && work.faces.lower.raise != nullptr),
@@ -39,17 +47,20 @@ class WalkFaces {
   __device__ bool any() const { return has_lower_ || has_upper_; }
 
   /// Waits for the halos that the walk reads, in its first threads, one for each tile and end. All
-  /// its threads see them after their next barrier. The tiles are those up to so many from its own:
-  /// two where it reads less than a tile beyond it, for the last one of an axis that wraps around
-  /// may have fewer cells than are read.
-  template <int strips_around, int groups_around>
+  /// its threads see them after their next barrier. The tiles are its own and, if the update reads
+  /// other layers diagonally, those up to so many from it: two where it reads less than a tile
+  /// beyond it, for the last one of an axis that wraps around may have fewer cells than are read.
+  template <class Update, int most_strips_around, int most_groups_around>
   __device__ void await(int thread) const {
+    constexpr bool diagonally = reads_layers_diagonally<Update>();
+    constexpr int strips_around = diagonally ? most_strips_around : 0,
+                  groups_around = diagonally ? most_groups_around : 0;
     constexpr int across = 2 * strips_around + 1, tiles = across * (2 * groups_around + 1);
     const bool is_upper = thread >= tiles;
     if (thread >= 2 * tiles || !(is_upper ? has_upper_ : has_lower_)) return;
     const device::FaceSide& side = is_upper ? work_.faces.upper : work_.faces.lower;
     const int which = is_upper ? thread - tiles : thread;
-    const Index tile =
+    const int tile =
         tile_.number_at(which % across - strips_around, which / across - groups_around);
     device::cuda::await(side.raised + tile, side.swept[tile_.number()], work_.faces.watch,
                         is_upper ? 1 : 0);
@@ -99,7 +110,7 @@ class WalkFaces {
   }
 
   __device__ void raise_of(const device::FaceSide& side) const {
-    const Index tile = tile_.number();
+    const int tile = tile_.number();
     const device::Epoch swept = side.swept[tile] + 1;
     device::cuda::raise(side.raise + tile, swept);
     side.swept[tile] = swept;

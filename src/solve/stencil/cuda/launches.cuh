@@ -291,10 +291,11 @@ class CudaSweep final : public stencil::Sweep {
     const Index all = work.cells[model_.axes - 1];
     // What neighbours wait for is sent when a walk is done. With short walks at the ends, star7
     // 256^3 on two H100 takes 57.5 us instead of 67.5 in fp64, 30.3 instead of 38.4 in fp32; with
-    // ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D rows of 8 gained nothing, and
-    // cost 1.4 % for 8192^2 cells.
-    constexpr Index few = 2;
-    if (model_.axes == 3 && !march.by_planes() && all > 2 * few) {
+    // ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D, where updates may read 8 rows,
+    // laplace 4096^2 in fp32 with a norm each sweep takes 20.2 us on two H200 with ends of 8 rows
+    // or 4, and 20.9 with 12 or as many as others have (bench/results/h200x2/gpu-walks-tried.txt).
+    const Index few = model_.axes == 2 ? 8 : 2;
+    if (!march.by_planes() && all > 2 * few) {
       if (has_lower) work.ends[0] = few;
       if (has_upper) work.ends[1] = few;
     }

@@ -22,16 +22,17 @@ using problem::Ref;
 /// Reads of nothing.
 constexpr Reads no_reads{{}, {}, false, 1, 0};
 
-void include(Reads& reads, const std::array<std::int8_t, 3>& offset) {
+void include(Reads& reads, const std::array<std::int8_t, 3>& offset, int axes) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     reads.lower[axis] = std::max(reads.lower[axis], -int{offset[axis]});
     reads.upper[axis] = std::max(reads.upper[axis], int{offset[axis]});
   }
   reads.across = reads.across || (offset[1] != 0 && offset[2] != 0);
-  if (offset[0] == 0 && offset[1] == 0) return;
+  const auto last = offset.begin() + (axes - 1);
+  if (std::all_of(offset.begin(), last, [](int along) { return along == 0; })) return;
   const bool is_first = !reads.any_beside();
-  reads.first_beside = is_first ? offset[2] : std::min(reads.first_beside, int{offset[2]});
-  reads.last_beside = is_first ? offset[2] : std::max(reads.last_beside, int{offset[2]});
+  reads.first_beside = is_first ? *last : std::min(reads.first_beside, int{*last});
+  reads.last_beside = is_first ? *last : std::max(reads.last_beside, int{*last});
 }
 
 constexpr const char* space = "halocline::stencil::cuda";
@@ -287,7 +288,7 @@ struct Carrying : Printed {{
     std::vector<Reads> of_inputs(operands_.inputs.size(), no_reads);
     for (const Ref at : nodes)
       if (const Node& node = model_.tree[at]; node.op == Op::access)
-        include(of_inputs[input_of(node.symbol)], node.offset);
+        include(of_inputs[input_of(node.symbol)], node.offset, model_.axes);
     return of_inputs;
   }
   static std::string text_of(const std::vector<Reads>& all) {

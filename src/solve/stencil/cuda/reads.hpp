@@ -18,11 +18,13 @@ namespace halocline::stencil::cuda {
 struct Reads {
   int lower[3], upper[3];
   bool across;  ///< in 3-D: also cells that lie off along both y and z
-  /// In 3-D, the first and the last layer of which cells beside the cell's own column are read,
-  /// counted from the cell's; none if the first comes after the last.
+  /// The first and the last layer along the last axis of which cells beside the cell's own column
+  /// are read, counted from the cell's; none if the first comes after the last.
   int first_beside, last_beside;
 
   HALOCLINE_READS bool any_beside() const { return first_beside <= last_beside; }
+  /// Whether of other layers only the cell's own column is read.
+  HALOCLINE_READS bool others_in_column() const { return first_beside >= 0 && last_beside <= 0; }
 };
 
 /// What a block of threads keeps of an input while it walks over layers, in its own memory: some
