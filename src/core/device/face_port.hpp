@@ -10,10 +10,10 @@ namespace halocline::device {
 
 /// One end of a rank's cells along the last axis. The walks of a sweep, of warps or of blocks, meet
 /// the end in tiles, the same on both ranks. Before the walk of a tile reads the adjacent halo, it
-/// waits until the neighbour's walks of this tile and of those around it have stored theirs in the
-/// last sweep. Then it stores its own cells of the outermost layers into the neighbour's halo of
-/// the field that it writes, and raises its flag. The overwritten values were read by those same
-/// walks of the neighbour, in that sweep or one before: before they raised the flags waited for.
+/// waits until the neighbour's walks of this tile, and of those around it if it reads their cells,
+/// have stored theirs in the last sweep. Then it stores its own cells of the outermost layers into
+/// the neighbour's halo of the field that it writes, and raises its flag. The overwritten values
+/// were read by those walks of the neighbour, in that sweep or before, and then flags were raised.
 struct FaceSide {
   void* to;      ///< the neighbour's halo: its lowest layer, at the begin of this rank's cells
   int layers;    ///< of that halo; may be none
