@@ -264,14 +264,15 @@ void add_halo(Report& report, const SolveResult& result) {
   if (result.transports.empty()) return;
   using HalosBySweeps = SolveResult::HalosBySweeps;
   if (result.halos_by_sweeps != HalosBySweeps::none) {
-    const std::string which =
+    const std::string by =
         result.halos_by_sweeps == HalosBySweeps::all
-            ? std::string()
-            : fmt::format(" across {} within a node, the others exchanged after it",
-                          "xyz"[result.process_grid.axes() - 1]);
-    report.add_text("halo", fmt::format("{}, {} per rank and sweep, stored by the sweep itself{}",
-                                        counted(result.halo_messages, "message"),
-                                        bytes_text(result.halo_bytes), which));
+            ? ", stored by the sweep itself"
+            : fmt::format(
+                  "; the sweep stores those across {} within a node, an exchange the others",
+                  "xyz"[result.process_grid.axes() - 1]);
+    report.add_text(
+        "halo", fmt::format("{}, {} per rank and sweep{}", counted(result.halo_messages, "message"),
+                            bytes_text(result.halo_bytes), by));
     return;
   }
   // Launches of graphs would count as time of the few exchanges that are not in graphs.
