@@ -310,7 +310,7 @@ MUTANTS = [
            "ranks_tests", "ProblemFiles.StayInRegisters", 2),
     Mutant("a kernel compiled for the ranks that need it alone", "src/solve/stencil/cuda/persistent.cu",
            "if (!any_rank(source_.communicator(), wanted)) continue;", "if (!wanted) continue;",
-           "ranks_tests", "ProblemFiles.StayInRegisters*", 2),
+           "ranks_tests", "ProblemFiles.StayInRegistersInTiles*", 3, gpus=3),
     Mutant("a kernel compiled though the run is short", "src/solve/solver/schedules/persistent.cpp",
            "fewest_sweeps = 500'000;", "fewest_sweeps = 1;",
            "ranks_tests", "ProblemFiles.AreCompiledForRegisters*", 2),
