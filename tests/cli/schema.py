@@ -204,7 +204,7 @@ BENCH_STEP = record(
     cases=list_of(record(
         scaling={"enum": ["strong", "weak"]}, cells=EXTENTS, process_grid=EXTENTS, ranks=POSITIVE,
         precision={"enum": ["f32", "f64"]}, norm={"enum": ["max", "l2", "none"]},
-        norm_every=POSITIVE, schedule={"enum": SCHEDULES}, transport=TEXT,
+        norm_every=POSITIVE, halo_depth=POSITIVE, schedule={"enum": SCHEDULES}, transport=TEXT,
         sweeps_in_graphs=COUNT, messages=COUNT, bytes=COUNT, us_per_sweep=list_of(TIME, 1),
         best_us=TIME, median_us=TIME, worst_us=TIME, exchange_us=optional(AMOUNT),
         reduce_us=optional(AMOUNT), glups=TIME, efficiency=optional(TIME),

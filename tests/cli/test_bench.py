@@ -439,6 +439,7 @@ CASES = [
     ("bench step --ranks 2 --transport pigeon", USAGE, "'pigeon'", "shared"),
     ("bench step --ranks 2 --graph perhaps", USAGE, "'perhaps'"),
     ("bench step --ranks 2 --norm-every 0", USAGE, "every 0 sweeps"),
+    ("bench step --ranks 2 --halo-depth 1,0", USAGE, "halo depth 0"),
     ("bench step --ranks 2 --backend cpu --transport staged --cells 8x8", UNAVAILABLE, "staged"),
     ("bench step --ranks 2 --backend cpu --graph on --cells 8x8", UNAVAILABLE, "CUDA graphs"),
     ("bench step --ranks 2 --backend cpu --cells 1e9x1e9", FAILURE, "fewer cells"),

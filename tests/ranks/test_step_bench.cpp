@@ -81,6 +81,22 @@ TEST(StepBench, TimesEveryNumberOfRanks) {
   EXPECT_EQ(result.devices[0].ranks.size(), static_cast<std::size_t>(ranks()));
 }
 
+TEST(StepBench, TimesDeepHalos) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank has no halo";
+  StepBenchOptions options = brief_steps();
+  options.ranks = {1, ranks()};
+  options.halo_depths = {1, 3};
+  options.cells_per_rank.clear();
+  const StepBenchResult result = run_step_bench(world(), options);
+  if (rank() != 0) return;
+  ASSERT_EQ(result.timings.size(), 3u);
+  EXPECT_EQ(result.timings[0].halo_depth, 1);
+  EXPECT_EQ(result.timings[1].halo_depth, 1);
+  EXPECT_EQ(result.timings[2].halo_depth, 3);
+  EXPECT_GE(result.timings[2].bytes, 3 * result.timings[1].bytes);
+  EXPECT_FALSE(result.timings[2].wrong) << *result.timings[2].wrong;
+}
+
 TEST(StepBench, LeavesOutWhatCannotBeHad) {
   if (ranks() == 1) GTEST_SKIP() << "one rank needs no transport";
   StepBenchOptions options = brief_steps();

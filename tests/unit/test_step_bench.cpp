@@ -95,6 +95,19 @@ TEST(StepCases, UseAProcessGridWithItsRanks) {
   EXPECT_EQ(cases[8].solve.transport, "shared");
 }
 
+TEST(StepCases, HaveDeepHalosBetweenRanksAlone) {
+  StepBenchOptions options;
+  options.cells = {{16, 16}};
+  options.halo_depths = {1, 4};
+  options.schedules = {"sequential", "fused"};
+  std::vector<std::pair<std::int64_t, std::string>> cases;
+  for (const StepCase& one : step_cases(options, 2))
+    cases.emplace_back(one.solve.halo_depth, one.solve.schedule);
+  EXPECT_THAT(cases, ElementsAre(std::pair(1, "sequential"), std::pair(1, "fused"),
+                                 std::pair(1, "sequential"), std::pair(1, "fused"),
+                                 std::pair(4, "sequential"), std::pair(4, "fused")));
+}
+
 TEST(StepCases, RefuseWhatMakesNoSense) {
   const auto refusal = [](auto change) {
     StepBenchOptions options;
@@ -118,6 +131,7 @@ TEST(StepCases, RefuseWhatMakesNoSense) {
   EXPECT_THAT(refusal([](auto& o) { o.schedules = {"late"}; }), HasSubstr("late"));
   EXPECT_THAT(refusal([](auto& o) { o.precisions = {"f16"}; }), HasSubstr("f16"));
   EXPECT_THAT(refusal([](auto& o) { o.norms_every = {0}; }), HasSubstr("norm every 0"));
+  EXPECT_THAT(refusal([](auto& o) { o.halo_depths = {1, 0}; }), HasSubstr("halo depth 0"));
   EXPECT_THAT(refusal([](auto& o) { o.cells = {{0, 8}}; }), HasSubstr("0"));
 }
 

@@ -73,6 +73,7 @@ FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
           communicator, 2 * tiles_ * flag_bytes, neighbours_.peers(),
           std::vector<Window::Offsets>(neighbours_.peers().size(), {0, tiles_ * flag_bytes, 0})) {
   for (const FieldStorage& level : levels) link(level);
+  cuda::load_face_flags();
 }
 
 std::int64_t FaceLinks::halo_at(End end) const {

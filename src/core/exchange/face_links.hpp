@@ -11,8 +11,10 @@
 #include <halocline/communicator.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/stream.hpp>
 
 #include "device/face_port.hpp"
+#include "exchange/cuda/face_flags.hpp"
 #include "exchange/ends.hpp"
 #include "link/kernel_watch.hpp"
 #include "link/window.hpp"
@@ -27,7 +29,7 @@ class FaceLinks {
   static std::optional<std::string> unavailable(const Communicator& communicator, const Grid& grid,
                                                 const FieldStorage& level);
 
-  /// `halo`: the layers that a sweep reads; the levels may hold more.
+  /// `halo`: the layers that neighbours need; the levels may hold more.
   /// Maps the neighbours' levels and checks, byte by byte, that data stored there arrives;
   /// overwrites the halos that such neighbours fill. Collective; throws device, resource or
   /// communication. Holds the levels; memory of the caller must outlive the links.
@@ -37,6 +39,10 @@ class FaceLinks {
 
   /// Returns the port for sweeps that write this level.
   const device::FacePort& port(std::size_t level) const { return ports_[level]; }
+  /// Makes the stream wait until the neighbours' sweeps have stored all that they owe this rank's.
+  void await(Stream stream) const { cuda::await_all(ports_[0], tiles_, stream); }
+  /// Makes it wait until the neighbours, too, have come to this call, with all earlier work done.
+  void meet(Stream stream) const { cuda::meet_all(ports_[0], tiles_, stream); }
   /// Throws communication if a sweep has waited too long.
   void check() { watch_.check(); }
 

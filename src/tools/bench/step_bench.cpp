@@ -96,6 +96,7 @@ void StepBench::take(const StepCase& the_case, const std::vector<SolveResult>& s
                     .norm = solved.norm,
                     .schedule = solved.schedule,
                     .norm_every = the_case.solve.norm_every,
+                    .halo_depth = solved.halo_depth,
                     .transports = solved.transports,
                     .sweeps_in_graphs = solved.sweeps_in_graphs,
                     .messages = solved.halo_messages,

@@ -20,6 +20,7 @@ struct StepBenchOptions {
   /// For the numbers of ranks that they have; an empty one is chosen, as by SolveOptions. A number
   /// of ranks that no grid here is for has one chosen.
   std::vector<Extents> process_grids;
+  std::vector<std::int64_t> halo_depths{1};  ///< of several ranks
   // Each as in SolveOptions; empty precisions: the problem's own.
   std::vector<std::string> schedules{"auto"}, transports{"auto"}, graphs{"auto"}, precisions;
   std::vector<std::string> norms;            ///< empty: the problem's own
@@ -41,7 +42,7 @@ struct StepCase {
 };
 
 /// Lists the cases: sizes outermost, then precisions, norms, numbers of ranks, process grids,
-/// schedules, transports and graphs. Throws usage for what makes no sense, without MPI.
+/// halo depths, schedules, transports and graphs. Throws usage for what makes no sense, without MPI.
 std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks);
 
 /// What became of one case.
@@ -51,7 +52,7 @@ struct StepTiming {
   Extents cells, process_grid;
   int ranks = 1;
   std::string precision, norm, schedule;  ///< that ran
-  std::int64_t norm_every = 1;
+  std::int64_t norm_every = 1, halo_depth = 1;
   std::vector<std::pair<std::string, std::string>> transports;  ///< that ran, by kind of pair
   std::int64_t sweeps_in_graphs = 0;                            ///< of one repetition
   std::int64_t messages = 0, bytes = 0;     ///< of one exchange, to other ranks, of the busiest

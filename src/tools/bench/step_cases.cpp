@@ -118,15 +118,22 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
         cases.push_back(one);
       }
   };
+  const auto add_schedules = [&] {
+    const auto depths = one.ranks > 1 ? options.halo_depths : std::vector<std::int64_t>{1};
+    for (const std::int64_t depth : depths)
+      for (const std::string& schedule : options.schedules) {
+        one.solve.halo_depth = depth;
+        one.solve.schedule = schedule;
+        add_transports();
+      }
+  };
   const auto add_ranks = [&] {
     for (const int number : numbers)
-      for (const Extents& grid : process_grids_for(options, number))
-        for (const std::string& schedule : options.schedules) {
-          one.ranks = number;
-          one.solve.process_grid = grid;
-          one.solve.schedule = schedule;
-          add_transports();
-        }
+      for (const Extents& grid : process_grids_for(options, number)) {
+        one.ranks = number;
+        one.solve.process_grid = grid;
+        add_schedules();
+      }
   };
   const auto add_size = [&](Scaling scaling, const Extents& size) {
     one.scaling = scaling;

@@ -38,6 +38,8 @@ std::vector<StepTrait> step_traits() {
           {"norm", "norm", norm_text},
           {"ranks", "", [](const StepTiming& timing) { return fmt::to_string(timing.ranks); }},
           {"grid", "", [](const StepTiming& timing) { return grid::text_of(timing.process_grid); }},
+          {"depth", "halo depth",
+           [](const StepTiming& timing) { return fmt::to_string(timing.halo_depth); }},
           {"schedule", "schedule", [](const StepTiming& timing) { return timing.schedule; }},
           {"transport", "transport", transports_text},
           {"graph", "graph", [](const StepTiming& timing) {
@@ -70,12 +72,12 @@ void add_where(Report& report, const StepBenchResult& result) {
 /// Everything about each case, flat: a row is a row of a data frame.
 void add_json_cases(Report& report, const StepBenchResult& result) {
   Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key :
-       {"scaling",  "cells",       "process_grid", "ranks",     "precision",
-        "norm",     "norm_every",  "schedule",     "transport", "sweeps_in_graphs",
-        "messages", "bytes",       "us_per_sweep", "best_us",   "median_us",
-        "worst_us", "exchange_us", "reduce_us",    "glups",     "efficiency",
-        "checksum", "verified"})
+  for (const char* key : {"scaling",    "cells",        "process_grid",     "ranks",
+                          "precision",  "norm",         "norm_every",       "halo_depth",
+                          "schedule",   "transport",    "sweeps_in_graphs", "messages",
+                          "bytes",      "us_per_sweep", "best_us",          "median_us",
+                          "worst_us",   "exchange_us",  "reduce_us",        "glups",
+                          "efficiency", "checksum",     "verified"})
     table.columns.push_back({key, key});
   for (const StepTiming& timing : result.timings) {
     std::vector<double> us;
@@ -91,6 +93,7 @@ void add_json_cases(Report& report, const StepBenchResult& result) {
                timing.precision,
                timing.norm,
                timing.norm_every,
+               timing.halo_depth,
                timing.schedule,
                transports_text(timing),
                timing.sweeps_in_graphs,

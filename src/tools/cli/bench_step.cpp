@@ -48,7 +48,7 @@ class BenchStep final : public Benchmark {
 
   // Words as the user wrote them, before they become options.
   std::optional<std::string> problem_, named_problem_, cells_, cells_per_rank_, ranks_,
-      process_grid_, schedule_, transport_, graph_, precision_, norm_, norm_every_;
+      process_grid_, halo_depth_, schedule_, transport_, graph_, precision_, norm_, norm_every_;
   bench::StepBenchOptions options_;  // what needs no reading
 };
 
@@ -76,6 +76,8 @@ BenchStep::BenchStep(Syntax& bench)
   how.option("--process-grid", "LIST", process_grid_,
              "ranks along each axis, x first, for cases with that many ranks,\n"
              "or auto: as solve chooses [default: auto]");
+  how.option("--halo-depth", "LIST", halo_depth_,
+             "exchange every K sweeps, K cells deep [default: 1]");
   how.option("--schedule", "LIST", schedule_,
              "auto, sequential, overlap, fused, persistent\n[default: auto]");
   how.option("--transport", "LIST", transport_,
@@ -118,6 +120,7 @@ bench::StepBenchOptions BenchStep::read() const {
     for (const std::string& grid : parse_list(*process_grid_, "--process-grid"))
       options.process_grids.push_back(grid == "auto" ? Extents()
                                                      : parse_extents(grid, "--process-grid"));
+  if (halo_depth_) options.halo_depths = parse_numbers(*halo_depth_, "--halo-depth");
   read_words(schedule_, "--schedule", options.schedules);
   if (transport_ && transport_->find('=') != std::string::npos)
     options.transports = {*transport_};

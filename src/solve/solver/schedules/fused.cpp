@@ -26,13 +26,16 @@ std::vector<std::reference_wrapper<const FieldStorage>> fields_with_halo(const R
   return fields;
 }
 
-/// Returns how far the update reads that field; other fields and coefficients may be read farther.
-HaloWidths widths_of_halo(const problem::Model& model) {
+/// Returns how far the updates between two halos read that field; other fields and coefficients may
+/// be read farther.
+HaloWidths widths_of_halo(const Case& the_case) {
+  const problem::Model& model = *the_case.model;
   const problem::Reach& reach = model.fields[*model.only_field_with_halo()].reach;
   HaloWidths widths(0);
   for (int axis = 0; axis < 3; ++axis) {
-    widths.lower[axis] = reach.lower[static_cast<std::size_t>(axis)];
-    widths.upper[axis] = reach.upper[static_cast<std::size_t>(axis)];
+    const auto a = static_cast<std::size_t>(axis);
+    widths.lower[axis] = the_case.halo_depth * reach.lower[a];
+    widths.upper[axis] = the_case.halo_depth * reach.upper[a];
   }
   return widths;
 }
@@ -40,12 +43,16 @@ HaloWidths widths_of_halo(const problem::Model& model) {
 /// Sweeps store what neighbours beyond the ends of the last axis need into their halos, and wait
 /// for theirs. An exchange on the same stream then serves the others. No cycle of waits: it waits
 /// only for exchanges after the same sweep, and a sweep only for stores of the one before.
+///
+/// The last sweep in a deep halo stores the next one. What it stores over, the neighbours have read
+/// in sweeps before their last, so all meet before it. The first sweep in the next halo reads more
+/// than its own tiles have waited for, so it waits for all.
 class FusedStepper final : public SingleSweeps {
  public:
   explicit FusedStepper(Runner& runner)
       : SingleSweeps(runner),
         links_(runner.communicator(), runner.exchange_grid(), fields_with_halo(runner),
-               widths_of_halo(*runner.the_case().model)) {
+               widths_of_halo(runner.the_case())) {
     if (exchange::all_are_linked(runner.communicator(), runner.exchange_grid())) return;
     for (const FieldStorage& field : fields_with_halo(runner))
       beside_links_.push_back(
@@ -58,19 +65,29 @@ class FusedStepper final : public SingleSweeps {
 
   void advance(Run& run, std::int64_t most) override {
     // No earlier sweep has sent the halo of a run's first sweep.
-    is_sent_ = run.at.fresh_layers > 0;
-    run.at.fresh_layers = 0;
+    is_sent_ = run.at.fresh_layers == depth();
+    if (is_sent_) run.at.fresh_layers = 0;
     SingleSweeps::advance(run, most);
-    // The next sweep waits for the halo.
-    run.at.fresh_layers = 1;
+    // The sweep after the last one in a halo waits for the next halo.
+    if (run.at.fresh_layers == 0) run.at.fresh_layers = depth();
   }
 
   void check() override { links_.check(); }
 
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
-    if (!is_sent_) runner().exchange().run(step.level, stream);
-    // Those beside halos do not change, or are not read.
+    if (!is_sent_)
+      runner().exchange().run(step.level, stream);
+    else if (depth() > 1)
+      links_.await(stream);
+    sweep_in_halo(step, stream);
+  }
+
+  void sweep_in_halo(const Step& step, Stream stream) override {
+    if (step.fresh_layers > 1) return SingleSweeps::sweep_in_halo(step, stream);
+    // What neighbours will store over is read by earlier sweeps than this one.
+    if (depth() > 1) links_.meet(stream);
+    // Ghosts beside halos do not change, or are not read.
     fill_ghosts(step, stencil::Ghosts::Beside::owned, stream);
     stencil::SweepArguments pushing = step.arguments;
     const std::size_t next = (static_cast<std::size_t>(step.level) + 1) % runner().levels().size();
@@ -78,6 +95,8 @@ class FusedStepper final : public SingleSweeps {
     sweep(pushing, pushing.region, Part::first, stream);
     if (!beside_links_.empty()) beside_links_[next].run(stream);
   }
+
+  std::int64_t depth() { return runner().the_case().halo_depth; }
 
   exchange::FaceLinks links_;
   std::vector<Exchange> beside_links_;  // one for each level; none if all halos go over links
@@ -88,14 +107,15 @@ class FusedStepper final : public SingleSweeps {
 std::optional<std::string> no_links_because(const Runner& runner) {
   const Target& target = runner.target();
   if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
-  if (runner.the_case().halo_depth > 1)
-    return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
   if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";
   const problem::Model& model = *runner.the_case().model;
   if (!model.only_field_with_halo())
     return "halos of several fields are exchanged, of none, or of one that follows another";
   if (model.ghosts_change() && model.reads_diagonally())
     return "its update reads ghosts beside halos, which have to be made anew after each exchange";
+  if (const std::size_t fields = runner.the_case().exchanged_fields().size(); fields > 1)
+    return fmt::format("the halo depth is {}, and then {} fields are exchanged",
+                       runner.the_case().halo_depth, fields);
   const Levels& levels = runner.levels();
   if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.exchange_grid(),
                                                   levels[0][0]))

@@ -15,8 +15,7 @@ class SequentialStepper final : public SingleSweeps {
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
     runner().exchange().run(step.level, stream);
-    fill_ghosts(step, stencil::Ghosts::Beside::held, stream);
-    sweep(step.arguments, step.arguments.region, Part::first, stream);
+    sweep_in_halo(step, stream);
   }
 };
 

@@ -47,19 +47,24 @@ void SingleSweeps::advance(Run& run, std::int64_t) {
                           .time = the_case.time_of(at.sweep),
                           .clock = run.clock_of(at.sweep),
                           .norm = wants_norm ? the_case.norm : Norm::none},
-            .level = static_cast<std::int64_t>(at.level)};
+            .level = static_cast<std::int64_t>(at.level),
+            .fresh_layers = at.fresh_layers};
   run.stopping.begin(at.sweep, step.arguments, stream);
   if (needs_exchange) {
     exchange_and_sweep(step, stream);
     ++run.exchanges;
   } else {
-    fill_ghosts(step, stencil::Ghosts::Beside::held, stream);
-    sweep(step.arguments, step.arguments.region, Part::first, stream);
+    sweep_in_halo(step, stream);
   }
   run.stopping.end(at.sweep, stream);
   --at.fresh_layers;
   at.level = next;
   ++at.sweep;
+}
+
+void SingleSweeps::sweep_in_halo(const Step& step, Stream stream) {
+  fill_ghosts(step, stencil::Ghosts::Beside::held, stream);
+  sweep(step.arguments, step.arguments.region, Part::first, stream);
 }
 
 void SingleSweeps::fill_ghosts(const Step& step, stencil::Ghosts::Beside beside, Stream stream) {

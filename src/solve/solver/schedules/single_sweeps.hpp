@@ -11,10 +11,11 @@ namespace halocline::solver {
 
 class Runner;
 
-/// A sweep that needs fresh halos.
+/// A sweep.
 struct Step {
   stencil::SweepArguments arguments;  ///< of the whole region
   std::int64_t level;                 ///< the input level, whose halos to exchange
+  std::int64_t fresh_layers;          ///< of that level's halos, counted in sweeps
 };
 
 class SingleSweeps : public Stepper {
@@ -31,6 +32,8 @@ class SingleSweeps : public Stepper {
 
   /// Queues the exchange of a step's level and its sweep, in any valid order.
   virtual void exchange_and_sweep(const Step& step, Stream stream) = 0;
+  /// Queues a step's sweep, where earlier work of the stream fills the halo that it reads.
+  virtual void sweep_in_halo(const Step& step, Stream stream);
   /// Writes the ghosts of the step's level that depend on fields or time.
   void fill_ghosts(const Step& step, stencil::Ghosts::Beside beside, Stream stream);
   /// Sweeps a region and books the time as compute.

@@ -294,14 +294,15 @@ class CudaSweep final : public stencil::Sweep {
     // ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D, where updates may read 8 rows,
     // laplace 4096^2 in fp32 with a norm each sweep takes 20.2 us on two H200 with ends of 8 rows
     // or 4, and 20.9 with 12 or as many as others have (bench/results/h200x2/gpu-walks-tried.txt).
-    const Index few = model_.axes == 2 ? 8 : 2;
+    const Index least = std::max<Index>(
+        {1, reach_.lower, reach_.upper, work.faces.lower.layers, work.faces.upper.layers});
+    const Index few = std::max<Index>(model_.axes == 2 ? 8 : 2, least);
     if (!march.by_planes() && all > 2 * few) {
       if (has_lower) work.ends[0] = few;
       if (has_upper) work.ends[1] = few;
     }
     work.layers = layers_of_walk(march, work);
     if ((!has_lower && !has_upper) || work.ends[0] + work.ends[1] > 0) return;
-    const Index least = std::max<Index>({1, reach_.lower, reach_.upper});
     work.layers = std::max(work.layers, least);
     if (all - work.layers < least) {
       work.layers = all;
