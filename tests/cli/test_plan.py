@@ -74,6 +74,15 @@ def test_figures_of_the_same_run_are_its_times(tmp_path):
     assert any("--process-grid 2x1" in note for note in report["notes"])
 
 
+def test_figures_of_deep_halos_are_not_used(tmp_path):
+    step = tmp_path / "step.json"
+    assert run("bench", "step", "--cells", "96x96", "--ranks", "2", "--sweeps", "20", "--backend", "cpu",
+               "--halo-depth", "2", "--repetitions", "1", "--quiet", "--json", step).code == 0
+    assert [case["halo_depth"] for case in json.loads(step.read_text())["cases"]] == [2]
+    report = plan("laplace", "--cells", "96x96", "--ranks", "2", "--figures", step)
+    assert all(way["us_per_sweep"] is None for way in report["process_grids"])
+
+
 def test_bad_input(tmp_path):
     def error(*words):
         end = run("plan", *words)

@@ -12,6 +12,7 @@
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "exchange/cuda/face_flags.hpp"
 
 namespace halocline::exchange {
 namespace {
@@ -75,6 +76,10 @@ FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
   for (const FieldStorage& level : levels) link(level);
   cuda::load_face_flags();
 }
+
+void FaceLinks::await(Stream stream) const { cuda::await_all(ports_[0], tiles_, stream); }
+
+void FaceLinks::meet(Stream stream) const { cuda::meet_all(ports_[0], tiles_, stream); }
 
 std::int64_t FaceLinks::halo_at(End end) const {
   return (end == at_lower ? halo_.lower : halo_.upper)[axis_];

@@ -14,7 +14,6 @@
 #include <halocline/stream.hpp>
 
 #include "device/face_port.hpp"
-#include "exchange/cuda/face_flags.hpp"
 #include "exchange/ends.hpp"
 #include "link/kernel_watch.hpp"
 #include "link/window.hpp"
@@ -40,9 +39,9 @@ class FaceLinks {
   /// Returns the port for sweeps that write this level.
   const device::FacePort& port(std::size_t level) const { return ports_[level]; }
   /// Makes the stream wait until the neighbours' sweeps have stored all that they owe this rank's.
-  void await(Stream stream) const { cuda::await_all(ports_[0], tiles_, stream); }
+  void await(Stream stream) const;
   /// Makes it wait until the neighbours, too, have come to this call, with all earlier work done.
-  void meet(Stream stream) const { cuda::meet_all(ports_[0], tiles_, stream); }
+  void meet(Stream stream) const;
   /// Throws communication if a sweep has waited too long.
   void check() { watch_.check(); }
 

@@ -42,7 +42,7 @@ struct StepCase {
 };
 
 /// Lists the cases: sizes outermost, then precisions, norms, numbers of ranks, process grids,
-/// halo depths, schedules, transports and graphs. Throws usage for what makes no sense, without MPI.
+/// halo depths, schedules, transports and graphs. Throws usage for senseless ones, without MPI.
 std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks);
 
 /// What became of one case.
