@@ -76,6 +76,7 @@ TABLE = [
     ("bench step", "--cells", ["64x64", "1Kix64,064x64"], [*NOT_A_SIZE, "8x8,", "8x8,8y8"]),
     ("bench step", "--cells-per-rank", ["64x64", "1Kix64,064x64"], [*NOT_A_SIZE, "8x8,", "8x8,8y8"]),
     ("bench step", "--norm-every", ["1", "010,1e2"], in_lists(INT64)),
+    ("bench step", "--halo-depth", ["1", "02,4", "1e1"], in_lists(INT64)),
     ("bench step", "--sweeps", ["2", "010", "1Ki"], INT64),
     ("bench step", "--repetitions", ["1", "010", "1Ki"], INT64),
     ("bench step", "--ranks", ["2", "1,02", "1,2e0"], in_lists(INT)),
