@@ -130,6 +130,38 @@ int MPI_Init(int *a, char ***b) {{ {how}; return 0; }}"""))
         assert re.search("^halocline: MPI_Init ended this process", end.err, re.MULTILINE)
 
 
+# Stands for cores so crowded that a thread of MPI handles what it is told only later.
+LATE_THREADS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+int poll(struct pollfd *files, nfds_t count, int limit) {
+  int (*of_system)(struct pollfd *, nfds_t, int) = dlsym(RTLD_NEXT, "poll");
+  const int ready = of_system(files, count, limit);
+  const double start = now();
+  if (gettid() != getpid() && strcmp(program_invocation_short_name, "halocline") == 0)
+    while (now() < start + 0.3) continue;
+  return ready;
+}"""
+
+
+def test_threads_of_mpi_that_come_late(mpirun, preload, small_checksum):
+    if not mpirun.is_open_mpi:
+        skip("threads of Open MPI are meant", needs="openmpi")
+    late = preload(LATE_THREADS)
+    assert solve_json(*SMALL[1:], env=late)["checksum"] == small_checksum
+    assert solve_json(*SMALL[1:], "--ranks", "2", env=late)["checksum"] == small_checksum
+
+
 def test_mpi_says_why_it_does_not_start(mpirun):
     if not mpirun.is_open_mpi:
         skip("Open MPI's words are known here", needs="openmpi")

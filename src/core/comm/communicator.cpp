@@ -16,6 +16,7 @@
 
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
+#include "comm/start.hpp"
 #include "comm/state.hpp"
 
 namespace halocline {
@@ -152,8 +153,7 @@ Runtime::Runtime() {
     comm::require_mpi();
     return;
   }
-  int provided = 0;
-  comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  const int provided = comm::start_mpi(MPI_THREAD_FUNNELED);
   started_ = true;
   if (provided < MPI_THREAD_FUNNELED)
     throw Error(ErrorKind::unavailable,

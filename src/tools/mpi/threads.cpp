@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "comm/gate.hpp"
+#include "comm/start.hpp"
 
 namespace halocline::mpi {
 
@@ -11,8 +11,7 @@ ThreadedRuntime::ThreadedRuntime() {
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (initialized != 0) return;
-  int provided = 0;
-  comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+  comm::start_mpi(MPI_THREAD_MULTIPLE);
   started_ = true;
 }
 
