@@ -257,6 +257,15 @@ TEST(Solver, SaysWhySweepsCannotSendHalosOnGpus) {
   options.layout = "auto";
   options.backend = "cpu";
   EXPECT_EQ(caught([&] { solve(world(), options); }).kind, ErrorKind::unavailable);
+
+  SolveOptions deep = small("acoustic", {64, 64}, 5);
+  deep.backend = "cuda";
+  deep.schedule = "fused";
+  deep.halo_depth = 2;
+  const Caught fields = caught([&] { solve(world(), deep); });
+  EXPECT_EQ(fields.kind, ErrorKind::unavailable);
+  EXPECT_THAT(fields.text, HasSubstr("fused cannot be used: with a halo depth of 2 the halos of 2 "
+                                     "fields are exchanged"));
 }
 
 // Whole batches of sweeps in one launch each, and sweeps before, between and after them.

@@ -114,8 +114,9 @@ std::optional<std::string> no_links_because(const Runner& runner) {
   if (model.ghosts_change() && model.reads_diagonally())
     return "its update reads ghosts beside halos, which have to be made anew after each exchange";
   if (const std::size_t fields = runner.the_case().exchanged_fields().size(); fields > 1)
-    return fmt::format("the halo depth is {}, and then {} fields are exchanged",
-                       runner.the_case().halo_depth, fields);
+    return fmt::format(
+        "with a halo depth of {} the halos of {} fields are exchanged, and sweeps send only one's",
+        runner.the_case().halo_depth, fields);
   const Levels& levels = runner.levels();
   if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.exchange_grid(),
                                                   levels[0][0]))
