@@ -69,7 +69,7 @@ struct End {
 End end_of(Runtime& runtime, const std::byte* begin, std::size_t bytes) {
   const Block* const block = runtime.memory.find(begin);
   if (!block) return {};
-  const bool fits = begin + bytes <= block->begin + block->bytes;
+  const bool fits = runtime.memory.holds(*block, begin, bytes);
   if (block->kind == Kind::device) return {Place::device, fits};
   return {block->kind == Kind::managed ? Place::managed : Place::pinned, fits};
 }

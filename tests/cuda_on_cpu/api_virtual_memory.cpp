@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "cuda.h"
 #include "runtime.hpp"
@@ -161,13 +162,20 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, std::size_t size, const CUmemAccessDesc
     }
     const int device = desc->location.id;
     if (!runtime.devices.valid(device)) return CUDA_ERROR_INVALID_DEVICE;
-    const auto index = runtime.virtual_memory.index_at(address_of(ptr));
-    Block* const block = runtime.memory.find(address_of(ptr));
-    if (!index || block->bytes != size) return CUDA_ERROR_INVALID_VALUE;
-    if (!runtime.settings.p2p && *index != runtime.devices.index(device)) {
-      return CUDA_ERROR_INVALID_DEVICE;
+    std::vector<Block*> blocks;
+    std::byte* const end = address_of(ptr) + size;
+    for (std::byte* at = address_of(ptr); at < end; at += blocks.back()->bytes) {
+      const auto index = runtime.virtual_memory.index_at(at);
+      if (!index) return CUDA_ERROR_INVALID_VALUE;
+      if (!runtime.settings.p2p && *index != runtime.devices.index(device)) {
+        return CUDA_ERROR_INVALID_DEVICE;
+      }
+      blocks.push_back(runtime.memory.find(at));
     }
-    runtime.memory.give_access(*block, device);
+    if (blocks.empty() || blocks.back()->begin + blocks.back()->bytes != end) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (Block* const block : blocks) runtime.memory.give_access(*block, device);
     return CUDA_SUCCESS;
   });
 }

@@ -257,6 +257,16 @@ void Memory::fill(std::byte* begin, int value, std::size_t bytes) {
   if (const Block* block = find(begin); block && block->kind == Kind::device) let_go(begin, bytes);
 }
 
+bool Memory::holds(const Block& block, const std::byte* begin, std::size_t bytes) {
+  const Block* last = &block;
+  while (begin + bytes > last->begin + last->bytes) {
+    if (!last->is_virtual) return false;
+    last = find(last->begin + last->bytes);
+    if (!last || !last->is_virtual || last->device < 0) return false;
+  }
+  return true;
+}
+
 Block* Memory::find(const void* address) {
   const auto after = blocks_.upper_bound(number(address));
   if (after == blocks_.begin()) return nullptr;

@@ -77,6 +77,9 @@ class Memory {
   /// Sets bytes of a block, and opens what has to be open for that.
   void fill(std::byte* begin, int value, std::size_t bytes);
 
+  /// Whether these bytes from one in `block` on are in it, or in memory mapped directly behind it
+  /// to which some device has access.
+  bool holds(const Block& block, const std::byte* begin, std::size_t bytes);
   /// Returns the block that has this byte, or null.
   Block* find(const void* address);
   std::size_t free_bytes(int device) const;

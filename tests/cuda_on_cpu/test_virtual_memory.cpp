@@ -114,6 +114,34 @@ TEST(CudaOnCpuVirtual, MemoryOfOneHandleMayBeMappedTwice) {
   DRIVER_OK(cuMemRelease(handle));
 }
 
+TEST_P(CudaOnCpu, PiecesAreMappedOneBehindTheOther) {
+  const CUmemGenericAllocationHandle one = create(), two = create();
+  CUdeviceptr address = 0;
+  DRIVER_OK(cuMemAddressReserve(&address, 3 * size, 0, 0, 0));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemMap(address + size / 2, size, size, one, 0));
+  DRIVER_OK(cuMemMap(address, size, 0, two, 0));
+  const CUmemAccessDesc access = access_of(0);
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemMap(address, size, 0, one, 0));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemMap(address + 3 * size, size, 0, one, 0));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(address, 2 * size, &access, 1));
+  DRIVER_OK(cuMemMap(address + size, size, 0, one, 0));
+  DRIVER_OK(cuMemSetAccess(address, 2 * size, &access, 1));
+  auto* const memory = reinterpret_cast<std::byte*>(address);
+  OK(cudaMemset(memory, 0, 2 * size));
+  EXPECT_EQ(cudaErrorInvalidValue, cudaMemset(memory, 0, 2 * size + 1));
+  int* const second = map(one);
+  OK(start(1, 1, nullptr, add_one, second, 1));
+  EXPECT_EQ(1, host_copy(reinterpret_cast<int*>(memory + size), 1)[0]);
+  unmap(second);
+  OK(cudaDeviceSynchronize());
+  DRIVER_OK(cuMemUnmap(address, size));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(address, 3 * size));
+  DRIVER_OK(cuMemUnmap(address + size, size));
+  DRIVER_OK(cuMemAddressFree(address, 3 * size));
+  DRIVER_OK(cuMemRelease(one));
+  DRIVER_OK(cuMemRelease(two));
+}
+
 TEST_P(CudaOnCpu, ProcessesShareMemoryByDescriptors) {
   Process other([](Process& parent) {
     const int descriptor = opened(parent.receive<std::pair<int, int>>());

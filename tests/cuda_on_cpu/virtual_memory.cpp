@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <iterator>
+
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -89,17 +91,30 @@ std::byte* VirtualMemory::reserve(std::size_t bytes) {
 
 bool VirtualMemory::free_addresses(std::byte* begin, std::size_t bytes) {
   const auto found = reserved_.find(begin);
-  if (found == reserved_.end() || found->second != bytes || mapped_.contains(begin)) return false;
+  if (found == reserved_.end() || found->second != bytes) return false;
+  const auto mapped = mapped_.lower_bound(begin);
+  if (mapped != mapped_.end() && mapped->first < begin + bytes) return false;
   munmap(begin, bytes);
   reserved_.erase(found);
   return true;
 }
 
+/// Whether these addresses are part of a reservation and nothing is mapped there.
+bool VirtualMemory::is_free(std::byte* begin, std::size_t bytes) const {
+  const auto after = reserved_.upper_bound(begin);
+  if (after == reserved_.begin()) return false;
+  const auto [place, reserved] = *std::prev(after);
+  if (begin + bytes > place + reserved) return false;
+  const auto next = mapped_.lower_bound(begin);
+  if (next != mapped_.end() && next->first < begin + bytes) return false;
+  if (next == mapped_.begin()) return true;
+  const auto [mapped, handle] = *std::prev(next);
+  return mapped + physical_.at(handle).bytes <= begin;
+}
+
 bool VirtualMemory::map(std::byte* begin, std::size_t bytes, Handle handle) {
-  const auto place = reserved_.find(begin);
   const auto physical = physical_.find(handle);
-  if (place == reserved_.end() || place->second != bytes || mapped_.contains(begin) ||
-      physical == physical_.end() || physical->second.bytes != bytes) {
+  if (physical == physical_.end() || physical->second.bytes != bytes || !is_free(begin, bytes)) {
     return false;
   }
   if (mmap(begin, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, physical->second.file, 0) ==

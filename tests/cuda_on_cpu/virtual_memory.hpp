@@ -46,6 +46,7 @@ class VirtualMemory {
     int holders = 1;       // the handle, and each mapping
   };
   void drop(Handle handle);
+  bool is_free(std::byte* begin, std::size_t bytes) const;
 
   Memory& memory_;
   Handle last_ = 0;

@@ -405,6 +405,10 @@ MUTANTS = [
     Mutant("views of the bricks before", "src/tools/bench/page_views.cpp",
            "file_.get(), range.offset)", "file_.get(), 0)",
            "ranks_tests", "LayoutBenchOnRanks.ViewsHaveTheSameBits", 2),
+    Mutant("views of pages of a GPU in their own order", "src/core/device/cuda/pages.cpp",
+           "seen.push_back(pages.at(static_cast<std::size_t>(range.first + i)).get());",
+           "seen.push_back(pages.at(seen.size()).get());",
+           "ranks_tests", "LayoutBenchOnRanks.GpusMapBricksOfNeighbours", 2),
     Mutant("skin copied without its last layer", "src/tools/bench/host_twins.cpp",
            "ranges_of(field, grid.boundary(widths), grain_of(field))",
            "ranges_of(field, grid.boundary(runner.the_case().halo(runner.the_case().halo_depth - 1)), "

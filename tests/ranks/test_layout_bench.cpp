@@ -10,6 +10,7 @@
 #include "base/pages.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
+#include "device/pages.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/memories.hpp"
@@ -202,6 +203,33 @@ TEST_F(LayoutBenchOnRanks, GpusKeepGhostsThatNobodySends) {
   options.steps = {2};
   options.ways = {"whole_array", "skin_copies"};
   expect_right(run_layout_bench(world(), options));
+}
+
+// Bricks of a page: 2 MiB, or 64 KiB where CUDA runs on the CPU.
+TEST_F(LayoutBenchOnRanks, GpusMapBricksOfNeighbours) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  const bool is_large = device::page_bytes() > 65536;
+  LayoutBenchOptions options = by_gpus();
+  options.layouts = {is_large ? "brick:64x64x64" : "brick:32x16x16"};
+  options.cells_per_rank = is_large ? Extents{128, 64, 128} : Extents{64, 16, 32};
+  options.steps = {1, 4};
+  options.ways = {"mapped_views", "peer"};
+  for (const char* problem : {"star7", "laplace"}) {
+    SCOPED_TRACE(problem);
+    options.problem = problem;
+    const LayoutBenchResult result = run_layout_bench(world(), options);
+    expect_right(result);
+    ASSERT_EQ(result.timings.size(), 4U) << testing::PrintToString(result.notes);
+    for (const LayoutTiming& timing : result.timings) {
+      EXPECT_EQ(timing.pieces > 0, timing.way == "mapped_views");
+      EXPECT_EQ(timing.bytes > timing.needed_bytes, timing.way == "mapped_views");
+    }
+  }
+  options.layouts = {"brick"};
+  const LayoutBenchResult small = run_layout_bench(world(), options);
+  EXPECT_EQ(small.timings.size(), 2U);
+  EXPECT_THAT(small.notes, Contains(HasSubstr("a brick has 4096 bytes")));
 }
 
 TEST(LayoutBench, RefusesOneRank) {

@@ -12,9 +12,15 @@ std::string& because_of_descriptors() {
   return because;
 }
 
+bool& is_page_by_page() {
+  static bool on = false;
+  return on;
+}
+
 }  // namespace
 
 std::shared_ptr<void> allocate_to_share(Memory memory, std::int64_t bytes) {
+  if (memory == Memory::device && is_page_by_page()) return cuda::allocate_page_by_page(bytes);
   if (memory != Memory::device || descriptors_because().empty()) return allocate(memory, bytes);
   return cuda::allocate_virtual(bytes);
 }
@@ -28,5 +34,7 @@ std::shared_ptr<void> map(const MemoryHandle& handle, std::chrono::duration<doub
 void share_by_descriptors(const std::string& because) { because_of_descriptors() = because; }
 void share_by_handles() { because_of_descriptors().clear(); }
 const std::string& descriptors_because() { return because_of_descriptors(); }
+
+void share_page_by_page(bool on) { is_page_by_page() = on; }
 
 }  // namespace halocline::device

@@ -45,4 +45,7 @@ void share_by_handles();
 /// Returns that reason; empty while memory is shared by handles.
 const std::string& descriptors_because();
 
+/// Makes allocate_to_share() allocate GPU memory page by page, or no longer: see pages.hpp.
+void share_page_by_page(bool on);
+
 }  // namespace halocline::device

@@ -30,8 +30,7 @@ class MovedStepper final : public solver::SingleSweeps {
  private:
   void exchange_and_sweep(const solver::Step& step, Stream stream) override {
     mover_.run(step.level, stream);
-    fill_ghosts(step, stencil::Ghosts::Beside::held, stream);
-    sweep(step.arguments, step.arguments.region, Part::first, stream);
+    sweep_in_halo(step, stream);
   }
 
   HaloMover& mover_;
@@ -61,8 +60,8 @@ std::span<const HaloWay> halo_ways() {
       {"derived_types", "MPI packs, by MPI_Type_create_subarray for each direction", std::nullopt,
        need_rows, why_not_derived_types, move_derived_types},
       {"mapped_views",
-       "pages of bricks, mapped one behind the other; MPI sends them, nothing is packed",
-       std::nullopt, why_no_views_of_cells, why_no_views, move_mapped_views},
+       "pages of bricks, mapped in a row; MPI or the GPU moves them, nothing is packed",
+       std::nullopt, why_no_views_of_cells, why_no_views, move_mapped_views, true},
   };
   return all;
 }

@@ -56,6 +56,7 @@ struct HaloWay {
   std::optional<std::string> (*why_not)(const WayPlace& place);
   /// For levels that are filled. Collective.
   std::unique_ptr<HaloMover> (*make)(solver::Runner& runner);
+  bool page_by_page = false;  ///< whether fields on GPUs need pages that can be mapped apart
 };
 
 /// All there are.

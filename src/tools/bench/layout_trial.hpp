@@ -8,6 +8,7 @@
 
 #include "bench/layout_bench.hpp"
 #include "bench/usable_ways.hpp"
+#include "device/pages.hpp"
 #include "solver/runner.hpp"
 
 namespace halocline::bench {
@@ -45,6 +46,7 @@ class LayoutTrial {
 
  private:
   const Communicator& communicator_;
+  std::unique_ptr<device::PageByPage> paging_;  // null: GPU memory in one piece
   solver::Runner runner_;
   std::unique_ptr<HaloMover> mover_;                // null: the runner's exchange
   std::unique_ptr<solver::Schedule> moved_sweeps_;  // null without a mover

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halos of bricks without packing: the bricks that go to a neighbour are pages, which are mapped a
-// second time, behind each other, so that MPI sends them from and to where they are.
+// Views of the host's memory, which MPI sends from and to where it is; and why there can be none.
 
 #include <map>
 #include <memory>
@@ -12,20 +11,16 @@
 #include "base/pages.hpp"
 #include "base/recorder.hpp"
 #include "bench/byte_ranges.hpp"
-#include "bench/halo_ways.hpp"
 #include "bench/page_views.hpp"
 #include "bench/rivals.hpp"
+#include "bench/viewed_bricks.hpp"
 #include "comm/collectives.hpp"
-#include "grid/halo_regions.hpp"
+#include "device/pages.hpp"
 #include "mpi/derived_types.hpp"
 #include "solver/levels.hpp"
 
 namespace halocline::bench {
 namespace {
-
-std::int64_t bytes_of_brick(const FieldStorage& field) {
-  return field.as_bricks()->brick_step.x * field.shape().element_bytes;
-}
 
 /// Fields by their first byte: one that follows another is in the next level, too.
 using Files = std::map<std::byte*, PagedMemory>;
@@ -33,41 +28,25 @@ using Files = std::map<std::byte*, PagedMemory>;
 /// The halo of a level: a message for each direction of each field.
 class ViewedLevel {
  public:
-  ViewedLevel(const solver::Runner& runner, const solver::Level& level, Files& files) {
+  ViewedLevel(const Communicator& communicator, const std::vector<ViewedBricks>& bricks,
+              Files& files) {
     std::vector<mpi::Swap> swaps;
-    comm::together(runner.communicator(), [&] {
-      for (const std::size_t f : runner.the_case().exchanged_fields())
-        add(runner, level[f], files, swaps);
+    comm::together(communicator, [&] {
+      for (const ViewedBricks& of : bricks) {
+        const FieldStorage& field = *of.storage;
+        const auto file =
+            files.try_emplace(field.bytes(), field.bytes(), field.allocated_bytes()).first;
+        mpi::Swap& swap = swaps.emplace_back(swap_across(of.region, of.field));
+        swap.out = see(file->second, of.sent);
+        swap.in = see(file->second, of.received);
+      }
     });
-    swaps_.emplace(runner.communicator(), swaps);
+    swaps_.emplace(communicator, swaps);
   }
 
   void run() { swaps_->run(); }
 
-  std::int64_t messages = 0, bytes = 0;  ///< from this rank to others
-  std::int64_t pieces = 0;               ///< of the fields, which these messages are mapped from
-
  private:
-  void add(const solver::Runner& runner, const FieldStorage& field, Files& files,
-           std::vector<mpi::Swap>& swaps) {
-    const auto file = files.try_emplace(field.bytes(), field.bytes(), field.allocated_bytes());
-    const Grid& grid = runner.exchange_grid();
-    const solver::Case& the_case = runner.the_case();
-    for (const grid::HaloRegion& region :
-         grid::halo_regions(grid, grid.rank(), the_case.halo(), the_case.neighbours())) {
-      const std::vector<Run> sent = ranges_of(field, {region.send}, bytes_of_brick(field)),
-                             received = ranges_of(field, {region.receive}, bytes_of_brick(field));
-      mpi::Swap& swap = swaps.emplace_back(swap_across(region, fields_));
-      swap.out = see(file.first->second, sent);
-      swap.in = see(file.first->second, received);
-      if (region.peer == grid.rank() || sent.empty()) continue;
-      ++messages;
-      bytes += bytes_of(sent);
-      pieces += std::ssize(sent);
-    }
-    ++fields_;
-  }
-
   mpi::Subarray see(const PagedMemory& memory, const std::vector<Run>& ranges) {
     if (ranges.empty()) return {};
     views_.push_back(memory.view(ranges));
@@ -75,7 +54,6 @@ class ViewedLevel {
     return {.array = views_.back().get(), .sizes = doubles, .starts = {0}, .box = doubles};
   }
 
-  int fields_ = 0;
   std::vector<std::shared_ptr<std::byte>> views_;
   std::optional<mpi::DerivedTypes> swaps_;
 };
@@ -83,11 +61,11 @@ class ViewedLevel {
 class MappedViews final : public HaloMover {
  public:
   explicit MappedViews(solver::Runner& runner) : runner_(runner) {
-    for (const solver::Level& level : runner.levels())
-      levels_.push_back(std::make_unique<ViewedLevel>(runner, level, files_));
-    messages = levels_[0]->messages;
-    bytes = levels_[0]->bytes;
-    pieces = levels_[0]->pieces;
+    for (const solver::Level& level : runner.levels()) {
+      const std::vector<ViewedBricks> bricks = viewed_bricks(runner, level);
+      if (levels_.empty()) count(*this, runner, bricks);
+      levels_.push_back(std::make_unique<ViewedLevel>(runner.communicator(), bricks, files_));
+    }
   }
 
   /// All of it is a wait.
@@ -105,11 +83,12 @@ class MappedViews final : public HaloMover {
 }  // namespace
 
 std::unique_ptr<HaloMover> move_mapped_views(solver::Runner& runner) {
+  if (runner.target().gpu) return move_views_of_gpus(runner);
   return std::make_unique<MappedViews>(runner);
 }
 
 std::optional<std::string> why_no_views(const WayPlace& place) {
-  if (place.target.gpu) return "it is for CPUs: a GPU maps pages of 2 MiB, which are many bricks";
+  if (place.target.gpu) return why_no_views_of_gpus(place);
   return std::nullopt;
 }
 
@@ -119,8 +98,9 @@ std::optional<std::string> why_no_views_of_cells(const WayPlace& place) {
   if (brick.axes() == 0) return "rows of different neighbours share pages";
   std::int64_t bytes = the_case.element_bytes();
   for (int axis = 0; axis < brick.axes(); ++axis) bytes *= brick[axis];
-  if (bytes % page_bytes() != 0)
-    return fmt::format("a brick has {} bytes, a page {}; use larger bricks", bytes, page_bytes());
+  const std::int64_t page = place.target.gpu ? device::page_bytes() : page_bytes();
+  if (bytes % page != 0)
+    return fmt::format("a brick has {} bytes, a page {}; use larger bricks", bytes, page);
   // Else bricks of the halo would not be those that the neighbour has.
   const Grid grid(place.communicator, the_case.grid);
   for (int rank = 0; rank < grid.ranks(); ++rank)

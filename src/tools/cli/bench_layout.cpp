@@ -61,8 +61,8 @@ BenchLayout::BenchLayout(Syntax& bench)
              "array, brick, brick:32x4x4: as --layout of solve [default: array,brick]");
   how.option("--ways", "LIST", ways_,
              "transports: shared, mpi; on GPUs peer, nccl, nvshmem, gpu_aware, staged;\n"
-             "also derived_types; on GPUs whole_array, skin_copies, pinned, managed,\n"
-             "prefetched; on CPUs mapped_views\n"
+             "also derived_types, mapped_views; on GPUs whole_array, skin_copies, pinned,\n"
+             "managed, prefetched\n"
              "[default: all that are available and proved here]");
   how.option("--steps", "LIST", steps_, "sweeps per exchange, by deep halos [default: 1,8]");
   add_ranks(how, "one per GPU, 2 at least");
