@@ -505,14 +505,16 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosWithinNodes) {
     GTEST_SKIP() << "it takes NCCL, NVSHMEM and 3 ranks with a GPU each";
   struct Case {
     const char* library;
-    Extents cells;
     SolveOptions::Graphs graph;
+    std::int64_t halo_depth;
   };
   constexpr auto off = SolveOptions::Graphs::off, on = SolveOptions::Graphs::on;
   const std::int64_t n = 3 * ranks() + 1;
-  for (const Extents& each : {Extents{131, n}, Extents{9, 5, n}, Extents{128, 4 * n}})
-    for (const auto& [library, cells, graph] :
-         {Case{"nccl", each, off}, Case{"nccl", each, on}, Case{"nvshmem", each, off}}) {
+  for (const Extents& cells : {Extents{131, n}, Extents{9, 5, n}, Extents{128, 4 * n}})
+    for (const auto& [library, graph, halo_depth] :
+         {Case{"nccl", off, 1}, Case{"nccl", on, 1}, Case{"nvshmem", off, 1}, Case{"nccl", off, 3},
+          Case{"nccl", on, 2}, Case{"nvshmem", off, 2}}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", library, cells.axes(), halo_depth));
       SolveOptions options = small("laplace", cells, 150);
       options.process_grid = cells.axes() == 2 ? Extents{1, ranks()} : Extents{1, 1, ranks()};
       options.tolerance = 0;
@@ -523,6 +525,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosWithinNodes) {
       options.transport = std::string("same-node=peer,other-node=") + library;
       options.schedule = "fused";
       options.graph = graph;
+      options.halo_depth = halo_depth;
       const SolveResult result = solve(on_nodes_of(2), options);
       EXPECT_EQ(result.checksum, expected.checksum);
       EXPECT_EQ(result.norm_history, expected.norm_history);
