@@ -53,8 +53,7 @@ std::int64_t bytes_of_page() { refuse(); }
 std::shared_ptr<void> allocate_page_by_page(std::int64_t) { refuse(); }
 std::shared_ptr<void> view_of(const void*, const std::vector<PageRange>&) { refuse(); }
 int descriptor_of_page(const void*, std::int64_t) { refuse(); }
-std::shared_ptr<void> map_pages(const std::vector<DescriptorName>&,
-                                std::chrono::duration<double>) {
+std::shared_ptr<void> map_pages(const std::vector<DescriptorName>&, std::chrono::duration<double>) {
   refuse();
 }
 
