@@ -6,7 +6,7 @@
 
 namespace halocline::device {
 
-std::int64_t page_bytes() { return cuda::bytes_of_page(); }
+std::int64_t page_bytes() { return cuda::page_bytes(); }
 
 PageByPage::PageByPage() { share_page_by_page(true); }
 PageByPage::~PageByPage() { share_page_by_page(false); }

@@ -12,7 +12,8 @@
 
 namespace halocline::device {
 
-/// Returns the bytes of a page of the current GPU's memory. Throws device if its driver maps none.
+/// Returns the bytes of a page of the current GPU's memory, 2 MiB on today's. Throws device if its
+/// driver maps none.
 std::int64_t page_bytes();
 
 /// `count` pages from number `first` on.

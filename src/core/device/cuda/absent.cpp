@@ -49,7 +49,7 @@ std::shared_ptr<void> allocate_virtual(std::int64_t) { refuse(); }
 MemoryHandle handle_of(const void*) { refuse(); }
 std::shared_ptr<void> map(const MemoryHandle&, std::chrono::duration<double>) { refuse(); }
 
-std::int64_t bytes_of_page() { refuse(); }
+std::int64_t page_bytes() { refuse(); }
 std::shared_ptr<void> allocate_page_by_page(std::int64_t) { refuse(); }
 std::shared_ptr<void> view_of(const void*, const std::vector<PageRange>&) { refuse(); }
 int descriptor_of_page(const void*, std::int64_t) { refuse(); }

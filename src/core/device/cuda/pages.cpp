@@ -2,13 +2,12 @@
 #include "device/pages.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <halocline/error.hpp>
 
+#include "device/cuda/known_memory.hpp"
 #include "device/cuda/runtime.hpp"
 #include "device/cuda/virtual_memory.hpp"
 
@@ -18,33 +17,13 @@ namespace {
 using Pages = std::vector<std::unique_ptr<const Physical>>;
 
 /// The pages of all memory from allocate_page_by_page().
-class Paged {
- public:
-  /// Never destroyed, since memory may be released at the very end of the program.
-  static Paged& all() {
-    static Paged& only = *new Paged();
-    return only;
-  }
-  void add(const void* memory, const Pages& pages) {
-    const std::lock_guard lock(mutex_);
-    pages_[memory] = &pages;
-  }
-  void remove(const void* memory) {
-    const std::lock_guard lock(mutex_);
-    pages_.erase(memory);
-  }
-  const Pages& of(const void* memory) {
-    const std::lock_guard lock(mutex_);
-    const auto found = pages_.find(memory);
-    if (found == pages_.end())
-      throw Error(ErrorKind::internal, "memory was not allocated page by page");
-    return *found->second;
-  }
+using Paged = KnownMemory<const Pages*>;
 
- private:
-  std::mutex mutex_;
-  std::map<const void*, const Pages*> pages_;
-};
+const Pages& pages_of(const void* memory) {
+  const auto pages = Paged::all().find(memory);
+  if (!pages) throw Error(ErrorKind::internal, "memory was not allocated page by page");
+  return **pages;
+}
 
 std::vector<const Physical*> addresses_of(const Pages& pages) {
   std::vector<const Physical*> all;
@@ -55,7 +34,7 @@ std::vector<const Physical*> addresses_of(const Pages& pages) {
 Pages make_pages(std::int64_t count) {
   Pages pages;
   for (std::int64_t i = 0; i < count; ++i)
-    pages.push_back(std::make_unique<const Physical>(page_bytes()));
+    pages.push_back(std::make_unique<const Physical>(static_cast<std::size_t>(page_bytes())));
   return pages;
 }
 
@@ -65,7 +44,7 @@ struct PagedMemory {
 
   explicit PagedMemory(std::int64_t count)
       : pages(make_pages(count)), mapping(addresses_of(pages)) {
-    Paged::all().add(mapping.get(), pages);
+    Paged::all().add(mapping.get(), &pages);
   }
   ~PagedMemory() { Paged::all().remove(mapping.get()); }
   PagedMemory(const PagedMemory&) = delete;
@@ -79,17 +58,15 @@ std::shared_ptr<void> map_all(const std::vector<const Physical*>& pages) {
 
 }  // namespace
 
-std::int64_t bytes_of_page() { return static_cast<std::int64_t>(page_bytes()); }
-
 std::shared_ptr<void> allocate_page_by_page(std::int64_t bytes) {
-  const std::int64_t page = bytes_of_page(), count = std::max<std::int64_t>(1, bytes / page);
+  const std::int64_t page = page_bytes(), count = std::max<std::int64_t>(1, bytes / page);
   const auto made = std::make_shared<PagedMemory>(count + (count * page < bytes ? 1 : 0));
   clear(made->mapping.get(), bytes, Stream::host());
   return {made, made->mapping.get()};
 }
 
 std::shared_ptr<void> view_of(const void* memory, const std::vector<PageRange>& ranges) {
-  const Pages& pages = Paged::all().of(memory);
+  const Pages& pages = pages_of(memory);
   std::vector<const Physical*> seen;
   for (const PageRange& range : ranges)
     for (std::int64_t i = 0; i < range.count; ++i)
@@ -98,14 +75,15 @@ std::shared_ptr<void> view_of(const void* memory, const std::vector<PageRange>& 
 }
 
 int descriptor_of_page(const void* memory, std::int64_t page) {
-  return Paged::all().of(memory).at(static_cast<std::size_t>(page))->make_descriptor();
+  return pages_of(memory).at(static_cast<std::size_t>(page))->make_descriptor();
 }
 
 std::shared_ptr<void> map_pages(const std::vector<DescriptorName>& names,
                                 std::chrono::duration<double> limit) {
   Pages pages;
   for (const DescriptorName& name : names)
-    pages.push_back(std::make_unique<const Physical>(fetch_descriptor(name, limit), page_bytes()));
+    pages.push_back(std::make_unique<const Physical>(fetch_descriptor(name, limit),
+                                                     static_cast<std::size_t>(page_bytes())));
   return map_all(addresses_of(pages));
 }
 

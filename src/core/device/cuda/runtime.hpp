@@ -62,7 +62,7 @@ MemoryHandle handle_of(const void* memory);
 std::shared_ptr<void> map(const MemoryHandle& handle, std::chrono::duration<double> limit);
 
 /// See device/pages.hpp; implemented in pages.cpp.
-std::int64_t bytes_of_page();
+std::int64_t page_bytes();
 std::shared_ptr<void> allocate_page_by_page(std::int64_t bytes);
 std::shared_ptr<void> view_of(const void* memory, const std::vector<PageRange>& ranges);
 int descriptor_of_page(const void* memory, std::int64_t page);

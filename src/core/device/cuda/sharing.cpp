@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <mutex>
 
 #include "device/cuda/check.hpp"
+#include "device/cuda/known_memory.hpp"
 #include "device/cuda/runtime.hpp"
 #include "device/cuda/virtual_memory.hpp"
 #include "device/descriptors.hpp"
@@ -24,32 +23,7 @@ struct Named {
 static_assert(sizeof(Named) <= sizeof(MemoryHandle::bytes));
 
 /// All memory from allocate_virtual().
-class Names {
- public:
-  /// Never destroyed, since memory may be released at the very end of the program.
-  static Names& all() {
-    static Names& only = *new Names();
-    return only;
-  }
-  void add(const void* memory, const Named& named) {
-    const std::lock_guard lock(mutex_);
-    names_[memory] = named;
-  }
-  void remove(const void* memory) {
-    const std::lock_guard lock(mutex_);
-    names_.erase(memory);
-  }
-  bool find(const void* memory, Named& named) {
-    const std::lock_guard lock(mutex_);
-    const auto found = names_.find(memory);
-    if (found != names_.end()) named = found->second;
-    return found != names_.end();
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<const void*, Named> names_;
-};
+using Names = KnownMemory<Named>;
 
 /// Memory of this process that others map by a descriptor.
 struct Shareable {
@@ -103,17 +77,16 @@ Content unpack(const MemoryHandle& handle) {
 }  // namespace
 
 std::shared_ptr<void> allocate_virtual(std::int64_t bytes) {
-  const std::size_t step = page_bytes();
-  const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
-  const std::size_t size = (wanted + step - 1) / step * step;
+  const std::int64_t page = page_bytes();
+  const std::int64_t size = (std::max<std::int64_t>(bytes, 1) + page - 1) / page * page;
 
-  const auto made = std::make_shared<Shareable>(size);
-  clear(made->mapping.get(), static_cast<std::int64_t>(size), Stream::host());
+  const auto made = std::make_shared<Shareable>(static_cast<std::size_t>(size));
+  clear(made->mapping.get(), size, Stream::host());
   return {made, made->mapping.get()};
 }
 
 MemoryHandle handle_of(const void* memory) {
-  if (Named named{}; Names::all().find(memory, named)) return pack(Kind::descriptor, named);
+  if (const auto named = Names::all().find(memory)) return pack(Kind::descriptor, *named);
   cudaIpcMemHandle_t handle{};
   // CUDA only reads through it.
   check(cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)), "cudaIpcGetMemHandle");

@@ -57,12 +57,12 @@ CUmemAllocationProp kind_of_memory() {
 
 }  // namespace
 
-std::size_t page_bytes() {
+std::int64_t page_bytes() {
   const CUmemAllocationProp kind = kind_of_memory();
   std::size_t bytes = 0;
   require(memory_functions().granularity(&bytes, &kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
-  return bytes;
+  return static_cast<std::int64_t>(bytes);
 }
 
 Physical::Physical(std::size_t bytes) : bytes_(bytes) {

@@ -10,9 +10,6 @@
 
 namespace halocline::device::cuda {
 
-/// Returns the size of which all such memory of the current GPU is a multiple: 2 MiB on today's.
-std::size_t page_bytes();
-
 /// Memory of a GPU that is not mapped to an address yet.
 class Physical {
  public:
