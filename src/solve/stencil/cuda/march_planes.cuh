@@ -11,6 +11,7 @@
 #include "device/cuda/async_copy.cuh"
 #include "device/cuda/block_memory.cuh"
 #include "device/cuda/early.cuh"
+#include "device/cuda/kept_store.cuh"
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/faces.cuh"
 #include "stencil/cuda/lane.cuh"
@@ -428,7 +429,15 @@ class PlaneWalk {
 
   __device__ __forceinline__ void store(Real* out, const Real* values) const {
     if (lane_.inside == Lane<Real>::all) {
-      *reinterpret_cast<Vector*>(out) = VectorOf<Real>::make(values);
+      // 512^3 in fp64 on an H200: a star of 13 cells takes 575 us instead of 602, a box of 27 570
+      // instead of 594; on an H100 796 instead of 805 and 787 instead of 791. In fp32 an H200 gains
+      // as much, but an H100 loses up to 3 %, in bricks up to 5 %. Where a block has a
+      // multiprocessor to itself, the memory is not the limit: a box of 125 takes 2 % longer.
+      Vector* const vector = reinterpret_cast<Vector*>(out);
+      if constexpr (width == 2 && Shape::blocks > 1 && !Shape::in_bricks)
+        device::cuda::store_kept(vector, VectorOf<Real>::make(values));
+      else
+        *vector = VectorOf<Real>::make(values);
     } else {
       for (int i = 0; i < width; ++i)
         if ((lane_.inside >> i & 1) != 0) out[i] = values[i];
