@@ -305,8 +305,8 @@ TEST(Solver, HasTheSameBitsWhereTilesInRegistersAreHigh) {
   if (IsSkipped() || HasFatalFailure()) return;
   if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
   // 256 cells are two strips, so that a block of 16 warps has 8 tiles of each. A GPU has room for
-  // one block on each multiprocessor, of which one reduces norms; those on CPUs have room for up to
-  // 14 blocks with tiles of 4 rows, 560 rows in all, and for 11 of 8, 880 rows.
+  // one block on each multiprocessor, of which one reduces norms; those on CPUs have room for 15
+  // beside it at most, which hold 480 rows in tiles of 4.
   const std::int64_t blocks = device::gpus().list.front().multiprocessors - 1;
   const bool is_on_cpu = blocks < 16;
   for (const std::int64_t rows :
