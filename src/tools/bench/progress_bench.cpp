@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>

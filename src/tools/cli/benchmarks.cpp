@@ -2,6 +2,7 @@
 #include "cli/benchmarks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stencil/carried.hpp"
 
