@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "cli/command_line.hpp"
+#include "cli/ranks.hpp"
 
 namespace halocline::cli {
+
+/// What a solve does on ranks.
+RankJob solve_job(const SolveCommand& command);
 
 /// Starts ranks if asked to and none were started, or solves as one of them; returns the exit
 /// code. `words` are the command line's, for the ranks.
