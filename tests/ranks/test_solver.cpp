@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -91,6 +92,8 @@ TEST(Solver, RunsAllSweepsWithoutATolerance) {
   EXPECT_FALSE(result.converged);
   EXPECT_EQ(result.checksum, 0x3b97bf2af2c55464u);
   EXPECT_NEAR(result.sum, 767.048512190739, 1e-11);
+  EXPECT_NEAR(result.norm_history[0].second, 0.940379538, 5e-10);
+  EXPECT_NEAR(result.norm_history[1].second, 0.062640527, 5e-10);
   EXPECT_EQ(result.norm_history.back().first, 525);
   EXPECT_NEAR(result.norm_history.back().second, 0.012472773, 5e-10);
 }
@@ -154,9 +157,49 @@ TEST(Solver, SolvesStar7) {
   EXPECT_NEAR(result.sum, 764.566981014151, 1e-11);
 }
 
+/// The sum of all cells after some sweeps of heat, where alpha dt/dx^2 is r: the exact solution of
+/// the differences.
+double sum_of_heat(const Extents& cells, std::int64_t sweeps, double r) {
+  constexpr double pi = std::numbers::pi;
+  double sum = 1, decay = 0;
+  for (int axis = 0; axis < cells.axes(); ++axis) {
+    const auto n = static_cast<double>(cells[axis]);
+    double sines = 0;
+    for (double i = 1; i <= n; ++i) sines += std::sin(pi * i / (n + 1));
+    sum *= sines;
+    decay += std::pow(std::sin(pi / (2 * (n + 1))), 2);
+  }
+  return sum * std::pow(1 - 4 * r * decay, static_cast<double>(sweeps));
+}
+
+TEST(Solver, SolvesHeatAsItsClosedForm) {
+  const SolveResult by_default = [] {
+    SolveOptions options;
+    options.problem = "heat";
+    return solve(world(), options);
+  }();
+  EXPECT_EQ(by_default.cells, Extents({9}));
+  EXPECT_EQ(by_default.sweeps, 3);
+  EXPECT_NEAR(by_default.sum, sum_of_heat({9}, 3, 0.02), 1e-12 * by_default.sum);
+  for (const auto& [cells, sweeps] :
+       {std::pair<Extents, std::int64_t>({101}, 40), {{33, 17}, 25}, {{13, 11, 7}, 12}}) {
+    const double sum = solve(world(), small("heat", cells, sweeps)).sum;
+    EXPECT_NEAR(sum, sum_of_heat(cells, sweeps, 0.02), 1e-12 * sum);
+  }
+  SolveOptions changed = small("heat", {21, 9}, 3);
+  changed.parameters = {{"dt", 5e-3}, {"alpha", 1.5}, {"dx", 0.25}};
+  const double sum = solve(world(), changed).sum;
+  EXPECT_NEAR(sum, sum_of_heat({21, 9}, 3, 1.5 * 5e-3 / 0.0625), 1e-12 * sum);
+  if (ranks() > 1) return;
+  const double of_one = solve(world(), small("heat", {1}, 5)).sum;
+  EXPECT_NEAR(of_one, sum_of_heat({1}, 5, 0.02), 1e-12 * of_one);
+}
+
 TEST(Solver, FollowsTheLabsNorms) {
   SolveOptions options = small("jacobi", {254, 254}, 1000);
   const SolveResult result = solve(world(), options);
+  EXPECT_EQ(result.norm, "l2");
+  EXPECT_EQ(result.precision, "f32");
   ASSERT_EQ(result.norm_history.size(), 1000u);
   EXPECT_NEAR(result.norm_history[0].second, 3.992180, 2e-6);
   EXPECT_NEAR(result.norm_history[100].second, 0.110318, 2e-6);
@@ -371,6 +414,16 @@ TEST(Verify, HoldsNormsToWhatTheirOrderMakes) {
   const SolveResult::Verification found = verify_norm(0.75, 0.75 * (1 + 1e-9));
   EXPECT_FALSE(found.passed);
   EXPECT_THAT(found.text, HasSubstr("the norm of sweep 0"));
+}
+
+TEST(Verify, AllowsForTheOrderOfManyRows) {
+  if (ranks() != 2) GTEST_SKIP() << "for two halves of the rows";
+  SolveOptions options = small("jacobi", {1, 3'000'000}, 6);
+  options.backend = "cpu";
+  options.verify = SolveOptions::Extra::yes;
+  const SolveResult result = solve(world(), options);
+  ASSERT_TRUE(result.verification);
+  EXPECT_TRUE(result.verification->passed) << result.verification->text;
 }
 
 }  // namespace

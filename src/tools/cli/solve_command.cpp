@@ -29,29 +29,6 @@ void write_results(const SolveCommand& command, const SolveResult& result) {
   write_report(report, command.json, command.quiet == Flag::yes ? Text::quiet : Text::shown);
 }
 
-std::optional<std::string> what_is_wrong(const SolveResult& result) {
-  if (result.spot_checks && !result.spot_checks->wrong.empty()) return result.spot_checks->wrong;
-  if (result.verification && !result.verification->passed) return result.verification->text;
-  if (result.diverged)
-    return fmt::format("the norm of sweep {} is not finite", result.norm_history.back().first);
-  if (result.not_finite)
-    return fmt::format("field '{}' is not finite after {}, first at cell {}",
-                       result.not_finite->field, counted(result.sweeps, "sweep"),
-                       solver::cell_text(result.not_finite->cell, result.cells.axes()));
-  return std::nullopt;
-}
-
-/// Throws usage for a word that means nothing.
-SolveOptions options_of(const SolveCommand& command) {
-  SolveOptions options = command.options;
-  if (command.norm) options.norm = solver::read_norm(*command.norm);
-  if (command.precision) options.precision = solver::read_precision(*command.precision);
-  if (command.memory) options.memory = solver::read_memory(*command.memory);
-  if (command.writing) options.writing = solver::read_writing(*command.writing);
-  if (command.graph) options.graph = solver::read_graphs(*command.graph);
-  return options;
-}
-
 struct Solved {
   SolveResult result;
   std::optional<Error> error;  ///< of what came after the sweeps
@@ -135,6 +112,28 @@ RankJob::Calls calls_of(const SolveCommand& command) {
 }
 
 }  // namespace
+
+std::optional<std::string> what_is_wrong(const SolveResult& result) {
+  if (result.spot_checks && !result.spot_checks->wrong.empty()) return result.spot_checks->wrong;
+  if (result.verification && !result.verification->passed) return result.verification->text;
+  if (result.diverged)
+    return fmt::format("the norm of sweep {} is not finite", result.norm_history.back().first);
+  if (result.not_finite)
+    return fmt::format("field '{}' is not finite after {}, first at cell {}",
+                       result.not_finite->field, counted(result.sweeps, "sweep"),
+                       solver::cell_text(result.not_finite->cell, result.cells.axes()));
+  return std::nullopt;
+}
+
+SolveOptions options_of(const SolveCommand& command) {
+  SolveOptions options = command.options;
+  if (command.norm) options.norm = solver::read_norm(*command.norm);
+  if (command.precision) options.precision = solver::read_precision(*command.precision);
+  if (command.memory) options.memory = solver::read_memory(*command.memory);
+  if (command.writing) options.writing = solver::read_writing(*command.writing);
+  if (command.graph) options.graph = solver::read_graphs(*command.graph);
+  return options;
+}
 
 RankJob solve_job(const SolveCommand& command) {
   const SolveOptions& options = command.options;

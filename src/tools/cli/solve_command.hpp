@@ -2,6 +2,7 @@
 #pragma once
 // `halocline solve`.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,12 @@
 #include "cli/ranks.hpp"
 
 namespace halocline::cli {
+
+/// Returns all options, those in words included. Throws usage for a word that means nothing.
+SolveOptions options_of(const SolveCommand& command);
+
+/// Returns what makes the exit code exit_wrong_result, or nothing.
+std::optional<std::string> what_is_wrong(const SolveResult& result);
 
 /// What a solve does on ranks.
 RankJob solve_job(const SolveCommand& command);
