@@ -87,19 +87,6 @@ TABLE = [
     ("bench p2p", "--sizes", ["8", "010,64Ki,1e3"], SIZES),
     ("bench p2p", "--window", ["1", "010", "1e3"], INT64),
     ("bench p2p", "--ranks", ["2", "04"], INT),
-    ("bench copy", "--sizes", ["8", "010,64Ki,1e3"], SIZES),
-    ("bench copy", "--ranks", ["2", "04"], INT),
-    ("bench first-use", "--sizes", ["64Ki", "04096"], SIZES),
-    ("bench first-use", "--exchanges", ["50", "0100", "1e2"], INT64),
-    ("bench first-use", "--ranks", ["2", "04"], INT),
-    ("bench mesh", "--sizes", ["8", "010,64Ki,1e3"], SIZES),
-    ("bench mesh", "--ranks", ["4", "06"], INT),
-    ("bench mesh --ranks 2", "--process-grid", ["1x2", "02x1"], NOT_A_SIZE),
-    ("bench progress", "--sizes", ["8", "010,64Ki,1e3"], SIZES),
-    ("bench progress", "--tests", ["1", "010", "1e2"], INT64),
-    ("bench overhead", "--sizes", ["8", "010,64Ki,1e3"], SIZES),
-    ("bench overhead", "--memory-sizes", ["8", "010,64Ki,1e3"], SIZES),
-    ("bench overhead", "--ranks", ["2", "04"], INT),
     ("bench layout", "--cells-per-rank", ["16x16x16", "016x1e1x32"], NOT_A_SIZE),
     ("bench layout", "--process-grid", ["1x1x2", "02x1x1"], NOT_A_SIZE),
     ("bench layout", "--steps", ["1", "02,8", "1,2e0"], in_lists(INT64)),
@@ -108,11 +95,10 @@ TABLE = [
     ("bench layout", "--ranks", ["2", "04"], INT),
     ("bench layout", "--threads", ["1", "04"], INT),
 ]
-for _bench in ("halo", "p2p", "copy", "mesh", "progress", "overhead"):
+for _bench in ("halo", "p2p"):
     TABLE += [(f"bench {_bench}", "--repetitions", ["1", "010", "1e3", "1Ki"], INT64),
               (f"bench {_bench}", "--seconds", ["0.5", "1e-3", "010"], NOT_FINITE)]
-for _bench in ("halo", "step", "p2p", "copy", "first-use", "mesh", "progress", "overhead",
-               "layout"):
+for _bench in ("halo", "step", "p2p", "layout"):
     TABLE += [(f"bench {_bench}", "--wait-limit", ["0", "0.5", "1e300"], NOT_FINITE)]
 
 
@@ -125,8 +111,7 @@ def end_of(words, **variables):
 
 def words_of(command, option, word):
     words = command.split()
-    takes_ranks = words[0] != "doctor" and words[:2] != ["bench", "progress"]
-    if takes_ranks and option != "--ranks" and "--ranks" not in words and words[0] != "plan":
+    if words[0] != "doctor" and option != "--ranks" and "--ranks" not in words and words[0] != "plan":
         words += ["--ranks", "2"]
     return [*words, f"{option}={word}" if word.startswith("--") else option,
             *([] if word.startswith("--") else [word])]
@@ -163,9 +148,9 @@ def test_of_every_option(command, option, good, bad):
 def test_the_table_has_every_option_with_numbers():
     """As help names their words: a new option with a number needs a row above."""
     of_numbers = {"N", "K", "S", "T", "NXxNY[xNZ]", "PXxPY[xPZ]", "NAME=VALUE"}
-    # Lists of names, and an environment variable.
-    others = {"--transport", "--memory", "--graph", "--schedule", "--precision", "--norm", "--orders",
-              "--modes", "--ab", "--rivals", "--layouts", "--ways"}
+    # Lists of names.
+    others = {"--transport", "--memory", "--graph", "--schedule", "--precision", "--norm", "--rivals",
+              "--layouts", "--ways"}
     commands = {" ".join(command.split()[:2 if command.startswith("bench") else 1])
                 for command, *_ in TABLE}
     tested = {(command.split(" -")[0].removesuffix(" laplace").removesuffix(" heat"), option)

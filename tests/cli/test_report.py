@@ -18,8 +18,7 @@ from command import ROOT, gpu_name, run, solve, solve_json, started
 from schema import BASELINE, PROFILE, check_report
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-BENCHMARKS = ["halo", "step", "p2p", "copy", "first-use", "mesh", "progress",
-              "overhead", "layout"]
+BENCHMARKS = ["halo", "step", "p2p", "layout"]
 COMMANDS = ["solve", *(f"bench {name}" for name in BENCHMARKS), "plan", "doctor"]
 
 
@@ -233,15 +232,7 @@ def small(words):
         if "--cells-per-rank" in words:
             del words[words.index("--cells-per-rank"):words.index("--cells-per-rank") + 2]
         return words + ["--cells-per-rank", "16x8x8", "--sweeps", "8", "--repetitions", "1"]
-    if words[:2] == ["bench", "first-use"]:
-        return words + ["--exchanges", "10"]
-    if words[0] == "bench" and words[1] in ("mesh", "progress", "overhead"):
-        if "--seconds" in words:
-            del words[words.index("--seconds"):words.index("--seconds") + 2]
-        if words[1] == "progress" and "--sizes" not in words:
-            words += ["--sizes", "4Ki"]
-        return words + ["--repetitions", "2"]
-    if words[:2] in (["bench", "p2p"], ["bench", "copy"]):
+    if words[:2] == ["bench", "p2p"]:
         return words + ["--repetitions", "2"] + ([] if "--sizes" in words else ["--sizes", "8"])
     if words[0] == "bench":
         if "--cells-per-rank" not in words:
@@ -277,9 +268,6 @@ def run_example(line, ranks, folder, mpirun):
     memory = words[words.index("--memory") + 1] if "--memory" in words else "host"
     if memory != "host" and not gpu_name():
         assert (end.code, end.err.count("memory needs a GPU")) == (3, 1), (line, end)
-        return
-    if words[:2] == ["bench", "overhead"] and not gpu_name():
-        assert end.code == 3, (line, end)
         return
     # What doctor finds depends on the machine.
     assert end.code in ((0, 1, 3) if words[0] == "doctor" else (0,)), (line, end)
