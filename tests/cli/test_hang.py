@@ -161,17 +161,6 @@ def test_smoke_a_signal_is_heard_while_a_launcher_is_asked(tmp_path):
     assert end.code == 4 and "signal 15 " in end.err
 
 
-def test_a_signal_leaves_no_folder_of_a_comparison(tmp_path):
-    with started("bench", "halo", "--cells-per-rank", "64x64", "--repetitions", "10000000", "--ranks", "2",
-                 "--ab", "NOTHING=1", env={"TMPDIR": str(tmp_path)}) as job:
-        in_mid_run(job, ranks=2)
-        assert [*tmp_path.glob("halocline-*")]
-        job.child.send_signal(signal.SIGTERM)
-        end = job.finish(timeout=20)
-    assert end.code == 4 and end.err.count("signal 15 ") == 1, end
-    assert not [*tmp_path.glob("halocline-*")]
-
-
 def test_a_signal_is_heard_though_nobody_reads():
     read, write = os.pipe()
     os.set_blocking(write, False)

@@ -230,7 +230,7 @@ def test_examples_of_other_commands_are_right(tmp_path):
         if words[0] == "doctor":
             words += ["--json", "no/such/folder.json"] if "--json" not in words else ["--save", "no/such/folder.json"]
         elif words[0] == "bench" and "--ranks" not in words:
-            words += ["--ranks", str(ranks or 2)] if words[1] != "progress" else []
+            words += ["--ranks", str(ranks or 2)]
         end = run(*words, cwd=tmp_path, env=nowhere)
         if words[0] == "bench":
             assert end.code == 3 and "/no/such/launcher" in end.err, (line, end)

@@ -193,7 +193,7 @@ constexpr BadLine bad_lines[] = {
     {"solve ~/s.toml --output ~/u.npy --output v=~/./u.npy --output-every 5", "u-000000.npy"},
     {"solve ~/s.toml --output ~/u.npy --output-every 5 --json ~/u-000010.npy",
      "--json|--output|u-000010.npy"},
-    {"bench mesh --ranks 2 --json ~/r.json --trace ~/./r.json", "--json|--trace|r.json"},
+    {"bench p2p --ranks 2 --json ~/r.json --trace ~/./r.json", "--json|--trace|r.json"},
     {"bench halo --proofs ~/same --json ~/same", "--proofs|--json|same"},
 
     // Benchmarks whose sizes no 64 bits hold

@@ -114,32 +114,6 @@ constexpr OptionOfNumbers options_of_numbers[] = {
     {"bench p2p", "--repetitions", Takes::int64, "1|010|1e3|1Ki"},
     {"bench p2p", "--seconds", Takes::number, "0.5|1e-3|010"},
     {"bench p2p", "--wait-limit", Takes::number, "0|0.5|1e300"},
-    {"bench copy", "--sizes", Takes::list_of_int64, "8|010,64Ki,1e3"},
-    {"bench copy", "--ranks", Takes::int32, "2|04"},
-    {"bench copy", "--repetitions", Takes::int64, "1|010|1e3|1Ki"},
-    {"bench copy", "--seconds", Takes::number, "0.5|1e-3|010"},
-    {"bench copy", "--wait-limit", Takes::number, "0|0.5|1e300"},
-    {"bench first-use", "--sizes", Takes::list_of_int64, "64Ki|04096"},
-    {"bench first-use", "--exchanges", Takes::int64, "50|0100|1e2"},
-    {"bench first-use", "--ranks", Takes::int32, "2|04"},
-    {"bench first-use", "--wait-limit", Takes::number, "0|0.5|1e300"},
-    {"bench mesh", "--sizes", Takes::list_of_int64, "8|010,64Ki,1e3"},
-    {"bench mesh", "--ranks", Takes::int32, "4|06"},
-    {"bench mesh --ranks 2", "--process-grid", Takes::size, "1x2|02x1"},
-    {"bench mesh", "--repetitions", Takes::int64, "1|010|1e3|1Ki"},
-    {"bench mesh", "--seconds", Takes::number, "0.5|1e-3|010"},
-    {"bench mesh", "--wait-limit", Takes::number, "0|0.5|1e300"},
-    {"bench progress", "--sizes", Takes::list_of_int64, "8|010,64Ki,1e3"},
-    {"bench progress", "--tests", Takes::int64, "1|010|1e2"},
-    {"bench progress", "--repetitions", Takes::int64, "1|010|1e3|1Ki"},
-    {"bench progress", "--seconds", Takes::number, "0.5|1e-3|010"},
-    {"bench progress", "--wait-limit", Takes::number, "0|0.5|1e300"},
-    {"bench overhead", "--sizes", Takes::list_of_int64, "8|010,64Ki,1e3"},
-    {"bench overhead", "--memory-sizes", Takes::list_of_int64, "8|010,64Ki,1e3"},
-    {"bench overhead", "--ranks", Takes::int32, "2|04"},
-    {"bench overhead", "--repetitions", Takes::int64, "1|010|1e3|1Ki"},
-    {"bench overhead", "--seconds", Takes::number, "0.5|1e-3|010"},
-    {"bench overhead", "--wait-limit", Takes::number, "0|0.5|1e300"},
     {"bench layout", "--cells-per-rank", Takes::size, "16x16x16|016x1e1x32"},
     {"bench layout", "--process-grid", Takes::size, "1x1x2|02x1x1"},
     {"bench layout", "--steps", Takes::list_of_int64, "1|02,8|1,2e0"},
@@ -210,7 +184,7 @@ Words line_with(const OptionOfNumbers& row, const std::string& word) {
   }
   const bool takes_ranks =
       row.command.starts_with("solve") ||
-      (row.command.starts_with("bench") && !row.command.starts_with("bench progress"));
+      (row.command.starts_with("bench"));
   if (takes_ranks && row.option != "--ranks" && row.command.find("--ranks") == row.command.npos)
     for (const char* more : {"--ranks", "2"}) words.emplace_back(more);
   return words;

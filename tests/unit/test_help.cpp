@@ -33,9 +33,7 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* commands_with_options[] = {
-    "solve",      "plan",           "doctor",         "bench halo",
-    "bench step", "bench p2p",      "bench copy",     "bench first-use",
-    "bench mesh", "bench progress", "bench overhead", "bench layout"};
+    "solve", "plan", "doctor", "bench halo", "bench step", "bench p2p", "bench layout"};
 
 std::string help_of(const std::string& command) {
   return printed_by(words_in(command + " --help"));

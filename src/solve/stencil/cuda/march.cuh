@@ -28,11 +28,10 @@ struct Shape {
                        fetched = fetched_;
 };
 
-// The fastest shapes of bench_gpu_shapes on an H200 (bench/results/h200). Longer walks load fewer
-// layers twice, but were slower with large planes: the values that neighbours loaded have left the
-// cache by then.
-// Loading the next group before using the last one took 116 to 160 % of the time: it takes
-// registers from the warps that hide the loads.
+// The fastest shapes of those tried on an H200 (bench/results/h200/gpu-shapes.txt). Longer walks
+// load fewer layers twice, but were slower with large planes: the values that neighbours loaded
+// have left the cache by then. Loading the next group before using the last one took 116 to 160 %
+// of the time: it takes registers from the warps that hide the loads.
 template <Norm kind, int axes, class Real>
 struct ShapeFor : Shape<8, 1, 2, 24> {};
 template <>
