@@ -38,11 +38,10 @@
 #include "base/environment.hpp"
 #include "base/hash.hpp"
 #include "base/json_text.hpp"
-#include "cli/exit_code.hpp"
 #include "comm/collectives.hpp"
 #include "problem/catalogue.hpp"
+#include "ranks/command_runs.hpp"
 #include "stencil/sweep.hpp"
-#include "support/command_runs.hpp"
 #include "support/communicators.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
@@ -170,11 +169,14 @@ Json line_of(const std::string& words, const Outcome& outcome, const Json& commo
   return line;
 }
 
-/// Where a run has its turn: plans and what is wrong with the words on one rank, others on their
-/// number of ranks, 5 and 7 as parts of 6 and 8.
-bool has_turn(const std::string& words, bool is_wrong) {
-  if (is_wrong || words.starts_with("plan")) return ranks() == 1;
-  const int wanted = ranks_of(words);
+/// A plan, or a run of ranks that are never started: refused before.
+bool needs_no_ranks(const std::string& words) {
+  return words.starts_with("plan") || ranks_of(words) < 1 || ranks_of(words) > 8;
+}
+
+/// Where a run has its turn: on its number of ranks, 5 and 7 as parts of 6 and 8.
+bool has_turn(const std::string& words) {
+  const int wanted = needs_no_ranks(words) ? 1 : ranks_of(words);
   return wanted == ranks() || ((wanted == 5 || wanted == 7) && wanted + 1 == ranks());
 }
 
@@ -201,9 +203,8 @@ std::string for_this_machine(std::string words) {
 
 /// Nothing on a rank that has no part in the run.
 std::optional<Outcome> outcome_in_turn(const std::string& words) {
-  const int wanted = ranks_of(words);
-  if (wanted > 1 && ranks() == 1) return outcome_before_ranks(words);
-  const std::optional<Communicator> those = first_ranks(wanted);
+  if (needs_no_ranks(words)) return outcome_before_ranks(words);
+  const std::optional<Communicator> those = first_ranks(ranks_of(words));
   if (!those) return std::nullopt;
   return outcome_of(for_this_machine(words), *those);
 }
@@ -234,7 +235,7 @@ void check_runs(const char* part) {
   const RunFolder folder;
   for (Json& known : table.at(part)) {
     const std::string words = known.at("run");
-    if (!has_turn(words, known.value("code", 0) == cli::exit_usage)) continue;
+    if (!has_turn(words)) continue;
     if (asks(words, "--memory system") && no_memory(Memory::system)) continue;
     allow(std::chrono::seconds(120));
     const bool may_refuse = known.erase("may_refuse") > 0;
@@ -306,7 +307,8 @@ struct Shelf {
 
 std::vector<Shelf> shelf() {
   std::vector<Shelf> problems;
-  for (const Json& line : table_of_runs().at("shelf")) {
+  const Json table = table_of_runs();
+  for (const Json& line : table.at("shelf")) {
     const std::string words = line.at("run");
     const std::string cells = words.substr(words.find("--cells"));
     const auto sizes = std::count(cells.begin(), cells.end(), 'x') + 1;
@@ -503,12 +505,10 @@ TEST(SameBits, OfAllPairsOfChoices) {
                                     {"--backend", {"cpu", "reference"}},
                                     {"--simd", levels},
                                     {"--precision", {"f64", "f32"}}};
-  const std::string words = "solve laplace --cells 256x128";
+  const std::string words = "solve laplace --cells 128x80 --tolerance 0.1";
   Json expected_by_precision;
   for (const char* precision : {"f64", "f32"})
     expected_by_precision[precision] = expected_of(words + " --precision " + precision);
-  EXPECT_EQ(expected_by_precision["f64"].at("fields").at("u").at("checksum"), "528098ec285fe4a5");
-  EXPECT_EQ(expected_by_precision["f64"].at("sweeps"), 199);
   for (const Combination& one :
        environment("HALOCLINE_TEST_ALL_WAYS") ? product(factors) : pairwise(factors)) {
     allow(std::chrono::seconds(120));

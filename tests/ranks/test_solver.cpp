@@ -16,6 +16,7 @@
 
 #include <halocline/solver.hpp>
 
+#include "base/environment.hpp"
 #include "base/record_file.hpp"
 #include "comm/collectives.hpp"
 #include "solver/alone.hpp"
@@ -418,6 +419,7 @@ TEST(Verify, HoldsNormsToWhatTheirOrderMakes) {
 
 TEST(Verify, AllowsForTheOrderOfManyRows) {
   if (ranks() != 2) GTEST_SKIP() << "for two halves of the rows";
+  if (!environment("HALOCLINE_TEST_ALL")) GTEST_SKIP() << "takes long: HALOCLINE_TEST_ALL=1";
   SolveOptions options = small("jacobi", {1, 3'000'000}, 6);
   options.backend = "cpu";
   options.verify = SolveOptions::Extra::yes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/command_runs.hpp"
+#include "ranks/command_runs.hpp"
 
 #include <algorithm>
 #include <cmath>
