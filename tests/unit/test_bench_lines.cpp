@@ -2,8 +2,6 @@
 // Command lines of `halocline bench`, as far as the command goes before it starts ranks.
 
 #include <cstdlib>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,19 +10,15 @@
 
 #include "cli/command_line.hpp"
 #include "support/caught.hpp"
+#include "unit/checked_command.hpp"
 
 namespace halocline::test {
 namespace {
 
 using testing::HasSubstr;
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream("bench " + line);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
 cli::BenchCommand read_bench(const std::string& line) {
-  return *cli::read_command_line(words_of(line)).bench;
+  return *cli::read_command_line(words_in("bench " + line)).bench;
 }
 
 struct Refused {
