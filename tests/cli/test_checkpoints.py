@@ -16,11 +16,11 @@ from command import run, started, thorough, wait_for
 from schema import check_report
 
 WRONG, USAGE, FAILURE, STOPPED = 1, 2, 4, 5
-SWEEPS = 5000
+SWEEPS = 2000
 WAVE = ["wave_sponge", "--cells", "90x80", "--norm", "max", "--norm-every", "7"]
 ALL = ["--sweeps", SWEEPS]
 # Longer than any test: they all stop it.
-FLAT = ["laplace", "--cells", "800x800", "--norm", "none"]
+FLAT = ["laplace", "--cells", "300x300", "--norm", "none"]
 ENDLESS = [*FLAT, "--sweeps", "1000000000"]
 
 
@@ -47,8 +47,14 @@ def left_behind(folder):
 
 
 def same_end(report, whole):
-    for key in ("sweeps", "fields", "norm_history", "converged"):
+    """The same bits; sums are added in another order on other ranks."""
+    for key in ("sweeps", "norm_history", "converged"):
         assert report[key] == whole[key], key
+    assert checksums(report) == checksums(whole)
+
+
+def checksums(report):
+    return {name: field["checksum"] for name, field in report["fields"].items()}
 
 
 def test_files_are_written_beside_the_sweeps_or_between_them(tmp_path):
@@ -236,10 +242,10 @@ def test_checkpoints_by_the_clock(tmp_path):
                  cwd=tmp_path) as job:
         seen = set()
 
-        def has_seen_five():
+        def has_seen_four():
             seen.update(checkpoints(tmp_path / "saved"))
-            return len(seen) >= 5
-        wait_for(has_seen_five)
+            return len(seen) >= 4
+        wait_for(has_seen_four)
         os.kill(job.child.pid, signal.SIGTERM)
         assert job.finish(timeout=60).code == STOPPED
     assert len(checkpoints(tmp_path / "saved")) == 2
@@ -321,7 +327,7 @@ def test_without_hdf5_there_are_checkpoints_all_the_same(tmp_path):
 # Kills, at any moment
 
 
-KILLS = int(os.environ.get("HALOCLINE_TEST_KILLS", "4"))
+KILLS = int(os.environ.get("HALOCLINE_TEST_KILLS", "2"))
 
 
 def victims(job, rng):
