@@ -205,7 +205,7 @@ solve laplace --cells 700x501 --sweeps 12 --norm l2 --tolerance 0 --ranks 2 --th
 
 def test_solve_has_the_same_bits(program, tmp_path):
     runs = [run_by_words(f"{words} --backend cpu") for words in [*shelf(), *WAYS.strip().splitlines()]]
-    one, several = (150, 40) if ALL else (50, 30)
+    one, several = (150, 40) if ALL else (40, 24)
     runs += [random_run(seed, tmp_path) for seed in range(1, one + 1)]
     runs += [random_run(seed, tmp_path, 8) for seed in range(1001, several + 1001)]
     assert run_table(program, runs, tmp_path) == ""

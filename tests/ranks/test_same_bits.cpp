@@ -124,8 +124,7 @@ void add_parts_of_solve(const std::string& words, const Json& report, Json& part
     if (asks(words, std::string("--") + name) && !asks(words, std::string("--") + name + " auto"))
       parts[name] = report.at(name);
   if (asks(words, "--verify")) parts["verified"] = report.at("verified");
-  // Without one, in a build or on a machine with GPUs the run may be theirs.
-  if (!asks(words, "--backend cpu") && !asks(words, "--backend reference"))
+  if (asks(words, "--memory") || !asks(words, "--backend"))
     for (const char* name : {"backend", "memory"}) parts[name] = report.at(name);
   if (std::ifstream file("out.npy", std::ios::binary); file) {
     std::stringstream bytes;
@@ -505,7 +504,7 @@ TEST(SameBits, OfAllPairsOfChoices) {
                                     {"--backend", {"cpu", "reference"}},
                                     {"--simd", levels},
                                     {"--precision", {"f64", "f32"}}};
-  const std::string words = "solve laplace --cells 128x80 --tolerance 0.1";
+  const std::string words = "solve laplace --cells 128x80 --tolerance 0.15";
   Json expected_by_precision;
   for (const char* precision : {"f64", "f32"})
     expected_by_precision[precision] = expected_of(words + " --precision " + precision);
