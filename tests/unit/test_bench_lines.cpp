@@ -18,13 +18,13 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> bench_words(const std::string& line) {
   std::istringstream stream("bench " + line);
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
 cli::BenchCommand read_bench(const std::string& line) {
-  return *cli::read_command_line(words_of(line)).bench;
+  return *cli::read_command_line(bench_words(line)).bench;
 }
 
 struct Refused {
