@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "cli"), str(HERE)]
 from command import ROOT, run, skip_without_emulation  # noqa: E402
 from schema import BENCH_HALO, BENCH_P2P  # noqa: E402
+from test_results import memory_group  # noqa: E402, F401
 from schemas import (check_copy, check_first_use, check_layout, check_mesh, check_overhead,  # noqa: E402
                      check_progress)
 
@@ -132,6 +133,14 @@ def test_a_bad_word_ends_the_program_with_its_code(tmp_path):
     assert end.err.count("halocline: ") == 1
 
 
+@pytest.mark.parametrize("words", ["mesh --ranks 2 --sizes 256Mi", "progress --sizes 1Gi --memory host",
+                                   "first-use --sizes 512Mi"])
+def test_memory_is_asked_for_first(words, memory_group):
+    end = run(*words.split(), program=[*memory_group[:-1], LAB])
+    assert end.code == 4 and "bytes" in end.err and "free of" in end.err, end
+    assert "use smaller messages" in end.err
+
+
 # Where CUDA runs on the CPU
 
 
@@ -179,7 +188,7 @@ time.sleep(float(os.environ.get("WAIT", 0)))
 x = os.environ.get("X")
 if x == "broken":
     sys.exit(3)
-count = len(open("calls", "a+").readlines()) if os.path.exists("calls") else 0
+count = len(open("calls").readlines()) if os.path.exists("calls") else 0
 open("calls", "a").write(f"{{x}}\\n")
 case = {{"cells_per_rank": [64, 32], "width": 1, "fields": 1, "memory": "host", "graph": "off",
         "transport": "other" if x == "other" else "mpi", "median_us": (128 if x else 60) + 4 * count}}
