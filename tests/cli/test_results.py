@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pytest
 
-from command import HALOCLINE, run, skip, solve, solve_json, started
+from command import HALOCLINE, run, skip, solve_json, started
 
 SMALL = ["laplace", "--cells", "60x50", "--sweeps", "20", "--tolerance", "0"]
 # Some seconds of one core, in which a test may change the folder.

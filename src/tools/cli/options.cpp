@@ -122,7 +122,8 @@ class Syntax::Reader {
     app.footer((syntax.subcommands_.empty() ? numbers_text : "") +
                (syntax.footer_ ? syntax.footer_() : ""));
     for (const Syntax& each : syntax.subcommands_)
-      add_texts(*app.get_subcommand(each.command_), each);
+      if (CLI::App& subcommand = *app.get_subcommand(each.command_); subcommand.parsed())
+        add_texts(subcommand, each);
   }
 
   /// Goes down to the subcommand that was parsed last.
