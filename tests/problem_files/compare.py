@@ -69,8 +69,15 @@ class Way(NamedTuple):
     depth: int
 
 
-def random_way(dice, most_ranks, backend, axes):
-    depth, grid = dice.choice([1, 1, 2, 3]), []
+def deepest(problem):
+    """For how many sweeps a halo fits into the cells of every periodic axis."""
+    fits = [n // reach for n, reach, wraps in zip(problem.cells, problem.ghosts, problem.periodic)
+            if wraps and reach]
+    return max(1, min([max(problem.cells), *fits]))
+
+
+def random_way(dice, most_ranks, backend, problem):
+    depth, grid = min(dice.choice([1, 1, 2, 3]), deepest(problem)), []
     options = ["--backend", dice.choice(["cpu", "cpu", "reference"]), "--threads", str(dice.choice([1, 1, 3])),
                "--schedule", dice.choice(["sequential", "overlap"]),
                "--halo-depth", str(depth)]
@@ -80,7 +87,7 @@ def random_way(dice, most_ranks, backend, axes):
         options += ["--simd", dice.choice(["auto", "scalar", "sse4", "avx2", "avx512"])]
     if most_ranks > 1:
         ranks = dice.randint(1, most_ranks)
-        grid = dice.choice(process_grids(ranks, axes))
+        grid = dice.choice(process_grids(ranks, problem.axes))
         options += ["--ranks", str(ranks), "--process-grid", "x".join(map(str, grid))]
         if backend != "cuda":
             options += ["--transport", dice.choice(["auto", "mpi", "shared"])]
@@ -93,7 +100,7 @@ def random_run(seed, folder, most_ranks=1, backend=None):
     text = random_file(seed)
     path = folder / f"{seed}.toml"
     path.write_text(text)
-    way = random_way(dice, most_ranks, backend, Problem(text).axes)
+    way = random_way(dice, most_ranks, backend, Problem(text))
     choices, problem, run = random_choices(dice, text, way)
     words = " ".join(["solve", str(path), *choices, *way.options])
     return {"run": words, "may_refuse": True, **report(*solve(Problem(text, **problem), **run))}
