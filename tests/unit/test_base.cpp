@@ -125,24 +125,6 @@ TEST(Environment, ReadsVariables) {
   EXPECT_EQ(environment("HALOCLINE_TEST_VARIABLE"), std::nullopt);
 }
 
-TEST(Environment, TellsHowLongTestsWait) {
-  const auto given = environment("HALOCLINE_TEST_TIME");
-  unsetenv("HALOCLINE_TEST_TIME");
-  EXPECT_EQ(test_time(), 1);
-  for (const auto& [word, times] : {std::pair("0.25", 0.25), std::pair("1", 1.0)}) {
-    setenv("HALOCLINE_TEST_TIME", word, 1);
-    EXPECT_EQ(test_time(), times);
-  }
-  for (const char* word : {"0", "-1", "1.5", "nan", "soon", ""}) {
-    setenv("HALOCLINE_TEST_TIME", word, 1);
-    const Caught error = caught([] { test_time(); });
-    EXPECT_EQ(error.kind, ErrorKind::usage) << word;
-    EXPECT_THAT(error.text, HasSubstr("HALOCLINE_TEST_TIME")) << word;
-  }
-  unsetenv("HALOCLINE_TEST_TIME");
-  if (given) setenv("HALOCLINE_TEST_TIME", given->c_str(), 1);
-}
-
 TEST(Notes, AreKeptOnceInOrder) {
   Notes notes;
   notes.add("second thoughts");

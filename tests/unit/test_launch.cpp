@@ -499,7 +499,7 @@ TEST(RunJob, KillsWhatIgnoresTheLimitAlsoInGroupsOfItsOwn) {
   const JobEnd end = run_shell(
       "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & "
       "while :; do sleep 1; done",
-      limited_to(1s, 300ms));
+      limited_to(2s, 300ms));
   EXPECT_EQ(end.how, JobEnd::How::timed_out);
   ASSERT_FALSE(end.out.empty());
   EXPECT_TRUE(is_gone(std::stoi(end.out))) << "grandchild " << end.out;

@@ -6,12 +6,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <fmt/format.h>
-
-#include <halocline/error.hpp>
-
-#include "base/numbers.hpp"
-
 namespace halocline {
 
 std::optional<std::string> environment(const char* name) {
@@ -29,16 +23,6 @@ std::vector<std::pair<std::string, std::string>> environment_all() {
     all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return all;
-}
-
-double test_time() {
-  constexpr const char* name = "HALOCLINE_TEST_TIME";
-  const std::optional<std::string> word = environment(name);
-  if (!word) return 1;
-  const double times = read_number(*word, name);
-  if (times > 0 && times <= 1) return times;
-  throw Error(ErrorKind::usage,
-              fmt::format("{} is {}; use a number above 0 and at most 1, or unset it", name, *word));
 }
 
 }  // namespace halocline

@@ -9,7 +9,6 @@
 
 #include <halocline/error.hpp>
 
-#include "base/environment.hpp"
 #include "launch/job.hpp"
 #include "probe/end_of_job.hpp"
 #include "probe/lines.hpp"
@@ -38,9 +37,9 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
   words.insert(words.begin(), examine_command);
   // Waits for other ranks end first, by name, unless the limit is too short to tell a slow one.
   const double limit_seconds = std::chrono::duration<double>(probes.time_limit).count();
-  const double share = probes.time_limit < telling_answer ? 2 : test_time() / 2;
   words.push_back("--wait-limit");
-  words.push_back(fmt::format("{:g}", share * limit_seconds));
+  words.push_back(fmt::format(
+      "{:g}", probes.time_limit < telling_answer ? 2 * limit_seconds : limit_seconds / 2));
   const JobSpec job{.ranks = probes.ranks,
                     .program = probes.program,
                     .arguments = std::move(words),
