@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals that end a process which computes.
 
+#include <fcntl.h>
+
 #include <csignal>
 #include <filesystem>
 #include <string>
