@@ -2,14 +2,18 @@
 // Signals that end a process which computes.
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/temporary_file.hpp"
 #include "cli/signals.hpp"
