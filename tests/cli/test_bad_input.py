@@ -27,8 +27,8 @@ def refuse(words, code, patterns, folder, env=None):
     end = run(*words.split(), cwd=folder, timeout=120, env=env)
     assert end.code == code, end
     assert end.out == ""
-    # OpenMP itself may warn of what it cannot read.
-    ours = "".join(line for line in end.err.splitlines(keepends=True) if env is None or "libgomp" not in line)
+    # OpenMP itself may warn of what it cannot read, after an empty line.
+    ours = re.sub(r"^\nlibgomp: [^\n]*\n", "", end.err) if env else end.err
     assert re.fullmatch(r"halocline: [^\n]+\n", ours), end.err
     for pattern in patterns:
         assert re.search(pattern, end.err), (pattern, end.err)
@@ -71,11 +71,11 @@ def test_a_gpu_that_is_not_there(folder, gpu):
 
 
 def test_a_mistake_in_a_problem_file_is_shown_below_its_line(tmp_path):
-    (tmp_path / "p.toml").write_text("axes = 1\ncells = 9\n[fields.u]\n[update]\nu = 'laplcae(u)'\n"
-                                     "[stop]\nsweeps = 1\n")
+    (tmp_path / "p.toml").write_text("axes = 1\ncells = 9\n[fields.u]\ninitial = 1\n[update]\n"
+                                     "u = 'laplcae(u)'\n[stop]\nsweeps = 1\n")
     end = run("solve", "p.toml", "--ranks", "2", cwd=tmp_path)
     assert (end.code, end.out) == (USAGE, "")
-    assert re.fullmatch(r"halocline: p\.toml:5:\d+: [^\n]*'laplcae'[^\n]*\n[^\n]*laplcae[^\n]*\n *\^[^\n]*\n",
+    assert re.fullmatch(r"halocline: p\.toml:6:\d+: [^\n]*'laplcae'[^\n]*\n[^\n]*laplcae[^\n]*\n *\^[^\n]*\n",
                         end.err), end.err
 
 
