@@ -66,6 +66,7 @@ class RefusedSolves : public testing::Test {
     for (const char* word : words) EXPECT_THAT(error.text, HasSubstr(word));
     comm::barrier(world());
     EXPECT_EQ(names_in(folder_.path()), before);
+    comm::barrier(world());
   }
 
   /// The same of a start with these bytes for 5x40 cells.
