@@ -182,9 +182,7 @@ Words line_with(const OptionOfNumbers& row, const std::string& word) {
     words.emplace_back(row.option);
     words.push_back(word);
   }
-  const bool takes_ranks =
-      row.command.starts_with("solve") ||
-      (row.command.starts_with("bench"));
+  const bool takes_ranks = row.command.starts_with("solve") || (row.command.starts_with("bench"));
   if (takes_ranks && row.option != "--ranks" && row.command.find("--ranks") == row.command.npos)
     for (const char* more : {"--ranks", "2"}) words.emplace_back(more);
   return words;
