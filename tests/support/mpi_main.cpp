@@ -99,7 +99,7 @@ void listen() {
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   if (rank() != 0) {
     delete listeners.Release(listeners.default_result_printer());
-    GTEST_FLAG_SET(output, "");
+    delete listeners.Release(listeners.default_xml_generator());
   }
   listeners.Append(new RankListener);
 }
