@@ -230,7 +230,7 @@ MUTANTS = [
            "    to_unpack.look_ahead();\n    if (threadIdx.x == 0) has_come = to_unpack.await();",
            "    if (threadIdx.x == 0) has_come = to_unpack.await();",
            "conformance_tests", "Pack*", 1),
-    Mutant("walks that begin where those at the end do", "src/solve/stencil/cuda/march.cuh",
+    Mutant("walks that begin where those at the end do", "src/solve/stencil/cuda/tiles.cuh",
            "const int from = lower + (at", "const int from = (at",
            "ranks_tests", "*SendHalosOnGpus*", 2),
     Mutant("a halo read before the neighbour's sweep has stored it", "src/solve/stencil/cuda/faces.cuh",
