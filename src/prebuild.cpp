@@ -29,7 +29,8 @@ namespace {
 using namespace stencil::cuda;
 
 /// What sweeps of a model ask for: the first shape of walks, which fits all of these problems; a
-/// persistent sweep is asked for the norm max or none.
+/// persistent sweep for the norm max or none. Persistent kernels in 3-D, of all these problems,
+/// would take half as long again as everything else.
 std::vector<KernelOfText> kernels_of(const problem::Model& model) {
   const PrintedUpdate update = print_update(model, pushed_by_walks(model));
   const ArgumentRoom room = argument_rooms[room_number_for(update.operands)];
@@ -40,7 +41,7 @@ std::vector<KernelOfText> kernels_of(const problem::Model& model) {
       all.push_back({update.source, name_of_march(model, norm, shapes.front(), room)});
     all.push_back({update.source, name_of_per_cell(model, norm, room)});
   }
-  if (!cannot_persist_because(model))
+  if (model.axes == 2 && !cannot_persist_because(model))
     for (const int rows : rows_of_persist(model.axes))
       all.push_back({print_update(model).source, name_of_persist(model, Norm::max, rows)});
   return all;
