@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin: everything happens in scripts/ and in the CMake presets.
-.PHONY: build demo test test-all lint format install clean
+.PHONY: build demo lab test test-all lint format install clean
 
 PREFIX ?= $(CURDIR)/install
 
@@ -17,6 +17,11 @@ demo:
 	  ranks=$$((gpus > 0 ? gpus : 2)); set -x; \
 	  build/release/bin/halocline solve laplace --cells 256x128 --ranks $$ranks --verify --output demo.png
 	@echo "The solution: $(CURDIR)/demo.png"
+
+lab:
+	@scripts/setup --for demo
+	@cmake --preset release
+	@cmake --build --preset release --target halocline_lab
 
 test:
 	@scripts/setup --for test

@@ -2,6 +2,18 @@
 # Finds MPI (its C interface only) and how programs of this MPI are started:
 #   halocline_mpi_launcher   full path of mpiexec or srun, empty if there is none
 #   halocline_mpi_is_open    whether it is Open MPI, whose launcher wants arguments of its own
+
+# Debian's mpicc.mpich has mpifort.mpich and mpiexec.mpich beside it. By itself CMake would take the first in PATH,
+# which are another MPI's.
+if(MPI_C_COMPILER MATCHES "mpicc([.][^/]*)$")
+  set(suffix "${CMAKE_MATCH_1}")
+  if(NOT MPI_Fortran_COMPILER)
+    set(MPI_Fortran_COMPILER "mpifort${suffix}")
+  endif()
+  if(NOT MPIEXEC_EXECUTABLE)
+    set(MPIEXEC_EXECUTABLE "mpiexec${suffix}")
+  endif()
+endif()
 find_package(MPI REQUIRED COMPONENTS C)
 
 set(halocline_mpi_launcher "")

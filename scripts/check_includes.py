@@ -84,8 +84,8 @@ UMBRELLA = "halocline.hpp"
 
 # Headers of others: (pattern of the name, where it may be included, that place in words).
 RESTRICTED = [
-    (r"mpi\.h", r"src/core/(comm|transport)/|src/tools/mpi/|include/halocline/mpi\.hpp|(tests|bench|examples)/",
-     "core/comm, core/transport, tools/mpi, include/halocline/mpi.hpp, tests, bench and examples"),
+    (r"mpi\.h", r"src/core/(comm|transport)/|src/tools/mpi/|include/halocline/mpi\.hpp|(tests|bench|examples|lab)/",
+     "core/comm, core/transport, tools/mpi, include/halocline/mpi.hpp, tests, bench, examples and lab"),
     (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/core/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
      "core/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
     (r"nccl\.h", r"examples/nccl/", "examples/nccl"),
@@ -128,7 +128,7 @@ def resolve(root, path, quote, name):
         return "include/" + name
     if quote == "<":
         return None
-    for folder in [pathlib.PurePosixPath(path).parent,
+    for folder in [pathlib.PurePosixPath(path).parent, pathlib.PurePosixPath(),
                    *(pathlib.PurePosixPath("src", library) for library in LIBRARIES)]:
         target = (root / folder / name).resolve()
         if target.is_file() and target.is_relative_to(root):
@@ -166,6 +166,9 @@ def check_file(root, path, text):
             continue
         if path.startswith("examples/") and not target.startswith(("include/", "examples/")):
             yield line, f"examples use public headers only, as their readers must, not {target}"
+            continue
+        if target.startswith("lab/") and not path.startswith(("lab/", "tests/lab/")):
+            yield line, f"{target} is of the laboratory, which nothing else needs"
             continue
         if layer is None:
             continue
@@ -213,7 +216,7 @@ def cycle_in(edges):
 def check(root):
     """Returns one line of text per violation."""
     violations, edges = [], {}
-    for folder in ["include", "src", "bindings", "examples", "tests", "bench"]:
+    for folder in ["include", "src", "bindings", "examples", "tests", "bench", "lab"]:
         for file in sorted((root / folder).rglob("*")):
             if file.suffix not in SUFFIXES or not file.is_file():
                 continue
@@ -257,6 +260,9 @@ def self_test():
         ({"examples/a/a.cpp": '#include <mpi.h>\n#include "../b.hpp"\n', "examples/b.hpp": ""},
          None),
         ({"src/core/field/a.cpp": "#include <mpi.h>\n"}, "mpi.h may be included only in"),
+        ({"lab/a.cpp": '#include <mpi.h>\n#include "lab/b.hpp"\n#include "pack/p.hpp"\n', "lab/b.hpp": "",
+          "src/core/pack/p.hpp": ""}, None),
+        ({"src/tools/bench/a.cpp": '#include "lab/b.hpp"\n', "lab/b.hpp": ""}, "of the laboratory"),
         ({"src/core/comm/a.cpp": "#include <mpi.h>\n", "tests/unit/a.cpp": "#include <mpi.h>\n",
           "include/halocline/mpi.hpp": "#include <mpi.h>\n"}, None),
         ({"src/core/pack/a.cpp": "#include <cuda_runtime.h>\n"}, "cuda_runtime.h may be included only"),

@@ -22,6 +22,11 @@ HALOCLINE = os.path.abspath(os.environ.get("HALOCLINE", ROOT / "build/release/bi
 MARK = "CLI_TEST_RUN"
 
 
+# Marks a test, or a row of one, whose rule a cheaper test proves at every `make test`.
+thorough = pytest.mark.skipif(os.environ.get("HALOCLINE_TEST_ALL") != "1",
+                              reason="thorough: HALOCLINE_TEST_ALL=1 runs it, as make test-all does")
+
+
 class Ended(NamedTuple):
     code: int
     out: str
@@ -117,6 +122,13 @@ def solve(*words, code=0, **options):
     end = run("solve", *words, **options)
     assert end.code == code, f"{words}: exit code {end.code}\n{end.out}{end.err}"
     return end.out
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.02)
 
 
 @functools.cache

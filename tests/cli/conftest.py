@@ -2,7 +2,6 @@
 """Facts about the command under test, found out once."""
 
 import os
-import re
 import shutil
 import signal
 
@@ -42,13 +41,6 @@ def gpu():
 def emulation():
     """For tests that choose what driver, GPUs and MPI are like."""
     skip_without_emulation()
-
-
-@pytest.fixture(scope="session")
-def simd_levels():
-    """Every vector level of this machine, as the error about a wrong one lists them."""
-    listed = re.search("there are: (.*)", run("solve", "heat", "--simd", "no-such-level").err)
-    return listed.group(1).split(", ")
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads an image file with VTK, in a process of its own: `read_image.py FILE OUT.npz`. OUT gets the arrays of
-each time, as FIELD or FIELD@TIME-NUMBER, and prints what VTK says of the file as JSON."""
+"""Reads image files with VTK, in a process of its own, whose standard input names a file a line. FILE.npz gets
+the arrays of each time, as FIELD or FIELD@TIME-NUMBER; a line of JSON is what VTK says of the file."""
 
 import json
 import pathlib
@@ -22,21 +22,26 @@ def arrays_of(image):
             for i in range(cells.GetNumberOfArrays())}
 
 
-path, out = sys.argv[1:]
-reader = vtkHDFReader() if path.endswith(".vtkhdf") else vtkXMLImageDataReader()
-reader.SetFileName(path)
-reader.UpdateInformation()
-times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS()) or ()
-arrays = {}
-if len(times) == 0:
-    reader.Update()
-    arrays = arrays_of(reader.GetOutputDataObject(0))
-for number, time in enumerate(times):
-    reader.UpdateTimeStep(time)
-    arrays |= {f"{name}@{number}": values.copy()
-               for name, values in arrays_of(reader.GetOutputDataObject(0)).items()}
-image = reader.GetOutputDataObject(0)
-np.savez(out, **arrays)
-print(json.dumps({"fields": list(dict.fromkeys(name.split("@")[0] for name in arrays)),
-                  "dimensions": image.GetDimensions(), "origin": image.GetOrigin(),
-                  "spacing": image.GetSpacing(), "times": list(times)}))
+def read(path):
+    """Writes the arrays of a file to PATH.npz; returns what VTK says of the file."""
+    reader = vtkHDFReader() if path.endswith(".vtkhdf") else vtkXMLImageDataReader()
+    reader.SetFileName(path)
+    reader.UpdateInformation()
+    times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS()) or ()
+    arrays = {}
+    if len(times) == 0:
+        reader.Update()
+        arrays = arrays_of(reader.GetOutputDataObject(0))
+    for number, time in enumerate(times):
+        reader.UpdateTimeStep(time)
+        arrays |= {f"{name}@{number}": values.copy()
+                   for name, values in arrays_of(reader.GetOutputDataObject(0)).items()}
+    image = reader.GetOutputDataObject(0)
+    np.savez(path + ".npz", **arrays)
+    return {"fields": list(dict.fromkeys(name.split("@")[0] for name in arrays)),
+            "dimensions": image.GetDimensions(), "origin": image.GetOrigin(), "spacing": image.GetSpacing(),
+            "times": list(times)}
+
+
+for line in sys.stdin:
+    print(json.dumps(read(line.rstrip("\n"))), flush=True)

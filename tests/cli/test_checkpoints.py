@@ -12,15 +12,15 @@ import time
 import numpy as np
 import pytest
 
-from command import run, started
+from command import run, started, thorough, wait_for
 from schema import check_report
 
 WRONG, USAGE, FAILURE, STOPPED = 1, 2, 4, 5
-SWEEPS = 5000
+SWEEPS = 2000
 WAVE = ["wave_sponge", "--cells", "90x80", "--norm", "max", "--norm-every", "7"]
 ALL = ["--sweeps", SWEEPS]
 # Longer than any test: they all stop it.
-FLAT = ["laplace", "--cells", "800x800", "--norm", "none"]
+FLAT = ["laplace", "--cells", "300x300", "--norm", "none"]
 ENDLESS = [*FLAT, "--sweeps", "1000000000"]
 
 
@@ -46,16 +46,15 @@ def left_behind(folder):
     return [name for name in os.listdir(folder) if not name.startswith("sweep-")]
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.01)
-
-
 def same_end(report, whole):
-    for key in ("sweeps", "fields", "norm_history", "converged"):
+    """The same bits; sums are added in another order on other ranks."""
+    for key in ("sweeps", "norm_history", "converged"):
         assert report[key] == whole[key], key
+    assert checksums(report) == checksums(whole)
+
+
+def checksums(report):
+    return {name: field["checksum"] for name, field in report["fields"].items()}
 
 
 def test_files_are_written_beside_the_sweeps_or_between_them(tmp_path):
@@ -154,8 +153,9 @@ def line_that_goes_on(end):
     return found[1].split()[1:]
 
 
-@pytest.mark.parametrize("number, ranks", [("SIGTERM", 1), ("SIGTERM", 2), ("SIGINT", 1), ("SIGINT", 2),
-                                           ("SIGUSR1", 2), ("SIGUSR2", 1), ("SIGHUP", 2)])
+@pytest.mark.parametrize("number, ranks", [
+    ("SIGTERM", 2), ("SIGINT", 1), *(pytest.param(*row, marks=thorough) for row in (
+        ("SIGTERM", 1), ("SIGINT", 2), ("SIGUSR1", 2), ("SIGUSR2", 1), ("SIGHUP", 2)))])
 def test_a_signal_stops_a_run_that_goes_on(number, ranks, tmp_path):
     with started("solve", *ENDLESS, "--checkpoint", "saved", "--ranks", ranks, "--json", "report.json",
                  cwd=tmp_path) as job:
@@ -199,7 +199,7 @@ def test_a_file_in_the_folder_stops_a_run(tmp_path):
     assert left_behind(tmp_path / "saved") == []
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=thorough), 2])
 def test_a_second_interrupt_ends_at_once(ranks, tmp_path, preload):
     # A disk on which a checkpoint takes longer than anybody waits.
     env = preload("#include <unistd.h>\nint fsync(int file) { (void)file; sleep(60); return 0; }")
@@ -242,13 +242,22 @@ def test_checkpoints_by_the_clock(tmp_path):
                  cwd=tmp_path) as job:
         seen = set()
 
-        def has_seen_five():
+        def has_seen_four():
             seen.update(checkpoints(tmp_path / "saved"))
-            return len(seen) >= 5
-        wait_for(has_seen_five)
+            return len(seen) >= 4
+        wait_for(has_seen_four)
         os.kill(job.child.pid, signal.SIGTERM)
         assert job.finish(timeout=60).code == STOPPED
     assert len(checkpoints(tmp_path / "saved")) == 2
+
+
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory):
+    """A folder with a checkpoint in `saved`, to be read only."""
+    folder = tmp_path_factory.mktemp("stopped")
+    solve("laplace", "--cells", "30x20", "--sweeps", "10", "--checkpoint", "saved", cwd=folder)
+    np.save(folder / "u.npy", np.zeros((20, 30)))
+    return folder
 
 
 @pytest.mark.parametrize("words, texts", [
@@ -263,10 +272,8 @@ def test_checkpoints_by_the_clock(tmp_path):
     (["--baseline"], ["--baseline"]),
     (["--sum", "u"], ["--sum"]),
 ])
-def test_another_run_is_refused(words, texts, tmp_path):
-    solve("laplace", "--cells", "30x20", "--sweeps", "10", "--checkpoint", "saved", cwd=tmp_path)
-    np.save(tmp_path / "u.npy", np.zeros((20, 30)))
-    end = run("solve", "--restart", "saved", *words, cwd=tmp_path)
+def test_another_run_is_refused(words, texts, stopped_run):
+    end = run("solve", "--restart", "saved", *words, cwd=stopped_run)
     assert end.code == USAGE, end
     assert end.err.startswith("halocline: ") and end.err.count("\n") == 1, end
     for text in texts:
@@ -320,7 +327,7 @@ def test_without_hdf5_there_are_checkpoints_all_the_same(tmp_path):
 # Kills, at any moment
 
 
-KILLS = int(os.environ.get("HALOCLINE_TEST_KILLS", "4"))
+KILLS = int(os.environ.get("HALOCLINE_TEST_KILLS", "2"))
 
 
 def victims(job, rng):

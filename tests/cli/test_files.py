@@ -21,73 +21,23 @@ def assert_same(array, other):
     np.testing.assert_array_equal(array, other)
 
 
-@pytest.mark.parametrize("cells, sweeps, ranks", [((101,), 30, 3), ((33, 17), 20, 4),
-                                                  ((13, 11, 7), 10, 6)])
-def test_heat_arrays_have_the_closed_form(cells, sweeps, ranks, tmp_path):
-    solve("heat", "--cells", "x".join(map(str, cells)), "--sweeps", sweeps, "--ranks", ranks,
-          "--output", "u.npy", cwd=tmp_path)
-    u = np.load(tmp_path / "u.npy")
-    exact = expected.heat(cells, sweeps)
-    assert (u.shape, u.dtype) == (exact.shape, exact.dtype)
-    np.testing.assert_allclose(u, exact, rtol=1e-13, atol=0)
-
-
 def test_smoke_an_array_is_bitwise_that_of_numpy(tmp_path):
     solve("laplace", "--cells", "53x31", "--sweeps", "25", "--ranks", "4", "--process-grid", "2x2",
           "--output", "u.npy", cwd=tmp_path)
     assert_same(np.load(tmp_path / "u.npy"), expected.laplace((53, 31), 25, None).field)
 
 
-def test_the_file_is_the_same_for_all_ranks(tmp_path):
-    ways = [["--ranks", "1"], ["--ranks", "2"], ["--ranks", "6", "--process-grid", "3x1x2"]]
-    contents = set()
-    for way in ways:
-        solve("star7", "--cells", "12x7x9", "--precision", "f32", "--sweeps", "4", *way,
-              "--output", "u.npy", cwd=tmp_path)
-        contents.add((tmp_path / "u.npy").read_bytes())
-    assert len(contents) == 1
+def test_an_array_of_three_axes_is_bitwise_that_of_numpy(tmp_path):
+    solve("star7", "--cells", "12x7x9", "--precision", "f32", "--sweeps", "4", "--ranks", "6",
+          "--process-grid", "3x1x2", "--output", "u.npy", cwd=tmp_path)
     assert_same(np.load(tmp_path / "u.npy"), expected.star7((12, 7, 9), 4, np.float32).field)
 
 
-@pytest.mark.parametrize("words, sweeps", [
-    ("laplace --cells 64x48 --tolerance 0", (40, 60)),
-    ("laplace --cells 64x48 --tolerance 0 --precision f32", (1, 30)),
-    ("jacobi --cells 40x50", (20, 31)),
-    ("heat --cells 15x14x13", (7, 6)),
-    ("star7 --cells 12x10x9 --halo-depth 2", (5, 4)),
-])
-def test_a_run_goes_on_as_if_it_had_never_stopped(words, sweeps, tmp_path):
-    words = words.split()
-    first, second = sweeps
-    whole = solve_json(*words, "--sweeps", first + second, "--ranks", "2", cwd=tmp_path)
-    solve(*words, "--sweeps", first, "--ranks", "3", "--output", "u.npy", cwd=tmp_path)
-    # Onto the file it starts from, too.
-    rest = solve_json(*words, "--sweeps", second, "--ranks", "2", "--initial", "u.npy",
-                      "--output", "u.npy", cwd=tmp_path)
-    assert rest["checksum"] == whole["checksum"]
-    assert expected.checksum(np.load(tmp_path / "u.npy")) == whole["checksum"]
-    if whole["norm"] == "max":
-        assert [n for _, n in rest["norm_history"]] == [n for _, n in
-                                                        whole["norm_history"][first:]]
-
-
-@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
-def test_starts_from_an_array_of_numpy(version, tmp_path):
-    start = np.random.default_rng(5).normal(size=(23, 35))
-    with open(tmp_path / "u.npy", "wb") as file:
-        np.lib.format.write_array(file, start, version=version)
-    report = solve_json("laplace", "--cells", "35x23", "--sweeps", "9", "--initial", "u.npy",
-                        "--ranks", "3", "--verify", cwd=tmp_path)
-    assert report["verified"] is True
-    assert report["checksum"] == expected.laplace((35, 23), 9, start=start).checksum
-
-
-def test_the_array_gives_the_cells(tmp_path):
+def test_starts_from_an_array_of_numpy_which_gives_the_cells(tmp_path):
     start = np.random.default_rng(6).normal(size=(5, 6, 7))
     np.save(tmp_path / "u.npy", start)
-    report = solve_json("star7", "--sweeps", "3", "--initial", "u.npy", "--ranks", "2",
-                        cwd=tmp_path)
-    assert report["cells"] == [7, 6, 5]
+    report = solve_json("star7", "--sweeps", "3", "--initial", "u.npy", "--ranks", "2", "--verify", cwd=tmp_path)
+    assert report["cells"] == [7, 6, 5] and report["verified"] is True
     assert report["checksum"] == expected.star7((7, 6, 5), 3, start=start).checksum
 
 
@@ -95,8 +45,7 @@ def test_an_array_that_is_not_finite_ends_the_run(tmp_path):
     start = np.zeros((6, 8))
     start[3, 4] = np.nan
     np.save(tmp_path / "u.npy", start)
-    report = solve_json("laplace", "--cells", "8x6", "--initial", "u.npy", "--ranks", "2",
-                        code=1, cwd=tmp_path)
+    report = solve_json("laplace", "--cells", "8x6", "--initial", "u.npy", code=1, cwd=tmp_path)
     assert report["sum"] is None and any("diverged" in note for note in report["notes"])
 
 
@@ -135,36 +84,20 @@ def size_of_png(content):
     return width, height
 
 
-@pytest.mark.parametrize("cells", ["200", "60x40", "20x16x12"])
-def test_pictures_are_the_same_for_all_ranks(cells, tmp_path):
-    contents = set()
-    for ranks in (1, 2, 3):
-        solve("heat", "--cells", cells, "--ranks", ranks, "--output", "u.png", cwd=tmp_path)
-        contents.add((tmp_path / "u.png").read_bytes())
-    assert len(contents) == 1
-    width, height = size_of_png(contents.pop())
+def test_a_picture_is_a_png(tmp_path):
+    solve("heat", "--cells", "20x16x12", "--ranks", "3", "--output", "u.png", cwd=tmp_path)
+    width, height = size_of_png((tmp_path / "u.png").read_bytes())
     assert 50 <= width <= 5000 and 50 <= height <= 5000
     assert os.listdir(tmp_path) == ["u.png"]
-
-
-@pytest.mark.parametrize("cells, fill", [((5, 5), 0.0), ((7, 3), 1e300), ((4, 4), np.nan),
-                                         ((6,), np.inf), ((1,), 1.0), ((1, 1, 1), -2.0),
-                                         ((3000, 2), 0.5), ((2, 3000), 0.5)])
-def test_pictures_of_odd_arrays(cells, fill, tmp_path):
-    start = np.full(cells[::-1], fill)
-    start.flat[0] = 0.25
-    np.save(tmp_path / "u.npy", start)
-    solve("heat", "--cells", "x".join(map(str, cells)), "--sweeps", "0", "--initial", "u.npy",
-          "--output", "u.png", cwd=tmp_path)
-    size_of_png((tmp_path / "u.png").read_bytes())
 
 
 # Time lines and profiles
 
 
-def test_a_trace_has_spans_of_every_rank(tmp_path):
-    solve("laplace", "--cells", "64x48", "--sweeps", "10", "--ranks", "3", "--process-grid",
-          "3x1", "--backend", "cpu", "--transport", "mpi", "--trace", "t.json", cwd=tmp_path)
+def test_a_trace_has_spans_of_every_rank_and_a_profile_call_sites(tmp_path):
+    text = solve("laplace", "--cells", "64x48", "--sweeps", "20", "--tolerance", "0", "--ranks", "3",
+                 "--process-grid", "3x1", "--backend", "cpu", "--transport", "mpi", "--trace", "t.json",
+                 "--profile", "--json", "r.json", cwd=tmp_path)
     trace = json.loads((tmp_path / "t.json").read_text())
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert {span["pid"] for span in spans} == {0, 1, 2}
@@ -173,16 +106,12 @@ def test_a_trace_has_spans_of_every_rank(tmp_path):
         kinds = {span["cat"] for span in spans if span["pid"] == rank}
         assert {"compute", "pack", "wait", "unpack", "reduce"} <= kinds
         sweeps = [span for span in spans if span["pid"] == rank and span["name"] == "sweep"]
-        assert len(sweeps) >= 10
+        assert len(sweeps) >= 20
     names = {event["pid"]: event["args"]["name"] for event in trace["traceEvents"]
              if event["ph"] == "M" and event["name"] == "process_name"}
     assert names == {rank: f"rank {rank}" for rank in range(3)}
 
-
-def test_a_profile_lists_call_sites():
-    words = ["laplace", "--cells", "64x48", "--sweeps", "20", "--tolerance", "0", "--ranks", "2",
-             "--backend", "cpu", "--transport", "mpi", "--profile"]
-    rows = solve_json(*words)["profile"]
+    rows = json.loads((tmp_path / "r.json").read_text())["profile"]
     sites = {row["site"]: row for row in rows}
     waits = next(row for site, row in sites.items() if "wait (mpi)" in site)
     assert waits["phase"] == "wait" and waits["calls"] >= 2 * 19
@@ -190,7 +119,6 @@ def test_a_profile_lists_call_sites():
                row["longest_seconds"] <= row["max_seconds"] for row in rows)
     means = [row["mean_seconds"] for row in rows]
     assert means == sorted(means, reverse=True)
-    text = solve(*words)
     assert all(site in text for site in sites if "wait" in site)
 
 
@@ -210,11 +138,9 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_a_full_disk_leaves_the_old_array(ranks, small_disk):
+def test_a_full_disk_leaves_the_old_array(small_disk):
     (small_disk / "u.npy").write_text("old")
-    end = run("solve", "heat", "--cells", "400x400", "--ranks", ranks, "--output",
-              small_disk / "u.npy")
+    end = run("solve", "heat", "--cells", "400x400", "--ranks", "2", "--output", small_disk / "u.npy")
     assert end.code == 4 and end.out == ""
     assert end.err.startswith("halocline: ") and end.err.count("\n") == 1
     assert "u.npy" in end.err and "No space left" in end.err
@@ -222,14 +148,15 @@ def test_a_full_disk_leaves_the_old_array(ranks, small_disk):
     assert os.listdir(small_disk) == ["u.npy"]
 
 
-@pytest.mark.parametrize("option, name", [("--output", "u.png"), ("--trace", "t.json"),
-                                          ("--json", "r.json")])
-def test_a_full_disk_leaves_other_old_files(option, name, small_disk):
-    (small_disk / name).write_text("old")
-    (small_disk / "filler").write_bytes(bytes((1 << 20) - 8192))
-    end = run("solve", "laplace", "--cells", "60x50", "--sweeps", "200", "--tolerance", "0",
-              "--ranks", "2", option, small_disk / name)
+def test_a_full_disk_leaves_other_old_files(small_disk):
+    names = ["r.json", "t.json", "u.png"]
+    for name in names:
+        (small_disk / name).write_text("old")
+    (small_disk / "filler").write_bytes(bytes((1 << 20) - 16384))
+    end = run("solve", "laplace", "--cells", "60x50", "--sweeps", "200", "--tolerance", "0", "--ranks", "2",
+              "--json", "r.json", "--trace", "t.json", "--output", "u.png", cwd=small_disk)
     assert end.code == 4
-    assert end.err.startswith("halocline: ") and name in end.err and "No space left" in end.err
-    assert (small_disk / name).read_text() == "old"
-    assert sorted(os.listdir(small_disk)) == sorted(["filler", name])
+    assert end.err.startswith("halocline: ") and "No space left" in end.err
+    for name in names:
+        assert name in end.err and (small_disk / name).read_text() == "old"
+    assert sorted(os.listdir(small_disk)) == sorted(["filler", *names])

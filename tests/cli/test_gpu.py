@@ -4,11 +4,8 @@ choose GPUs, driver, memory and MPI; in other builds these tests are skipped."""
 
 import json
 import os
-import pathlib
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -17,7 +14,6 @@ from pytest import approx
 
 from command import run, skip_without_emulation, solve, solve_json, started
 from schema import BASELINE, PROFILE, check_report
-from shelf import SHELF, assert_same
 
 skip_without_emulation()
 
@@ -47,41 +43,7 @@ def pick(report, names):
 
 # Results
 
-RUNS = {
-    "laplace": ("laplace --cells 37x23 --tolerance 0 --sweeps 12", "--halo-depth 2"),
-    "laplace-3d": ("laplace --cells 13x11x9 --sweeps 7", "--schedule overlap"),
-    "jacobi": ("jacobi --cells 30x20 --sweeps 9 --norm-every 4", "--schedule sequential"),
-    "heat": ("heat --cells 101 --sweeps 8", "--schedule overlap"),
-    "heat-2d": ("heat --cells 33x17 --sweeps 8 --norm l2", ""),
-    "star7": ("star7 --cells 9x8x10 --sweeps 5 --norm max", "--halo-depth 2"),
-}
 MEMORIES = ["device", "managed", "pinned", "system"]
-
-
-@pytest.mark.parametrize("precision", ["f64", "f32"])
-@pytest.mark.parametrize("name", RUNS)
-def test_gpu_and_cpu_give_the_same_bits(name, precision):
-    """Every problem meets every number of ranks and, in both precisions together, every memory on
-    every number of ranks."""
-    words, how = (text.split() for text in RUNS[name])
-    words += ["--precision", precision]
-    on_cpu = solve_json(*words, "--backend", "cpu")
-    shift = list(RUNS).index(name) + 2 * (precision == "f32")
-    for ranks in range(1, 5):
-        memory = MEMORIES[(ranks + shift) % 4]
-        on_gpu = solve_json(*words, *how, "--ranks", ranks, "--memory", memory)
-        what = (name, precision, ranks, memory)
-        check_report(on_gpu)
-        assert (on_gpu["backend"], on_gpu["memory"]) == ("cuda", memory), what
-        for key in ("checksum", "sweeps", "converged"):
-            assert on_gpu[key] == on_cpu[key], (key, what)
-        assert on_gpu["sum"] == approx(on_cpu["sum"], rel=1e-12), what
-        norms, wanted = on_gpu["norm_history"], on_cpu["norm_history"]
-        assert [sweep for sweep, _ in norms] == [sweep for sweep, _ in wanted], what
-        values = [norm for _, norm in wanted]
-        if on_cpu["norm"] == "l2":
-            values = approx(values, rel=1e-12)
-        assert [norm for _, norm in norms] == values, what
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
@@ -106,17 +68,11 @@ def test_files_and_values_on_the_way_are_those_of_the_cpu(memory, tmp_path):
             assert (folder / name).read_bytes() == (folders[0] / name).read_bytes()
 
 
-@pytest.mark.parametrize("words, ranks, result", [
-    ("laplace --cells 64x64 --tolerance 0", 1,
-     {"sweeps": 526, "checksum": "3b97bf2af2c55464", "sum": approx(767.048512190739, rel=1e-12)}),
-    ("laplace --cells 256x128", 2,
-     {"sweeps": 199, "checksum": "528098ec285fe4a5", "sum": approx(13630.1557717833, rel=1e-12)}),
-    ("star7 --cells 16x12x8 --sweeps 5", 4,
-     {"checksum": "dee8e0b50a85dd37", "sum": approx(764.566981014151, rel=1e-12)})])
-def test_documented_figures(words, ranks, result):
-    report = solve_json(*words.split(), "--ranks", ranks)
+def test_documented_figures():
+    report = solve_json("laplace", "--cells", "256x128", "--ranks", "2")
     assert report["backend"] == "cuda"
-    assert pick(report, result) == result
+    assert pick(report, ["sweeps", "checksum"]) == {"sweeps": 199, "checksum": "528098ec285fe4a5"}
+    assert report["sum"] == approx(13630.1557717833, rel=1e-12)
 
 
 @pytest.mark.parametrize("order", ["eager", "lazy", "random:7", "thread"])
@@ -137,19 +93,6 @@ def test_launches_that_block(transport):
 
 
 # Kernels that store into other ranks' GPUs
-
-
-@pytest.mark.parametrize("ranks, words", [
-    (2, "laplace --cells 24x18 --schedule sequential"),
-    (3, "laplace --cells 24x18 --schedule overlap --norm-every 64"),
-    (4, "star7 --cells 9x8x10 --norm max --tolerance 0 --halo-depth 2"),  # two ranks a GPU
-    (2, "heat --cells 24x18 --norm none")])
-def test_the_same_with_and_without_graphs(ranks, words):
-    words = [*words.split(), "--sweeps", "330", "--ranks", ranks, "--transport", "peer", "--verify"]
-    on, off = (solve_json(*words, "--graph", graph) for graph in ("on", "off"))
-    keys = ["checksum", "sweeps", "norm_history", "sum", "converged", "verified", "transport"]
-    assert pick(on, keys) == pick(off, keys)
-    assert on["verified"] is True and "peer" in on["transport"].values()
 
 
 NO_P2P = {"CUDA_ON_CPU_P2P": "absent"}
@@ -243,17 +186,6 @@ def test_verify_and_baseline():
     assert re.search(r"one rank +\S+ \S+; speed-up \S+ on 2 ranks, efficiency", text)
 
 
-@pytest.mark.parametrize("schedule", ["sequential", "overlap"])
-def test_deep_halos_and_schedules(schedule):
-    report = solve_json("laplace", "--cells", "40x36", "--sweeps", "20", "--ranks", "4",
-                        "--process-grid", "2x2", "--halo-depth", "3", "--schedule", schedule,
-                        "--verify")
-    assert report["verified"] is True
-    assert pick(report, ["schedule", "halo_depth", "process_grid"]) == {
-        "schedule": schedule, "halo_depth": 3, "process_grid": [2, 2]}
-    assert report["halo"]["exchanges"] == 7
-
-
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_a_run_goes_on_as_if_it_had_never_stopped(memory, tmp_path):
     def more(sweeps, *words):
@@ -329,17 +261,6 @@ def test_gpus_chosen_by_uuid():
     report = solve_json(*SMALL, "--ranks", "2",
                         env={"CUDA_VISIBLE_DEVICES": f"{GPUS[1]},{GPUS[0]}"})
     assert [gpu["uuid"] for gpu in report["devices"]] == GPUS[::-1]
-
-
-@pytest.mark.parametrize("words, backend, memory", [
-    ("", "cuda", "device"), ("--backend cpu", "cpu", "host"), ("--memory host", "cpu", "host"),
-    ("--memory managed", "cuda", "managed"), ("--backend cpu --memory pinned", "cpu", "pinned"),
-    ("--backend cpu --memory managed", "cpu", "managed"),
-    ("--backend reference --memory system", "reference", "system")])
-def test_what_auto_takes(words, backend, memory):
-    report = solve_json(*SMALL, *words.split(), "--ranks", "2", "--verify")
-    assert (report["backend"], report["memory"]) == (backend, memory)
-    assert report["verified"] is True
 
 
 def test_vectors_are_for_the_cpu():
@@ -715,33 +636,6 @@ def test_nccl_wants_a_gpu_for_each_rank(tmp_path):
 
 
 # Formulas that are compiled when the program runs
-
-COMPILED_IN = {"heat", "jacobi", "laplace", "star7"}  # before it runs
-
-
-@pytest.mark.parametrize("name", SHELF)
-def test_problem_files_give_the_bits_of_the_cpu(name):
-    words = [name, *SHELF[name].split()]
-    expected = solve_json(*words, "--backend", "cpu", "--ranks", "1")
-    assert "compile" not in expected["seconds"]
-    for way in (["--ranks", "1"], ["--ranks", "1", "--halo-depth", "2"], ["--ranks", "2"],
-                ["--ranks", "2", "--halo-depth", "2"], ["--ranks", "2", "--schedule", "overlap"],
-                ["--ranks", "1", "--layout", "brick"],
-                ["--ranks", "2", "--layout", "brick", "--schedule", "overlap"]):
-        report = solve_json(*words, "--backend", "cuda", *way)
-        check_report(report)
-        assert report["backend"] == "cuda" and (name in COMPILED_IN or report["seconds"]["compile"] > 0), report
-        assert_same(report, expected)
-
-
-def test_random_problem_files_give_the_bits_of_numpy():
-    """tests/problem_files/compare.py SEED SEED: the files, and what differs."""
-    script = pathlib.Path(__file__).parents[1] / "problem_files" / "compare.py"
-    done = subprocess.run([sys.executable, script, os.environ["HALOCLINE"], "161", "172", "1", "cuda"],
-                          capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert int(done.stdout.split()[0]) >= 6, done.stdout  # the others cannot run on a GPU
-
 
 WALLS_IN_TIME = """
 axes = 2

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from command import HALOCLINE, run
+from command import HALOCLINE, run, thorough
 from hosts import hosts
 from schema import check_doctor
 
@@ -56,6 +56,7 @@ def test_doctor_names_the_slow_one_of_three_hosts(tmp_path, mpirun):
     assert "n1:1,n2:1,n3:1 -n 3 halocline solve" in report["launch"]
 
 
+@thorough
 @pytest.mark.parametrize("mbit, words", [(100, "as slow as 100 Mbit/s"), (10, "slower than 100 Mbit/s")])
 def test_doctor_knows_a_slow_network_from_a_broken_one(tmp_path, mpirun, mbit, words):
     with hosts(tmp_path, ["n1", "n2"], slow=["n1", "n2"], mbit_per_second=mbit) as two:

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from command import HALOCLINE, run, skip, solve_json, started
+from command import HALOCLINE, run, skip, solve_json, started, thorough
 
 SMALL = ["solve", "laplace", "--cells", "40x30", "--sweeps", "5"]
 
@@ -99,7 +99,8 @@ def test_a_launcher_that_starts_fewer_ranks(mpirun, tmp_path):
     assert re.search("^halocline: .*1 rank instead of 2", end.err, re.MULTILINE)
 
 
-@pytest.mark.parametrize("code", [1, 3, 42])  # Hydra's 6 to 15 are signals
+# Hydra's 6 to 15 are signals.
+@pytest.mark.parametrize("code", [pytest.param(1, marks=thorough), 3, pytest.param(42, marks=thorough)])
 def test_the_ranks_tell_the_exit_code(code, mpirun, small_checksum, tmp_path):
     """A launcher's own code, here after a run that went well, is not taken for theirs."""
     script = tmp_path / "odd"
@@ -199,7 +200,7 @@ def test_a_closed_standard_output_is_no_place_for_a_report(ranks):
     assert end.code == 4 and "standard output" in end.err, end
 
 
-@pytest.mark.parametrize("code", [1, 2, 7, 255])
+@pytest.mark.parametrize("code", [1, pytest.param(2, marks=thorough), 7, pytest.param(255, marks=thorough)])
 def test_a_launcher_that_fails(code, tmp_path):
     """No result is wrong if there is none: a launcher's exit code is not taken for ours."""
     script = tmp_path / "broken"

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report as text and as JSON, help, and the examples in help and documents."""
 
-import concurrent.futures
+import contextlib
+import functools
 import json
 import os
 import pathlib
 import re
 import select
 import shlex
+import signal
 import time
 
 import numpy as np
@@ -17,16 +19,13 @@ from pytest import approx
 from command import ROOT, gpu_name, run, solve, solve_json, started
 from schema import BASELINE, PROFILE, check_report
 
-GOLDEN = pathlib.Path(__file__).parent / "golden"
-BENCHMARKS = ["halo", "step", "p2p", "copy", "first-use", "mesh", "progress",
-              "overhead", "layout"]
-COMMANDS = ["solve", *(f"bench {name}" for name in BENCHMARKS), "plan", "doctor"]
+# What help says of each command, as unit/test_help.cpp keeps it.
+HELP = {path.name: path.read_text()
+        for path in sorted((pathlib.Path(__file__).parent / "golden").glob("*_help.txt"))}
 
 
 @pytest.mark.parametrize("words", [
-    "heat", "heat --sweeps 0", "heat --sweeps 1 --ranks 2", "laplace --cells 40x30 --ranks 3",
-    "jacobi --cells 30x20 --sweeps 7 --ranks 4 --process-grid 2x2 --transport mpi "
-    "--backend cpu",
+    "heat", "heat --sweeps 0", "jacobi --cells 30x20 --sweeps 7 --transport mpi --backend cpu",
     "star7 --cells 8x8x8 --sweeps 4 --ranks 2 --halo-depth 2 --backend reference --verify",
     "laplace --cells 9x9x9 --norm none --precision f32 --schedule overlap --ranks 2"])
 def test_json_has_every_key(words):
@@ -97,7 +96,6 @@ def test_quiet_is_quiet(tmp_path):
               cwd=tmp_path)
     assert end == (0, "", "")
     check_report(json.loads((tmp_path / "r.json").read_text()))
-    assert run("solve", "heat", "--quiet") == (0, "", "")
     assert json.loads(run("solve", "heat", "--quiet", "--json", "-").out)["sweeps"] == 3
 
 
@@ -115,26 +113,32 @@ def test_a_long_history_is_thinned():
     assert not any("norm_history" in note for note in whole["notes"])
 
 
-def test_a_terminal_sees_how_a_long_run_gets_on():
+def test_a_terminal_has_one_line_of_progress_that_goes_away(tmp_path):
+    """Behind the launcher's pipe, too. The line itself: unit/test_progress_line.cpp."""
     terminal, stderr = os.openpty()
     text = ""
-    with started("solve", "laplace", "--cells", "200x200", "--tolerance", "0", "--sweeps",
-                 "1000000000", "--ranks", "2", stderr=stderr):
+    with started("solve", "laplace", "--cells", "200x200", "--tolerance", "0", "--sweeps", "1000000000",
+                 "--ranks", "2", "--checkpoint", "saved", cwd=tmp_path, stderr=stderr) as job:
+        os.close(stderr)
         end = time.monotonic() + 120
-        while text.count("\r") < 2 and time.monotonic() < end:
-            if select.select([terminal], [], [], 1)[0]:
-                text += os.read(terminal, 1000).decode()
-    os.close(stderr)
+        with contextlib.suppress(OSError):  # the end of a terminal without writers
+            while time.monotonic() < end:
+                if select.select([terminal], [], [], 1)[0]:
+                    text += os.read(terminal, 1000).decode()
+                    if text.count("\r") == 1:
+                        job.child.send_signal(signal.SIGTERM)
+        assert job.finish(timeout=60).code == 5
     os.close(terminal)
-    assert re.match(r"\rsweep \d+ of 1000000000, norm \S+, \S+ GLUP/s, at most [\d a-z]+ left\x1b\[K"
-                    r"\r", text), text
+    assert re.match(r"\rsweep \d+ of 1000000000, norm \S+, \S+ GLUP/s, at most [\d a-z]+ left\x1b\[K", text), text
+    assert "\r\x1b[Khalocline: stopped by" in text, text
 
 
 # Help
 
 
-def help_of(*words):
-    end = run(*words)
+@functools.cache
+def general_help():
+    end = run("--help")
     assert end.code == 0 and end.err == ""
     return end.out
 
@@ -144,48 +148,11 @@ def options_in(text):
 
 
 def test_smoke_help():
-    assert help_of() == help_of("--help") == help_of("-h")
-    assert "solve" in help_of("--help")
-    assert re.fullmatch(r"halocline \d+\.\d+\.\d+ \(commit [\w-]+, .+\)\n", help_of("--version"))
-
-
-def test_verbose_version_tells_the_flags():
-    assert re.search(r"^  C\+\+ +\w+ [\d.]+ with -.+$", help_of("--version", "--verbose"), re.M)
-
-
-@pytest.mark.parametrize("words", COMMANDS)
-def test_help_is_as_kept(words):
-    """HALOCLINE_RENEW_GOLDEN=1 keeps what help says now."""
-    text = re.sub(r"(--simd .*: ).*", r"\1THOSE OF THE MACHINE", help_of(*words.split(), "--help"))
-    path = GOLDEN / f"{words.replace(' ', '_')}_help.txt"
-    if os.environ.get("HALOCLINE_RENEW_GOLDEN"):
-        path.write_text(text)
-    assert text.split() == path.read_text().split()
-
-
-def test_help_lists_all_benchmarks():
-    listed = help_of("bench", "--help").split("ubcommands:\n")[1]
-    assert re.findall(r"^  (\S+)  ", listed, re.MULTILINE) == BENCHMARKS
-
-
-def test_help_of_each_problem():
-    general = help_of("solve", "--help")
-    problems = re.findall(r"^  (\w+)  ", general.split("Problems")[1], re.MULTILINE)
-    assert problems[:4] == ["laplace", "jacobi", "heat", "star7"] and "gray_scott" in problems
-    for problem in problems:
-        text = help_of("solve", problem, "--help")
-        assert options_in(text) >= options_in(general)
-        assert text.index(f"\n{problem}: ") < text.index("--cells"), "what differs comes first"
-        section = text.split(f"\n{problem}: ")[1].split("\nExamples")[0]
-        cells, precision, sweeps = re.search(r"by default (\S+) cells in (\S+), (\d+) sweeps",
-                                             section).groups()
-        # Those of others belong to a size.
-        parameters = re.findall(r"^    (\w+) +(\S+)", section, re.MULTILINE)
-        for name, value in parameters if problem in problems[:4] else []:
-            report = solve_json(problem, "--set", f"{name}={value}", "--cells",
-                                re.sub(r"\d+", "9", cells), "--sweeps", "1")
-            assert report["precision"] == precision
-        assert int(sweeps) > 0
+    assert "solve" in general_help()
+    end = run("--version", "--verbose")
+    assert (end.code, end.err) == (0, "")
+    assert re.match(r"halocline \d+\.\d+\.\d+ \(commit [\w-]+, .+\)\n", end.out)
+    assert re.search(r"^  C\+\+ +\w+ [\d.]+ with -.+$", end.out, re.M)
 
 
 def documents():
@@ -194,9 +161,7 @@ def documents():
 
 
 def test_documents_name_only_options_that_exist():
-    known = options_in(help_of("--help"))
-    for words in COMMANDS:
-        known |= options_in(help_of(*words.split(), "--help"))
+    known = options_in(general_help()).union(*map(options_in, HELP.values()))
     for name, text in documents().items():
         text = re.sub(r"(```\n\$ [^\n]*\n).*?(?=```)", r"\1", text, flags=re.DOTALL)  # what was printed
         for line in text.splitlines():
@@ -209,9 +174,7 @@ def test_documents_name_only_options_that_exist():
 
 def examples():
     """Every line that starts with the command, or with a launcher and the command."""
-    texts = {**documents(), "--help": help_of("--help")}
-    for words in COMMANDS:
-        texts[f"{words} --help"] = help_of(*words.split(), "--help")
+    texts = {**documents(), "--help": general_help(), **HELP}
     found = {}
     for name, text in texts.items():
         blocks = [text] if "help" in name else re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
@@ -224,31 +187,9 @@ def examples():
 
 
 def small(words):
-    """The same with few cells and sweeps, or repetitions."""
-    if words[:2] == ["bench", "step"]:
-        if "--cells" in words:
-            words[words.index("--cells") + 1] = "512x512"
-        return words + ["--sweeps", "2", "--repetitions", "2", "--backend", "cpu"]
-    if words[:2] == ["bench", "layout"]:
-        if "--cells-per-rank" in words:
-            del words[words.index("--cells-per-rank"):words.index("--cells-per-rank") + 2]
-        return words + ["--cells-per-rank", "16x8x8", "--sweeps", "8", "--repetitions", "1"]
-    if words[:2] == ["bench", "first-use"]:
-        return words + ["--exchanges", "10"]
-    if words[0] == "bench" and words[1] in ("mesh", "progress", "overhead"):
-        if "--seconds" in words:
-            del words[words.index("--seconds"):words.index("--seconds") + 2]
-        if words[1] == "progress" and "--sizes" not in words:
-            words += ["--sizes", "4Ki"]
-        return words + ["--repetitions", "2"]
-    if words[:2] in (["bench", "p2p"], ["bench", "copy"]):
-        return words + ["--repetitions", "2"] + ([] if "--sizes" in words else ["--sizes", "8"])
-    if words[0] == "bench":
-        if "--cells-per-rank" not in words:
-            words += ["--cells-per-rank", "24x20,8x8x8"]
-        at = words.index("--cells-per-rank") + 1
-        words[at] = re.sub(r"\d\d+", "32", words[at])
-        return words + ["--repetitions", "2"]
+    """What is run of an example of solve: few cells and sweeps."""
+    if "--sweeps" in words:
+        del words[words.index("--sweeps"):words.index("--sweeps") + 2]
     axes = {"heat": 1, "star7": 3}.get(words[1], 2)
     for option in ("--cells", "--cells-per-rank"):
         if option in words:
@@ -259,53 +200,42 @@ def small(words):
     return words + ["--sweeps", "2"]
 
 
-def words_of(line):
-    """What is run for an example."""
-    words = shlex.split(line)
-    if words[0] in ("solve", "bench") and "--help" not in words:
-        if "--sweeps" in words:
-            del words[words.index("--sweeps"):words.index("--sweeps") + 2]
-        if "--seconds" in words:
-            del words[words.index("--seconds"):words.index("--seconds") + 2]
-        words = small(words)
-    return words
-
-
-def run_example(line, ranks, folder, mpirun):
-    words = words_of(line)
-    end = run(*words, cwd=folder, **(mpirun(ranks) if ranks else {}))
-    memory = words[words.index("--memory") + 1] if "--memory" in words else "host"
-    if memory != "host" and not gpu_name():
-        assert (end.code, end.err.count("memory needs a GPU")) == (3, 1), (line, end)
-        return
-    if words[:2] == ["bench", "overhead"] and not gpu_name():
-        assert end.code == 3, (line, end)
-        return
-    # What doctor finds depends on the machine.
-    assert end.code in ((0, 1, 3) if words[0] == "doctor" else (0,)), (line, end)
-    for option in ("--output", "--json", "--trace"):
-        if option in words and words[words.index(option) + 1] != "-":
-            name = words[words.index(option) + 1]
-            if option == "--output" and "--output-every" in words:
-                name = name.replace(".", "-000000.")
-            assert (folder / name).stat().st_size > 0, line
-
-
-def test_examples_of_help_and_documents_run(tmp_path, mpirun):
-    lines = examples()
-    assert len(lines) >= 4
+def test_examples_of_solve_run(tmp_path, mpirun):
+    lines = {line: ranks for line, ranks in examples().items() if line.startswith("solve ") and "--help" not in line}
+    assert len(lines) >= 8
     np.save(tmp_path / "u.npy", np.random.default_rng(1).random((20, 24)))
-    # Some examples differ only in what is made small.
-    lines = {(tuple(words_of(line)), ranks): line for line, ranks in lines.items()}
-    # In their order, since some read what others wrote; but only files of the same command, of a benchmark's
-    # or of one's that plans by them. Doctor waits a lot, and so does every launcher.
-    groups = {}
-    for (words, ranks), line in lines.items():
-        groups.setdefault({"plan": "bench"}.get(words[0], words[0]), []).append((line, ranks))
+    # Some differ only in what is made small.
+    for words, ranks in dict.fromkeys((tuple(small(shlex.split(line))), ranks) for line, ranks in lines.items()):
+        end = run(*words, cwd=tmp_path, **(mpirun(ranks) if ranks else {}))
+        if "--memory" in words and words[words.index("--memory") + 1] != "host" and not gpu_name():
+            assert (end.code, end.err.count("memory needs a GPU")) == (3, 1), (words, end)
+            continue
+        assert end.code == 0, (words, end)
+        for option, name in zip(words, words[1:]):
+            if option in ("--output", "--json", "--trace") and name != "-":
+                name = name.replace(".", "-000000.") if "--output-every" in words else name
+                assert (tmp_path / name).stat().st_size > 0, words
 
-    def run_all(some):
-        for line, ranks in some:
-            run_example(line, ranks, tmp_path, mpirun)
 
-    with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
-        list(pool.map(run_all, groups.values()))
+def test_examples_of_other_commands_are_right(tmp_path):
+    """As far as they go before ranks are started. What these commands do: test_bench*.py, test_doctor.py."""
+    lines = {line: ranks for line, ranks in examples().items() if not line.startswith("solve ")}
+    assert len(lines) >= 30
+    nowhere = {"HALOCLINE_LAUNCHER": "/no/such/launcher", "HALOCLINE_ASSUME_GPU": "0"}
+    step = ["bench", "step", "--cells", "64x64", "--ranks", "1", "--sweeps", "2", "--repetitions", "1",
+            "--backend", "cpu", "--json", "step.json"]  # for plans
+    assert run(*step, cwd=tmp_path).code == 0
+    for line, ranks in lines.items():
+        words = shlex.split(line)
+        if words[0] == "doctor":
+            words += ["--json", "no/such/folder.json"] if "--json" not in words else ["--save", "no/such/folder.json"]
+        elif words[0] == "bench" and "--ranks" not in words:
+            words += ["--ranks", str(ranks or 2)]
+        end = run(*words, cwd=tmp_path, env=nowhere)
+        if words[0] == "bench":
+            assert end.code == 3 and "/no/such/launcher" in end.err, (line, end)
+        elif words[0] == "doctor":
+            found = "good.json" if "--compare" in words else "no/such"
+            assert end.code == 2 and found in end.err, (line, end)
+        else:
+            assert end.code == 0, (line, end)

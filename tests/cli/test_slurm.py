@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from command import HALOCLINE, run, skip
+from command import HALOCLINE, run, skip, thorough
 
 NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
 
@@ -169,6 +169,7 @@ def same_end_as_whole(folder, words, sweeps):
     return report
 
 
+@thorough
 def test_a_job_that_is_told_to_end_goes_on(slurm, recommended, tmp_path):
     sweeps = 60000
     words = f"laplace --cells 256x256 --tolerance 0 --norm-every 100 --sweeps {sweeps}"
@@ -180,7 +181,7 @@ def test_a_job_that_is_told_to_end_goes_on(slurm, recommended, tmp_path):
     assert 0 < report["restart"]["sweeps"] < sweeps
 
 
-@pytest.mark.skipif("HALOCLINE_TEST_WALLTIME" not in os.environ, reason="takes minutes: in test-all")
+@thorough
 def test_a_job_cut_by_its_time_goes_on(slurm, recommended, tmp_path):
     """Slurm may send a signal a minute early, so that the first of two minutes is too late for none."""
     sweeps = 2000000
@@ -205,6 +206,7 @@ halocline doctor --launcher "{words}" --json {report}
     return json.loads(report.read_text())
 
 
+@thorough
 def test_doctor_in_an_allocation(slurm, tmp_path, mpi):
     pmi = "pmix" if "Open MPI" in mpi else "pmi2"
     diagnosis = doctor_in_a_job(slurm, tmp_path, f"srun --overlap --overcommit --mpi={pmi} -n {{ranks}}")
@@ -221,6 +223,7 @@ def test_doctor_in_an_allocation(slurm, tmp_path, mpi):
     assert done.returncode == 0, (line, done)
 
 
+@thorough
 def test_an_srun_that_is_not_told_how(slurm, tmp_path):
     diagnosis = doctor_in_a_job(slurm, tmp_path, "srun --overlap --overcommit -n {ranks}")
     broken = [finding for finding in diagnosis["findings"] if finding["severity"] == "broken"]

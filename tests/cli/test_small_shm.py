@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from command import HALOCLINE, run, skip
+from command import HALOCLINE, run, skip, thorough
 
 MEGABYTES = 14
 
@@ -25,7 +25,7 @@ def small_shm():
 
 
 # Messages of 2 or 4 MiB, with two slots for each; MPIs need some megabytes of their own.
-CASES = [(2, "512x512x8", "1x1x2"), (3, "512x512x12", "1x1x3")]
+CASES = [(2, "512x512x8", "1x1x2"), pytest.param((3, "512x512x12", "1x1x3"), marks=thorough)]
 
 
 def words(ranks, cells, process_grid):

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares `halocline solve` with reference.py on random problem files, and prints what differs.
+"""Compares solve() with reference.py on random problem files and on the shelf, and prints what differs.
 
-usage: compare.py HALOCLINE FIRST_SEED LAST_SEED [MOST_RANKS [BACKEND]]
+usage: compare.py RANKS_TESTS FIRST_SEED LAST_SEED [MOST_RANKS [BACKEND]]
 
-Each file runs with options of its own: backend, formulas, vectors, threads, schedule, halo depth and,
-with MOST_RANKS (default 1) above 1, ranks, process grid and transport; BACKEND makes all of them run
-there. Every checksum and every max norm must be the same to the last bit, L2 norms and sums within
-rounding.
+Writes words and values in the tables that the program RANKS_TESTS runs, once for every number of ranks, as
+tests/ranks/test_same_bits.cpp says; LAUNCHER has the words before that number. Each random file runs with
+options of its own: backend, vectors, threads, schedule, halo depth and, with MOST_RANKS (default 1) above 1,
+ranks, process grid and transport; BACKEND makes all of them run there. Every checksum and every max norm
+must be the same to the last bit, L2 norms and sums within rounding.
 """
 
-import functools
 import itertools
 import json
+import os
 import pathlib
 import random
 import re
@@ -22,7 +23,11 @@ import tempfile
 from typing import NamedTuple
 
 from random_files import random_file
-from reference import Problem, Wrong, report, solve
+from reference import Problem, arguments, report, solve, solved
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+PROBLEMS = TESTS.parent / "problems"
+LAUNCHER = os.environ.get("LAUNCHER", "mpirun --oversubscribe --bind-to none -n").split()
 
 
 def random_choices(dice, text, way):
@@ -49,13 +54,6 @@ def random_choices(dice, text, way):
     return options, problem, run
 
 
-@functools.cache
-def levels_of(program):
-    """The vector levels of this processor."""
-    text = subprocess.run([program, "solve", "--help"], capture_output=True, text=True, timeout=60).stdout
-    return ["auto", *re.search(r"widest vectors to use: auto or (.*)", text).group(1).split(", ")]
-
-
 def process_grids(ranks, axes):
     """Every way to divide the ranks among the axes."""
     if axes == 1:
@@ -71,99 +69,82 @@ class Way(NamedTuple):
     depth: int
 
 
-def random_way(program, dice, most_ranks, backend, axes):
-    depth, grid = dice.choice([1, 1, 2, 3]), []
+def deepest(problem):
+    """For how many sweeps a halo fits into the cells of every periodic axis."""
+    fits = [n // reach for n, reach, wraps in zip(problem.cells, problem.ghosts, problem.periodic)
+            if wraps and reach]
+    return max(1, min([max(problem.cells), *fits]))
+
+
+def random_way(dice, most_ranks, backend, problem):
+    depth, grid = min(dice.choice([1, 1, 2, 3]), deepest(problem)), []
     options = ["--backend", dice.choice(["cpu", "cpu", "reference"]), "--threads", str(dice.choice([1, 1, 3])),
                "--schedule", dice.choice(["sequential", "overlap"]),
                "--halo-depth", str(depth)]
     if backend:
         options[1] = backend
     if "cpu" in options:
-        options += ["--simd", dice.choice(levels_of(program))]
+        options += ["--simd", dice.choice(["auto", "scalar", "sse4", "avx2", "avx512"])]
     if most_ranks > 1:
         ranks = dice.randint(1, most_ranks)
-        grid = dice.choice(process_grids(ranks, axes))
+        grid = dice.choice(process_grids(ranks, problem.axes))
         options += ["--ranks", str(ranks), "--process-grid", "x".join(map(str, grid))]
         if backend != "cuda":
             options += ["--transport", dice.choice(["auto", "mpi", "shared"])]
     return Way(options, grid, depth)
 
 
-def by_reference(text, problem, run):
-    try:
-        return report(*solve(Problem(text, **problem), **run))
-    except Wrong as wrong:
-        return f"refused: {wrong}"
-
-
-def by_command(program, path, options):
-    done = subprocess.run([program, "solve", path, "--quiet", "--json", "-", *options], capture_output=True,
-                          text=True, timeout=120)
-    return json.loads(done.stdout) if done.stdout.startswith("{") else f"refused: {done.stderr}"
-
-
-def is_close(ours, theirs):
-    return ours == theirs or abs(ours - theirs) <= 1e-12 + 1e-9 * max(abs(ours), abs(theirs))
-
-
-def differences(ours, theirs):
-    """Where the report of the command differs from the reference's."""
-    if isinstance(ours, str) or isinstance(theirs, str):
-        return [f"{str(ours)[:100]} / {str(theirs)[:200]}"]
-    found = []
-    for name, facts in ours["fields"].items():
-        field = theirs["fields"][name]
-        if facts["checksum"] != field["checksum"] or not is_close(facts["sum"], field["sum"]):
-            found.append(f"field {name}: {facts} / {field}")
-    norms = theirs["norm_history"]
-    if len(norms) != len(ours["norm_history"]):
-        found.append(f"norms: {ours['norm_history']} / {norms}")
-    same = is_close if theirs["norm"] == "l2" else (lambda a, b: a == b)
-    for (sweep, norm), (_, other) in zip(ours["norm_history"], norms):
-        if not same(norm, other):
-            found.append(f"norm of sweep {sweep}: {norm} / {other}")
-    return found
-
-
-def is_too_deep(theirs):
-    """Refusals of this way alone: parts are thinner than the halo of so many sweeps, or not there."""
-    return isinstance(theirs, str) and any(
-        words in theirs for words in ("halo depth", "halo is", "wider than", "thinner", "cells are too few",
-                                      "halo width", "cannot split", "cannot be split", "more ranks than",
-                                      "would be empty"))
-
-
-def compare(program, seed, most_ranks, folder, backend=None):
+def random_run(seed, folder, most_ranks=1, backend=None):
+    """A random file with random options, as a line of a table."""
     dice = random.Random(f"options {seed}")
     text = random_file(seed)
-    path = pathlib.Path(folder) / f"{seed}.toml"
+    path = folder / f"{seed}.toml"
     path.write_text(text)
-    way = random_way(program, dice, most_ranks, backend, Problem(text).axes)
+    way = random_way(dice, most_ranks, backend, Problem(text))
     choices, problem, run = random_choices(dice, text, way)
-    options = choices + way.options
-    ours, theirs = by_reference(text, problem, run), by_command(program, path, options)
-    if is_too_deep(theirs):
-        return None, options, theirs
-    return differences(ours, theirs), options, theirs
+    words = " ".join(["solve", str(path), *choices, *way.options])
+    return {"run": words, "may_refuse": True, **report(*solve(Problem(text, **problem), **run))}
+
+
+def run_by_words(words):
+    """A run of a built-in problem: what is no argument of reference.py is a way to compute it."""
+    given, _ = arguments().parse_known_args(words.split()[1:])
+    return {"run": words, **report(*solved(PROBLEMS / f"{given.file}.toml", given))}
+
+
+def shelf():
+    """A run of each built-in problem."""
+    return [line["run"] for line in json.loads((TESTS / "ranks/same_bits.json").read_text())["shelf"]]
+
+
+def run_table(program, runs, folder):
+    """Does the runs, and returns what is wrong. Some may be refused: their parts are thinner than a halo."""
+    table, said, done, refused = folder / "table.json", "", 0, 0
+    table.write_text(json.dumps({"runs": runs}))
+    wanted = {int((re.findall("--ranks ([0-9]+)", run["run"]) or [1])[0]) for run in runs}
+    for ranks in sorted({{5: 6, 7: 8}.get(n, n) for n in wanted}):
+        end = subprocess.run([*LAUNCHER, str(ranks), program, "--gtest_filter=SameBits.RunsAreAsRecorded"],
+                             env={**os.environ, "HALOCLINE_TEST_TABLE": str(table)}, capture_output=True,
+                             text=True, timeout=600)
+        if end.returncode != 0:
+            said += end.stdout + end.stderr
+        elif counts := re.search("([0-9]+) runs, ([0-9]+) of them refused", end.stdout):
+            done, refused = done + int(counts[1]), refused + int(counts[2])
+    if not said and (done != len(runs) or refused > sum("may_refuse" in run for run in runs) / 2):
+        said = f"{done} of {len(runs)} runs done, {refused} of them refused"
+    return said
 
 
 def main():
     if len(sys.argv) not in (4, 5, 6):
         sys.exit(__doc__)
-    program, differing, left_out = sys.argv[1], 0, 0
-    seeds = range(int(sys.argv[2]), int(sys.argv[3]) + 1)
     with tempfile.TemporaryDirectory() as folder:
-        for seed in seeds:
-            found, options, _ = compare(program, seed, int((sys.argv + ["1"])[4]), folder,
-                                        *sys.argv[5:])
-            left_out += found is None
-            if found:
-                differing += 1
-                print(f"seed {seed} {' '.join(options)}")
-                print("".join(f"  {line}\n" for line in found), end="", flush=True)
-    print(f"{len(seeds) - differing - left_out} of {len(seeds)} files give the same bits, {differing} others, "
-          f"{left_out} left out")
-    return 1 if differing or left_out > len(seeds) / 2 else 0
+        folder = pathlib.Path(folder)
+        runs = [random_run(seed, folder, int((sys.argv + ["1"])[4]), *sys.argv[5:])
+                for seed in range(int(sys.argv[2]), int(sys.argv[3]) + 1)]
+        said = run_table(sys.argv[1], runs, folder)
+    print(said or f"{len(runs)} files give the same bits")
+    return 1 if said else 0
 
 
 if __name__ == "__main__":

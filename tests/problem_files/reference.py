@@ -498,21 +498,31 @@ def report(state, norms):
     return {"fields": fields, "sweeps": state.sweeps, "norm_history": norms}
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("file")
     parser.add_argument("--cells", type=lambda text: [int(n) for n in text.split("x")])
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--sweeps", type=int)
     parser.add_argument("--tolerance", type=float)
+    parser.add_argument("--norm", choices=["max", "l2", "none"])
     parser.add_argument("--precision", choices=["f32", "f64"])
     parser.add_argument("--seed", type=int)
-    given = parser.parse_args()
-    path = pathlib.Path(given.file)
+    return parser
+
+
+def solved(path, given):
+    """Solves a file with these arguments."""
+    chosen = {name: float(value) for name, value in (pair.split("=", 1) for pair in given.set)}
+    problem = Problem(path.read_text(), given.cells, chosen, given.precision, given.seed, path.parent)
+    problem.norm_kind = given.norm or problem.norm_kind
+    return solve(problem, given.sweeps, given.tolerance)
+
+
+def main():
+    given = arguments().parse_args()
     try:
-        chosen = {name: float(value) for name, value in (pair.split("=", 1) for pair in given.set)}
-        problem = Problem(path.read_text(), given.cells, chosen, given.precision, given.seed, path.parent)
-        state, norms = solve(problem, given.sweeps, given.tolerance)
+        state, norms = solved(pathlib.Path(given.file), given)
     except Wrong as wrong:
         sys.exit(f"{given.file}: {wrong}")
     print(json.dumps(report(state, norms)))

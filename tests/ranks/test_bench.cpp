@@ -136,6 +136,17 @@ TEST(Bench, RefusesAlikeOnAllRanks) {
   const Caught error = caught([&] { run_halo_bench(world(), options); });
   EXPECT_EQ(error.kind, ErrorKind::resource);
   EXPECT_THAT(error.text, HasSubstr("use fewer cells"));
+  options = brief_halos();
+  options.graphs = {"on"};
+  const Caught graph = caught([&] { run_halo_bench(world(), options); });
+  EXPECT_EQ(graph.kind, ErrorKind::unavailable);
+  EXPECT_THAT(graph.text, AllOf(HasSubstr("CUDA graph"), HasSubstr("--graph off")));
+  if (ranks() == 1) return;
+  options = brief_halos();
+  options.transports = {"self"};
+  const Caught self = caught([&] { run_halo_bench(world(), options); });
+  EXPECT_EQ(self.kind, ErrorKind::unavailable);
+  EXPECT_THAT(self.text, HasSubstr("self cannot serve same-node"));
 }
 
 TEST(Bench, TimesGpus) {

@@ -36,6 +36,7 @@
 #include "support/caught.hpp"
 #include "support/cells.hpp"
 #include "support/communicators.hpp"
+#include "support/npy_bytes.hpp"
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
 
@@ -74,15 +75,6 @@ Bits bits_of(std::int64_t index) {
 
 std::int64_t index_of(const Extents& cells, const Int3& at) {
   return (at.z * cells.values().y + at.y) * cells.values().x + at.x;
-}
-
-/// The dictionary of a .npy file, framed as NumPy does.
-std::string npy_file(const std::string& descr, const std::string& shape, const std::string& data,
-                     const std::string& fortran_order = "False") {
-  std::string text = "{'descr': '" + descr + "', 'fortran_order': " + fortran_order +
-                     ", 'shape': " + shape + ", }";
-  text.resize(128 - 10 - 1, ' ');
-  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + text + '\n' + data;
 }
 
 std::string shape_text(const Extents& cells) {

@@ -7,10 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/pages.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
-#include "device/pages.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/memories.hpp"
@@ -114,42 +112,6 @@ TEST_F(LayoutBenchOnRanks, RunsOtherProblems) {
   }
 }
 
-/// Bricks that are pages of 4 KiB in fp64, or several.
-TEST_F(LayoutBenchOnRanks, ViewsHaveTheSameBits) {
-  if (page_bytes() != 4096) GTEST_SKIP() << "pages have " << page_bytes() << " bytes here";
-  struct Problem {
-    const char* name;
-    Extents cells;
-    std::vector<std::string> layouts;
-  };
-  // Halos of one cell and of four, across edges and corners; a field that follows another, several
-  // fields, and ghosts that are not zero.
-  for (const Problem& problem :
-       {Problem{"star7", {16, 8, 24}, {"brick", "brick:16x4x8"}},
-        Problem{"box27", {8, 16, 8}, {"brick", "brick:8x16x4"}},
-        Problem{"star25", {8, 8, 8}, {"brick"}}, Problem{"jacobi", {64, 32}, {"brick:32x16"}},
-        Problem{"wave_sponge", {32, 64}, {"brick:32x16"}},
-        Problem{"shallow_water", {64, 32}, {"brick:64x8", "brick:16x32"}}}) {
-    LayoutBenchOptions options = brief_layouts();
-    options.problem = problem.name;
-    options.precision = "f64";
-    options.cells_per_rank = problem.cells;
-    options.layouts = problem.layouts;
-    options.steps = {1, 2};
-    options.ways = {"mapped_views", "mpi"};
-    SCOPED_TRACE(problem.name);
-    const LayoutBenchResult result = run_layout_bench(world(), options);
-    expect_right(result);
-    ASSERT_EQ(result.timings.size(), 4 * options.layouts.size())
-        << testing::PrintToString(result.notes);
-    for (const LayoutTiming& timing : result.timings) {
-      EXPECT_EQ(timing.pieces > 0, timing.way == "mapped_views");
-      EXPECT_LE(timing.messages, timing.pieces > 0 ? timing.pieces : timing.messages);
-      EXPECT_GE(timing.bytes, timing.needed_bytes);
-    }
-  }
-}
-
 TEST_F(LayoutBenchOnRanks, LeavesOutWhatCannotBeHad) {
   LayoutBenchOptions options = brief_layouts();
   options.layouts = {"array"};
@@ -203,33 +165,6 @@ TEST_F(LayoutBenchOnRanks, GpusKeepGhostsThatNobodySends) {
   options.steps = {2};
   options.ways = {"whole_array", "skin_copies"};
   expect_right(run_layout_bench(world(), options));
-}
-
-// Bricks of a page: 2 MiB, or 64 KiB where CUDA runs on the CPU.
-TEST_F(LayoutBenchOnRanks, GpusMapBricksOfNeighbours) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  const bool is_large = device::page_bytes() > 65536;
-  LayoutBenchOptions options = by_gpus();
-  options.layouts = {is_large ? "brick:64x64x64" : "brick:32x16x16"};
-  options.cells_per_rank = is_large ? Extents{128, 64, 128} : Extents{64, 16, 32};
-  options.steps = {1, 4};
-  options.ways = {"mapped_views", "peer"};
-  for (const char* problem : {"star7", "laplace"}) {
-    SCOPED_TRACE(problem);
-    options.problem = problem;
-    const LayoutBenchResult result = run_layout_bench(world(), options);
-    expect_right(result);
-    ASSERT_EQ(result.timings.size(), 4U) << testing::PrintToString(result.notes);
-    for (const LayoutTiming& timing : result.timings) {
-      EXPECT_EQ(timing.pieces > 0, timing.way == "mapped_views");
-      EXPECT_EQ(timing.bytes > timing.needed_bytes, timing.way == "mapped_views");
-    }
-  }
-  options.layouts = {"brick"};
-  const LayoutBenchResult small = run_layout_bench(world(), options);
-  EXPECT_EQ(small.timings.size(), 2U);
-  EXPECT_THAT(small.notes, Contains(HasSubstr("a brick has 4096 bytes")));
 }
 
 TEST(LayoutBench, RefusesOneRank) {

@@ -109,6 +109,9 @@ TEST(StepBench, LeavesOutWhatCannotBeHad) {
   }
   options.transports = {"staged"};
   EXPECT_EQ(caught([&] { run_step_bench(world(), options); }).kind, ErrorKind::unavailable);
+  options.transports = {"mpi"};
+  options.graphs = {"on"};
+  EXPECT_EQ(caught([&] { run_step_bench(world(), options); }).kind, ErrorKind::unavailable);
 }
 
 TEST(StepBench, RefusesAlikeOnAllRanks) {

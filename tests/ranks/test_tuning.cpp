@@ -108,6 +108,9 @@ TEST(Tuning, LeavesAloneWhatIsGiven) {
   const SolveResult open = solve(world(), options);
   expect_fastest(open);
   for (const auto& way : open.choice.tried) EXPECT_EQ(way.process_grid, options.process_grid);
+  options.process_grid = {};
+  options.schedule = "overlap";
+  for (const auto& way : solve(world(), options).choice.tried) EXPECT_EQ(way.schedule, "overlap");
 }
 
 TEST(Tuning, TakesNoMoreThanItsShareOfARun) {
@@ -136,6 +139,16 @@ TEST(Tuning, KeepsWhatItFoundAndFindsItAgain) {
   options.cells = {80, 65};
   EXPECT_EQ(solve(world(), options).choice.by, "measurement") << "of other cells it knows nothing";
   comm::on_first_rank(world(), [&] { EXPECT_EQ(ways_in(file.path()).size(), 2u); });
+}
+
+TEST(Tuning, TellsOfAFileThatCannotBeWritten) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank has one way";
+  SolveOptions options = small_laplace({48, 48}, 10);
+  options.tuning_seconds = plenty;
+  options.tuning_file = "/no/folder/tuning.json";
+  const SolveResult result = solve(world(), options);
+  EXPECT_EQ(result.choice.by, "measurement");
+  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("was not stored")));
 }
 
 TEST(Tuning, MeasuresAgainWhatCannotBe) {

@@ -77,7 +77,7 @@ TEST(BenchCases, AreEveryCombinationSizesOutermost) {
 
 TEST(BenchCases, HaveTheAxesOfTheProcessGrid) {
   HaloBenchOptions options;
-  EXPECT_EQ(bench::halo_cases(options, 2).size(), 6u);
+  EXPECT_EQ(bench::halo_cases(options, 2).size(), 6u) << "squares and cubes";
   options.process_grid = {2, 2};
   for (const HaloCase& each : bench::halo_cases(options, 4)) {
     EXPECT_EQ(each.grid.cells.axes(), 2);

@@ -56,13 +56,14 @@ TEST(Ranges, AreReadAsLinuxWritesThem) {
 TEST(ThreadsIn, AreANumberOrTheFirstOfAList) {
   EXPECT_EQ(threads_in("4"), 4);
   EXPECT_EQ(threads_in("010"), 10);
+  EXPECT_EQ(threads_in("1e1"), 10);
   EXPECT_EQ(threads_in(" 3 , 2"), 3);
   EXPECT_EQ(threads_in("4096"), most_threads);
 }
 
 TEST(ThreadsIn, AreNothingElse) {
   for (const char* value : {"", " ", ",2", "0", "-1", "4097", "100000", "99999999999999999999",
-                            "two", "0x4", "1.5", "4 2"}) {
+                            "1e400", "two", "0x4", "1.5", "4 2", "2;4"}) {
     const test::Caught error = test::caught([&] { threads_in(value); });
     EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << value << "'";
     EXPECT_THAT(error.text, testing::HasSubstr("OMP_NUM_THREADS"));

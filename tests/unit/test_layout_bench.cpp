@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `halocline bench layout` without ranks: from options to cases, bytes of boxes, times to figures.
 
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/pages.hpp"
 #include "bench/byte_ranges.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
-#include "bench/page_views.hpp"
 #include "support/caught.hpp"
 
 namespace halocline::test {
@@ -129,53 +125,6 @@ TEST(ByteRanges, AreWholeBlocksIfAskedFor) {
   EXPECT_THAT(ends_of(ranges_of(field, {{{7, 0, 0}, {8, 4, 1}}}, 1000)),
               ElementsAre(std::pair(0, 256)))
       << "as far as the field has them";
-}
-
-TEST(PageViews, ShowPagesInAnotherOrder) {
-  const std::int64_t page = page_bytes();
-  const Grid grid(0, 1, {.cells = {page, 4}});
-  const FieldStorage field(grid, 1, {.halo = 0, .brick = {page, 1}});
-  ASSERT_EQ(field.allocated_bytes(), 4 * page);
-  std::byte* const bytes = field.bytes();
-  for (int i = 0; i < 4; ++i) bytes[i * page + i] = std::byte(10 + i);
-  std::shared_ptr<std::byte> view, other;
-  {
-    const bench::PagedMemory memory(bytes, 4 * page);
-    view = memory.view({{3 * page, page, 1, 0}, {0, 2 * page, 1, 0}});
-    other = memory.view({{page, page, 1, 0}});
-  }
-  EXPECT_EQ(field.bytes(), bytes) << "the field stays where it is";
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(bytes[i * page + i], std::byte(10 + i)) << "as it was";
-  EXPECT_EQ(view.get()[3], std::byte(13));
-  EXPECT_EQ(view.get()[page], std::byte(10));
-  EXPECT_EQ(view.get()[2 * page + 1], std::byte(11));
-  view.get()[2 * page + 7] = std::byte(77);
-  EXPECT_EQ(bytes[page + 7], std::byte(77));
-  EXPECT_EQ(other.get()[7], std::byte(77));
-  bytes[3 * page] = std::byte(30);
-  EXPECT_EQ(*view, std::byte(30));
-  view.reset();
-  EXPECT_EQ(other.get()[1], std::byte(11)) << "a view does not need the others";
-}
-
-TEST(PageViews, TellWhatTheyCannotMap) {
-  const std::int64_t page = page_bytes();
-  const Grid grid(0, 1, {.cells = {page, 2}});
-  const FieldStorage field(grid, 1, {.halo = 0, .brick = {page, 1}});
-  const bench::PagedMemory memory(field.bytes(), 2 * page);
-  EXPECT_EQ(caught([&] {
-              (void)memory.view({{page / 2, page, 1, 0}});
-            }).kind,
-            ErrorKind::internal)
-      << "half a page";
-  std::int64_t most = 0;
-  std::ifstream("/proc/sys/vm/max_map_count") >> most;
-  if (most == 0 || most > 1 << 20) GTEST_SKIP() << "this system allows any number of mappings";
-  const std::vector<ByteRun> pieces(static_cast<std::size_t>(most) + 1, {0, page, 1, 0});
-  const Caught error = caught([&] { (void)memory.view(pieces); });
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text,
-              testing::AllOf(HasSubstr(" pieces of a message"), HasSubstr("vm.max_map_count")));
 }
 
 TEST(ByteRanges, BecomeRows) {

@@ -327,6 +327,15 @@ TEST(Figures, OfSeveralRanksNeedTheirExchangesApart) {
   EXPECT_TRUE(figures.exchanges.empty());
 }
 
+TEST(Figures, OfDeepHalosAreNotUsed) {
+  const test::TemporaryFolder folder;
+  Figures figures;
+  add_figures(figures, folder.put("deep.json", step_report(step_case(2, R"("median_us": 100,
+                  "exchange_us": 30, "reduce_us": 20, "halo_depth": 2)"))));
+  EXPECT_TRUE(figures.rates.empty());
+  EXPECT_TRUE(figures.exchanges.empty());
+}
+
 TEST(Figures, OfASolveHaveItsRateAndItsExchange) {
   const test::TemporaryFolder folder;
   Figures figures;

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -172,6 +174,19 @@ TEST_F(ProbeJob, GoesOnWithTheOtherMemoryAfterACrash) {
   EXPECT_EQ(all[1].path, on_managed);
   EXPECT_EQ(all[1].outcome, Outcome::works);
   EXPECT_EQ(calls(), 2);
+}
+
+TEST_F(ProbeJob, LetsRanksWaitForEachOtherForHalfOfTheLimit) {
+  program("");
+  for (const auto& [limit, wait] : {std::pair(20s, 10), std::pair(2s, 4)}) {
+    probes_.time_limit = limit;
+    std::filesystem::remove(folder_ / "calls");
+    results();
+    std::ifstream file(folder_ / "calls");
+    const std::string call{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_THAT(call, testing::EndsWith(fmt::format(" --wait-limit {}\n", wait)))
+        << "too short a limit is to end them itself";
+  }
 }
 
 TEST_F(ProbeJob, EndsAHang) {

@@ -12,15 +12,16 @@ std::string& because_of_descriptors() {
   return because;
 }
 
-bool& is_page_by_page() {
-  static bool on = false;
-  return on;
+using Allocate = std::shared_ptr<void> (*)(std::int64_t bytes);
+Allocate& other_allocator() {
+  static Allocate other = nullptr;
+  return other;
 }
 
 }  // namespace
 
 std::shared_ptr<void> allocate_to_share(Memory memory, std::int64_t bytes) {
-  if (memory == Memory::device && is_page_by_page()) return cuda::allocate_page_by_page(bytes);
+  if (memory == Memory::device && other_allocator() != nullptr) return other_allocator()(bytes);
   if (memory != Memory::device || descriptors_because().empty()) return allocate(memory, bytes);
   return cuda::allocate_virtual(bytes);
 }
@@ -35,6 +36,6 @@ void share_by_descriptors(const std::string& because) { because_of_descriptors()
 void share_by_handles() { because_of_descriptors().clear(); }
 const std::string& descriptors_because() { return because_of_descriptors(); }
 
-void share_page_by_page(bool on) { is_page_by_page() = on; }
+void share_memory_from(Allocate allocate) { other_allocator() = allocate; }
 
 }  // namespace halocline::device

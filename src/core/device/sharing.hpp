@@ -45,7 +45,7 @@ void share_by_handles();
 /// Returns that reason; empty while memory is shared by handles.
 const std::string& descriptors_because();
 
-/// Makes allocate_to_share() allocate GPU memory page by page, or no longer: see pages.hpp.
-void share_page_by_page(bool on);
+/// Makes allocate_to_share() get GPU memory from `allocate`, until it is called with null.
+void share_memory_from(std::shared_ptr<void> (*allocate)(std::int64_t bytes));
 
 }  // namespace halocline::device

@@ -18,7 +18,7 @@ namespace {
 
 // The cost of a face's cell, relative to a z face. An x face of 64^3, 128^3 and 256^3 fp64 cells
 // took 1.2, 1.4 and 4.0 times as long over mpi, 0.9, 1.2 and 5.3 times over shared; a y face 1.0 to
-// 1.2 (bench/faces, bench/results/epyc-2cores).
+// 1.2 (bench/results/epyc-2cores/faces.txt).
 constexpr double axis_cost[3] = {2.0, 1.0, 1.0};
 
 std::int64_t narrowest_part(const GridOptions& options, int axis) {

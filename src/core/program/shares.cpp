@@ -119,8 +119,18 @@ ExactSum exact_sum(const FieldStorage& field, int threads) {
 bool is_finite(const FieldStorage& field, int threads) {
   return field::with_real(field, [&]<class Real>() {
     const Rows rows(field);
-    const std::int64_t stride = rows.stride();
     unsigned bad = 0;
+    if (field.as_bricks()) {
+      const auto cells = field::cells_of<const Real>(field);
+#pragma omp parallel for num_threads(threads) reduction(| : bad)
+      for (std::int64_t row = 0; row < rows.count(); ++row) {
+        const Int3 first = rows.first_cell(row);
+        for (std::int64_t i = 0; i < rows.cells(); ++i)
+          bad |= std::isfinite(cells(first.x + i, first.y, first.z)) ? 0u : 1u;
+      }
+      return bad == 0;
+    }
+    const std::int64_t stride = rows.stride();
 #pragma omp parallel for num_threads(threads) reduction(| : bad)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
       const Real* values = rows.first_value<Real>(row);

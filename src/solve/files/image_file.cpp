@@ -135,7 +135,7 @@ std::vector<double> ImageTimes::read_earlier() {
     const std::string bytes =
         bytes_at(file, place, count * static_cast<std::int64_t>(sizeof(Number)), path_);
     std::vector<Number> all(bytes.size() / sizeof(Number));
-    std::memcpy(all.data(), bytes.data(), all.size() * sizeof(Number));
+    if (!all.empty()) std::memcpy(all.data(), bytes.data(), all.size() * sizeof(Number));
     return all;
   };
   const std::vector<std::int64_t> count = numbers(layout_.count, 1, std::int64_t{});

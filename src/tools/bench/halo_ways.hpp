@@ -56,11 +56,14 @@ struct HaloWay {
   std::optional<std::string> (*why_not)(const WayPlace& place);
   /// For levels that are filled. Collective.
   std::unique_ptr<HaloMover> (*make)(solver::Runner& runner);
-  bool page_by_page = false;  ///< whether fields on GPUs need pages that can be mapped apart
+  /// Makes what has to be there while levels for it are; null: nothing.
+  std::shared_ptr<void> (*prepare)(const solver::Target& target) = nullptr;
 };
 
 /// All there are.
 std::span<const HaloWay> halo_ways();
+/// Adds one, behind all others, for a program with ways of its own.
+void add_halo_way(const HaloWay& way);
 /// Null for other names.
 const HaloWay* find_halo_way(std::string_view name);
 /// Throws usage, listing all, for what is neither one of these nor a transport.
@@ -87,8 +90,5 @@ std::unique_ptr<HaloMover> pack_prefetched(solver::Runner& runner);
 std::optional<std::string> why_no_prefetch(const WayPlace& place);
 std::unique_ptr<HaloMover> move_derived_types(solver::Runner& runner);
 std::optional<std::string> why_not_derived_types(const WayPlace& place);
-std::unique_ptr<HaloMover> move_mapped_views(solver::Runner& runner);
-std::optional<std::string> why_no_views(const WayPlace& place);
-std::optional<std::string> why_no_views_of_cells(const WayPlace& place);
 
 }  // namespace halocline::bench

@@ -19,9 +19,9 @@ LayoutTrial::Times times_of(const Recorder& recorder, const solver::LoopResult& 
 
 LayoutTrial::LayoutTrial(const LayoutTrialParts& parts)
     : communicator_(parts.communicator),
-      paging_(parts.way.own != nullptr && parts.way.own->page_by_page && parts.way.target->gpu
-                  ? std::make_unique<device::PageByPage>()
-                  : nullptr),
+      prepared_(parts.way.own != nullptr && parts.way.own->prepare != nullptr
+                    ? parts.way.own->prepare(*parts.way.target)
+                    : nullptr),
       runner_(parts.layout.the_case, {.communicator = parts.communicator,
                                       .target = *parts.way.target,
                                       .sweep = parts.sweep,

@@ -8,7 +8,6 @@
 
 #include "bench/layout_bench.hpp"
 #include "bench/usable_ways.hpp"
-#include "device/pages.hpp"
 #include "solver/runner.hpp"
 
 namespace halocline::bench {
@@ -46,7 +45,7 @@ class LayoutTrial {
 
  private:
   const Communicator& communicator_;
-  std::unique_ptr<device::PageByPage> paging_;  // null: GPU memory in one piece
+  std::shared_ptr<void> prepared_;  // by the way
   solver::Runner runner_;
   std::unique_ptr<HaloMover> mover_;                // null: the runner's exchange
   std::unique_ptr<solver::Schedule> moved_sweeps_;  // null without a mover

@@ -71,7 +71,6 @@ BenchHalo::BenchHalo(Syntax& bench) : Benchmark(bench, "halo", "time halo exchan
   add_process_grid(how, process_grid_, "all along the last axis");
   add_loop(how, loop_, "0.2");
   add_proofs(how, proofs_);
-  add_ab(how);
   add_wait_limit(how);
   add_results(group("Results"));
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
 #include "bench/layout_report.hpp"
 #include "cli/benchmarks.hpp"
@@ -12,15 +16,15 @@
 namespace halocline::cli {
 namespace {
 
-const char* layout_footer =
+constexpr auto layout_footer =
     "Separate list entries with commas. Each combination of way, layout and steps is a case: its\n"
     "result is compared with that of a plain run on one rank, bit by bit, and then it is timed.\n"
     "docs/bricks.md tells what each way does.\n\n"
     "Examples:\n"
-    "  halocline bench layout\n"
-    "  halocline bench layout --ranks 4 --layouts array,brick:32x4x4 --steps 1,2,4\n"
-    "  halocline bench layout --backend cpu --ways shared,derived_types --cells-per-rank 64x64x64\n"
-    "  mpirun -n 8 halocline bench layout --process-grid 2x2x2 --json layout.json\n\n"
+    "  {0} layout\n"
+    "  {0} layout --ranks 4 --layouts array,brick:32x4x4 --steps 1,2,4\n"
+    "  {0} layout --backend cpu --ways shared,derived_types --cells-per-rank 64x64x64\n"
+    "  mpirun -n 8 {0} layout --process-grid 2x2x2 --json layout.json\n\n"
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
 
 class BenchLayout final : public Benchmark {
@@ -41,9 +45,18 @@ int usual_ranks(const bench::LayoutBenchOptions& options) {
   return options.backend == "cpu" ? 2 : std::max(2, proof::gpus_here(current_variables()));
 }
 
+/// Lists ways that are no transports: for any backend, or for GPUs.
+std::string ways_of(bench::Processors processors) {
+  std::vector<std::string> names;
+  for (const bench::HaloWay& way : bench::halo_ways())
+    if (way.memory.has_value() == (processors == bench::Processors::gpus))
+      names.emplace_back(way.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 BenchLayout::BenchLayout(Syntax& bench)
     : Benchmark(bench, "layout", "time layouts, ways to move halos, and deep halos",
-                layout_footer) {
+                fmt::format(layout_footer, words_for(bench))) {
   bench::LayoutBenchOptions& options = options_;
   const OptionGroup what = group("What to solve");
   what.option("--problem", "PROBLEM", options.problem, "name of a problem [default: star7]");
@@ -60,10 +73,11 @@ BenchLayout::BenchLayout(Syntax& bench)
   how.option("--layouts", "LIST", layouts_,
              "array, brick, brick:32x4x4: as --layout of solve [default: array,brick]");
   how.option("--ways", "LIST", ways_,
-             "transports: shared, mpi; on GPUs peer, nccl, nvshmem, gpu_aware, staged;\n"
-             "also derived_types, mapped_views; on GPUs whole_array, skin_copies, pinned,\n"
-             "managed, prefetched\n"
-             "[default: all that are available and proved here]");
+             fmt::format("transports: shared, mpi; on GPUs peer, nccl, nvshmem, gpu_aware,\n"
+                         "staged; also {};\n"
+                         "on GPUs {}\n"
+                         "[default: all that are available and proved here]",
+                         ways_of(bench::Processors::cpus), ways_of(bench::Processors::gpus)));
   how.option("--steps", "LIST", steps_, "sweeps per exchange, by deep halos [default: 1,8]");
   add_ranks(how, "one per GPU, 2 at least");
   add_process_grid(how, process_grid_, "as near to a cube as it can be");

@@ -57,7 +57,6 @@ BenchP2p::BenchP2p(Syntax& bench)
   add_ranks(how, 2);
   add_loop(how, loop_, "0.05");
   add_proofs(how, options_.proofs);
-  add_ab(how);
   add_wait_limit(how);
   const OptionGroup results = group("Results");
   add_results(results);

@@ -10,7 +10,13 @@
 
 namespace halocline::cli {
 
-Benchmark::Benchmark(Syntax& bench, const char* name, const char* summary, const char* footer)
+std::string words_for(const Syntax& benchmarks) {
+  const std::string& command = benchmarks.command();
+  return command == "bench" ? "halocline bench" : command;
+}
+
+Benchmark::Benchmark(Syntax& bench, const char* name, const char* summary,
+                     const std::string& footer)
     : syntax_(bench.subcommand(name, summary)) {
   syntax_.footer(footer);
 }
@@ -28,8 +34,6 @@ void Benchmark::add_ranks(const OptionGroup& group, const std::string& otherwise
   cli::add_ranks(group, common_.ranks, otherwise);
 }
 
-void Benchmark::start_ranks_unless_launched(int ranks) { ranks_otherwise_ = ranks; }
-
 void Benchmark::add_wait_limit(const OptionGroup& group) {
   cli::add_wait_limit(group, common_.wait_limit_seconds);
 }
@@ -40,12 +44,6 @@ void Benchmark::add_results(const OptionGroup& group) {
 }
 
 void Benchmark::add_trace(const OptionGroup& group) { cli::add_trace(group, common_.trace); }
-
-void Benchmark::add_ab(const OptionGroup& group) {
-  group.option("--ab", "NAME=VALUE", common_.ab,
-               "measure with and without an environment variable, in turn;\n"
-               "NAME- unsets it");
-}
 
 RankJob Benchmark::job() const {
   RankJob job;

@@ -21,18 +21,20 @@ struct CommonOptions {
   std::optional<std::string> json;
   bool quiet = false;
   std::optional<std::string> trace;  ///< a file
-  std::optional<std::string> ab;     ///< as setting_named() in bench/comparison.hpp takes it
 };
 
 /// A benchmark that was read, ready to run.
 struct BenchCommand {
   RankJob job;
-  CommonOptions common = {};
   /// Where `--ranks` is a list of numbers of ranks, ranks have to get it, too.
   enum class RanksOption { number, list } ranks_option = RanksOption::number;
 };
 
-/// `halocline bench NAME`.
+/// The words that a command line with benchmarks begins with: "halocline bench", or the name of
+/// another program.
+std::string words_for(const Syntax& benchmarks);
+
+/// A subcommand that measures.
 class Benchmark {
  public:
   virtual ~Benchmark() = default;
@@ -47,7 +49,7 @@ class Benchmark {
 
  protected:
   /// Adds a subcommand without options to `bench`.
-  Benchmark(Syntax& bench, const char* name, const char* summary, const char* footer);
+  Benchmark(Syntax& bench, const char* name, const char* summary, const std::string& footer);
 
   OptionGroup group(const char* title) { return syntax_.group(title); }
   /// Adds a word for a problem, which may be left out.
@@ -58,15 +60,11 @@ class Benchmark {
   void add_ranks(const OptionGroup& group, std::optional<int> otherwise = {});
   /// The same where the benchmark itself finds out how many that are; the words say it.
   void add_ranks(const OptionGroup& group, const std::string& otherwise);
-  /// The same without an option, for what takes no other number.
-  void start_ranks_unless_launched(int ranks);
   void add_wait_limit(const OptionGroup& group);
   void add_results(const OptionGroup& group);
   /// Adds --trace, for benchmarks whose results a trace_of() can draw.
   void add_trace(const OptionGroup& group);
   bool wants_trace() const { return common_.trace.has_value(); }
-  /// Adds --ab, for benchmarks that compare() in bench/comparison.hpp knows.
-  void add_ab(const OptionGroup& group);
   /// What `measure` does on every rank, one thread each, and then told. The result's namespace has
   /// what is asked of both: check(options, ranks) or check(options), report_of(result),
   /// wrong_of(result) and, for --trace, trace_of(result).
@@ -98,7 +96,7 @@ int tell_wrong(const Communicator& world, const std::optional<std::string>& wron
 template <class Options, class Result>
 BenchCommand Benchmark::command(const Options& options,
                                 Result (*measure)(const Communicator&, const Options&)) const {
-  BenchCommand command{job(), common_};
+  BenchCommand command{job()};
   command.job.check = [options](int ranks) {
     if constexpr (requires { check(options, ranks); })
       check(options, ranks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `halocline bench`: all benchmarks, one row each.
+// Benchmarks on a command line: those of `halocline bench`, one row each, and those of other
+// programs.
 
 #include <memory>
 #include <string>
@@ -14,30 +15,26 @@ namespace halocline::cli {
 std::unique_ptr<Benchmark> make_bench_halo(Syntax& bench);
 std::unique_ptr<Benchmark> make_bench_step(Syntax& bench);
 std::unique_ptr<Benchmark> make_bench_p2p(Syntax& bench);
-std::unique_ptr<Benchmark> make_bench_copy(Syntax& bench);
-std::unique_ptr<Benchmark> make_bench_first_use(Syntax& bench);
-std::unique_ptr<Benchmark> make_bench_mesh(Syntax& bench);
-std::unique_ptr<Benchmark> make_bench_progress(Syntax& bench);
-std::unique_ptr<Benchmark> make_bench_overhead(Syntax& bench);
 std::unique_ptr<Benchmark> make_bench_layout(Syntax& bench);
 
-/// Adds `bench` and all benchmarks to a command line, and reads them.
+/// Benchmarks as subcommands of a command.
 class Benchmarks {
  public:
-  explicit Benchmarks(Syntax& syntax);
+  using Make = std::unique_ptr<Benchmark> (*)(Syntax& syntax);
+  Benchmarks(Syntax& syntax, const std::vector<Make>& makers);
 
-  /// True once the command line has asked for one, or for `bench` and nothing more.
-  bool parsed() const;
-  /// The words before --help: "bench halo ".
-  std::string name() const;
-  /// Throws usage.
+  /// True once the command line has asked for one, or for the command and nothing more.
+  bool parsed() const { return syntax_.parsed(); }
+  /// Throws usage, also where none was asked for.
   BenchCommand finish() const;
 
  private:
-  Syntax& bench_;
+  Syntax& syntax_;
   std::vector<std::unique_ptr<Benchmark>> benchmarks_;
-  const Benchmark* chosen() const;
 };
+
+/// Adds `bench` with all its benchmarks.
+Benchmarks add_bench(Syntax& syntax);
 
 /// Starts ranks if asked to and none were started, or measures as one of them; returns the exit
 /// code. `words` are the whole command line, for the ranks.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 
@@ -272,7 +273,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
            exit_codes;
   });
   const ProblemLine problems(syntax);
-  const Benchmarks bench(syntax);
+  const Benchmarks bench = add_bench(syntax);
   const PlanLine plan(syntax);
   const DoctorLine doctor(syntax);
 

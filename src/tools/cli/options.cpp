@@ -64,14 +64,15 @@ Option& OptionGroup::flag(const std::string& name, bool& target, const std::stri
 /// CLI11 names them in reverse.
 class Syntax::Reader {
  public:
-  explicit Reader(Syntax& syntax) : syntax_(&syntax), app_(syntax.summary_, syntax.command_) {
+  Reader(Syntax& syntax, const std::vector<std::string>& words)
+      : syntax_(&syntax), app_(syntax.summary_, syntax.command_) {
     if (syntax.help_ == Help::offered)
       app_.set_help_flag("-h,--help", "print this help");
     else
       app_.set_help_flag();
     app_.get_formatter()->column_width(32);
     app_.allow_extras();
-    fill(app_, syntax);
+    fill(app_, syntax, words);
   }
 
   /// Returns the help of all options. Not for after enter_parsed().
@@ -104,11 +105,15 @@ class Syntax::Reader {
   const std::string& command() const { return command_; }
 
  private:
-  static void fill(CLI::App& app, const Syntax& syntax) {
+  /// Leaves out the options of subcommands that no word names: to add them takes longest here.
+  static void fill(CLI::App& app, const Syntax& syntax, const std::vector<std::string>& words) {
     for (const Option& option : syntax.options_) add(app, option);
     if (!syntax.subcommands_.empty()) app.require_subcommand(0, 1);
-    for (const Syntax& each : syntax.subcommands_)
-      fill(*app.add_subcommand(each.command_, each.summary_), each);
+    for (const Syntax& each : syntax.subcommands_) {
+      CLI::App& subcommand = *app.add_subcommand(each.command_, each.summary_);
+      if (std::find(words.begin(), words.end(), each.command_) != words.end())
+        fill(subcommand, each, words);
+    }
   }
 
   static void add_texts(CLI::App& app, const Syntax& syntax) {
@@ -117,7 +122,8 @@ class Syntax::Reader {
     app.footer((syntax.subcommands_.empty() ? numbers_text : "") +
                (syntax.footer_ ? syntax.footer_() : ""));
     for (const Syntax& each : syntax.subcommands_)
-      add_texts(*app.get_subcommand(each.command_), each);
+      if (CLI::App& subcommand = *app.get_subcommand(each.command_); subcommand.parsed())
+        add_texts(subcommand, each);
   }
 
   /// Goes down to the subcommand that was parsed last.
@@ -231,7 +237,7 @@ void Syntax::optional_word(const std::string& name, const std::string& type,
 }
 
 std::optional<std::string> Syntax::parse(const std::vector<std::string>& words) {
-  Reader reader(*this);
+  Reader reader(*this, words);
   try {
     return reader.read(words);
   } catch (const Error& error) {
@@ -240,6 +246,6 @@ std::optional<std::string> Syntax::parse(const std::vector<std::string>& words) 
   }
 }
 
-std::string Syntax::help() { return Reader(*this).help(); }
+std::string Syntax::help() { return Reader(*this, {}).help(); }
 
 }  // namespace halocline::cli

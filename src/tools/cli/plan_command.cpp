@@ -82,11 +82,14 @@ PlanCommand PlanLine::finish() const {
   return command;
 }
 
-int run_plan(const PlanCommand& command) {
+plan::Plan plan_of(const PlanCommand& command) {
   plan::Figures figures;
   for (const std::string& file : command.figures) plan::add_figures(figures, file);
-  write_report(plan::report_of(plan::make_plan(command.options, command.ranks, figures)),
-               command.json, Text::shown);
+  return plan::make_plan(command.options, command.ranks, figures);
+}
+
+int run_plan(const PlanCommand& command) {
+  write_report(plan::report_of(plan_of(command)), command.json, Text::shown);
   return exit_ok;
 }
 

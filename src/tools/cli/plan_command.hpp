@@ -9,6 +9,8 @@
 
 #include <halocline/solver.hpp>
 
+#include "plan/prospects.hpp"
+
 namespace halocline::cli {
 
 class Syntax;
@@ -36,7 +38,10 @@ class PlanLine {
   std::unique_ptr<Words> words_;
 };
 
-/// Plans in this process, without MPI; returns the exit code.
+/// Makes the plan in this process, without MPI. Throws usage.
+plan::Plan plan_of(const PlanCommand& command);
+
+/// Makes and tells it; returns the exit code.
 int run_plan(const PlanCommand& command);
 
 }  // namespace halocline::cli

@@ -204,11 +204,12 @@ void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seco
   if (wait_limit_seconds > 1e9) wait_limit_seconds = 0;
 }
 
+void check(const RankJob& job) { job.check(job.ranks.value_or(1)); }
+
 int run_on_ranks(const RankJob& job, const std::vector<std::string>& words) {
   if (launched_by(current_variables())) return work_as_rank(job);
-  const int ranks = job.ranks.value_or(1);
-  job.check(ranks);  // usage errors cost no start of MPI
-  return ranks == 1 ? work_as_rank(job) : start_ranks(job, words);
+  check(job);  // usage errors cost no start of MPI
+  return job.ranks.value_or(1) == 1 ? work_as_rank(job) : start_ranks(job, words);
 }
 
 bool errors_reach_a_terminal() {

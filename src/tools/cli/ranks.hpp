@@ -24,13 +24,15 @@ struct RankJob {
   int threads_per_rank = 0;  ///< 0: whatever the cores allow
   using Calls = LimitedRuntime::Calls;
   Calls calls_mpi = Calls::from_one_thread;
-  /// Throws usage for what can be seen wrong for this number of ranks, before any is started.
-  std::function<void(int ranks)> check;
+  std::function<void(int ranks)> check;  ///< throws usage for what is wrong with so many ranks
   /// Called where the ranks were started, with the first signal: see JobOptions::on_first_signal.
   std::function<bool(int signal)> on_first_signal = {};
   /// Done on every rank; throws the same Error on all of them; returns the exit code.
   std::function<int(const Communicator& world)> work;
 };
+
+/// Throws usage for what can be seen wrong before any rank is started.
+void check(const RankJob& job);
 
 /// Throws usage for a number of ranks or a wait limit that cannot be; a limit that no clock counts
 /// becomes none.

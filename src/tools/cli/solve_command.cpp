@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/solve_command.hpp"
 
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 
 #include <fmt/format.h>
@@ -13,7 +11,7 @@
 #include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
-#include "cli/ranks.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/stop_requests.hpp"
 #include "comm/collectives.hpp"
 #include "solver/option_words.hpp"
@@ -25,83 +23,10 @@ namespace {
 
 using Flag = SolveCommand::Flag;
 
-std::string time_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
-  if (whole < 120) return fmt::format("{} s", whole);
-  const std::int64_t minutes = (whole + 59) / 60;
-  return minutes < 120 ? fmt::format("{} min", minutes)
-                       : fmt::format("{} h {} min", minutes / 60, minutes % 60);
-}
-
-/// Reports how a long run gets on, on standard error: on one line of a terminal, or a line a minute
-/// in a log.
-class ProgressLine {
- public:
-  ProgressLine() = default;
-  ~ProgressLine() { clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void show(const SolveOptions::Progress& progress) {
-    if (progress.seconds < (terminal_ ? 2 : 60) || progress.seconds < next_) return;
-    next_ = progress.seconds + (terminal_ ? 0.5 : 60);
-    const double seconds_left = progress.seconds /
-                                static_cast<double>(progress.sweep - progress.first) *
-                                static_cast<double>(progress.sweeps - progress.sweep);
-    const std::string norm =
-        progress.norm ? fmt::format(", norm {:.4g}", *progress.norm) : std::string();
-    const std::string saved =
-        progress.saved ? fmt::format(", saved {}", *progress.saved) : std::string();
-    const auto line = [&](const std::string& after_sweeps) {
-      return fmt::format("sweep {} of {}{}, {:.3g} GLUP/s, at most {} left{}", progress.sweep,
-                         progress.sweeps, after_sweeps, progress.glups, time_text(seconds_left),
-                         saved);
-    };
-    // A terminal can overwrite one line, of 80 columns.
-    std::string text = line(norm);
-    if (terminal_ && !saved.empty() && text.size() > 80) text = line("");
-    fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", text, terminal_ ? "\033[K" : "\n");
-    std::fflush(stderr);
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_ && terminal_) std::fputs("\r\033[K", stderr);
-    shown_ = false;
-  }
-
- private:
-  bool terminal_ = errors_reach_a_terminal();
-  bool shown_ = false;
-  double next_ = 0;
-};
-
 void write_results(const SolveCommand& command, const SolveResult& result) {
   const Report report = solver::report_of(
       result, command.profile == Flag::yes ? solver::ProfileTable::yes : solver::ProfileTable::no);
   write_report(report, command.json, command.quiet == Flag::yes ? Text::quiet : Text::shown);
-}
-
-std::optional<std::string> what_is_wrong(const SolveResult& result) {
-  if (result.spot_checks && !result.spot_checks->wrong.empty()) return result.spot_checks->wrong;
-  if (result.verification && !result.verification->passed) return result.verification->text;
-  if (result.diverged)
-    return fmt::format("the norm of sweep {} is not finite", result.norm_history.back().first);
-  if (result.not_finite)
-    return fmt::format("field '{}' is not finite after {}, first at cell {}",
-                       result.not_finite->field, counted(result.sweeps, "sweep"),
-                       solver::cell_text(result.not_finite->cell, result.cells.axes()));
-  return std::nullopt;
-}
-
-/// Throws usage for a word that means nothing.
-SolveOptions options_of(const SolveCommand& command) {
-  SolveOptions options = command.options;
-  if (command.norm) options.norm = solver::read_norm(*command.norm);
-  if (command.precision) options.precision = solver::read_precision(*command.precision);
-  if (command.memory) options.memory = solver::read_memory(*command.memory);
-  if (command.writing) options.writing = solver::read_writing(*command.writing);
-  if (command.graph) options.graph = solver::read_graphs(*command.graph);
-  return options;
 }
 
 struct Solved {
@@ -149,7 +74,8 @@ void tell_how_to_go_on(const SolveResult& result) {
 
 /// Solves as one of the ranks; throws the same error on every rank.
 int solve_together(const SolveCommand& command, const Communicator& world) {
-  ProgressLine line;
+  ProgressLine line(errors_reach_a_terminal() ? ProgressLine::Where::terminal
+                                              : ProgressLine::Where::log);
   SolveOptions options = options_of(command);
   std::optional<StopRequests> requests;
   if (const auto folder = checkpoint_folder(options)) {
@@ -187,29 +113,55 @@ RankJob::Calls calls_of(const SolveCommand& command) {
 
 }  // namespace
 
-int run_solve(const SolveCommand& command, const std::vector<std::string>& words) {
+std::optional<std::string> what_is_wrong(const SolveResult& result) {
+  if (result.spot_checks && !result.spot_checks->wrong.empty()) return result.spot_checks->wrong;
+  if (result.verification && !result.verification->passed) return result.verification->text;
+  if (result.diverged)
+    return fmt::format("the norm of sweep {} is not finite", result.norm_history.back().first);
+  if (result.not_finite)
+    return fmt::format("field '{}' is not finite after {}, first at cell {}",
+                       result.not_finite->field, counted(result.sweeps, "sweep"),
+                       solver::cell_text(result.not_finite->cell, result.cells.axes()));
+  return std::nullopt;
+}
+
+SolveOptions options_of(const SolveCommand& command) {
+  SolveOptions options = command.options;
+  if (command.norm) options.norm = solver::read_norm(*command.norm);
+  if (command.precision) options.precision = solver::read_precision(*command.precision);
+  if (command.memory) options.memory = solver::read_memory(*command.memory);
+  if (command.writing) options.writing = solver::read_writing(*command.writing);
+  if (command.graph) options.graph = solver::read_graphs(*command.graph);
+  return options;
+}
+
+RankJob solve_job(const SolveCommand& command) {
   const SolveOptions& options = command.options;
   const std::optional<std::string> folder = checkpoint_folder(options);
+  return {
+      .ranks = command.ranks,
+      .wait_limit_seconds = command.wait_limit_seconds,
+      .files = files_of(command),
+      .proofs = {.ranks = command.ranks,
+                 .paths =
+                     options.backend == "auto" || options.backend == "cuda"
+                         ? paths_to_prove({options.transport}, {command.memory.value_or("auto")})
+                         : std::vector<probe::Path>{},
+                 .file = options.proofs,
+                 .says = command.quiet == Flag::yes ? ProofWish::Says::nothing
+                                                    : ProofWish::Says::what_it_does},
+      .threads_per_rank = options.threads,
+      .calls_mpi = calls_of(command),
+      .check = [command](int ranks) { check(options_of(command), ranks); },
+      .on_first_signal =
+          [folder](int signal) { return folder && ask_to_stop(*folder, name_of_signal(signal)); },
+      .work = [command](const Communicator& world) { return solve_together(command, world); }};
+}
+
+int run_solve(const SolveCommand& command, const std::vector<std::string>& words) {
+  const std::optional<std::string> folder = checkpoint_folder(command.options);
   if (folder && !start_of_this_rank() && command.ranks.value_or(1) > 1) forget_request(*folder);
-  return run_on_ranks(
-      {.ranks = command.ranks,
-       .wait_limit_seconds = command.wait_limit_seconds,
-       .files = files_of(command),
-       .proofs = {.ranks = command.ranks,
-                  .paths =
-                      options.backend == "auto" || options.backend == "cuda"
-                          ? paths_to_prove({options.transport}, {command.memory.value_or("auto")})
-                          : std::vector<probe::Path>{},
-                  .file = options.proofs,
-                  .says = command.quiet == Flag::yes ? ProofWish::Says::nothing
-                                                     : ProofWish::Says::what_it_does},
-       .threads_per_rank = options.threads,
-       .calls_mpi = calls_of(command),
-       .check = [&](int ranks) { check(options_of(command), ranks); },
-       .on_first_signal =
-           [&](int signal) { return folder && ask_to_stop(*folder, name_of_signal(signal)); },
-       .work = [&](const Communicator& world) { return solve_together(command, world); }},
-      words_for_ranks(words));
+  return run_on_ranks(solve_job(command), words_for_ranks(words));
 }
 
 }  // namespace halocline::cli

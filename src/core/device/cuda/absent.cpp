@@ -49,14 +49,6 @@ std::shared_ptr<void> allocate_virtual(std::int64_t) { refuse(); }
 MemoryHandle handle_of(const void*) { refuse(); }
 std::shared_ptr<void> map(const MemoryHandle&, std::chrono::duration<double>) { refuse(); }
 
-std::int64_t page_bytes() { refuse(); }
-std::shared_ptr<void> allocate_page_by_page(std::int64_t) { refuse(); }
-std::shared_ptr<void> view_of(const void*, const std::vector<PageRange>&) { refuse(); }
-int descriptor_of_page(const void*, std::int64_t) { refuse(); }
-std::shared_ptr<void> map_pages(const std::vector<DescriptorName>&, std::chrono::duration<double>) {
-  refuse();
-}
-
 void copy(void*, const void*, std::int64_t, Stream) { refuse(); }
 void copy_rows(void*, const void*, const Rows&, Stream) { refuse(); }
 void clear(void*, std::int64_t, Stream) { refuse(); }

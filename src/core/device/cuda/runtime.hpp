@@ -11,7 +11,6 @@
 #include <halocline/memory.hpp>
 
 #include "device/gpu.hpp"
-#include "device/pages.hpp"
 #include "device/queue.hpp"
 #include "device/sharing.hpp"
 
@@ -60,14 +59,6 @@ void launch_graph(void* graph, Stream stream);
 std::shared_ptr<void> allocate_virtual(std::int64_t bytes);
 MemoryHandle handle_of(const void* memory);
 std::shared_ptr<void> map(const MemoryHandle& handle, std::chrono::duration<double> limit);
-
-/// See device/pages.hpp; implemented in pages.cpp.
-std::int64_t page_bytes();
-std::shared_ptr<void> allocate_page_by_page(std::int64_t bytes);
-std::shared_ptr<void> view_of(const void* memory, const std::vector<PageRange>& ranges);
-int descriptor_of_page(const void* memory, std::int64_t page);
-std::shared_ptr<void> map_pages(const std::vector<DescriptorName>& names,
-                                std::chrono::duration<double> limit);
 
 /// On the host stream: done on return.
 void copy(void* to, const void* from, std::int64_t bytes, Stream stream);

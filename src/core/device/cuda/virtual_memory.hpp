@@ -6,9 +6,13 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace halocline::device::cuda {
+
+/// Returns the bytes of a page of the current GPU's memory. Throws device if its driver maps none.
+std::int64_t page_bytes();
 
 /// Memory of a GPU that is not mapped to an address yet.
 class Physical {

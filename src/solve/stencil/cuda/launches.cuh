@@ -336,7 +336,7 @@ class CudaSweep final : public stencil::Sweep {
   /// Returns the most layers of a walk. Planes of at most 1 MiB stay in the cache during a long
   /// walk of a warp, which loads fewer of them twice: 75 us instead of 81 at 256^3 in fp64, 287
   /// instead of 293 at 512^3 in fp32. Larger planes do not: 582 us instead of 549 at 500^3 in fp64
-  /// (bench_gpu_shapes).
+  /// (bench/results/h200/gpu-shapes.txt).
   std::int64_t most_layers(const March<Kernel>& march, const Arguments& work) const {
     constexpr std::int64_t most_bytes = 1 << 20, long_walk = 64;
     const std::int64_t plane =

@@ -3,7 +3,6 @@
 
 #include <halocline/error.hpp>
 
-#include "gpu/host_calls.hpp"
 #include "gpu/managed_pages.hpp"
 #include "gpu/stream_work.hpp"
 
@@ -16,15 +15,10 @@ namespace {
 
 }  // namespace
 
-void launch_nothing(Stream) { refuse(); }
 void pass_time(Stream, std::chrono::nanoseconds) { refuse(); }
 void write_words(Stream, void*, std::int64_t, Words) { refuse(); }
 void copy_by_kernel(Stream, void*, const void*, std::int64_t) { refuse(); }
-void count_on_host(Stream, std::int64_t&) { refuse(); }
-std::int64_t calls_so_far(const std::int64_t& calls) { return calls; }
 std::optional<std::string> no_prefetch_because() { refuse(); }
 void prefetch(void*, std::int64_t, Side, Stream) { refuse(); }
-Registered::Registered(void* memory, std::int64_t) : memory_(memory) { refuse(); }
-Registered::~Registered() = default;
 
 }  // namespace halocline::gpu

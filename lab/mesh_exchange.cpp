@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/mesh_exchange.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "comm/collectives.hpp"
+#include "comm/waiting.hpp"
+#include "device/buffer.hpp"
+#include "proof/pattern.hpp"
+
+namespace halocline::bench {
+namespace {
+
+using Call = MeshStep::Call;
+using Does = Standing::Does;
+
+bool is_send(const MeshStep& step) { return step.call == Call::send || step.call == Call::isend; }
+
+bool blocks(const MeshStep& step) {
+  return step.call == Call::send || step.call == Call::receive || step.call == Call::wait_all;
+}
+
+const char* site_of(const MeshStep& step) {
+  return step.call == Call::send      ? "MPI_Send"
+         : step.call == Call::receive ? "MPI_Recv"
+                                      : "MPI_Waitall";
+}
+
+Does doing(const MeshStep& step) {
+  return step.call == Call::send      ? Does::sends
+         : step.call == Call::receive ? Does::receives
+                                      : Does::waits_for_all;
+}
+
+std::shared_ptr<void> allocate_together(const Communicator& communicator, std::int64_t bytes) {
+  std::shared_ptr<void> memory;
+  comm::together(communicator, [&] { memory = device::allocate(Memory::host, bytes); });
+  return memory;
+}
+
+}  // namespace
+
+MeshExchange::MeshExchange(const Communicator& communicator, const MeshNeighbours& neighbours,
+                           std::int64_t bytes)
+    : communicator_(communicator),
+      neighbours_(neighbours),
+      bytes_(bytes),
+      memory_(allocate_together(communicator, memory_bytes(bytes))),
+      posts_(communicator, mesh_lanes, memory_) {}
+
+std::byte* MeshExchange::outgoing(int lane) const {
+  return static_cast<std::byte*>(memory_.get()) + lane * bytes_;
+}
+
+std::byte* MeshExchange::incoming(int lane) const { return outgoing(mesh_lanes + lane); }
+
+/// Lanes differ, too: two neighbours may be the same rank.
+static int round_of(int round, int lane) { return round * mesh_lanes + lane; }
+
+void MeshExchange::fill(int round) {
+  for (int lane = 0; lane < mesh_lanes; ++lane) {
+    const int to = neighbours_[static_cast<std::size_t>(lane)];
+    if (to >= 0)
+      proof::fill(outgoing(lane), bytes_,
+                  proof::seed_of(communicator_.rank(), to, round_of(round, lane)));
+    if (neighbours_[static_cast<std::size_t>(opposite(lane))] >= 0)
+      std::memset(incoming(lane), 0, static_cast<std::size_t>(bytes_));
+  }
+}
+
+std::optional<std::string> MeshExchange::first_wrong(int round) const {
+  for (int lane = 0; lane < mesh_lanes; ++lane) {
+    const int from = neighbours_[static_cast<std::size_t>(opposite(lane))];
+    if (from < 0) continue;
+    const std::int64_t at = proof::first_difference(
+        incoming(lane), bytes_, proof::seed_of(from, communicator_.rank(), round_of(round, lane)));
+    if (at < bytes_)
+      return text_of(
+          proof::WrongByte{.at = at, .bytes = bytes_, .from = from, .to = communicator_.rank()},
+          fmt::format(", {},", name_of_lane(lane)));
+  }
+  return std::nullopt;
+}
+
+void MeshExchange::begin() {
+  posts_.clear();
+  times_.messages.clear();
+  standing_ = {};
+  times_.begin = Clock::now();
+}
+
+void MeshExchange::note_ends() {
+  times_.end = Clock::now();
+  for (std::size_t i = 0; i < times_.messages.size(); ++i)
+    times_.messages[i].end = posts_.done_at(i);
+}
+
+void MeshExchange::post(const MeshStep& step) {
+  const auto size = static_cast<std::size_t>(bytes_);
+  times_.messages.push_back({step, Clock::now(), {}});
+  const std::uint32_t bit = 1u << step.lane;
+  if (is_send(step)) {
+    standing_.sent |= bit;
+    posts_.send(step.peer, step.lane, {outgoing(step.lane), size});
+  } else {
+    standing_.received |= bit;
+    posts_.receive(step.peer, step.lane, {incoming(step.lane), size});
+  }
+}
+
+/// False if a deadlock was found meanwhile.
+bool MeshExchange::wait_until(const char* site, const std::function<std::string()>& missing,
+                              const std::function<bool()>& done, RollCall* watch) {
+  auto verdict = RollCall::Verdict::open;
+  comm::wait_until(communicator_.state(), {.site = site, .missing = missing}, [&] {
+    if (done()) return true;
+    if (watch != nullptr) verdict = watch->look(standing_);
+    return verdict != RollCall::Verdict::open;
+  });
+  return verdict != RollCall::Verdict::deadlock;
+}
+
+bool MeshExchange::wait(const MeshStep& step, RollCall* watch) {
+  standing_.does = doing(step);
+  standing_.peer = step.peer;
+  standing_.lane = step.lane;
+  const auto missing = [&] {
+    return step.call == Call::wait_all
+               ? "its neighbours"
+               : fmt::format("rank {}, {}", step.peer, name_of_lane(step.lane));
+  };
+  const std::size_t last = times_.messages.size() - 1;
+  const bool well = wait_until(
+      site_of(step), missing,
+      [&] { return step.call == Call::wait_all ? posts_.all_done() : posts_.done(last); }, watch);
+  ++standing_.step;
+  return well;
+}
+
+bool MeshExchange::take(const MeshStep& step, RollCall* watch) {
+  if (step.call != Call::wait_all) post(step);
+  return !blocks(step) || wait(step, watch);
+}
+
+void MeshExchange::run(const std::vector<MeshStep>& steps) {
+  begin();
+  for (const MeshStep& step : steps) take(step, nullptr);
+  note_ends();
+}
+
+std::optional<MeshExchange::Stuck> MeshExchange::try_out(const std::vector<MeshStep>& steps) {
+  RollCall watch(communicator_);
+  begin();
+  std::size_t done = 0;
+  bool well = true;
+  while (well && done < steps.size()) well = take(steps[done++], &watch);
+  note_ends();
+  if (well) {
+    standing_.does = Does::nothing_more;
+    well = wait_until(
+        "the end of a mesh exchange", [] { return "the other ranks"; }, [] { return false; },
+        &watch);
+    if (well) return std::nullopt;
+  }
+  // All ranks know, so all post what they have not come to, and messages get through.
+  Stuck result{watch.circle(), watch.standings(), Clock::now()};
+  if (standing_.does != Does::nothing_more) times_.end = result.found;
+  for (MeshTimes::Message& message : times_.messages)
+    if (message.end == Clock::time_point()) message.end = result.found;
+  const MeshTimes stuck = times_;
+  for (; done < steps.size(); ++done)
+    if (steps[done].call != Call::wait_all) post(steps[done]);
+  wait({.call = Call::wait_all}, nullptr);
+  times_ = stuck;
+  return result;
+}
+
+}  // namespace halocline::bench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program.hpp"
+
+#include <fcntl.h>
+
+#include <exception>
+
+#include <halocline/error.hpp>
+
+#include "cli/departure.hpp"
+#include "cli/examine_command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/print.hpp"
+#include "cli/signals.hpp"
+
+namespace halocline::cli {
+namespace {
+
+/// Lets nothing that is opened later, such as a pipe of MPI's, take the place of a standard stream
+/// that is closed. Writing there stays an error.
+void fill_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, int (*run)(const std::vector<std::string>& words)) {
+  fill_standard_streams();
+  std::vector<std::string> words(argv + 1, argv + argc);
+  take_start(words);
+  guard_departure();
+  try {
+    let_large_files_be_errors();
+    return leave(is_examination(words) ? run_examination(words) : run(words));
+  } catch (const Error& error) {
+    complain(error.what());
+    return leave(exit_code(error.kind()));
+  } catch (const std::exception& error) {
+    complain(error.what());
+    return leave(exit_failure);
+  }
+}
+
+}  // namespace halocline::cli
