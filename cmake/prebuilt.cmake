@@ -53,8 +53,8 @@ foreach(capability IN LISTS capabilities)
         "    \".globl halocline_bundle_${number}, halocline_bundle_end_${number}\\n\"\n"
         "    \".hidden halocline_bundle_${number}, halocline_bundle_end_${number}\\n\"\n"
         "    \"halocline_bundle_${number}: .incbin \\\"${bundle}\\\"\\n\"\n"
-        "    \"halocline_bundle_end_${number}: .popsection\\n\")\;\n"
-        "extern \"C\" const char halocline_bundle_${number}[], halocline_bundle_end_${number}[]\;\n")
+        "    \"halocline_bundle_end_${number}: .popsection\\n\");\n"
+        "extern \"C\" const char halocline_bundle_${number}[], halocline_bundle_end_${number}[];\n")
       string(APPEND halocline_bundle_views "\n      {halocline_bundle_${number}, "
         "static_cast<std::size_t>(halocline_bundle_end_${number} - halocline_bundle_${number})},")
     endforeach()

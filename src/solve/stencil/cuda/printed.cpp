@@ -63,14 +63,19 @@ using Numbers = std::map<Ref, int>;
 /// whatever else their trees hold.
 Numbers numbers_of(const Tree& tree, const std::vector<Ref>& formulas) {
   Numbers numbers;
-  const auto visit = [&](const auto& again, Ref at) -> void {
-    if (numbers.contains(at)) return;
-    const Node& node = tree[at];
-    for (int i = 0; i < problem::operands_of(node.op); ++i)
-      again(again, node.operands[static_cast<std::size_t>(i)]);
+  std::vector<Ref> waiting(formulas.rbegin(), formulas.rend());  // sums of many terms are deep
+  while (!waiting.empty()) {
+    const Ref at = waiting.back();
+    const std::size_t before = waiting.size();
+    if (!numbers.contains(at))
+      for (int i = problem::operands_of(tree[at].op); i-- > 0;)
+        if (const Ref operand = tree[at].operands[static_cast<std::size_t>(i)];
+            !numbers.contains(operand))
+          waiting.push_back(operand);
+    if (waiting.size() > before) continue;
     numbers.emplace(at, static_cast<int>(numbers.size()));
-  };
-  for (const Ref formula : formulas) visit(visit, formula);
+    waiting.pop_back();
+  }
   return numbers;
 }
 
