@@ -30,10 +30,6 @@
 #include "stencil/cuda/kernel_headers.hpp"
 #include "stencil/cuda/launches.cuh"
 
-namespace halocline::stencil::cuda {
-struct Printed {};
-}  // namespace halocline::stencil::cuda
-
 namespace {
 
 using namespace halocline;
@@ -59,15 +55,16 @@ WalkShape read_shape(const char* text) {
 }
 
 template <class Real_>
-class OneShape final : public Kernels<Real_, Printed, most_inputs, most_outputs> {
+class OneShape final : public Kernels<Real_, most_inputs, most_outputs> {
  public:
-  using typename Kernels<Real_, Printed, most_inputs, most_outputs>::Kernel;
+  using typename Kernels<Real_, most_inputs, most_outputs>::Kernel;
 
-  explicit OneShape(const Tried& tried)
+  OneShape(const Tried& tried, const PrintedUpdate& update)
       : shape_(tried.shape),
+        constants_(constants_in<Real_>(update)),
         block_bytes_(tried.block_bytes),
         module_(tried.code),
-        kernel_(module_.kernel<std::remove_pointer_t<Kernel>>(0)) {
+        kernel_(module_.kernel<std::remove_pointer_t<Kernel>>()) {
     device::cuda::load(kernel_);
   }
   bool marches(bool over_bricks) const override { return !over_bricks; }
@@ -77,12 +74,13 @@ class OneShape final : public Kernels<Real_, Printed, most_inputs, most_outputs>
   Kernel per_cell(stencil::cuda::Norm) const override {
     throw Error(ErrorKind::internal, "the fields are not as the walks need them");
   }
-  Printed update() const override { return {}; }
+  PrintedConstants<Real_> constants() const override { return constants_; }
   int rows_of_pushing_tile() const override { return 0; }
   std::size_t spilled() const { return device::cuda::spilled_bytes(kernel_); }
 
  private:
   WalkShape shape_;
+  PrintedConstants<Real_> constants_;
   std::size_t block_bytes_;
   device::cuda::Module module_;
   Kernel kernel_;
@@ -130,8 +128,8 @@ class Bench {
     std::printf("%-28s copy of a field %42.1f us\n", what_.c_str(), us);
   }
 
-  void measure(const Tried& tried, const Operands& operands) {
-    auto kernels = std::make_unique<OneShape<Real>>(tried);
+  void measure(const Tried& tried, const PrintedUpdate& update) {
+    auto kernels = std::make_unique<OneShape<Real>>(tried, update);
     const std::size_t spilled = kernels->spilled();
     const std::int64_t resident = kernels->march(stencil::cuda::Norm::none).at_once;
     if (tried.block_bytes > 0 && resident == 0) {
@@ -139,8 +137,8 @@ class Bench {
                   what_.c_str(), tried.shape.ahead, tried.shape.rows, tried.block_bytes);
       return;
     }
-    CudaSweep<Kernels<Real, Printed, most_inputs, most_outputs>> sweep(std::move(kernels), operands,
-                                                                       model_);
+    CudaSweep<Kernels<Real, most_inputs, most_outputs>> sweep(std::move(kernels), update.operands,
+                                                              model_);
     const auto run = [&](int i) {
       stencil::SweepArguments arguments{
           .in = levels_[i % 2], .out = levels_[1 - i % 2], .region = owned_};
@@ -192,10 +190,10 @@ class Bench {
 
 template <class Real>
 void measure_all(const problem::Model& model, const std::string& what,
-                 const std::vector<Tried>& all, const Operands& operands) {
+                 const std::vector<Tried>& all, const PrintedUpdate& update) {
   Bench<Real> bench(model, what);
   bench.copy();
-  for (const Tried& tried : all) bench.measure(tried, operands);
+  for (const Tried& tried : all) bench.measure(tried, update);
 }
 
 void run(int argc, char** argv) {
@@ -223,15 +221,15 @@ void run(int argc, char** argv) {
       tried.code = device::cuda::compile(
           {.text = update.source,
            .headers = kernel_headers(),
-           .kernels = {name_of_march(model, halocline::Norm::none, tried.shape)}});
+           .kernel = name_of_march(model, halocline::Norm::none, tried.shape)});
       tried.compile_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     });
   for (std::thread& thread : threads) thread.join();
   const std::string what = std::string(argv[1]) + " " + argv[2] + " " + argv[3];
   if (model.precision == Precision::f32)
-    measure_all<float>(model, what, all, update.operands);
+    measure_all<float>(model, what, all, update);
   else
-    measure_all<double>(model, what, all, update.operands);
+    measure_all<double>(model, what, all, update);
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ else()
 endif()
 
 set(halocline_core_libraries ${halocline_openmp} Threads::Threads MPI::MPI_C ${CMAKE_DL_LIBS})
-set(halocline_solver_libraries hwy::hwy PNG::PNG)
+# ZLIB comes with PNG.
+set(halocline_solver_libraries hwy::hwy PNG::PNG ZLIB::ZLIB)
 set(halocline_headers nlohmann_json::nlohmann_json)
 set(halocline_solver_headers tomlplusplus::tomlplusplus)
 # fmt has code of its own unless it is used as headers only.

@@ -652,7 +652,7 @@ sweeps = 6
 
 
 def test_what_walls_take_to_compile_is_told(tmp_path):
-    """The formula is compiled in, but what is beyond the sides depends on time."""
+    """The kernels came with the program, but what is beyond the sides depends on time."""
     problem = tmp_path / "walls.toml"
     problem.write_text(WALLS_IN_TIME)
     expected = solve_json(problem, "--backend", "cpu", "--ranks", "1")
@@ -701,7 +701,7 @@ def test_without_a_compiler_problem_files_run_on_the_cpu(fault, words, monkeypat
     assert re.search(f"no GPU is used: .*NVRTC.*({words})", " ".join(end.out.split())), end
     end = run("solve", "gray_scott", "--cells", "32x32", "--sweeps", "2", "--ranks", "2", "--backend", "cuda")
     assert end.code == UNAVAILABLE and re.search(words, end.err) and "HALOCLINE_NVRTC" in end.err, end
-    # What is compiled in needs none.
+    # What came with the program needs none.
     assert run("solve", *SMALL, "--backend", "cuda", "--ranks", "2").code == 0
 
 

@@ -36,12 +36,6 @@ class GpuBackends : public Backends {
   static Variant cuda(Memory memory = Memory::device) {
     return {.backend = &find_backend("cuda"), .memory = memory};
   }
-  /// With its formula compiled now.
-  static Variant printed() {
-    return {.backend = &find_backend("cuda"),
-            .options = {.formulas = Formulas::interpreted},
-            .memory = Memory::device};
-  }
   static constexpr Norm all_norms[] = {Norm::none, Norm::max, Norm::l2};
 };
 
@@ -60,14 +54,14 @@ TEST_P(GpuBackends, ComputeTheBitsOfTheReferenceInStripsAndPieces) {
       {{63, 4, 3}, {64, 5, 4}, {66, 3, 5}, {129, 8, 2}, {5, 9, 37}, {131, 1, 9}}};
   for (const Extents& cells : cells_of_axes[GetParam().axes - 1])
     for (const Norm norm : all_norms)
-      compare({.cells = cells, .placement = own, .norm = norm}, {cuda(), printed()});
+      compare({.cells = cells, .placement = own, .norm = norm}, {cuda()});
 }
 
 // With so many tiles that a warp's walk is as long as can be.
 TEST_P(GpuBackends, ComputeTheBitsOfTheReferenceInLongWalks) {
   const Extents cells_of_axes[] = {{20'000}, {130, 1'060}, {70, 66, 41}};
   compare({.cells = cells_of_axes[GetParam().axes - 1], .placement = own, .norm = Norm::max},
-          {cuda(), printed()});
+          {cuda()});
 }
 
 TEST_P(GpuBackends, SweepInAnyMemoryThatTheGpuReads) {
@@ -90,7 +84,7 @@ TEST_P(GpuBackends, SweepRegionsThatBeginAndEndAnywhere) {
       }
       for (const Norm norm : all_norms)
         compare({.cells = cells, .halo = 3, .placement = own, .norm = norm, .region = region},
-                {cuda(), printed()});
+                {cuda()});
     }
 }
 

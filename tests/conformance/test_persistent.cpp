@@ -46,7 +46,6 @@ class PersistentSweeps : public Backends {
     std::int64_t stops_at = -1;  ///< the sweep whose norm stops the run
     std::array<bool, 3> periodic{};
     int fewest_rows = 2;
-    Formulas formulas = Formulas::compiled_where_possible;
   };
 
   template <class Real>
@@ -133,7 +132,6 @@ class PersistentSweeps : public Backends {
                                               .wraps = {run.periodic[0], run.periodic[1]},
                                               .port = port,
                                               .fewest_rows = run.fewest_rows,
-                                              .formulas = run.formulas,
                                               .norm = run.norm});
     const device::OwnedStream stream;
     const auto sweep = sweep_of({.backend = &find_backend("cuda")}, run.cells);
@@ -250,31 +248,11 @@ TEST_P(PersistentSweeps, KeepManyRowsInOneWarp) {
                  .norm = Norm::l2,
                  .periodic = periodic,
                  .fewest_rows = rows});
-}
-
-TEST_P(PersistentSweeps, ComputeTheBitsOfTheReferenceWithAFormulaCompiledNow) {
-  for (const Extents& cells : std::vector<Extents>{{9, 3}, {129, 33}, {700, 40}})
-    for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
-      compare({.cells = cells,
-               .batches = {1, 5, 2},
-               .norm = norm,
-               .norm_every = 2,
-               .formulas = Formulas::interpreted});
-  for (const auto& periodic : {std::array{false, false, false}, {true, true, false}})
-    compare({.cells = {132, 39},
-             .batches = {3, 4},
-             .norm = Norm::max,
-             .periodic = periodic,
-             .fewest_rows = 16,
-             .formulas = Formulas::interpreted});
-}
-
-TEST_P(PersistentSweeps, StopWithAFormulaCompiledNow) {
-  for (const std::int64_t stops_at : {0, 3, 7})
-    compare({.cells = {131, 37},
-             .batches = {1, 2, 1, 4},
-             .stops_at = stops_at,
-             .formulas = Formulas::interpreted});
+  compare({.cells = {132, 39},
+           .batches = {3, 4},
+           .norm = Norm::max,
+           .periodic = {true, true, false},
+           .fewest_rows = 16});
 }
 
 TEST_P(PersistentSweeps, AreTheirOwnNeighboursAlongPeriodicAxes) {
@@ -409,16 +387,6 @@ TEST_P(PersistentSweepsInSpace, AreTheirOwnNeighboursAlongPeriodicAxes) {
       compare({.cells = cells, .batches = {4, 1, 3}, .periodic = periodic});
   for (const Extents& cells : std::vector<Extents>{{9, 3, 2}, {61, 33, 3}})
     compare({.cells = cells, .batches = {4, 1, 3}, .periodic = {false, true, true}});
-}
-
-TEST_P(PersistentSweepsInSpace, ComputeTheBitsOfTheReferenceWithAFormulaCompiledNow) {
-  for (const auto& periodic : {std::array{false, false, false}, {true, true, true}})
-    compare({.cells = {72, 18, 5},
-             .batches = {1, 5, 2},
-             .norm = Norm::max,
-             .norm_every = 2,
-             .periodic = periodic,
-             .formulas = Formulas::interpreted});
 }
 
 TEST_P(PersistentSweepsInSpace, StopAtAnySweep) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sweep kernels also compile at run time, with a formula that this program did not know when
-// it was built. Needs the toolkit's NVRTC, but no GPU.
+// Functions of formulas compile for a GPU, as written. Needs the toolkit's NVRTC, but no GPU.
 
 #include <nvrtc.h>
 
@@ -11,23 +10,6 @@
 
 namespace {
 
-// As a user would write it: a formula of their own.
-constexpr auto users_source = R"(
-#include "problem/formulas.hpp"
-#include "stencil/cuda/march.cuh"
-#include "stencil/cuda/per_cell.cuh"
-#include "stencil/cuda/persistent.cuh"
-
-template <class Real>
-struct UsersFormula {
-  Real a, b;
-  template <class Cells>
-  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
-    return u.constant(a) * u.c() + u.constant(b) * (u.w() + u.e());
-  }
-};
-)";
-
 struct Compiled {
   nvrtcResult result = NVRTC_SUCCESS;
   std::string log, ptx;
@@ -36,7 +18,7 @@ struct Compiled {
 Compiled compile(const std::string& source, const std::vector<std::string>& kernels) {
   nvrtcProgram program = nullptr;
   Compiled compiled;
-  EXPECT_EQ(nvrtcCreateProgram(&program, source.c_str(), "users.cu", 0, nullptr, nullptr),
+  EXPECT_EQ(nvrtcCreateProgram(&program, source.c_str(), "functions.cu", 0, nullptr, nullptr),
             NVRTC_SUCCESS);
   for (const std::string& kernel : kernels)
     EXPECT_EQ(nvrtcAddNameExpression(program, kernel.c_str()), NVRTC_SUCCESS);
@@ -65,27 +47,6 @@ Compiled compile(const std::string& source, const std::vector<std::string>& kern
   return compiled;
 }
 
-const std::string names = "halocline::stencil::cuda::";
-
-TEST(Nvrtc, CompilesKernelsOfAUsersFormula) {
-  const std::string shape = names + "ShapeFor<" + names + "Norm::l2, 3, double>";
-  const std::string average = "halocline::problem::AverageFormula<3, double>";
-  const Compiled compiled =
-      compile(users_source, {names + "persist<2, 8, " + names + "Norm::max, float, " + names +
-                                 "OneField<UsersFormula<float>, 2>>",
-                             names + "persist<3, 8, " + names + "Norm::l2, double, " + names +
-                                 "OneField<UsersFormula<double>, 3>>",
-                             names + "march<" + names + "Norm::l2, 3, " + shape + ", double, " +
-                                 names + "OneField<" + average + ", 3>, 1, 1>",
-                             names + "per_cell<" + names + "Norm::none, double, " + names +
-                                 "OneField<UsersFormula<double>, 1>, 1, 1>"});
-  EXPECT_EQ(compiled.result, NVRTC_SUCCESS) << compiled.log;
-  // As written: no contraction.
-  EXPECT_EQ(compiled.ptx.find("fma."), std::string::npos);
-  // What threads have in memory counts as values that do not fit in registers.
-  EXPECT_EQ(compiled.ptx.find(".local"), std::string::npos) << "arguments copied for each thread";
-}
-
 // Functions, as an update in a problem file calls them.
 constexpr auto source_of_functions = R"(
 #include "problem/functions.hpp"
@@ -104,13 +65,6 @@ TEST(Nvrtc, CompilesFunctionsOfFormulas) {
   EXPECT_EQ(compiled.log.find("warning"), std::string::npos) << compiled.log;
   EXPECT_EQ(compiled.ptx.find("fma."), std::string::npos);
   EXPECT_EQ(compiled.ptx.find(".local"), std::string::npos) << "a table copied for each thread";
-}
-
-TEST(Nvrtc, SaysWhatIsWrongWithAFormula) {
-  const Compiled compiled =
-      compile(std::string(users_source) + "static_assert(sizeof(UsersFormula<float>) == 1);", {});
-  EXPECT_EQ(compiled.result, NVRTC_ERROR_COMPILATION);
-  EXPECT_NE(compiled.log.find("users.cu"), std::string::npos) << compiled.log;
 }
 
 }  // namespace

@@ -26,6 +26,14 @@ std::string log_of(nvrtcProgram program) {
   return log;
 }
 
+std::string ptx_of(nvrtcProgram program) {
+  std::size_t size = 0;
+  nvrtcGetPTXSize(program, &size);
+  std::string ptx(size, '\0');
+  nvrtcGetPTX(program, ptx.data());
+  return ptx;
+}
+
 void expect_compiles(const std::string& source, const std::string& kernel) {
   std::vector<const char*> names, texts;
   for (const device::cuda::Header& header : stencil::cuda::kernel_headers()) {
@@ -43,6 +51,11 @@ void expect_compiles(const std::string& source, const std::string& kernel) {
   EXPECT_EQ(nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()),
             NVRTC_SUCCESS)
       << log_of(program) << source;
+  const std::string ptx = ptx_of(program);
+  // As written: no contraction.
+  EXPECT_EQ(ptx.find("fma."), std::string::npos) << source;
+  // What threads have in memory counts as values that do not fit in registers.
+  EXPECT_EQ(ptx.find(".local"), std::string::npos) << "something copied for each thread";
   nvrtcDestroyProgram(&program);
 }
 

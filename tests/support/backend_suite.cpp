@@ -20,9 +20,7 @@ std::vector<Variant> variants(const std::vector<std::pair<int, std::int64_t>>& t
   for (const Backend* backend : stencil::backends()) {
     if (backend->name() == "reference" || backend->unavailable()) continue;
     if (backend->on_gpu()) {
-      for (const Formulas formulas : {Formulas::compiled_where_possible, Formulas::interpreted})
-        all.push_back(
-            {.backend = backend, .options = {.formulas = formulas}, .memory = Memory::device});
+      all.push_back({.backend = backend, .memory = Memory::device});
       continue;
     }
     for (const auto& [threads, cache] : threads_and_caches)

@@ -22,6 +22,8 @@
 
 namespace halocline::device {
 
+using EdgeWord = unsigned long long;
+
 /// Two words, loaded and stored with one access of 16 bytes.
 struct alignas(16) EdgeWords {
   unsigned long long first, second;

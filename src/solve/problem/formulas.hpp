@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The formulas that are compiled in. A model whose update is one of them, with any constants, runs
-// it: stencil/compiled.hpp.
+// The formulas that are compiled in for CPUs. A model whose update is one of them, with any
+// constants, runs it: stencil/compiled.hpp.
 //
-// A formula is written once and compiled for plain loops, for vectors, and for GPUs with nvcc and
-// NVRTC; so this header includes nothing from the standard library. It is a struct with plain
+// A formula is written once and compiled for plain loops and for vectors. It is a struct with plain
 // numbers as constants and
-//   template <class Cells> HALOCLINE_FORMULA auto operator()(const Cells& u) const
+//   template <class Cells> auto operator()(const Cells& u) const
 // where u.c() is the cell, u.w() u.e() u.s() u.n() u.d() u.t() its lower and upper neighbours
 // along x, y and z, and u.constant(v) a constant as a value. Values have the operators + - *,
 // evaluated as written, without contraction, so that every backend computes the same bits. A value
 // may also be a symbol (stencil/cpu/expression.hpp, stencil/compiled.hpp), and the sum of two
 // symbols may have its own type: hence auto.
-
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define HALOCLINE_FORMULA __host__ __device__ inline
-#else
-#define HALOCLINE_FORMULA inline
-#endif
 
 namespace halocline::problem {
 
@@ -29,7 +22,7 @@ template <class Real>
 struct AverageFormula<2, Real> {
   Real quarter;
   template <class Cells>
-  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
+  auto operator()(const Cells& u) const {
     return u.constant(quarter) * ((u.w() + u.e()) + (u.s() + u.n()));
   }
 };
@@ -38,7 +31,7 @@ template <class Real>
 struct AverageFormula<3, Real> {
   Real sixth;
   template <class Cells>
-  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
+  auto operator()(const Cells& u) const {
     return u.constant(sixth) * (((u.w() + u.e()) + (u.s() + u.n())) + (u.d() + u.t()));
   }
 };
@@ -51,7 +44,7 @@ template <class Real>
 struct HeatFormula<1, Real> {
   Real r, two;
   template <class Cells>
-  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
+  auto operator()(const Cells& u) const {
     const auto twice = u.constant(two) * u.c();
     return u.c() + u.constant(r) * ((u.w() - twice) + u.e());
   }
@@ -61,7 +54,7 @@ template <class Real>
 struct HeatFormula<2, Real> {
   Real r, two;
   template <class Cells>
-  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
+  auto operator()(const Cells& u) const {
     const auto twice = u.constant(two) * u.c();
     return u.c() + u.constant(r) * (((u.w() - twice) + u.e()) + ((u.s() - twice) + u.n()));
   }
@@ -71,7 +64,7 @@ template <class Real>
 struct HeatFormula<3, Real> {
   Real r, two;
   template <class Cells>
-  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
+  auto operator()(const Cells& u) const {
     const auto twice = u.constant(two) * u.c();
     return u.c() + u.constant(r) * ((((u.w() - twice) + u.e()) + ((u.s() - twice) + u.n())) +
                                     ((u.d() - twice) + u.t()));
@@ -86,7 +79,7 @@ template <class Real>
 struct StarFormula<3, Real> {
   Real centre, side;
   template <class Cells>
-  HALOCLINE_FORMULA auto operator()(const Cells& u) const {
+  auto operator()(const Cells& u) const {
     return u.constant(centre) * u.c() +
            u.constant(side) * (((u.w() + u.e()) + (u.s() + u.n())) + (u.d() + u.t()));
   }

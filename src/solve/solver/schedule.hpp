@@ -36,8 +36,10 @@ class Schedule {
   /// Returns its requirements, for error messages.
   virtual std::string_view needs() const { return "nothing else"; }
   /// Whether schedule_by_rule() prefers it to the schedules above it in the table, if available.
+  /// Collective.
   virtual bool is_preferred(const Runner& runner) const = 0;
   /// Whether a run is long enough for what it takes to make the stepper, where no user asks for it.
+  /// Collective.
   virtual bool is_worth_making(const Runner&) const { return true; }
   /// Whether it differs from others only in how halos of other subdomains arrive: without such
   /// halos it is not worth measuring.

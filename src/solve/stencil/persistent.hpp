@@ -55,9 +55,8 @@ struct PersistentParts {
   /// are for tests.
   int fewest_rows = 2;
   /// As in SweepOptions.
-  Formulas formulas = Formulas::compiled_where_possible;
   const Communicator* communicator = nullptr;
-  /// Of batches: those of formulas that are compiled now have this norm or none.
+  /// Of batches: they have this norm or none.
   Norm norm = Norm::none;
 };
 

@@ -117,8 +117,7 @@ struct SweepOptions {
   /// By the plainest kernel, for benchmarks: on a GPU a thread updates a cell and reads all that it
   /// takes; on CPUs with the first of simd_levels().
   bool plain = false;
-  /// Interpreted: also where a compiled formula is the model's; on a GPU, compiled when the program
-  /// runs. For tests and benchmarks.
+  /// On CPUs. Interpreted: also where a compiled formula is the model's. For tests and benchmarks.
   Formulas formulas = Formulas::compiled_where_possible;
   /// Of the sweeps to come, where a kernel is compiled for each; others are when they are asked
   /// for.
@@ -160,6 +159,9 @@ class Backend {
   /// outlive it. Collective if the options name a communicator. Throws as make().
   virtual std::unique_ptr<ChangingGhosts> make_ghosts(const Ghosts& ghosts,
                                                       const SweepOptions& options) const;
+  /// Whether kernels for persistent sweeps of the model came with the program; others are compiled
+  /// first, which takes seconds.
+  virtual bool has_persistent_kernels(const problem::Model&) const { return false; }
   /// Makes a persistent sweep: see stencil/persistent.hpp. Throws unavailable, with the reason, if
   /// the backend, the problem or the size of the fields does not allow one.
   virtual std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const;

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -46,14 +47,16 @@ void write(const fs::path& file, const std::string& text) {
   std::ofstream(file) << text;
 }
 
-/// Runs a program, whose words go to a file; returns whether it ended with 0.
-bool run(std::vector<std::string> command, const fs::path& log) {
+/// Runs a program in a folder, where its words go to the file `log`; returns whether it ended with
+/// 0.
+bool run(std::vector<std::string> command, const fs::path& folder) {
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawn_file_actions_addopen(&actions, 1, "log", O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   pid_t child = 0;
   const bool started =
@@ -135,11 +138,16 @@ int nvrtcCompileProgram(nvrtcProgram program, int count, const char* const* opti
   write(folder / "formula.cpp", program->source);
   const fs::path made = folder / "formula.so";
   // -O1: twice as long to compile with -O2. Each thread's own variables are not those of the
-  // program, so that they need no place in its static block.
-  const bool compiled =
-      run({NVRTC_ON_CPU_COMPILER, "-std=c++20", "-O1", "-fPIC", "-shared", "-ffp-contract=off",
-           "-w", "-I", NVRTC_ON_CPU_INCLUDE, "-I", folder, folder / "formula.cpp", "-o", made},
-          folder / "log");
+  // program, so that they need no place in its static block. ccache, if there is one, knows what
+  // other builds have compiled; paths from the folder are the same there.
+  std::vector<std::string> compile{NVRTC_ON_CPU_COMMAND};
+  compile.insert(compile.end(),
+                 {"-std=c++20", "-O1", "-fPIC", "-ffp-contract=off", "-w", "-I",
+                  NVRTC_ON_CPU_INCLUDE, "-I.", "-c", "formula.cpp", "-o", "formula.o"});
+  std::vector<std::string> link{NVRTC_ON_CPU_COMMAND};
+  link.erase(link.begin(), std::find(link.begin(), link.end(), NVRTC_ON_CPU_COMPILER));
+  link.insert(link.end(), {"-shared", "formula.o", "-o", "formula.so"});
+  const bool compiled = run(compile, folder) && run(link, folder);
   program->log = read(folder / "log");
   if (compiled) fs::rename(made, program->code);
   fs::remove_all(folder);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -100,10 +101,9 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  Code compile_for(const Gpu& gpu) {
-    for (const std::string& kernel : source_.kernels)
-      check(nvrtc_.add_name(program_, kernel.c_str()), "nvrtcAddNameExpression");
-    const auto [architecture, is_own] = architecture_for(gpu);
+  Code compile_for(int capability) {
+    check(nvrtc_.add_name(program_, source_.kernel.c_str()), "nvrtcAddNameExpression");
+    const auto [architecture, is_own] = architecture_for(capability);
     const std::string target =
         fmt::format("--gpu-architecture={}_{}", is_own ? "sm" : "compute", architecture);
     std::vector<const char*> options(std::begin(compiler_options), std::end(compiler_options));
@@ -112,33 +112,28 @@ class Compilation {
       throw Error(ErrorKind::internal,
                   fmt::format("NVRTC {} at '{}' refused a kernel: {}", nvrtc_.version, nvrtc_.path,
                               text(nvrtc_.log_size, nvrtc_.log)));
-    Code code{
+    const char* name = nullptr;
+    check(nvrtc_.lowered_name(program_, source_.kernel.c_str(), &name), "nvrtcGetLoweredName");
+    return {
         .image = is_own ? text(nvrtc_.cubin_size, nvrtc_.cubin) : text(nvrtc_.ptx_size, nvrtc_.ptx),
-        .kernels = {}};
-    for (const std::string& kernel : source_.kernels) {
-      const char* name = nullptr;
-      check(nvrtc_.lowered_name(program_, kernel.c_str(), &name), "nvrtcGetLoweredName");
-      code.kernels.emplace_back(name);
-    }
-    return code;
+        .kernel = name};
   }
 
  private:
   /// Returns the newest architecture that NVRTC knows up to that of the GPU, and whether it is the
   /// GPU's own; else the driver has to translate.
-  std::pair<int, bool> architecture_for(const Gpu& gpu) const {
+  std::pair<int, bool> architecture_for(int wanted) const {
     int count = 0;
     check(nvrtc_.count_architectures(&count), "nvrtcGetNumSupportedArchs");
     std::vector<int> known(static_cast<std::size_t>(count));
     check(nvrtc_.architectures(known.data()), "nvrtcGetSupportedArchs");
-    const int wanted = 10 * gpu.major + gpu.minor;
     int best = 0;
     for (const int one : known)
       if (one <= wanted) best = std::max(best, one);
     if (best == 0)
       throw Error(ErrorKind::unavailable,
                   fmt::format("NVRTC {} at '{}' does not know GPUs of compute capability {}.{}",
-                              nvrtc_.version, nvrtc_.path, gpu.major, gpu.minor));
+                              nvrtc_.version, nvrtc_.path, wanted / 10, wanted % 10));
     return {best, best == wanted};
   }
 
@@ -160,12 +155,6 @@ class Compilation {
   const Source& source_;
   Program* program_ = nullptr;
 };
-
-Gpu current_gpu() {
-  for (const Gpu& gpu : gpus().list)
-    if (gpu.ordinal == cuda::current()) return gpu;
-  throw Error(ErrorKind::internal, "the current GPU is none of those that were found");
-}
 
 /// The driver's functions, as in CUDA 12.0.
 struct LibraryFunctions {
@@ -193,19 +182,22 @@ std::optional<std::string> no_compiler_because() {
 }
 
 Code compile(const Source& source) {
-  if (const auto why = no_compiler_because()) throw Error(ErrorKind::unavailable, *why);
-  const Gpu gpu = current_gpu();
   static std::mutex one_at_a_time;
   static std::map<std::string, Code> known;
+  const int capability = cuda::compute_capability();
   const std::lock_guard guard(one_at_a_time);
-  const std::string key = fmt::format("{}.{}\n{}\n{}", gpu.major, gpu.minor,
-                                      fmt::join(source.kernels, "\n"), source.text);
+  const std::string key = fmt::format("{}\n{}\n{}", capability, source.kernel, source.text);
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
-  return known[key] = Compilation(*loaded().nvrtc, source).compile_for(gpu);
+  return known[key] = compile_for(source, capability);
 }
 
-Module::Module(Code code) : kernels_(std::move(code.kernels)) {
+Code compile_for(const Source& source, int capability) {
+  if (const auto why = no_compiler_because()) throw Error(ErrorKind::unavailable, *why);
+  return Compilation(*loaded().nvrtc, source).compile_for(capability);
+}
+
+Module::Module(const Code& code) : kernel_(code.kernel) {
   CUlibrary library = nullptr;
   require(library_functions().load(&library, code.image.data(), nullptr, nullptr, 0, nullptr,
                                    nullptr, 0),
@@ -214,11 +206,11 @@ Module::Module(Code code) : kernels_(std::move(code.kernels)) {
                  [](void* all) { library_functions().unload(static_cast<CUlibrary>(all)); });
 }
 
-void* Module::address_of(std::size_t number) const {
+void* Module::address() const {
   CUkernel kernel = nullptr;
-  require(library_functions().kernel(&kernel, static_cast<CUlibrary>(library_.get()),
-                                     kernels_[number].c_str()),
-          "cuLibraryGetKernel");
+  require(
+      library_functions().kernel(&kernel, static_cast<CUlibrary>(library_.get()), kernel_.c_str()),
+      "cuLibraryGetKernel");
   return static_cast<void*>(kernel);
 }
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace halocline::device::cuda {
 
@@ -19,13 +18,14 @@ struct Header {
 struct Source {
   std::string text;  ///< CUDA C++
   std::span<const Header> headers;
-  std::vector<std::string> kernels;  ///< as C++ names them: "march<Norm::max, 2>"
+  std::string kernel;  ///< as C++ names it: "march<Norm::max, 2>"
 };
 
 /// What a source became: code for one kind of GPU.
 struct Code {
   std::string image;
-  std::vector<std::string> kernels;  ///< their names in the code, in the order of the source's
+  std::string kernel;        ///< its name in the code
+  bool is_prebuilt = false;  ///< with this program, not now
 };
 
 /// What NVRTC is told, besides the GPU: as nvcc is, and that functions of lambdas are for the GPU.
@@ -40,24 +40,26 @@ std::optional<std::string> no_compiler_because();
 /// no_compiler_because() says so, and internal, with the compiler's words, for wrong sources.
 /// Callable from any thread. Takes about a second.
 Code compile(const Source& source);
+/// Compiles for GPUs of that compute capability (90: 9.0), which need not be here.
+Code compile_for(const Source& source, int capability);
 
 /// Code on the current GPU.
 class Module {
  public:
-  explicit Module(Code code);
+  explicit Module(const Code& code);
 
-  /// Returns a kernel, by its number in the source, for functions of launch.cuh. The module must
-  /// outlive it. The type must be the kernel's.
+  /// Returns the kernel, for functions of launch.cuh. The module must outlive it. The type must be
+  /// the kernel's.
   template <class Kernel>
-  Kernel* kernel(std::size_t number) const {
-    return reinterpret_cast<Kernel*>(address_of(number));
+  Kernel* kernel() const {
+    return reinterpret_cast<Kernel*>(address());
   }
 
  private:
-  void* address_of(std::size_t number) const;
+  void* address() const;
 
   std::shared_ptr<void> library_;
-  std::vector<std::string> kernels_;
+  std::string kernel_;
 };
 
 }  // namespace halocline::device::cuda

@@ -9,7 +9,7 @@
 
 namespace halocline::device::cuda {
 
-using EdgeWord = unsigned long long;
+using device::EdgeWord;
 
 __device__ inline EdgeWord word_of(unsigned bits, unsigned epoch) {
   return static_cast<EdgeWord>(epoch) << 32 | bits;

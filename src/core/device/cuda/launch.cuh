@@ -109,6 +109,7 @@ struct ResidentShape {
 template <class... Parameters>
 std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned threads,
                                   std::size_t shared_bytes) {
+  const auto* const code = reinterpret_cast<const void*>(kernel);
   int gpu = 0, can_launch = 0, most_shared = 0, per_multiprocessor = 0;
   check(cudaGetDevice(&gpu), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&can_launch, cudaDevAttrCooperativeLaunch, gpu),
@@ -116,15 +117,14 @@ std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned thread
   check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu),
         "cudaDeviceGetAttribute");
   cudaFuncAttributes facts{};
-  check(cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(kernel)),
-        "the loading of a kernel");
+  check(cudaFuncGetAttributes(&facts, code), "the loading of a kernel");
   if (can_launch == 0 || facts.sharedSizeBytes + shared_bytes > std::size_t(most_shared)) return 0;
   // All there is: with shared_bytes, the next question about fewer would forbid a launch with
   // these.
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+  check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              most_shared - static_cast<int>(facts.sharedSizeBytes)),
         "cudaFuncSetAttribute");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel,
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, code,
                                                       static_cast<int>(threads), shared_bytes),
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   return std::int64_t{per_multiprocessor} * multiprocessors();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stencil/cuda/build.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -24,16 +26,20 @@ Build made(const Communicator* communicator, const std::function<Build()>& make)
   if (communicator == nullptr || communicator->size() == 1 || !are_alike(*communicator))
     return make();
   Build build;
-  comm::on_first_rank(*communicator, [&] { build = make(); });
-  build.code.image = comm::broadcast(*communicator, std::move(build.code.image), 0);
-  const std::string names =
-      comm::broadcast(*communicator, fmt::format("{}\n", fmt::join(build.code.kernels, "\n")), 0);
-  build.choice = std::stoul(comm::broadcast(*communicator, std::to_string(build.choice), 0));
-  build.code.kernels.clear();
-  for (std::size_t at = 0; at < names.size();) {
-    const std::size_t end = names.find('\n', at);
-    build.code.kernels.push_back(names.substr(at, end - at));
-    at = end + 1;
+  std::string facts;
+  comm::on_first_rank(*communicator, [&] {
+    build = make();
+    facts = fmt::format("{}\n", build.choice);
+    for (const device::cuda::Code& code : build.codes)
+      facts += fmt::format("{} {:d}\n", code.kernel, code.is_prebuilt);
+  });
+  std::istringstream lines(comm::broadcast(*communicator, std::move(facts), 0));
+  lines >> build.choice;
+  device::cuda::Code code;
+  for (std::size_t at = 0; lines >> code.kernel >> code.is_prebuilt; ++at) {
+    if (at == build.codes.size()) build.codes.push_back(code);
+    std::string& image = build.codes[at].image;
+    image = comm::broadcast(*communicator, std::move(image), 0);
   }
   return build;
 }
@@ -43,7 +49,9 @@ Build made(const Communicator* communicator, const std::function<Build()>& make)
 Build build_for_all(const Communicator* communicator, const std::function<Build()>& make) {
   const auto begun = std::chrono::steady_clock::now();
   Build build = made(communicator, make);
-  build.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  if (!std::all_of(build.codes.begin(), build.codes.end(),
+                   [](const device::cuda::Code& code) { return code.is_prebuilt; }))
+    build.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   return build;
 }
 

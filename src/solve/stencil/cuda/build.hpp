@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include <halocline/communicator.hpp>
 
@@ -12,9 +13,9 @@
 namespace halocline::stencil::cuda {
 
 struct Build {
-  device::cuda::Code code;
+  std::vector<device::cuda::Code> codes;
   std::size_t choice = 0;  ///< of the kernels that were tried
-  double seconds = 0;      ///< until this rank had it
+  double seconds = 0;      ///< until this rank had it; 0 if all came with the program
 };
 
 /// Returns what `make` makes on rank 0, on every rank; what each rank makes where their GPUs

@@ -2,7 +2,7 @@
 #pragma once
 // Values of cells as words of edges: see device/edge_port.hpp.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/edge_words.cuh"
 #include "stencil/cuda/lane.cuh"
@@ -14,7 +14,7 @@ template <class Real>
 struct WordsOf;
 template <>
 struct WordsOf<float> {
-  using Type = device::cuda::EdgeWord;
+  using Type = device::EdgeWord;
 };
 template <>
 struct WordsOf<double> {

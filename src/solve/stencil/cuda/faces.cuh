@@ -3,7 +3,7 @@
 // The outermost layers of a sweep: a walk waits for the halo next to its cells and writes its cells
 // to the neighbour's halo: see device/face_port.hpp.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/flags.cuh"
 #include "stencil/cuda/lane.cuh"

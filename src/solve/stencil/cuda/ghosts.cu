@@ -147,13 +147,13 @@ std::unique_ptr<ChangingGhosts> make_for(const Ghosts& ghosts, const SweepOption
   if (rules.empty())
     return std::make_unique<GpuGhosts<Real, NoRules>>(ghosts, fill_ghosts<Real, NoRules>);
   const Build build = build_for_all(options.communicator, [&] {
-    return Build{.code = device::cuda::compile({.text = rules,
-                                                .headers = kernel_headers(),
-                                                .kernels = {name_of_ghosts(ghosts.model())}})};
+    return Build{.codes = {device::cuda::compile({.text = rules,
+                                                  .headers = kernel_headers(),
+                                                  .kernel = name_of_ghosts(ghosts.model())})}};
   });
   using Filling = GpuGhosts<Real, PrintedRules>;
-  std::optional<device::cuda::Module> loaded(build.code);
-  auto* const kernel = loaded->template kernel<std::remove_pointer_t<typename Filling::Kernel>>(0);
+  std::optional<device::cuda::Module> loaded(build.codes.front());
+  auto* const kernel = loaded->template kernel<std::remove_pointer_t<typename Filling::Kernel>>();
   return std::make_unique<Filling>(ghosts, kernel, std::move(loaded), build.seconds);
 }
 

@@ -6,7 +6,7 @@
 
 #include "device/cuda/early.cuh"
 #include "problem/ghost.hpp"
-#include "stencil/cuda/work.cuh"
+#include "stencil/cuda/blocks.cuh"
 
 namespace halocline::stencil::cuda {
 

@@ -2,9 +2,9 @@
 #pragma once
 // The strip of cells of a warp, and each lane's part of it.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
-#include "stencil/cuda/work.cuh"
+#include "stencil/cuda/tiles.cuh"
 
 namespace halocline::stencil::cuda {
 
@@ -33,11 +33,6 @@ __device__ __forceinline__ void fetch_line([[maybe_unused]] const void* place) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(place));
 #endif
 }
-
-template <class Real>
-inline constexpr int vector_cells = 16 / sizeof(Real);
-template <class Real>
-inline constexpr int strip_cells = warp_lanes* vector_cells<Real>;
 
 /// A lane's position in a strip. Columns count from the 16-byte boundary at or before the region.
 template <class Real>

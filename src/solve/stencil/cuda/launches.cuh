@@ -15,9 +15,9 @@
 #include "field/cells.hpp"
 #include "stencil/check.hpp"
 #include "stencil/cuda/arguments.hpp"
-#include "stencil/cuda/march.cuh"
 #include "stencil/cuda/printed.hpp"
 #include "stencil/cuda/sweep.hpp"
+#include "stencil/cuda/tiles.cuh"
 
 namespace halocline::stencil::cuda {
 
@@ -55,23 +55,21 @@ March<Kernel> march_with(Kernel kernel, int ahead, int rows, std::int64_t layers
   return march;
 }
 
-/// The kernels of an update, compiled in or at run time.
-template <class Real_, class Update_, int inputs, int outputs>
+/// The kernels of an update.
+template <class Real_, int inputs, int outputs>
 class Kernels {
  public:
   using Real = Real_;
-  using Update = Update_;
   using Arguments = Work<Real, inputs, outputs>;
-  using Kernel = void (*)(Arguments, ReduceWork, Update);
+  using Kernel = void (*)(Arguments, ReduceWork, PrintedConstants<Real>);
 
   virtual ~Kernels() = default;
   /// Whether there are kernels that march over rows or over bricks: not for one axis; over bricks
-  /// in three alone, and compiled when the program runs.
+  /// in three alone.
   virtual bool marches(bool over_bricks) const = 0;
   virtual March<Kernel> march(Norm kind) const = 0;
   virtual Kernel per_cell(Norm kind) const = 0;
-  /// The value of the kernels' last argument.
-  virtual Update update() const = 0;
+  virtual PrintedConstants<Real> constants() const = 0;
   /// Returns the rows of a tile of those walks of march() that may store the halos of neighbours;
   /// 0: none may.
   virtual int rows_of_pushing_tile() const = 0;
@@ -94,9 +92,6 @@ inline Range owned_within(const Box& region, const Box& owned) {
   return range;
 }
 
-/// Launches reduce_alone of sweep.cu.
-void launch_reduction(const ReduceWork& work, Stream stream);
-
 template <class AnyKernels>
 class CudaSweep final : public stencil::Sweep {
  public:
@@ -106,7 +101,9 @@ class CudaSweep final : public stencil::Sweep {
         model_(model),
         reach_(reach_of(model)),
         start_(device::cuda::earliest_start()),
-        parts_(device::allocate(Memory::device, bytes_of_partial_norms)) {}
+        parts_(device::allocate(Memory::device, bytes_of_partial_norms)) {
+    load_reduction();
+  }
 
   void run(const SweepArguments& arguments, Stream stream) override {
     check_arguments(arguments, model_, SweptBy::gpu, stream);
@@ -207,7 +204,7 @@ class CudaSweep final : public stencil::Sweep {
               const SweepArguments& arguments, Stream stream, std::size_t block_bytes = 0) {
     const unsigned reduction = arguments.reduction.parts != nullptr ? 1 : 0;
     device::cuda::launch({start_, block_bytes}, kernel, blocks + reduction, block_threads, stream,
-                         work, work_of(arguments.reduction), kernels_->update());
+                         work, work_of(arguments.reduction), kernels_->constants());
     next_part_ = work.first_part + blocks;
   }
 

@@ -7,14 +7,14 @@
 // it uses the first: to reach the speed of its memory, a GPU needs about 30 KiB of loads in flight
 // per multiprocessor.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/faces.cuh"
 #include "stencil/cuda/lane.cuh"
 #include "stencil/cuda/reduce.cuh"
-#include "stencil/cuda/work.cuh"
+#include "stencil/cuda/tiles.cuh"
 
 namespace halocline::stencil::cuda {
 
@@ -27,21 +27,6 @@ struct Shape {
   static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_, layers = layers_,
                        fetched = fetched_;
 };
-
-// The fastest shapes of those tried on an H200 (bench/results/h200/gpu-shapes.txt). Longer walks
-// load fewer layers twice, but were slower with large planes: the values that neighbours loaded
-// have left the cache by then. Loading the next group before using the last one took 116 to 160 %
-// of the time: it takes registers from the warps that hide the loads.
-template <Norm kind, int axes, class Real>
-struct ShapeFor : Shape<8, 1, 2, 24> {};
-template <>
-struct ShapeFor<Norm::max, 2, float> : Shape<12, 1, 2, 24> {};
-template <>
-struct ShapeFor<Norm::max, 2, double> : Shape<10, 1, 2, 30> {};
-template <>
-struct ShapeFor<Norm::none, 2, double> : Shape<10, 1, 2, 30> {};
-template <Norm kind, class Real>
-struct ShapeFor<kind, 3, Real> : Shape<2, 2, 2, 12> {};
 
 /// The shape of walks at the ends, which keep more in registers: with as many layers ahead as
 /// others, all warps would get as many registers, and only half of the warps would fit.
@@ -416,50 +401,6 @@ class Walk {
   Real* out_[Update::outputs];
   int counted_from_, counted_to_;
   unsigned int counted_rows_ = 0;
-};
-
-/// Divides a region into tiles, one walk of a warp each: strips along x, groups of `rows` rows
-/// (only in 3-D) and pieces along the last axis.
-template <class Real, int axes>
-class Tiles {
- public:
-  int strips, row_groups, pieces;
-
-  template <class Work>
-  __host__ __device__ static Tiles of(const Work& work, int rows) {
-    Tiles tiles{};
-    tiles.strips = number(ceil_div(work.lead + work.cells[0], Index{strip_cells<Real>}));
-    tiles.row_groups = axes == 2 ? 1 : ceil_div(number(work.cells[1]), rows);
-    const Index between = work.cells[axes - 1] - work.ends[0] - work.ends[1];
-    tiles.pieces = ceil_div(number(between), number(work.layers)) + (work.ends[0] > 0 ? 1 : 0) +
-                   (work.ends[1] > 0 ? 1 : 0);
-    return tiles;
-  }
-  __host__ __device__ int count() const { return strips * row_groups * pieces; }
-
-  struct Piece {
-    int from, to;  ///< layers
-  };
-  /// Those at both ends come first: neighbours wait for them.
-  template <class Work>
-  __device__ Piece piece(const Work& work, int turn) const {
-    const int end = number(work.cells[axes - 1]), upper = end - number(work.ends[1]);
-    const int at = turn == 0 ? 0 : turn == 1 ? pieces - 1 : turn - 1;
-    const int layers = number(work.layers), lower = number(work.ends[0]);
-    if (at == 0 && lower > 0) return {0, lower};
-    if (at + 1 == pieces && upper < end) return {upper, end};
-    const int from = lower + (at - (lower > 0 ? 1 : 0)) * layers;
-    return {from, from + layers < upper ? from + layers : upper};
-  }
-
- private:
-  /// Tiles and layers are fewer than 2^31, and 64-bit divisions take long and many registers: with
-  /// them laplace 4096^2 in fp32, norm each sweep, takes 25.3 us on two H200 instead of 24.5.
-  __host__ __device__ static int number(Index any) { return static_cast<int>(any); }
-  template <class Number>
-  __host__ __device__ static Number ceil_div(Number a, Number b) {
-    return (a + b - 1) / b;
-  }
 };
 
 /// The tile of a walk, and the layers that it goes over. Tiles that are updated at the same time

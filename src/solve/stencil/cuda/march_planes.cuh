@@ -6,7 +6,7 @@
 // column of each of its cells in registers and reads the cells beside it from the block's memory.
 // What is under way takes no registers, so a few warps with many registers each are enough.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/async_copy.cuh"
 #include "device/cuda/block_memory.cuh"

@@ -2,7 +2,7 @@
 #pragma once
 // The sweep on a GPU for any strides, bricks and any reach: one cell per thread.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"

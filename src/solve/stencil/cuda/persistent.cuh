@@ -4,7 +4,7 @@
 // waits only for the edges of its neighbours. One more block reduces norms while the others
 // continue: they wait for its permission before the second sweep after one that has a norm.
 //
-// Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
+// Compiled by NVRTC, so nothing of the standard library is included.
 
 #include "device/cuda/block_memory.cuh"
 #include "stencil/cuda/reduce.cuh"
@@ -136,13 +136,6 @@ __device__ void send_part(const ResidentWork<Real>& work, int block, const doubl
   }
   const unsigned epoch = work.epoch + static_cast<unsigned>(sweep) + 1;
   device::cuda::send(part_of(work, block, sweep), device::cuda::words_of(part, epoch));
-}
-
-/// What epochs rise by from launch to launch: more than sweeps and their repetition have, and by an
-/// even number more than the sweeps, since slots of edges go on in turn.
-__host__ __device__ inline unsigned epochs_of(int count) {
-  const auto sweeps = static_cast<unsigned>(count);
-  return sweeps + 2 * (sweeps / 2 + 2);
 }
 
 /// Does the first `sweeps` sweeps again, from the launch's input, and stores their result: the norm

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <set>
-#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +20,7 @@ using problem::Model;
 using problem::Node;
 using problem::Op;
 using problem::Ref;
+using problem::Tree;
 
 /// Reads of nothing.
 constexpr Reads no_reads{{}, {}, false, 1, 0};
@@ -54,10 +56,58 @@ std::string literal(double value, Precision precision) {
              : fmt::format("__longlong_as_double({:#x}ll)", std::bit_cast<std::uint64_t>(value));
 }
 
+/// Numbers of nodes, by which a text names them.
+using Numbers = std::map<Ref, int>;
+
+/// Numbers nodes as formulas come to them, operands first: the same for formulas that are alike,
+/// whatever else their trees hold.
+Numbers numbers_of(const Tree& tree, const std::vector<Ref>& formulas) {
+  Numbers numbers;
+  std::vector<Ref> waiting(formulas.rbegin(), formulas.rend());  // sums of many terms are deep
+  while (!waiting.empty()) {
+    const Ref at = waiting.back();
+    const std::size_t before = waiting.size();
+    if (!numbers.contains(at))
+      for (int i = problem::operands_of(tree[at].op); i-- > 0;)
+        if (const Ref operand = tree[at].operands[static_cast<std::size_t>(i)];
+            !numbers.contains(operand))
+          waiting.push_back(operand);
+    if (waiting.size() > before) continue;
+    numbers.emplace(at, static_cast<int>(numbers.size()));
+    waiting.pop_back();
+  }
+  return numbers;
+}
+
+/// Returns those nodes in the order of their numbers.
+std::vector<Ref> in_order(std::vector<Ref> nodes, const Numbers& numbers) {
+  std::sort(nodes.begin(), nodes.end(),
+            [&](Ref a, Ref b) { return numbers.at(a) < numbers.at(b); });
+  return nodes;
+}
+
+/// Returns the constants that are only added, subtracted and multiplied, in the order of their
+/// numbers; none if they are too many for arguments.
+std::vector<Ref> constants_of(const Tree& tree, const std::vector<Ref>& formulas,
+                              const std::vector<Ref>& nodes) {
+  std::set<Ref> others(formulas.begin(), formulas.end());
+  for (const Ref at : nodes) {
+    const Op op = tree[at].op;
+    if (op == Op::add || op == Op::subtract || op == Op::multiply || op == Op::fma) continue;
+    for (int i = 0; i < problem::operands_of(op); ++i)
+      others.insert(tree[at].operands[static_cast<std::size_t>(i)]);
+  }
+  std::vector<Ref> constants;
+  for (const Ref at : nodes)
+    if (tree.is_constant(at) && !others.contains(at)) constants.push_back(at);
+  if (constants.size() > most_constants) constants.clear();
+  return constants;
+}
+
 /// Returns an operation on the variables v0, v1, ... that its operands are.
-std::string operation(const Node& node) {
+std::string operation(const Node& node, const Numbers& numbers) {
   const auto v = [&](int operand) {
-    return fmt::format("v{}", node.operands[static_cast<std::size_t>(operand)]);
+    return fmt::format("v{}", numbers.at(node.operands[static_cast<std::size_t>(operand)]));
   };
   const auto call = [&](const char* name) {
     return problem::operands_of(node.op) == 1 ? fmt::format("{}({})", name, v(0))
@@ -125,12 +175,13 @@ std::string operation(const Node& node) {
 
 /// Returns statements that compute nodes, operands first: v0, v1, ... by their numbers.
 template <class Leaf>
-std::string statements(const Model& model, const std::vector<Ref>& nodes, const Leaf& leaf) {
+std::string statements(const Model& model, const std::vector<Ref>& nodes, const Numbers& numbers,
+                       const Leaf& leaf) {
   std::string all;
   for (const Ref at : nodes) {
     const Node& node = model.tree[at];
-    all += fmt::format("    const Real v{} = {};\n", at,
-                       problem::operands_of(node.op) == 0 ? leaf(node) : operation(node));
+    all += fmt::format("    const Real v{} = {};\n", numbers.at(at),
+                       problem::operands_of(node.op) == 0 ? leaf(at) : operation(node, numbers));
   }
   return all;
 }
@@ -157,6 +208,9 @@ class UpdatePrinter {
       : model_(model),
         pushed_(pushed),
         updates_(model.updates()),
+        numbers_(numbers_of(model.tree, updates_)),
+        nodes_(in_order(nodes_of(model.tree, updates_), numbers_)),
+        constants_(constants_of(model.tree, updates_, nodes_)),
         carried_(carried_along(model.tree, updates_, model.axes - 1)) {
     find_inputs();
     for (std::size_t f = 0; f < model.fields.size(); ++f)
@@ -165,18 +219,21 @@ class UpdatePrinter {
 
   PrintedUpdate print() const {
     const bool carries = model_.axes > 1 && carried_.slots > 0;
+    std::array<double, most_constants> constants{};
+    for (std::size_t c = 0; c < constants_.size(); ++c)
+      constants[c] = model_.tree[constants_[c]].value;
     return {
         .source = fmt::format(
             text, fmt::arg("real", real_of(model_)), fmt::arg("inputs", operands_.inputs.size()),
             fmt::arg("outputs", operands_.outputs.size()), fmt::arg("pushed", pushed()),
-            fmt::arg("reads", text_of(reads(nodes_of(model_.tree, updates_)))),
-            fmt::arg("body", computed(nodes_of(model_.tree, updates_)) + results()),
-            fmt::arg("now", now()), fmt::arg("before", before()),
-            fmt::arg("carrying", carries ? carrying() : "")),
+            fmt::arg("constants", most_constants), fmt::arg("reads", text_of(reads(nodes_))),
+            fmt::arg("body", computed(nodes_) + results()), fmt::arg("now", now()),
+            fmt::arg("before", before()), fmt::arg("carrying", carries ? carrying() : "")),
         .operands = operands_,
+        .constants = constants,
         .carried = carries ? carried_.slots : 0,
         .carried_steps = carries ? most_steps() : 0,
-        .reads = reads(nodes_of(model_.tree, updates_)),
+        .reads = reads(nodes_),
         .reads_of_step = carries ? reads(carried_.computed) : std::vector<Reads>{}};
   }
 
@@ -190,6 +247,7 @@ using Real = {real};
 struct Printed {{
   static constexpr int inputs = {inputs}, outputs = {outputs};
   static constexpr int pushed = {pushed};
+  Real constants[{constants}];
   static __host__ __device__ constexpr Reads reads(int input) {{
     constexpr Reads all[] = {{{reads}}};
     return all[input];
@@ -223,12 +281,14 @@ struct Carrying : Printed {{
 )";
 
   std::string computed(const std::vector<Ref>& nodes) const {
-    return statements(model_, nodes, [this](const Node& node) { return leaf(node); });
+    return statements(model_, in_order(nodes, numbers_), numbers_,
+                      [this](Ref at) { return leaf(at); });
   }
   std::string results() const {
     std::string all;
     for (std::size_t o = 0; o < operands_.outputs.size(); ++o)
-      all += fmt::format("    values[{}] = v{};\n", o, model_.fields[operands_.outputs[o]].update);
+      all += fmt::format("    values[{}] = v{};\n", o,
+                         numbers_.at(model_.fields[operands_.outputs[o]].update));
     return all;
   }
 
@@ -240,13 +300,14 @@ struct Carrying : Printed {{
   std::string carrying() const {
     std::string body;
     for (const auto& [node, slot] : carried_.kept)
-      body += fmt::format("    const Real v{} = kept[{}];\n", node, slot);
+      body += fmt::format("    const Real v{} = kept[{}];\n", numbers_.at(node), slot);
     body += computed(carried_.computed) + results();
     for (const CarriedValue& value : carried_.values)
       for (int step = value.steps - 1; step >= 0; --step)
         body += step > 0 ? fmt::format("    kept[{}] = kept[{}];\n", value.first_slot + step,
                                        value.first_slot + step - 1)
-                         : fmt::format("    kept[{}] = v{};\n", value.first_slot, value.leading);
+                         : fmt::format("    kept[{}] = v{};\n", value.first_slot,
+                                       numbers_.at(value.leading));
     return fmt::format(text_of_carrying, fmt::arg("carried", carried_.slots),
                        fmt::arg("steps_before", carried_.steps_before),
                        fmt::arg("reads", text_of(reads(carried_.computed))),
@@ -255,7 +316,7 @@ struct Carrying : Printed {{
 
   void find_inputs() {
     std::set<std::size_t> symbols;
-    for (const Ref node : nodes_of(model_.tree, updates_))
+    for (const Ref node : nodes_)
       if (const Node& one = model_.tree[node]; one.op == Op::access) symbols.insert(one.symbol);
     // The norm reads them, too.
     symbols.insert(model_.norm_of);
@@ -301,13 +362,17 @@ struct Carrying : Printed {{
     return list;
   }
 
-  std::string leaf(const Node& node) const {
+  std::string leaf(Ref at) const {
+    const Node& node = model_.tree[at];
     const auto index = [&] {
       return index_text(model_, node, fmt::format("u.template index<{}>()", node.symbol));
     };
+    const auto argument = std::find(constants_.begin(), constants_.end(), at);
     switch (node.op) {
       case Op::constant:
-        return literal(node.value, model_.precision);
+        return argument != constants_.end()
+                   ? fmt::format("constants[{}]", argument - constants_.begin())
+                   : literal(node.value, model_.precision);
       case Op::access:
         return access(node.symbol, node.offset);
       case Op::coordinate:
@@ -324,6 +389,8 @@ struct Carrying : Printed {{
   const Model& model_;
   std::optional<std::size_t> pushed_;
   std::vector<Ref> updates_;
+  Numbers numbers_;
+  std::vector<Ref> nodes_, constants_;  // in the order of their numbers
   Carried carried_;
   Operands operands_;
 };
@@ -332,7 +399,8 @@ struct Carrying : Printed {{
 std::string rule_text(const Model& model, const problem::SideRule& rule, int number) {
   const auto axis = static_cast<std::size_t>(number % 6 / 2);
   const bool is_lower = number % 2 == 0, is_at_face = rule.kind != problem::BoundaryKind::outside;
-  const auto leaf = [&](const Node& node) -> std::string {
+  const auto leaf = [&](Ref at) -> std::string {
+    const Node& node = model.tree[at];
     const double offset = node.offset[node.symbol];
     const bool is_across = is_at_face && node.symbol == axis;
     const std::array<const char*, 3> here{"x", "y", "z"};
@@ -360,10 +428,13 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
     }
   };
   const auto count = static_cast<std::size_t>(values_of(rule.kind));
+  const std::vector<Ref> values(rule.values.begin(),
+                                rule.values.begin() + static_cast<std::ptrdiff_t>(count));
+  const Numbers numbers = numbers_of(model.tree, values);
   std::string text = fmt::format("    if (rule == {}) {{\n", number);
-  text += statements(model, nodes_of(model.tree, std::span(rule.values.data(), count)), leaf);
+  text += statements(model, in_order(nodes_of(model.tree, values), numbers), numbers, leaf);
   for (std::size_t i = 0; i < count; ++i)
-    text += fmt::format("    values[{}] = v{};\n", i, rule.values[i]);
+    text += fmt::format("    values[{}] = v{};\n", i, numbers.at(values[i]));
   return text + "    }\n";
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The updates of a model as CUDA C++, for the same kernels that compiled formulas use.
+// The updates of a model as CUDA C++, for the kernels of this folder.
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,22 +21,41 @@ struct Operands {
   std::vector<std::size_t> inputs, outputs;
 };
 
+/// Numbers of an update that its kernels get as arguments, so that one text and one kernel serve
+/// all of their values: where no more than these are only added, subtracted and multiplied. All
+/// others are in the text, for compilers make less of `u / 4` without the 4.
+inline constexpr std::size_t most_constants = 4;
+/// The kernels' last argument, as the printed struct begins.
+template <class Real>
+struct PrintedConstants {
+  Real constants[most_constants];
+};
+
 struct PrintedUpdate {
   /// Of the struct halocline::stencil::cuda::Printed; of Carrying, too, if there is something to
   /// carry.
   std::string source;
   Operands operands;
+  std::array<double, most_constants> constants{};
   int carried = 0;        ///< values of each cell that walks carry, see stencil/carried.hpp
   int carried_steps = 0;  ///< the most steps that one is kept for
   /// How far each input is read, and by the steps of walks that carry.
   std::vector<Reads> reads, reads_of_step;
 };
 
+template <class Real>
+PrintedConstants<Real> constants_in(const PrintedUpdate& update) {
+  PrintedConstants<Real> all{};
+  std::transform(update.constants.begin(), update.constants.end(), std::begin(all.constants),
+                 [](double value) { return static_cast<Real>(value); });
+  return all;
+}
+
 /// The arguments of kernels that are made of printed updates have room for most_inputs inputs and
 /// so many outputs.
 inline constexpr int most_outputs = 16;
 /// Inputs and outputs that kernels' arguments have room for. A launch takes longer with more: a
-/// sweep of 1024x1024 cells 6.6 us with the most and 4.8 with the fewest; compiled in, 3.9.
+/// sweep of 1024x1024 cells 6.6 us with the most and 4.8 with the fewest.
 struct ArgumentRoom {
   int inputs = most_inputs, outputs = most_outputs;
 };
@@ -66,9 +87,9 @@ std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& upd
 /// Returns why one launch cannot run many sweeps of the model, or nothing.
 std::optional<std::string> cannot_persist_because(const problem::Model& model);
 
-/// Prints the updates as they are: an operation for each node, constants by their bits. `pushed`: a
-/// field that they write, whose halos of neighbours the kernels can store; they take longer to
-/// compile.
+/// Prints the updates as they are: an operation for each node, constants by their bits. Updates
+/// that are alike have the same text, whatever else their models have. `pushed`: a field that they
+/// write, whose halos of neighbours the kernels can store; they take longer to compile.
 PrintedUpdate print_update(const problem::Model& model,
                            std::optional<std::size_t> pushed = std::nullopt);
 

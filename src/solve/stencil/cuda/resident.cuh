@@ -4,7 +4,7 @@
 // and sends edges: to warps of the same block through shared memory, to other blocks and GPUs as
 // words.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/edge_values.cuh"

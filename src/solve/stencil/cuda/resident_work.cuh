@@ -2,10 +2,11 @@
 #pragma once
 // The arguments of a persistent kernel: tiles, levels, and the places of edges.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// For the host and for kernels: compiles with NVRTC, so it includes nothing of the standard
+// library.
 
-#include "device/cuda/edge_words.cuh"
-#include "stencil/cuda/lane.cuh"
+#include "device/edge_port.hpp"
+#include "stencil/cuda/tiles.cuh"
 
 namespace halocline::stencil::cuda {
 
@@ -43,7 +44,7 @@ struct ResidentWork {
   /// below and above, per layer of blocks along y those from the front and the back, per column of
   /// blocks those from both sides.
   device::EdgeWords *from_below, *from_above, *from_front, *from_back;
-  device::cuda::EdgeWord *from_left, *from_right;
+  device::EdgeWord *from_left, *from_right;
   device::EdgePort port;
   unsigned epoch;              ///< of the first sweep's input
   int count;                   ///< sweeps
@@ -54,6 +55,13 @@ struct ResidentWork {
   unsigned long long* permission;
   unsigned long long first_permit;
 };
+
+/// What epochs rise by from launch to launch: more than sweeps and their repetition have, and by an
+/// even number more than the sweeps, since slots of edges go on in turn.
+__host__ __device__ inline unsigned epochs_of(int count) {
+  const auto sweeps = static_cast<unsigned>(count);
+  return sweeps + 2 * (sweeps / 2 + 2);
+}
 
 /// Offsets of the sections of a block's shared memory, in vectors of 16 bytes.
 template <class Real>

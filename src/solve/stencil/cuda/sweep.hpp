@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Functions in .cu files, which nvcc compiles, for backend.cpp, which the C++ compiler compiles.
+// What the backend is made of.
 
 #include <memory>
 
@@ -9,24 +9,24 @@
 
 namespace halocline::stencil::cuda {
 
-/// Returns nothing if the model's formula is not compiled in.
-std::unique_ptr<stencil::Sweep> make_compiled_sweep(const problem::Model& model,
-                                                    const SweepOptions& options);
+struct ReduceWork;
 
-/// Compiles the model's updates. Throws unavailable where there is no compiler. Collective if the
-/// options name a communicator.
-std::unique_ptr<stencil::Sweep> make_generated_sweep(const problem::Model& model,
-                                                     const SweepOptions& options);
+/// Makes a sweep of printed updates. Throws unavailable where kernels have to be compiled and there
+/// is no compiler. Collective if the options name a communicator.
+std::unique_ptr<stencil::Sweep> make_sweep(const problem::Model& model,
+                                           const SweepOptions& options);
 
 /// Likewise for ghosts that change; only those that depend on time have to be compiled.
 std::unique_ptr<ChangingGhosts> make_gpu_ghosts(const Ghosts& ghosts, const SweepOptions& options);
 
-/// Returns nothing if the model's formula is not compiled in. Throws unavailable, with the reason,
-/// if the fields or the model do not allow a persistent sweep.
-std::unique_ptr<PersistentSweep> make_compiled_persistent_sweep(const PersistentParts& parts);
+/// Makes a persistent sweep of a model that cannot_persist_because() allows. Throws unavailable,
+/// with the reason, if the fields do not allow one, and as make_sweep(). Collective if the parts
+/// name a communicator.
+std::unique_ptr<PersistentSweep> make_persistent_sweep(const PersistentParts& parts);
 
-/// Likewise, for a model that cannot_persist_because() allows; compiles its update. Collective if
-/// the parts name a communicator.
-std::unique_ptr<PersistentSweep> make_generated_persistent_sweep(const PersistentParts& parts);
+/// Reduces a norm, in a launch of its own.
+void launch_reduction(const ReduceWork& work, Stream stream);
+/// Loads that kernel now: see device::cuda::load().
+void load_reduction();
 
 }  // namespace halocline::stencil::cuda

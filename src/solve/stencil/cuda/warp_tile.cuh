@@ -6,7 +6,7 @@
 // A tile has rows along x, one behind the other along the last axis. In 3-D all of them are of one
 // line, a y: the warps of the lines beside it have its neighbours along y.
 //
-// Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
+// Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "stencil/cuda/edge_values.cuh"
 #include "stencil/cuda/resident_work.cuh"
@@ -48,7 +48,7 @@ class WarpTile {
  public:
   using Vector = typename VectorOf<Real>::Type;
   using EdgeWords = device::EdgeWords;
-  using EdgeWord = device::cuda::EdgeWord;
+  using EdgeWord = device::EdgeWord;
   using SideWords = typename WordsOf<Real>::Type;
 
   /// Rows of lines outside its block that a warp waits for.

@@ -14,19 +14,15 @@
 #include "device/buffer.hpp"
 #include "device/cuda/compiler.hpp"
 #include "device/cuda/launch.cuh"
-#include "stencil/compiled.hpp"
 #include "stencil/cuda/arguments.hpp"
 #include "stencil/cuda/build.hpp"
-#include "stencil/cuda/kernel_headers.hpp"
-#include "stencil/cuda/persistent.cuh"
+#include "stencil/cuda/prebuilt.hpp"
 #include "stencil/cuda/printed.hpp"
+#include "stencil/cuda/resident_work.cuh"
+#include "stencil/cuda/shapes.hpp"
 #include "stencil/cuda/sweep.hpp"
 
 namespace halocline::stencil::cuda {
-
-/// The kernels' last argument, which holds nothing: all constants are in their code.
-struct Printed {};
-
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::unavailable, why); }
@@ -81,64 +77,21 @@ std::int64_t cost_of_edges(const Tiling& tiles, const Extent& extent) {
          (has_sides ? 1024 + 8 * 2 * tiles.rows * tiles.tall * tiles.deep : 0);
 }
 
-/// Kernels for tiles of some rows, which may differ in the kind of their norm. One of them may be
-/// null: batches never have its norm.
-template <class Real, class Update>
-struct PersistentKernels {
-  using Kernel = void (*)(ResidentWork<Real>, ReduceWork, Update);
+/// A kernel for tiles of so many rows.
+template <class Real>
+struct PersistentKernel {
   int rows = 0;
-  Kernel of_max = nullptr, of_l2 = nullptr;
+  void (*kernel)(ResidentWork<Real>, ReduceWork, PrintedConstants<Real>) = nullptr;
 };
 
-/// Those of a formula that is compiled in.
-template <int axes_, class Real, class Update_>
-class CompiledPersistent {
+/// Those of an update, each made for all ranks when it is asked for.
+template <class Real>
+class PersistentKernels {
  public:
-  static constexpr int axes = axes_;
-  using Update = Update_;
-  using Kernels = PersistentKernels<Real, Update>;
+  explicit PersistentKernels(const PersistentParts& parts)
+      : parts_(parts), update_(print_update(parts.model)) {}
 
-  explicit CompiledPersistent(const Update& update) : update_(update) {}
-
-  const Communicator* communicator() const { return nullptr; }
-  Update update() const { return update_; }
-  static constexpr bool is_compiled_now = false;
-  static bool spill(const Kernels&) { return false; }
-  double compile_seconds() const { return 0; }
-  Kernels of(int rows) const {
-    if constexpr (axes == 3)
-      return rows == 4 ? kernels<4>() : kernels<8>();
-    else
-      return rows == 2   ? kernels<2>()
-             : rows == 4 ? kernels<4>()
-             : rows == 8 ? kernels<8>()
-                         : kernels<16>();
-  }
-
- private:
-  template <int rows>
-  static Kernels kernels() {
-    return {rows, persist<axes, rows, Norm::max, Real, Update>,
-            persist<axes, rows, Norm::l2, Real, Update>};
-  }
-
-  Update update_;
-};
-
-/// Those of an update that is compiled now, for all ranks, each when it is asked for.
-template <int axes_, class Real>
-class GeneratedPersistent {
- public:
-  static constexpr int axes = axes_;
-  using Update = Printed;
-  static constexpr bool is_compiled_now = true;
-  using Kernels = PersistentKernels<Real, Update>;
-
-  explicit GeneratedPersistent(const PersistentParts& parts)
-      : parts_(parts), source_(print_update(parts.model).source) {}
-
-  const Communicator* communicator() const { return parts_.communicator; }
-  Update update() const { return {}; }
+  PrintedConstants<Real> constants() const { return constants_in<Real>(update_); }
   double compile_seconds() const { return compile_seconds_; }
 
   /// Returns how many blocks are resident, before there is a kernel that tells: one on each
@@ -148,43 +101,40 @@ class GeneratedPersistent {
 
   /// Whether more bytes of a thread than its cells take, and more than a quarter of its registers,
   /// do not fit in registers. Fewer do no harm: 144 do not in laplace with 16 rows.
-  static bool spill(const Kernels& kernels) {
+  static bool spills(const PersistentKernel<Real>& one) {
     constexpr int quarter_of_registers = 128;
-    const auto kernel = kernels.of_l2 != nullptr ? kernels.of_l2 : kernels.of_max;
-    return device::cuda::spilled_bytes(kernel) >
-           static_cast<std::size_t>(std::max(kernels.rows * vector_bytes, quarter_of_registers));
+    return device::cuda::spilled_bytes(one.kernel) >
+           static_cast<std::size_t>(std::max(one.rows * vector_bytes, quarter_of_registers));
+  }
+
+  /// Batches without a norm run by the kernel of either kind.
+  halocline::Norm norm() const {
+    return parts_.norm == halocline::Norm::l2 ? halocline::Norm::l2 : halocline::Norm::max;
   }
 
   /// Collective.
-  Kernels of(int rows) {
-    using Kernel = std::remove_pointer_t<typename Kernels::Kernel>;
-    const bool is_l2 = parts_.norm == halocline::Norm::l2;
+  PersistentKernel<Real> of(int rows) {
+    using Kernel = std::remove_pointer_t<decltype(PersistentKernel<Real>::kernel)>;
     const Build build = build_for_all(parts_.communicator, [&] {
-      return Build{
-          .code = device::cuda::compile(
-              {.text = source_,
-               .headers = kernel_headers(),
-               .kernels = {name_of_persist(
-                   parts_.model, is_l2 ? halocline::Norm::l2 : halocline::Norm::max, rows)}})};
+      return Build{.codes = {code_of(update_.source, name_of_persist(parts_.model, norm(), rows))}};
     });
     compile_seconds_ += build.seconds;
-    const auto kernel = modules_.emplace_back(build.code).template kernel<Kernel>(0);
-    return is_l2 ? Kernels{rows, nullptr, kernel} : Kernels{rows, kernel, nullptr};
+    return {rows, modules_.emplace_back(build.codes[0]).template kernel<Kernel>()};
   }
 
  private:
   PersistentParts parts_;
-  std::string source_;
+  PrintedUpdate update_;
   std::vector<device::cuda::Module> modules_;
   double compile_seconds_ = 0;
 };
 
-/// `Source` has the kernels. Its constructor is collective if they name a communicator.
-template <class Real, class Source>
+/// Its constructor is collective if the parts name a communicator.
+template <int axes, class Real>
 class CudaPersistentSweep final : public PersistentSweep {
  public:
-  CudaPersistentSweep(Source source, const PersistentParts& parts)
-      : source_(std::move(source)), dt_(parts.model.dt.value_or(0)) {
+  explicit CudaPersistentSweep(const PersistentParts& parts)
+      : kernels_(parts), dt_(parts.model.dt.value_or(0)) {
     const FieldStorage& field = parts.levels[0];
     const Box &owned = field.shape().owned, held = field.shape().held();
     const Int3 cells = owned.extent();
@@ -192,7 +142,7 @@ class CudaPersistentSweep final : public PersistentSweep {
                         .rows = cells[axes - 1],
                         .lines = axes == 3 ? cells.y : 1,
                         .wraps = {parts.wraps[0], axes == 3 && parts.wraps[1]}};
-    on_all_ranks(source_.communicator(), [&] { check(parts, extent.vectors, cells); });
+    on_all_ranks(parts.communicator, [&] { check(parts, extent.vectors, cells); });
     choose_tiles(extent, parts);
     for (std::size_t l = 0; l < 2; ++l) {
       const FieldStorage& level = parts.levels[l];
@@ -242,24 +192,16 @@ class CudaPersistentSweep final : public PersistentSweep {
     work.first_permit = permit_;
     epoch_ += epochs_of(work.count);
     permit_ += static_cast<unsigned long long>(batch.count) + 1;
-    launch(kernel_for(batch.norm), work, work_of(batch.reduction), stream);
+    if (has_norms && batch.norm != kernels_.norm())
+      throw Error(ErrorKind::internal, "a batch has a norm for which no kernel was compiled");
+    launch(work, work_of(batch.reduction), stream);
   }
 
-  double compile_seconds() const override { return source_.compile_seconds(); }
+  double compile_seconds() const override { return kernels_.compile_seconds(); }
 
  private:
-  using Kernels = typename Source::Kernels;
-  using Kernel = typename Kernels::Kernel;
-  using Vector = typename VectorOf<Real>::Type;
-  static constexpr int axes = Source::axes;
+  using Kernel = PersistentKernel<Real>;
   static constexpr std::int64_t most_cells_along = 1 << 24;
-  /// In 3-D a block shares all its rows, and has no room for those of 16.
-  static constexpr std::array<int, axes == 3 ? 2 : 4> rows_of_tiles = [] {
-    if constexpr (axes == 3)
-      return std::array{4, 8};
-    else
-      return std::array{2, 4, 8, 16};
-  }();
 
   static void check(const PersistentParts& parts, std::int64_t vectors, const Int3& cells) {
     for (const FieldStorage& level : parts.levels)
@@ -272,18 +214,9 @@ class CudaPersistentSweep final : public PersistentSweep {
       refuse("an axis has more than " + std::to_string(most_cells_along) + " cells");
   }
 
-  Kernel kernel_for(halocline::Norm norm) const {
-    const bool is_l2 =
-        norm == halocline::Norm::l2 || (norm == halocline::Norm::none && !kernels_.of_max);
-    const Kernel kernel = is_l2 ? kernels_.of_l2 : kernels_.of_max;
-    if (kernel == nullptr)
-      throw Error(ErrorKind::internal, "a batch has a norm for which no kernel was compiled");
-    return kernel;
-  }
-
   static std::size_t shared_bytes(const Tiling& tiles) {
     return static_cast<std::size_t>(ResidentShared<Real>::template of<axes>(tiles).end) *
-           sizeof(Vector);
+           vector_bytes;
   }
 
   static bool fits(const Tiling& tiles, std::int64_t room) {
@@ -292,15 +225,11 @@ class CudaPersistentSweep final : public PersistentSweep {
 
   /// Returns how many blocks beside the one that reduces norms, with a thread for each of the
   /// others, can be resident.
-  static std::int64_t room_for(const Kernels& kernels, std::size_t shared) {
-    std::int64_t room = resident_threads + 1;
-    const auto limit_by = [&](Kernel kernel) {
-      if (kernel == nullptr) return;
-      room = std::min(room, device::cuda::most_resident_blocks(kernel, resident_threads, shared));
-    };
-    limit_by(kernels.of_max);
-    limit_by(kernels.of_l2);
-    return room - 1;
+  static std::int64_t room_for(const Kernel& kernel, std::size_t shared) {
+    return std::min<std::int64_t>(
+               resident_threads + 1,
+               device::cuda::most_resident_blocks(kernel.kernel, resident_threads, shared)) -
+           1;
   }
 
   static std::int64_t cells_in(std::int64_t blocks, int rows) {
@@ -309,30 +238,26 @@ class CudaPersistentSweep final : public PersistentSweep {
 
   /// Whether tiles of so many rows might fit, where there is no kernel yet that tells.
   static bool might_fit(const Extent& extent, int rows, std::int64_t& most_cells) {
-    if constexpr (Source::is_compiled_now) {
-      const std::int64_t room = Source::most_blocks() - 1;
-      for (const Tiling& tiles : tilings_of(extent, rows))
-        if (fits(tiles, room)) return true;
-      most_cells = std::max(most_cells, cells_in(room, rows));
-      return false;
-    } else {
-      return true;
-    }
+    const std::int64_t room = PersistentKernels<Real>::most_blocks() - 1;
+    for (const Tiling& tiles : tilings_of(extent, rows))
+      if (fits(tiles, room)) return true;
+    most_cells = std::max(most_cells, cells_in(room, rows));
+    return false;
   }
 
-  /// Chooses the lowest tiles that all fit on the GPU, in blocks whose edges cost least. Where
-  /// kernels are compiled, all ranks ask for the same, also those that have tiles already.
+  /// Chooses the lowest tiles that all fit on the GPU, in blocks whose edges cost least. All ranks
+  /// ask for the same kernels, also those that have tiles already.
   void choose_tiles(const Extent& extent, const PersistentParts& parts) {
     std::int64_t most_cells = 0;
     bool has_tiles = false, spills = false;
-    for (const int rows : rows_of_tiles) {
+    for (const int rows : rows_of_persist(axes)) {
       if (rows < parts.fewest_rows) continue;
       const bool wanted = !has_tiles && !spills && might_fit(extent, rows, most_cells);
-      if (!any_rank(source_.communicator(), wanted)) continue;
-      on_all_ranks(source_.communicator(), [&] {
-        const Kernels kernels = source_.of(rows);
-        spills = Source::spill(kernels);
-        if (wanted && !spills) has_tiles = choose_blocks(extent, kernels, most_cells);
+      if (!any_rank(parts.communicator, wanted)) continue;
+      on_all_ranks(parts.communicator, [&] {
+        const Kernel kernel = kernels_.of(rows);
+        spills = PersistentKernels<Real>::spills(kernel);
+        if (wanted && !spills) has_tiles = choose_blocks(extent, kernel, most_cells);
       });
     }
     if (has_tiles) return;
@@ -342,17 +267,17 @@ class CudaPersistentSweep final : public PersistentSweep {
   }
 
   /// Returns false if the tiles of these kernels do not all fit.
-  bool choose_blocks(const Extent& extent, const Kernels& kernels, std::int64_t& most_cells) {
+  bool choose_blocks(const Extent& extent, const Kernel& kernel, std::int64_t& most_cells) {
     std::optional<std::int64_t> least_cost;
-    for (const Tiling& tiles : tilings_of(extent, kernels.rows)) {
-      const std::int64_t room = room_for(kernels, shared_bytes(tiles));
-      most_cells = std::max(most_cells, cells_in(room, kernels.rows));
+    for (const Tiling& tiles : tilings_of(extent, kernel.rows)) {
+      const std::int64_t room = room_for(kernel, shared_bytes(tiles));
+      most_cells = std::max(most_cells, cells_in(room, kernel.rows));
       if (!fits(tiles, room)) continue;
       const std::int64_t cost = cost_of_edges(tiles, extent);
       if (least_cost && *least_cost <= cost) continue;
       least_cost = cost;
       work_.tiles = tiles;
-      kernels_ = kernels;
+      kernel_ = kernel;
     }
     return least_cost.has_value();
   }
@@ -363,7 +288,7 @@ class CudaPersistentSweep final : public PersistentSweep {
         device::edge_pairs_per_vector * extent.vectors * sizeof(device::EdgeWords);
     const std::int64_t column = 2 * extent.rows * extent.lines *
                                 static_cast<std::int64_t>(sizeof(Real) / 4) *
-                                sizeof(device::cuda::EdgeWord);
+                                sizeof(device::EdgeWord);
     const std::int64_t lines = tiles.blocks_tall * extent.lines * row,
                        layers = axes == 3 ? tiles.blocks_deep * extent.rows * row : 0,
                        columns = tiles.blocks_wide * column;
@@ -380,24 +305,23 @@ class CudaPersistentSweep final : public PersistentSweep {
     work_.from_front = static_cast<device::EdgeWords*>(take(layers));
     work_.from_back = static_cast<device::EdgeWords*>(take(layers));
     work_.parts = static_cast<device::EdgeWords*>(take(parts));
-    work_.from_left = static_cast<device::cuda::EdgeWord*>(take(columns));
-    work_.from_right = static_cast<device::cuda::EdgeWord*>(take(columns));
-    work_.permission = static_cast<device::cuda::EdgeWord*>(take(16));
+    work_.from_left = static_cast<device::EdgeWord*>(take(columns));
+    work_.from_right = static_cast<device::EdgeWord*>(take(columns));
+    work_.permission = static_cast<device::EdgeWord*>(take(16));
   }
 
-  void launch(Kernel kernel, const ResidentWork<Real>& work, const ReduceWork& reduction,
-              Stream stream) const {
-    device::cuda::launch_resident(kernel,
+  void launch(const ResidentWork<Real>& work, const ReduceWork& reduction, Stream stream) const {
+    device::cuda::launch_resident(kernel_.kernel,
                                   {.blocks = static_cast<unsigned>(work.tiles.blocks()) + 1,
                                    .threads = resident_threads,
                                    .shared_bytes = shared_bytes(work.tiles)},
-                                  stream, work, reduction, source_.update());
+                                  stream, work, reduction, kernels_.constants());
   }
 
-  Source source_;
+  PersistentKernels<Real> kernels_;
   double dt_;
   ResidentWork<Real> work_{};
-  Kernels kernels_;
+  Kernel kernel_;
   Real* levels_[2];
   Index row_steps_[2], line_steps_[2];
   std::shared_ptr<void> memory_;
@@ -406,38 +330,16 @@ class CudaPersistentSweep final : public PersistentSweep {
   unsigned long long permit_ = 1;
 };
 
-struct Maker {
-  using Result = std::unique_ptr<PersistentSweep>;
-  const PersistentParts& parts;
-
-  template <class Real, int axes, class Formula>
-  Result make(const Formula& formula) const {
-    using Source = CompiledPersistent<axes, Real, OneField<Formula, axes>>;
-    if constexpr (axes > 1)
-      return std::make_unique<CudaPersistentSweep<Real, Source>>(
-          Source(OneField<Formula, axes>{formula}), parts);
-    else
-      refuse("it needs a grid of two or three axes");
-  }
-};
-
-template <int axes, class Real>
-std::unique_ptr<PersistentSweep> generated(const PersistentParts& parts) {
-  using Source = GeneratedPersistent<axes, Real>;
-  return std::make_unique<CudaPersistentSweep<Real, Source>>(Source(parts), parts);
+template <class Real>
+std::unique_ptr<PersistentSweep> make_for(const PersistentParts& parts) {
+  if (parts.model.axes == 2) return std::make_unique<CudaPersistentSweep<2, Real>>(parts);
+  return std::make_unique<CudaPersistentSweep<3, Real>>(parts);
 }
 
 }  // namespace
 
-std::unique_ptr<PersistentSweep> make_compiled_persistent_sweep(const PersistentParts& parts) {
-  return make_compiled(parts.model, Maker{parts});
-}
-
-std::unique_ptr<PersistentSweep> make_generated_persistent_sweep(const PersistentParts& parts) {
-  const bool is_f32 = parts.model.precision == Precision::f32;
-  if (parts.model.axes == 2)
-    return is_f32 ? generated<2, float>(parts) : generated<2, double>(parts);
-  return is_f32 ? generated<3, float>(parts) : generated<3, double>(parts);
+std::unique_ptr<PersistentSweep> make_persistent_sweep(const PersistentParts& parts) {
+  return parts.model.precision == Precision::f32 ? make_for<float>(parts) : make_for<double>(parts);
 }
 
 }  // namespace halocline::stencil::cuda
