@@ -28,22 +28,26 @@ namespace {
 
 using namespace stencil::cuda;
 
-/// What sweeps of a model ask for: the first shape of walks, which fits all of these problems; a
-/// persistent sweep for the norm max or none. Persistent kernels in 3-D, of all these problems,
-/// would take half as long again as everything else.
-std::vector<KernelOfText> kernels_of(const problem::Model& model) {
+/// What sweeps of a model ask for: the first shape of walks, which fits all of these problems, and
+/// persistent sweeps for the norms max and none, and for jacobi's.
+std::vector<KernelOfText> kernels_of(const std::string& name, const problem::Model& model) {
   const PrintedUpdate update = print_update(model, pushed_by_walks(model));
   const ArgumentRoom room = argument_rooms[room_number_for(update.operands)];
   const std::vector<WalkShape> shapes = shapes_for(model, update, false);
   std::vector<KernelOfText> all;
   for (const Norm norm : {Norm::none, Norm::max, Norm::l2}) {
     if (model.axes > 1)
-      all.push_back({update.source, name_of_march(model, norm, shapes.front(), room)});
+      all.push_back(
+          {update.source, name_of_march(model, norm, shape_with(shapes.front(), norm), room)});
     all.push_back({update.source, name_of_per_cell(model, norm, room)});
   }
-  if (model.axes == 2 && !cannot_persist_because(model))
+  if (cannot_persist_because(model)) return all;
+  std::vector<Norm> norms{Norm::max};
+  if (name == "laplace" && model.axes == 2)
+    norms.push_back(Norm::l2);  // jacobi differs in its sides
+  for (const Norm norm : norms)
     for (const int rows : rows_of_persist(model.axes))
-      all.push_back({print_update(model).source, name_of_persist(model, Norm::max, rows)});
+      all.push_back({print_update(model).source, name_of_persist(model, norm, rows)});
   return all;
 }
 
@@ -58,7 +62,7 @@ void run(const std::vector<std::string>& words) {
                          .precision = words[4] == "f32" ? Precision::f32 : Precision::f64});
   std::ifstream old(file, std::ios::binary);
   const std::string before{std::istreambuf_iterator<char>(old), {}};
-  const std::string bundle = bundle_of(kernels_of(model), std::stoi(words[1]), before);
+  const std::string bundle = bundle_of(kernels_of(text.name, model), std::stoi(words[1]), before);
   std::ofstream made(file + ".new", std::ios::binary);
   if (!(made << bundle).flush()) throw Error(ErrorKind::resource, "cannot write " + file);
   std::filesystem::rename(file + ".new", file);

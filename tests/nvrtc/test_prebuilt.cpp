@@ -28,10 +28,11 @@ class Prebuilt : public testing::Test {
   static std::optional<device::cuda::Code> march_of(const problem::Model& model, Norm norm,
                                                     int for_capability = capability) {
     const PrintedUpdate update = printed(model);
-    return prebuilt_code(update.source,
-                         name_of_march(model, norm, shapes_for(model, update, false).front(),
-                                       argument_rooms[room_number_for(update.operands)]),
-                         for_capability);
+    return prebuilt_code(
+        update.source,
+        name_of_march(model, norm, shape_with(shapes_for(model, update, false).front(), norm),
+                      argument_rooms[room_number_for(update.operands)]),
+        for_capability);
   }
 
   static const int capability;
@@ -77,12 +78,19 @@ TEST_F(Prebuilt, HasTheKernelInMachineCode) {
 }
 
 TEST_F(Prebuilt, ServesPersistentSweeps) {
-  for (const auto& [name, axes] : {std::pair{"laplace", 2}, std::pair{"heat", 2}}) {
-    const problem::Model model = test::built_in(name, {}, {.axes = axes});
-    for (const int rows : rows_of_persist(axes))
-      EXPECT_TRUE(prebuilt_code(print_update(model).source, name_of_persist(model, Norm::max, rows),
+  struct Run {
+    const char* problem;
+    int axes;
+    Norm norm;
+  };
+  for (const Run& run :
+       {Run{"laplace", 2, Norm::max}, Run{"jacobi", 2, Norm::l2}, Run{"heat", 2, Norm::max},
+        Run{"laplace", 3, Norm::max}, Run{"heat", 3, Norm::max}, Run{"star7", 3, Norm::max}}) {
+    const problem::Model model = test::built_in(run.problem, {}, {.axes = run.axes});
+    for (const int rows : rows_of_persist(run.axes))
+      EXPECT_TRUE(prebuilt_code(print_update(model).source, name_of_persist(model, run.norm, rows),
                                 capability))
-          << name << rows;
+          << run.problem << run.axes << rows;
   }
 }
 

@@ -161,7 +161,7 @@ class Backend {
                                                       const SweepOptions& options) const;
   /// Whether kernels for persistent sweeps of the model came with the program; others are compiled
   /// first, which takes seconds.
-  virtual bool has_persistent_kernels(const problem::Model&) const { return false; }
+  virtual bool has_persistent_kernels(const problem::Model&, Norm) const { return false; }
   /// Makes a persistent sweep: see stencil/persistent.hpp. Throws unavailable, with the reason, if
   /// the backend, the problem or the size of the fields does not allow one.
   virtual std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const;

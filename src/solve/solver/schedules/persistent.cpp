@@ -129,7 +129,8 @@ class Persistent final : public Schedule {
     const Case& the_case = runner.the_case();
     if (the_case.sweeps >= fewest_sweeps) return true;
     // GPUs may differ.
-    const bool has_kernels = runner.target().backend->has_persistent_kernels(*the_case.model);
+    const bool has_kernels =
+        runner.target().backend->has_persistent_kernels(*the_case.model, the_case.norm);
     return comm::max_over_ranks(runner.communicator(), std::int64_t{has_kernels ? 0 : 1}) == 0;
   }
   std::optional<std::string> no_graphs_because() const override {

@@ -24,7 +24,7 @@ std::unique_ptr<ChangingGhosts> Backend::make_ghosts(const Ghosts&, const SweepO
   throw Error(ErrorKind::unavailable, *unavailable());
 }
 
-bool Backend::has_persistent_kernels(const problem::Model&) const { return false; }
+bool Backend::has_persistent_kernels(const problem::Model&, halocline::Norm) const { return false; }
 
 std::unique_ptr<PersistentSweep> Backend::make_persistent(const PersistentParts&) const {
   throw Error(ErrorKind::unavailable, *unavailable());

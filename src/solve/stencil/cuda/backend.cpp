@@ -36,8 +36,10 @@ std::unique_ptr<ChangingGhosts> Backend::make_ghosts(const Ghosts& ghosts,
   return make_gpu_ghosts(ghosts, options);
 }
 
-bool Backend::has_persistent_kernels(const problem::Model& model) const {
-  return !cannot_persist_because(model) && is_prebuilt(print_update(model).source);
+bool Backend::has_persistent_kernels(const problem::Model& model, halocline::Norm norm) const {
+  return !cannot_persist_because(model) &&
+         is_prebuilt(print_update(model).source,
+                     name_of_persist(model, norm_of_persist(norm), rows_of_persist(model.axes)[0]));
 }
 
 std::unique_ptr<PersistentSweep> Backend::make_persistent(const PersistentParts& parts) const {

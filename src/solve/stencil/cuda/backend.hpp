@@ -19,7 +19,7 @@ class Backend final : public stencil::Backend {
                               const SweepOptions& options) const override;
   std::unique_ptr<ChangingGhosts> make_ghosts(const Ghosts& ghosts,
                                               const SweepOptions& options) const override;
-  bool has_persistent_kernels(const problem::Model& model) const override;
+  bool has_persistent_kernels(const problem::Model& model, halocline::Norm norm) const override;
   std::unique_ptr<PersistentSweep> make_persistent(const PersistentParts& parts) const override;
 };
 

@@ -87,7 +87,8 @@ class GeneratedKernels final : public Kernels<Real_, inputs, outputs> {
   using Code = device::cuda::Code;
 
   Code code_of_march(Norm kind, std::size_t shape) const {
-    return code_of(update_.source, name_of_march(model_, kind_of(kind), shapes_[shape], room));
+    return code_of(update_.source, name_of_march(model_, kind_of(kind),
+                                                 shape_with(shapes_[shape], kind_of(kind)), room));
   }
   Code code_per_cell(Norm kind) const {
     return code_of(update_.source, name_of_per_cell(model_, kind_of(kind), room));
@@ -134,7 +135,7 @@ class GeneratedKernels final : public Kernels<Real_, inputs, outputs> {
   }
 
   void take_march(const Code& code, Norm kind) const {
-    const WalkShape& shape = shapes_[shape_];
+    const WalkShape shape = shape_with(shapes_[shape_], kind_of(kind));
     marches_.insert_or_assign(kind, march_with(taken(code), shape.ahead, shape.rows, shape.layers,
                                                block_bytes_of(model_, update_, shape)));
   }

@@ -107,10 +107,7 @@ class PersistentKernels {
            static_cast<std::size_t>(std::max(one.rows * vector_bytes, quarter_of_registers));
   }
 
-  /// Batches without a norm run by the kernel of either kind.
-  halocline::Norm norm() const {
-    return parts_.norm == halocline::Norm::l2 ? halocline::Norm::l2 : halocline::Norm::max;
-  }
+  halocline::Norm norm() const { return norm_of_persist(parts_.norm); }
 
   /// Collective.
   PersistentKernel<Real> of(int rows) {

@@ -147,9 +147,10 @@ std::string bundle_of(const std::vector<KernelOfText>& kernels, int capability,
   return bundle;
 }
 
-bool is_prebuilt(const std::string& text) {
+bool is_prebuilt(const std::string& text, const std::optional<std::string>& kernel) {
   if (device::gpus().list.empty()) return false;
-  return best_of(text, device::cuda::compute_capability(), [](const Prebuilt&) { return true; })
+  return best_of(text, device::cuda::compute_capability(),
+                 [&](const Prebuilt& one) { return !kernel || one.kernel == *kernel; })
       .has_value();
 }
 

@@ -17,8 +17,9 @@ namespace halocline::stencil::cuda {
 /// compiled now. Throws as device::cuda::compile().
 device::cuda::Code code_of(const std::string& text, const std::string& kernel);
 
-/// Whether kernels of the text came with the program, for the current GPU; if there is none, no.
-bool is_prebuilt(const std::string& text);
+/// Whether a kernel of the text, or any, came with the program, for the current GPU; if there is
+/// none, no.
+bool is_prebuilt(const std::string& text, const std::optional<std::string>& kernel = std::nullopt);
 
 /// Returns a kernel that came with the program, for GPUs of that compute capability (90: 9.0).
 std::optional<device::cuda::Code> prebuilt_code(const std::string& text, const std::string& kernel,

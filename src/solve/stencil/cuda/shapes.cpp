@@ -97,6 +97,11 @@ std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpda
   }
 }
 
+WalkShape shape_with(WalkShape shape, halocline::Norm norm) {
+  if (shape.ahead == 12 && norm == halocline::Norm::none) shape.ahead = 8;
+  return shape;
+}
+
 std::size_t room_number_for(const Operands& operands) {
   const auto fits = [](const std::vector<std::size_t>& all, int most) {
     return all.size() <= static_cast<std::size_t>(most);
@@ -111,6 +116,10 @@ std::size_t room_number_for(const Operands& operands) {
 
 std::optional<std::size_t> pushed_by_walks(const problem::Model& model) {
   return model.axes > 1 ? model.only_field_with_halo() : std::nullopt;
+}
+
+halocline::Norm norm_of_persist(halocline::Norm norm) {
+  return norm == halocline::Norm::l2 ? norm : halocline::Norm::max;
 }
 
 std::vector<int> rows_of_persist(int axes) {
