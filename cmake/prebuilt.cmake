@@ -63,6 +63,8 @@ endforeach()
 
 set(prebuilt_source "${halocline_generated}/src/prebuilt_bundles.cpp")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/prebuilt_bundles.cpp.in" "${prebuilt_source}" @ONLY)
-set_source_files_properties("${prebuilt_source}" PROPERTIES OBJECT_DEPENDS "${bundles}")
+# A unity source would not know its dependencies.
+set_source_files_properties("${prebuilt_source}" PROPERTIES OBJECT_DEPENDS "${bundles}"
+  SKIP_UNITY_BUILD_INCLUSION ON)
 add_library(halocline_prebuilt_objects OBJECT "${prebuilt_source}")
 target_link_libraries(halocline_prebuilt_objects PRIVATE halocline_solve_objects)
