@@ -305,13 +305,9 @@ TEST(Solver, HasTheSameBitsWhereTilesInRegistersAreHigh) {
   if (IsSkipped() || HasFatalFailure()) return;
   if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
   // 256 cells are two strips, so that a block of 16 warps has 8 tiles of each. A GPU has room for
-  // one block on each multiprocessor, of which one reduces norms; those on CPUs have room for 15
-  // beside it at most, which hold 480 rows in tiles of 4.
+  // one block on each multiprocessor, of which one reduces norms.
   const std::int64_t blocks = device::gpus().list.front().multiprocessors - 1;
-  const bool is_on_cpu = blocks < 16;
-  for (const std::int64_t rows :
-       is_on_cpu ? std::vector<std::int64_t>{8 * 80 + 3}
-                 : std::vector<std::int64_t>{8 * blocks * 4 + 3, 8 * blocks * 8 + 3}) {
+  for (const std::int64_t rows : {8 * blocks * 4 + 3, 8 * blocks * 8 + 3}) {
     SolveOptions options = small("laplace", {256, rows * ranks()}, 9);
     options.tolerance.reset();
     options.norm_every = 4;
