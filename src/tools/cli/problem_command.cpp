@@ -178,7 +178,8 @@ std::string ProblemLine::answer() const {
 }
 
 std::string where_it_runs(const Model& model) {
-  if (stencil::compiled_formula_of(model)) return "CPUs and GPUs, by kernels that are compiled in";
+  if (stencil::compiled_formula_of(model))
+    return "CPUs and GPUs, by kernels that come with the program";
   const auto why_not = stencil::cannot_be_compiled_because(model);
   return why_not ? fmt::format("CPUs; not on GPUs: {}", *why_not)
                  : "CPUs, and GPUs where NVRTC compiles its formulas";

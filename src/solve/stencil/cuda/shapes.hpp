@@ -16,8 +16,9 @@ std::vector<WalkShape> shapes_for(const problem::Model& model, const PrintedUpda
                                   bool in_bricks);
 
 /// Returns a shape as kernels with that norm take it. Without one, 8 layers ahead are better than
-/// 12 while the fields are in the cache: 10.3 us instead of 10.8 for laplace on 2048x2048 cells in
-/// fp32 on an H200; on 16384x16384, which are not, 531 instead of 529.
+/// 12 while the fields are in the cache: laplace on 2048x2048 cells in fp32 on an H200 takes some 3
+/// % less; on 16384x16384, which are not, 0.4 % more (bench/results/h200 and h200x2,
+/// gpu-prebuilt.txt).
 WalkShape shape_with(WalkShape shape, halocline::Norm norm);
 
 /// Returns the first of argument_rooms that the operands fit in.
