@@ -112,7 +112,7 @@ def test_smoke_a_rival_without_a_proof_says_so():
     assert report["cases"][0]["derived_types_us"] is None
 
 
-def test_smoke_a_rival_with_a_proof_needs_what_mpi_says(preload, tmp_path):
+def test_a_rival_with_a_proof_needs_what_mpi_says(preload, tmp_path):
     """MPI takes the memory of GPUs here, as far as bytes in a row go."""
     skip_without_emulation()
     words = ["--ranks", "2", "--memory", "device", "--cells-per-rank", "8x8", "--proofs",
@@ -187,7 +187,7 @@ def test_smoke_step_under_a_launcher(mpirun):
     assert step_json(*words, **mpirun(3))["ranks"] == [1, 2, 3]
 
 
-def test_smoke_steps_on_gpus():
+def test_steps_on_gpus():
     skip_without_emulation()
     report = step_json("--cells", "32x32", "--sweeps", "300", "--transport", "peer,staged",
                        "--graph", "on,off")
@@ -199,7 +199,7 @@ def test_smoke_steps_on_gpus():
     assert any("transport staged needs the host" in note for note in report["notes"])
 
 
-def test_smoke_graphs_of_exchanges(monkeypatch):
+def test_graphs_of_exchanges(monkeypatch):
     skip_without_emulation()
     words = ["--ranks", "2", "--cells-per-rank", "16x16", "--transport"]
     report = bench_json(*words, "peer,staged", "--graph", "off,on")

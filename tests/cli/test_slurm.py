@@ -155,7 +155,7 @@ def write_job(folder, script, words):
     return folder / "job.sh"
 
 
-def test_smoke_the_batch_script(slurm, recommended, tmp_path):
+def test_the_batch_script(slurm, recommended, tmp_path):
     slurm.run_batch(write_job(tmp_path, recommended["batch"], "laplace --cells 64x64 --sweeps 4"))
     assert json.loads((tmp_path / "report.json").read_text())["ranks"] == recommended["facts"]["usable_cores"]
 

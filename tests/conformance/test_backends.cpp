@@ -13,6 +13,7 @@
 #include "support/backend_suite.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::stencil {
 namespace {
@@ -29,7 +30,8 @@ using test::TestField;
 using test::Variant;
 using testing::HasSubstr;
 
-INSTANTIATE_TEST_SUITE_P(AllProblems, Backends, testing::ValuesIn(test::problem_cases()),
+INSTANTIATE_TEST_SUITE_P(AllProblems, Backends,
+                         testing::ValuesIn(test::those_with_turn(test::problem_cases())),
                          testing::PrintToStringParamName());
 
 TEST_P(Backends, ComputeTheBitsOfTheReference) {

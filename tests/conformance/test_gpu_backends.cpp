@@ -13,6 +13,7 @@
 #include "support/backend_suite.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::stencil {
 namespace {
@@ -41,8 +42,9 @@ class GpuBackends : public Backends {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuBackends);
 INSTANTIATE_TEST_SUITE_P(AllProblems, GpuBackends,
-                         testing::ValuesIn(test::no_gpu() ? std::vector<test::ProblemCase>{}
-                                                          : test::problem_cases()),
+                         testing::ValuesIn(test::no_gpu()
+                                               ? std::vector<test::ProblemCase>{}
+                                               : test::those_with_turn(test::problem_cases())),
                          testing::PrintToStringParamName());
 
 // A warp's strip is 128 cells in f32 and 64 in f64 wide; it takes four rows at once in 3-D, and

@@ -16,6 +16,7 @@
 #include "support/backend_suite.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::stencil {
 namespace {
@@ -33,7 +34,7 @@ std::vector<test::ProblemCase> cases_of(int axes) {
   if (!test::no_gpu())
     for (const test::ProblemCase& c : test::problem_cases())
       if (c.axes == axes) all.push_back(c);
-  return all;
+  return test::those_with_turn(all);
 }
 
 class PersistentSweeps : public Backends {

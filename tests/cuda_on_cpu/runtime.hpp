@@ -55,7 +55,8 @@ struct Runtime {
   std::set<cudaGraphExec_t> executables;
   std::vector<std::shared_ptr<Capture>> captures;  // in progress
   std::vector<Stream> legacy, per_thread;          // by device
-  std::set<std::pair<int, int>> peers;             // the first may touch memory of the second
+  std::uint64_t calls_at_rest = 0;
+  std::set<std::pair<int, int>> peers;  // the first may touch memory of the second
   std::map<std::pair<int, const void*>, std::size_t>
       shared_limits;  // of kernels, by device, where set
   Queue queue;        // ends before the rest, which its work may use
@@ -63,6 +64,8 @@ struct Runtime {
   /// Returns the stream of a handle, null if there is none such.
   Stream* stream(cudaStream_t handle);
   Stream& legacy_stream();
+  /// Takes device memory from the host where no kernel runs.
+  void close_memory();
   /// Queues work, or captures it where the stream's is; then there is none to wait for.
   WorkPtr issue(Stream& stream, std::function<void()> run);
   /// Returns what a capture in progress has against this: it is void afterwards.

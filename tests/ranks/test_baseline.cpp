@@ -16,6 +16,7 @@
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
 #include "support/small_solve.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::test {
 namespace {
@@ -77,6 +78,7 @@ TEST(Baseline, IsTheRunOfOneRank) {
 TEST(Baseline, IsTheRunOfOneRankOnGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
+  std::size_t number = 0;
   for (const char* problem : {"laplace", "star7"}) {
     SolveOptions options =
         on_cpu(problem, problem == std::string("star7") ? Extents{13, 10, 16} : Extents{64, 60});
@@ -84,7 +86,7 @@ TEST(Baseline, IsTheRunOfOneRankOnGpus) {
     options.sweeps = 300;
     for (const Memory memory : {Memory::device, Memory::managed}) {
       options.memory = memory;
-      expect_run_of_one_rank(options);
+      if (has_turn(number++)) expect_run_of_one_rank(options);
     }
   }
 }

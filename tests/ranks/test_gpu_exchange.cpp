@@ -20,6 +20,7 @@
 #include "support/memories.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::test {
 namespace {
@@ -32,8 +33,17 @@ class GpuExchange : public testing::TestWithParam<Memory> {
   Memory memory() const { return GetParam(); }
 };
 
+/// Device memory, and by turns the others.
+std::vector<Memory> tested_memories() {
+  const std::vector<Memory> all = gpu_memories_here();
+  std::vector<Memory> tested;
+  for (std::size_t number = 0; number < all.size(); ++number)
+    if (all[number] == Memory::device || has_turn(number)) tested.push_back(all[number]);
+  return tested;
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuExchange);
-INSTANTIATE_TEST_SUITE_P(FieldsIn, GpuExchange, testing::ValuesIn(gpu_memories_here()),
+INSTANTIATE_TEST_SUITE_P(FieldsIn, GpuExchange, testing::ValuesIn(tested_memories()),
                          [](const testing::TestParamInfo<Memory>& instance) {
                            return std::string(name_of(instance.param));
                          });

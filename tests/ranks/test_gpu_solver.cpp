@@ -31,6 +31,7 @@
 #include "support/random.hpp"
 #include "support/ranks.hpp"
 #include "support/small_solve.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::test {
 namespace {
@@ -142,6 +143,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
   if (IsSkipped() || HasFatalFailure()) return;
   if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
   const std::int64_t n = 3 * ranks() + 1;
+  std::size_t number = 0;
   for (const auto& [problem, cells] :
        {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 21 * ranks()}},
         std::pair{"jacobi", Extents{67, n}}, std::pair{"laplace", Extents{9, 5, n}},
@@ -149,6 +151,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
         std::pair{"star7", Extents{16, 5, 20 * ranks() + 1}}})
     for (const Precision precision : {Precision::f32, Precision::f64})
       for (const Norm norm : {Norm::max, Norm::none}) {
+        if (!has_turn(number++)) continue;
         SCOPED_TRACE(fmt::format("{} {} {}", problem, name_of(precision), name_of(norm)));
         SolveOptions options = small(problem, cells, 90);
         options.precision = precision;
@@ -165,6 +168,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
   if (IsSkipped() || HasFatalFailure()) return;
   if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
   const std::int64_t n = ranks();
+  std::size_t number = 0;
   for (const auto& [problem, cells, precision] :
        {std::tuple{"star13", Extents{140, 5, 20 * n + 1}, Precision::f32},
         std::tuple{"star25", Extents{24, 19, 13 * n}, Precision::f64},
@@ -178,6 +182,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
         std::tuple{"life", Extents{132, 19 * n}, Precision::f32},
         std::tuple{"heat_source", Extents{38, 37}, Precision::f64},
         std::tuple{"wave_sponge", Extents{65, 7 * n}, Precision::f32}}) {
+    if (!has_turn(number++)) continue;
     SCOPED_TRACE(problem);
     // Of box125 a sweep takes as long as ten of the others, where CUDA runs on the CPU.
     SolveOptions options = small(problem, cells, problem == std::string("box125") ? 9 : 40);
@@ -194,6 +199,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendDeepHalosOnGpus) {
   if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
   const std::int64_t n = ranks();
   const bool splits_two = n > 2 && n % 2 == 0;
+  std::size_t number = 0;
   for (const auto& [problem, cells, process_grid, precision] :
        {std::tuple{"laplace", Extents{131, 6 * n + 1}, Extents{1, n}, Precision::f32},
         std::tuple{"laplace", Extents{260, 37 * n}, Extents{1, n}, Precision::f64},
@@ -208,6 +214,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendDeepHalosOnGpus) {
         std::tuple{"box27", Extents{72, 36, 9 * n}, Extents{2, 1, n / 2}, Precision::f32}})
     for (const std::int64_t depth : {2, 3}) {
       if (process_grid[process_grid.axes() - 1] < n && !splits_two) continue;
+      if (!has_turn(number++)) continue;
       SCOPED_TRACE(fmt::format("{} {}", problem, depth));
       SolveOptions options = small(problem, cells, 41);
       options.precision = precision;
@@ -274,12 +281,14 @@ TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
   if (IsSkipped() || HasFatalFailure()) return;
   if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
   const std::int64_t n = 3 * ranks() + 1;
+  std::size_t number = 0;
   for (const auto& [problem, cells] :
        {std::pair{"laplace", Extents{131, n}}, std::pair{"laplace", Extents{128, 17 * n}},
         std::pair{"jacobi", Extents{67, n}}, std::pair{"heat", Extents{300, 5 * n}},
         std::pair{"star7", Extents{24, 18, n}}, std::pair{"heat", Extents{13, 5, n}}})
     for (const Precision precision : {Precision::f32, Precision::f64})
       for (const std::int64_t every : {1, 7}) {
+        if (!has_turn(number++)) continue;
         SolveOptions options = small(problem, cells, 200);
         options.tolerance = 0;
         options.norm = Norm::max;
@@ -575,6 +584,8 @@ TEST(Solver, RacesNcclBetweenNodes) {
   EXPECT_EQ(unproved.checksum, expected.checksum);
   EXPECT_EQ(proved.checksum, expected.checksum);
   options.tuning_seconds = 120;  // more than it takes beside other work
+  options.schedule = "sequential";
+  options.graph = SolveOptions::Graphs::off;
   const SolveResult tuned = solve(on_nodes_of(1), options);
   std::vector<std::string> tried;
   for (const SolveResult::Choice::Tried& one : tuned.choice.tried) tried.push_back(one.transport);

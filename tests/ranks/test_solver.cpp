@@ -28,6 +28,7 @@
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
 #include "support/small_solve.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::test {
 namespace {
@@ -242,16 +243,31 @@ std::uint64_t checksum_with(SolveOptions options, const Choices& choices) {
   return solve(world(), options).checksum;
 }
 
-class SameBits : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+using ProblemAndPrecision = std::pair<const char*, const char*>;
+
+std::vector<ProblemAndPrecision> problems_in_both_precisions() {
+  std::vector<ProblemAndPrecision> all;
+  for (const char* problem : {"laplace", "jacobi", "heat", "star7"})
+    for (const char* precision : {"f32", "f64"}) all.emplace_back(problem, precision);
+  return all;
+}
+
+class SameBits : public testing::TestWithParam<ProblemAndPrecision> {
+ protected:
+  SameBits() {
+    const auto [problem, precision] = GetParam();
+    options = small(problem, {37, 29}, 17);
+    if (problem == std::string("heat")) options.cells = {43, 19, 18};
+    if (problem == std::string("star7")) options.cells = {21, 22, 24};
+    options.precision = precision_named(precision);
+    options.backend = "cpu";
+    expected = checksum_with(options, {});
+  }
+  SolveOptions options;
+  std::uint64_t expected;
+};
 
 TEST_P(SameBits, WhateverTheChoices) {
-  const auto [problem, precision] = GetParam();
-  SolveOptions options = small(problem, {37, 29}, 17);
-  if (problem == std::string("heat")) options.cells = {43, 19, 18};
-  if (problem == std::string("star7")) options.cells = {21, 22, 24};
-  options.precision = precision_named(precision);
-  options.backend = "cpu";
-  const std::uint64_t expected = checksum_with(options, {});
   SolveOptions checked = options;
   checked.tolerance = 0;
   checked.norm = Norm::max;
@@ -277,16 +293,11 @@ TEST_P(SameBits, WhateverTheChoices) {
   EXPECT_EQ(checksum_with(options, {.simd = "scalar"}), expected);
 }
 
-TEST_P(SameBits, OnGpusToo) {
+class SameBitsOnGpus : public SameBits {};
+
+TEST_P(SameBitsOnGpus, WhateverTheChoices) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
-  const auto [problem, precision] = GetParam();
-  SolveOptions options = small(problem, {37, 29}, 17);
-  if (problem == std::string("heat")) options.cells = {43, 19, 18};
-  if (problem == std::string("star7")) options.cells = {21, 22, 24};
-  options.precision = precision_named(precision);
-  options.backend = "cpu";
-  const std::uint64_t expected = checksum_with(options, {});
   options.backend = "cuda";
   SolveOptions checked = options;
   checked.tolerance = 0;
@@ -320,13 +331,15 @@ TEST_P(SameBits, OnGpusToo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, SameBits,
-                         testing::Combine(testing::Values("laplace", "jacobi", "heat", "star7"),
-                                          testing::Values("f32", "f64")),
-                         [](const auto& test) {
-                           return std::string(std::get<0>(test.param)) + "_" +
-                                  std::get<1>(test.param);
-                         });
+std::string name_of_case(const testing::TestParamInfo<ProblemAndPrecision>& test) {
+  return std::string(test.param.first) + "_" + test.param.second;
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, SameBits, testing::ValuesIn(problems_in_both_precisions()),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Problems, SameBitsOnGpus,
+                         testing::ValuesIn(those_with_turn(problems_in_both_precisions())),
+                         name_of_case);
 
 TEST(Solver, TellsARunThatDiverged) {
   SolveOptions options = small("star7", {12, 12, 12}, 3000);

@@ -26,6 +26,7 @@
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
 #include "support/small_solve.hpp"
+#include "support/turns.hpp"
 
 namespace halocline::test {
 namespace {
@@ -145,9 +146,10 @@ TEST(SpotCheck, StopsOneSweepLaterToo) {
 /// Backends, schedules and layouts, with checkpoints between: no right bit is called wrong, and the
 /// run is what it would be.
 TEST(SpotCheck, ChangesNothing) {
-  Random random(2);
-  for (int number = 0; number < 12; ++number) {
-    SCOPED_TRACE(number);
+  for (std::size_t number = 0; number < 12; ++number) {
+    if (!has_turn(number)) continue;
+    SCOPED_TRACE(how_to_repeat(number));
+    Random random(number);
     const char* const problem = random.once_in(2) ? "gray_scott" : "laplace";
     SolveOptions options = small(problem, {70, 61}, 40);
     if (!no_gpu() && random.once_in(2)) options.backend = "cuda";
