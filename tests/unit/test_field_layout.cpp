@@ -32,11 +32,11 @@ FieldOptions with_halo(const HaloWidths& halo, std::int64_t components = 1) {
 }
 
 /// One component of a cell.
-using Value = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+using NumberedCell = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 /// Every value of a box with the offset of its first byte, from the field's own strides.
-std::map<std::int64_t, Value> values_by_offset(const FieldStorage& field, const Box& box) {
-  std::map<std::int64_t, Value> values;
+std::map<std::int64_t, NumberedCell> values_by_offset(const FieldStorage& field, const Box& box) {
+  std::map<std::int64_t, NumberedCell> values;
   const Int3 origin = field.shape().owned.lower;
   const std::int64_t components = field.shape().components;
   const auto place = [&](Int3 from_first, std::int64_t c) {
@@ -58,10 +58,10 @@ std::map<std::int64_t, Value> values_by_offset(const FieldStorage& field, const 
 
 /// The values that the runs of a box list, in their order. Fails if a run lists a byte that is no
 /// value's, or part of a value.
-std::vector<Value> values_listed(const FieldStorage& field, const Box& box) {
-  const std::map<std::int64_t, Value> by_offset = values_by_offset(field, box);
+std::vector<NumberedCell> values_listed(const FieldStorage& field, const Box& box) {
+  const std::map<std::int64_t, NumberedCell> by_offset = values_by_offset(field, box);
   const std::int64_t element = field.shape().element_bytes;
-  std::vector<Value> listed;
+  std::vector<NumberedCell> listed;
   for (const Run& run : field.layout().runs(box))
     for (std::int64_t piece = 0; piece < run.count; ++piece) {
       EXPECT_EQ(run.bytes % element, 0);
@@ -78,7 +78,7 @@ std::vector<Value> values_listed(const FieldStorage& field, const Box& box) {
 }
 
 void expect_listed_once(const FieldStorage& field, const Box& box) {
-  std::vector<Value> listed = values_listed(field, box);
+  std::vector<NumberedCell> listed = values_listed(field, box);
   std::sort(listed.begin(), listed.end());
   EXPECT_EQ(std::adjacent_find(listed.begin(), listed.end()), listed.end()) << "listed twice";
   EXPECT_EQ(static_cast<std::int64_t>(listed.size()), box.cells() * field.shape().components);
@@ -321,7 +321,7 @@ TEST(Field, KeepsRowsOutOfTheSameSetsOfACache) {
 
 TEST(Field, IsZeroAtFirstAndSharedByCopies) {
   const Field<double> field(grid_of({4, 3}));
-  for (const Value& value : values_listed(field, field.shape().held()))
+  for (const NumberedCell& value : values_listed(field, field.shape().held()))
     EXPECT_EQ(field(std::get<0>(value), std::get<1>(value)), 0.0);
   const Field<double> copy = field;  // NOLINT: a copy is what is tested
   copy(2, 1) = 5;
