@@ -191,7 +191,7 @@ MUTANTS = [
            "conformance_tests", "*stagedOverDevice*", 2, "lazy"),
     Mutant("a piece brought to the host before it is packed", "src/core/transport/staged/staged.cpp",
            "if (to_host_ != nullptr) packed_.hold(to_host_->get());", "",
-           "conformance_tests", "*StreamProof*stagedOverdevice*00000*", 2, "random:2"),
+           "conformance_tests", "*StreamProof*stagedOverdevice*00000*", 2, "random:6"),
     Mutant("halos unpacked before they are on the GPU", "src/core/transport/staged/staged.cpp",
            "on_gpu_.hold(stream);", "",
            "conformance_tests", "*stagedOverDevice*", 2, "lazy"),
