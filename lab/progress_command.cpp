@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/launched.hpp"
 #include "cli/benchmark.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 #include "lab/benchmarks.hpp"
 #include "lab/progress.hpp"
-#include "launch/launched.hpp"
 
 namespace halocline::cli {
 namespace {

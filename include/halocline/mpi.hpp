@@ -9,7 +9,8 @@
 namespace halocline {
 
 /// Duplicates `comm`; the caller still owns and frees `comm`. Collective over `comm`. Throws usage
-/// if MPI is not running.
+/// if MPI is not running or `comm` is MPI_COMM_NULL, unavailable if a launcher started several
+/// ranks and MPI, of another make, finds one.
 Communicator from_mpi(MPI_Comm comm, const CommunicatorOptions& options = {});
 
 }  // namespace halocline

@@ -19,9 +19,9 @@
 
 #include <halocline/error.hpp>
 
+#include "base/launched.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
-#include "launch/launched.hpp"
 #include "launch/launcher.hpp"
 #include "launch/process_tree.hpp"
 #include "launch/settings.hpp"

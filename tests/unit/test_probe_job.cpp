@@ -12,9 +12,9 @@
 
 #include <halocline/error.hpp>
 
+#include "base/launched.hpp"
 #include "base/utc.hpp"
 #include "comm/collectives.hpp"
-#include "launch/launched.hpp"
 #include "probe/ensure.hpp"
 #include "probe/jobs.hpp"
 #include "support/temporary_folder.hpp"

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -131,6 +132,11 @@ namespace {
 Communicator make_communicator(MPI_Comm source, const Settings& settings) {
   require_mpi();
   require_same_mpi();
+  if (source == MPI_COMM_NULL)
+    throw Error(ErrorKind::usage,
+                "the communicator is null: pass one that this rank belongs to; C passes "
+                "MPI_Comm_c2f of it");
+  if (const std::optional<std::string> why = why_alone()) throw Error(ErrorKind::unavailable, *why);
   if (settings.piece_bytes < 1 || settings.piece_bytes > std::numeric_limits<int>::max())
     throw Error(ErrorKind::usage,
                 fmt::format("messages cannot be cut into pieces of {} bytes; give 1 to {}",

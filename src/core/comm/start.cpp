@@ -9,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "base/launched.hpp"
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
@@ -44,6 +47,18 @@ int start_mpi(int thread_level) {
   std::ranges::set_difference(threads(), earlier, std::back_inserter(started));
   wait_until_asleep(started);
   return provided;
+}
+
+std::optional<std::string> why_alone() {
+  int found = 0;
+  check(MPI_Comm_size(MPI_COMM_WORLD, &found), "MPI_Comm_size");
+  if (found > 1) return std::nullopt;
+  const std::optional<Launched> launched = launched_by(current_variables());
+  if (!launched || launched->size.value_or(1) <= 1) return std::nullopt;
+  return fmt::format(
+      "{} started {} ranks, but they do not find each other, so each would run alone: this "
+      "Halocline was built with {}; start it with that MPI's launcher",
+      launched->launcher, *launched->size, library_version());
 }
 
 }  // namespace halocline::comm

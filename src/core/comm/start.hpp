@@ -2,6 +2,9 @@
 #pragma once
 // The start of MPI.
 
+#include <optional>
+#include <string>
+
 namespace halocline::comm {
 
 /// MPI_Init_thread; returns the level of thread support that MPI provides. Waits, a second at most,
@@ -10,5 +13,10 @@ namespace halocline::comm {
 /// crowded cores short runs then ended with a segmentation fault, after their result. Open MPI's
 /// issue 10117 (github.com/open-mpi/ompi) tells of a like crash.
 int start_mpi(int thread_level);
+
+/// Says that a launcher started several ranks, but MPI, which must be running, finds one: they were
+/// started by that of another MPI, and each would work alone. A sentence without a full stop, with
+/// what to do; nothing if all is well.
+std::optional<std::string> why_alone();
 
 }  // namespace halocline::comm

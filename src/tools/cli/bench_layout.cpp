@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/launched.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
 #include "bench/layout_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
-#include "launch/launched.hpp"
 #include "proof/surroundings.hpp"
 
 namespace halocline::cli {

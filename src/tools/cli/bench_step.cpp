@@ -5,12 +5,12 @@
 
 #include <halocline/error.hpp>
 
+#include "base/launched.hpp"
 #include "bench/step_bench.hpp"
 #include "bench/step_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
-#include "launch/launched.hpp"
 #include "launch/launcher.hpp"
 #include "proof/surroundings.hpp"
 

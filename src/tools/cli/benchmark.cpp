@@ -2,11 +2,11 @@
 #include "cli/benchmark.hpp"
 
 #include "base/attempts.hpp"
+#include "base/launched.hpp"
 #include "base/temporary_file.hpp"
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
-#include "launch/launched.hpp"
 
 namespace halocline::cli {
 

@@ -11,6 +11,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/launched.hpp"
 #include "base/temporary_file.hpp"
 #include "build_info.hpp"
 #include "cli/departure.hpp"
@@ -18,7 +19,6 @@
 #include "cli/flags.hpp"
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
-#include "launch/launched.hpp"
 #include "report/render.hpp"
 
 namespace halocline::cli {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/launched.hpp"
 #include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "comm/watchdog.hpp"
-#include "launch/launched.hpp"
 
 namespace halocline::cli {
 

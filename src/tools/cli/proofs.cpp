@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/launched.hpp"
 #include "build_info.hpp"
 #include "cli/print.hpp"
-#include "launch/launched.hpp"
 #include "probe/ensure.hpp"
 #include "proof/surroundings.hpp"
 #include "transport/transport.hpp"

@@ -14,6 +14,7 @@
 #include <halocline/error.hpp>
 
 #include "base/environment.hpp"
+#include "base/launched.hpp"
 #include "base/temporary_file.hpp"
 #include "base/words.hpp"
 #include "build_info.hpp"
@@ -22,9 +23,9 @@
 #include "cli/print.hpp"
 #include "cli/signals.hpp"
 #include "comm/collectives.hpp"
+#include "comm/start.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
-#include "launch/launched.hpp"
 #include "launch/launcher.hpp"
 
 namespace halocline::cli {
@@ -68,16 +69,11 @@ bool all_failed_alike(const Communicator& brief) {
 
 /// Ranks started by the launcher of another MPI do not find each other: each would work alone.
 void require_to_be_found() {
-  const std::optional<Launched> launched = launched_by(current_variables());
-  const int found = Communicator::world().size();
-  if (!launched || launched->size.value_or(1) <= 1 || found > 1) return;
-  if (launched->rank.value_or(0) != 0) std::exit(leave(exit_unavailable));
-  throw Error(
-      ErrorKind::unavailable,
-      fmt::format("{} started {} ranks, but they do not find each other, so each would "
-                  "run alone: this Halocline was "
-                  "built with {}; start it with that MPI's launcher, or with --ranks {}",
-                  launched->launcher, *launched->size, comm::library_version(), *launched->size));
+  const std::optional<std::string> why = comm::why_alone();
+  if (!why) return;
+  const Launched launched = launched_by(current_variables()).value();
+  if (launched.rank.value_or(0) != 0) std::exit(leave(exit_unavailable));
+  throw Error(ErrorKind::unavailable, fmt::format("{}, or with --ranks {}", *why, *launched.size));
 }
 
 int work_as_rank(const RankJob& job) {

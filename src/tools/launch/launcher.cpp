@@ -17,9 +17,9 @@
 
 #include <halocline/error.hpp>
 
+#include "base/launched.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
-#include "launch/launched.hpp"
 
 namespace halocline {
 

@@ -16,9 +16,9 @@
 
 #include <halocline/error.hpp>
 
+#include "base/launched.hpp"
 #include "base/utc.hpp"
 #include "comm/collectives.hpp"
-#include "launch/launched.hpp"
 #include "launch/settings.hpp"
 
 namespace halocline::probe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/launched.hpp"
+#include "base/launched.hpp"
 
 #include <charconv>
 #include <cstdint>
