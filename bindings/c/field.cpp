@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+
 #include <halocline/array.hpp>
 #include <halocline/measure.hpp>
 
@@ -19,11 +22,25 @@ static_assert(sizeof(halocline_field_info) == 104);
 
 namespace {
 
-FieldOptions options_from(const halocline_field_options& given) {
-  return {.name = binding::text(given.name, "the name of the field"),
-          .halo = binding::widths(given.halo),
-          .components = given.components,
-          .memory = binding::memory(given.memory)};
+/// A halo that is all as expected stays open, so that an array with more cells is refused.
+std::optional<HaloWidths> halo_from(const halocline_widths& given, const Grid& grid) {
+  const auto is_open = [](std::int64_t width) { return width == HALOCLINE_AS_EXPECTED; };
+  if (std::all_of(given.lower, given.lower + grid.axes(), is_open) &&
+      std::all_of(given.upper, given.upper + grid.axes(), is_open))
+    return std::nullopt;
+  return binding::widths(given, grid.expected_halo());
+}
+
+FieldOptions options_from(const halocline_field_options& given, const Grid& grid) {
+  FieldOptions options{.name = binding::text(given.name, "the name of the field"),
+                       .halo = halo_from(given.halo, grid),
+                       .components = given.components,
+                       .memory = binding::memory(given.memory)};
+  if (given.element_bytes == 0)
+    throw Error(ErrorKind::usage,
+                "element_bytes of field '" + options.name +
+                    "' is not set: set it to the bytes of one value, such as sizeof(double)");
+  return options;
 }
 
 }  // namespace
@@ -36,8 +53,8 @@ halocline_status halocline_field_create(const halocline_grid* grid,
     result = nullptr;
     const halocline_grid& on = made(grid, "grid");
     const halocline_field_options given = checked(options, "halocline_field_options");
-    result =
-        new halocline_field{on, FieldStorage(on.grid, given.element_bytes, options_from(given))};
+    result = new halocline_field{
+        on, FieldStorage(on.grid, given.element_bytes, options_from(given, on.grid))};
   });
 }
 
@@ -49,7 +66,7 @@ halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
     result = nullptr;
     const halocline_grid& on = made(grid, "grid");
     const halocline_field_options given = checked(options, "halocline_field_options");
-    const FieldOptions wanted = options_from(given);
+    const FieldOptions wanted = options_from(given, on.grid);
     std::byte& cells = required(static_cast<std::byte*>(first), "the array");
     const ArrayPlace place = place_in_array(
         on.grid, wanted,

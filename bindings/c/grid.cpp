@@ -89,7 +89,8 @@ halocline_status halocline_grid_interior(const halocline_grid* grid, const haloc
                                          halocline_box* interior) {
   return guarded([&] {
     const Grid& its = made(grid, "grid").grid;
-    required(interior, "the place for the box") = binding::box(its.interior(binding::reach(reach)));
+    required(interior, "the place for the box") =
+        binding::box(its.interior(binding::reach(reach, its)));
   });
 }
 
@@ -100,7 +101,7 @@ halocline_status halocline_grid_boundary(const halocline_grid* grid, const haloc
     const Grid& its = made(grid, "grid").grid;
     required(boxes, "the place for the boxes");
     int& number = required(count, "the place for the number of boxes");
-    const std::vector<Box> all = its.boundary(binding::reach(reach));
+    const std::vector<Box> all = its.boundary(binding::reach(reach, its));
     std::transform(all.begin(), all.end(), boxes, binding::box);
     number = static_cast<int>(all.size());
   });

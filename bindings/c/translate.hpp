@@ -30,9 +30,19 @@ inline HaloWidths widths(const halocline_widths& widths) {
   return {int3(widths.lower), int3(widths.upper)};
 }
 
-/// Null means 1 on all sides.
-inline HaloWidths reach(const halocline_widths* reach) {
-  return reach == nullptr ? HaloWidths(1) : widths(*reach);
+/// Returns the widths, `expected` where HALOCLINE_AS_EXPECTED stands.
+inline HaloWidths widths(const halocline_widths& given, const HaloWidths& expected) {
+  HaloWidths result = widths(given);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (given.lower[axis] == HALOCLINE_AS_EXPECTED) result.lower[axis] = expected.lower[axis];
+    if (given.upper[axis] == HALOCLINE_AS_EXPECTED) result.upper[axis] = expected.upper[axis];
+  }
+  return result;
+}
+
+/// Null means the expected halo.
+inline HaloWidths reach(const halocline_widths* reach, const Grid& grid) {
+  return reach == nullptr ? grid.expected_halo() : widths(*reach, grid.expected_halo());
 }
 
 /// Throws usage for a null pointer; `what` is its name in the error: "the name of the field".

@@ -50,17 +50,24 @@ module halocline
     character(48) :: uuid = ''
   end type
 
+  ! The type of that name in mpi_f08: types with bind(c), of equal names and components, are the
+  ! same (Fortran 2008, 4.5.2.4). So this module needs no module of an MPI.
+  type, bind(c) :: MPI_Comm
+    integer(c_int) :: MPI_VAL
+  end type
+
   ! A global box of cells split over the ranks of a communicator.
   type :: halocline_grid
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
     ! create(communicator, cells [, periodic, process_grid, expected_halo, wait_limit,
-    ! expected_sides]). The communicator is an integer: that of module mpi, or mpi_val of one of
-    ! mpi_f08. It is duplicated. Without process_grid the grid chooses the split with the least halo
+    ! expected_sides]). The communicator is one of module mpi or of mpi_f08. It is duplicated.
+    ! periodic and process_grid have a value for each axis, as cells has. Without process_grid the grid chooses the split with the least halo
     ! traffic for halos of expected_halo cells (default 1), or as wide as expected_sides sets for
-    ! each side. Collective.
-    generic :: create => grid_create_int32, grid_create_int64
+    ! each side; fields and sweeps have this width where they are given none. Collective.
+    generic :: create => grid_create_int32, grid_create_int64, grid_create_f08_int32, &
+                         grid_create_f08_int64
     procedure :: rank => grid_rank
     procedure :: ranks => grid_ranks
     ! The number of ranks along x, y, z.
@@ -68,8 +75,8 @@ module halocline
     ! The cells this rank updates.
     procedure :: owned => grid_owned
     ! interior([reach, sides]) gives the owned cells that can be updated before the halo arrives,
-    ! for sweeps that read `reach` cells far (default 1), or as far as `sides` sets for each side;
-    ! boundary([reach, sides]) gives the others, as disjoint boxes.
+    ! for sweeps that read `reach` cells far (default: the grid's expected halo), or as far as
+    ! `sides` sets for each side; boundary([reach, sides]) gives the others, as disjoint boxes.
     procedure :: interior => grid_interior
     procedure :: boundary => grid_boundary
     ! The rank in a direction, each component -1, 0 or 1; -1 at the edge of the domain.
@@ -78,6 +85,7 @@ module halocline
     ! The handle of the C interface. The object still owns it.
     procedure :: c_handle => grid_handle
     procedure, private :: grid_create_int32, grid_create_int64
+    procedure, private :: grid_create_f08_int32, grid_create_f08_int64
     procedure, private :: copy_grid
     generic :: assignment(=) => copy_grid
     final :: finalize_grid
@@ -92,8 +100,9 @@ module halocline
     ! host: owned cells and halo, with any lower bounds and strides, and one axis for each axis of
     ! the grid. With several components it has one axis more, component_axis: u(5, nx, ny) with
     ! component_axis=1, u(nx, ny, 5) with component_axis=3. The array must be a target and outlive
-    ! the field. The halo is `halo` cells wide on all sides (default 1), or as wide as `sides` sets
-    ! for each side. wrap(grid, address, element_bytes [, halo, components, memory,
+    ! the field. The halo is `halo` cells wide on all sides, or as wide as `sides` sets for each
+    ! side; without both it is the grid's expected halo, and the array has to be as large as that
+    ! says. wrap(grid, address, element_bytes [, halo, components, memory,
     ! extents, strides, component_stride, name, sides]) wraps memory by the address (c_loc) of its
     ! first cell, halo included; with memory='device' inside host_data use_device or use_device_ptr.
     generic :: wrap => wrap_address, wrap_real32_1, wrap_real32_2, wrap_real32_3, wrap_real32_4, &
@@ -169,6 +178,13 @@ module halocline
     procedure for_c
   end interface
 
+  interface halocline_bind_device
+    procedure bind_device, bind_device_f08
+  end interface
+
+  ! HALOCLINE_AS_EXPECTED of halocline.h.
+  integer(c_int64_t), parameter :: as_expected = -huge(0_c_int64_t)
+
   ! The structs of halocline.h.
 
   type, bind(c) :: c_box
@@ -195,9 +211,9 @@ module halocline
   type, bind(c) :: c_field_options
     integer(c_size_t) :: struct_size = 0
     type(c_ptr) :: name = c_null_ptr
-    integer(c_int64_t) :: element_bytes = 8
+    integer(c_int64_t) :: element_bytes = 0
     integer(c_int64_t) :: components = 1
-    type(c_box) :: halo = c_box(1, 1)
+    type(c_box) :: halo = c_box(as_expected, as_expected)
     type(c_ptr) :: memory = c_null_ptr
     integer(c_int64_t) :: extents(3) = 0, strides(3) = 0
     integer(c_int64_t) :: component_stride = 0
@@ -432,6 +448,20 @@ contains
     call refuse(text, stat, errmsg)
   end function
 
+  ! Returns true if a list has a value for each axis; else sets the error.
+  logical function has_one_each(number, what, axes, stat, errmsg)
+    integer, intent(in) :: number, axes
+    character(*), intent(in) :: what
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(200) :: text
+    has_one_each = number == axes
+    if (has_one_each) return
+    write (text, '(3a, i0, a, i0)') 'number of values of ', what, ': ', number, &
+      '; give one for each axis of cells, which are ', axes
+    call refuse(text, stat, errmsg)
+  end function
+
   ! Returns a usage error of this module's own.
   subroutine refuse(text, stat, errmsg)
     character(*), intent(in) :: text
@@ -498,10 +528,10 @@ contains
     options%struct_size = c_sizeof(options)
     if (.not. has_axes(size(cells), 'cells', stat, errmsg)) return
     if (present(periodic)) then
-      if (.not. has_axes(size(periodic), 'periodic', stat, errmsg)) return
+      if (.not. has_one_each(size(periodic), 'periodic', size(cells), stat, errmsg)) return
     end if
     if (present(process_grid)) then
-      if (.not. has_axes(size(process_grid), 'process_grid', stat, errmsg)) return
+      if (.not. has_one_each(size(process_grid), 'process_grid', size(cells), stat, errmsg)) return
     end if
     options%cells(:size(cells)) = cells
     if (present(periodic)) options%periodic(:size(periodic)) = merge(1, 0, periodic)
@@ -527,6 +557,38 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call grid_create_int64(this, communicator, int(cells, int64), periodic, process_grid, &
+                           expected_halo, wait_limit, expected_sides, stat, errmsg)
+  end subroutine
+
+  subroutine grid_create_f08_int64(this, communicator, cells, periodic, process_grid, &
+                                   expected_halo, wait_limit, expected_sides, stat, errmsg)
+    class(halocline_grid), intent(inout) :: this
+    type(MPI_Comm), intent(in) :: communicator
+    integer(int64), intent(in) :: cells(:)
+    logical, intent(in), optional :: periodic(:)
+    integer, intent(in), optional :: process_grid(:)
+    integer, intent(in), optional :: expected_halo
+    real(real64), intent(in), optional :: wait_limit
+    type(halocline_widths), intent(in), optional :: expected_sides
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call grid_create_int64(this, communicator%MPI_VAL, cells, periodic, process_grid, &
+                           expected_halo, wait_limit, expected_sides, stat, errmsg)
+  end subroutine
+
+  subroutine grid_create_f08_int32(this, communicator, cells, periodic, process_grid, &
+                                   expected_halo, wait_limit, expected_sides, stat, errmsg)
+    class(halocline_grid), intent(inout) :: this
+    type(MPI_Comm), intent(in) :: communicator
+    integer(int32), intent(in) :: cells(:)
+    logical, intent(in), optional :: periodic(:)
+    integer, intent(in), optional :: process_grid(:)
+    integer, intent(in), optional :: expected_halo
+    real(real64), intent(in), optional :: wait_limit
+    type(halocline_widths), intent(in), optional :: expected_sides
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call grid_create_int64(this, communicator%MPI_VAL, int(cells, int64), periodic, process_grid, &
                            expected_halo, wait_limit, expected_sides, stat, errmsg)
   end subroutine
 
@@ -574,12 +636,12 @@ contains
     box = box_of(info%owned)
   end function
 
-  ! The same width on all sides, or one for each side; 1 if neither is given.
+  ! The same width on all sides, or one for each side; the grid's expected one if neither is given.
   pure function widths_of(everywhere, sides) result(widths)
     integer, intent(in), optional :: everywhere
     type(halocline_widths), intent(in), optional :: sides
     type(c_box) :: widths
-    widths = c_box(1, 1)
+    widths = c_box(as_expected, as_expected)
     if (present(everywhere)) widths = c_box(everywhere, everywhere)
     if (present(sides)) widths = c_box(sides%lower, sides%upper)
   end function
@@ -639,13 +701,12 @@ contains
   subroutine copy_grid(this, other)
     class(halocline_grid), intent(inout) :: this
     class(halocline_grid), intent(in) :: other
-    if (c_associated(this%handle) .or. c_associated(other%handle)) call refuse_copy('grid')
+    if (c_associated(this%handle) .or. c_associated(other%handle)) call refuse_copy('a grid')
   end subroutine
 
   subroutine refuse_copy(what)
     character(*), intent(in) :: what
-    write (error_unit, '(3a)') 'halocline: a ', what, &
-      ' cannot be copied; pass it as an argument'
+    write (error_unit, '(3a)') 'halocline: ', what, ' cannot be copied; pass it as an argument'
     flush (error_unit)
     error stop 1
   end subroutine
@@ -1027,7 +1088,7 @@ contains
   subroutine copy_field(this, other)
     class(halocline_field), intent(inout) :: this
     class(halocline_field), intent(in) :: other
-    if (c_associated(this%handle) .or. c_associated(other%handle)) call refuse_copy('field')
+    if (c_associated(this%handle) .or. c_associated(other%handle)) call refuse_copy('a field')
   end subroutine
 
   ! ---- exchange ----
@@ -1197,7 +1258,7 @@ contains
   subroutine copy_exchange(this, other)
     class(halocline_exchange), intent(inout) :: this
     class(halocline_exchange), intent(in) :: other
-    if (c_associated(this%handle) .or. c_associated(other%handle)) call refuse_copy('exchange')
+    if (c_associated(this%handle) .or. c_associated(other%handle)) call refuse_copy('an exchange')
   end subroutine
 
   ! ---- the rest ----
@@ -1205,7 +1266,7 @@ contains
   ! Binds every rank to one of the GPUs it sees and makes that GPU's primary context current in the
   ! calling thread. Call it before the first directive, which then uses that context too.
   ! Collective.
-  subroutine halocline_bind_device(communicator, device, stat, errmsg)
+  subroutine bind_device(communicator, device, stat, errmsg)
     integer, intent(in) :: communicator
     type(halocline_gpu), intent(out), optional :: device
     integer, intent(out), optional :: stat
@@ -1228,6 +1289,14 @@ contains
       end do
     end if
     call return_status(status, stat, errmsg)
+  end subroutine
+
+  subroutine bind_device_f08(communicator, device, stat, errmsg)
+    type(MPI_Comm), intent(in) :: communicator
+    type(halocline_gpu), intent(out), optional :: device
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call bind_device(communicator%MPI_VAL, device, stat, errmsg)
   end subroutine
 
   ! The norm of all ranks: kind 'max', the largest share; 'l2', the root of the sum of shares, which

@@ -18,7 +18,9 @@ int main(void) {
   halocline_grid_info here = HALOCLINE_GRID_INFO;
   TRY(halocline_grid_get_info(grid, &here));
   halocline_field_options array = HALOCLINE_FIELD_OPTIONS;
+  array.element_bytes = sizeof(double);
   array.extents[0] = 258;  // rows may be longer than what this rank needs
+  array.halo = (halocline_widths){{1, 1}, {1, 1}};
   halocline_field* field[2];
   halocline_exchange* halo[2];
   for (int t = 0; t < 2; ++t) {

@@ -120,6 +120,7 @@ int main(int argc, char** argv) {
     double* array = level[t];
 #pragma acc enter data copyin(array [0:values])
     halocline_field_options on = HALOCLINE_FIELD_OPTIONS;
+    on.element_bytes = sizeof(double);
     on.memory = on_gpu ? "device" : "host";
 #pragma acc host_data use_device(array)
     check(halocline_field_wrap(grid, array, &on, &field[t]));

@@ -38,6 +38,7 @@ int main(void) {
   double* heater = calloc((size_t)(width * height), sizeof(double));
   for (int64_t i = 0; i < width * height; ++i) temperature[i] = 15;
   halocline_field_options array = HALOCLINE_FIELD_OPTIONS;
+  array.element_bytes = sizeof(double);
   array.halo = (halocline_widths){{0, 0, 0}, {0, 0, 0}};
   halocline_solve_array arrays[] = {{"T", NULL, "both"}, {"heater", NULL, "start"}};
   TRY(halocline_field_wrap(grid, temperature, &array, &arrays[0].field));

@@ -25,7 +25,8 @@ struct ArrayPlace {
 
 /// Returns the strides and the offset that Field needs to wrap the array. Not collective; touches
 /// no memory. Throws usage, with both sizes, if the array is too small for the owned cells and the
-/// halo of `options`; and with strides that fit, if two values of the array would share an element.
+/// halo, or larger and `options` give no halo; and with strides that fit, if two values of the
+/// array would share an element.
 ArrayPlace place_in_array(const Grid& grid, const FieldOptions& options, const ArrayShape& array);
 
 }  // namespace halocline

@@ -56,9 +56,9 @@ class Layout {
 };
 
 struct FieldOptions {
-  std::string name = "field";  ///< used in error texts
-  HaloWidths halo = 1;
-  std::int64_t components = 1;  ///< values per cell, adjacent in memory
+  std::string name = "field";        ///< used in error texts
+  std::optional<HaloWidths> halo{};  ///< by default GridOptions::expected_halo
+  std::int64_t components = 1;       ///< values per cell, adjacent in memory
   Memory memory = Memory::host;
   /// Cells of a brick along each axis, powers of 2: the cells of a FieldStorage then lie in bricks.
   /// Empty: in rows, as those of every Field.

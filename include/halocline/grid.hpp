@@ -51,7 +51,8 @@ struct GridOptions {
   /// grid with the least halo traffic.
   Extents process_grid{};
   /// Halo widths, for each axis and side, that this choice assumes: no part is narrower than the
-  /// halo that a neighbour fills from it. Set it for fields with wider halos.
+  /// halo that a neighbour fills from it. Also the halo of fields and the reach of sweeps that are
+  /// given none.
   HaloWidths expected_halo = 1;
 };
 
@@ -68,8 +69,8 @@ class Grid {
  public:
   /// Splits the cells over the ranks of `communicator`. Not collective, but every rank must give
   /// the same options, which the constructor of Exchange checks. Keeps no reference to the
-  /// communicator. Throws usage if a part would be empty or the process grid does not match the
-  /// number of ranks.
+  /// communicator. Throws usage if a part would be empty, a width is negative or the process grid
+  /// does not match the number of ranks.
   Grid(const Communicator& communicator, const GridOptions& options);
   /// Splits the cells as rank `rank` of `ranks`, without MPI: to plan or test a split.
   Grid(int rank, int ranks, const GridOptions& options);
@@ -80,16 +81,20 @@ class Grid {
   const Extents& cells() const { return cells_; }
   const Extents& process_grid() const { return process_grid_; }
   bool periodic(int axis) const { return periodic_[static_cast<std::size_t>(axis)]; }
+  /// Returns the widths of the option, 0 along the axes beyond axes().
+  const HaloWidths& expected_halo() const { return expected_halo_; }
 
   /// Returns the cells that this rank updates, in global coordinates.
   const Box& owned() const { return owned_; }
   Box owned(int rank) const;
   /// Returns the owned cells that can be updated before the halo arrives: every neighbour
   /// within `reach` cells is owned too or lies beyond an edge of the domain where no rank is.
-  Box interior(const HaloWidths& reach = 1) const;
+  Box interior(const HaloWidths& reach) const;
+  Box interior() const { return interior(expected_halo_); }
   /// Returns the other owned cells, as at most six disjoint boxes, to update after the halo
   /// arrived.
-  std::vector<Box> boundary(const HaloWidths& reach = 1) const;
+  std::vector<Box> boundary(const HaloWidths& reach) const;
+  std::vector<Box> boundary() const { return boundary(expected_halo_); }
 
   /// Returns the coordinates of a rank in the process grid.
   Int3 place_of(int rank) const;
@@ -101,6 +106,7 @@ class Grid {
   int rank_, ranks_;
   Extents cells_, process_grid_;
   std::array<bool, 3> periodic_;
+  HaloWidths expected_halo_;
   Box owned_;
 };
 

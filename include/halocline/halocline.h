@@ -61,6 +61,9 @@ typedef struct halocline_widths {
   int64_t lower[3], upper[3];
 } halocline_widths;
 
+/* In the halo of a field and in a reach: the width that the grid's options expect there. */
+#define HALOCLINE_AS_EXPECTED (-INT64_MAX)
+
 /* Options begin with their size, so that a program keeps working with a later library that has more
  * options; those that the program lacks have their defaults. Initialise them with the macro of the
  * same name, then change members:
@@ -77,8 +80,9 @@ typedef struct halocline_grid_options {
   int64_t cells[3];        /* of the whole domain; 0 along the axes that the grid lacks */
   int periodic[3];         /* not 0: the axis is periodic */
   int64_t process_grid[3]; /* parts per axis; all 0: the split with the least halo traffic */
-  int64_t expected_halo;   /* halo width, in cells, that this choice assumes */
-  double wait_limit;       /* seconds; a longer wait for a peer is an error; 0: no limit */
+  int64_t expected_halo; /* halo width, in cells, that this choice assumes; also the halo of fields
+                            and the reach of sweeps that are given none */
+  double wait_limit;     /* seconds; a longer wait for a peer is an error; 0: no limit */
   const halocline_widths* expected_widths; /* the halo of each axis and side instead of
                                               expected_halo; null: that everywhere */
 } halocline_grid_options;
@@ -117,7 +121,7 @@ halocline_status halocline_grid_neighbour(const halocline_grid* grid, const int 
                                           int* rank);
 
 /* Finds the owned cells that can be updated before the halo arrives: every neighbour within `reach`
- * (null: 1 everywhere) is owned too or lies beyond an edge of the domain where no rank is. */
+ * (null: the expected halo) is owned too or lies beyond an edge of the domain where no rank is. */
 halocline_status halocline_grid_interior(const halocline_grid* grid, const halocline_widths* reach,
                                          halocline_box* interior);
 
@@ -135,7 +139,7 @@ typedef struct halocline_field halocline_field;
 typedef struct halocline_field_options {
   size_t struct_size;
   const char* name;         /* used in error texts; the same on every rank */
-  int64_t element_bytes;    /* of one value: 8 for double */
+  int64_t element_bytes;    /* of one value, which must be set: sizeof(double) */
   int64_t components;       /* values per cell */
   halocline_widths halo;    /* cells held around the owned ones */
   const char* memory;       /* "host", "pinned", "device", "managed" or "system" */
@@ -145,10 +149,12 @@ typedef struct halocline_field_options {
   int64_t component_stride; /* in elements; 0: the components of a cell are adjacent */
 } halocline_field_options;
 
-#define HALOCLINE_FIELD_OPTIONS                                                                \
-  {                                                                                            \
-    sizeof(halocline_field_options), "field", 8, 1, {{1, 1, 1}, {1, 1, 1}}, "host", {0, 0, 0}, \
-        {0, 0, 0}, 0                                                                           \
+#define HALOCLINE_FIELD_OPTIONS                                                  \
+  {                                                                              \
+    sizeof(halocline_field_options), "field", 0, 1,                              \
+        {{HALOCLINE_AS_EXPECTED, HALOCLINE_AS_EXPECTED, HALOCLINE_AS_EXPECTED},  \
+         {HALOCLINE_AS_EXPECTED, HALOCLINE_AS_EXPECTED, HALOCLINE_AS_EXPECTED}}, \
+        "host", {0, 0, 0}, {0, 0, 0}, 0                                          \
   }
 
 /* Allocates a field, all bytes zero. Device memory is on the current GPU. Usage for invalid
@@ -159,7 +165,8 @@ halocline_status halocline_field_create(const halocline_grid* grid,
 /* Wraps the caller's memory, which must outlive the field and its exchanges: `first` is the address
  * of the first cell of the array, halo included. For memory "device" it is the address on the GPU,
  * as from OpenACC's host_data use_device or OpenMP's use_device_ptr. Usage if the array is too
- * small for the owned cells and the halo, or if with its strides two values share an element. */
+ * small for the owned cells and the halo, or larger and the options give no halo, or if with its
+ * strides two values share an element. */
 halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
                                       const halocline_field_options* options,
                                       halocline_field** field);

@@ -54,6 +54,14 @@ static double value_of(const halocline_grid_info* grid, const int* periodic, con
   return value * 10 + (double)component;
 }
 
+// Doubles with a halo of 1, which tests compute positions with.
+static halocline_field_options of_doubles(void) {
+  halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
+  options.element_bytes = sizeof(double);
+  options.halo = (halocline_widths){{1, 1, 1}, {1, 1, 1}};
+  return options;
+}
+
 static int is_in(const halocline_box* box, const int64_t* cell) {
   for (int axis = 0; axis < 3; ++axis)
     if (cell[axis] < box->lower[axis] || cell[axis] >= box->upper[axis]) return 0;
@@ -197,7 +205,7 @@ static void fills_the_callers_arrays(void) {
           make_grid(axes == 1 ? 67 : 17, axes > 1 ? 14 : 0, axes > 2 ? 11 : 0, periodic);
 
       // Wider on one side, with rows longer than needed.
-      halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
+      halocline_field_options options = of_doubles();
       options.name = "padded";
       options.halo = (halocline_widths){{2, 1, 1}, {1, 2, 1}};
       array plain = make_array(grid, options, 3);
@@ -207,7 +215,7 @@ static void fills_the_callers_arrays(void) {
       array padded = make_array(grid, options, 5);
 
       // As C declares [x][y][z]: the last axis is the fastest. Two components, far apart.
-      halocline_field_options turned = HALOCLINE_FIELD_OPTIONS;
+      halocline_field_options turned = of_doubles();
       turned.name = "turned";
       turned.components = 2;
       int64_t stride = 1;
@@ -247,7 +255,7 @@ static void fills_the_callers_arrays(void) {
 static void fills_deep_halos_in_flight_together(void) {
   static const int periodic[3] = {1, 1, 0};
   halocline_grid* grid = make_grid(24, 20, 0, periodic);
-  halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options options = of_doubles();
   options.halo = (halocline_widths){{3, 3, 0}, {3, 3, 0}};
   array a = make_array(grid, options, 0), b = make_array(grid, options, 0);
   halocline_field *first = wrap(grid, &a), *second = wrap(grid, &b);
@@ -287,7 +295,7 @@ static void fills_deep_halos_in_flight_together(void) {
 static void allocates_fields(void) {
   static const int periodic[3] = {1, 0, 1};
   halocline_grid* grid = make_grid(13, 9, 10, periodic);
-  halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options options = of_doubles();
   halocline_field* field = NULL;
   OK(halocline_field_create(grid, &options, &field));
   halocline_field_info info = HALOCLINE_FIELD_INFO;
@@ -365,7 +373,7 @@ static void measures_and_reports(void) {
   uint64_t of_all[2] = {0, 1}, of_one = 2;
   double sums[2] = {0, 1}, norm = 0;
   halocline_grid* grid = make_grid(40, 30, 0, periodic);
-  halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options options = of_doubles();
   array a = make_array(grid, options, 0);
   halocline_field* field = wrap(grid, &a);
   OK(halocline_field_noise(field, 12345));
@@ -379,7 +387,7 @@ static void measures_and_reports(void) {
   alone.cells[1] = 30;
   halocline_grid* own_grid = NULL;
   OK(halocline_grid_create(MPI_Comm_c2f(MPI_COMM_SELF), &alone, &own_grid));
-  halocline_field_options turned = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options turned = of_doubles();
   turned.strides[0] = 32;
   turned.strides[1] = 1;
   array whole = make_array(own_grid, turned, 0);
@@ -444,7 +452,7 @@ static void measures_and_reports(void) {
 static void takes_every_transport_by_name(void) {
   static const int periodic[3] = {0, 1, 0};
   halocline_grid* grid = make_grid(16, 16, 0, periodic);
-  halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options options = of_doubles();
   array a = make_array(grid, options, 0);
   halocline_field* field = wrap(grid, &a);
   halocline_exchange* exchange = NULL;
@@ -533,7 +541,7 @@ static void splits_for_the_expected_halo(void) {
   OK(halocline_grid_create(world(), &options, &grid));
   OK(halocline_grid_get_info(grid, &info));
   CHECK(info.process_grid[2] == ranks);
-  halocline_field_options wide = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options wide = of_doubles();
   wide.halo = halo;
   halocline_field* field = NULL;
   halocline_exchange* exchange = NULL;
@@ -563,11 +571,57 @@ static void splits_for_the_expected_halo(void) {
   free(old);
 }
 
+// Fields and reaches have the halo that the grid expects, side by side where only some are given;
+// an array with more cells is not taken for one with padding.
+static void takes_the_halo_that_the_grid_expects(void) {
+  static const halocline_widths expected = {{2, 0, 0}, {2, 3, 0}};
+  halocline_grid_options options = HALOCLINE_GRID_OPTIONS;
+  options.cells[0] = 32;
+  options.cells[1] = 24;
+  options.periodic[0] = options.periodic[1] = 1;
+  options.expected_widths = &expected;
+  halocline_grid* grid = NULL;
+  OK(halocline_grid_create(world(), &options, &grid));
+  halocline_box told, by_default;
+  OK(halocline_grid_interior(grid, &expected, &told));
+  OK(halocline_grid_interior(grid, NULL, &by_default));
+  CHECK(memcmp(&told, &by_default, sizeof told) == 0);
+
+  halocline_field_options field_options = HALOCLINE_FIELD_OPTIONS;
+  field_options.element_bytes = sizeof(double);
+  halocline_grid_info info = HALOCLINE_GRID_INFO;
+  OK(halocline_grid_get_info(grid, &info));
+  const int64_t nx = info.owned.upper[0] - info.owned.lower[0],
+                ny = info.owned.upper[1] - info.owned.lower[1];
+  double* cells = calloc((size_t)((nx + 9) * (ny + 9)), sizeof *cells);
+  field_options.extents[0] = nx + 4;
+  halocline_field* field = NULL;
+  halocline_field_info at = HALOCLINE_FIELD_INFO;
+  OK(halocline_field_wrap(grid, cells, &field_options, &field));
+  OK(halocline_field_get_info(field, &at));
+  CHECK(at.first_owned == cells + 2 && at.held.upper[1] == info.owned.upper[1] + 3);
+  OK(halocline_field_destroy(&field));
+
+  field_options.extents[0] = nx + 6;
+  FAILS(halocline_field_wrap(grid, cells, &field_options, &field), USAGE,
+        "expected halo of 2 and 2");
+  field_options.halo.lower[0] = 3;
+  OK(halocline_field_wrap(grid, cells, &field_options, &field));
+  OK(halocline_field_get_info(field, &at));
+  CHECK(at.first_owned == cells + 3 && at.held.upper[0] == info.owned.upper[0] + 2);
+  OK(halocline_field_destroy(&field));
+  OK(halocline_grid_destroy(&grid));
+  free(cells);
+  options.expected_widths = NULL;
+  options.expected_halo = -1;
+  FAILS(halocline_grid_create(world(), &options, &grid), USAGE, "'expected_halo' is -1 along x");
+}
+
 static void refuses_wrong_fields(void) {
   static const int periodic[3] = {0, 0, 0};
   halocline_grid* grid = make_grid(32, 16, 0, periodic);
   halocline_field* field = NULL;
-  const halocline_field_options right = HALOCLINE_FIELD_OPTIONS;
+  const halocline_field_options right = of_doubles();
   array a = make_array(grid, right, 0);
   halocline_field_options options = right;
   FAILS(halocline_field_wrap(NULL, a.first, &right, &field), USAGE, "create it first");
@@ -585,8 +639,11 @@ static void refuses_wrong_fields(void) {
   options.name = NULL;
   FAILS(halocline_field_create(grid, &options, &field), USAGE, "name of the field");
   options = right;
-  options.element_bytes = 0;
-  FAILS(halocline_field_create(grid, &options, &field), USAGE, "0 bytes");
+  options.element_bytes = ((halocline_field_options)HALOCLINE_FIELD_OPTIONS).element_bytes;
+  FAILS(halocline_field_create(grid, &options, &field), USAGE, "is not set: set it to the bytes");
+  FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "element_bytes of field");
+  options.element_bytes = -8;
+  FAILS(halocline_field_create(grid, &options, &field), USAGE, "-8 bytes");
   options = right;
   options.components = -1;
   FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "-1 components");
@@ -626,7 +683,7 @@ static void refuses_wrong_fields(void) {
 static void refuses_wrong_exchanges(void) {
   static const int periodic[3] = {1, 0, 0};
   halocline_grid *grid = make_grid(32, 16, 0, periodic), *other = make_grid(64, 16, 0, periodic);
-  array a = make_array(grid, (halocline_field_options)HALOCLINE_FIELD_OPTIONS, 0);
+  array a = make_array(grid, of_doubles(), 0);
   halocline_field *field = wrap(grid, &a), *none = NULL;
   halocline_exchange* exchange = NULL;
   halocline_exchange_options how = HALOCLINE_EXCHANGE_OPTIONS;
@@ -709,11 +766,12 @@ int main(int argc, char** argv) {
   takes_every_transport_by_name();
   refuses_wrong_grids();
   splits_for_the_expected_halo();
+  takes_the_halo_that_the_grid_expects();
   refuses_wrong_fields();
   refuses_wrong_exchanges();
   static const int periodic[3] = {1, 1, 0};
   halocline_grid* late_grid = make_grid(16, 12, 0, periodic);
-  halocline_field_options late_options = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options late_options = of_doubles();
   halocline_field* late_field = NULL;
   halocline_exchange* late_exchange = NULL;
   OK(halocline_field_create(late_grid, &late_options, &late_field));

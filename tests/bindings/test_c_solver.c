@@ -52,6 +52,7 @@ static void arrays_are_start_and_result(void) {
                 height = info.owned.upper[1] - info.owned.lower[1] + 4, pitch = width + 3;
   double* cells = calloc((size_t)(pitch * height), sizeof *cells);
   halocline_field_options wrapped = HALOCLINE_FIELD_OPTIONS;
+  wrapped.element_bytes = sizeof(double);
   for (int axis = 0; axis < 2; ++axis) wrapped.halo.lower[axis] = wrapped.halo.upper[axis] = 2;
   wrapped.extents[0] = width;
   wrapped.extents[1] = height;
@@ -202,10 +203,12 @@ static void fields_lie_in_bricks(void) {
 // Two fields with halos of their own; only owned cells are written and read.
 static void checkpoints_are_read_back(void) {
   halocline_grid* grid = make_grid();
-  halocline_field_options wide = HALOCLINE_FIELD_OPTIONS;
+  halocline_field_options doubles = HALOCLINE_FIELD_OPTIONS;
+  doubles.element_bytes = sizeof(double);
+  halocline_field_options wide = doubles;
   wide.halo.lower[0] = 3;
   halocline_field *u = NULL, *v = NULL, *read = NULL, *single = NULL;
-  OK(halocline_field_create(grid, &(halocline_field_options)HALOCLINE_FIELD_OPTIONS, &u));
+  OK(halocline_field_create(grid, &doubles, &u));
   OK(halocline_field_create(grid, &wide, &v));
   OK(halocline_field_create(grid, &wide, &read));
   wide.element_bytes = 4;
@@ -281,7 +284,9 @@ static void mistakes_have_texts(void) {
   halocline_solve_array array = {"u", NULL, NULL};
   options.arrays = &array;
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "field does not exist");
-  OK(halocline_field_create(grid, &(halocline_field_options)HALOCLINE_FIELD_OPTIONS, &array.field));
+  halocline_field_options doubles = HALOCLINE_FIELD_OPTIONS;
+  doubles.element_bytes = sizeof(double);
+  OK(halocline_field_create(grid, &doubles, &array.field));
   array.use = "neither";
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "neither");
   array.use = "start";

@@ -110,6 +110,8 @@ void fills_halos(const char* memory, cudaStream_t stream) {
   CUDA_OK(cudaMemset(wrong, 0, sizeof *wrong));
 
   halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
+  options.element_bytes = sizeof(double);
+  options.halo = {{1, 1, 0}, {1, 1, 0}};
   options.memory = memory;
   options.extents[0] = part.row;
   halocline_field* field = nullptr;

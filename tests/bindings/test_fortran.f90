@@ -294,6 +294,53 @@ contains
     call check(stat == HALOCLINE_OK, 'room for expected_sides')
   end subroutine
 
+  ! Fields and sweeps have the halo that the grid expects; an array with more is not taken for one
+  ! with padding.
+  subroutine takes_the_halo_that_the_grid_expects()
+    type(halocline_grid) :: grid
+    type(halocline_field) :: field
+    type(halocline_exchange) :: exchange
+    type(halocline_box) :: here, inner, wanted
+    integer, parameter :: cells(3) = [12, 24, 1]
+    real(real64), allocatable, target :: u(:, :)
+    integer(int64) :: x, y
+    integer :: wrong, stat
+    character(500) :: text
+    call grid%create(MPI_COMM_WORLD, cells(:2), periodic=[.true., .true.], expected_halo=2)
+    here = grid%owned()
+    allocate (u(here%lower(1)-2:here%upper(1)+2, here%lower(2)-2:here%upper(2)+2), source=poison)
+    call field%wrap(grid, u)
+    call exchange%create(grid, field)
+    do y = here%lower(2), here%upper(2)
+      do x = here%lower(1), here%upper(1)
+        u(x, y) = value_at(cells, x, y, 1_int64)
+      end do
+    end do
+    call exchange%run()
+    wrong = 0
+    do y = lbound(u, 2), ubound(u, 2)
+      do x = lbound(u, 1), ubound(u, 1)
+        if (u(x, y) /= value_at(cells, x, y, 1_int64)) wrong = wrong + 1
+      end do
+    end do
+    call check(wrong == 0, 'the halo that the grid expects is filled')
+    inner = grid%interior()
+    wanted = grid%interior(reach=2)
+    call check(all(inner%lower == wanted%lower) .and. all(inner%upper == wanted%upper), &
+               'the reach that the grid expects')
+    call check(size(grid%boundary()) == size(grid%boundary(reach=2)), 'its boundary')
+    call exchange%destroy()
+
+    call grid%create(MPI_COMM_WORLD, cells(:2))
+    here = grid%owned()
+    deallocate (u)
+    allocate (u(here%lower(1)-2:here%upper(1)+2, here%lower(2)-2:here%upper(2)+2))
+    call field%wrap(grid, u, stat=stat, errmsg=text)
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'expected_halo') > 0, 'a wider halo than expected')
+    call field%wrap(grid, u, halo=1, stat=stat)
+    call check(stat == HALOCLINE_OK, 'an array with padding')
+  end subroutine
+
   pure integer(int64) function cells_of(box)
     type(halocline_box), intent(in) :: box
     cells_of = product(max(0_int64, box%upper - box%lower + 1))
@@ -327,6 +374,10 @@ contains
     call check(stat == HALOCLINE_USAGE .and. index(text, 'component_axis is 4') > 0, 'no such axis')
     call grid%create(MPI_COMM_WORLD, [16, 16, 16, 2], stat=stat, errmsg=text)
     call check(stat == HALOCLINE_USAGE .and. index(text, 'cells has 4 values') > 0, 'four axes')
+    call grid%create(MPI_COMM_WORLD, [16, 16, 16], periodic=[.true.], stat=stat, errmsg=text)
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'periodic: 1; give one for each') > 0, 'one axis of three')
+    call grid%create(MPI_COMM_WORLD, [16, 16], process_grid=[all_ranks], stat=stat, errmsg=text)
+    call check(stat == HALOCLINE_USAGE .and. index(text, 'process_grid: 1') > 0, 'one part number of two')
     call grid%create(MPI_COMM_WORLD, [16, 16])
     call field%create(grid, 8, memory='attic', stat=stat, errmsg=text)
     call check(stat == HALOCLINE_USAGE .and. index(text, "no memory 'attic'") > 0, 'no such memory')
@@ -355,8 +406,9 @@ contains
 
 end module
 
-! The integer that a communicator of mpi_f08 holds is one of mpi's.
+! A communicator of mpi_f08 is taken as it is, and the integer that it holds is one of mpi's.
 subroutine takes_a_communicator_of_mpi_f08(stat, rank_there)
+  use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08
   use halocline
   implicit none
@@ -366,9 +418,11 @@ subroutine takes_a_communicator_of_mpi_f08(stat, rank_there)
   integer :: rank
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
   call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), -rank, half)
-  call grid%create(half%mpi_val, [32], stat=stat)
+  call grid%create(half, [32_int64], stat=stat)
+  if (stat == 0) call grid%create(half, [32], stat=stat)
   rank_there = -1
   if (stat == 0) rank_there = grid%rank()
+  if (stat == 0) call grid%create(half%mpi_val, [32], stat=stat)
   call grid%destroy()
   call MPI_Comm_free(half)
 end subroutine
@@ -391,6 +445,7 @@ program test_fortran
   call takes_widths_of_each_side()
   call takes_arrays_of_several_components()
   call splits_for_the_expected_sides()
+  call takes_the_halo_that_the_grid_expects()
   call tells_errors()
   call takes_a_communicator_of_mpi_f08(stat, rank_there)
   call check(stat == HALOCLINE_OK .and. rank_there == (all_ranks - 1 - my_rank)/2, 'mpi_f08')

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges that cannot be as they were asked for: what is done instead, or what is said.
 
+#include <mpi.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 #include <halocline/measure.hpp>
+#include <halocline/mpi.hpp>
 
 #include "comm/settings.hpp"
 #include "support/caught.hpp"
@@ -19,6 +22,7 @@
 #include "support/exchange_cases.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/set_variable.hpp"
 
 namespace halocline::test {
 namespace {
@@ -146,7 +150,8 @@ TEST(ExchangeErrors, NameAWidthBeyondTheNeighboursCells) {
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_THAT(
       error.text,
-      HasSubstr("halo width 3 of field 'field' exceeds the 2 cells that rank 0 owns along x"));
+      HasSubstr(
+          "halo width 3 of field 1 of the exchange exceeds the 2 cells that rank 0 owns along x"));
   EXPECT_THAT(error.text, HasSubstr(ranks() == 1 ? "use a width of at most 2" : "use at most "));
   EXPECT_EQ(caught([&] { Exchange(communicator_with(), grid, {field}, {.widths = 2}); }).text,
             "no error");
@@ -224,6 +229,43 @@ TEST(ExchangeErrors, NameTheRankThatAloneIsWrong) {
   const std::string text = "field 'u' belongs to another grid";
   EXPECT_EQ(error.text, ranks() == 1 ? text : "rank 0: " + text);
   expect_communicator_to_work();
+}
+
+TEST(ExchangeErrors, CountFieldsWithoutAName) {
+  const Grid grid(rank(), ranks(), {.cells = {4 * ranks()}});
+  const Field<double> u(grid, {.name = "u"}), one(grid);
+  EXPECT_THAT(
+      caught([&] {
+        Exchange(communicator_with(), grid, {u, one, one});
+      }).text,
+      HasSubstr("field 2 of the exchange and field 3 of the exchange have the same values"));
+  EXPECT_THAT(caught([&] {
+                Exchange(communicator_with(), grid, {u, one}, {.widths = 2});
+              }).text,
+              HasSubstr("'u'"));
+  const Field<double> narrow(grid, {.halo = 0});
+  EXPECT_THAT(caught([&] {
+                LevelExchange(communicator_with(), grid, {{u, one}, {u, narrow}});
+              }).text,
+              HasSubstr("field 2 of level 1 and field 2 of level 0 differ in halo"));
+}
+
+TEST(CommunicatorErrors, NameACommunicatorThatIsNull) {
+  const Caught null = caught([] { from_mpi(MPI_COMM_NULL); });
+  EXPECT_EQ(null.kind, ErrorKind::usage);
+  EXPECT_THAT(null.text, HasSubstr("the communicator is null"));
+}
+
+// Under the launcher of another MPI each rank is alone, though its launcher tells of others.
+TEST(CommunicatorErrors, NameRanksThatDoNotFindEachOther) {
+  const SetVariable rank_told("OMPI_COMM_WORLD_RANK", "0"), size_told("OMPI_COMM_WORLD_SIZE", "5");
+  const Caught alone = caught([] { Communicator::world(); });
+  if (ranks() > 1) {
+    EXPECT_FALSE(alone.kind) << alone.text;
+    return;
+  }
+  EXPECT_EQ(alone.kind, ErrorKind::unavailable);
+  EXPECT_THAT(alone.text, HasSubstr("mpirun started 5 ranks, but they do not find each other"));
 }
 
 TEST(ExchangeErrors, NameAGridOfOtherRanks) {

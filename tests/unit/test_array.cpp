@@ -102,6 +102,24 @@ TEST(Array, RefusesStridesWithWhichValuesOverlap) {
             ErrorKind::usage);
 }
 
+TEST(Array, HasTheHaloThatTheGridExpectsUnlessOneIsGiven) {
+  GridOptions options;
+  options.cells = {16, 12};
+  options.expected_halo = 2;
+  const Grid grid(0, 1, options);
+  EXPECT_EQ(place_in_array(grid, {}, {.extents = {20, 16, 0}}).first_owned, 2 + 2 * 20);
+  EXPECT_EQ(Field<double>(grid).shape().held(), (Box{{-2, -2, 0}, {18, 14, 1}}));
+  EXPECT_EQ(place_in_array(grid, {.halo = 1}, {}).first_owned, 1 + 18);
+  // Padding, or a wider halo?
+  const Caught wider = caught([&] {
+    place_in_array(grid, {.name = "u"}, {.extents = {20, 18, 0}});
+  });
+  EXPECT_EQ(wider.kind, ErrorKind::usage);
+  EXPECT_THAT(wider.text, AllOf(HasSubstr("'u' has 18 cells along y"), HasSubstr("fill 16"),
+                                HasSubstr("expected_halo")));
+  EXPECT_FALSE(caught([&] { place_in_array(grid, {.halo = 2}, {.extents = {20, 18, 0}}); }).kind);
+}
+
 TEST(Array, TakesStridesThatInterleave) {
   const auto expect_taken = [](const Extents& cells, const ArrayShape& array,
                                std::int64_t components = 1) {

@@ -137,6 +137,19 @@ TEST(Grid, SplitsOwnedCellsIntoInteriorAndBoundary) {
       }
 }
 
+TEST(Grid, TakesTheReachThatItExpectsWhereNoneIsGiven) {
+  GridOptions options = options_of({32, 24}, {2, 2}, {true, true});
+  options.expected_halo = HaloWidths({2, 0, 9}, {1, 3, 9});
+  const Grid grid(1, 4, options);
+  EXPECT_EQ(grid.expected_halo(), HaloWidths({2, 0, 0}, {1, 3, 0})) << "it has two axes";
+  EXPECT_EQ(grid.interior(), grid.interior(HaloWidths({2, 0, 0}, {1, 3, 0})));
+  EXPECT_EQ(grid.boundary(), grid.boundary(HaloWidths({2, 0, 0}, {1, 3, 0})));
+  EXPECT_EQ(Grid(0, 2, options_of({8})).interior(), Grid(0, 2, options_of({8})).interior(1));
+  options.expected_halo = HaloWidths({1, 1, 0}, {1, -2, 0});
+  EXPECT_EQ(caught([&] { Grid(1, 4, options); }).text,
+            "option 'expected_halo' is -2 along y; a width is at least 0");
+}
+
 Extents chosen(int ranks, const Extents& cells, std::int64_t halo = 1) {
   GridOptions options = options_of(cells);
   options.expected_halo = halo;
@@ -384,12 +397,12 @@ TEST(CheckWidths, NamesTheRankWhoseCellsAreTooFew) {
 TEST(CheckWidths, NamesAProcessGridThatFits) {
   const HaloWidths halo({0, 0, 0}, {0, 0, 3});
   const Grid grid(0, 7, options_of({17, 13, 16}, {1, 1, 7}));
-  const std::string text = caught([&] { grid::check_widths(grid, halo, "u"); }).text;
+  const std::string text = caught([&] { grid::check_widths(grid, halo, "'u'"); }).text;
   EXPECT_THAT(text, AllOf(HasSubstr("width 3 of field 'u'"), HasSubstr("2 cells that rank 2 owns"),
                           HasSubstr("along z"), HasSubstr("process grid 1x7x1"),
                           HasSubstr("option 'expected_halo'")));
   const Grid fitting(0, 7, options_of({17, 13, 16}, {1, 7, 1}));
-  EXPECT_FALSE(caught([&] { grid::check_widths(fitting, halo, "u"); }).kind);
+  EXPECT_FALSE(caught([&] { grid::check_widths(fitting, halo, "'u'"); }).kind);
 }
 
 TEST(CheckWidths, LooksOnlyWhereThereIsANeighbour) {

@@ -206,6 +206,15 @@ TEST(Labels, NameFieldsAndDirections) {
             "field 'u', directions -x, -x-y");
 }
 
+TEST(Labels, CountFieldsWithoutAName) {
+  const Grid grid(0, 2, {.cells = {8, 4}, .process_grid = {2, 1}});
+  const Field<double> u(grid, {.name = "u"}), one(grid);
+  const auto messages = messages_of(grid, 0, {1, 1}, Neighbours::all);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(exchange::label_of(messages[0], {u, one}),
+            "fields 'u', 2 of the exchange, direction +x");
+}
+
 TEST(Labels, CallAMessageWithoutBytesASignal) {
   const Grid grid(0, 2, {.cells = {6}});
   const Field<double> u(grid);

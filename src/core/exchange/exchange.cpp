@@ -59,14 +59,15 @@ std::vector<std::string> describe(const Communicator& communicator, const Grid& 
   lines.push_back(fmt::format("transport {}", options.transport));
   lines.push_back(fmt::format("started in {} order", options.same_order ? "the same" : "any"));
   lines.push_back(counted(fields.size(), "field"));
-  for (const FieldStorage& field : fields) {
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const FieldStorage& field = fields[f];
     const FieldShape& shape = field.shape();
-    lines.push_back(
-        fmt::format("field '{}' in {} memory with {} of {} bytes in order "
-                    "{}, halo {}",
-                    field.name(), name_of(shape.memory), counted(shape.components, "component"),
-                    shape.element_bytes, field.layout().order(),
-                    widths_text(options.widths.value_or(shape.halo), grid.axes())));
+    lines.push_back(fmt::format(
+        "field {} in {} memory with {} of {} bytes in order "
+        "{}, halo {}",
+        exchange::title_in_exchange(fields, f), name_of(shape.memory),
+        counted(shape.components, "component"), shape.element_bytes, field.layout().order(),
+        widths_text(options.widths.value_or(shape.halo), grid.axes())));
   }
   lines.push_back(fmt::format("pieces of {} bytes", comm::settings_of(communicator).piece_bytes));
   return lines;
@@ -79,30 +80,31 @@ HaloWidths widths_of(const FieldStorage& field, const ExchangeOptions& options) 
 /// Throws usage for errors that one rank can detect alone.
 void check_fields(const Grid& grid, const FieldList& fields, const ExchangeOptions& options) {
   if (fields.empty()) throw Error(ErrorKind::usage, "an exchange needs at least one field");
-  std::map<const std::byte*, const FieldStorage*> by_first_cell;
-  for (const FieldStorage& field : fields) {
-    const auto [other, is_new] = by_first_cell.emplace(field.first_owned(), &field);
+  std::map<const std::byte*, std::string> by_first_cell;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const std::string title = exchange::title_in_exchange(fields, f);
+    const auto [other, is_new] = by_first_cell.emplace(fields[f].get().first_owned(), title);
     if (!is_new)
-      throw Error(ErrorKind::usage,
-                  fmt::format("fields '{}' and '{}' of an exchange have the same values; give it "
-                              "each field once",
-                              other->second->name(), field.name()));
+      throw Error(ErrorKind::usage, fmt::format("field {} and field {} have the same values; give "
+                                                "an exchange each field once",
+                                                other->second, title));
   }
-  for (const FieldStorage& field : fields) {
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const FieldStorage& field = fields[f];
+    const std::string title = exchange::title_in_exchange(fields, f);
     const HaloWidths widths = widths_of(field, options);
-    grid::check_widths(grid, widths, field.name());
+    grid::check_widths(grid, widths, title);
     const FieldShape& shape = field.shape();
     if (!(shape.owned == grid.owned()))
-      throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' belongs to another grid", field.name()));
+      throw Error(ErrorKind::usage, fmt::format("field {} belongs to another grid", title));
     for (int axis = 0; axis < grid.axes(); ++axis)
       if (widths.lower[axis] > shape.halo.lower[axis] ||
           widths.upper[axis] > shape.halo.upper[axis])
         throw Error(ErrorKind::usage,
                     fmt::format("exchange width {}/{} along {} exceeds the halo {}/{} of field "
-                                "'{}'; give the field a wider halo",
+                                "{}; give the field a wider halo",
                                 widths.lower[axis], widths.upper[axis], "xyz"[axis],
-                                shape.halo.lower[axis], shape.halo.upper[axis], field.name()));
+                                shape.halo.lower[axis], shape.halo.upper[axis], title));
   }
 }
 
@@ -112,18 +114,20 @@ Memory common_memory(const FieldList& fields) {
   const auto reached_by_all = [](const FieldStorage& field) {
     return host_reads(field.shape().memory) && gpu_reads(field.shape().memory);
   };
-  const FieldStorage* strictest = &fields.front().get();
-  for (const FieldStorage& field : fields) {
-    if (reached_by_all(field)) continue;
-    if (!reached_by_all(*strictest) && field.shape().memory != strictest->shape().memory)
-      throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' in {} memory and field '{}' in {} memory cannot share an "
-                              "exchange; create one per kind of memory",
-                              strictest->name(), name_of(strictest->shape().memory), field.name(),
-                              name_of(field.shape().memory)));
-    strictest = &field;
+  std::size_t strictest = 0;
+  const auto memory_of = [&](std::size_t f) { return fields[f].get().shape().memory; };
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (reached_by_all(fields[f])) continue;
+    if (!reached_by_all(fields[strictest]) && memory_of(f) != memory_of(strictest))
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("field {} in {} memory and field {} in {} memory cannot share an "
+                      "exchange; create one per kind of memory",
+                      exchange::title_in_exchange(fields, strictest), name_of(memory_of(strictest)),
+                      exchange::title_in_exchange(fields, f), name_of(memory_of(f))));
+    strictest = f;
   }
-  return strictest->shape().memory;
+  return memory_of(strictest);
 }
 
 /// Returns the kinds of pair that occur on any rank.

@@ -8,6 +8,7 @@
 
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
+#include "exchange/messages.hpp"
 
 namespace halocline {
 namespace {
@@ -17,11 +18,13 @@ namespace {
               text + "; all levels of an exchange need fields of the same shapes");
 }
 
-void require_same_shape(const FieldStorage& first, const FieldStorage& other, std::size_t level) {
+void require_same_shape(const FieldStorage& first, const FieldStorage& other, std::size_t level,
+                        std::size_t index) {
   const FieldShape &a = first.shape(), &b = other.shape();
   const auto differ = [&](const char* in) {
-    refuse_levels(fmt::format("field '{}' of level {} and field '{}' of level 0 differ in {}",
-                              other.name(), level, first.name(), in));
+    refuse_levels(fmt::format("field {} of level {} and field {} of level 0 differ in {}",
+                              exchange::title_of(other, index), level,
+                              exchange::title_of(first, index), in));
   };
   if (a.memory != b.memory) differ("memory");
   if (a.element_bytes != b.element_bytes || a.components != b.components)
@@ -38,7 +41,7 @@ void check_levels(const std::vector<FieldList>& levels) {
                                 counted(levels[level].size(), "field"),
                                 counted(levels[0].size(), "field")));
     for (std::size_t f = 0; f < levels[0].size(); ++f)
-      require_same_shape(levels[0][f], levels[level][f], level);
+      require_same_shape(levels[0][f], levels[level][f], level, f);
   }
 }
 

@@ -45,6 +45,17 @@ std::vector<PeerMessage> messages_of(const Grid& grid, int rank,
   return messages;
 }
 
+std::string title_of(const FieldStorage& field, std::size_t index) {
+  static const std::string without_name = FieldOptions{}.name;
+  return field.name() == without_name ? fmt::format("{}", index + 1)
+                                      : fmt::format("'{}'", field.name());
+}
+
+std::string title_in_exchange(const FieldList& fields, std::size_t index) {
+  const std::string title = title_of(fields[index], index);
+  return title.starts_with('\'') ? title : title + " of the exchange";
+}
+
 std::string label_of(const PeerMessage& message, const FieldList& fields) {
   if (message.receive.empty()) return "its signal";
   std::vector<std::string> names, directions;
@@ -52,7 +63,7 @@ std::string label_of(const PeerMessage& message, const FieldList& fields) {
     if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
   };
   for (const HaloPart& piece : message.receive) {
-    add(names, fmt::format("'{}'", fields[piece.field].get().name()));
+    add(names, title_in_exchange(fields, piece.field));
     add(directions, grid::direction_name(piece.direction));
   }
   return fmt::format("field{} {}, direction{} {}", names.size() > 1 ? "s" : "",

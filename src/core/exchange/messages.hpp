@@ -29,6 +29,12 @@ std::vector<PeerMessage> messages_of(const Grid& grid, int rank,
                                      const std::vector<HaloWidths>& widths_of_fields,
                                      Neighbours neighbours);
 
+/// Names a field in errors after the word: "'u'", or "2" for the second of a list if the program
+/// gave it no name.
+std::string title_of(const FieldStorage& field, std::size_t index);
+/// The same for a field of an exchange: "'u'" or "2 of the exchange".
+std::string title_in_exchange(const FieldList& fields, std::size_t index);
+
 /// Describes a message's content: "field 'u', -x", for errors about missing messages.
 std::string label_of(const PeerMessage& message, const FieldList& fields);
 

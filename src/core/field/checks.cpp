@@ -89,8 +89,9 @@ void check_options(const FieldOptions& options, int axes) {
   if (options.components < 1)
     throw Error(ErrorKind::usage, fmt::format("field '{}' has {} components; at least 1 is needed",
                                               options.name, options.components));
+  if (!options.halo) return;
   for (int axis = 0; axis < axes; ++axis)
-    if (options.halo.lower[axis] < 0 || options.halo.upper[axis] < 0)
+    if (options.halo->lower[axis] < 0 || options.halo->upper[axis] < 0)
       throw Error(ErrorKind::usage, fmt::format("field '{}' has a negative halo width along {}",
                                                 options.name, "xyz"[axis]));
 }

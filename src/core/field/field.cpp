@@ -17,7 +17,7 @@ constexpr std::int64_t line_bytes = 64;
 
 FieldShape shape_of(const Grid& grid, const FieldOptions& options, std::int64_t element_bytes) {
   FieldShape shape{.owned = grid.owned(),
-                   .halo = options.halo,
+                   .halo = options.halo.value_or(grid.expected_halo()),
                    .components = options.components,
                    .element_bytes = element_bytes,
                    .memory = options.memory};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <halocline/grid.hpp>
@@ -23,7 +25,11 @@ Extents::Extents(const Int3& values, int axes) : axes_(axes) {
 }
 
 Grid::Grid(int rank, int ranks, const GridOptions& options)
-    : rank_(rank), ranks_(ranks), cells_(options.cells), periodic_(options.periodic) {
+    : rank_(rank),
+      ranks_(ranks),
+      cells_(options.cells),
+      periodic_(options.periodic),
+      expected_halo_(options.expected_halo) {
   if (cells_.axes() == 0) throw Error(ErrorKind::usage, "a grid needs cells, such as {256, 128}");
   if (rank < 0 || rank >= ranks)
     throw Error(ErrorKind::usage,
@@ -34,8 +40,16 @@ Grid::Grid(int rank, int ranks, const GridOptions& options)
       throw Error(ErrorKind::usage, fmt::format("{} cells along {}: at least 1 is needed",
                                                 cells_[axis], "xyz"[axis]));
     count = checked_multiply(count, cells_[axis], "cells");
+    if (const std::int64_t least = std::min(expected_halo_.lower[axis], expected_halo_.upper[axis]);
+        least < 0)
+      throw Error(ErrorKind::usage,
+                  fmt::format("option 'expected_halo' is {} along {}; a width is at least 0", least,
+                              "xyz"[axis]));
   }
-  for (int axis = axes(); axis < 3; ++axis) periodic_[static_cast<std::size_t>(axis)] = false;
+  for (int axis = axes(); axis < 3; ++axis) {
+    periodic_[static_cast<std::size_t>(axis)] = false;
+    expected_halo_.lower[axis] = expected_halo_.upper[axis] = 0;
+  }
 
   if (options.process_grid.axes() == 0) {
     process_grid_ = grid::choose_process_grid(ranks, options);

@@ -89,7 +89,7 @@ void check_widths(const Grid& grid, const HaloWidths& widths, std::string_view f
   throw Error(
       ErrorKind::usage,
       fmt::format("halo width {}{} exceeds the {} that rank {} owns along {}; {}", misfit->width,
-                  field.empty() ? std::string() : fmt::format(" of field '{}'", field),
+                  field.empty() ? std::string() : fmt::format(" of field {}", field),
                   counted(misfit->cells, "cell"), at.x + parts.x * (at.y + parts.y * at.z),
                   "xyz"[misfit->axis], advice_for(options, grid.ranks(), widths, *misfit)));
 }

@@ -31,7 +31,7 @@ std::string direction_name(Direction direction);
 
 /// Throws usage if a width is negative or exceeds the cells of a neighbour, anywhere in the grid:
 /// every rank throws the same, with a process grid that fits, if there is one. Ignores axes that
-/// the grid does not have. `field` is a name for the error.
+/// the grid does not have. `field` names one in the error: "'u'".
 void check_widths(const Grid& grid, const HaloWidths& widths, std::string_view field = {});
 
 }  // namespace halocline::grid
