@@ -2,6 +2,7 @@
 // Where the values of a field lie, and what the runs of a box list, compared with enumeration.
 
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "support/caught.hpp"
 #include "support/grids.hpp"
+#include "support/set_variable.hpp"
 
 namespace halocline {
 namespace {
@@ -343,6 +345,28 @@ TEST(Field, AddressesCellsByGlobalCoordinates) {
 TEST(Field, HasNoHaloAlongAxesThatTheGridDoesNotHave) {
   const Field<double> field(grid_of({4}), with_halo(2));
   EXPECT_EQ(field.shape().held(), (Box{{-2, 0, 0}, {6, 1, 1}}));
+}
+
+TEST(Field, HasAPoisonedHaloWhereHalosAreChecked) {
+  const test::SetVariable check("HALOCLINE_CHECK_HALOS", "1");
+  const Grid grid(0, 2, {.cells = {8, 5}, .process_grid = {2, 1}});
+  const auto expect_poison = [&](double value, std::int64_t x, std::int64_t y) {
+    const bool is_owned_by_another = x >= 4 && y >= 0 && y < 5;
+    EXPECT_EQ(std::isnan(value), is_owned_by_another) << x << ", " << y;
+    if (!is_owned_by_another) {
+      EXPECT_EQ(value, 0);
+    }
+  };
+  const Field<double> rows(grid, {.halo = 2});
+  const FieldStorage bricks(grid, sizeof(double), {.halo = 2, .brick = {4, 2}});
+  for (std::int64_t y = -2; y < 7; ++y)
+    for (std::int64_t x = -2; x < 6; ++x) {
+      expect_poison(rows(x, y), x, y);
+      expect_poison(bricks.bricks<double>()(x, y), x, y);
+    }
+  const test::SetVariable other("HALOCLINE_CHECK_HALOS", "yes");
+  EXPECT_EQ(caught([&] { Field<double>{grid}; }).text,
+            "HALOCLINE_CHECK_HALOS is 'yes'; set it to 1 or 0");
 }
 
 TEST(Field, SaysWhatIsWrongWithItsOptions) {

@@ -18,8 +18,10 @@
 #include "device/stream_clock.hpp"
 #include "exchange/beside_links.hpp"
 #include "exchange/messages.hpp"
+#include "exchange/poison.hpp"
 #include "exchange/selection/choice.hpp"
 #include "exchange/selection/decision.hpp"
+#include "field/poison.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
 #include "pack/pack.hpp"
@@ -217,6 +219,7 @@ class Exchange::Plan {
   std::vector<Channel*> started_;  // those whose kernels do not signal
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
+  exchange::Poison poison_;  // empty unless halos are checked
   /// For exchanges on the host's stream that a GPU packs.
   std::optional<device::OwnedStream> own_;
   device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
@@ -256,6 +259,16 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
              .messages = sizes_by_pair(messages),
              .same_order = options.same_order},
             messages);
+  comm::together(communicator, [&] {
+    if (!field::checks_halos()) return;
+    poison_ = exchange::Poison(messages, fields, memory_);
+    const Stream copying = copying_stream(Stream::host());
+    poison_.run(copying);
+    device::synchronize(copying);
+    info_.notes.emplace_back(
+        "HALOCLINE_CHECK_HALOS is 1: halos are NaN until an exchange has filled them, which takes "
+        "time at every start");
+  });
 }
 
 /// Opens the chosen transports; if auto's choice between ranks of a node does not work, the next
@@ -513,6 +526,8 @@ void Exchange::Plan::wait_for(Stream copying, Stream stream, const char* what) {
 void Exchange::Plan::start(Stream stream) {
   check_begin();
   const Stream copying = copying_stream(stream);
+  // Before packing, which moves halos within a rank at once.
+  poison_.run(copying);
   if (!packing_.empty())
     pack_clock_.time(copying, packing_.bytes(), [&] { packing_.run(copying); });
   in_flight_ = true;
@@ -552,6 +567,7 @@ void Exchange::Plan::run(Stream stream) {
     return;
   }
   check_begin();
+  poison_.run(copying);
   move_clock_.time(copying, packing_.bytes(),
                    [&] { pack::Copies::run_both(packing_, unpacking_, copying); });
   wait_for(copying, stream, "exchange");

@@ -8,6 +8,7 @@
 #include "device/sharing.hpp"
 #include "field/brick_layout.hpp"
 #include "field/checks.hpp"
+#include "field/poison.hpp"
 #include "field/strided_layout.hpp"
 
 namespace halocline {
@@ -66,6 +67,7 @@ FieldStorage::FieldStorage(const Grid& grid, std::int64_t element_bytes,
     first_owned_ = bytes_ + layout->first_owned();
     layout_ = layout;
     bricks_ = layout_->as_bricks();
+    if (field::checks_halos()) field::poison_halo(grid, shape_, *layout_, bytes_, allocated_bytes_);
     return;
   }
   const Strides strides = field::padded_strides(shape_, grid.axes());
@@ -86,6 +88,7 @@ FieldStorage::FieldStorage(const Grid& grid, std::int64_t element_bytes,
   first_owned_ = bytes_ + front + lead;
   layout_ = layout_of(shape_, grid.axes(), strides, front + lead);
   strides_ = layout_->as_strided();
+  if (field::checks_halos()) field::poison_halo(grid, shape_, *layout_, bytes_, allocated_bytes_);
 }
 
 FieldStorage::FieldStorage(const Grid& grid, const RawCells& cells, const FieldOptions& options)
