@@ -32,6 +32,13 @@ endif()
 
 # Line numbers in back traces, at a tenth of the disk that -g takes.
 add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-g1>")
+# In the sources' own folder for everybody: what is built elsewhere has the same bytes. (ccache knows the
+# objects of another folder again. nvcc writes whole paths into its line tables all the same.)
+add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>")
+if(halocline_cuda AND NOT halocline_cuda_emulated)
+  add_compile_options(
+    "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CUDA>>:-Xcompiler=-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>")
+endif()
 
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion>")
 # GCC 12 sees an overlap, or a length beyond all memory, in "text" + std::string (GCC bug 105651).
