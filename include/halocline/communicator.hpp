@@ -39,8 +39,9 @@ struct CommunicatorOptions {
 /// Threads: see halocline.hpp.
 class Communicator {
  public:
-  /// Duplicates MPI_COMM_WORLD. Collective. Throws usage if MPI is not running, unavailable if ranks
-  /// of another MPI's launcher do not find each other. from_mpi() in mpi.hpp takes any MPI_Comm.
+  /// Duplicates MPI_COMM_WORLD. Collective. Throws usage if MPI is not running, unavailable if
+  /// ranks of another MPI's launcher do not find each other. from_mpi() in mpi.hpp takes any
+  /// MPI_Comm.
   static Communicator world(const CommunicatorOptions& options = {});
   /// Returns a communicator of this rank alone. Not collective. Throws usage if MPI is not running.
   static Communicator self(const CommunicatorOptions& options = {});
