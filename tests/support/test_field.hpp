@@ -89,7 +89,7 @@ class TestField {
   static constexpr std::int64_t margin = 64;
 
   void place(const Grid& grid, const FieldOptions& options) {
-    FieldShape shape{.owned = grid.owned(), .halo = options.halo};
+    FieldShape shape{.owned = grid.owned(), .halo = *options.halo};
     for (int axis = grid.axes(); axis < 3; ++axis)
       shape.halo.lower[axis] = shape.halo.upper[axis] = 0;
     const Int3 held = shape.held().extent();
