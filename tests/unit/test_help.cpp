@@ -82,7 +82,8 @@ TEST(Help, ListsAllBenchmarks) {
 
 TEST(Help, HasTheVersion) {
   EXPECT_THAT(printed_by({"--version"}),
-              MatchesRegex("halocline [0-9]+\\.[0-9]+\\.[0-9]+ \\(commit [a-z0-9-]+, .+\\)\n"));
+              MatchesRegex("halocline [0-9]+\\.[0-9]+\\.[0-9]+ \\(commit [a-z0-9-]+, .+, for (Open "
+                           "MPI|MPICH)\\)\n"));
 }
 
 std::set<std::string> options_in(const std::string& text) {

@@ -9,6 +9,7 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "doctor/libraries.hpp"
+#include "launch/launcher.hpp"
 #include "machine/cores.hpp"
 #include "stencil/sweep.hpp"
 #include "transport/transport.hpp"
@@ -51,8 +52,8 @@ std::string library_text(const doctor::Library& library) {
 }  // namespace
 
 std::string version_text() {
-  return fmt::format("halocline {} (commit {}, {})\n", build_info::version, build_info::commit(),
-                     build_info::compiler);
+  return fmt::format("halocline {} (commit {}, {}, for {})\n", build_info::version,
+                     build_info::commit(), build_info::compiler, name_of(comm::family()));
 }
 
 std::string verbose_version_text() {
