@@ -219,7 +219,7 @@ class Exchange::Plan {
   std::vector<Channel*> started_;  // those whose kernels do not signal
   Memory memory_ = Memory::host;
   pack::Copies packing_, unpacking_;
-  exchange::Poison poison_;  // empty unless halos are checked
+  std::optional<exchange::Poison> poison_;  // if halos are checked
   /// For exchanges on the host's stream that a GPU packs.
   std::optional<device::OwnedStream> own_;
   device::StreamClock pack_clock_{comm::recorder(communicator_), Phase::pack, "pack"};
@@ -261,9 +261,9 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
             messages);
   comm::together(communicator, [&] {
     if (!field::checks_halos()) return;
-    poison_ = exchange::Poison(messages, fields, memory_);
+    const exchange::Poison& poison = poison_.emplace(messages, fields, memory_);
     const Stream copying = copying_stream(Stream::host());
-    poison_.run(copying);
+    poison.run_first(copying);
     device::synchronize(copying);
     info_.notes.emplace_back(
         "HALOCLINE_CHECK_HALOS is 1: halos are NaN until an exchange has filled them, which takes "
@@ -527,7 +527,7 @@ void Exchange::Plan::start(Stream stream) {
   check_begin();
   const Stream copying = copying_stream(stream);
   // Before packing, which moves halos within a rank at once.
-  poison_.run(copying);
+  if (poison_) poison_->run(copying);
   if (!packing_.empty())
     pack_clock_.time(copying, packing_.bytes(), [&] { packing_.run(copying); });
   in_flight_ = true;
@@ -567,7 +567,7 @@ void Exchange::Plan::run(Stream stream) {
     return;
   }
   check_begin();
-  poison_.run(copying);
+  if (poison_) poison_->run(copying);
   move_clock_.time(copying, packing_.bytes(),
                    [&] { pack::Copies::run_both(packing_, unpacking_, copying); });
   wait_for(copying, stream, "exchange");

@@ -2,7 +2,7 @@
 #include "exchange/poison.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <set>
 
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
@@ -10,27 +10,45 @@
 #include "transport/transport.hpp"
 
 namespace halocline::exchange {
+namespace {
+
+/// The first owned cells of fields, once for each plan that they have.
+std::multiset<const std::byte*>& fields_with_plans() {
+  static std::multiset<const std::byte*> fields;
+  return fields;
+}
+
+}  // namespace
 
 Poison::Poison(const std::vector<PeerMessage>& messages, const FieldList& fields, Memory memory) {
-  pack::Bundle bundle;
+  pack::Bundle all, first;
   std::int64_t most = 0;  // all pieces are filled from the same bytes
   for (const PeerMessage& message : messages)
     for (const HaloPart& part : message.receive) {
       const FieldStorage& field = fields[part.field];
       const FieldShape& shape = field.shape();
-      bundle.pieces.push_back({field.bytes(), field.layout().runs(part.box), 0});
+      all.pieces.push_back({field.bytes(), field.layout().runs(part.box), 0});
+      if (!fields_with_plans().contains(field.first_owned()))
+        first.pieces.push_back(all.pieces.back());
       most = std::max(most, part.box.cells() * shape.components * shape.element_bytes);
     }
-  if (most == 0) return;
-  const Memory memory_of_source = transport::slot_memory(memory);
-  source_ = device::allocate(memory_of_source, most);
-  bundle.even = bundle.odd = static_cast<std::byte*>(source_.get());
-  const std::vector<std::byte> bytes(static_cast<std::size_t>(most), field::poison);
-  if (host_reads(memory_of_source))
-    std::copy(bytes.begin(), bytes.end(), bundle.even);
-  else
-    device::copy(bundle.even, bytes.data(), most, Stream::host());
-  copies_ = {{bundle}, pack::Direction::unpack, memory};
+  if (most > 0) {
+    const Memory memory_of_source = transport::slot_memory(memory);
+    source_ = device::allocate(memory_of_source, most);
+    all.even = all.odd = first.even = first.odd = static_cast<std::byte*>(source_.get());
+    const std::vector<std::byte> bytes(static_cast<std::size_t>(most), field::poison);
+    device::copy(all.even, bytes.data(), most, Stream::host());
+    all_ = {{all}, pack::Direction::unpack, memory};
+    if (!first.pieces.empty()) first_ = {{first}, pack::Direction::unpack, memory};
+  }
+  for (const FieldStorage& field : fields) {
+    fields_.push_back(field.first_owned());
+    fields_with_plans().insert(field.first_owned());
+  }
+}
+
+Poison::~Poison() {
+  for (const std::byte* field : fields_) fields_with_plans().erase(fields_with_plans().find(field));
 }
 
 }  // namespace halocline::exchange
