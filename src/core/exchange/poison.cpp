@@ -12,9 +12,10 @@
 namespace halocline::exchange {
 namespace {
 
-/// The first owned cells of fields, once for each plan that they have.
+/// The first owned cells of fields, once for each plan that they have. Never destroyed: a plan may
+/// be a program's static object.
 std::multiset<const std::byte*>& fields_with_plans() {
-  static std::multiset<const std::byte*> fields;
+  static auto& fields = *new std::multiset<const std::byte*>;
   return fields;
 }
 
