@@ -3,6 +3,7 @@
 // have to do with memory, transports and order.
 
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,9 @@ namespace halocline::test {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class GpuExchange : public testing::TestWithParam<Memory> {
  protected:
@@ -363,6 +366,32 @@ TEST_F(GpuExchanges, NameATransportThatCannotServeTheMemory) {
     EXPECT_EQ(error.kind, ErrorKind::unavailable) << error.text;
     EXPECT_THAT(error.text, AllOf(HasSubstr(std::string("transport ") + transport),
                                   HasSubstr(std::string("in ") + std::string(name_of(memory)))));
+  }
+}
+
+TEST_F(GpuExchanges, LeaveOutKernelsThatTakeTurns) {
+  if (ranks() < 2) GTEST_SKIP() << "one rank copies inside itself";
+  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
+  const std::vector<CheckedField> fields = fields_in(grid, {Memory::device});
+  if (not_testable(transport::find_transport("peer"), Memory::device))
+    GTEST_SKIP() << "kernels do not reach other ranks' memory here";
+  const auto info_with = [&](const char* transport) {
+    return Exchange(communicator_with(), grid, list_of(fields), {.transport = transport}).info();
+  };
+  const char* const before = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const std::string mps = before != nullptr ? before : "";
+  ::setenv("CUDA_MPS_PIPE_DIRECTORY", "/there/is/no/mps", 1);
+  const ExchangeInfo left = info_with("auto"), asked_for = info_with("same-node=peer");
+  if (before != nullptr)
+    ::setenv("CUDA_MPS_PIPE_DIRECTORY", mps.c_str(), 1);
+  else
+    ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+  EXPECT_THAT(asked_for.transport(), HasSubstr("same-node=peer"));
+  if (each_has_a_gpu()) {
+    EXPECT_THAT(left.transport(), HasSubstr("same-node=peer"));
+  } else {
+    EXPECT_THAT(left.transport(), Not(HasSubstr("same-node=peer")));
+    EXPECT_THAT(left.notes, Contains(HasSubstr("share a GPU without MPS")));
   }
 }
 

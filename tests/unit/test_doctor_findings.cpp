@@ -459,6 +459,16 @@ TEST(DoctorFindings, ARunThatDoesNotTakeTheFastest) {
                                                    "64 KiB", "--transport staged")));
 }
 
+TEST(DoctorFindings, RanksThatShareAGpuLeavePeerOut) {
+  Evidence evidence = with_gpus();
+  evidence.paths[3] = works("peer", Memory::device, 1);
+  EXPECT_EQ(taken_for(evidence, Memory::device, Distance::same_node), "peer");
+  evidence.gpu_pair = proof::GpuPair::same_gpu;
+  EXPECT_EQ(taken_for(evidence, Memory::device, Distance::same_node), "staged");
+  for (machine::RankFacts& rank : evidence.facts.ranks.machine) rank.under_mps = true;
+  EXPECT_EQ(taken_for(evidence, Memory::device, Distance::same_node), "peer");
+}
+
 TEST(DoctorFindings, GpusThatCannotBeUsed) {
   Evidence evidence = with_gpus();
   evidence.paths.resize(3);

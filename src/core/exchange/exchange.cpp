@@ -279,7 +279,9 @@ void Exchange::Plan::open_best(exchange::DecisionInputs inputs,
   for (;;) {
     const exchange::Decision decision = exchange::decide(communicator_, inputs);
     const Transport* const chosen = decision.choice[same_node];
-    info_.notes.insert(info_.notes.end(), decision.notes.begin(), decision.notes.end());
+    for (const std::string& note : decision.notes)
+      if (std::find(info_.notes.begin(), info_.notes.end(), note) == info_.notes.end())
+        info_.notes.push_back(note);
     info_.races.insert(info_.races.end(), decision.races.begin(), decision.races.end());
     try {
       open(decision.choice, messages);

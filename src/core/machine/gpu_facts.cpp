@@ -27,7 +27,7 @@ RankFacts own_facts(const Communicator& communicator) {
   facts.cores = allowed_cores();
   facts.all_cores = static_cast<long>(facts.cores.size()) >= sysconf(_SC_NPROCESSORS_ONLN);
   facts.visible_devices = environment("CUDA_VISIBLE_DEVICES");
-  facts.under_mps = mps_listens(environment("CUDA_MPS_PIPE_DIRECTORY"));
+  facts.under_mps = mps_listens();
   return facts;
 }
 
@@ -104,5 +104,7 @@ bool mps_listens(const std::optional<std::string>& pipe_directory) {
   return std::filesystem::exists(
       std::filesystem::path(pipe_directory.value_or("/tmp/nvidia-mps")) / "control", ignored);
 }
+
+bool mps_listens() { return mps_listens(environment("CUDA_MPS_PIPE_DIRECTORY")); }
 
 }  // namespace halocline::machine

@@ -45,5 +45,7 @@ std::vector<int> near_cores(const std::string& pci,
 /// Returns whether an MPS control daemon listens in the folder that CUDA uses: `pipe_directory` is
 /// the value of CUDA_MPS_PIPE_DIRECTORY.
 bool mps_listens(const std::optional<std::string>& pipe_directory);
+/// The same for this process.
+bool mps_listens();
 
 }  // namespace halocline::machine

@@ -54,10 +54,18 @@ bool is_expected(const PathResult& result) {
   return !lacks_library && !is_for_few(result);
 }
 
+/// Whether kernels of a node's ranks cannot run at the same time: exchanges leave `peer` out then.
+bool kernels_take_turns(const Evidence& evidence) {
+  const std::vector<machine::RankFacts>& ranks = evidence.facts.ranks.machine;
+  return evidence.gpu_pair == proof::GpuPair::same_gpu &&
+         !std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.under_mps; });
+}
+
 std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Distance distance) {
   // Kernels that store into neighbours need no host, which counts for more than one exchange.
   const PathResult* peer = result_of(evidence, {"peer", memory, distance});
-  if (peer != nullptr && peer->outcome == Outcome::works) return "peer";
+  const bool in_turns = kernels_take_turns(evidence);
+  if (peer != nullptr && peer->outcome == Outcome::works && !in_turns) return "peer";
   constexpr std::int64_t halo_bytes = 64 << 10;
   std::optional<std::string> best;
   double least = 0;
@@ -65,7 +73,8 @@ std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Di
     const std::optional<double> us = us_for(result, halo_bytes);
     if (result.path != Path{result.path.transport, memory, distance} ||
         result.outcome != Outcome::works || !result.with.empty() || !us ||
-        library_of(result.path) != nullptr || (best && *us >= least))
+        library_of(result.path) != nullptr || (best && *us >= least) ||
+        (in_turns && result.path.transport == "peer"))
       continue;
     best = result.path.transport;
     least = *us;
