@@ -231,17 +231,21 @@ class Writer:
         self.random.shuffle(parts)
         return "{ " + ", ".join(parts) + " }"
 
+    def corner(self, key, values):
+        """A list, or one value for all axes."""
+        return f"{key} = {values[0]}" if self.chance(0.2) else f"{key} = [{', '.join(values)}]"
+
     def domain(self):
         lower = [self.pick(["0", "-1", "0.25", '"-pi"']) for _ in range(self.axes)]
         upper = [self.pick(["1.5", '"2*pi"', "2", '"1 + 1/3"']) for _ in range(self.axes)]
         lines = []
         if self.chance(0.6):
             if self.chance(0.7):
-                lines.append(f"lower = [{', '.join(lower)}]")
-            lines.append(f"upper = [{', '.join(upper)}]")
+                lines.append(self.corner("lower", lower))
+            lines.append(self.corner("upper", upper))
         else:
             if self.chance(0.3):
-                lines.append(f"lower = [{', '.join(lower)}]")
+                lines.append(self.corner("lower", lower))
             for x in AXES[:self.axes]:
                 if self.chance(0.5):
                     self.parameters["d" + x] = self.pick(["0.1", "1/7", "0.7", "2"])

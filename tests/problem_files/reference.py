@@ -62,6 +62,14 @@ def of_axes(value, axes):
     return value
 
 
+def along_axes(value, axes):
+    """One value for each axis, of a list or of one value for all; None without any."""
+    value = of_axes(value, axes)
+    if isinstance(value, list) and len(value) != axes:
+        raise Wrong(f"{len(value)} values for {axes} axes")
+    return value if isinstance(value, list) or value is None else [value] * axes
+
+
 class Numbers:
     """The parameters, spacings and sizes by name, each evaluated when it is first asked for."""
 
@@ -177,8 +185,7 @@ class Problem:
         self.axes = len(cells) if cells else known[0]
         if self.axes not in known:
             raise Wrong(f"the file is for {known} axes, not {self.axes}")
-        own = of_axes(file.get("cells"), self.axes)
-        self.cells = cells or (own if isinstance(own, list) else [own])
+        self.cells = cells or along_axes(file.get("cells"), self.axes)
         self.dtype = np.dtype({"f32": np.float32, "f64": np.float64}[precision or file.get("precision", "f64")])
         self.seed = file.get("seed", 12345) if seed is None else seed
         self.read_numbers(parameters or {})
@@ -200,18 +207,17 @@ class Problem:
         numbers.values["axes"] = float(self.axes)
         for axis in range(self.axes):
             numbers.values[f"n{AXES[axis]}"] = float(self.cells[axis])
-        lower, upper = ([value] if not isinstance(value, list) else value
-                        for value in (file.get("lower", []), file.get("upper", [])))
-        self.lower = [numbers.of(lower[axis]) if axis < len(lower) else 0.0 for axis in range(self.axes)]
+        lower, upper = (along_axes(file.get(key), self.axes) for key in ("lower", "upper"))
+        self.lower = [numbers.of(value) for value in lower or [0] * self.axes]
         for axis in range(self.axes):
-            if axis < len(upper):
+            if upper:
                 def spacing(axis=axis):
                     return (numbers.of(upper[axis]) - self.lower[axis]) / self.cells[axis]
                 texts[f"d{AXES[axis]}"] = spacing
             elif f"d{AXES[axis]}" not in own:
-                texts[f"d{AXES[axis]}"] = 1.0
+                texts[f"d{AXES[axis]}"] = (lambda: numbers["dx"]) if "dx" in own else 1.0
         self.spacing = [numbers[f"d{axis}"] for axis in AXES[:self.axes]]
-        self.upper = [numbers.of(upper[axis]) if axis < len(upper) else
+        self.upper = [numbers.of(upper[axis]) if upper else
                       self.lower[axis] + self.cells[axis] * self.spacing[axis] for axis in range(self.axes)]
         for name in own:
             numbers[name]

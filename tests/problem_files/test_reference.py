@@ -100,6 +100,23 @@ sweeps = 1
     return solve(Problem(text))[0].cells_of("u")[0]
 
 
+@pytest.mark.parametrize("domain, lower, upper, spacing", [
+    ("lower = -1\nupper = 1", [-1, -1], [1, 1], [0.5, 0.25]),
+    ("lower = [0, -1]\nupper = { 2 = 1, 3 = 2 }", [0, -1], [1, 1], [0.25, 0.25]),
+    ("parameters.dx = 0.5", [0, 0], [2, 4], [0.5, 0.5]),
+    ("parameters.dy = 0.5", [0, 0], [4, 4], [1, 0.5]),
+])
+def test_domains(domain, lower, upper, spacing):
+    problem = Problem(f"axes = 2\ncells = [4, 8]\n{domain}\nfields.u.initial = 0\nupdate.u = \"u\"\nstop.sweeps = 1\n")
+    assert (problem.lower, problem.upper, problem.spacing) == (lower, upper, spacing)
+
+
+def test_lists_have_a_value_for_each_axis():
+    for domain in ("lower = [0]", "upper = [1, 1, 1]"):
+        with pytest.raises(Wrong, match="values for 2 axes"):
+            Problem(f"axes = 2\ncells = 4\n{domain}\n")
+
+
 @pytest.mark.parametrize("boundary, update, value", [
     ('"reflect"', "u[-2]", 0.375),
     ('{ outside = "x" }', "u[-2]", -0.375),

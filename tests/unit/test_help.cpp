@@ -150,6 +150,8 @@ TEST(ProblemCommand, WritesFormulasOut) {
       AllOf(HasSubstr("8x9 in f32"), HasSubstr("u[-1,0] + u[1,0]"), HasSubstr("0.5*(1 - u)"),
             ContainsRegex("per cell +[0-9]+ operations, 16 bytes"),
             HasSubstr("u: x periodic, y periodic"), HasSubstr("NVRTC")));
+  EXPECT_THAT(check("problem check shallow_water --cells 100x50"),
+              HasSubstr("  domain        x 0 to 1000 by 10, y 0 to 1000 by 20\n"));
   EXPECT_THAT(check("problem check star7"),
               AllOf(HasSubstr("CPUs and GPUs"), Not(HasSubstr("time here"))));
 }

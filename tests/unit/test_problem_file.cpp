@@ -91,10 +91,27 @@ TEST(ProblemFile, TakesTheSpacingFromAParameterWithoutUpper) {
   EXPECT_EQ(model(with_field(plain)).spacing[0], 1);
 }
 
+TEST(ProblemFile, TakesASingleNumberForAllAxes) {
+  const Model square = model("cells = 8\nlower = -1\nupper = \"2 - 1\"\naxes = 3\n[fields.u]\n" + plain +
+                             "\n[update]\nu = \"u\"\n[stop]\nsweeps = 1\n");
+  EXPECT_EQ(square.cells, (Int3{8, 8, 8}));
+  EXPECT_EQ(square.lower, (std::array<double, 3>{-1, -1, -1}));
+  EXPECT_EQ(square.upper, (std::array<double, 3>{1, 1, 1}));
+  EXPECT_EQ(square.spacing, (std::array<double, 3>{0.25, 0.25, 0.25}));
+  const auto spacing = [](const std::string& parameters) {
+    return model(with_field(plain) + "[parameters]\n" + parameters).spacing;
+  };
+  EXPECT_EQ(spacing("dx = 0.1\nr = \"1/dy\"\n"), (std::array<double, 3>{0.1, 0.1, 1}));
+  EXPECT_EQ(spacing("dx = 0.1\ndy = 0.2\n"), (std::array<double, 3>{0.1, 0.2, 1}));
+  EXPECT_THAT(caught([&] { spacing("r = \"1/dy\"\ndx = 0.1\n"); }).text,
+              HasSubstr("'dx' is set further down"));
+}
+
 TEST(ProblemFile, DependsOnTheNumberOfAxes) {
   const std::string text = R"(
 axes = [2, 3]
 cells = { 2 = [8, 6], 3 = [4, 5, 6] }
+upper = { 2 = [4, 6], 3 = 1 }
 [fields.u]
 initial = { 2 = "x", 3 = "z" }
 boundary = "reflect"
@@ -106,8 +123,10 @@ sweeps = 2
 )";
   EXPECT_EQ(model(text).axes, 2);
   EXPECT_EQ(model(text).cells.y, 6);
+  EXPECT_EQ(model(text).spacing[0], 0.5);
   const Model deep = model(text, {.axes = 3});
   EXPECT_EQ(deep.cells.z, 6);
+  EXPECT_EQ(deep.spacing[1], 0.2);
   EXPECT_EQ(deep.fields[0].reach.upper[2], 1);
   EXPECT_EQ(model(text, {.cells = {4, 4, 4}}).axes, 3);
   EXPECT_THAT(caught_in(text, {.axes = 1}).text, HasSubstr("2 to 3 axes, not 1"));
@@ -173,7 +192,10 @@ TEST(ProblemFile, RefusesWhatItDoesNotKnow) {
   expect("axes = 4\n", "1, 2 or 3 axes");
   expect("axes = [2, 2]\n", "twice");
   expect("axes = 2\ncells = [8, -6]\n", "whole number from 1");
-  expect("axes = 2\ncells = [8]\n[fields.u]\n", "1 numbers of cells for 2 axes");
+  expect("axes = 2\ncells = [8]\n[fields.u]\n", "'cells' has 1 number for 2 axes");
+  expect("axes = 2\ncells = 8\nlower = [0]\n", "'lower' has 1 number for 2 axes");
+  expect("axes = 2\ncells = 8\nupper = [1, 1, 1]\n", "'upper' has 3 numbers for 2 axes");
+  expect("axes = 2\ncells = 8\nupper = { 3 = 1 }\n", "no 'upper' for 2 axes");
   expect("axes = 2\ncells = [8, 6]\n", "no fields");
   expect("axes = 2\ncells = [8, 6]\n[fields.u]\n", "no 'initial' value");
   expect("axes = \"two\"\n", "whole number");

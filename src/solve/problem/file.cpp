@@ -276,27 +276,32 @@ class Reader {
     return axes;
   }
 
-  ByAxes<std::vector<std::int64_t>> read_cells(const toml::node& node) const {
-    return by_axes(node, [this](const toml::node& value) {
-      std::vector<std::int64_t> cells;
-      if (value.is_integer()) {
-        cells.push_back(whole(value, "the number of cells", 1));
-        return cells;
+  /// A list of values, or a single one; for all numbers of axes, or for each.
+  template <class Read>
+  auto along_axes(const toml::node& node, std::string_view what, Read read) const {
+    return by_axes(node, [&](const toml::node& value) {
+      AlongAxes<decltype(read(value))> all{.at = place_of(value), .length = length_of(value)};
+      all.is_list = value.is_array();
+      if (!all.is_list) {
+        all.values.push_back(read(value));
+        return all;
       }
-      const toml::array& list = array(value, "'cells'");
+      const toml::array& list = array(value, what);
       if (list.size() > 3) refuse(value, "a problem has at most 3 axes");
-      for (const toml::node& one : list) cells.push_back(whole(one, "the number of cells", 1));
-      return cells;
+      for (const toml::node& one : list) all.values.push_back(read(one));
+      return all;
     });
   }
 
-  std::vector<Written> read_corner(const toml::node& node, std::string_view what) const {
-    std::vector<Written> corner;
-    if (!node.is_array()) return {written(node, what)};
-    const toml::array& list = array(node, what);
-    if (list.size() > 3) refuse(node, "a problem has at most 3 axes");
-    for (const toml::node& one : list) corner.push_back(written(one, what));
-    return corner;
+  ByAxes<AlongAxes<std::int64_t>> read_cells(const toml::node& node) const {
+    return along_axes(node, "'cells'", [this](const toml::node& value) {
+      return whole(value, "the number of cells", 1);
+    });
+  }
+
+  ByAxes<AlongAxes<Written>> read_corner(const toml::node& node, std::string_view what) const {
+    return along_axes(node, what,
+                      [this, what](const toml::node& value) { return written(value, what); });
   }
 
   Precision read_precision(const toml::node& node) const {

@@ -27,6 +27,14 @@ using halocline::Precision;
 template <class Value>
 using ByAxes = std::map<int, Value>;
 
+/// One value for each axis, or a single one for all of them.
+template <class Value>
+struct AlongAxes {
+  std::vector<Value> values = {};
+  bool is_list = false;
+  std::size_t at = 0, length = 1;  ///< in the file
+};
+
 std::string_view name_of(BoundaryKind kind);
 
 struct BoundaryText {
@@ -84,8 +92,8 @@ struct File {
   Source source;
   std::string title = {};
   std::vector<int> axes = {};  ///< the numbers of axes it is for, the default first
-  ByAxes<std::vector<std::int64_t>> cells = {};
-  std::vector<Written> lower = {}, upper = {};  ///< by axis; fewer than axes: 0, and spacing 1
+  ByAxes<AlongAxes<std::int64_t>> cells = {};
+  ByAxes<AlongAxes<Written>> lower = {}, upper = {};  ///< if none: 0, and as the spacing makes it
   std::optional<Precision> precision = {};
   std::optional<std::uint64_t> seed = {};
   std::vector<ParameterText> parameters = {};

@@ -12,6 +12,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/words.hpp"
 #include "problem/meaning.hpp"
 
 namespace halocline::problem {
@@ -90,6 +91,24 @@ class Maker {
     return nullptr;
   }
 
+  /// One value for each axis; none if the file has no such key.
+  template <class Value>
+  std::vector<Value> along_axes(const ByAxes<AlongAxes<Value>>& all, std::string_view key) const {
+    const AlongAxes<Value>* const found = for_axes(all);
+    if (found == nullptr && !all.empty())
+      refuse(fmt::format("the file has no '{}' for {}", key, axes_text(model_.axes)));
+    if (found == nullptr) return {};
+    const auto axes = static_cast<std::size_t>(model_.axes);
+    if (!found->is_list) return std::vector<Value>(axes, found->values[0]);
+    if (found->values.size() != axes)
+      refuse(found->at, found->length,
+             fmt::format("'{}' has {} for {}; give one for each axis, or a single one without "
+                         "brackets for all",
+                         key, counted(static_cast<std::int64_t>(found->values.size()), "number"),
+                         axes_text(model_.axes)));
+    return found->values;
+  }
+
   // ---- shape ----
 
   void choose_axes() {
@@ -120,15 +139,9 @@ class Maker {
 
   void choose_cells() {
     std::vector<std::int64_t> cells = choices_.cells;
-    if (cells.empty()) {
-      const auto* const by_file = for_axes(file_.cells);
-      if (by_file == nullptr)
-        refuse(fmt::format("the file has no 'cells' for {}", axes_text(model_.axes)));
-      cells = *by_file;
-    }
-    if (cells.size() != static_cast<std::size_t>(model_.axes))
-      refuse(fmt::format("there are {} numbers of cells for {}", cells.size(),
-                         axes_text(model_.axes)));
+    if (cells.empty()) cells = along_axes(file_.cells, "cells");
+    if (cells.empty())
+      refuse(fmt::format("the file has no 'cells' for {}", axes_text(model_.axes)));
     for (int axis = 0; axis < model_.axes; ++axis)
       model_.cells[axis] = cells[static_cast<std::size_t>(axis)];
   }
@@ -138,30 +151,37 @@ class Maker {
   std::string spacing_name(int axis) const { return fmt::format("d{}", axis_name(axis)); }
 
   void make_domain() {
+    const std::vector<Written> lower = along_axes(file_.lower, "lower");
+    const std::vector<Written> upper = along_axes(file_.upper, "upper");
+    has_upper_ = !upper.empty();
     for (int axis = 0; axis < model_.axes; ++axis) {
       const auto a = static_cast<std::size_t>(axis);
-      if (a < file_.lower.size()) model_.lower[a] = number(file_.lower[a]);
+      if (!lower.empty()) model_.lower[a] = number(lower[a]);
       const std::string name = spacing_name(axis);
-      const bool is_parameter = parameter_named(name) != nullptr;
-      if (a >= file_.upper.size()) {
-        if (is_parameter)
-          names_.refused[name] = fmt::format("'{}' is set further down", name);
+      if (!has_upper_) {
+        if (const ParameterText* const parameter = spacing_parameter(axis))
+          names_.refused[name] = fmt::format("'{}' is set further down", parameter->name);
         else
           names_.numbers[name] = 1;
         continue;
       }
-      if (is_parameter)
-        refuse(parameter_named(name)->value.begin, 1,
-               fmt::format("'upper' gives {} already", name));
-      model_.upper[a] = number(file_.upper[a]);
+      if (const ParameterText* const parameter = parameter_named(name))
+        refuse(parameter->value.begin, 1, fmt::format("'upper' gives {} already", name));
+      model_.upper[a] = number(upper[a]);
       const double spacing =
           (model_.upper[a] - model_.lower[a]) / static_cast<double>(model_.cells[axis]);
       if (!(spacing > 0) || !std::isfinite(spacing))
-        refuse(file_.upper[a].begin, file_.upper[a].text.size(),
+        refuse(upper[a].begin, upper[a].text.size(),
                fmt::format("'upper' must be above 'lower' along {}: {} is not above {}",
                            axis_name(axis), model_.upper[a], model_.lower[a]));
       names_.numbers[name] = spacing;
     }
+  }
+
+  /// The parameter that sets the spacing along an axis: dx is also for axes without one of theirs.
+  const ParameterText* spacing_parameter(int axis) const {
+    const ParameterText* const own = parameter_named(spacing_name(axis));
+    return own != nullptr ? own : parameter_named(spacing_name(0));
   }
 
   const ParameterText* parameter_named(const std::string& name) const {
@@ -194,6 +214,11 @@ class Maker {
       const double value = choice != chosen.end() ? choice->second : number(parameter.value);
       names_.refused.erase(parameter.name);
       names_.numbers[parameter.name] = value;
+      for (int axis = 1; axis < model_.axes && !has_upper_; ++axis)
+        if (spacing_parameter(axis) == &parameter) {
+          names_.refused.erase(spacing_name(axis));
+          names_.numbers[spacing_name(axis)] = value;
+        }
     }
   }
 
@@ -216,7 +241,7 @@ class Maker {
       model_.spacing[a] = names_.numbers.at(spacing_name(axis));
       if (!(model_.spacing[a] > 0) || !std::isfinite(model_.spacing[a]))
         refuse(fmt::format("{} must be above 0, not {}", spacing_name(axis), model_.spacing[a]));
-      if (a >= file_.upper.size())
+      if (!has_upper_)
         model_.upper[a] =
             model_.lower[a] + static_cast<double>(model_.cells[axis]) * model_.spacing[a];
     }
@@ -535,6 +560,7 @@ class Maker {
   const Choices& choices_;
   std::map<std::string, std::string> largest_values_;
   std::size_t searched_ = 0;  ///< bytes, for these
+  bool has_upper_ = false;
   Names names_;
   Model model_;
 };

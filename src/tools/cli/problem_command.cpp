@@ -77,6 +77,15 @@ std::string sides_text(const Model& model, const problem::ModelField& field) {
   return fmt::format("{}", fmt::join(sides, ", "));
 }
 
+/// "x 0 to 1 by 0.01, y 0 to 2 by 0.02"
+std::string domain_text(const Model& model) {
+  std::string text;
+  for (std::size_t a = 0; a < static_cast<std::size_t>(model.axes); ++a)
+    text += fmt::format("{}{} {:g} to {:g} by {:g}", a > 0 ? ", " : "", "xyz"[a], model.lower[a],
+                        model.upper[a], model.spacing[a]);
+  return text;
+}
+
 std::string widths_text(const HaloWidths& widths, int axes) {
   std::string text;
   for (int axis = 0; axis < axes; ++axis)
@@ -193,6 +202,7 @@ std::string explained(const problem::Model& model) {
   };
   row("cells", fmt::format("{} in {}", grid::text_of(Extents(model.cells, model.axes)),
                            name_of(model.precision)));
+  row("domain", domain_text(model));
   row("stops after", stop_text(model));
   const char* name = "formulas";
   for (const std::string& line : problem::written_out(model)) row(std::exchange(name, ""), line);
