@@ -144,6 +144,7 @@ TEST(NearMiss, IsFewLettersAway) {
   EXPECT_EQ(near_miss("--tol", names), "--tolerance") << "the only one that begins so";
   EXPECT_THAT(near_miss("--verify", names), IsEmpty());
   EXPECT_THAT(near_miss("-x", names), IsEmpty());
+  EXPECT_THAT(near_miss("--time", {"--simd", "--tune"}), IsEmpty()) << "half of its letters differ";
 }
 
 TEST(Parse, ReadsListsWithTheSameNumbers) {

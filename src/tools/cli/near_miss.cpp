@@ -30,7 +30,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string near_miss(std::string_view word, const std::vector<std::string>& names) {
   const std::size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
   std::string nearest;
-  std::size_t least = std::min<std::size_t>(3, letters / 2 + 1);
+  std::size_t least = std::min<std::size_t>(3, letters / 3 + 1);
   for (const std::string& name : names)
     if (const std::size_t here = distance(word, name); here < least) {
       least = here;
