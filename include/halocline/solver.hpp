@@ -180,6 +180,7 @@ struct SolveResult : RunResult {
   std::optional<NotFinite> not_finite;
   /// In the order of the problem; checksum and sum of the result are those of the first.
   std::vector<Field> fields;
+  std::vector<std::string> norm_of;  ///< the fields whose change the norm is of
   std::array<bool, 3> periodic{};
   std::string processor;
   std::int64_t halo_depth = 1;

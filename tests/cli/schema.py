@@ -42,6 +42,7 @@ SCHEMA = record(
     cells=EXTENTS,
     precision={"enum": ["f32", "f64"]},
     norm={"enum": ["max", "l2", "none"]},
+    norm_of=list_of(TEXT, 0, 16),
     sweeps=COUNT,
     converged={"type": "boolean"},
     norm_history=list_of({"type": "array", "items": [COUNT, optional(AMOUNT)], "minItems": 2,

@@ -333,10 +333,13 @@ class Writer:
         lines.append(f'time = "{sweeps}*dt"' if self.chance(0.3) else f"sweeps = {sweeps}")
         norm = self.pick(["max", "l2", "none"])
         if self.chance(0.6):
-            of = self.pick([*self.fields, *self.followers])
-            lines.append(f'norm = {{ of = "{of}", kind = "{norm}" }}' if self.chance(0.5) else f'norm = "{norm}"')
+            fields = [*self.fields, *self.followers]
+            some = self.random.sample(fields, self.random.randint(1, len(fields)))
+            of = some if len(some) > 1 else f"'{some[0]}'"
+            lines.append(f'norm = {{ of = {of}, kind = "{norm}" }}' if self.chance(0.5) else f'norm = "{norm}"')
             if norm != "none" and self.chance(0.5):
-                lines.append(f"tolerance = {self.pick(['0.01', '0.1', '0', '1e-3'])}")
+                tolerance = self.pick(["0.01", "0.1", "0", "1e-3", '"dt/9"'])
+                lines.append(f"tolerance = {tolerance}")
         return lines
 
 

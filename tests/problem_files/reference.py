@@ -258,6 +258,8 @@ class Problem:
         for offset in [offset for found in self.offsets.values() for offset in found]:
             if max(map(abs, offset)) > 8:
                 raise Wrong(f"a formula reads {offset} away; 8 cells are the most")
+        rules = [rule for sides in self.sides.values() for rule in sides if rule and rule.value is not None]
+        self.depends_on_time = "t" in self.offsets or any("t" in offsets_in(rule.value, axes, {}) for rule in rules)
         self.ghosts = [max((abs(offset[axis]) for offset in read), default=0) for axis in range(axes)]
         self.check_sides()
 
@@ -280,10 +282,11 @@ class Problem:
             self.sweeps = math.ceil(self.numbers.of(stop["time"]) / self.dt * (1 - 1e-12))
         else:
             self.sweeps = stop["sweeps"]
-        self.tolerance = stop.get("tolerance")
+        self.tolerance = self.numbers.of(stop["tolerance"]) if "tolerance" in stop else None
         norm = stop.get("norm", "none" if self.tolerance is None else "max")
         norm = norm if isinstance(norm, dict) else {"kind": norm}
-        self.norm_kind, self.norm_of = norm.get("kind", "max"), norm.get("of", self.fields[0])
+        self.norm_kind, of = norm.get("kind", "max"), norm.get("of", list(self.updates))
+        self.norm_of = of if isinstance(of, list) else [of]
 
     def centres(self, axis, index):
         return self.lower[axis] + (index + 0.5) * self.spacing[axis]
@@ -472,7 +475,7 @@ class State:
     def norm(self):
         problem = self.problem
         with np.errstate(all="ignore"):
-            change = (self.fields[problem.norm_of] - self.old[problem.norm_of])[self.inside]
+            change = np.stack([(self.fields[name] - self.old[name])[self.inside] for name in problem.norm_of])
             if problem.norm_kind == "max":
                 return float(np.max(np.abs(change)))
             wide = change.astype(np.float64).ravel()
@@ -490,7 +493,8 @@ def solve(problem, sweeps=None, tolerance=None):
         state.sweep()
         if problem.norm_kind != "none":
             norms.append([sweep, state.norm()])
-            if tolerance is not None and norms[-1][1] <= tolerance:
+            may_end = norms[-1][1] > 0 or not problem.depends_on_time
+            if tolerance is not None and norms[-1][1] <= tolerance and may_end:
                 break
     return state, norms
 

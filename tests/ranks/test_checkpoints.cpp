@@ -347,7 +347,7 @@ TEST(Checkpoints, KeepWhatARunIs) {
   EXPECT_THAT(refusal([](SolveOptions& o) {
                 o.parameters = {{"dt", 0.5}};
               }),
-              HasSubstr("'parameters'"));
+              AllOf(HasSubstr("'parameters'"), HasSubstr("'sweeps'")));
   EXPECT_THAT(refusal([](SolveOptions& o) { o.initial = "u.npy"; }), HasSubstr("'initial'"));
   EXPECT_THAT(refusal([](SolveOptions& o) { o.sums = {"u"}; }), HasSubstr("'sums'"));
   EXPECT_THAT(refusal([](SolveOptions& o) { o.probes = {{"u", {1, 1}}}; }), HasSubstr("'probes'"));
@@ -375,6 +375,25 @@ TEST(Checkpoints, OfAConvergedRunAreItsEnd) {
   more.sweeps = 1000;
   expect_same(solve(world(), more), first);
   EXPECT_TRUE(first.converged);
+}
+
+/// Nothing has moved in the sweep before the checkpoint; the wall does in the next one.
+TEST(Checkpoints, GoOnFromRest) {
+  const SharedFolder folder(world());
+  SolveOptions options;
+  options.problem = Problem::from_text(
+      "axes = 2\ncells = [12, 16]\nparameters.dt = 0.05\n[fields.u]\ninitial = 0\n"
+      "boundary = { value = \"sin(t)\" }\n[update]\nu = \"0.5*(u[1,0] + u[-1,0])\"\n"
+      "[stop]\nsweeps = 9\ntolerance = 1e-9\n");
+  options.threads = 1;
+  const SolveResult whole = solve(world(), options);
+  EXPECT_EQ(whole.sweeps, 9);
+  options.checkpoint = folder.path();
+  options.sweeps = 1;
+  EXPECT_FALSE(solve(world(), options).converged);
+  SolveOptions more = going_on(folder.path());
+  more.sweeps = 9;
+  expect_same(solve(world(), more), whole);
 }
 
 /// A norm that only a shorter run has, since it is of its last sweep, does not end the longer one.

@@ -2,6 +2,7 @@
 // Problem files on some ranks, against all cells in one process.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -22,6 +23,9 @@
 
 namespace halocline::test {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 // Sides of every kind, in time and at corners; offsets that are not symmetric.
 constexpr const char* every_side = R"toml(
@@ -408,6 +412,88 @@ TEST(ProblemFiles, AreCompiledForRegistersInLongRunsAlone) {
   }
 }
 
+/// Fields that come to rest soon, and late.
+SolveResult solved_fast_and_slow(const std::string& norm, const char* backend) {
+  SolveOptions options;
+  options.problem = Problem::from_text(
+      "axes = 2\ncells = [12, 16]\n[fields.fast]\ninitial = \"1 + i\"\n[fields.slow]\ninitial = 0\n"
+      "[update]\nfast = \"0.1*fast\"\nslow = \"slow + 0.125*(5 - slow)\"\n"
+      "[stop]\nsweeps = 200\ntolerance = 0.01\nnorm = " +
+      norm + "\n");
+  options.backend = backend;
+  options.threads = 1;
+  return solve(world(), options);
+}
+
+void expect_an_end_of_all_fields(const char* backend) {
+  SCOPED_TRACE(backend);
+  const SolveResult all = solved_fast_and_slow("\"max\"", backend);
+  // 5/8 * 0.875^n <= 0.01 from n = 31 on.
+  EXPECT_EQ(all.sweeps, 32);
+  EXPECT_TRUE(all.converged);
+  EXPECT_EQ(all.norm_of, (std::vector<std::string>{"fast", "slow"}));
+  EXPECT_EQ(all.norm_history[0].second, 12 - 0.1 * 12) << "of fast";
+  EXPECT_EQ(all.norm_history[2].second, 0.625 * 0.875 * 0.875) << "of slow";
+  EXPECT_THAT(text_of(all), HasSubstr("converged: max norm of fast, slow 0.00995"));
+  const SolveResult one = solved_fast_and_slow("{ of = \"fast\" }", backend);
+  EXPECT_EQ(one.sweeps, 5);
+  EXPECT_EQ(one.norm_of, (std::vector<std::string>{"fast"}));
+  const SolveResult both =
+      solved_fast_and_slow("{ of = [\"slow\", \"fast\"], kind = \"l2\" }", backend);
+  double squares = 0;
+  for (int i = 1; i <= 12; ++i) squares += 16 * (0.81 * i * i + 0.625 * 0.625);
+  EXPECT_NEAR(both.norm_history[0].second, std::sqrt(squares), 1e-11);
+}
+
+TEST(ProblemFiles, EndWhenAllFieldsAreAtRest) {
+  for (const char* backend : {"reference", "cpu"}) expect_an_end_of_all_fields(backend);
+}
+
+TEST(ProblemFiles, EndWhenAllFieldsAreAtRestOnGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_an_end_of_all_fields("cuda");
+}
+
+/// At rest until a side, which depends on time, has moved.
+std::string from_rest(const std::string& wall) {
+  return "axes = 2\ncells = [12, 16]\nparameters.dt = 0.05\n[fields.u]\ninitial = 0\n"
+         "boundary = { x = { value = \"" +
+         wall +
+         "\" }, y = \"reflect\" }\n[update]\n"
+         "u = \"u + 0.2*(u[1,0] - 2*u + u[-1,0])\"\n[stop]\nsweeps = 20\ntolerance = 1e-9\n";
+}
+
+SolveResult solved_from_rest(const std::string& wall, const char* backend) {
+  SolveOptions options;
+  options.problem = Problem::from_text(from_rest(wall));
+  options.backend = backend;
+  options.threads = 1;
+  return solve(world(), options);
+}
+
+TEST(ProblemFiles, DoNotEndBeforeAnythingMoves) {
+  const SolveResult moved = solved_from_rest("sin(2*pi*t)", "cpu");
+  EXPECT_EQ(moved.sweeps, 20);
+  EXPECT_FALSE(moved.converged);
+  ASSERT_EQ(moved.norm_history.size(), 20u);
+  EXPECT_EQ(moved.norm_history[0].second, 0);
+  EXPECT_GT(moved.norm_history[1].second, 0.01);
+  const SolveResult at_rest = solved_from_rest("0", "cpu");
+  EXPECT_EQ(at_rest.sweeps, 1);
+  EXPECT_TRUE(at_rest.converged);
+}
+
+TEST(ProblemFiles, DoNotEndBeforeAnythingMovesOnGpus) {
+  need_gpu();
+  if (IsSkipped() || HasFatalFailure()) return;
+  const SolveResult expected = solved_from_rest("sin(2*pi*t)", "cpu"),
+                    moved = solved_from_rest("sin(2*pi*t)", "cuda");
+  EXPECT_EQ(moved.norm_history, expected.norm_history);
+  EXPECT_EQ(moved.checksum, expected.checksum);
+  EXPECT_EQ(solved_from_rest("0", "cuda").sweeps, 1);
+}
+
 TEST(ProblemFiles, DependOnTimeInGraphs) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
@@ -433,6 +519,22 @@ TEST(ProblemFiles, DependOnTimeInGraphs) {
     EXPECT_EQ(result.checksum, expected.checksum) << schedule;
     EXPECT_EQ(result.norm_history, expected.norm_history) << schedule;
   }
+}
+
+TEST(ProblemFiles, TellOfGrowthUnlessTheyHaveAConditionForIt) {
+  const auto notes = [](const std::string& factor, const std::string& more) {
+    SolveOptions options;
+    options.problem = Problem::from_text("axes = 2\ncells = 12\nparameters.a = " + factor + more +
+                                         "\n[fields.u]\ninitial = 1\n[update]\nu = \"a*u\"\n"
+                                         "[stop]\nsweeps = 15\nnorm = \"max\"\n");
+    options.threads = 1;
+    std::string all;
+    for (const std::string& note : solve(world(), options).notes) all += note + "\n";
+    return all;
+  };
+  EXPECT_THAT(notes("3", ""), HasSubstr("has grown from 2 to 9.57e+06"));
+  EXPECT_THAT(notes("2", ""), Not(HasSubstr("has grown")));
+  EXPECT_THAT(notes("3", "\nrequire = { \"a < 5\" = \"too large\" }"), Not(HasSubstr("has grown")));
 }
 
 TEST(ProblemTexts, TellMistakesUnderTheirName) {

@@ -79,7 +79,8 @@ inline std::optional<std::string> unknown_key(const std::string& text) {
   using namespace known_keys;
   const toml::table file = toml::parse(text);
   if (auto key = unknown_in(&file, top)) return key;
-  if (auto key = unknown_in(file.get("cells"), by_axes)) return key;
+  for (const char* const along : {"cells", "lower", "upper"})
+    if (auto key = unknown_in(file.get(along), by_axes)) return key;
   if (auto key = first_in(file.get("parameters"),
                           [](const toml::node& one) { return unknown_in(&one, of_parameter); }))
     return key;

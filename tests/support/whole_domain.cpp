@@ -55,7 +55,9 @@ class WholeDomain<Real>::State {
         else
           next[f](at) = interpreter_.value(model_.fields[f].update);
     });
-    find_norm(next[model_.norm_of], fields_[model_.norm_of]);
+    norm_ = 0;
+    for (const std::size_t f : model_.norm_of) add_to_norm(next[f], fields_[f]);
+    if (model_.norm != Norm::max) norm_ = std::sqrt(norm_);
     fields_ = std::move(next);
     ++sweeps_;
   }
@@ -167,8 +169,7 @@ class WholeDomain<Real>::State {
     });
   }
 
-  void find_norm(const Array& after, const Array& before) {
-    norm_ = 0;
+  void add_to_norm(const Array& after, const Array& before) {
     for_each_cell(domain_, [&](Int3 at) {
       const auto change = static_cast<double>(after(at) - before(at));
       if (model_.norm == Norm::max)
@@ -176,7 +177,6 @@ class WholeDomain<Real>::State {
       else
         norm_ += change * change;
     });
-    if (model_.norm != Norm::max) norm_ = std::sqrt(norm_);
   }
 
   const Model& model_;

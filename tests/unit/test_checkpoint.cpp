@@ -47,6 +47,7 @@ class HostileCheckpoint : public testing::Test {
             {"norm", "max"},
             {"norm_every", 2},
             {"tolerance", 0.01},
+            {"least_norm", 0},
             {"sweeps", 9},
             {"sums", Json::array()},
             {"probes", Json::array()},

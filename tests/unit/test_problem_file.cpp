@@ -92,8 +92,8 @@ TEST(ProblemFile, TakesTheSpacingFromAParameterWithoutUpper) {
 }
 
 TEST(ProblemFile, TakesASingleNumberForAllAxes) {
-  const Model square = model("cells = 8\nlower = -1\nupper = \"2 - 1\"\naxes = 3\n[fields.u]\n" + plain +
-                             "\n[update]\nu = \"u\"\n[stop]\nsweeps = 1\n");
+  const Model square = model("cells = 8\nlower = -1\nupper = \"2 - 1\"\naxes = 3\n[fields.u]\n" +
+                             plain + "\n[update]\nu = \"u\"\n[stop]\nsweeps = 1\n");
   EXPECT_EQ(square.cells, (Int3{8, 8, 8}));
   EXPECT_EQ(square.lower, (std::array<double, 3>{-1, -1, -1}));
   EXPECT_EQ(square.upper, (std::array<double, 3>{1, 1, 1}));
@@ -180,6 +180,38 @@ TEST(ProblemFile, ShowsWhereAMistakeIs) {
   EXPECT_THAT(caught_in(with_field("initial = \"1 + \\u0062ad\"\nboundary = \"periodic\"")).text,
               AllOf(StartsWith("p.toml:4:11: "), HasSubstr("the value reads"),
                     HasSubstr("    1 + bad\n        ^~~")));
+}
+
+TEST(ProblemFile, TakesTheNormOfAllFieldsThatAreComputed) {
+  const auto of = [](const std::string& norm) {
+    return model(
+               "axes = 1\ncells = 8\n[fields.u_old]\ninitial = 0\n[fields.u]\ninitial = 0\n"
+               "[fields.v]\ninitial = 0\n[update]\nu_old = \"u\"\nu = \"u + v\"\nv = \"0.5*v\"\n"
+               "[stop]\nsweeps = 1\nnorm = " +
+               norm)
+        .norm_of;
+  };
+  using Fields = std::vector<std::size_t>;
+  EXPECT_EQ(of("\"max\""), (Fields{1, 2})) << "u_old has the change of u, a sweep later";
+  EXPECT_EQ(of("{ kind = \"l2\" }"), (Fields{1, 2}));
+  EXPECT_EQ(of("{ of = \"u_old\" }"), (Fields{0}));
+  EXPECT_EQ(of("{ of = [\"v\", \"u\"] }"), (Fields{1, 2}));
+  for (const auto& [norm, words] : {std::pair("{ of = \"w\" }", "no field 'w'"),
+                                    {"{ of = [\"u\", \"w\"] }", "no field 'w'"},
+                                    {"{ of = [\"u\", \"u\"] }", "'u' stands here twice"},
+                                    {"{ of = [] }", "must be a list"}})
+    EXPECT_THAT(caught([&] { of(norm); }).text, HasSubstr(words)) << norm;
+}
+
+TEST(ProblemFile, HasAToleranceOfItsParameters) {
+  const auto tolerance = [](const std::string& text) {
+    return model(with_field(plain) + "tolerance = " + text + "\n[parameters]\ndt = 0.5\n")
+        .tolerance;
+  };
+  EXPECT_EQ(tolerance("1e-3"), 1e-3);
+  EXPECT_EQ(tolerance("\"dt/8\""), 0.0625);
+  EXPECT_THAT(caught([&] { tolerance("-1"); }).text,
+              HasSubstr("the tolerance is -1; use 0 or more"));
 }
 
 TEST(ProblemFile, RefusesWhatItDoesNotKnow) {

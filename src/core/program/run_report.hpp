@@ -4,6 +4,7 @@
 // same keys and words.
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace halocline::program {
 /// Returns the report of a run with only its title.
 Report titled(const RunResult& result);
 
-/// Adds sweeps, norms, sum and checksum.
-void add_result(Report& report, const RunResult& result);
+/// Adds sweeps, norms, sum and checksum. `norm_of`: what follows the word norm, such as " of u".
+void add_result(Report& report, const RunResult& result, const std::string& norm_of = {});
 /// Adds the rate and the times of set-up and sweeps.
 void add_rate(Report& report, const RunResult& result);
 /// Adds ranks, backend, GPUs, MPI and transports.

@@ -132,12 +132,6 @@ class Reader {
     return found;
   }
 
-  double number(const toml::node& node, std::string_view what) const {
-    if (const auto* const found = node.as_floating_point()) return found->get();
-    if (const auto* const found = node.as_integer()) return static_cast<double>(found->get());
-    refuse(node, fmt::format("{} must be a number", what));
-  }
-
   std::int64_t whole(const toml::node& node, std::string_view what, std::int64_t least) const {
     const auto* const found = node.as_integer();
     if (found == nullptr || found->get() < least)
@@ -492,7 +486,7 @@ class Reader {
       else if (fact.key == "time")
         stop.time = written(value, "the time");
       else if (fact.key == "tolerance")
-        stop.tolerance = number(value, "the tolerance");
+        stop.tolerance = written(value, "the tolerance");
       else if (fact.key == "norm")
         read_norm(value);
       else
@@ -510,11 +504,23 @@ class Reader {
     }
     for (const Entry& fact : entries(*facts)) {
       if (fact.key == "of")
-        file_.stop.norm_of = text(*fact.value, "the norm's field");
+        read_fields_of_norm(*fact.value);
       else if (fact.key == "kind")
         file_.stop.norm = norm_named(*fact.value);
       else
         refuse_key(fact, "a norm", {"of", "kind"});
+    }
+  }
+
+  void read_fields_of_norm(const toml::node& node) {
+    std::vector<std::string>& fields = file_.stop.norm_of;
+    if (!node.is_array()) fields.push_back(text(node, "the norm's field"));
+    if (!node.is_array()) return;
+    for (const toml::node& one : array(node, "'of'")) {
+      const std::string field = text(one, "a field of the norm");
+      if (std::find(fields.begin(), fields.end(), field) != fields.end())
+        refuse(one, fmt::format("'{}' stands here twice", field));
+      fields.push_back(field);
     }
   }
 

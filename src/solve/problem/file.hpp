@@ -81,10 +81,9 @@ struct Requirement {
 
 struct StopText {
   std::optional<std::int64_t> sweeps = {};
-  std::optional<Written> time = {};
-  std::optional<double> tolerance = {};
+  std::optional<Written> time = {}, tolerance = {};
   std::optional<Norm> norm = {};
-  std::optional<std::string> norm_of = {};  ///< a field
+  std::vector<std::string> norm_of = {};  ///< fields; none: all that are computed
   std::size_t at = 0;
 };
 

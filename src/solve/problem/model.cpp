@@ -248,6 +248,7 @@ class Maker {
   }
 
   void check_requirements() {
+    model_.has_requirements = !file_.requirements.empty();
     for (const Requirement& requirement : file_.requirements)
       if (!holds(requirement))
         throw Error(ErrorKind::usage, printable(filled_in(requirement), Lines::kept));
@@ -525,20 +526,33 @@ class Maker {
 
   void make_stop() {
     const StopText& stop = file_.stop;
-    model_.tolerance = stop.tolerance;
-    model_.norm = stop.norm.value_or(stop.tolerance || stop.norm_of ? Norm::max : Norm::none);
-    if (stop.norm_of) {
-      const auto field = field_named(*stop.norm_of);
-      if (!field)
-        refuse(stop.at, 1, fmt::format("there is no field '{}' to take a norm of", *stop.norm_of));
-      model_.norm_of = *field;
+    if (stop.tolerance) model_.tolerance = tolerance_of(*stop.tolerance);
+    model_.norm =
+        stop.norm.value_or(stop.tolerance || !stop.norm_of.empty() ? Norm::max : Norm::none);
+    for (const std::string& name : stop.norm_of) {
+      const auto field = field_named(name);
+      if (!field) refuse(stop.at, 1, fmt::format("there is no field '{}' to take a norm of", name));
+      model_.norm_of.push_back(*field);
     }
+    std::sort(model_.norm_of.begin(), model_.norm_of.end());
+    // A field that follows another changes as that one did before.
+    if (stop.norm_of.empty())
+      for (std::size_t f = 0; f < model_.fields.size(); ++f)
+        if (!model_.fields[f].follows) model_.norm_of.push_back(f);
     if (stop.sweeps)
       model_.sweeps = *stop.sweeps;
     else if (stop.time)
       model_.sweeps = sweeps_until(*stop.time);
     else
       refuse("the file does not say when to stop; add [stop] with 'sweeps' or 'time'");
+  }
+
+  double tolerance_of(const Written& written) {
+    const double tolerance = number(written);
+    if (!(tolerance >= 0))
+      refuse(written.begin, written.text.size(),
+             fmt::format("the tolerance is {}; use 0 or more", tolerance));
+    return tolerance;
   }
 
   std::int64_t sweeps_until(const Written& written) {
@@ -566,6 +580,10 @@ class Maker {
 };
 
 }  // namespace
+
+bool Model::is_in_norm(std::size_t field) const {
+  return std::find(norm_of.begin(), norm_of.end(), field) != norm_of.end();
+}
 
 std::vector<Ref> Model::updates() const {
   std::vector<Ref> all;

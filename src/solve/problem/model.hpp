@@ -77,13 +77,14 @@ struct Model {
   Precision precision = Precision::f64;
   std::uint64_t seed = 12345;
   std::vector<ModelParameter> parameters = {};
+  bool has_requirements = false;  ///< conditions that the parameters meet
   Tree tree = {};
   std::vector<ModelField> fields = {};
   std::vector<ModelCoefficient> coefficients = {};
   std::optional<double> dt = {};
   std::int64_t sweeps = 0;
   Norm norm = Norm::max;
-  std::size_t norm_of = 0;
+  std::vector<std::size_t> norm_of = {};  ///< fields, in their order
   std::optional<double> tolerance = {};
 
   /// Levels of time that are kept: the new one, the old one, and one more for each field in the
@@ -92,6 +93,7 @@ struct Model {
   std::size_t levels() const;
   /// Returns the field that a field follows, directly or through others, and how many levels later.
   std::pair<std::size_t, std::size_t> followed(std::size_t field) const;
+  bool is_in_norm(std::size_t field) const;
   std::int64_t element_bytes() const { return precision == Precision::f32 ? 4 : 8; }
   /// The updates that compute something, in the order of their fields.
   std::vector<Ref> updates() const;

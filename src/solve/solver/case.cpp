@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -361,6 +362,7 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
       .norm = norm,
       .norm_every = options.norm_every,
       .tolerance = tolerance_of(options, *model, norm),
+      .least_norm = model->depends_on_time() ? std::numeric_limits<double>::denorm_min() : 0,
       .sweeps = options.sweeps.value_or(model->sweeps),
       .halo_depth = options.halo_depth,
       .brick = brick_of(options.layout, model->axes),

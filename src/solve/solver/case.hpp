@@ -26,6 +26,9 @@ struct Case {
   Norm norm;
   std::int64_t norm_every;
   std::optional<double> tolerance;
+  /// Smaller norms do not end the run: above 0 where something depends on time, since no change at
+  /// all may then mean that nothing has begun yet.
+  double least_norm;
   std::int64_t sweeps;
   std::int64_t halo_depth;  ///< sweeps per exchange
   Extents brick = {};       ///< cells of a brick of the fields; empty: they are in rows
@@ -70,6 +73,9 @@ struct Case {
     return static_cast<double>(sweep) * model->dt.value_or(0);
   }
   bool has_series() const { return !sums.empty() || !probes.empty(); }
+  bool converges_with(double value) const {
+    return tolerance && value <= *tolerance && value >= least_norm;
+  }
   bool wants_norm(std::int64_t sweep) const {
     return norm != Norm::none && (sweep % norm_every == 0 || sweep == sweeps - 1);
   }

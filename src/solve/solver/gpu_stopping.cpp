@@ -137,6 +137,7 @@ class GpuStopping final : public Stopping {
             .norm = &words().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
             .stop = &words().stop,
             .tolerance = the_case().tolerance.value_or(-1),
+            .least = the_case().least_norm,
             .all_reduce = parts_.all_reduce};
   }
 

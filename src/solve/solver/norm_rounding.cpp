@@ -16,11 +16,14 @@ constexpr double unit = std::numeric_limits<double>::epsilon() / 2;
 constexpr double additions_of_parts = 4096;
 
 /// The most additions that one square passes through: those along its row, then one for each row
-/// of its rank. With overlap a row may be in three regions: the interior and both ends.
+/// of its rank, for each field. With overlap a row may be in three regions: the interior and both
+/// ends.
 double most_additions(const Case& the_case) {
   const Int3& cells = the_case.model->cells;
-  return static_cast<double>(cells.x) +
-         3 * static_cast<double>(cells.y) * static_cast<double>(cells.z) + additions_of_parts;
+  const auto fields = static_cast<double>(the_case.model->norm_of.size());
+  return fields * (static_cast<double>(cells.x) +
+                   3 * static_cast<double>(cells.y) * static_cast<double>(cells.z)) +
+         additions_of_parts;
 }
 
 }  // namespace

@@ -209,7 +209,8 @@ Restart restart_of(const std::string& path, const files::CheckpointHead& head,
     restart.state.sweep = run.at("sweeps_done").get<std::int64_t>();
     restart.state.norms = norms_of(norms, path);
     if (restart.state.sweep < 0) refuse_damaged(path, "its number of sweeps");
-    if (run.at("norm_every").get<std::int64_t>() < 1) refuse_damaged(path, "its norms");
+    if (run.at("norm_every").get<std::int64_t>() < 1 || !(run.at("least_norm").get<double>() >= 0))
+      refuse_damaged(path, "its norms");
     return restart;
   } catch (const Error&) {
     throw;
@@ -244,7 +245,8 @@ SolveOptions continued_by(const SolveOptions& asked, const Restart& restart) {
   if (!options.parameters.empty() && options.parameters != parameters)
     refuse(
         fmt::format("option 'parameters' cannot differ from that of the checkpoint '{}'; leave it "
-                    "out",
+                    "out, and for a longer run, also of a problem that ends at a time, give option "
+                    "'sweeps'",
                     path));
   options.parameters = parameters;
   const auto norm_every = run.at("norm_every").get<std::int64_t>();
@@ -284,7 +286,8 @@ bool Restart::is_over() const {
   if ((state.sweep - 1) % head.run.at("norm_every").get<std::int64_t>() != 0) return false;
   const double norm = state.norms.back().second;
   const auto tolerance = value_in<double>(head.run, "tolerance");
-  return !std::isfinite(norm) || (tolerance && norm <= *tolerance);
+  return !std::isfinite(norm) ||
+         (tolerance && norm <= *tolerance && norm >= head.run.at("least_norm").get<double>());
 }
 
 Json json_of(const RunToSave& run) {
@@ -302,6 +305,7 @@ Json json_of(const RunToSave& run) {
           {"norm", name_of(run.the_case.norm)},
           {"norm_every", run.the_case.norm_every},
           {"tolerance", or_null(run.the_case.tolerance)},
+          {"least_norm", run.the_case.least_norm},
           {"sweeps", run.the_case.sweeps},
           {"sums", options.sums},
           {"probes", probes},

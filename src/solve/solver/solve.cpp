@@ -67,6 +67,7 @@ class SolveRun {
   void note_crowding();
   void loop();
   void measure();
+  void note_growth();
   void find_what_is_not_finite();
   void verify();
   void compare_with_one_rank();
@@ -225,6 +226,23 @@ void SolveRun::loop() {
   if (result_.diverged)
     notes_.add(fmt::format("the norm of sweep {} is not finite: the run diverged",
                            result_.norm_history.back().first));
+  note_growth();
+}
+
+/// Of a problem that has no condition for it. A sweep changes a stable field less and less, or by
+/// about as much as before.
+void SolveRun::note_growth() {
+  constexpr double much = 1e6;
+  const auto& norms = result_.norm_history;
+  const auto first =
+      std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.second > 0; });
+  if (case_.model->has_requirements || first == norms.end()) return;
+  const double last = norms.back().second;
+  if (!(last >= much * first->second)) return;
+  notes_.add(
+      fmt::format("the {} norm has grown from {:.3g} to {:.3g}: unless the problem is so, its step "
+                  "is too large for its formulas; a condition under [require] refuses such a step",
+                  name_of(case_.norm), first->second, last));
 }
 
 /// A sum shows it: nearly all of them are finite, and need no second look. What a run began with is
@@ -369,6 +387,9 @@ void SolveRun::say_what_ran() {
   result_.halo_depth = case_.halo_depth;
   result_.brick = case_.brick;
   result_.tolerance = case_.tolerance;
+  if (case_.norm != Norm::none)
+    for (const std::size_t field : case_.model->norm_of)
+      result_.norm_of.push_back(case_.model->fields[field].name);
   if (case_.restart) result_.restart = {case_.restart->path, case_.restart->state.sweep};
 }
 

@@ -2,6 +2,7 @@
 #include "solver/solve_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/words.hpp"
 #include "grid/text.hpp"
@@ -13,6 +14,12 @@ namespace {
 
 MinMeanMax triple(const Spread& spread, double scale = 1) {
   return {spread.min * scale, spread.mean * scale, spread.max * scale};
+}
+
+/// " of u, v", where the problem has several fields.
+std::string fields_of_norm(const SolveResult& result) {
+  if (result.fields.size() < 2 || result.norm_of.empty()) return "";
+  return fmt::format(" of {}", fmt::join(result.norm_of, ", "));
 }
 
 /// All fields in JSON; in the text those that sum and checksum of the result are not of.
@@ -329,7 +336,8 @@ void add_profile(Report& report, const SolveResult& result) {
 
 Report report_of(const SolveResult& result, ProfileTable profile) {
   Report report = program::titled(result);
-  program::add_result(report, result);
+  program::add_result(report, result, fields_of_norm(result));
+  report.add_json("norm_of", result.norm_of);
   add_fields(report, result);
   add_what_is_not_finite(report, result);
   add_verification(report, result);

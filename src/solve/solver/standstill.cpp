@@ -105,7 +105,7 @@ Stops::Then Standstill::visit(std::int64_t sweeps, std::size_t level, Stopping& 
   return Then::end;
 }
 
-/// The norm finds it in the one field that it is of; from a GPU others would have to be copied.
+/// The norm finds it in the fields that it is of; from a GPU others would have to be copied.
 bool Standstill::looks_for_what_is_not_finite() const {
   return case_.model->fields.size() > 1 && !target_->gpu;
 }

@@ -22,14 +22,14 @@ void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
 }
 
 bool Stopping::would_stop(double norm) const {
-  return !std::isfinite(norm) || (case_.tolerance && norm <= *case_.tolerance);
+  return !std::isfinite(norm) || case_.converges_with(norm);
 }
 
 bool Stopping::enter(std::int64_t sweep, double norm) {
   history_.emplace_back(sweep, norm);
   diverged_ = !std::isfinite(norm);
   if (diverged_ || !case_.tolerance) return diverged_;
-  converged_ = norm <= *case_.tolerance;
+  converged_ = case_.converges_with(norm);
   was_close_ |= case_.norm == Norm::l2 && is_same_norm(case_, norm, *case_.tolerance);
   return converged_;
 }

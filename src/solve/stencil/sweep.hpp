@@ -32,10 +32,10 @@ struct NormReduction {
   /// In device memory, may be null: accumulates. Gets the larger of its value and the norm, or for
   /// l2 the sum of its value and the squares.
   double* sum = nullptr;
-  /// In device memory, may be null: set to 1 if the norm is at most `tolerance`, or not finite. If
-  /// it is set before, the reduction does nothing.
+  /// In device memory, may be null: set to 1 if the norm is at most `tolerance` and at least
+  /// `least`, or not finite. If it is set before, the reduction does nothing.
   unsigned* stop = nullptr;
-  double tolerance = -1;
+  double tolerance = -1, least = 0;
   /// Connects the ranks whose partial norms make one norm, or null. Waits until all ranks reduce
   /// it.
   const device::AllReducePort* all_reduce = nullptr;

@@ -44,10 +44,11 @@ std::string axes_text(std::vector<int> axes) {
 
 std::string stop_text(const Model& model) {
   std::string text = counted(model.sweeps, "sweep");
-  if (model.tolerance)
-    text +=
-        fmt::format(" or until the {} norm is at most {:g}", name_of(model.norm), *model.tolerance);
-  return text;
+  if (!model.tolerance) return text;
+  std::vector<std::string> fields;
+  for (const std::size_t field : model.norm_of) fields.push_back(model.fields[field].name);
+  return text + fmt::format(" or until the {} norm of {} is at most {:g}", name_of(model.norm),
+                            fmt::join(fields, ", "), *model.tolerance);
 }
 
 std::string side_text(const problem::SideRule& rule, const Model& model) {

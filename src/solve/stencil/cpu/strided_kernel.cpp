@@ -30,9 +30,11 @@ class StridedKernel final : public Kernel {
             if (!model_.fields[f].follows)
               *place<Real>(block.out[f], at) = interpreter.value(model_.fields[f].update);
           if (norm.kind == Norm::none) continue;
-          const double change = new_value(interpreter, cells) - *cells[model_.norm_of].cell;
-          largest = larger(largest, std::abs(change));
-          sum += change * change;
+          for (const std::size_t f : model_.norm_of) {
+            const double change = new_value(f, interpreter, cells) - *cells[f].cell;
+            largest = larger(largest, std::abs(change));
+            sum += change * change;
+          }
         }
         if (norm.kind == Norm::max) norm.max = larger(norm.max, largest);
         if (norm.kind == Norm::l2) norm.row_sums[y + z * norm.plane] = sum;
@@ -45,9 +47,9 @@ class StridedKernel final : public Kernel {
     return reinterpret_cast<Value*>(corner.cell) + at.x * corner.step.x + at.y * corner.step.y +
            at.z * corner.step.z;
   }
-  Real new_value(const problem::Interpreter<Real>& interpreter,
+  Real new_value(std::size_t f, const problem::Interpreter<Real>& interpreter,
                  const std::vector<CellOf<Real>>& cells) const {
-    const problem::ModelField& field = model_.fields[model_.norm_of];
+    const problem::ModelField& field = model_.fields[f];
     return field.follows ? *cells[*field.follows].cell : interpreter.value(field.update);
   }
 

@@ -457,8 +457,10 @@ class Machine {
     }
     for (const Output& output : tape_.outputs) store(output, norm);
     // A field that follows another changes to what the other was.
-    if (norm.kind != Norm::none && model_.fields[model_.norm_of].follows)
-      add_to_norm(cells_of(*model_.fields[model_.norm_of].follows), norm);
+    if (norm.kind == Norm::none) return;
+    for (const std::size_t field : model_.norm_of)
+      if (const auto& followed = model_.fields[field].follows)
+        add_to_norm(field, cells_of(*followed), norm);
   }
 
   static std::size_t operands_of(const Instruction& instruction) {
@@ -503,7 +505,8 @@ class Machine {
 
   void store(const Output& output, BlockNorm& norm) {
     const RowsOf<const Real> values = rows_of(source(output.from));
-    if (norm.kind != Norm::none && output.field == model_.norm_of) add_to_norm(values, norm);
+    if (norm.kind != Norm::none && model_.is_in_norm(output.field))
+      add_to_norm(output.field, values, norm);
     const Corner& out = block_.out[output.field];
     for (std::int64_t row = 0; row < extent_.rows; ++row)
       copy_out(values.row(row), cell_to_write(out, at_) + row * out.step.y, extent_.cells, stores_);
@@ -522,8 +525,8 @@ class Machine {
     return {cell(block_.in[field], at_), block_.in[field].step.y};
   }
 
-  void add_to_norm(const RowsOf<const Real>& values, BlockNorm& norm) const {
-    const RowsOf<const Real> before = cells_of(model_.norm_of);
+  void add_to_norm(std::size_t field, const RowsOf<const Real>& values, BlockNorm& norm) const {
+    const RowsOf<const Real> before = cells_of(field);
     if (norm.kind == Norm::max) {
       norm.max = larger(norm.max, largest_change(extent_, values, before));
       return;

@@ -37,6 +37,7 @@ inline ReduceWork work_of(const NormReduction& reduction) {
           .stop = reduction.stop,
           .stop_seen = reduction.stop,
           .tolerance = reduction.tolerance,
+          .least = reduction.least,
           .all_reduce =
               reduction.all_reduce != nullptr ? *reduction.all_reduce : device::AllReducePort{},
           .share = reduction.share,

@@ -371,8 +371,11 @@ class Walk {
         update_(cell, values);
       for (int o = 0; o < Update::outputs; ++o) updated[o][i.value] = values[o];
       if constexpr (stores && kind != Norm::none) {
-        const Real now = Update::now(cell, values), before = Update::template before<Real>(cell);
-        if ((counted >> i.value & 1) != 0) change.add(now, before);
+        for_each_number<Update::normed>([&](auto n) {
+          const Real now = Update::template now<n.value>(cell, values),
+                     before = Update::template before<n.value>(cell);
+          if ((counted >> i.value & 1) != 0) change.add(now, before);
+        });
       }
     });
     if constexpr (stores) {

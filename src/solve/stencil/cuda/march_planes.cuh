@@ -399,8 +399,11 @@ class PlaneWalk {
         update_(cell, values);
       for (int o = 0; o < Update::outputs; ++o) updated[o][i.value] = values[o];
       if constexpr (kind != Norm::none) {
-        const Real now = Update::now(cell, values), before = Update::template before<Real>(cell);
-        if (is_counted && (lane_.owned >> i.value & 1) != 0) change.add(now, before);
+        for_each_number<Update::normed>([&](auto n) {
+          const Real now = Update::template now<n.value>(cell, values),
+                     before = Update::template before<n.value>(cell);
+          if (is_counted && (lane_.owned >> i.value & 1) != 0) change.add(now, before);
+        });
       }
     });
     if (at >= 0 && at < layers_ && (rows_inside_ >> row & 1) != 0) {

@@ -6,6 +6,7 @@
 
 #include "device/cuda/early.cuh"
 #include "stencil/cuda/change.cuh"
+#include "stencil/cuda/march.cuh"
 #include "stencil/cuda/reduce.cuh"
 #include "stencil/cuda/work.cuh"
 
@@ -80,7 +81,10 @@ __global__ void __launch_bounds__(block_threads)
     }
     if (kind != Norm::none && is_within(x, work.owned, 0) && is_within(y, work.owned, 1) &&
         is_within(z, work.owned, 2))
-      change.add(Update::now(cell, values), Update::template before<Real>(cell));
+      for_each_number<Update::normed>([&](auto n) {
+        change.add(Update::template now<n.value>(cell, values),
+                   Update::template before<n.value>(cell));
+      });
   }
   change.publish(work, blocks);
 }

@@ -227,8 +227,11 @@ class UpdatePrinter {
             text, fmt::arg("real", real_of(model_)), fmt::arg("inputs", operands_.inputs.size()),
             fmt::arg("outputs", operands_.outputs.size()), fmt::arg("pushed", pushed()),
             fmt::arg("constants", most_constants), fmt::arg("reads", text_of(reads(nodes_))),
-            fmt::arg("body", computed(nodes_) + results()), fmt::arg("now", now()),
-            fmt::arg("before", before()), fmt::arg("carrying", carries ? carrying() : "")),
+            fmt::arg("body", computed(nodes_) + results()),
+            fmt::arg("normed", model_.norm_of.size()),
+            fmt::arg("now", each_normed([this](std::size_t field) { return now(field); })),
+            fmt::arg("before", each_normed([this](std::size_t field) { return access(field); })),
+            fmt::arg("carrying", carries ? carrying() : "")),
         .operands = operands_,
         .constants = constants,
         .carried = carries ? carried_.slots : 0,
@@ -246,7 +249,7 @@ using Real = {real};
 
 struct Printed {{
   static constexpr int inputs = {inputs}, outputs = {outputs};
-  static constexpr int pushed = {pushed};
+  static constexpr int pushed = {pushed}, normed = {normed};
   Real constants[{constants}];
   static __host__ __device__ constexpr Reads reads(int input) {{
     constexpr Reads all[] = {{{reads}}};
@@ -255,14 +258,12 @@ struct Printed {{
   template <class Cells>
   __device__ void operator()(const Cells& u, Real* values) const {{
 {body}  }}
-  template <class Cells>
+  template <int number, class Cells>
   __device__ static Real now(const Cells& u, const Real* values) {{
-    return {now};
-  }}
-  template <class, class Cells>
+{now}  }}
+  template <int number, class Cells>
   __device__ static Real before(const Cells& u) {{
-    return {before};
-  }}
+{before}  }}
 }};
 {carrying}
 }}  // namespace halocline::stencil::cuda
@@ -319,8 +320,10 @@ struct Carrying : Printed {{
     for (const Ref node : nodes_)
       if (const Node& one = model_.tree[node]; one.op == Op::access) symbols.insert(one.symbol);
     // The norm reads them, too.
-    symbols.insert(model_.norm_of);
-    if (const auto& follows = model_.fields[model_.norm_of].follows) symbols.insert(*follows);
+    for (const std::size_t field : model_.norm_of) {
+      symbols.insert(field);
+      if (const auto& follows = model_.fields[field].follows) symbols.insert(*follows);
+    }
     operands_.inputs = {symbols.begin(), symbols.end()};
   }
 
@@ -337,13 +340,20 @@ struct Carrying : Printed {{
     const auto output = std::find(operands_.outputs.begin(), operands_.outputs.end(), field);
     return static_cast<int>(output - operands_.outputs.begin());
   }
-  std::string now() const {
-    const problem::ModelField& field = model_.fields[model_.norm_of];
-    if (field.follows) return access(*field.follows);
-    return fmt::format("values[{}]", output_of(model_.norm_of));
+  /// Returns statements that return a value of the field with that number in the norm.
+  template <class ValueOf>
+  std::string each_normed(const ValueOf& value_of) const {
+    std::string all;
+    for (std::size_t n = 0; n < model_.norm_of.size(); ++n)
+      all += fmt::format("    if constexpr (number == {}) return {};\n", n,
+                         value_of(model_.norm_of[n]));
+    return all;
+  }
+  std::string now(std::size_t field) const {
+    if (const auto& followed = model_.fields[field].follows) return access(*followed);
+    return fmt::format("values[{}]", output_of(field));
   }
   int pushed() const { return pushed_ ? output_of(*pushed_) : -1; }
-  std::string before() const { return access(model_.norm_of); }
 
   /// How far nodes read each input.
   std::vector<Reads> reads(const std::vector<Ref>& nodes) const {

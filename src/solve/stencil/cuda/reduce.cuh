@@ -61,7 +61,8 @@ __device__ bool settle(const ReduceWork& work, double all) {
   constexpr double largest = 1.7976931348623157e308;
   if (work.norm != nullptr) *work.norm = norm;
   if (work.sum != nullptr) *work.sum = joined<kind>(*work.sum, all);
-  const bool stops = work.stop != nullptr && (norm <= work.tolerance || !(norm <= largest));
+  const bool is_small = norm <= work.tolerance && norm >= work.least;
+  const bool stops = work.stop != nullptr && (is_small || !(norm <= largest));
   if (stops) *work.stop = 1;
   return stops;
 }

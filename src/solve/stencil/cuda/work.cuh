@@ -29,7 +29,7 @@ struct ReduceWork {
   double *norm, *sum;
   unsigned int* stop;
   const unsigned int* stop_seen;  ///< if it is not zero, do nothing; may be null
-  double tolerance;
+  double tolerance, least;
   device::AllReducePort all_reduce;  ///< without ranks: this rank alone
   double* share;
   const double* shares;

@@ -80,7 +80,7 @@ class ReferenceSweep final : public Sweep {
           field::cells_of<Real>(arguments.out[f])(x, y, z) =
               interpreter_.value(model_.fields[f].update);
       if (arguments.norm != Norm::none && arguments.out[0].shape().owned.contains(at))
-        norm.add(new_value(model_.norm_of, at), views_[model_.norm_of](x, y, z));
+        for (const std::size_t f : model_.norm_of) norm.add(new_value(f, at), views_[f](x, y, z));
     }
     if (arguments.norm != Norm::none) norm.add_to(*arguments.norm_sum);
   }
