@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 
 #include "base/checked.hpp"
 #include "base/environment.hpp"
+#include "base/near_miss.hpp"
 #include "base/notes.hpp"
 #include "support/caught.hpp"
 
@@ -21,6 +23,30 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
+
+TEST(NearMiss, IsFewLettersAway) {
+  const std::vector<std::string> names{"--ranks", "--tolerance",      "--set", "--seed",
+                                       "--cells", "--cells-per-rank", "--simd"};
+  EXPECT_EQ(near_miss("--rank", names), "--ranks");
+  EXPECT_EQ(near_miss("--toelrance", names), "--tolerance");
+  EXPECT_EQ(near_miss("--cell", names), "--cells");
+  EXPECT_EQ(near_miss("--tol", names), "--tolerance") << "the only one that begins so";
+  for (const char* word : {"--verify", "-x", "--time", "", "-"})
+    EXPECT_EQ(near_miss(word, names), "") << word;
+}
+
+TEST(NearMiss, IsNoOtherName) {
+  const std::vector<std::string> names{"dx", "nx", "dt", "alpha", "k12", "mean", "u1"};
+  EXPECT_EQ(near_miss("Nx", names), "nx") << "only a capital differs";
+  EXPECT_EQ(near_miss("ALPHA", names), "alpha");
+  EXPECT_EQ(near_miss("alfa", names), "alpha");
+  for (const char* word : {"dz", "k21", "k2", "min", "u2", "al", "beta"})
+    EXPECT_EQ(near_miss(word, names), "") << word;
+  EXPECT_EQ(near_miss("mix", {"min", "max"}), "") << "both are as near";
+  EXPECT_EQ(near_miss("mix", {"max", "max"}), "max");
+  EXPECT_EQ(do_you_mean("mxa", {"max"}), "; do you mean 'max'?");
+  EXPECT_EQ(do_you_mean("mxa", {}), "");
+}
 
 TEST(Box, CountsItsCells) {
   const Box box{{1, 2, 3}, {4, 6, 8}};

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions of problem files: what they mean, and what is said of mistakes.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <regex>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "problem/elsewhere.hpp"
 #include "problem/meaning.hpp"
 #include "problem/syntax.hpp"
 #include "problem/tree.hpp"
@@ -22,6 +30,7 @@ using problem::Ref;
 using problem::Tree;
 using problem::Use;
 using testing::HasSubstr;
+using testing::Not;
 
 /// A tree as text with all parentheses: "(u[-1,0,0] + 2)".
 std::string written(const Tree& tree, Ref node) {
@@ -207,7 +216,9 @@ TEST(Expressions, SayWhereTheMistakeIs) {
   expect("u + lapalce(u)", 4, "do you mean 'laplace'?");
   expect("u + qqqq", 4, "nothing is named 'qqqq'");
   expect("u +", 3, "ends where a value");
-  expect("(u + v", 6, "')' is expected, for the '(' at column 1");
+  expect("(u + v", 6, "')' is expected, for the '('");
+  expect("sin(u", 5, "')' is expected, for the '('");
+  expect("u[1,0", 5, "']' is expected, for the '['");
   expect("u v", 2, "an operator or the end");
   expect("2u", 1, "write *");
   expect("1.2.3", 3, "a number ends here");
@@ -216,11 +227,11 @@ TEST(Expressions, SayWhereTheMistakeIs) {
   expect("u ** 2", 2, "write ^ for powers");
   expect("u = v", 2, "==");
   expect("u # v", 2, "no '#'");
-  expect("u[1]", 0, "1 offsets here; the problem has 2 axes");
+  expect("u[1]", 0, "1 offset here; the problem has 2 axes");
   expect("u[1.5,0]", 2, "whole number");
   expect("u[9,0]", 0, "9 cells far");
   expect("laplace(u[8,0])", 0, "9 cells far");
-  expect("twice[1]", 0, "1 offsets here; the problem has 2 axes");
+  expect("twice[1]", 0, "1 offset here; the problem has 2 axes");
   expect("alpha[1,0]", 0, "no field, no coefficient and none of [locals]");
   expect("laplace(u, 3)", 11, "2, 4, 6 or 8");
   expect("x[1,0]", 0, "no neighbours");
@@ -233,6 +244,78 @@ TEST(Expressions, SayWhereTheMistakeIs) {
   expect("sin", 0, "is a function");
   expect("", 0, "ends where a value");
   expect("\x01", 0, "0x01");
+}
+
+TEST(Expressions, SayWhatToWriteInstead) {
+  const auto expect = [](const std::string& text, std::size_t at, const std::string& words) {
+    const Found found = mistake_in(text);
+    EXPECT_EQ(found.at, at) << text << ": " << found.what;
+    EXPECT_THAT(found.what, HasSubstr(words)) << text;
+  };
+  // Other languages.
+  expect("1.5d-3*u", 3, "write e for the exponent: 1.5e-3");
+  expect("2D4", 1, "2e4");
+  expect("2d", 1, "write * between");
+  expect("2d2u", 1, "write * between");
+  expect("1.5f*u", 3, "write it without the f: 1.5");
+  expect("1_000", 1, "without _");
+  expect("0x10", 1, "decimal");
+  expect("u // 2", 2, "for floor(a) write a + C - C");
+  expect("u <> v", 2, "write !=");
+  expect("u => v", 2, "write >=");
+  expect("i % 2", 2, "for mod(a, b) write a - b*(");
+  expect("u > 0 ? u : v", 6, "write select(condition, a, b)");
+  expect("u if u > 0 else v", 2, "write select(condition, a, b)");
+  expect("(u if u > 0 else v)", 3, "write select(condition, a, b)");
+  expect("if u > 0 then u", 0, "write select(condition, a, b)");
+  expect("if(u > 0, u, v)", 0, "write select(condition, a, b)");
+  expect("|u|", 0, "abs(...)");
+  // Products.
+  expect("3(u + v)", 1, "write * to multiply");
+  expect("2 u", 2, "not 'u'; write * to multiply");
+  expect("dt*(2 u)", 6, "write * before 'u' to multiply, or ')' for the '('");
+  expect("sin(2 u)", 6, "write * before 'u' to multiply");
+  expect("dt(u + v)", 0, "'dt' is no function: write dt*(...) to multiply");
+  expect("dx(u)", 0, "write dx*(...) to multiply, ddx for the derivative");
+  // Neighbours.
+  expect("u(1,0)", 0, "write u[1,0] for a neighbour");
+  expect("u(i-1, j+2)", 0, "write u[-1,2] for a neighbour");
+  expect("twice(x)", 0, "write twice[1,0] for a neighbour, twice*(...) to multiply");
+  expect("u[i+1,j]", 2, "write u[1,0] for u[i+1,j]");
+  // Names.
+  expect("nz", 0, "there is no 'nz': the problem has 2 axes");
+  expect("dz", 0, "there is no 'dz': the problem has 2 axes");
+  expect("Nx*u", 0, "do you mean 'nx'?");
+  expect("e^u", 0, "write exp(1)");
+  expect("twoce[1,0]", 0, "do you mean 'twice'?");
+  expect("alfa[1,0]", 0, "nothing is named 'alfa'");
+  EXPECT_EQ(mistake_in("alfa[1,0]").what, "nothing is named 'alfa'") << "alpha has no neighbours";
+  EXPECT_EQ(mistake_in("twoce", Use::initial).what, "nothing is named 'twoce'");
+  // Functions that are near in letters are others.
+  for (const char* name : {"tan", "sinh", "cosh", "sgn", "cot", "log10", "cbrt", "mean", "d3dx3",
+                           "dxx", "sinc", "fmod", "besselj", "mix"})
+    EXPECT_THAT(mistake_in(fmt::format("{}(u)", name)).what, Not(HasSubstr("do you mean"))) << name;
+}
+
+TEST(Expressions, NameCharactersThatWerePasted) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"u \u2212 v", "no '\u2212' (U+2212); write -"},
+      {"u \u00d7 v", "no '\u00d7' (U+00D7); write *"},
+      {"u \u00b7 v", "'\u00b7' (U+00B7); write *"},
+      {"u\u00b2", "'\u00b2' (U+00B2); write ^2"},
+      {"2*\u03c0", "'\u03c0' (U+03C0); write pi"},
+      {"\u221au", "'\u221a' (U+221A); write sqrt(...)"},
+      {"\u2019u", "'\u2019' (U+2019); write \" or '"},
+      {"\u201cu", "'\u201c' (U+201C); write \" or '"},
+      {"u\u00a0+ v", "no space that is not plain (U+00A0); write a plain space"},
+      {"u\u200b+ v", "no invisible character (U+200B); leave it out"},
+      {"u \u2264 v", "write <="},
+      {"\uff08u", "'\uff08' (U+FF08); write ("},
+      {"\u00e9", "an expression has no '\u00e9' (U+00E9)"},
+      {"\xe9", "an expression has no byte 0xe9"},
+  };
+  for (const auto& [text, words] : cases)
+    EXPECT_THAT(mistake_in(text).what, HasSubstr(words)) << text;
 }
 
 TEST(Expressions, EndWithAMistakeHoweverDeepTheyAre) {
@@ -261,6 +344,202 @@ TEST(Expressions, GrowNoFasterThanTheirText) {
   EXPECT_THROW(meaning_of(tree, problem::parse("b99999"), names, Use::update), Mistake);
   names.locals.emplace("loop", problem::parse("1 + loop"));
   EXPECT_THROW(meaning_of(tree, problem::parse("loop"), names, Use::update), Mistake);
+}
+
+// ---- functions of other languages ----
+
+/// The proposal for a function of some arguments, with these values.
+double computed(const problem::Elsewhere& function, const std::map<std::string, double>& values,
+                const std::string& condition = "a > 0") {
+  std::string text = function.text;
+  // Later letters stand in the meanings of earlier ones.
+  for (const auto& [letter, meaning] : function.letters)
+    text = std::regex_replace(text, std::regex(fmt::format("\\b{}\\b", letter)),
+                              fmt::format("({})", meaning));
+  text = std::regex_replace(text, std::regex("\\bcondition\\b"), condition);
+  Names names{.axes = 1};
+  names.numbers.insert(values.begin(), values.end());
+  Tree tree;
+  const problem::Syntax syntax = problem::parse(text);
+  const bool is_truth = syntax.kind == problem::Syntax::Kind::operation &&
+                        (syntax.name == "!=" || syntax.name == "==");
+  return tree[is_truth ? condition_of(tree, syntax, names, Use::number)
+                       : meaning_of(tree, syntax, names, Use::number)]
+      .value;
+}
+
+using Right = std::function<double(double, double, double)>;
+
+/// What functions are, by the C library or by their definition.
+const std::map<std::string_view, Right>& right_values() {
+  const auto one = [](double (*function)(double)) {
+    return [function](double a, double, double) { return function(a); };
+  };
+  const auto two = [](double (*function)(double, double)) {
+    return [function](double a, double b, double) { return function(a, b); };
+  };
+  constexpr double degree = 3.141592653589793 / 180;
+  static const std::map<std::string_view, Right> all{
+      {"tan", one(std::tan)},
+      {"cot", [](double a, double, double) { return 1 / std::tan(a); }},
+      {"sec", [](double a, double, double) { return 1 / std::cos(a); }},
+      {"csc", [](double a, double, double) { return 1 / std::sin(a); }},
+      {"sinh", one(std::sinh)},
+      {"cosh", one(std::cosh)},
+      {"coth", [](double a, double, double) { return 1 / std::tanh(a); }},
+      {"sech", [](double a, double, double) { return 1 / std::cosh(a); }},
+      {"csch", [](double a, double, double) { return 1 / std::sinh(a); }},
+      {"asinh", one(std::asinh)},
+      {"acosh", one(std::acosh)},
+      {"atanh", one(std::atanh)},
+      {"atan", one(std::atan)},
+      {"asin", one(std::asin)},
+      {"acos", one(std::acos)},
+      {"atan2", two(std::atan2)},
+      {"sind", [](double a, double, double) { return std::sin(a * degree); }},
+      {"cosd", [](double a, double, double) { return std::cos(a * degree); }},
+      {"tand", [](double a, double, double) { return std::tan(a * degree); }},
+      {"sinpi", [](double a, double, double) { return std::sin(a * 180 * degree); }},
+      {"cospi", [](double a, double, double) { return std::cos(a * 180 * degree); }},
+      {"sinc", [](double a, double, double) { return a == 0 ? 1 : std::sin(a) / a; }},
+      {"radians", [](double a, double, double) { return a * degree; }},
+      {"degrees", [](double a, double, double) { return a / degree; }},
+      {"ln", one(std::log)},
+      {"log10", one(std::log10)},
+      {"log2", one(std::log2)},
+      {"log1p", one(std::log1p)},
+      {"expm1", one(std::expm1)},
+      {"exp2", one(std::exp2)},
+      {"exp10", [](double a, double, double) { return std::pow(10, a); }},
+      {"power", two(std::pow)},
+      {"square", [](double a, double, double) { return a * a; }},
+      {"cube", [](double a, double, double) { return a * a * a; }},
+      {"cbrt", one(std::cbrt)},
+      {"rsqrt", [](double a, double, double) { return 1 / std::sqrt(a); }},
+      {"hypot", two(std::hypot)},
+      {"erf", one(std::erf)},
+      {"erfc", one(std::erfc)},
+      {"sigmoid", [](double a, double, double) { return 1 / (1 + std::exp(-a)); }},
+      {"fabs", one(std::fabs)},
+      {"sign", [](double a, double, double) { return static_cast<double>((a > 0) - (a < 0)); }},
+      {"copysign", two(std::copysign)},
+      {"heaviside", [](double a, double, double) { return a < 0 ? 0.0 : 1.0; }},
+      {"relu", [](double a, double, double) { return a < 0 ? 0.0 : a; }},
+      {"fmin", two(std::fmin)},
+      {"fmax", two(std::fmax)},
+      {"mean", [](double a, double b, double) { return (a + b) / 2; }},
+      {"clamp",
+       [](double a, double b, double c) { return b > c ? std::nan("") : std::clamp(a, b, c); }},
+      {"lerp", [](double a, double b, double c) { return std::lerp(a, b, c); }},
+      {"mad", [](double a, double b, double c) { return a * b + c; }},
+      {"if", [](double a, double b, double) { return a > 0 ? a : b; }},
+      {"merge", [](double a, double b, double) { return a > 0 ? a : b; }},
+      {"isnan", [](double a, double, double) { return std::isnan(a) ? 1.0 : 0.0; }},
+      {"isfinite", [](double a, double, double) { return std::isfinite(a) ? 1.0 : 0.0; }},
+      {"round", one(std::nearbyint)},
+      {"floor", one(std::floor)},
+      {"ceil", one(std::ceil)},
+      {"trunc", one(std::trunc)},
+      {"frac", [](double a, double, double) { return a - std::floor(a); }},
+      {"mod", [](double a, double b, double) { return a - b * std::floor(a / b); }},
+      {"fmod", two(std::fmod)},
+  };
+  return all;
+}
+
+bool is_derivative(const problem::Elsewhere& function) {
+  return function.text.starts_with("dd") || function.text.starts_with("d2") ||
+         function.text.starts_with("laplace");
+}
+
+TEST(Elsewhere, ProposesTheRightValues) {
+  constexpr double numbers[] = {-1e6, -7, -2.5, -1, -0.7, -1e-3, 0,  1e-3,
+                                0.5,  1,  1.5,  2,  3.25, 6,     1e6};
+  for (const problem::Elsewhere& function : problem::functions_elsewhere()) {
+    if (is_derivative(function)) continue;
+    const auto right = right_values().find(function.names[0]);
+    ASSERT_NE(right, right_values().end()) << function.names[0];
+    int tried = 0;
+    for (const double a : numbers)
+      for (const double b : numbers)
+        for (const double c : {-0.25, 0.75}) {
+          const double wanted = right->second(a, b, c);
+          if (!std::isfinite(wanted) || std::fabs(wanted) > 1e9) continue;
+          const double error = function.accuracy.empty()
+                                   ? 1e-9 * std::max(1.0, std::fabs(wanted))
+                                   : std::stod(std::string(function.accuracy));
+          EXPECT_NEAR(computed(function, {{"a", a}, {"b", b}, {"c", c}}), wanted, error)
+              << function.names[0] << ' ' << a << ' ' << b << ' ' << c;
+          ++tried;
+        }
+    EXPECT_GT(tried, 50) << function.names[0];
+  }
+  const auto named = [](std::string_view name) {
+    for (const problem::Elsewhere& one : problem::functions_elsewhere())
+      if (one.names[0] == name) return one;
+    return problem::Elsewhere{};
+  };
+  EXPECT_EQ(computed(named("isnan"), {{"a", std::nan("")}}), 1);
+  EXPECT_EQ(computed(named("isfinite"), {{"a", std::nan("")}}), 0);
+  EXPECT_EQ(computed(named("isfinite"), {{"a", HUGE_VAL}}), 0);
+}
+
+/// The value at 0 of an expression of `a` = x^p y^q z^r, with spacings of 1.
+double at_zero(const std::string& text, const std::array<int, 3>& powers) {
+  Tree tree;
+  Names names{.axes = 3, .fields = {"a"}};
+  names.numbers = {{"dx", 1.0}, {"dy", 1.0}, {"dz", 1.0}};
+  const Ref node = meaning_of(tree, problem::parse(text), names, Use::update);
+  const Ref formulas[] = {node};
+  std::map<Ref, double> values;
+  for (const Ref at : nodes_of(tree, formulas)) {
+    const problem::Node& one = tree[at];
+    const auto operand = [&](std::size_t i) { return values.at(one.operands[i]); };
+    double value = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) value *= std::pow(one.offset[axis], powers[axis]);
+    values[at] = one.op == Op::constant   ? one.value
+                 : one.op == Op::access   ? value
+                 : one.op == Op::add      ? operand(0) + operand(1)
+                 : one.op == Op::subtract ? operand(0) - operand(1)
+                                          : operand(0) * operand(1);
+  }
+  return values.at(node);
+}
+
+TEST(Elsewhere, ProposesTheRightDerivatives) {
+  const auto expect = [](std::string_view name, const std::array<int, 3>& powers, double wanted) {
+    for (const problem::Elsewhere& one : problem::functions_elsewhere())
+      if (std::find(one.names.begin(), one.names.end(), name) != one.names.end()) {
+        EXPECT_EQ(at_zero(one.text, powers), wanted) << name;
+        return;
+      }
+    ADD_FAILURE() << name;
+  };
+  expect("dxx", {2, 0, 0}, 2);
+  expect("dyy", {0, 2, 0}, 2);
+  expect("dzz", {0, 0, 2}, 2);
+  expect("d3dx3", {3, 0, 0}, 6);
+  expect("d3dy3", {0, 3, 0}, 6);
+  expect("d3dz3", {0, 0, 3}, 6);
+  expect("d4dx4", {4, 0, 0}, 24);
+  expect("d4dy4", {0, 4, 0}, 24);
+  expect("d4dz4", {0, 0, 4}, 24);
+  expect("d2dxdy", {1, 1, 0}, 1);
+  expect("d2dxdz", {1, 0, 1}, 1);
+  expect("d2dydz", {0, 1, 1}, 1);
+  expect("laplacian", {0, 2, 0}, 2);
+  expect("biharmonic", {2, 2, 0}, 8);
+  expect("biharmonic", {0, 0, 4}, 24);
+}
+
+TEST(Elsewhere, SaysHowToWriteWhatHasLettersOfItsOwn) {
+  EXPECT_EQ(problem::advice_on_function("tan"), "for tan(a) write sin(a)/cos(a)");
+  EXPECT_EQ(problem::advice_on_function("rint"),
+            "for rint(a) write a + C - C, where C is 1.5*2^52 (1.5*2^23 in updates of precision "
+            "f32)");
+  EXPECT_THAT(problem::advice_on_function("erf"), HasSubstr(", where q is abs(a); right to 3e-7"));
+  EXPECT_EQ(problem::advice_on_function("besselj"), "");
+  EXPECT_EQ(problem::advice_on_boundary("Zero-Gradient"), "write \"reflect\"");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/near_miss.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "support/caught.hpp"
@@ -133,18 +132,6 @@ TEST(Options, GiveHelpWhateverElseIsWrong) {
 
 TEST(Options, KeepStandardOutputForReports) {
   EXPECT_THAT(refusal({"heat", "--trace", "-"}), AllOf(HasSubstr("--trace"), HasSubstr("--json")));
-}
-
-TEST(NearMiss, IsFewLettersAway) {
-  const std::vector<std::string> names{"--ranks", "--tolerance", "--set",
-                                       "--seed",  "--cells",     "--cells-per-rank"};
-  EXPECT_EQ(near_miss("--rank", names), "--ranks");
-  EXPECT_EQ(near_miss("--toelrance", names), "--tolerance");
-  EXPECT_EQ(near_miss("--cell", names), "--cells");
-  EXPECT_EQ(near_miss("--tol", names), "--tolerance") << "the only one that begins so";
-  EXPECT_THAT(near_miss("--verify", names), IsEmpty());
-  EXPECT_THAT(near_miss("-x", names), IsEmpty());
-  EXPECT_THAT(near_miss("--time", {"--simd", "--tune"}), IsEmpty()) << "half of its letters differ";
 }
 
 TEST(Parse, ReadsListsWithTheSameNumbers) {

@@ -19,6 +19,7 @@ using problem::Choices;
 using problem::Model;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 Model model(const std::string& text, const Choices& choices = {}) {
@@ -37,12 +38,30 @@ Caught caught_in(const std::string& text, const Choices& choices = {}) {
   return caught([&] { model(text, choices); });
 }
 
-TEST(ProblemFile, NamesNoLargestValueWhereAParameterIsNoNumber) {
-  const std::string text =
-      "parameters.H = -2\nparameters.dt = \"0.5/sqrt(H)\"\nrequire = { \"dt <= 1\" = \"dt {dt} is "
-      "too large; the largest is {largest dt}\" }\n" +
-      with_field(plain);
-  EXPECT_THAT(caught_in(text).text, HasSubstr("the largest is unknown"));
+TEST(ProblemFile, RefusesParametersThatAreNotFinite) {
+  const auto refused = [](const std::string& value) {
+    return caught_in("parameters.a = \"" + value + "\"\n" + with_field(plain)).text;
+  };
+  EXPECT_EQ(refused("1/0"),
+            "p.toml:1:17: parameter 'a' is inf; it must be a finite number\n"
+            "    parameters.a = \"1/0\"\n"
+            "                    ^~~");
+  EXPECT_THAT(refused("-1/0"), HasSubstr("'a' is -inf;"));
+  for (const char* const value : {"0/0", "sqrt(-1)", "0*log(0)"})
+    EXPECT_THAT(refused(value), StartsWith("p.toml:1:17: parameter 'a' is nan;")) << value;
+  // By another's value. Of requirements only those about other parameters are looked at before.
+  const auto text = [](const std::string& requirement) {
+    return "parameters.H = 2\nparameters.dt = \"0.5/sqrt(H)\"\nparameters.r = \"2*dt\"\nrequire = "
+           "{ "
+           "\"dt <= 1\" = \"dt {dt} is too large; the largest is {largest dt}\"" +
+           requirement + " }\n" + with_field(plain);
+  };
+  const Choices below{.parameters = {{"H", -2.0}}};
+  EXPECT_EQ(caught_in(text("")).text, "no error");
+  EXPECT_THAT(
+      caught_in(text(""), below).text,
+      StartsWith("p.toml:2:18: parameter 'dt' is nan; it must be a finite number: H is -2\n"));
+  EXPECT_EQ(caught_in(text(", \"H > 0\" = \"a depth of {H}\""), below).text, "a depth of -2");
 }
 
 TEST(ProblemFile, EvaluatesParametersInTheirOrder) {
@@ -214,6 +233,60 @@ TEST(ProblemFile, HasAToleranceOfItsParameters) {
               HasSubstr("the tolerance is -1; use 0 or more"));
 }
 
+TEST(ProblemFile, CountsColumnsFromTheBeginningOfTheLine) {
+  EXPECT_EQ(caught_in(with_field(plain, "u*(2 u)")).text,
+            "p.toml:7:11: write * before 'u' to multiply, or ')' for the '(' at column 8\n"
+            "    u = \"u*(2 u)\"\n"
+            "              ^");
+  EXPECT_THAT(
+      caught_in(with_field("initial = \"\"\"\n  (1 +\n  2\"\"\"\nboundary = \"periodic\"")).text,
+      StartsWith("p.toml:6:4: ')' is expected, for the '(' at column 3 of line 5\n"));
+  EXPECT_THAT(
+      caught_in(with_field("initial = { file = \"\u00e9\" }\nboundary = { value = \"(1\" }")).text,
+      StartsWith("p.toml:5:25: ')' is expected, for the '(' at column 23\n"));
+  // Written with an escape: the file has no such column.
+  EXPECT_THAT(caught_in(with_field("initial = \"(\\u0031\"\nboundary = \"periodic\"")).text,
+              StartsWith("p.toml:4:11: ')' is expected, for the '('\n"));
+}
+
+TEST(ProblemFile, SaysWhatStandsInQuotes) {
+  const auto expect = [](const std::string& line, const std::string& error) {
+    EXPECT_THAT(caught_in("axes = 2\n" + line + "\n").text,
+                AllOf(StartsWith("p.toml:2:"), HasSubstr(error)))
+        << line;
+  };
+  expect("u = u + 1", "2:5: formulas and words stand in quotes: \"u + 1\"");
+  expect("u = max(u, 0)  # a comment", "2:5: formulas and words stand in quotes: \"max(u, 0)\"");
+  expect("dt = 1/2", "2:6: formulas and words stand in quotes: \"1/2\"");
+  expect("dt = -dx", "2:6: formulas and words stand in quotes: \"-dx\"");
+  expect("norm = max", "2:8: formulas and words stand in quotes: \"max\"");
+  expect("lower = [0, pi]", "2:13: formulas and words stand in quotes: \"pi\"");
+  expect("b = { value = max(x, y), help = \"a\" }",
+         "2:15: formulas and words stand in quotes: \"max(x, y)\"");
+  expect("dt = .5", "2:6: TOML writes numbers as 0.5");
+  expect("b = { x+ = \"reflect\" }", "2:8: a key with this sign stands in quotes: \"x+\"");
+  // What was pasted.
+  expect("u = \u201cu + 1\u201d",
+         "2:5: there is a '\u201c' (U+201C) outside of quotes; write \" or '");
+  expect("dt = \u22121", "2:6: there is a '\u2212' (U+2212) outside of quotes; write -");
+  expect("dt\u00a0= oops", "2:3: there is a space that is not plain (U+00A0) outside of quotes");
+  expect("\u03b1 = 1", "2:1: there is a '\u03b1' (U+03B1) outside of quotes; write alpha");
+  expect("a = \"\u00e9\" \u00e9", "2:9: there is a '\u00e9' (U+00E9) outside of quotes");
+  // Nothing is known to be meant.
+  EXPECT_THAT(caught_in("a = [1, 2\n").text, Not(HasSubstr("quotes")));
+  EXPECT_THAT(caught_in("a = \"b\" c\n").text, Not(HasSubstr("stand in quotes")));
+}
+
+TEST(ProblemFile, RefusesTextsInUtf16) {
+  for (const std::string& text :
+       {std::string("\xff\xfe") + std::string("a\0", 2),
+        std::string("\xfe\xff") + std::string("\0a", 2), std::string("a\0=\0", 4),
+        std::string("\0a\0=", 4), std::string("\xff\xfe\0\0", 4)})
+    EXPECT_EQ(caught_in(text).text,
+              "p.toml: the file is UTF-16, as PowerShell's > writes it; save it as UTF-8");
+  EXPECT_THAT(caught_in("title = \"caf\xe9\"\n").text, HasSubstr("UTF-8"));
+}
+
 TEST(ProblemFile, RefusesWhatItDoesNotKnow) {
   const auto expect = [](const std::string& text, const std::string& words) {
     const Caught error = caught_in(text);
@@ -237,11 +310,23 @@ TEST(ProblemFile, RefusesWhatItDoesNotKnow) {
   expect("[parameters]\nu = { help = \"none\" }\n", "has no value");
   expect("[fields.u]\ninital = 0\n", "do you mean 'initial'?");
   expect(with_field("initial = 0", "u[1,0]"), "no 'boundary'");
-  for (const char* dt : {"1/0", "0*log(0)", "-0.1", "0"})
+  for (const char* dt : {"-0.1", "0"})
     expect(std::string("axes = 2\ncells = [8, 6]\nparameters.dt = \"") + dt +
                "\"\n[fields.u]\ninitial = 0\n[update]\nu = \"u + dt\"\n[stop]\ntime = 1\n",
            "it must be a positive number");
-  expect(with_field("initial = 0\nboundary = \"perodic\""), "there is no boundary 'perodic'");
+  expect(with_field("initial = 0\nboundary = \"perodic\""),
+         "there is no boundary 'perodic'; do you mean \"periodic\"?");
+  expect(with_field("initial = 0\nboundary = \"open\""),
+         "there is no boundary 'open'; there are: ");
+  expect(with_field("initial = 0\nboundary = \"dirichlet\""), "write { value = v }");
+  expect(with_field("initial = 0\nboundary = \"no-flux\""), "write \"reflect\"");
+  expect(with_field("initial = 0\nboundary = { neumann = 0 }"), "write { derivative = g }");
+  expect(with_field("initial = 0\nboundary = { x = { robin = 0 } }"), "write { mixed = ");
+  expect(with_field("initial = 0\nboundary = { left = \"reflect\" }"), "write \"x-\"");
+  expect(with_field("initial = 0\nboundary = { vlaue = 0 }"), "do you mean 'value'?");
+  expect(with_field("initial = 0\nboundary = 0.5"),
+         "write { value = 0.5 } for a value at the wall");
+  expect(with_field("initial = 0\nboundary = { x = true }"), "write { value = v } for");
   expect(with_field("initial = 0\nboundary = { X = \"reflect\" }"), "'X'");
   expect(with_field("initial = 0\nboundary = { x = \"reflect\", \"x-\" = \"reflect\" }"), "twice");
   expect(with_field("initial = 0\nboundary = { x = \"reflect\", \"y-\" = \"periodic\", "
@@ -271,7 +356,9 @@ TEST(ProblemFile, RefusesParametersThatARequirementExcludes) {
   EXPECT_EQ(model(text).parameters[1].value, 0.2);
   EXPECT_EQ(caught_in(text, {.parameters = {{"dt", 0.75}}}).text,
             "r is 1.5, so dt may be at most 0.5");
-  EXPECT_THAT(caught_in(text, {.parameters = {{"dx", 1.0}}}).text, HasSubstr("do you mean 'dt'?"));
+  EXPECT_THAT(caught_in(text, {.parameters = {{"Dt", 1.0}}}).text, HasSubstr("do you mean 'dt'?"));
+  EXPECT_THAT(caught_in(text, {.parameters = {{"dx", 1.0}}}).text,
+              AllOf(HasSubstr("has no parameter 'dx'; it has: dt, r"), Not(HasSubstr("mean"))));
 }
 
 // ---- hostile texts ----

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@
 #include "support/caught.hpp"
 #include "support/cells.hpp"
 #include "support/models.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline {
 namespace {
@@ -261,6 +263,26 @@ TEST(Catalogue, NamesTheProblemsThereAre) {
   EXPECT_EQ(error.kind, ErrorKind::usage);
   EXPECT_THAT(error.text,
               HasSubstr("there is no problem 'nothing'; there are: laplace, jacobi, heat, star7"));
+}
+
+TEST(Catalogue, NamesTheProblemThatMayBeMeant) {
+  const auto refusal = [](const std::string& name) {
+    return caught([&] { problem::find_problem(name); }).text;
+  };
+  EXPECT_EQ(refusal("lapalce"), "there is no problem 'lapalce'; do you mean 'laplace'?");
+  EXPECT_EQ(refusal("gray-scott"), "there is no problem 'gray-scott'; do you mean 'gray_scott'?");
+  const test::TemporaryFolder folder;
+  const std::string there = folder.put("cond.toml", "axes = 2\n");
+  for (const char* const name : {"cond.tml", "cond", "Cond.toml"}) {
+    const std::string path = folder / name;
+    EXPECT_EQ(refusal(path), fmt::format("cannot read '{}': No such file or directory; do you mean "
+                                         "'{}'?",
+                                         path, there));
+  }
+  const std::string other = folder / "wave.toml";
+  EXPECT_EQ(refusal(other), fmt::format("cannot read '{}': No such file or directory", other));
+  EXPECT_EQ(refusal(other + "/there.toml"),
+            fmt::format("cannot read '{}/there.toml': No such file or directory", other));
 }
 
 TEST(Catalogue, DescribesEveryProblem) {

@@ -1,15 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "problem/catalogue.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 
+#include "base/near_miss.hpp"
 #include "problem/formula.hpp"
 
 namespace halocline::problem {
+namespace {
+
+// To look at all of a large folder takes time.
+constexpr int most_looked_at = 10'000;
+
+/// Returns the path of a problem file beside a path that is none: "cond.toml" for cond and
+/// cond.tml; empty if there is none.
+std::string near_file(const std::string& path) {
+  const std::filesystem::path wanted(path), folder = wanted.parent_path();
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error), end;
+  for (int i = 0; !error && entry != end && i < most_looked_at; ++i) {
+    if (entry->path().extension() == ".toml") names.push_back(entry->path().filename());
+    entry.increment(error);
+  }
+  const std::string name = wanted.filename(), with_ending = name + ".toml";
+  const bool is_there = std::find(names.begin(), names.end(), with_ending) != names.end();
+  const std::string near = is_there ? with_ending : near_miss(name, names);
+  return near.empty() ? "" : std::string(folder / near);
+}
+
+/// The text of a path that may be misspelt.
+std::string text_at(const std::string& path) {
+  try {
+    return text_of_file(path);
+  } catch (const Error& error) {
+    const std::string near = near_file(path);
+    std::error_code ignored;
+    if (near.empty() || std::filesystem::exists(path, ignored)) throw;
+    throw Error(ErrorKind::usage, fmt::format("{}; do you mean '{}'?", error.what(), near));
+  }
+}
+
+[[noreturn]] void refuse_problem(const std::string& name) {
+  std::vector<std::string> names;
+  for (const BuiltIn& one : built_in_problems()) names.emplace_back(one.name);
+  const auto error_of = [&](const std::string& what) {
+    return Error(ErrorKind::usage, fmt::format("there is no problem '{}'; {}", name, what));
+  };
+  std::error_code error;
+  if (std::filesystem::is_regular_file(name, error))
+    throw error_of(fmt::format("the file of this name is './{}'", name));
+  if (const std::string near = near_file(name); !near.empty())
+    throw error_of(fmt::format("do you mean the file '{}'?", near));
+  if (const std::string near = near_miss(name, names); !near.empty())
+    throw error_of(fmt::format("do you mean '{}'?", near));
+  throw error_of(fmt::format("there are: {1}; a file is named as './{0}' or '{0}.toml'", name,
+                             fmt::join(names, ", ")));
+}
+
+}  // namespace
 
 bool is_path(std::string_view problem) {
   return problem.find('/') != problem.npos || problem.ends_with(".toml");
@@ -18,16 +77,10 @@ bool is_path(std::string_view problem) {
 ProblemText find_problem(const Problem& problem) {
   const std::string& name = problem.name();
   if (!problem.text().empty()) return {name, problem.text() + problem.updates()};
-  if (is_path(name)) return {name, text_of_file(name) + problem.updates()};
-  std::string names;
-  for (const BuiltIn& one : built_in_problems()) {
+  if (is_path(name)) return {name, text_at(name) + problem.updates()};
+  for (const BuiltIn& one : built_in_problems())
     if (one.name == name) return {name, std::string(one.text) + problem.updates()};
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no problem '{0}'; there are: {1}; a file is named as "
-                          "'./{0}' or '{0}.toml'",
-                          name, names));
+  refuse_problem(name);
 }
 
 }  // namespace halocline::problem

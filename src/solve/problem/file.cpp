@@ -15,8 +15,11 @@
 
 #include <halocline/error.hpp>
 
+#include "base/near_miss.hpp"
+#include "problem/elsewhere.hpp"
 #include "problem/keys.hpp"
 #include "problem/meaning.hpp"
+#include "problem/slips.hpp"
 #include "problem/toml.hpp"
 
 namespace halocline::problem {
@@ -86,8 +89,10 @@ class Reader {
     try {
       return toml::parse(std::string_view(file_.source.text()));
     } catch (const toml::parse_error& error) {
-      std::string what(error.description());
-      refuse(place_of(error.source().begin), 1, what);
+      const std::size_t at = place_of(error.source().begin);
+      if (const auto slip = find_slip(file_.source.text(), at))
+        refuse(slip->at, slip->length, slip->what);
+      refuse(at, 1, std::string(error.description()));
     }
   }
 
@@ -110,11 +115,10 @@ class Reader {
   /// Refuses a key that is none of those known.
   [[noreturn]] void refuse_key(const Entry& entry, const std::string& where,
                                const std::vector<std::string>& known) const {
-    const std::string near = nearest(entry.key, known);
-    refuse(entry, near.empty() ? fmt::format("{} has no key '{}'; it has: {}", where, entry.key,
-                                             fmt::join(known, ", "))
-                               : fmt::format("{} has no key '{}'; do you mean '{}'?", where,
-                                             entry.key, near));
+    const std::string question = do_you_mean(entry.key, known);
+    refuse(entry, fmt::format("{} has no key '{}'{}", where, entry.key,
+                              question.empty() ? fmt::format("; it has: {}", fmt::join(known, ", "))
+                                               : question));
   }
 
   // ---- values ----
@@ -409,7 +413,7 @@ class Reader {
     std::optional<BoundaryText> others;
     for (const Entry& entry : entries(*sides)) {
       if (std::find(known.begin(), known.end(), entry.key) == known.end())
-        refuse_key(entry, "a boundary", known);
+        refuse_boundary_key(entry, known);
       const BoundaryText one = condition(*entry.value);
       if (entry.key == "*") {
         others = one;
@@ -433,6 +437,25 @@ class Reader {
                        [&](const auto& one) { return table.contains(one.first); });
   }
 
+  [[noreturn]] void refuse_boundary_word(const toml::node& node, const std::string& word) const {
+    std::string advice = advice_on_boundary(word);
+    const std::string near = near_miss(word, {"periodic", "reflect"});
+    if (advice.empty() && !near.empty()) advice = fmt::format("do you mean \"{}\"?", near);
+    if (advice.empty())
+      advice =
+          "there are: \"periodic\", \"reflect\", { outside = v }, { value = v }, "
+          "{ derivative = g } and { mixed = { a = ..., b = ..., c = ... } }";
+    refuse(node, fmt::format("there is no boundary '{}'; {}", word, advice));
+  }
+
+  /// `sides` are keys that may also be meant.
+  [[noreturn]] void refuse_boundary_key(const Entry& entry, std::vector<std::string> sides) const {
+    if (const std::string advice = advice_on_boundary(entry.key); !advice.empty())
+      refuse(entry, fmt::format("a boundary has no key '{}'; {}", entry.key, advice));
+    sides.insert(sides.end(), {"outside", "value", "derivative", "mixed"});
+    refuse_key(entry, "a boundary", sides);
+  }
+
   BoundaryText condition(const toml::node& node) const {
     BoundaryText boundary{.at = place_of(node)};
     if (const auto* const word = node.as_string()) {
@@ -441,14 +464,15 @@ class Reader {
       else if (word->get() == "reflect")
         boundary.kind = BoundaryKind::reflect;
       else
-        refuse(node, fmt::format("there is no boundary '{}'; there are: \"periodic\", \"reflect\", "
-                                 "{{ outside = v }}, {{ value = v }}, {{ derivative = g }} and "
-                                 "{{ mixed = {{ a = ..., b = ..., c = ... }} }}",
-                                 word->get()));
+        refuse_boundary_word(node, word->get());
       return boundary;
     }
-    const toml::table& facts = table(node, "a boundary");
-    const std::vector<Entry> all = entries(facts);
+    const toml::table* const facts = node.as_table();
+    if (facts == nullptr)
+      refuse(node, fmt::format("a boundary is a word in quotes or a table: write {{ value = {} }} "
+                               "for a value at the wall",
+                               node.is_number() ? spelling(node) : "v"));
+    const std::vector<Entry> all = entries(*facts);
     if (all.size() != 1)
       refuse(node, "a boundary is one of periodic, reflect, outside, value, derivative, mixed");
     const Entry& fact = all.front();
@@ -458,8 +482,7 @@ class Reader {
         boundary.values.push_back(written(*fact.value, "the boundary's value"));
         return boundary;
       }
-    if (fact.key != "mixed")
-      refuse_key(fact, "a boundary", {"outside", "value", "derivative", "mixed"});
+    if (fact.key != "mixed") refuse_boundary_key(fact, {});
     boundary.kind = BoundaryKind::mixed;
     const toml::table& weights = table(*fact.value, "mixed");
     for (const Entry& entry : entries(weights))
@@ -560,6 +583,12 @@ File read_text(const std::string& name, std::string text) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: {} bytes are more than the {} that a problem file may have", name,
                             text.size(), most_text));
+  // A mark, or half of an ASCII character: no TOML has a zero.
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") ||
+      text.substr(0, 2).find('\0') != text.npos)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: the file is UTF-16, as PowerShell's > writes it; save it as UTF-8", name));
   // What some editors put before UTF-8; it is not counted.
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   File file{.source = Source(name, std::move(text))};

@@ -5,12 +5,15 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "base/near_miss.hpp"
+#include "base/words.hpp"
+#include "problem/elsewhere.hpp"
 
 namespace halocline::problem {
 namespace {
@@ -218,8 +221,7 @@ class Meaning {
   Ref place(const Syntax& syntax, Op op, int axis) {
     if (axis >= names_.axes)
       throw Mistake(syntax.at, syntax.length,
-                    fmt::format("there is no '{}': the problem has {} {}", syntax.name, names_.axes,
-                                names_.axes == 1 ? "axis" : "axes"));
+                    fmt::format("there is no '{}': the problem has {}", syntax.name, axes_text()));
     if (use_ == Use::number)
       throw Mistake(
           syntax.at, syntax.length,
@@ -263,10 +265,9 @@ class Meaning {
 
   std::array<int, 3> offset_of(const Syntax& syntax) const {
     if (syntax.offsets.size() != static_cast<std::size_t>(names_.axes))
-      throw Mistake(
-          syntax.at, syntax.length,
-          fmt::format("'{}' has {} offsets here; the problem has {} {}", syntax.name,
-                      syntax.offsets.size(), names_.axes, names_.axes == 1 ? "axis" : "axes"));
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("'{}' has {} here; the problem has {}", syntax.name,
+                                counted(syntax.offsets.size(), "offset"), axes_text()));
     std::array<int, 3> offset{};
     for (std::size_t axis = 0; axis < syntax.offsets.size(); ++axis) {
       const std::int64_t cells = syntax.offsets[axis];
@@ -363,8 +364,8 @@ class Meaning {
     const auto axis = static_cast<int>(axis_names.find(letter));
     if (axis >= names_.axes)
       throw Mistake(syntax.at, syntax.length,
-                    fmt::format("{}() needs an axis {}; the problem has {} {}", syntax.name, letter,
-                                names_.axes, names_.axes == 1 ? "axis" : "axes"));
+                    fmt::format("{}() needs an axis {}; the problem has {}", syntax.name, letter,
+                                axes_text()));
     return axis;
   }
 
@@ -425,38 +426,92 @@ class Meaning {
            axis_of(index_names, name);
   }
 
-  [[noreturn]] void refuse_name(const Syntax& syntax) const {
-    const std::string& name = syntax.name;
-    if (const auto why = names_.refused.find(name); why != names_.refused.end())
-      throw Mistake(syntax.at, syntax.length, why->second);
-    if (function_named(name) != nullptr)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("{} is a function: write {}(...)", name, name));
-    std::vector<std::string> all{"pi", "t"};
+  /// The names that may stand in a place like that of another.
+  std::vector<std::string> names_like(const Syntax& syntax) const {
+    std::vector<std::string> all;
+    if (use_ == Use::update) {
+      for (const auto& [one, value] : names_.locals) all.push_back(one);
+      for (const auto* list : {&names_.fields, &names_.coefficients})
+        all.insert(all.end(), list->begin(), list->end());
+    }
+    if (syntax.kind == Kind::access) return all;
+    all.emplace_back("pi");
     for (const auto& [one, value] : names_.numbers) all.push_back(one);
-    for (const auto& [one, value] : names_.locals) all.push_back(one);
-    for (const auto* list : {&names_.fields, &names_.coefficients})
-      all.insert(all.end(), list->begin(), list->end());
-    for (int axis = 0; axis < names_.axes; ++axis) {
+    if (use_ == Use::update || use_ == Use::boundary) all.emplace_back("t");
+    for (int axis = 0; axis < names_.axes && use_ != Use::number; ++axis) {
       all.emplace_back(1, axis_names[static_cast<std::size_t>(axis)]);
       all.emplace_back(1, index_names[static_cast<std::size_t>(axis)]);
     }
-    if (name == "dt")
-      throw Mistake(syntax.at, syntax.length, "nothing is named 'dt'; add it under [parameters]");
-    const std::string near = nearest(name, all);
-    throw Mistake(syntax.at, syntax.length,
-                  near.empty()
-                      ? fmt::format("nothing is named '{}'", name)
-                      : fmt::format("nothing is named '{}'; do you mean '{}'?", name, near));
+    return all;
   }
 
-  [[noreturn]] static void refuse_function(const Syntax& syntax) {
-    const std::string near = nearest(syntax.name, function_names());
-    throw Mistake(syntax.at, syntax.length,
-                  near.empty() ? fmt::format("there is no function '{}'; there are: {}",
-                                             syntax.name, fmt::join(function_names(), ", "))
-                               : fmt::format("there is no function '{}'; do you mean '{}'?",
-                                             syntax.name, near));
+  [[noreturn]] void refuse_name(const Syntax& syntax) const {
+    const std::string& name = syntax.name;
+    const auto mistake = [&](const std::string& what) {
+      return Mistake(syntax.at, syntax.length, what);
+    };
+    if (const auto why = names_.refused.find(name); why != names_.refused.end())
+      throw mistake(why->second);
+    if (function_named(name) != nullptr)
+      throw mistake(fmt::format("{} is a function: write {}(...)", name, name));
+    // Of another axis: nz, dz.
+    if (is_spacing(name) || is_reserved(name))
+      throw mistake(fmt::format("there is no '{}': the problem has {}", name, axes_text()));
+    if (name == "dt") throw mistake("nothing is named 'dt'; add it under [parameters]");
+    if (const std::string advice = advice_on_name(name); !advice.empty())
+      throw mistake(fmt::format("nothing is named '{}'; {}", name, advice));
+    throw mistake(
+        fmt::format("nothing is named '{}'{}", name, do_you_mean(name, names_like(syntax))));
+  }
+
+  std::string axes_text() const { return counted(names_.axes, "axis"); }
+
+  [[noreturn]] void refuse_function(const Syntax& syntax) const {
+    const std::string& name = syntax.name;
+    const auto mistake = [&](const std::string& what) {
+      return Mistake(syntax.at, syntax.length, what);
+    };
+    if (symbol_of(name) || names_.locals.contains(name))
+      throw mistake(
+          fmt::format("'{0}' has values in cells and is no function: write {1} for a neighbour, "
+                      "{0}*(...) to multiply",
+                      name, neighbour(syntax)));
+    if (is_known(name) || is_spacing(name))
+      throw mistake(
+          fmt::format("'{0}' is no function: write {0}*(...) to multiply{1}", name,
+                      is_spacing(name) ? fmt::format(", d{} for the derivative", name) : ""));
+    if (const std::string advice = advice_on_function(name); !advice.empty())
+      throw mistake(fmt::format("there is no function '{}'; {}", name, advice));
+    const std::vector<std::string> names = function_names();
+    const std::string question = do_you_mean(name, names);
+    throw mistake(fmt::format(
+        "there is no function '{}'{}", name,
+        question.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : question));
+  }
+
+  /// "u[1,0]", for u(1,0) and u(i+1,j).
+  std::string neighbour(const Syntax& call) const {
+    std::vector<int> offsets(static_cast<std::size_t>(names_.axes), 0);
+    offsets[0] = 1;
+    std::vector<int> written;
+    for (const Syntax& part : call.parts)
+      if (const std::optional<int> offset = offset_in(part)) written.push_back(*offset);
+    const bool is_neighbour =
+        written.size() == offsets.size() && call.parts.size() == offsets.size();
+    return fmt::format("{}[{}]", call.name, fmt::join(is_neighbour ? written : offsets, ","));
+  }
+
+  /// -1 for -1 and for i - 1.
+  static std::optional<int> offset_in(const Syntax& syntax) {
+    const auto is_index = [](const Syntax& one) {
+      return one.kind == Kind::name && axis_of(index_names, one.name);
+    };
+    if (is_index(syntax)) return 0;
+    if (syntax.kind != Kind::operation || !is_index(syntax.parts[0]))
+      return whole_literal(syntax, farthest);
+    const std::optional<int> cells = whole_literal(syntax.parts[1], farthest);
+    if (!cells || (syntax.name != "+" && syntax.name != "-")) return std::nullopt;
+    return syntax.name == "-" ? -*cells : *cells;
   }
 
   Tree& tree_;
@@ -466,21 +521,6 @@ class Meaning {
   std::set<std::string> begun_;  // locals
   int level_ = 0;
 };
-
-/// The number of letters to add, drop or change to get from one word to another.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 
@@ -509,22 +549,6 @@ Ref meaning_of(Tree& tree, const Syntax& syntax, const Names& names, Use use) {
 void check_names(const Syntax& syntax, const Names& names) {
   Tree none;
   Meaning(none, names, Use::update).check_names(syntax);
-}
-
-std::string nearest(std::string_view misspelt, const std::vector<std::string>& names) {
-  // It takes the product of both lengths, and what is so long is not misspelt.
-  if (misspelt.size() > 2 * most_letters) return "";
-  const std::size_t most = std::max<std::size_t>(1, misspelt.size() / 2);
-  std::string best;
-  std::size_t least = most + 1;
-  for (const std::string& name : names) {
-    const std::size_t far = distance(misspelt, name);
-    if (far < least && far < name.size()) {
-      least = far;
-      best = name;
-    }
-  }
-  return best;
 }
 
 }  // namespace halocline::problem

@@ -50,7 +50,4 @@ Ref condition_of(Tree& tree, const Syntax& syntax, const Names& names, Use use);
 /// Mistake.
 void check_names(const Syntax& syntax, const Names& names);
 
-/// Returns the name of those given that is closest to a misspelt one; empty if none is close.
-std::string nearest(std::string_view misspelt, const std::vector<std::string>& names);
-
 }  // namespace halocline::problem

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,8 +13,10 @@
 
 #include <halocline/error.hpp>
 
+#include "base/near_miss.hpp"
 #include "base/words.hpp"
 #include "problem/meaning.hpp"
+#include "problem/mistakes.hpp"
 
 namespace halocline::problem {
 namespace {
@@ -74,8 +77,7 @@ class Maker {
     try {
       return meaning_of(model_.tree, parse(written.text), names_, use);
     } catch (const Mistake& mistake) {
-      throw Error(ErrorKind::usage,
-                  file_.source.shown(written, mistake.at(), mistake.length(), mistake.what()));
+      throw Error(ErrorKind::usage, shown(file_.source, written, mistake));
     }
   }
 
@@ -200,6 +202,7 @@ class Maker {
         refuse(fmt::format("parameter {} cannot be {}; use a finite number", name, value));
     }
     evaluate_parameters(choices_.parameters);
+    check_finite();
     for (const ParameterText& parameter : file_.parameters) {
       const double value = names_.numbers.at(parameter.name);
       model_.parameters.push_back({parameter.name, parameter.help, value});
@@ -222,17 +225,53 @@ class Maker {
     }
   }
 
+  /// Refuses the first parameter that is not finite. A requirement that is not met comes first,
+  /// unless it is about such numbers: its message is what the author of the file says of them.
+  void check_finite() {
+    std::set<std::string> not_finite;
+    for (const ParameterText& parameter : file_.parameters)
+      if (!std::isfinite(names_.numbers.at(parameter.name))) not_finite.insert(parameter.name);
+    if (not_finite.empty()) return;
+    const auto is_about_them = [&](const std::string& name) { return not_finite.contains(name); };
+    for (const Requirement& requirement : file_.requirements) {
+      const std::vector<std::string> names = names_in(parsed(requirement.condition));
+      if (std::none_of(names.begin(), names.end(), is_about_them)) check(requirement);
+    }
+    const auto first =
+        std::find_if(file_.parameters.begin(), file_.parameters.end(),
+                     [&](const ParameterText& one) { return not_finite.contains(one.name); });
+    const double value = names_.numbers.at(first->name);
+    // The sign of a NaN means nothing.
+    std::string what = fmt::format("parameter '{}' is {}; it must be a finite number", first->name,
+                                   std::isnan(value) ? NAN : value);
+    const char* before = ": ";
+    for (const std::string& name : names_in(parsed(first->value)))
+      if (parameter_named(name) != nullptr)
+        what +=
+            fmt::format("{}{} is {:g}", std::exchange(before, ", "), name, names_.numbers.at(name));
+    throw Error(ErrorKind::usage,
+                shown(file_.source, first->value, {0, first->value.text.size(), what}));
+  }
+
+  /// In their order, each once.
+  static std::vector<std::string> names_in(const Syntax& syntax) {
+    std::vector<std::string> names;
+    if (syntax.kind == Syntax::Kind::name) names.push_back(syntax.name);
+    for (const Syntax& part : syntax.parts)
+      for (const std::string& name : names_in(part))
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    return names;
+  }
+
   [[noreturn]] void refuse_choice(const std::string& name) const {
     std::vector<std::string> names;
     for (const ParameterText& one : file_.parameters) names.push_back(one.name);
-    const std::string near = nearest(name, names);
     throw Error(
         ErrorKind::usage,
         names.empty()
             ? fmt::format("{} has no parameters, so '{}' cannot be set", file_.source.name(), name)
             : fmt::format("{} has no parameter '{}'; it has: {}{}", file_.source.name(), name,
-                          fmt::join(names, ", "),
-                          near.empty() ? "" : fmt::format("; do you mean '{}'?", near)));
+                          fmt::join(names, ", "), do_you_mean(name, names)));
   }
 
   void finish_spacing() {
@@ -249,9 +288,12 @@ class Maker {
 
   void check_requirements() {
     model_.has_requirements = !file_.requirements.empty();
-    for (const Requirement& requirement : file_.requirements)
-      if (!holds(requirement))
-        throw Error(ErrorKind::usage, printable(filled_in(requirement), Lines::kept));
+    for (const Requirement& requirement : file_.requirements) check(requirement);
+  }
+
+  void check(const Requirement& requirement) {
+    if (!holds(requirement))
+      throw Error(ErrorKind::usage, printable(filled_in(requirement), Lines::kept));
   }
 
   bool holds(const Requirement& requirement) {
@@ -260,8 +302,7 @@ class Maker {
       const Ref node = condition_of(model_.tree, parse(condition.text), names_, Use::number);
       return model_.tree[node].value != 0;
     } catch (const Mistake& mistake) {
-      throw Error(ErrorKind::usage,
-                  file_.source.shown(condition, mistake.at(), mistake.length(), mistake.what()));
+      throw Error(ErrorKind::usage, shown(file_.source, condition, mistake));
     }
   }
 
@@ -290,8 +331,8 @@ class Maker {
     return found->second;
   }
 
-  /// Between 0 and the value that was refused, rounded down: users copy it. "unknown" if that is no
-  /// number, as the root of one below zero, or would take too long to find.
+  /// Between 0 and the value that was refused, rounded down: users copy it. "unknown" if that would
+  /// take too long to find.
   std::string largest_value(const Requirement& requirement, const std::string& name) {
     if (parameter_named(name) == nullptr)
       refuse(requirement.condition.begin, requirement.condition.text.size(),
@@ -311,7 +352,6 @@ class Maker {
       return result;
     };
     double good = 0, bad = names_.numbers.at(name);
-    if (std::isnan(bad)) return "unknown";
     for (double middle = bad / 2; middle != good && middle != bad; middle = good + (bad - good) / 2)
       (holds_with(middle) ? good : bad) = middle;
     const std::string nearest = fmt::format("{:.12g}", good);
@@ -340,8 +380,7 @@ class Maker {
     try {
       return parse(written.text);
     } catch (const Mistake& mistake) {
-      throw Error(ErrorKind::usage,
-                  file_.source.shown(written, mistake.at(), mistake.length(), mistake.what()));
+      throw Error(ErrorKind::usage, shown(file_.source, written, mistake));
     }
   }
 
@@ -374,11 +413,9 @@ class Maker {
     for (const NamedText& update : file_.updates) {
       const auto index = field_named(update.name);
       if (!index) {
-        const std::string near = nearest(update.name, names_.fields);
         refuse(update.at, update.name.size(),
-               near.empty() ? fmt::format("there is no field '{}' to update", update.name)
-                            : fmt::format("there is no field '{}' to update; do you mean '{}'?",
-                                          update.name, near));
+               fmt::format("there is no field '{}' to update{}", update.name,
+                           do_you_mean(update.name, names_.fields)));
       }
       updates[*index] = &update;
     }
@@ -442,8 +479,7 @@ class Maker {
     try {
       check_names(syntax, names_);
     } catch (const Mistake& mistake) {
-      throw Error(ErrorKind::usage,
-                  file_.source.shown(written, mistake.at(), mistake.length(), mistake.what()));
+      throw Error(ErrorKind::usage, shown(file_.source, written, mistake));
     }
   }
 
@@ -531,7 +567,10 @@ class Maker {
         stop.norm.value_or(stop.tolerance || !stop.norm_of.empty() ? Norm::max : Norm::none);
     for (const std::string& name : stop.norm_of) {
       const auto field = field_named(name);
-      if (!field) refuse(stop.at, 1, fmt::format("there is no field '{}' to take a norm of", name));
+      if (!field)
+        refuse(stop.at, 1,
+               fmt::format("there is no field '{}' to take a norm of; there are: {}{}", name,
+                           fmt::join(names_.fields, ", "), do_you_mean(name, names_.fields)));
       model_.norm_of.push_back(*field);
     }
     std::sort(model_.norm_of.begin(), model_.norm_of.end());

@@ -2,16 +2,15 @@
 #include "problem/source.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "problem/characters.hpp"
+
 namespace halocline::problem {
 namespace {
-
-bool continues_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::size_t code_points(std::string_view text) {
   return static_cast<std::size_t>(
@@ -22,37 +21,6 @@ std::size_t code_points(std::string_view text) {
 constexpr std::size_t most_before = 60, most_shown = 100;
 /// Of a message; those without a user's names have up to 300 bytes.
 constexpr std::size_t most_said = 1000;
-
-/// Takes a code point off the front of a text, with all bytes that continue it.
-std::string_view take_point(std::string_view& text) {
-  std::size_t end = 1;
-  while (end < text.size() && continues_code_point(text[end])) ++end;
-  const std::string_view point = text.substr(0, end);
-  text.remove_prefix(end);
-  return point;
-}
-
-/// Decodes UTF-8; nothing for bytes that are none.
-std::optional<std::uint32_t> decoded(std::string_view point) {
-  constexpr std::array<unsigned, 5> marks{0, 0, 0xc0, 0xe0, 0xf0};
-  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  const auto first = static_cast<unsigned char>(point[0]);
-  if (point.size() == 1) return first < 0x80 ? std::optional<std::uint32_t>(first) : std::nullopt;
-  if (point.size() > 4) return std::nullopt;
-  std::uint32_t value = first - marks[point.size()];
-  if (value >= 0x80U >> point.size()) return std::nullopt;
-  for (const char c : point.substr(1)) value = value << 6 | (static_cast<unsigned char>(c) & 0x3f);
-  const bool is_surrogate = value >= 0xd800 && value < 0xe000;
-  if (value < least[point.size()] || value > 0x10ffff || is_surrogate) return std::nullopt;
-  return value;
-}
-
-/// Whether a terminal may obey it: a control character, or one that turns the direction of text.
-bool is_obeyed(std::uint32_t value) {
-  return value < 0x20 || (value >= 0x7f && value < 0xa0) || value == 0x61c || value == 0x200e ||
-         value == 0x200f || (value >= 0x2028 && value <= 0x202e) ||
-         (value >= 0x2066 && value <= 0x2069);
-}
 
 /// Each code point in one column.
 std::string line_shown(std::string_view line) {

@@ -11,6 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "problem/characters.hpp"
+#include "problem/elsewhere.hpp"
+
 namespace halocline::problem {
 namespace {
 
@@ -74,7 +77,23 @@ class Tokens {
       throw Mistake(at_, length, "this number does not fit a double");
     accept(Token::Kind::number, length);
     if (at_ < text_.size() && (is_of_name(text_[at_]) || text_[at_] == '.'))
-      throw Mistake(at_, 1, "a number ends here; write * between it and what follows");
+      throw Mistake(at_, 1, "a number ends here; write " + instead_of_rest());
+  }
+
+  /// Of a number that something follows, such as 1d-3, 1.5f, 1_000, 2u.
+  std::string instead_of_rest() const {
+    std::string_view rest = text_.substr(at_ + 1);
+    const char letter = text_[at_];
+    const std::size_t sign = !rest.empty() && (rest[0] == '-' || rest[0] == '+') ? 1 : 0;
+    const std::size_t end = std::min(rest.find_first_not_of("0123456789", sign), rest.size());
+    const bool is_end = end == rest.size() || !is_of_name(rest[end]);
+    if ((letter == 'd' || letter == 'D') && end > sign && is_end)
+      return fmt::format("e for the exponent: {}e{}", current_.text, rest.substr(0, end));
+    if (std::string_view("fFlL").find(letter) != std::string_view::npos && end == 0 && is_end)
+      return fmt::format("it without the {}: {}", letter, current_.text);
+    if (letter == '_' && end > 0 && sign == 0) return "digits without _ between them";
+    if ((letter == 'x' || letter == 'X') && current_.text == "0") return "decimal digits";
+    return "* between it and what follows";
   }
 
   void word() {
@@ -84,8 +103,22 @@ class Tokens {
   }
 
   void sign() {
-    if (text_.substr(at_).starts_with("**"))
-      throw Mistake(at_, 2, "an expression has no '**'; write ^ for powers");
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 10> others{
+        {{"**", "write ^ for powers"},
+         {"//", ""},
+         {"<>", "write !="},
+         {"=<", "write <="},
+         {"=>", "write >="},
+         {"&&", "write 'and'"},
+         {"||", "write 'or'"},
+         {"++", "a formula changes nothing; write + 1"},
+         {"+=", "write the new value, as in u = \"u + dt\""},
+         {"-=", "write the new value, as in u = \"u - dt\""}}};
+    for (const auto& [one, advice] : others)
+      if (text_.substr(at_).starts_with(one))
+        throw Mistake(
+            at_, 2,
+            no_sign(fmt::format("'{}'", one), one == "//" ? advice_on_function("floor") : advice));
     constexpr std::array<std::string_view, 16> signs{"<=", ">=", "==", "!=", "+", "-", "*", "/",
                                                      "^",  "<",  ">",  "(",  ")", "[", "]", ","};
     for (const std::string_view one : signs)
@@ -93,16 +126,46 @@ class Tokens {
     refuse_sign();
   }
 
+  static std::string no_sign(std::string_view sign, std::string_view advice) {
+    return fmt::format("an expression has no {}{}{}", sign, advice.empty() ? "" : "; ", advice);
+  }
+
   [[noreturn]] void refuse_sign() const {
-    const auto c = static_cast<unsigned char>(text_[at_]);
-    std::string hint;
-    if (text_.substr(at_).starts_with("&&")) hint = "; write 'and'";
-    if (text_.substr(at_).starts_with("||")) hint = "; write 'or'";
-    if (c == '!') hint = "; write 'not'";
-    if (c == '=') hint = "; write == to compare";
+    const std::string_view rest = text_.substr(at_);
+    const auto c = static_cast<unsigned char>(rest[0]);
     if (c > 0x20 && c < 0x7f)
-      throw Mistake(at_, 1, fmt::format("an expression has no '{}'{}", text_[at_], hint));
-    throw Mistake(at_, 1, fmt::format("an expression has no byte {:#04x}", c));
+      throw Mistake(at_, 1, no_sign(fmt::format("'{}'", rest[0]), instead_of(rest[0])));
+    const Foreign foreign = foreign_character(rest);
+    if (foreign.name.empty())
+      throw Mistake(at_, 1, fmt::format("an expression has no byte {:#04x}", c));
+    throw Mistake(at_, 1, no_sign(foreign.name, foreign.advice));
+  }
+
+  static std::string instead_of(char sign) {
+    switch (sign) {
+      case '!':
+      case '~':
+        return "write 'not'";
+      case '=':
+        return "write == to compare";
+      case '&':
+        return "write 'and'";
+      case '|':
+        return "write 'or' between conditions, abs(...) for a size";
+      case '%':
+        return advice_on_function("mod");
+      case '?':
+        return "write select(condition, a, b) for condition ? a : b";
+      case '{':
+      case '}':
+        return "write ( or )";
+      case '#':
+        return "comments stand outside of the quotes";
+      case ';':
+        return "parts of a formula have names in [locals]";
+      default:
+        return "";
+    }
   }
 
   std::string_view text_;
@@ -128,13 +191,26 @@ class Parser {
   Syntax whole() {
     Syntax all = disjunction();
     const Token& rest = tokens_.current();
-    if (rest.kind != Token::Kind::end)
-      throw Mistake(rest.at, rest.text.size(),
-                    fmt::format("an operator or the end is expected, not '{}'", rest.text));
-    return all;
+    if (rest.kind == Token::Kind::end) return all;
+    check_choice(rest);
+    throw Mistake(rest.at, rest.text.size(),
+                  fmt::format("an operator or the end is expected, not '{}'{}", rest.text,
+                              begins_value(rest) ? "; write * to multiply" : ""));
   }
 
  private:
+  static bool begins_value(const Token& token) {
+    return token.kind == Token::Kind::number || token.is("(") ||
+           (token.kind == Token::Kind::word && !is_operator_word(token.text));
+  }
+
+  /// Refuses "a if condition else b", at what follows a, and "if condition".
+  static void check_choice(const Token& token) {
+    if (token.is("if") || token.is("then") || token.is("else"))
+      throw Mistake(token.at, token.text.size(),
+                    "write select(condition, a, b) for a choice: a if the condition holds, else b");
+  }
+
   /// Counts the nesting of this class's functions.
   class Level {
    public:
@@ -248,11 +324,14 @@ class Parser {
 
   void close(std::string_view sign, const Token& open) {
     const Token& token = tokens_.current();
-    if (!token.is(sign))
-      throw Mistake(
-          token.at, std::max<std::size_t>(1, token.text.size()),
-          fmt::format("'{}' is expected, for the '{}' at column {}", sign, open.text, open.at + 1));
-    tokens_.next();
+    if (token.is(sign)) return tokens_.next();
+    check_choice(token);
+    const bool is_product = begins_value(token) && open.is("(");
+    throw Mistake(token.at, std::max<std::size_t>(1, token.text.size()),
+                  is_product ? fmt::format("write * before '{}' to multiply, or '{}' for the '{}'",
+                                           token.text, sign, open.text)
+                             : fmt::format("'{}' is expected, for the '{}'", sign, open.text),
+                  open.at);
   }
 
   Syntax named() {
@@ -263,6 +342,7 @@ class Parser {
                 .name = std::string(name.text)};
     if (tokens_.current().is("[")) return access(std::move(node));
     if (tokens_.current().is("(")) return call(std::move(node));
+    if (begins_value(tokens_.current())) check_choice(name);
     return node;
   }
 
@@ -303,9 +383,12 @@ class Parser {
     const auto [read, error] = std::from_chars(token.text.data(), end, cells);
     if (token.kind == Token::Kind::number && read == end && error == std::errc::result_out_of_range)
       throw Mistake(token.at, token.text.size(), "this offset does not fit 64 bits");
-    if (token.kind != Token::Kind::number || read != end)
+    if (token.kind != Token::Kind::number || read != end) {
+      const bool is_index = token.is("i") || token.is("j") || token.is("k");
       throw Mistake(token.at, std::max<std::size_t>(1, token.text.size()),
-                    "an offset is a whole number of cells, as in u[-1,0]");
+                    is_index ? "an offset counts from the cell itself: write u[1,0] for u[i+1,j]"
+                             : "an offset is a whole number of cells, as in u[-1,0]");
+    }
     return is_negative ? -cells : cells;
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,13 +15,17 @@ namespace halocline::problem {
 /// A mistake in the text of an expression: what is wrong, and where.
 class Mistake : public std::runtime_error {
  public:
-  Mistake(std::size_t at, std::size_t length, const std::string& what)
-      : std::runtime_error(what), at_(at), length_(length) {}
+  Mistake(std::size_t at, std::size_t length, const std::string& what,
+          std::optional<std::size_t> opening = std::nullopt)
+      : std::runtime_error(what), at_(at), length_(length), opening_(opening) {}
   std::size_t at() const { return at_; }  ///< bytes from the start of the expression
   std::size_t length() const { return length_; }
+  /// Where the bracket is that is not closed, if that is the mistake.
+  std::optional<std::size_t> opening() const { return opening_; }
 
  private:
   std::size_t at_, length_;
+  std::optional<std::size_t> opening_;
 };
 
 /// A node of a parsed expression.

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "problem/slips.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "problem/characters.hpp"
+#include "problem/syntax.hpp"
+
+namespace halocline::problem {
+namespace {
+
+// To look for formulas in longer lines, or with more ends, takes time.
+constexpr std::size_t most_looked_at = 1000, most_ends = 16;
+
+constexpr std::string_view blanks = " \t\r";
+
+/// A line without its comment, and what stands outside of its strings.
+struct Line {
+  std::size_t begin;  ///< in the text
+  std::string_view code;
+  std::string bare;  ///< the same, with strings as blanks
+  /// Of the first character beyond ASCII that stands in no string, or in one that is not closed.
+  std::optional<std::size_t> foreign = {};
+};
+
+Line line_at(std::string_view text, std::size_t at) {
+  at = std::min(at, text.size());
+  const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1 is 0
+  Line line{.begin = begin, .code = text.substr(begin, text.find('\n', at) - begin), .bare = {}};
+  char quote = 0;
+  std::optional<std::size_t> in_string;
+  std::size_t i = 0;
+  for (; i < line.code.size() && (quote != 0 || line.code[i] != '#'); ++i) {
+    const char c = line.code[i];
+    const bool is_foreign = static_cast<unsigned char>(c) >= 0x80;
+    line.bare += quote != 0 ? ' ' : c;
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (quote != 0 && c == quote) {
+      quote = 0;
+      line.bare.back() = c;
+      in_string.reset();
+    } else if (is_foreign && quote == 0 && !line.foreign) {
+      line.foreign = i;
+    } else if (is_foreign && quote != 0 && !in_string) {
+      in_string = i;
+    }
+  }
+  line.code = line.code.substr(0, i);
+  if (!line.foreign) line.foreign = in_string;
+  return line;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+}
+
+std::optional<Syntax> parsed(std::string_view text) {
+  try {
+    return parse(text);
+  } catch (const Mistake&) {
+    return std::nullopt;
+  }
+}
+
+/// The formula, or the word, that begins at a place of a line.
+std::optional<std::string_view> bare_value(std::string_view code, std::size_t begin) {
+  const std::string_view whole = trimmed(code.substr(begin));
+  if (whole.empty() || std::string_view("\"'[{").find(whole[0]) != std::string_view::npos)
+    return std::nullopt;
+  if (parsed(whole)) return whole;
+  std::size_t end = code.find_first_of(",]}", begin);
+  for (std::size_t tried = 0; end != code.npos && tried < most_ends; ++tried) {
+    const std::string_view part = trimmed(code.substr(begin, end - begin));
+    if (parsed(part)) return part;
+    end = code.find_first_of(",]}", end + 1);
+  }
+  return std::nullopt;
+}
+
+/// "x+" of { x+ = 0 }, at its sign.
+std::optional<std::string_view> bare_key(std::string_view code, std::size_t at) {
+  if (at >= code.size() || (code[at] != '+' && code[at] != '*')) return std::nullopt;
+  const std::size_t behind = code.find_first_not_of(blanks, at + 1);
+  if (behind == code.npos || code[behind] != '=') return std::nullopt;
+  const std::size_t begin = code.substr(0, at).find_last_of(" \t{,.") + 1;
+  return code.substr(begin, at + 1 - begin);
+}
+
+Slip unquoted(const Line& line, std::string_view value) {
+  const auto at = line.begin + static_cast<std::size_t>(value.data() - line.code.data());
+  const std::optional<Syntax> syntax = parsed(value);
+  if (syntax && syntax->kind == Syntax::Kind::number)
+    return {at, value.size(), "TOML writes numbers as 0.5, 5.0 and 1, not .5, 5. and 01"};
+  return {at, value.size(), fmt::format("formulas and words stand in quotes: \"{}\"", value)};
+}
+
+}  // namespace
+
+std::optional<Slip> find_slip(std::string_view text, std::size_t at) {
+  const Line line = line_at(text, at);
+  if (line.foreign) {
+    const std::size_t place = line.begin + *line.foreign;
+    const Foreign foreign = foreign_character(text.substr(place));
+    if (!foreign.name.empty())
+      return Slip{place, 1,
+                  fmt::format("there is a {} outside of quotes{}{}", foreign.name,
+                              foreign.advice.empty() ? "" : "; ", foreign.advice)};
+  }
+  if (line.code.size() > most_looked_at) return std::nullopt;
+  if (const auto key = bare_key(line.code, at - line.begin))
+    return Slip{at, 1, fmt::format("a key with this sign stands in quotes: \"{}\"", *key)};
+  const std::size_t first = line.bare.find('=');
+  if (first == line.bare.npos) return std::nullopt;
+  if (const auto value = bare_value(line.code, first + 1)) return unquoted(line, *value);
+  const std::size_t last =
+      std::string_view(line.bare).substr(0, at - line.begin + 1).find_last_of("=,[{");
+  if (last == line.bare.npos) return std::nullopt;
+  if (const auto value = bare_value(line.code, last + 1)) return unquoted(line, *value);
+  return std::nullopt;
+}
+
+}  // namespace halocline::problem
