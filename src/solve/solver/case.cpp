@@ -13,6 +13,7 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
+#include "base/near_miss.hpp"
 #include "base/numbers.hpp"
 #include "base/refuse.hpp"
 #include "base/words.hpp"
@@ -136,13 +137,17 @@ void check_numbers(const SolveOptions& options) {
 }
 
 std::size_t field_named(const Model& model, const std::string& name, const char* option) {
-  std::string names;
-  for (std::size_t f = 0; f < model.fields.size(); ++f) {
-    if (model.fields[f].name == name) return f;
-    names += fmt::format("{}{}", f > 0 ? ", " : "", model.fields[f].name);
+  std::vector<std::string> names;
+  for (const problem::ModelField& field : model.fields) {
+    if (field.name == name) return names.size();
+    names.push_back(field.name);
   }
-  refuse(fmt::format("option '{}' names a field '{}', but {} has: {}", option, name, model.name,
-                     names));
+  // FIELD=FILE, or a file.
+  const std::string_view word = option;
+  const bool may_be_file = word == "output" || word == "initial";
+  refuse(fmt::format("option '{}' names a field '{}', but {} has: {}{}{}", option, name, model.name,
+                     fmt::join(names, ", "), do_you_mean(name, names),
+                     may_be_file ? "; a file with = in its name is './NAME'" : ""));
 }
 
 std::size_t field_or_first(const Model& model, const std::string& name, const char* option) {
