@@ -361,6 +361,18 @@ TEST(ProblemFile, RefusesParametersThatARequirementExcludes) {
               AllOf(HasSubstr("has no parameter 'dx'; it has: dt, r"), Not(HasSubstr("mean"))));
 }
 
+TEST(ProblemFile, ChecksTheMessagesOfRequirementsThatAreMet) {
+  const auto message = [](const std::string& text) {
+    return caught_in("parameters.dt = 1\nrequire = { \"dt < 2\" = \"" + text + "\" }\n" +
+                     with_field(plain))
+        .text;
+  };
+  EXPECT_EQ(message("dt {dt}, at most {largest dt}, } {2*dt} {"), "no error");
+  EXPECT_THAT(message("{td}"), HasSubstr("nothing is named 'td'"));
+  EXPECT_THAT(message("{}"), HasSubstr("ends where a value is expected"));
+  EXPECT_THAT(message("{largest td}"), HasSubstr("'largest td' in the message names no parameter"));
+}
+
 // ---- hostile texts ----
 
 std::string repeated(const std::string& text, int times) {

@@ -15,7 +15,7 @@ constexpr std::size_t most_compared = 100;
 
 /// Letters to insert, remove, replace, or swap with the next: the distance of optimal string
 /// alignment.
-std::size_t distance(std::string_view a, std::string_view b) {
+std::size_t letters_between(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, row(b.size() + 1), next(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -68,7 +68,7 @@ std::string near_miss(std::string_view word, const std::vector<std::string>& nam
   bool is_tie = false;
   for (const std::string& name : names) {
     if (name.size() > most_compared) continue;
-    const std::size_t far = distance(small, in_small_letters(name));
+    const std::size_t far = letters_between(small, in_small_letters(name));
     if (far > farthest(word, name) || far > least) continue;
     is_tie = far == least && (is_tie || *nearest != name);
     least = far;

@@ -20,7 +20,7 @@ namespace halocline::problem {
 namespace {
 
 // To look at all of a large folder takes time.
-constexpr int most_looked_at = 10'000;
+constexpr int most_entries = 10'000;
 
 /// Returns the path of a problem file beside a path that is none: "cond.toml" for cond and
 /// cond.tml; empty if there is none.
@@ -29,7 +29,7 @@ std::string near_file(const std::string& path) {
   std::vector<std::string> names;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error), end;
-  for (int i = 0; !error && entry != end && i < most_looked_at; ++i) {
+  for (int i = 0; !error && entry != end && i < most_entries; ++i) {
     if (entry->path().extension() == ".toml") names.push_back(entry->path().filename());
     entry.increment(error);
   }

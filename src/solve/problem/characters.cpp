@@ -14,28 +14,27 @@ struct Typed {
   std::string_view advice;
 };
 
-constexpr std::string_view space = "write a plain space", nothing = "leave it out",
-                           quote = "write \" or '", minus = "write -", times = "write *",
-                           over = "write /",
-                           letters =
-                               "names have letters a "
-                               "to z, digits and _";
+constexpr std::string_view plain_space = "write a plain space";
+constexpr std::string_view leave_out = "leave it out";
+constexpr std::string_view ascii_quote = "write \" or '";
+constexpr std::string_view ascii_minus = "write -", asterisk = "write *", slash = "write /";
+constexpr std::string_view name_letters = "names have letters a to z, digits and _";
 
 /// In order; of names only what is needed in formulas.
-constexpr std::array<Typed, 57> typed{{
-    {0xa0, 0xa0, space},
-    {0xad, 0xad, nothing},
+constexpr std::array<Typed, 57> typed_instead{{
+    {0xa0, 0xa0, plain_space},
+    {0xad, 0xad, leave_out},
     {0xb2, 0xb2, "write ^2"},
     {0xb3, 0xb3, "write ^3"},
-    {0xb4, 0xb4, quote},
-    {0xb7, 0xb7, times},
+    {0xb4, 0xb4, ascii_quote},
+    {0xb7, 0xb7, asterisk},
     {0xb9, 0xb9, "write ^1"},
     {0xbc, 0xbc, "write (1/4)"},
     {0xbd, 0xbd, "write (1/2)"},
     {0xbe, 0xbe, "write (3/4)"},
-    {0xd7, 0xd7, times},
-    {0xf7, 0xf7, over},
-    {0x2b9, 0x2bc, quote},
+    {0xd7, 0xd7, asterisk},
+    {0xf7, 0xf7, slash},
+    {0x2b9, 0x2bc, ascii_quote},
     {0x394, 0x394, "write laplace(...), or a name such as delta"},
     {0x3b1, 0x3b1, "write alpha"},
     {0x3b2, 0x3b2, "write beta"},
@@ -55,39 +54,39 @@ constexpr std::array<Typed, 57> typed{{
     {0x3c4, 0x3c4, "write tau"},
     {0x3c6, 0x3c6, "write phi"},
     {0x3c9, 0x3c9, "write omega"},
-    {0x2000, 0x200a, space},
-    {0x200b, 0x200f, nothing},
-    {0x2010, 0x2015, minus},
-    {0x2018, 0x201f, quote},
-    {0x2022, 0x2022, times},
-    {0x202a, 0x202e, nothing},
-    {0x202f, 0x202f, space},
-    {0x2032, 0x2037, quote},
-    {0x2044, 0x2044, over},
-    {0x205f, 0x205f, space},
-    {0x2060, 0x2064, nothing},
-    {0x2066, 0x2069, nothing},
+    {0x2000, 0x200a, plain_space},
+    {0x200b, 0x200f, leave_out},
+    {0x2010, 0x2015, ascii_minus},
+    {0x2018, 0x201f, ascii_quote},
+    {0x2022, 0x2022, asterisk},
+    {0x202a, 0x202e, leave_out},
+    {0x202f, 0x202f, plain_space},
+    {0x2032, 0x2037, ascii_quote},
+    {0x2044, 0x2044, slash},
+    {0x205f, 0x205f, plain_space},
+    {0x2060, 0x2064, leave_out},
+    {0x2066, 0x2069, leave_out},
     {0x2070, 0x207f, "write powers with ^, as in x^2"},
-    {0x2080, 0x208e, letters},
+    {0x2080, 0x208e, name_letters},
     {0x2202, 0x2202, "write ddx(...), ddy(...) or ddz(...)"},
     {0x2206, 0x2207, "write laplace(...), or ddx(...), ddy(...) and ddz(...)"},
-    {0x2212, 0x2212, minus},
-    {0x2215, 0x2215, over},
-    {0x2217, 0x2219, times},
+    {0x2212, 0x2212, ascii_minus},
+    {0x2215, 0x2215, slash},
+    {0x2217, 0x2219, asterisk},
     {0x221a, 0x221a, "write sqrt(...)"},
     {0x2260, 0x2260, "write !="},
     {0x2264, 0x2264, "write <="},
     {0x2265, 0x2265, "write >="},
-    {0x22c5, 0x22c5, times},
-    {0x3000, 0x3000, space},
+    {0x22c5, 0x22c5, asterisk},
+    {0x3000, 0x3000, plain_space},
 }};
 
 std::string advice_on(std::uint32_t point) {
-  const auto found = std::find_if(typed.begin(), typed.end(), [&](const Typed& one) {
-    return point >= one.first && point <= one.last;
-  });
-  if (found != typed.end()) return std::string(found->advice);
-  if (point == 0xfeff) return std::string(nothing);
+  const auto found =
+      std::find_if(typed_instead.begin(), typed_instead.end(),
+                   [&](const Typed& one) { return point >= one.first && point <= one.last; });
+  if (found != typed_instead.end()) return std::string(found->advice);
+  if (point == 0xfeff) return std::string(leave_out);
   // The wide forms of ASCII.
   if (point > 0xff00 && point < 0xff5f)
     return fmt::format("write {}", static_cast<char>(point - 0xff00 + 0x20));
@@ -129,8 +128,9 @@ Foreign foreign_character(std::string_view text) {
   const std::optional<std::uint32_t> point = decoded(bytes);
   if (!point || *point < 0x80) return {};
   const std::string advice = advice_on(*point);
-  if (advice == space) return {fmt::format("space that is not plain (U+{:04X})", *point), advice};
-  if (advice == nothing) return {fmt::format("invisible character (U+{:04X})", *point), advice};
+  if (advice == plain_space)
+    return {fmt::format("space that is not plain (U+{:04X})", *point), advice};
+  if (advice == leave_out) return {fmt::format("invisible character (U+{:04X})", *point), advice};
   return {fmt::format("'{}' (U+{:04X})", bytes, *point), advice};
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> rounder{"C", "1.5*2^52"};
 constexpr std::string_view rounder_note = " (1.5*2^23 in updates of precision f32)";
 
-std::vector<Elsewhere> made() {
+std::vector<Elsewhere> functions_made() {
   // 2 atan(p) for p from -1 to 1 (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions,
   // 4.4.49).
   const std::string twice_arc_tangent =
@@ -198,7 +198,7 @@ std::string advice_in(const std::array<Advice, count>& list, std::string_view na
 }  // namespace
 
 std::span<const Elsewhere> functions_elsewhere() {
-  static const std::vector<Elsewhere> all = made();
+  static const std::vector<Elsewhere> all = functions_made();
   return all;
 }
 

@@ -24,6 +24,8 @@ namespace {
 /// Bytes of the texts that searches for largest values evaluate, some thousand times each; a
 /// parameter counts as 32 more.
 constexpr std::size_t most_searched = 8192;
+// What a message asks for in braces, but for expressions.
+constexpr std::string_view largest_word = "largest ";
 
 std::string axes_text(int axes) { return axes == 1 ? "1 axis" : fmt::format("{} axes", axes); }
 
@@ -293,7 +295,8 @@ class Maker {
 
   void check(const Requirement& requirement) {
     if (!holds(requirement))
-      throw Error(ErrorKind::usage, printable(filled_in(requirement), Lines::kept));
+      throw Error(ErrorKind::usage, printable(message_of(requirement), Lines::kept));
+    check_message(requirement);
   }
 
   bool holds(const Requirement& requirement) {
@@ -306,22 +309,46 @@ class Maker {
     }
   }
 
-  /// The message with the values of what stands in braces, to 12 digits: expressions, or
-  /// "largest NAME", the largest value of that parameter with which the condition holds.
-  std::string filled_in(const Requirement& requirement) {
-    constexpr std::string_view largest = "largest ";
+  /// A text with the values of what stands in braces.
+  template <class ValueOf>
+  static std::string filled_in(std::string_view rest, ValueOf value_of) {
     std::string text;
-    std::string_view rest = requirement.message;
     for (;;) {
       const std::size_t open = rest.find('{'), close = rest.find('}', open);
       if (open == rest.npos || close == rest.npos) return text + std::string(rest);
       text += rest.substr(0, open);
-      const std::string inside(rest.substr(open + 1, close - open - 1));
-      text += inside.starts_with(largest)
-                  ? known_largest_value(requirement, inside.substr(largest.size()))
-                  : fmt::format("{:.12g}", number({inside, requirement.condition.begin, false}));
+      text += value_of(std::string(rest.substr(open + 1, close - open - 1)));
       rest.remove_prefix(close + 1);
     }
+  }
+
+  /// The message with expressions to 12 digits, and with the largest value of the parameter of
+  /// "largest NAME" with which the condition holds.
+  std::string message_of(const Requirement& requirement) {
+    return filled_in(requirement.message, [&](const std::string& inside) {
+      return inside.starts_with(largest_word)
+                 ? known_largest_value(requirement, inside.substr(largest_word.size()))
+                 : value_in_message(requirement, inside);
+    });
+  }
+
+  /// Refuses what could not be filled in, before anybody needs the message.
+  void check_message(const Requirement& requirement) {
+    filled_in(requirement.message, [&](const std::string& inside) -> std::string {
+      if (!inside.starts_with(largest_word)) return value_in_message(requirement, inside);
+      require_parameter(requirement, inside.substr(largest_word.size()));
+      return "";
+    });
+  }
+
+  std::string value_in_message(const Requirement& requirement, const std::string& expression) {
+    return fmt::format("{:.12g}", number({expression, requirement.condition.begin, false}));
+  }
+
+  void require_parameter(const Requirement& requirement, const std::string& name) const {
+    if (parameter_named(name) == nullptr)
+      refuse(requirement.condition.begin, requirement.condition.text.size(),
+             fmt::format("'largest {}' in the message names no parameter", name));
   }
 
   /// Searched for once for each name.
@@ -334,9 +361,7 @@ class Maker {
   /// Between 0 and the value that was refused, rounded down: users copy it. "unknown" if that would
   /// take too long to find.
   std::string largest_value(const Requirement& requirement, const std::string& name) {
-    if (parameter_named(name) == nullptr)
-      refuse(requirement.condition.begin, requirement.condition.text.size(),
-             fmt::format("'largest {}' in the message names no parameter", name));
+    require_parameter(requirement, name);
     const auto numbers = names_.numbers;
     searched_ += requirement.condition.text.size();
     for (const ParameterText& parameter : file_.parameters)

@@ -58,7 +58,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
-std::optional<Syntax> parsed(std::string_view text) {
+std::optional<Syntax> syntax_of(std::string_view text) {
   try {
     return parse(text);
   } catch (const Mistake&) {
@@ -71,11 +71,11 @@ std::optional<std::string_view> bare_value(std::string_view code, std::size_t be
   const std::string_view whole = trimmed(code.substr(begin));
   if (whole.empty() || std::string_view("\"'[{").find(whole[0]) != std::string_view::npos)
     return std::nullopt;
-  if (parsed(whole)) return whole;
+  if (syntax_of(whole)) return whole;
   std::size_t end = code.find_first_of(",]}", begin);
   for (std::size_t tried = 0; end != code.npos && tried < most_ends; ++tried) {
     const std::string_view part = trimmed(code.substr(begin, end - begin));
-    if (parsed(part)) return part;
+    if (syntax_of(part)) return part;
     end = code.find_first_of(",]}", end + 1);
   }
   return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<std::string_view> bare_key(std::string_view code, std::size_t at) 
 
 Slip unquoted(const Line& line, std::string_view value) {
   const auto at = line.begin + static_cast<std::size_t>(value.data() - line.code.data());
-  const std::optional<Syntax> syntax = parsed(value);
+  const std::optional<Syntax> syntax = syntax_of(value);
   if (syntax && syntax->kind == Syntax::Kind::number)
     return {at, value.size(), "TOML writes numbers as 0.5, 5.0 and 1, not .5, 5. and 01"};
   return {at, value.size(), fmt::format("formulas and words stand in quotes: \"{}\"", value)};
