@@ -275,6 +275,7 @@ TEST(ProblemFile, SaysWhatStandsInQuotes) {
   // Nothing is known to be meant.
   EXPECT_THAT(caught_in("a = [1, 2\n").text, Not(HasSubstr("quotes")));
   EXPECT_THAT(caught_in("a = \"b\" c\n").text, Not(HasSubstr("stand in quotes")));
+  EXPECT_THAT(caught_in("a = \"\"\"\n\u00e9 = \\q\"\"\"\n").text, Not(HasSubstr("quotes")));
 }
 
 TEST(ProblemFile, RefusesTextsInUtf16) {
@@ -284,7 +285,8 @@ TEST(ProblemFile, RefusesTextsInUtf16) {
         std::string("\0a\0=", 4), std::string("\xff\xfe\0\0", 4)})
     EXPECT_EQ(caught_in(text).text,
               "p.toml: the file is UTF-16, as PowerShell's > writes it; save it as UTF-8");
-  EXPECT_THAT(caught_in("title = \"caf\xe9\"\n").text, HasSubstr("UTF-8"));
+  EXPECT_THAT(caught_in("axes = 2\ntitle = \"caf\xe9\"\n").text,
+              StartsWith("p.toml:2:13: byte 0xe9 is not UTF-8; save the file as UTF-8\n"));
 }
 
 TEST(ProblemFile, RefusesWhatItDoesNotKnow) {

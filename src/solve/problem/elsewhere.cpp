@@ -49,7 +49,7 @@ std::vector<Elsewhere> functions_made() {
       {{"atan2", "arctan2"},
        "a, b",
        "select(b < 0, select(a < 0, -pi, pi), 0) + select(b < 0, -1, 1)*" + twice_arc_tangent,
-       {{"p", "a/(abs(b) + sqrt(a^2 + b^2))"}},
+       {{"p", "select(a == 0, 0, a/(abs(b) + sqrt(a^2 + b^2)))"}},
        "4e-8"},
       {{"sind"}, "a", "sin(a*pi/180)"},
       {{"cosd"}, "a", "cos(a*pi/180)"},

@@ -53,6 +53,24 @@ Line line_at(std::string_view text, std::size_t at) {
   return line;
 }
 
+/// The first byte of a line that is none of UTF-8.
+std::optional<std::size_t> strange_byte(std::string_view line) {
+  for (std::string_view rest = line; !rest.empty();) {
+    const std::size_t at = line.size() - rest.size();
+    if (!decoded(take_point(rest))) return at;
+  }
+  return std::nullopt;
+}
+
+/// Whether a long string, of three quotes, is open at the end of a text.
+bool ends_in_long_string(std::string_view text) {
+  bool is_open = false;
+  for (const std::string_view quotes : {"\"\"\"", "'''"})
+    for (std::size_t at = text.find(quotes); at != text.npos; at = text.find(quotes, at + 3))
+      is_open = !is_open;
+  return is_open;
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
   return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
@@ -102,13 +120,20 @@ Slip unquoted(const Line& line, std::string_view value) {
 
 std::optional<Slip> find_slip(std::string_view text, std::size_t at) {
   const Line line = line_at(text, at);
+  if (const auto strange =
+          strange_byte(text.substr(line.begin, text.find('\n', line.begin) - line.begin))) {
+    const std::size_t place = line.begin + *strange;
+    return Slip{place, 1,
+                fmt::format("byte {:#04x} is not UTF-8; save the file as UTF-8",
+                            static_cast<unsigned char>(text[place]))};
+  }
+  if (ends_in_long_string(text.substr(0, line.begin))) return std::nullopt;
   if (line.foreign) {
     const std::size_t place = line.begin + *line.foreign;
     const Foreign foreign = foreign_character(text.substr(place));
-    if (!foreign.name.empty())
-      return Slip{place, 1,
-                  fmt::format("there is a {} outside of quotes{}{}", foreign.name,
-                              foreign.advice.empty() ? "" : "; ", foreign.advice)};
+    return Slip{place, 1,
+                fmt::format("there is a {} outside of quotes{}{}", foreign.name,
+                            foreign.advice.empty() ? "" : "; ", foreign.advice)};
   }
   if (line.code.size() > most_looked_at) return std::nullopt;
   if (const auto key = bare_key(line.code, at - line.begin))
