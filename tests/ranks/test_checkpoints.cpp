@@ -232,6 +232,38 @@ TEST(Checkpoints, HaveWhatOnlyFilesGave) {
               AllOf(HasSubstr("verify"), HasSubstr("u.npy"), HasSubstr("c.npy")));
 }
 
+/// Beyond the first interval of all that a run stands still for, and beyond the 64 sweeps after
+/// which all fields are looked at.
+TEST(Checkpoints, AndSeriesFilesAndChecksLeaveTheBitsOfBricks) {
+  for (const char* name : {"gray_scott", "wave_sponge", "acoustic"}) {
+    SCOPED_TRACE(name);
+    const SharedFolder folder(world());
+    SolveOptions options = small(name, {40, 33}, 150);
+    options.sums = {"u"};
+    options.probes = {{.field = "u", .cell = {39, 32}}};
+    options.series_every = 35;
+    const SolveResult rows = solve(world(), options);
+    options.layout = "brick";
+    options.output = folder / "u.npy";
+    options.output_every = 20;
+    options.verify = SolveOptions::Extra::yes;
+    options.verify_every = 45;
+    options.checkpoint = folder / "saved";
+    options.checkpoint_every = 40;
+    const SolveResult bricks = solve(world(), options);
+    SolveOptions rest = going_on(folder / "saved/sweep-000000000120.vtkhdf");
+    rest.layout = "brick";
+    rest.verify_every = 7;
+    for (const SolveResult& result : {bricks, solve(world(), rest)}) {
+      expect_same(result, rows, rows.norm == "l2");
+      ASSERT_TRUE(result.spot_checks);
+      EXPECT_GE(result.spot_checks->sweeps, 3);
+      EXPECT_EQ(result.spot_checks->wrong, "");
+    }
+    EXPECT_TRUE(bricks.verification && bricks.verification->passed);
+  }
+}
+
 // ---- which there are
 
 TEST(Checkpoints, AreTheNewestTwo) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/shares.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -14,7 +15,7 @@
 namespace halocline::program {
 namespace {
 
-/// Rows of owned cells, numbered across planes.
+/// Rows of owned cells, numbered across planes, of a field in rows or in bricks.
 class Rows {
  public:
   explicit Rows(const FieldStorage& field) : field_(field), extent_(field.shape().owned.extent()) {}
@@ -24,12 +25,26 @@ class Rows {
   Int3 first_cell(std::int64_t row) const {
     return field_.shape().owned.lower + Int3{0, row % extent_.y, row / extent_.y};
   }
+  /// Returns the first value of a row; null if the field has no strides.
   template <class Real>
   const Real* first_value(std::int64_t row) const {
+    if (!field_.as_strided()) return nullptr;
     const Int3 first = first_cell(row);
     return field::view_of<const Real>(field_).row(first.y, first.z);
   }
-  std::int64_t stride() const { return field_.strides().x; }
+  bool are_side_by_side() const { return field_.as_strided() && field_.strides().x == 1; }
+  /// Calls `take` with the number and the value of each cell of a row.
+  template <class Real, class Take>
+  void visit(std::int64_t row, const Take& take) const {
+    if (const Real* const values = first_value<Real>(row)) {
+      const std::int64_t stride = field_.strides().x;
+      for (std::int64_t i = 0; i < cells(); ++i) take(i, values[i * stride]);
+      return;
+    }
+    const BrickView<const Real> values = field::cells_of<const Real>(field_);
+    const Int3 first = first_cell(row);
+    for (std::int64_t i = 0; i < cells(); ++i) take(i, values(first.x + i, first.y, first.z));
+  }
 
  private:
   const FieldStorage& field_;
@@ -69,10 +84,9 @@ std::uint64_t checksum(const FieldStorage& field, const Grid& grid, int threads)
       const Int3 first = rows.first_cell(row);
       const auto index =
           static_cast<std::uint64_t>(first.x + cells.x * (first.y + cells.y * first.z));
-      const Real* values = rows.first_value<Real>(row);
-      for (std::int64_t i = 0; i < rows.cells(); ++i)
-        total += mix(bits_of(values[i * rows.stride()]) ^
-                     mix(index + static_cast<std::uint64_t>(i) + 1));
+      rows.visit<Real>(row, [&](std::int64_t i, Real value) {
+        total += mix(bits_of(value) ^ mix(index + static_cast<std::uint64_t>(i) + 1));
+      });
     }
     return total;
   });
@@ -85,9 +99,8 @@ double sum(const FieldStorage& field, int threads) {
 #pragma omp parallel for num_threads(threads)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
       CompensatedSum total;
-      const Real* values = rows.first_value<Real>(row);
-      for (std::int64_t i = 0; i < rows.cells(); ++i)
-        total.add(static_cast<double>(values[i * rows.stride()]));
+      rows.visit<Real>(
+          row, [&](std::int64_t, Real value) { total.add(static_cast<double>(value)); });
       of_row[static_cast<std::size_t>(row)] = total.total();
     }
     CompensatedSum total;
@@ -104,11 +117,9 @@ ExactSum exact_sum(const FieldStorage& field, int threads) {
     {
       ExactSum mine;
 #pragma omp for
-      for (std::int64_t row = 0; row < rows.count(); ++row) {
-        const Real* values = rows.first_value<Real>(row);
-        for (std::int64_t i = 0; i < rows.cells(); ++i)
-          mine.add(static_cast<double>(values[i * rows.stride()]));
-      }
+      for (std::int64_t row = 0; row < rows.count(); ++row)
+        rows.visit<Real>(
+            row, [&](std::int64_t, Real value) { mine.add(static_cast<double>(value)); });
 #pragma omp critical
       total.add(mine);
     }
@@ -120,28 +131,16 @@ bool is_finite(const FieldStorage& field, int threads) {
   return field::with_real(field, [&]<class Real>() {
     const Rows rows(field);
     unsigned bad = 0;
-    if (field.as_bricks()) {
-      const auto cells = field::cells_of<const Real>(field);
-#pragma omp parallel for num_threads(threads) reduction(| : bad)
-      for (std::int64_t row = 0; row < rows.count(); ++row) {
-        const Int3 first = rows.first_cell(row);
-        for (std::int64_t i = 0; i < rows.cells(); ++i)
-          bad |= std::isfinite(cells(first.x + i, first.y, first.z)) ? 0u : 1u;
-      }
-      return bad == 0;
-    }
-    const std::int64_t stride = rows.stride();
 #pragma omp parallel for num_threads(threads) reduction(| : bad)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
-      const Real* values = rows.first_value<Real>(row);
-      // No number but a finite one is 0 when multiplied by 0. Vectors need a stride that the
-      // compiler knows.
-      if (stride == 1) {
+      // No number but a finite one is 0 when multiplied by 0. Vectors need values side by side.
+      if (rows.are_side_by_side()) {
+        const Real* const values = rows.first_value<Real>(row);
         for (std::int64_t i = 0; i < rows.cells(); ++i)
           bad |= values[i] * Real(0) == Real(0) ? 0u : 1u;
       } else {
-        for (std::int64_t i = 0; i < rows.cells(); ++i)
-          bad |= std::isfinite(values[i * stride]) ? 0u : 1u;
+        rows.visit<Real>(
+            row, [&](std::int64_t, Real value) { bad |= std::isfinite(value) ? 0u : 1u; });
       }
     }
     return bad == 0;
@@ -155,10 +154,11 @@ std::optional<std::int64_t> first_not_finite(const FieldStorage& field, const Gr
     // Rows are in the order of their indices.
     for (std::int64_t row = 0; row < rows.count(); ++row) {
       const Int3 first = rows.first_cell(row);
-      const Real* values = rows.first_value<Real>(row);
-      for (std::int64_t i = 0; i < rows.cells(); ++i)
-        if (!std::isfinite(values[i * rows.stride()]))
-          return first.x + i + cells.x * (first.y + cells.y * first.z);
+      std::int64_t at = rows.cells();
+      rows.visit<Real>(row, [&](std::int64_t i, Real value) {
+        if (!std::isfinite(value)) at = std::min(at, i);
+      });
+      if (at < rows.cells()) return first.x + at + cells.x * (first.y + cells.y * first.z);
     }
     return std::nullopt;
   });

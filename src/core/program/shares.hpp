@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Each rank's share of a field's checksum and sum.
+// Each rank's share of a field's checksum and sum, of fields in rows and in bricks.
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +25,8 @@ double sum(const FieldStorage& field, int threads);
 /// same for every split.
 ExactSum exact_sum(const FieldStorage& field, int threads);
 
-/// Whether all of this rank's owned cells are finite, also of a field in bricks. Takes about as
-/// long as reading them; in bricks longer.
+/// Whether all of this rank's owned cells are finite. Takes about as long as reading them; in
+/// bricks longer.
 bool is_finite(const FieldStorage& field, int threads);
 
 /// Returns the lowest global linear index of this rank's owned cells that are infinite or no
