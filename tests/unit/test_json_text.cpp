@@ -46,6 +46,12 @@ TEST(JsonText, MembersKeepTheirOrder) {
   EXPECT_EQ(parse_json(R"({"b": 1, "a": true})").dump(), R"({"b":1,"a":true})");
 }
 
+TEST(JsonText, BytesThatAreNotUtf8AreWrittenAsUnknownCharacters) {
+  EXPECT_EQ(write_json({{"caf\xe9/\xc3\xa9", "\xff"}}),
+            "{\"caf\xef\xbf\xbd/\xc3\xa9\":\"\xef\xbf\xbd\"}");
+  EXPECT_EQ(write_json({{"a", 1}}, 1), "{\n \"a\": 1\n}");
+}
+
 TEST(JsonText, NoJsonIsDiscarded) {
   for (const std::string& text :
        {std::string("Once upon a time"), std::string(10000, '['), std::string("[1"), std::string()})

@@ -44,12 +44,16 @@ bool is_simple(std::string_view text) {
 
 NotWhole::NotWhole(const Json& value)
     : Json::exception(302, fmt::format("{} is not a whole number that fits",
-                                       value.is_number() ? value.dump() : value.type_name())
+                                       value.is_number() ? write_json(value) : value.type_name())
                                .c_str()) {}
 
 Json parse_json(std::string_view text) {
   if (!is_simple(text)) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, false);
+}
+
+std::string write_json(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace halocline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON from files that anybody may have written. Every source gets it from here.
+// JSON from files that anybody may have written, and to files. Every source gets it from here.
 
 #include <cstdint>
 #include <memory>
@@ -57,5 +57,10 @@ struct JsonSerializer<Whole,
 /// recursion over its values could overflow the stack, or has an object of more than 10 000
 /// members, each of which is looked for among all others. Throws nothing.
 Json parse_json(std::string_view text);
+
+/// Returns the text of a value, in lines indented by `indent`, or in one if that is negative.
+/// Paths, variables and names from outside may hold bytes that are not UTF-8, for which JSON has no
+/// way: U+FFFD takes their place. The library's own way throws for them.
+std::string write_json(const Json& json, int indent = -1);
 
 }  // namespace halocline

@@ -43,8 +43,7 @@ RecordFile parse(const std::string& text, const RecordFormat& format) {
 
 std::string text_of(const std::vector<Json>& records, const RecordFormat& format) {
   const Json all{{"format", format.format}, {"version", format.version}, {format.list, records}};
-  // A variable's value may hold bytes that are not UTF-8.
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return write_json(all, 2) + "\n";
 }
 
 /// Locks a folder against other writers: a folder, so that no lock file remains. Waits for a

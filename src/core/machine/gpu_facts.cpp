@@ -59,8 +59,7 @@ std::string to_line(const RankFacts& facts) {
       {"all_cores", facts.all_cores},
       {"visible_devices", facts.visible_devices ? Json(*facts.visible_devices) : Json()},
       {"under_mps", facts.under_mps}};
-  // Names come from the system and need not be UTF-8.
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return write_json(line);
 }
 
 RankFacts from_line(const std::string& line) {

@@ -76,17 +76,13 @@ void fill(Json& object, const Section& section) {
   }
 }
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// Joins plain values on one line: `dump` alone puts no space after commas and colons.
+/// Joins plain values on one line: `write_json` alone puts no space after commas and colons.
 std::string one_line(const Json& json) {
   std::string text;
   for (const auto& [key, value] : json.items()) {
     if (!text.empty()) text += ", ";
-    if (json.is_object()) text += dump(key) + ": ";
-    text += dump(value);
+    if (json.is_object()) text += write_json(key) + ": ";
+    text += write_json(value);
   }
   return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
@@ -100,7 +96,7 @@ bool holds_plain_values(const Json& json) {
 /// Appends `json`; its first line starts at `column`, further ones are indented by `indent`.
 void print(const Json& json, std::size_t indent, std::size_t column, std::string& text) {
   if (!json.is_structured()) {
-    text += dump(json);
+    text += write_json(json);
     return;
   }
   if (json.empty() || (indent > 0 && holds_plain_values(json))) {
@@ -114,7 +110,7 @@ void print(const Json& json, std::size_t indent, std::size_t column, std::string
   text += json.is_object() ? "{" : "[";
   const char* separator = "\n";
   for (const auto& [key, value] : json.items()) {
-    const std::string name = json.is_object() ? dump(key) + ": " : "";
+    const std::string name = json.is_object() ? write_json(key) + ": " : "";
     text += separator + margin + name;
     print(value, indent + 2, margin.size() + name.size(), text);
     separator = ",\n";

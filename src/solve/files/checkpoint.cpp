@@ -36,7 +36,7 @@ std::int64_t room_for_head(const CheckpointContent& content) {
   for (const std::string& name : content.image.fields)
     names += static_cast<std::int64_t>(name.size());
   const auto parts = static_cast<std::int64_t>(content.image.fields.size() + content.texts.size());
-  const auto run = static_cast<std::int64_t>(content.run.dump().size());
+  const auto run = static_cast<std::int64_t>(write_json(content.run).size());
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(besides + of_part * parts + names + run)));
 }

@@ -105,7 +105,7 @@ std::string text_of(const CheckpointHead& head) {
                  {"fields", json_of(head.fields)},
                  {"texts", json_of(head.texts)},
                  {"end", head.end}};
-  return all.dump();
+  return write_json(all);
 }
 
 CheckpointHead head_of(const std::string& text, const std::string& path) {

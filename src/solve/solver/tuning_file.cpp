@@ -116,8 +116,7 @@ std::optional<TunedExecution> find_tuned(const Communicator& communicator, const
   comm::on_first_rank(communicator, [&] {
     RecordFile file = read_records(path, format);
     for (const TunedExecution& execution : understood(file, format, from_json))
-      if (execution.key.hash == key_hash)
-        text = to_json(execution).dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (execution.key.hash == key_hash) text = write_json(to_json(execution));
     if (!file.wrong.empty())
       note = fmt::format("tuning file '{}': {}; remove it, or name another", path, file.wrong);
   });

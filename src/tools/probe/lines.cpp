@@ -37,9 +37,7 @@ void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
 }  // namespace
 
 std::string line_of(std::string_view kind, const Json& content) {
-  // Names come from outside and need not be UTF-8.
-  return std::string(line_mark) +
-         Json{{std::string(kind), content}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return std::string(line_mark) + write_json(Json{{std::string(kind), content}});
 }
 
 void read_lines(std::string_view output,
