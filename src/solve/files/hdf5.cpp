@@ -23,6 +23,7 @@ using Size = std::uint64_t;
 // Of H5Fpublic.h, H5Spublic.h, H5Dpublic.h: these numbers do not change between versions.
 constexpr unsigned replace_file = 2;
 constexpr int scalar = 0, contiguous = 1, early = 1, never = 1;
+constexpr int earliest_format = 0, format_of_18 = 1;
 constexpr Id by_default = 0, all_values = 0;
 
 /// The functions that are used of it, as its headers declare them from 1.10 on.
@@ -43,6 +44,7 @@ struct Library {
   int (*keep_times)(Id, bool) = nullptr;
   int (*set_user_block)(Id, Size) = nullptr;
   int (*access_by_stdio)(Id) = nullptr;
+  int (*set_formats)(Id, int oldest, int newest) = nullptr;
   int (*close_properties)(Id) = nullptr;
   Id (*create_dataset)(Id, const char*, Id type, Id space, Id link, Id creation,
                        Id access) = nullptr;
@@ -92,6 +94,7 @@ void find_all(Symbols& symbols, Library& library) {
   symbols.find("H5Pset_obj_track_times", library.keep_times);
   symbols.find("H5Pset_userblock", library.set_user_block);
   symbols.find("H5Pset_fapl_stdio", library.access_by_stdio);
+  symbols.find("H5Pset_libver_bounds", library.set_formats);
   symbols.find("H5Pclose", library.close_properties);
   symbols.find("H5Dcreate2", library.create_dataset);
   symbols.find("H5Dwrite", library.write_dataset);
@@ -224,6 +227,9 @@ std::shared_ptr<Item> new_file(const Descriptor& memory, std::int64_t user_bytes
   const Item access(checked(hdf5.create_properties(*hdf5.of_access), "begin a file"),
                     hdf5.close_properties);
   checked(hdf5.access_by_stdio(access.get()), "begin a file");
+  // Every reader knows the earliest format, and numbers in it may be replaced in place. HDF5 2.0
+  // has that of 1.8 by default, whose headers bear checksums.
+  checked(hdf5.set_formats(access.get(), earliest_format, format_of_18), "begin a file");
   const std::string path = fmt::format("/proc/self/fd/{}", memory.get());
   return std::make_shared<Item>(
       checked(hdf5.create_file(path.c_str(), replace_file, creation.get(), access.get()),

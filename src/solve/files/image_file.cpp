@@ -43,12 +43,6 @@ std::vector<std::int64_t> shared(const Communicator& communicator,
   return all;
 }
 
-void write_fields(const Communicator& communicator, const Grid& grid, comm::CollectiveFile& file,
-                  const FieldList& fields, const std::vector<std::int64_t>& places) {
-  for (std::size_t f = 0; f < fields.size(); ++f)
-    FieldArray(communicator, grid, fields[f]).write(file, places[f]);
-}
-
 comm::CollectiveFile opened(const Communicator& communicator, const std::string& path,
                             const std::string& name) {
   return {communicator,
@@ -68,7 +62,8 @@ void write_image(const Communicator& communicator, const Grid& grid, const Image
   layout.fields = shared(communicator, layout.fields);
   comm::CollectiveFile file = opened(communicator, temporary ? temporary->path() : "", path);
   file.write_on_first(layout.frame);
-  write_fields(communicator, grid, file, fields, layout.fields);
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    FieldArray(communicator, grid, fields[f]).write(file, layout.fields[f]);
   file.close();
   comm::on_first_rank(communicator, [&] { temporary->commit(); });
 }
@@ -82,19 +77,48 @@ ImageTimes::ImageTimes(const Communicator& communicator, const Grid& grid, Image
       most_(most) {}
 
 void ImageTimes::go_on(const Times& times) {
+  const std::int64_t most = most_;
+  std::vector<double> kept;  // on rank 0
   comm::on_first_rank(communicator_, [&] {
     std::error_code ignored;
     if (times.before.empty() || !std::filesystem::exists(path_, ignored)) return;
-    const std::int64_t most = most_;
-    count_ = times_to_keep(read_earlier(), times);
-    if (count_ == 0)
-      most_ = most;
-    else if (count_ + times.more > most_)
-      refuse(fmt::format("it has room for {} times, and {} would be needed", most_,
-                         count_ + times.more));
+    kept = read_earlier();
+    count_ = times_to_keep(kept, times);
+    kept.resize(static_cast<std::size_t>(count_));
+    if (count_ == 0) most_ = most;
   });
-  count_ = comm::max_over_ranks(communicator_, count_);
-  if (count_ > 0) layout_.first.fields = shared(communicator_, layout_.first.fields);
+  const std::vector<std::int64_t> found = shared(communicator_, {count_, most_});
+  count_ = found[0];
+  if (count_ == 0) return;
+  layout_.first.fields = shared(communicator_, layout_.first.fields);
+  most_ = found[1];
+  if (count_ + times.more <= most_) return;
+  most_ = most;
+  make_room(kept);
+}
+
+/// Arrays lie where the lengths of those before them have put them: the times are copied to a file
+/// with longer ones, which takes the place of the old one once it has them all.
+void ImageTimes::make_room(const std::vector<double>& kept) {
+  const ImageTimes old = *this;
+  const FieldStorage one(grid_, image_.element_bytes, {.name = path_, .halo = 0});
+  const FieldArray array(communicator_, grid_, one);
+  std::optional<TemporaryFile> temporary;
+  const std::string path = begin(temporary, Otherwise::fail);
+  comm::CollectiveFile from(communicator_, {.path = path_});
+  comm::CollectiveFile to = opened(communicator_, path, path_);
+  for (std::int64_t time = 0; time < count_; ++time)
+    for (std::size_t f = 0; f < image_.fields.size(); ++f) {
+      array.read(from, old.place(f, time));
+      array.write(to, place(f, time));
+    }
+  std::string values;
+  for (const double time : kept) values += bytes_of(time);
+  to.write_on_first({{layout_.values, values}});
+  to.close();
+  from.close();
+  count(count_, path);
+  comm::on_first_rank(communicator_, [&] { temporary->commit(); });
 }
 
 void ImageTimes::refuse(const std::string& why) const {
@@ -158,48 +182,52 @@ std::int64_t ImageTimes::times_to_keep(const std::vector<double>& there, const T
 }
 
 void ImageTimes::add(const FieldList& fields, double time, Otherwise otherwise) {
-  if (count_ == 0) return begin(fields, time, otherwise);
   if (count_ == most_)
     throw Error(ErrorKind::internal, fmt::format("'{}' has room for {} times", path_, most_));
-  write(fields, time, path_);
-  count_one_more(path_);
+  std::optional<TemporaryFile> temporary;
+  const bool is_first = count_ == 0;
+  const std::string path = is_first ? begin(temporary, otherwise) : path_;
+  write(fields, time, path);
+  count(count_ + 1, path);
+  if (is_first) comm::on_first_rank(communicator_, [&] { temporary->commit(); });
+  ++count_;
 }
 
-void ImageTimes::begin(const FieldList& fields, double time, Otherwise otherwise) {
-  std::optional<TemporaryFile> temporary;  // on rank 0
+/// Begins a file without times, and returns the path under which rank 0 has it.
+std::string ImageTimes::begin(std::optional<TemporaryFile>& temporary, Otherwise otherwise) {
   comm::on_first_rank(communicator_, [&] {
     temporary.emplace(path_, otherwise);
     layout_ = vtkhdf_layout_with_times(image_, most_, room_for_head(image_));
-    layout_.first.frame.push_back({0, framed(frame_of_image, head().dump())});
+    layout_.first.frame.push_back({0, framed(frame_of_image, write_json(head()))});
   });
   layout_.first.fields = shared(communicator_, layout_.first.fields);
   const std::string path = temporary ? temporary->path() : "";
   comm::CollectiveFile file = opened(communicator_, path, path_);
   file.write_on_first(layout_.first.frame);
   file.close();
-  write(fields, time, path);
-  count_one_more(path);
-  comm::on_first_rank(communicator_, [&] { temporary->commit(); });
+  return path;
+}
+
+/// Where a field begins at a time.
+std::int64_t ImageTimes::place(std::size_t field, std::int64_t time) const {
+  const Int3 cells = grid_.cells().values();
+  return layout_.first.fields[field] + time * cells.x * cells.y * cells.z * image_.element_bytes;
 }
 
 /// Beyond the times that the file counts.
 void ImageTimes::write(const FieldList& fields, double time, const std::string& path) {
-  const Int3 cells = grid_.cells().values();
-  std::vector<std::int64_t> places = layout_.first.fields;
-  for (std::int64_t& place : places)
-    place += count_ * cells.x * cells.y * cells.z * image_.element_bytes;
   comm::CollectiveFile file = opened(communicator_, path, path_);
-  write_fields(communicator_, grid_, file, fields, places);
-  const std::int64_t place = layout_.values + count_ * static_cast<std::int64_t>(sizeof time);
-  file.write_on_first({{place, bytes_of(time)}});
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    FieldArray(communicator_, grid_, fields[f]).write(file, place(f, count_));
+  const std::int64_t value = layout_.values + count_ * static_cast<std::int64_t>(sizeof time);
+  file.write_on_first({{value, bytes_of(time)}});
   file.close();
 }
 
-/// Once its values are on the disk. Each number is written at once, and never are there more times
-/// than the file counts.
-void ImageTimes::count_one_more(const std::string& path) {
-  ++count_;
-  const std::string count = bytes_of(count_);
+/// Once their values are on the disk. Each number is written at once, and never are there more
+/// times than the file counts.
+void ImageTimes::count(std::int64_t times, const std::string& path) {
+  const std::string count = bytes_of(times);
   comm::CollectiveFile file = opened(communicator_, path, path_);
   file.write_on_first(
       {{layout_.count, count}, {layout_.lengths[0], count}, {layout_.lengths[1], count}});

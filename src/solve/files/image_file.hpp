@@ -35,9 +35,9 @@ class ImageTimes {
              std::int64_t most);
 
   /// Goes on with the file of an earlier run, if there is one: keeps those `before`, all of them or
-  /// the last ones, and none after them; a file that begins with the `next` time is replaced. To be
-  /// called first. Throws, on every rank, usage for any other file, and for one without room for so
-  /// many more; resource.
+  /// the last ones, and none after them; a file that begins with the `next` time is replaced, and
+  /// one without room for so many `more` by a longer copy. To be called first. Throws, on every
+  /// rank, usage for any other file; resource.
   struct Times {
     std::vector<double> before;
     double next;
@@ -54,9 +54,11 @@ class ImageTimes {
   Json head() const;
   std::vector<double> read_earlier();
   std::int64_t times_to_keep(const std::vector<double>& there, const Times& times) const;
-  void begin(const FieldList& fields, double time, Otherwise otherwise);
+  void make_room(const std::vector<double>& kept);
+  std::string begin(std::optional<TemporaryFile>& temporary, Otherwise otherwise);
+  std::int64_t place(std::size_t field, std::int64_t time) const;
   void write(const FieldList& fields, double time, const std::string& path);
-  void count_one_more(const std::string& path);
+  void count(std::int64_t times, const std::string& path);
 
   const Communicator& communicator_;
   const Grid& grid_;
