@@ -82,16 +82,22 @@ void check_arrays(const Case& the_case) {
     if (kind_of(output.path) != OutputKind::png && is_one_file)
       files::require_seekable(output.path);
   }
-  if (the_case.restart) return;  // their values are in the checkpoint
-  std::vector<std::optional<std::string>> read = the_case.initial;
-  for (std::size_t i = 0; i < the_case.model->coefficients.size(); ++i)
-    if (!the_case.coefficient_arrays.contains(i))
-      read.push_back(the_case.model->coefficients[i].values.file);
-  for (const std::optional<std::string>& path : read)
-    if (path) files::check_npy(*path, the_case.grid.cells, the_case.element_bytes());
+  // The values of a run that goes on are in the checkpoint.
+  if (!the_case.restart)
+    check_start_files(*the_case.model, the_case.initial, the_case.coefficient_arrays);
 }
 
 }  // namespace
+
+void check_start_files(const problem::Model& model,
+                       const std::vector<std::optional<std::string>>& initial,
+                       const Case::OwnArrays& own_coefficients) {
+  std::vector<std::optional<std::string>> read = initial;
+  for (std::size_t i = 0; i < model.coefficients.size(); ++i)
+    if (!own_coefficients.contains(i)) read.push_back(model.coefficients[i].values.file);
+  for (const std::optional<std::string>& path : read)
+    if (path) files::check_npy(*path, Extents(model.cells, model.axes), model.element_bytes());
+}
 
 void check_files(const Communicator& communicator, const SolveOptions& options,
                  const Case& the_case) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <halocline/communicator.hpp>
@@ -18,6 +19,13 @@
 #include "solver/output_file.hpp"
 
 namespace halocline::solver {
+
+/// Throws usage unless the .npy files that a run begins with have arrays that fit: the `initial`
+/// ones of its fields, and those of coefficients that are no arrays of the program. Reads their
+/// heads. Not collective.
+void check_start_files(const problem::Model& model,
+                       const std::vector<std::optional<std::string>>& initial,
+                       const Case::OwnArrays& own_coefficients = {});
 
 /// Throws now the errors that the files of a run would otherwise meet only after the run, or after
 /// its start has taken memory and time. Collective.

@@ -21,6 +21,7 @@
 #include "problem/catalogue.hpp"
 #include "problem/model.hpp"
 #include "problem/written.hpp"
+#include "solver/outputs.hpp"
 #include "stencil/compiled.hpp"
 #include "stencil/sweep.hpp"
 
@@ -164,7 +165,9 @@ ProblemLine::ProblemLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   show.word("problem", "PROBLEM", words.shown, "name of a problem, or a file");
   words.show = &show;
   Syntax& check = problem.subcommand(
-      "check", "check a problem file; print its formulas, written out, and what they take");
+      "check",
+      "check a problem file and the arrays that it names; print its formulas, written out, and "
+      "what they take");
   check.word("problem", "FILE", words.checked, "a file, or the name of a problem");
   const OptionGroup what = check.group("What to check");
   what.option("--cells", "NXxNY[xNZ]", words.cells, "cells along each axis [default: the file's]");
@@ -181,8 +184,13 @@ std::string ProblemLine::answer() const {
   const Words& words = *words_;
   if (words.list->parsed()) return list_of_problems();
   if (words.show->parsed()) return problem::find_problem(words.shown).text;
-  if (words.check->parsed())
-    return explained(chosen_model(words.checked, words.settings, words.cells));
+  if (words.check->parsed()) {
+    const Model model = chosen_model(words.checked, words.settings, words.cells);
+    std::vector<std::optional<std::string>> initial;
+    for (const problem::ModelField& field : model.fields) initial.push_back(field.initial.file);
+    solver::check_start_files(model, initial);
+    return explained(model);
+  }
   throw Error(ErrorKind::usage,
               "problem needs one of: list, show, check; see halocline problem --help");
 }
@@ -222,6 +230,7 @@ std::string explained(const problem::Model& model) {
 
 std::string explained_here(const solver::Case& the_case, const std::string& backend) {
   const Model& model = *the_case.model;
+  solver::check_start_files(model, the_case.initial);
   const double cells = static_cast<double>(model.cells.x) * static_cast<double>(model.cells.y) *
                        static_cast<double>(model.cells.z);
   const double bytes = cells * static_cast<double>(problem::effort_of(model).bytes);
