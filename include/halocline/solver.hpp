@@ -150,6 +150,10 @@ struct SolveOptions {
   };
   /// Called on rank 0 during the sweeps, at most every 0.5 s.
   std::function<void(const Progress&)> on_progress;
+  /// Called on rank 0, as soon as it happens, with what could not be written while the run goes on,
+  /// and why: each checkpoint that failed, and each file of output_every that is given up. May be
+  /// called by a thread of solve()'s own.
+  std::function<void(const std::string&)> on_trouble;
 };
 
 /// The smallest, mean and largest value of all ranks.
@@ -283,12 +287,12 @@ class IncompleteSolve : public Error {
 };
 
 /// Solves a problem. Collective: options that differ between ranks are a usage error, except
-/// threads, simd, proofs and on_progress. Allocates two time levels, and writes the files that the
-/// options name as soon as the sweeps are done, those of output_every also on the way. Throws, the
-/// same on every rank, usage, unavailable, resource, communication or device; after the sweeps an
-/// IncompleteSolve, which has the result. An array that is complete but cannot be put in place is
-/// kept, and the error names it. A failed verification or a norm that is not finite throws nothing:
-/// see the result.
+/// threads, simd, proofs, on_progress and on_trouble. Allocates two time levels, and writes the
+/// files that the options name as soon as the sweeps are done, those of output_every also on the
+/// way. Throws, the same on every rank, usage, unavailable, resource, communication or device;
+/// after the sweeps an IncompleteSolve, which has the result. An array that is complete but cannot
+/// be put in place is kept, and the error names it. A failed verification or a norm that is not
+/// finite throws nothing: see the result.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 /// The same on the cells and the process grid of a grid, as programs with their own arrays need it.
 /// Which axes are periodic is the problem's to say. `options` must leave cells and process grid

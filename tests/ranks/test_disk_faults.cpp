@@ -31,6 +31,7 @@
 namespace halocline::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::int64_t sweeps_in_all = 12, sweeps_between = 4;
@@ -186,6 +187,47 @@ TEST_F(FaultyDisk, LosesNoRun) {
         "went on to the same bits\n",
         static_cast<unsigned long long>(tried), static_cast<unsigned long long>(reported_),
         static_cast<unsigned long long>(refused_));
+}
+
+/// At once, and each time; a run that saves its end is not a failure.
+TEST_F(FaultyDisk, IsToldWhileTheRunGoesOn) {
+  for (const auto kind : {DiskFaults::Kind::fails, DiskFaults::Kind::all_fail}) {
+    const SharedFolder folder(world());
+    SolveOptions options = with_checkpoints(folder.path());
+    options.checkpoint_every = 3;
+    std::vector<std::string> told;
+    std::optional<DiskFaults> faults;
+    options.on_trouble = [&](const std::string& text) { told.push_back(text); };
+    // The folder is right when the run begins.
+    options.stop_request = [&, has_begun = false]() mutable {
+      if (!has_begun && rank() == 0) faults.emplace(folder.path(), kind, 1, ENOSPC);
+      has_begun = true;
+      return std::string();
+    };
+    SolveResult result;
+    const Caught error = caught([&] {
+      try {
+        result = solve(world(), options);
+      } catch (const IncompleteSolve& incomplete) {
+        result = incomplete.result();
+        throw;
+      }
+    });
+    faults.reset();
+    const bool is_lasting = kind == DiskFaults::Kind::all_fail;
+    EXPECT_EQ(error.kind, is_lasting ? std::optional(ErrorKind::resource) : std::nullopt)
+        << error.text;
+    EXPECT_EQ(result.checkpoints->written, is_lasting ? 0 : 3);
+    EXPECT_THAT(result.notes,
+                testing::Contains(
+                    AllOf(HasSubstr(is_lasting ? "4 checkpoints could" : "1 checkpoint could"),
+                          HasSubstr("the first after 3 sweeps: "), HasSubstr("No space left"))));
+    if (rank() > 0) continue;
+    ASSERT_EQ(told.size(), is_lasting ? 3u : 1u);
+    for (std::size_t i = 0; i < told.size(); ++i)
+      EXPECT_THAT(told[i], AllOf(HasSubstr(std::to_string(3 * (i + 1)) + " sweeps: "),
+                                 HasSubstr("No space left"), HasSubstr("the run goes on")));
+  }
 }
 
 TEST_F(FaultyDisk, IsNeverBelieved) {

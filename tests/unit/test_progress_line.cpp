@@ -44,6 +44,22 @@ TEST(ProgressLine, OverwritesOneLineOfATerminalAndGoesAway) {
             "\r\x1b[K");
 }
 
+TEST(ProgressLine, GivesWayToTrouble) {
+  for (const Where where : {Where::terminal, Where::log}) {
+    testing::internal::CaptureStderr();
+    {
+      ProgressLine line(where);
+      line.show({.sweep = 1, .sweeps = 2, .first = 0, .norm = {}, .seconds = 60, .glups = 1});
+      line.interrupt("after 4 sweeps: no room");
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              where == Where::terminal ? "\rsweep 1 of 2, 1 GLUP/s, at most 60 s left\x1b[K\r\x1b[K"
+                                         "halocline: after 4 sweeps: no room\n"
+                                       : "sweep 1 of 2, 1 GLUP/s, at most 60 s left\n"
+                                         "halocline: after 4 sweeps: no room\n");
+  }
+}
+
 TEST(ProgressLine, IsALineAMinuteInALog) {
   EXPECT_EQ(shown(Where::log, {30, 60, 90, 3600}),
             "sweep 200 of 1000, norm 0.5, 1.25 GLUP/s, at most 4 min left\n"

@@ -23,8 +23,8 @@ class SharesOf : public testing::Test {
     const auto count = static_cast<std::size_t>(cells.x * cells.y * cells.z);
     columns_.resize(count);
     fields_.emplace_back(Field<Real>(grid_));
-    fields_.emplace_back(Field<Real>(
-        grid_, columns_.data(), {.x = cells.y * cells.z, .y = cells.z, .z = 1}, {.halo = 0}));
+    fields_.emplace_back(Field<Real>(grid_, columns_.data(),
+                                     {.x = cells.y * cells.z, .y = cells.z, .z = 1}, {.halo = 0}));
     fields_.emplace_back(grid_, static_cast<std::int64_t>(sizeof(Real)),
                          FieldOptions{.brick = {4, 4, 2}});
     for (std::int64_t z = 0; z < cells.z; ++z)

@@ -99,8 +99,8 @@ double sum(const FieldStorage& field, int threads) {
 #pragma omp parallel for num_threads(threads)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
       CompensatedSum total;
-      rows.visit<Real>(
-          row, [&](std::int64_t, Real value) { total.add(static_cast<double>(value)); });
+      rows.visit<Real>(row,
+                       [&](std::int64_t, Real value) { total.add(static_cast<double>(value)); });
       of_row[static_cast<std::size_t>(row)] = total.total();
     }
     CompensatedSum total;
@@ -118,8 +118,8 @@ ExactSum exact_sum(const FieldStorage& field, int threads) {
       ExactSum mine;
 #pragma omp for
       for (std::int64_t row = 0; row < rows.count(); ++row)
-        rows.visit<Real>(
-            row, [&](std::int64_t, Real value) { mine.add(static_cast<double>(value)); });
+        rows.visit<Real>(row,
+                         [&](std::int64_t, Real value) { mine.add(static_cast<double>(value)); });
 #pragma omp critical
       total.add(mine);
     }
@@ -139,8 +139,8 @@ bool is_finite(const FieldStorage& field, int threads) {
         for (std::int64_t i = 0; i < rows.cells(); ++i)
           bad |= values[i] * Real(0) == Real(0) ? 0u : 1u;
       } else {
-        rows.visit<Real>(
-            row, [&](std::int64_t, Real value) { bad |= std::isfinite(value) ? 0u : 1u; });
+        rows.visit<Real>(row,
+                         [&](std::int64_t, Real value) { bad |= std::isfinite(value) ? 0u : 1u; });
       }
     }
     return bad == 0;

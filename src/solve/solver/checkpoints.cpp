@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double seconds_by_default = 1800;
+constexpr double seconds_by_default = 1800, most_seconds = 1e8;
 constexpr std::size_t kept = 2;
 
 void make_folder(const std::string& folder) {
@@ -71,8 +71,11 @@ void check_checkpoint_options(const SolveOptions& options) {
     refuse("option 'checkpoint_every' needs a folder; name one by option 'checkpoint'");
   if (every && *every < 1)
     refuse(fmt::format("cannot write a checkpoint every {} sweeps; use 1 or more", *every));
-  if (seconds && !(*seconds > 0 && std::isfinite(*seconds)))
-    refuse(fmt::format("cannot write a checkpoint every {} seconds; use more than 0", *seconds));
+  if (seconds && !(*seconds > 0 && *seconds <= most_seconds))
+    refuse(
+        fmt::format("cannot write a checkpoint every {:g} seconds; use more than 0, and at most "
+                    "{:g}, three years",
+                    *seconds, most_seconds));
 }
 
 Checkpoints::Checkpoints(const Communicator& communicator, const Case& the_case,
@@ -126,8 +129,17 @@ void Checkpoints::write(const State& state, Attempts& attempts) {
     so_far_.last = state.sweeps;
     newest_ = state.sweeps;
   });
+  if (attempts.error() && failed_++ == 0)
+    first_failure_ =
+        fmt::format("after {}: {}", counted(state.sweeps, "sweep"), attempts.error()->what());
   last_ = Clock::now();
   so_far_.seconds += seconds_since(begun);
+}
+
+void Checkpoints::note(Notes& notes) const {
+  if (failed_ > 0)
+    notes.add(fmt::format("{} could not be written, the first {}", counted(failed_, "checkpoint"),
+                          first_failure_));
 }
 
 std::optional<std::int64_t> Checkpoints::newest() const {

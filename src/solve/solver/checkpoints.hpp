@@ -16,6 +16,7 @@
 
 #include "base/attempts.hpp"
 #include "base/descriptor.hpp"
+#include "base/notes.hpp"
 #include "base/recorder.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
@@ -54,6 +55,8 @@ class Checkpoints {
   /// many sweeps. What fails is tried again at the next time; `attempts` gets the error of the last
   /// one.
   void write(const State& state, Attempts& attempts);
+  /// Says which could not be written, if there were any. Not collective, nor while one is written.
+  void note(Notes& notes) const;
 
   /// Not while one is written.
   const SolveResult::Checkpoints& so_far() const { return so_far_; }
@@ -74,6 +77,8 @@ class Checkpoints {
   std::unique_ptr<Descriptor> folder_;  // on rank 0, with a lock
   Clock::time_point last_ = Clock::now();
   std::atomic<std::int64_t> newest_ = -1;
+  std::int64_t failed_ = 0;
+  std::string first_failure_;
 };
 
 }  // namespace halocline::solver

@@ -403,7 +403,7 @@ SolveResult SolveRun::run() {
   // From here on there is a result, which nothing that fails may take away. Files come first: what
   // follows them may take as long as the run, and more memory.
   standstill_->save_end(answer(), result_, attempts_);
-  standstill_->tell(result_);
+  standstill_->tell(result_, notes_);
   if (!standstill_->has_right_bits() || !result_.stopped_by.empty()) return end();
   attempts_.attempt([this] { give_arrays(); });
   standstill_->write_end(answer(), result_.sweeps, attempts_, notes_);

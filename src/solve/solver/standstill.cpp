@@ -160,17 +160,31 @@ void Standstill::write(std::int64_t sweeps, const Level& level, Due due) {
   finish_writing();
   writer_->start(level, fields,
                  [this, sweeps, due = std::move(due), rows = rows()](const Level& copies) {
-                   if (due.output)
-                     writing_.attempt([&] { outputs_->write_some(copies, sweeps, writing_); });
-                   if (due.checkpoint && !has_lost_a_rank(writing_))
-                     checkpoints_->write({.grid = runner_->grid(),
-                                          .level = copies,
-                                          .coefficients = runner_->coefficients(),
-                                          .sweeps = sweeps,
-                                          .norms = due.norms,
-                                          .rows = rows},
-                                         saving_);
+                   if (due.output) {
+                     Attempts now;
+                     now.attempt([&] { outputs_->write_some(copies, sweeps, now); });
+                     writing_.attempt([&] { now.finish(); });
+                     tell_trouble(sweeps, now, "it is not tried again before the end");
+                   }
+                   if (!due.checkpoint || has_lost_a_rank(writing_)) return;
+                   checkpoints_->write({.grid = runner_->grid(),
+                                        .level = copies,
+                                        .coefficients = runner_->coefficients(),
+                                        .sweeps = sweeps,
+                                        .norms = due.norms,
+                                        .rows = rows},
+                                       saving_);
+                   tell_trouble(sweeps, saving_, "the next checkpoint is tried when it is due");
                  });
+}
+
+/// A lost rank ends the run, which tells it then.
+void Standstill::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
+                              const char* then) const {
+  if (!attempts.error() || has_lost_a_rank(attempts)) return;
+  if (communicator_.rank() == 0 && options_.on_trouble)
+    options_.on_trouble(fmt::format("after {}: {}; the run goes on, and {}",
+                                    counted(sweeps, "sweep"), attempts.error()->what(), then));
 }
 
 /// Another rank that is lost ends the run now; what else failed is told after it.
@@ -208,9 +222,12 @@ void Standstill::end_series(const Level& answer, SolveResult& result) {
   result.series = series_->so_far();
 }
 
-void Standstill::tell(SolveResult& result) const {
+void Standstill::tell(SolveResult& result, Notes& notes) const {
   result.stopped_by = stopped_by_;
-  if (checkpoints_) result.checkpoints = checkpoints_->so_far();
+  if (checkpoints_) {
+    result.checkpoints = checkpoints_->so_far();
+    checkpoints_->note(notes);
+  }
   if (writer_) result.writing = writer_->so_far();
   if (spot_check_)
     result.spot_checks = {

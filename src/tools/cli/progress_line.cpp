@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <string>
 
 #include <fmt/format.h>
+
+#include "cli/print.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -41,12 +42,19 @@ void ProgressLine::show(const SolveOptions::Progress& progress) {
   std::string text = progress_text(progress, norm, saved);
   // A terminal can overwrite one line, of 80 columns.
   if (on_terminal && !saved.empty() && text.size() > 80) text = progress_text(progress, "", saved);
+  const std::lock_guard lock(one_at_a_time_);
   fmt::print(stderr, "{}{}{}", on_terminal ? "\r" : "", text, on_terminal ? "\033[K" : "\n");
   std::fflush(stderr);
   shown_ = true;
 }
 
+void ProgressLine::interrupt(const std::string& text) {
+  clear();
+  complain(text);
+}
+
 void ProgressLine::clear() {
+  const std::lock_guard lock(one_at_a_time_);
   if (shown_ && where_ == Where::terminal) std::fputs("\r\033[K", stderr);
   shown_ = false;
 }

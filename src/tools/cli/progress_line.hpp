@@ -2,6 +2,9 @@
 #pragma once
 // How a long run gets on, on standard error.
 
+#include <mutex>
+#include <string>
+
 #include <halocline/solver.hpp>
 
 namespace halocline::cli {
@@ -18,9 +21,12 @@ class ProgressLine {
 
   /// Shows nothing of the first two seconds on a terminal, or of the first minute in a log.
   void show(const SolveOptions::Progress& progress);
+  /// Complains, on a line of its own that stays. In any thread.
+  void interrupt(const std::string& text);
   void clear();
 
  private:
+  std::mutex one_at_a_time_;
   Where where_;
   bool shown_ = false;
   double next_ = 0;

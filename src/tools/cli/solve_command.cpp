@@ -86,6 +86,7 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   }
   if (command.quiet == Flag::no)
     options.on_progress = [&](const auto& progress) { line.show(progress); };
+  options.on_trouble = [&](const std::string& text) { line.interrupt(text); };
   const Solved solved = solve_if_possible(world, options);
   line.clear();
   Attempts attempts(solved.error);
