@@ -168,8 +168,12 @@ struct SiteProfile {
   double mean_seconds, max_seconds, longest_seconds;
 };
 
-/// The result of a solve, the same on every rank except `profile`, which only rank 0 has.
+/// The result of a solve, the same on every rank except `profile`, which only rank 0 has, and
+/// `total_seconds`.
 struct SolveResult : RunResult {
+  std::optional<double> time;  ///< that the sweeps have reached, if the problem has a step in time
+  /// From the start of solve() to its end, with files, checks and what else was asked for.
+  double total_seconds = 0;
   struct Field {
     std::string name;
     std::uint64_t checksum = 0;

@@ -47,6 +47,7 @@ SCHEMA = record(
     converged={"type": "boolean"},
     norm_history=list_of({"type": "array", "items": [COUNT, optional(AMOUNT)], "minItems": 2,
                           "maxItems": 2}, most=10_001),
+    time=optional({"type": "number"}),
     sum=optional({"type": "number"}),
     checksum=CHECKSUM,
     fields={"type": "object", "minProperties": 1,
@@ -66,8 +67,8 @@ SCHEMA = record(
     glups=AMOUNT,
     glups_per_rank=AMOUNT,
     # Only where formulas were compiled.
-    seconds={**record(setup=AMOUNT, first_sweep=AMOUNT, loop=AMOUNT, compile=AMOUNT),
-             "required": ["setup", "first_sweep", "loop"]},
+    seconds={**record(setup=AMOUNT, first_sweep=AMOUNT, loop=AMOUNT, compile=AMOUNT, total=AMOUNT),
+             "required": ["setup", "first_sweep", "loop", "total"]},
     ranks=POSITIVE,
     nodes=POSITIVE,
     process_grid=EXTENTS,

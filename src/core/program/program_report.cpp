@@ -109,6 +109,7 @@ RunResult result_of(const Communicator& communicator, const Grid& grid, const Fi
 Report report_of(const RunResult& result) {
   Report report = program::titled(result);
   program::add_result(report, result);
+  program::add_sum(report, result, program::sum_text(result.sum));
   report.add_json("verified", nullptr);
   report.add_line("");
   program::add_rate(report, result);

@@ -161,11 +161,18 @@ void add_result(Report& report, const RunResult& result, const std::string& norm
   report.add("sweeps", "result", result.sweeps, outcome(result, norm_of));
   report.add_json("converged", result.converged);
   report.add_json("norm_history", thinned_norms(result));
-  report.add("sum", "sum", result.sum, Format::general(15));
+}
+
+void add_sum(Report& report, const RunResult& result, const std::string& words) {
+  report.add("sum", "sum", result.sum, words);
   report.add("checksum", "checksum", fmt::format("{:016x}", result.checksum));
 }
 
-void add_rate(Report& report, const RunResult& result) {
+std::string sum_text(double sum) {
+  return std::isfinite(sum) ? fmt::format("{:.15g}", sum) : std::string("not finite");
+}
+
+Section& add_rate(Report& report, const RunResult& result) {
   report.add("glups", "rate", result.glups,
              fmt::format("{}, {} per rank; {:.1f} GB/s at {} per update",
                          write_number(result.glups, Format::rate("GLUP/s")),
@@ -183,6 +190,7 @@ void add_rate(Report& report, const RunResult& result) {
   else
     seconds.add_json("first_sweep", result.first_sweep_seconds);
   seconds.add("loop", first_apart ? "other sweeps" : "sweeps", result.loop_seconds, Format::time());
+  return seconds;
 }
 
 void add_machine(Report& report, const RunResult& result) {

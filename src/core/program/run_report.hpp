@@ -19,10 +19,14 @@ namespace halocline::program {
 /// Returns the report of a run with only its title.
 Report titled(const RunResult& result);
 
-/// Adds sweeps, norms, sum and checksum. `norm_of`: what follows the word norm, such as " of u".
+/// Adds sweeps and norms. `norm_of`: what follows the word norm, such as " of u".
 void add_result(Report& report, const RunResult& result, const std::string& norm_of = {});
-/// Adds the rate and the times of set-up and sweeps.
-void add_rate(Report& report, const RunResult& result);
+/// Adds sum and checksum, with words for the sum in the text.
+void add_sum(Report& report, const RunResult& result, const std::string& words);
+/// Returns a sum in words: "not finite" of a run that has diverged.
+std::string sum_text(double sum);
+/// Adds the rate and the times of set-up and sweeps. Returns the section of the times.
+Section& add_rate(Report& report, const RunResult& result);
 /// Adds ranks, backend, GPUs, MPI and transports.
 void add_machine(Report& report, const RunResult& result);
 

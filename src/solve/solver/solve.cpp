@@ -387,6 +387,7 @@ void SolveRun::say_what_ran() {
   result_.halo_depth = case_.halo_depth;
   result_.brick = case_.brick;
   result_.tolerance = case_.tolerance;
+  if (case_.model->dt) result_.time = case_.time_of(result_.sweeps);
   if (case_.norm != Norm::none)
     for (const std::size_t field : case_.model->norm_of)
       result_.norm_of.push_back(case_.model->fields[field].name);
@@ -417,6 +418,7 @@ SolveResult SolveRun::run() {
 }
 
 SolveResult SolveRun::end() {
+  result_.total_seconds = seconds_since(begun_);
   result_.notes = notes_.all();
   if (attempts_.error()) throw IncompleteSolve(*attempts_.error(), std::move(result_));
   return std::move(result_);

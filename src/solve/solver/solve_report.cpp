@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/solve_report.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +10,7 @@
 #include "grid/text.hpp"
 #include "program/run_report.hpp"
 #include "report/render.hpp"
+#include "solver/verify.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -22,7 +25,16 @@ std::string fields_of_norm(const SolveResult& result) {
   return fmt::format(" of {}", fmt::join(result.norm_of, ", "));
 }
 
-/// All fields in JSON; in the text those that sum and checksum of the result are not of.
+/// Where a run has diverged, the cell says more than the sum.
+std::string sum_text(const SolveResult& result, const SolveResult::Field& field) {
+  const std::string text = program::sum_text(field.sum);
+  if (std::isfinite(field.sum) || !result.not_finite || result.not_finite->field != field.name)
+    return text;
+  return fmt::format("{}, first at cell {}", text,
+                     cell_text(result.not_finite->cell, result.cells.axes()));
+}
+
+/// Of several fields each under its name.
 void add_fields(Report& report, const SolveResult& result) {
   Table table{.key = "fields",
               .title = "",
@@ -32,9 +44,15 @@ void add_fields(Report& report, const SolveResult& result) {
   for (const SolveResult::Field& field : result.fields) {
     const std::string checksum = fmt::format("{:016x}", field.checksum);
     table.add({field.name, field.sum, checksum});
-    if (&field != &result.fields.front())
+    if (result.fields.size() > 1)
       report.add_text("field " + field.name,
-                      fmt::format("sum {:.15g}, checksum {}", field.sum, checksum));
+                      fmt::format("sum {}, checksum {}", sum_text(result, field), checksum));
+  }
+  if (result.fields.size() == 1) {
+    program::add_sum(report, result, sum_text(result, result.fields[0]));
+  } else {
+    report.add_json("sum", result.sum);
+    report.add_json("checksum", fmt::format("{:016x}", result.checksum));
   }
   report.add_table(std::move(table));
 }
@@ -338,6 +356,10 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   Report report = program::titled(result);
   program::add_result(report, result, fields_of_norm(result));
   report.add_json("norm_of", result.norm_of);
+  if (result.time)
+    report.add("time", "time", *result.time, fmt::format("t = {:.12g}", *result.time));
+  else
+    report.add_json("time", nullptr);
   add_fields(report, result);
   add_what_is_not_finite(report, result);
   add_verification(report, result);
@@ -347,7 +369,7 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   add_checkpoints(report, result);
   add_writing(report, result);
   report.add_line("");
-  program::add_rate(report, result);
+  program::add_rate(report, result).add("total", "total", result.total_seconds, Format::time());
   add_baseline(report, result);
   report.add_line("");
   program::add_machine(report, result);
