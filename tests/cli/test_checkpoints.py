@@ -224,7 +224,7 @@ def test_without_checkpoints_a_signal_ends_a_run_as_ever(tmp_path):
     assert end.code == -signal.SIGTERM, end
 
 
-@pytest.mark.parametrize("every", ["0", "-3", "0s", "3 weeks", "min", "1e400s", ""])
+@pytest.mark.parametrize("every", ["0", "-3", "0s", "min", "1e400s", ""])
 def test_times_of_checkpoints_that_make_no_sense_are_refused(every, tmp_path):
     end = run("solve", "laplace", "--checkpoint", "saved", f"--checkpoint-every={every}", cwd=tmp_path)
     assert end.code == USAGE and "checkpoint" in end.err and end.err.count("\n") == 1, end

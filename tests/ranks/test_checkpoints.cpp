@@ -21,6 +21,7 @@
 #include <sys/file.h>
 
 #include <halocline/field.hpp>
+#include <halocline/measure.hpp>
 #include <halocline/npy.hpp>
 #include <halocline/solver.hpp>
 
@@ -264,7 +265,63 @@ TEST(Checkpoints, AndSeriesFilesAndChecksLeaveTheBitsOfBricks) {
   }
 }
 
+/// Paths are bytes; names of problems and of files with start values stand in the head.
+TEST(Checkpoints, AreWrittenWhateverBytesPathsHave) {
+  const SharedFolder folder(world());
+  const std::string odd = folder / "caf\xe9";
+  comm::on_first_rank(world(), [&] {
+    fs::create_directory(odd);
+    std::ofstream(odd + "/\xff.toml")
+        << "axes = 1\ncells = [40]\n[fields.u]\ninitial = 0\nboundary = \"periodic\"\n"
+           "[update]\nu = \"0.5*u[-1] + 0.5*u[1]\"\n[stop]\nsweeps = 9\n";
+  });
+  const Grid grid(world(), {.cells = {40}});
+  const Field<double> start(grid);
+  fill_noise(world(), grid, start, 5);
+  write_npy(world(), grid, start, odd + "/\xfe.npy");
+  SolveOptions options;
+  options.problem = Problem::from_file(odd + "/\xff.toml");
+  options.initial = odd + "/\xfe.npy";
+  options.threads = 1;
+  options.checkpoint = odd + "/\xfd";
+  options.checkpoint_every = 4;
+  std::vector<std::string> troubles;
+  options.on_trouble = [&](const std::string& text) { troubles.push_back(text); };
+  const SolveResult whole = solve(world(), options);
+  EXPECT_EQ(whole.checkpoints->written, 3);
+  EXPECT_THAT(troubles, ElementsAre());
+  const std::string middle = odd + "/\xfd/sweep-000000000008.vtkhdf";
+  expect_same(solve(world(), going_on(middle)), whole);
+  SolveOptions verified = going_on(middle);
+  verified.verify = SolveOptions::Extra::yes;
+  EXPECT_THAT(caught([&] { solve(world(), verified); }).text,
+              AllOf(HasSubstr("verify"), HasSubstr("\xef\xbf\xbd.npy")));
+}
+
 // ---- which there are
+
+TEST(Checkpoints, AreNamedByTheirSweeps) {
+  const SharedFolder folder(world());
+  SolveOptions options = small("laplace", {40, 30}, 10);
+  options.tolerance = 0;
+  options.checkpoint = folder / "saved";
+  options.checkpoint_every = 5;
+  solve(world(), options);
+  const auto path = [&](int sweeps) { return solver::checkpoint_path(folder / "saved", sweeps); };
+  const auto refusal = [&] {
+    return caught([&] { solve(world(), going_on(folder / "saved")); }).text;
+  };
+  comm::on_first_rank(world(), [&] { fs::copy(path(5), path(20)); });
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("'" + path(20) + "' is the checkpoint of 5 sweeps"),
+                               HasSubstr("'" + path(5) + "'")));
+  comm::on_first_rank(world(), [&] {
+    fs::remove(path(20));
+    fs::create_symlink(folder / "nothing", path(20));
+    fs::create_symlink(folder / "nothing", path(15));
+  });
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("'" + path(20) + "'"),
+                               HasSubstr("the one before is '" + path(10) + "'")));
+}
 
 TEST(Checkpoints, AreTheNewestTwo) {
   const SharedFolder folder(world());

@@ -71,7 +71,7 @@ TEST(BenchLine, RefusesWhatMakesNoSense) {
             {"width 9 is wider than a rank's 8 cells along y", "--width 8"}},
            {"halo --ranks 2 --fields 0", {"0 fields", "1 to 1000"}},
            {"halo --ranks 2 --cells-per-rank 8x8,4y4", {"'4y4' is not a size"}},
-           {"halo --ranks 2 --cells-per-rank 8x0", {"0 cells along y"}},
+           {"halo --ranks 2 --cells-per-rank 8x0", {"'8x0'", "at least 1"}},
            {"halo --ranks 2 --precision f16", {"f32, f64"}},
            {"halo --ranks 2 --transport pigeon", {"'pigeon'", "shared"}},
            {"halo --ranks 2 --memory lake", {"'lake'", "device"}},

@@ -71,7 +71,9 @@ constexpr BadLine bad_lines[] = {
     {"--verbose", "--version"},
 
     // Cells, sweeps and norms
-    {"solve laplace --cells 0x5", "0 cells along x|at least 1"},
+    {"solve laplace --cells 0x5", "--cells '0x5'|at least 1"},
+    {"solve heat --cells 1 --ranks 2", "1 cell cannot be split|2 ranks"},
+    {"solve laplace --cells -1x4", "'-1x4'|at least 1"},
     {"solve laplace --cells 4x4x4x4", "'4x4x4x4'|3 axes"},
     {"solve laplace --cells 4294967296x4294967296 --ranks 2", "4294967296|2^63"},
     {"solve laplace --cells 16 --ranks 2", "laplace|2 to 3 axes|cells 16 have 1"},
@@ -163,6 +165,9 @@ constexpr BadLine bad_lines[] = {
     // Files
     {"solve heat --output u.txt --ranks 2", "u.txt|.npy|.png"},
     {"solve heat --output u", "'u'|.npy|.png"},
+    {"solve heat --checkpoint ~/c --checkpoint-every 10ms", "'10ms'|--checkpoint-every|90s"},
+    {"solve heat --checkpoint ~/c --checkpoint-every 3weeks", "'3weeks'|--checkpoint-every|2h"},
+    {"solve heat --checkpoint ~/c --checkpoint-every 99999999999h", "3.6e+14 seconds|three years"},
     {"solve heat --output ~/nowhere/u.npy --ranks 2", "nowhere/u.npy|no folder|create it"},
     {"solve heat --output ~/nowhere/u.png", "no folder"},
     {"solve heat --output ~/folder.npy --ranks 2", "folder.npy|is a folder"},
@@ -291,9 +296,12 @@ TEST_F(CommandLineErrors, TellWhatIsNoFile) {
     EXPECT_THAT(error.text, AllOf(HasSubstr("/listener'"), HasSubstr("socket"))) << line;
   }
   ::close(listener);
-  const Caught error = refusal_of_line("solve heat --initial ~/pipe");
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("a pipe"));
+  ::mkfifo((folder_ / "pipe.toml").c_str(), 0600);
+  for (const char* line : {"solve heat --initial ~/pipe", "solve ~/pipe.toml"}) {
+    const Caught pipe = refusal_of_line(line);
+    EXPECT_EQ(pipe.kind, ErrorKind::usage) << line;
+    EXPECT_THAT(pipe.text, HasSubstr("a pipe")) << line;
+  }
 }
 
 TEST_F(CommandLineErrors, TellATruncatedArrayByItsSize) {
@@ -312,6 +320,36 @@ TEST_F(CommandLineErrors, AreNotThereForWhatIsRight) {
         "solve ~/s.toml --output ~/u.npy --output v=~/v.png --output-every 5 --range v=0,1 --sum "
         "u"})
     EXPECT_FALSE(refusal_of_line(line).kind) << line << ": " << refusal_of_line(line).text;
+}
+
+TEST_F(CommandLineErrors, AreToldOfArraysBeforeAnyRun) {
+  std::string text(two_fields);
+  text.replace(text.find("= 2\nboundary"), 3, "= { file = \"v.npy\" }");
+  text += "[coefficients]\nk = { file = \"k.npy\" }\n";
+  text.replace(text.find("0.1*laplace(v)"), 3, "k");
+  folder_.put("p.toml", text);
+  const std::string right = npy_file("<f8", "(30, 40)", std::string(30 * 40 * 8, '\0'));
+  const std::string single = npy_file("<f4", "(30, 40)", std::string(30 * 40 * 4, '\0'));
+  const std::string turned = npy_file("<f8", "(40, 30)", std::string(30 * 40 * 8, '\0'));
+  folder_.put("k.npy", right);
+  const auto expect_refusal = [&](const char* says) {
+    for (const char* line : {"problem check ~/p.toml", "solve ~/p.toml --explain"}) {
+      const Caught error = refusal_of_line(line);
+      EXPECT_EQ(error.kind, ErrorKind::usage) << line << says;
+      for (const std::string& part : parts_of(says, '|'))
+        EXPECT_THAT(error.text, HasSubstr(part)) << line;
+    }
+  };
+  expect_refusal("v.npy|no such file");
+  folder_.put("v.npy", turned);
+  expect_refusal("v.npy|(40, 30)|40x30 cells");
+  folder_.put("v.npy", right);
+  folder_.put("k.npy", single);
+  expect_refusal("k.npy|<f4|<f8");
+  folder_.put("k.npy", right);
+  EXPECT_FALSE(refusal_of_line("problem check ~/p.toml").kind);
+  const Caught error = refusal_of_line("solve ~/p.toml --explain --initial u=~/none.npy");
+  EXPECT_THAT(error.text, HasSubstr("none.npy"));
 }
 
 /// A mistake in a problem file, and parts of what is said of it.

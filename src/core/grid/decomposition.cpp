@@ -160,18 +160,18 @@ Extents choose_process_grid(int ranks, const GridOptions& options) {
   auto most = static_cast<std::int64_t>(std::min(parts_there, ranks - 1.0));
   while (most > 1 && process_grids(static_cast<int>(most), options).empty()) --most;
   throw Error(ErrorKind::usage,
-              fmt::format("{} cells cannot be split over {} ranks: every rank needs at least {}; "
+              fmt::format("{} cannot be split over {} ranks: every rank needs at least {}; "
                           "use at most {}",
-                          text_of(options.cells), ranks, narrowest_parts_text(options),
+                          cells_text(options.cells), ranks, narrowest_parts_text(options),
                           counted(most, "rank")));
 }
 
 void check_process_grid(const Extents& process_grid, int ranks, const Extents& cells) {
   if (process_grid.axes() != cells.axes())
-    throw Error(ErrorKind::usage,
-                fmt::format("the process grid {} has {}, but the grid of {} cells has {}",
-                            text_of(process_grid), counted(process_grid.axes(), "axis"),
-                            text_of(cells), cells.axes()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the process grid {} has {}, but the grid of {} has {}", text_of(process_grid),
+                    counted(process_grid.axes(), "axis"), cells_text(cells), cells.axes()));
   const Int3& parts = process_grid.values();
   if (parts.x < 1 || parts.y < 1 || parts.z < 1)
     throw Error(ErrorKind::usage,

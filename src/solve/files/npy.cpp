@@ -38,7 +38,7 @@ std::string descr_of(std::int64_t element_bytes) { return fmt::format("<f{}", el
 NpyNeeds needs_of(const Extents& cells, std::int64_t element_bytes) {
   return {.shape = shape_of(cells),
           .descr = descr_of(element_bytes),
-          .asked_by = fmt::format("the grid of {} cells", grid::text_of(cells))};
+          .asked_by = fmt::format("the grid of {}", grid::cells_text(cells))};
 }
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& reason) {

@@ -91,7 +91,7 @@ void check(const CheckpointOptions& options) {
 void require_match(const files::CheckpointHead& head, const Grid& grid,
                    const std::vector<NamedField>& fields, const std::string& path) {
   if (!(head.cells == grid.cells()))
-    refuse(fmt::format("'{}' has {} cells, the grid has {}", path, grid::text_of(head.cells),
+    refuse(fmt::format("'{}' has {}, the grid has {}", path, grid::cells_text(head.cells),
                        grid::text_of(grid.cells())));
   std::vector<std::string> names;
   for (const files::CheckpointPart& part : head.fields) names.push_back(part.name);

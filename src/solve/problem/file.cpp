@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -597,6 +598,11 @@ File read_text(const std::string& name, std::string text) {
 }
 
 std::string text_of_file(const std::string& path) {
+  // To open one waits for somebody who writes to it, and who reads it first leaves nothing.
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(path, ignored))
+    throw Error(ErrorKind::usage,
+                fmt::format("cannot read '{}': it is a pipe; write the problem to a file", path));
   std::ifstream stream(path, std::ios::binary);
   std::string text(most_text + 1, '\0');
   if (stream) {

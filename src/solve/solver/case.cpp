@@ -387,9 +387,8 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
   // Also where nobody sends such a halo: its cells would only take memory, or exceed 64 bits.
   const std::int64_t longest = std::max({cells.values().x, cells.values().y, cells.values().z});
   if (options.halo_depth > longest)
-    refuse(
-        fmt::format("halo depth {} is more than the {} cells of the longest axis; use at most {}",
-                    options.halo_depth, longest, longest));
+    refuse(fmt::format("halo depth {} is more than the {} of the longest axis; use at most {}",
+                       options.halo_depth, counted(longest, "cell"), longest));
   grid::check_widths(grid, result.halo());
   return result;
 }

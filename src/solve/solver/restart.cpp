@@ -15,6 +15,7 @@
 
 #include "base/refuse.hpp"
 #include "base/small_files.hpp"
+#include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "solver/option_words.hpp"
@@ -166,8 +167,8 @@ void take_cells(SolveOptions& options, const Restart& restart) {
   const Extents& saved = restart.head.cells;
   require_none(options.cells_per_rank.axes() > 0, "cells_per_rank", restart.path);
   if (options.cells.axes() > 0 && !(options.cells == saved))
-    refuse(fmt::format("the checkpoint '{}' has {} cells, not {}; leave option 'cells' out",
-                       restart.path, grid::text_of(saved), grid::text_of(options.cells)));
+    refuse(fmt::format("the checkpoint '{}' has {}, not {}; leave option 'cells' out", restart.path,
+                       grid::cells_text(saved), grid::text_of(options.cells)));
   options.cells = saved;
 }
 
@@ -329,7 +330,13 @@ Restart find_restart(const std::string& path) {
     const auto text = [&](const char* name) {
       return files::read_checkpoint_text(file, head, name);
     };
-    return restart_of(file, head, text("problem"), text("norms"), text("series"));
+    Restart restart = restart_of(file, head, text("problem"), text("norms"), text("series"));
+    // The newest one is found by its name.
+    if (number_in(fs::path(file).filename()).value_or(restart.state.sweep) != restart.state.sweep)
+      refuse(fmt::format("'{}' is the checkpoint of {}, under another's name; rename it to '{}'",
+                         file, counted(restart.state.sweep, "sweep"),
+                         checkpoint_path(folder_of(file), restart.state.sweep)));
+    return restart;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
     refuse_damaged(file, error.what());
@@ -373,10 +380,12 @@ RunState start_of(const Restart& restart, const Case& the_case) {
 void refuse_damaged(const std::string& path, const std::string& why) {
   const std::string text =
       why.starts_with("'") ? why : fmt::format("'{}' is damaged: {}", path, why);
+  const std::optional<std::int64_t> number = number_in(fs::path(path).filename());
   for (const CheckpointFile& other : checkpoints_in(folder_of(path))) {
     std::error_code ignored;
-    if (fs::equivalent(other.path, path, ignored)) continue;
-    if (number_in(fs::path(path).filename()).value_or(other.sweeps + 1) < other.sweeps) continue;
+    if (number && other.sweeps >= *number) continue;
+    // A link that leads nowhere is nothing to go on from.
+    if (!fs::exists(other.path, ignored) || fs::equivalent(other.path, path, ignored)) continue;
     refuse(fmt::format("{}; the one before is '{}', which option 'restart' may name", text,
                        other.path));
   }

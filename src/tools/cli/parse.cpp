@@ -38,7 +38,7 @@ Extents parse_extents(const std::string& word, const std::string& option) {
   for (std::size_t at = 0; at <= word.size(); ++axes) {
     const std::size_t end = std::min(word.find_first_of("xX", at), word.size());
     const auto value =
-        read_whole<std::int64_t>(std::string_view(word).substr(at, end - at), what, 0);
+        read_whole<std::int64_t>(std::string_view(word).substr(at, end - at), what, 1);
     if (axes == 3)
       throw Error(ErrorKind::usage, fmt::format("{} '{}' has more than 3 axes", option, word));
     values[axes] = value;
