@@ -28,7 +28,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double wall = -5;
+constexpr double wall_value = -5;
 
 /// A field in an array of the program, of which the test sees the values in any memory.
 class Watched {
@@ -103,8 +103,8 @@ TEST(CheckedHalos, AreNaNUntilTheyAreFilled) {
     Watched even(grid, memory), odd(grid, memory), forgotten(grid, memory);
     EXPECT_EQ(forgotten.nans().in_halo, halo_cells()) << "it has no exchange at all";
     EXPECT_EQ(forgotten.nans().elsewhere, 0) << "the rest is zero";
-    even.set_all(wall);  // as in an array of the program
-    odd.set_all(wall);
+    even.set_all(wall_value);  // as in an array of the program
+    odd.set_all(wall_value);
     LevelExchange halos(world(), grid, {{even.field()}, {odd.field()}});
     EXPECT_THAT(halos.info().notes, Contains(HasSubstr("HALOCLINE_CHECK_HALOS")));
     EXPECT_EQ(even.nans().in_halo, halo_cells());
