@@ -49,7 +49,13 @@ TEST(ProgressLine, GivesWayToTrouble) {
     testing::internal::CaptureStderr();
     {
       ProgressLine line(where);
-      line.show({.sweep = 1, .sweeps = 2, .first = 0, .norm = {}, .seconds = 60, .glups = 1});
+      line.show({.sweep = 1,
+                 .sweeps = 2,
+                 .first = 0,
+                 .norm = {},
+                 .seconds = 60,
+                 .glups = 1,
+                 .saved = {}});
       line.interrupt("after 4 sweeps: no room");
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
