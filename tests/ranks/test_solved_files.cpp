@@ -392,7 +392,7 @@ u = "u"
 v = "select(v >= 52 and t >= 8, 1/0, v)"
 [stop]
 sweeps = 1000
-norm = "max"
+norm = { kind = "max", of = "u" }
 )toml";
 
 TEST_F(SolvedFiles, EndWithARunThatIsNotFinite) {
