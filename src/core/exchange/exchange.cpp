@@ -250,6 +250,7 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     for (const FieldStorage& field : fields) widths.push_back(widths_of(field, options));
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
     if (content == Content::beside_links) leave_out_linked(messages, communicator, grid.axes() - 1);
+    if (field::checks_halos()) poison_.emplace(messages, fields, memory_);
   });
 
   open_best({.wanted = wanted,
@@ -259,16 +260,13 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
              .messages = sizes_by_pair(messages),
              .same_order = options.same_order},
             messages);
-  comm::together(communicator, [&] {
-    if (!field::checks_halos()) return;
-    const exchange::Poison& poison = poison_.emplace(messages, fields, memory_);
-    const Stream copying = copying_stream(Stream::host());
-    poison.run_first(copying);
-    device::synchronize(copying);
-    info_.notes.emplace_back(
-        "HALOCLINE_CHECK_HALOS is 1: halos are NaN until an exchange has filled them, which takes "
-        "time at every start");
-  });
+  if (!poison_) return;
+  const Stream copying = copying_stream(Stream::host());
+  poison_->run_first(copying);
+  device::synchronize(copying);
+  info_.notes.emplace_back(
+      "HALOCLINE_CHECK_HALOS is 1: halos are NaN until an exchange has filled them, which takes "
+      "time at every start");
 }
 
 /// Opens the chosen transports; if auto's choice between ranks of a node does not work, the next
