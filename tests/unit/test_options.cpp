@@ -6,6 +6,7 @@
 
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
+#include "cli/ranks.hpp"
 #include "support/caught.hpp"
 
 namespace halocline::cli {
@@ -132,6 +133,13 @@ TEST(Options, GiveHelpWhateverElseIsWrong) {
 
 TEST(Options, KeepStandardOutputForReports) {
   EXPECT_THAT(refusal({"heat", "--trace", "-"}), AllOf(HasSubstr("--trace"), HasSubstr("--json")));
+}
+
+TEST(WordsForRanks, HasNoneThatIsTheLaunchers) {
+  EXPECT_THAT(words_for_ranks({"solve", "heat", "--ranks", "2", "--tune", "file", "--trace", ":",
+                               "--ranks=3", "--sum", "u"}),
+              ElementsAre("solve", "heat", "--tune=file", "--trace=:", "--sum", "u"));
+  EXPECT_THAT(words_for_ranks({"solve", "--tune"}), ElementsAre("solve", "--tune"));
 }
 
 TEST(Parse, ReadsListsWithTheSameNumbers) {

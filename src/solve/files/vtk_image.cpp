@@ -82,6 +82,18 @@ std::string words(const Numbers& numbers) {
   return fmt::format("{}", fmt::join(numbers, " "));
 }
 
+/// As the value of an attribute of XML.
+std::string in_attribute(std::string_view text) {
+  std::string escaped;
+  for (const char c : text)
+    if (static_cast<unsigned char>(c) < 0x20 ||
+        std::string_view("<>&\"").find(c) != std::string_view::npos)
+      escaped += fmt::format("&#{};", static_cast<int>(c));
+    else
+      escaped += c;
+  return escaped;
+}
+
 }  // namespace
 
 static_assert(std::endian::native == std::endian::little, "the files' numbers are little-endian");
@@ -178,7 +190,7 @@ std::string pvd_text(const std::vector<std::pair<std::string, double>>& files) {
   std::string text =
       "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\">\n  <Collection>\n";
   for (const auto& [name, time] : files)
-    text += fmt::format("    <DataSet timestep=\"{}\" file=\"{}\"/>\n", time, name);
+    text += fmt::format("    <DataSet timestep=\"{}\" file=\"{}\"/>\n", time, in_attribute(name));
   return text + "  </Collection>\n</VTKFile>\n";
 }
 

@@ -176,11 +176,17 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
 std::vector<std::string> words_for_ranks(const std::vector<std::string>& words) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--ranks") ++i;
-    // Open MPI's mpirun reads the file behind a --tune wherever it stands, also as ours.
-    else if (words[i] == "--tune" && i + 1 < words.size())
-      result.push_back(fmt::format("--tune={}", words[++i]));
-    else if (words[i].rfind("--ranks=", 0) != 0)
+    const bool has_next = i + 1 < words.size();
+    // Open MPI's mpirun reads the file behind a --tune wherever it stands, also as ours; to every
+    // launcher a word ":" is what separates two programs.
+    const bool is_launchers =
+        has_next && (words[i] == "--tune" || (words[i].starts_with("--") && words[i + 1] == ":"));
+    if (words[i] == "--ranks")
+      ++i;
+    else if (is_launchers) {
+      result.push_back(fmt::format("{}={}", words[i], words[i + 1]));
+      ++i;
+    } else if (words[i].rfind("--ranks=", 0) != 0)
       result.push_back(words[i]);
   }
   return result;
