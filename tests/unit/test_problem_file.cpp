@@ -230,7 +230,7 @@ TEST(ProblemFile, HasAToleranceOfItsParameters) {
   EXPECT_EQ(tolerance("1e-3"), 1e-3);
   EXPECT_EQ(tolerance("\"dt/8\""), 0.0625);
   EXPECT_THAT(caught([&] { tolerance("-1"); }).text,
-              HasSubstr("the tolerance is -1; use 0 or more"));
+              HasSubstr("the tolerance is -1; use a finite number from 0"));
 }
 
 TEST(ProblemFile, CountsColumnsFromTheBeginningOfTheLine) {

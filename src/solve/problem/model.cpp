@@ -613,9 +613,9 @@ class Maker {
 
   double tolerance_of(const Written& written) {
     const double tolerance = number(written);
-    if (!(tolerance >= 0))
+    if (!(tolerance >= 0) || std::isinf(tolerance))
       refuse(written.begin, written.text.size(),
-             fmt::format("the tolerance is {}; use 0 or more", tolerance));
+             fmt::format("the tolerance is {}; use a finite number from 0", tolerance));
     return tolerance;
   }
 
