@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many threads a rank runs.
 
+#include <cstdio>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/allowed_cores.hpp"
+#include "launch/job.hpp"
 #include "machine/cores.hpp"
 #include "support/caught.hpp"
 
 namespace halocline::machine {
 namespace {
 
+using testing::HasSubstr;
 using Cores = std::vector<std::vector<int>>;
 
 TEST(ThreadsFor, SharesCoresThatAllMayUse) {
@@ -67,6 +72,27 @@ TEST(ThreadsIn, AreNothingElse) {
     const test::Caught error = test::caught([&] { threads_in(value); });
     EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << value << "'";
     EXPECT_THAT(error.text, testing::HasSubstr("OMP_NUM_THREADS"));
+  }
+}
+
+/// Not a test: what AllowedCores.AreAllThoughOpenMpBindsThisThread has another process tell.
+TEST(AllowedCores, DISABLED_AreTold) {
+  const JobEnd child = run_job({"cat", "/proc/self/status"}, {}, {.output = JobOutput::capture});
+  std::printf("here: %s\n%s", ranges_of(allowed_cores()).c_str(), child.out.c_str());
+}
+
+TEST(AllowedCores, AreAllThoughOpenMpBindsThisThread) {
+  const std::string all = ranges_of(allowed_cores());
+  for (const char* variable :
+       {"OMP_PROC_BIND=close", "OMP_PLACES=cores", "GOMP_CPU_AFFINITY=0-1023"}) {
+    const std::string words = variable;
+    const std::size_t sign = words.find('=');
+    const JobEnd end =
+        run_job({"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                 "--gtest_filter=AllowedCores.DISABLED_AreTold"},
+                {{words.substr(0, sign), words.substr(sign + 1)}}, {.output = JobOutput::capture});
+    EXPECT_THAT(end.out, HasSubstr("here: " + all + "\n")) << variable;
+    EXPECT_THAT(end.out, HasSubstr("Cpus_allowed_list:\t" + all + "\n")) << variable;
   }
 }
 

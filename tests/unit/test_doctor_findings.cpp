@@ -145,6 +145,21 @@ TEST(DoctorFindings, RanksOnOneCore) {
   evidence.facts.node.allowed_cores = "3";
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::slow, "2 ranks share core 3", "of 4", "taskset")));
+  evidence.facts.node.settings["GOMP_CPU_AFFINITY"] = "3";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "2 ranks share core 3", "of 4",
+                                  "unset what binds threads of OpenMP: "
+                                  "GOMP_CPU_AFFINITY=3")));
+}
+
+TEST(DoctorFindings, ThreadsThatOpenMpBinds) {
+  Evidence evidence = healthy();
+  evidence.facts.node.settings["OMP_PROC_BIND"] = "close";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::note, "OpenMP binds threads here",
+                                  "OMP_PROC_BIND=close", "as the launch line")));
+  evidence.facts.node.settings["OMP_PROC_BIND"] = "false";
+  EXPECT_THAT(findings(evidence), ElementsAre());
 }
 
 TEST(DoctorFindings, SharedMemoryThatIsTooSmall) {

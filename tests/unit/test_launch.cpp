@@ -300,6 +300,19 @@ TEST(Command, CountsCoresNotHardwareThreads) {
   EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+TEST(Command, LeavesOutWhatWouldBindAllRanksToTheSameCores) {
+  const Launcher bare{LauncherKind::open_mpi, "mpirun"};
+  const Variables bound{
+      {"OMP_PROC_BIND", "close"}, {"OMP_PLACES", "cores"}, {"OMP_NUM_THREADS", "4"}};
+  EXPECT_THAT(bindings_withheld(bare, bound), ElementsAre("OMP_PLACES", "OMP_PROC_BIND"));
+  EXPECT_THAT(bindings_withheld(bare, {{"GOMP_CPU_AFFINITY", "0-3"}}),
+              ElementsAre("GOMP_CPU_AFFINITY"));
+  EXPECT_THAT(bindings_withheld(bare, {{"OMP_PROC_BIND", "FALSE"}, {"OMP_PLACES", "cores"}}),
+              ElementsAre());
+  EXPECT_THAT(bindings_withheld({LauncherKind::open_mpi, "mpirun", {"-n", "{ranks}"}}, bound),
+              ElementsAre());
+}
+
 TEST(Command, KeepsTheUsersOptionsInFront) {
   const JobSpec job{2, "x"};
   EXPECT_THAT(command({LauncherKind::hydra, "mpiexec", {"-f", "hosts"}}, job),

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -15,6 +12,7 @@
 #include <halocline/error.hpp>
 #include <halocline/mpi.hpp>
 
+#include "base/allowed_cores.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/start.hpp"
@@ -105,11 +103,12 @@ void State::find_nodes() {
 
 void State::count_cores() {
   // More cores than this type can count are enough.
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  const bool known = sched_getaffinity(0, sizeof cores, &cores) == 0;
-  std::array<std::uint64_t, sizeof cores / sizeof(std::uint64_t)> together{};
-  if (known) std::memcpy(together.data(), &cores, sizeof cores);
+  constexpr std::size_t bits = 64;
+  std::array<std::uint64_t, 16> together{};
+  for (const int core : allowed_cores()) {
+    const auto bit = static_cast<std::size_t>(core);
+    if (bit < together.size() * bits) together[bit / bits] |= std::uint64_t{1} << bit % bits;
+  }
   // Simulated nodes share one machine's cores.
   const MPI_Comm sharing = settings_.ranks_per_node > 0 ? all_ : node_;
   check(MPI_Allreduce(MPI_IN_PLACE, together.data(), static_cast<int>(together.size()),

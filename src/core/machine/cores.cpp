@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/cores.hpp"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -12,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/allowed_cores.hpp"
 #include "base/environment.hpp"
 #include "base/numbers.hpp"
 #include "comm/collectives.hpp"
@@ -47,23 +45,6 @@ std::pair<std::vector<std::vector<int>>, std::size_t> cores_on_node(
 }
 
 }  // namespace
-
-std::vector<int> allowed_cores() {
-  std::vector<int> cores;
-  // Masks beyond 1024 cores need a larger set; doubled until the kernel's fits.
-  for (int capacity = 1024; capacity <= 1 << 18; capacity *= 2) {
-    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(capacity));
-    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
-    CPU_ZERO_S(bytes, set);
-    const bool known = sched_getaffinity(0, bytes, set) == 0;
-    for (int core = 0; known && core < capacity; ++core)
-      if (CPU_ISSET_S(static_cast<std::size_t>(core), bytes, set)) cores.push_back(core);
-    CPU_FREE(set);
-    if (known) break;
-  }
-  if (cores.empty()) cores.push_back(0);
-  return cores;
-}
 
 std::string ranges_of(const std::vector<int>& numbers) {
   std::string text;
@@ -119,6 +100,16 @@ int default_threads(const Communicator& communicator) {
   // By all ranks, whichever of them have the variable.
   const auto [cores_of, mine] = cores_on_node(communicator);
   return wanted.value_or(threads_for(cores_of, mine));
+}
+
+bool are_bound_alike(const Communicator& communicator) {
+  const auto [cores_of, mine] = cores_on_node(communicator);
+  std::map<int, int> users;
+  for (const auto& cores : cores_of)
+    for (const int core : cores) ++users[core];
+  const bool shares =
+      std::any_of(users.begin(), users.end(), [](const auto& core) { return core.second > 1; });
+  return comm::max_over_ranks(communicator, std::int64_t{shares && !cores_of_places().empty()}) > 0;
 }
 
 int node_cores(const Communicator& communicator) {

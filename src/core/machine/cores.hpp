@@ -9,9 +9,6 @@
 
 namespace halocline::machine {
 
-/// Numbers of the cores that this process may run on, ascending.
-std::vector<int> allowed_cores();
-
 /// Writes ascending numbers as "0-3,8", the way Linux lists cores.
 std::string ranges_of(const std::vector<int>& numbers);
 /// Reads such a list; empty if the text is not one.
@@ -36,6 +33,10 @@ int default_threads(const Communicator& communicator);
 
 /// Returns the number of cores of this rank's node that its ranks may use. Collective.
 int node_cores(const Communicator& communicator);
+
+/// Returns whether OpenMP binds threads of several ranks of a node to the same cores: each rank's
+/// begin at the first core that it may use. Collective; the same on every rank.
+bool are_bound_alike(const Communicator& communicator);
 
 /// "AMD EPYC 9655", or "unknown processor".
 std::string processor_name();

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/allowed_cores.hpp"
 #include "base/environment.hpp"
 #include "base/host_name.hpp"
 #include "base/json_text.hpp"

@@ -164,6 +164,12 @@ void SolveRun::note_crowding() {
                     "times are unreliable",
                     counted(communicator_.node_size(), "rank"),
                     counted(sweep_options_.threads, "thread"), counted(cores, "core")));
+  else if (machine::are_bound_alike(communicator_))
+    notes_.add(
+        "OpenMP binds threads here (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY), those of all "
+        "ranks "
+        "to the same cores, so they take turns: let the launcher give each rank cores of its own "
+        "(mpirun --map-by slot:PE=N --bind-to core), or unset these variables");
 }
 
 double SolveRun::glups_of(double sweeps, double seconds) const {

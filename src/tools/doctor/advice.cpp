@@ -88,12 +88,6 @@ std::string with_srun(const Start& start) {
   return words;
 }
 
-bool says_ranks(const Launcher& launcher) {
-  return std::any_of(
-      launcher.arguments.begin(), launcher.arguments.end(),
-      [](const std::string& word) { return word.find(ranks_placeholder) != std::string::npos; });
-}
-
 bool has_option(const std::vector<std::string>& words, std::string_view option) {
   return std::any_of(words.begin(), words.end(),
                      [&](const std::string& word) { return word.starts_with(option); });

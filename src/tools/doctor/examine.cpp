@@ -8,6 +8,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/allowed_cores.hpp"
 #include "base/host_name.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
@@ -39,7 +40,7 @@ RankSeen this_rank(const Communicator& communicator) {
           .size = communicator.size(),
           .host = host_name(),
           .mpi = comm::library_version(),
-          .cores = machine::ranges_of(machine::allowed_cores()),
+          .cores = machine::ranges_of(allowed_cores()),
           .ipc_namespace = namespace_of("ipc"),
           .process_namespace = namespace_of("pid"),
           .shm_device = device_of("/dev/shm")};

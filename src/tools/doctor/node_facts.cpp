@@ -14,6 +14,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/allowed_cores.hpp"
 #include "base/host_name.hpp"
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
@@ -152,10 +153,11 @@ Variables settings_among(const Variables& variables) {
       "UCX_",  "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "MV2_",      "I_MPI_",      "FI_",
       "NCCL_", "NVSHMEM_",  "CUDA_",  "PMIX_MCA_",  "PRTE_MCA_", "CRAY_ACCEL_", "GPU_DEVICE_"};
   constexpr std::string_view names[] = {
-      "LD_PRELOAD",           "LD_LIBRARY_PATH",    "OMP_NUM_THREADS",    "OMP_PROC_BIND",
-      "OMP_PLACES",           "SLURM_MPI_TYPE",     "SLURM_CPU_BIND",     "SLURM_GPU_BIND",
-      "SLURM_JOB_GPUS",       "SLURM_GPUS_ON_NODE", "HALOCLINE_LAUNCHER", "NVIDIA_VISIBLE_DEVICES",
-      "ROCR_VISIBLE_DEVICES", "HALOCLINE_NCCL",     "HALOCLINE_NVSHMEM",  "HALOCLINE_NVRTC"};
+      "LD_PRELOAD",         "LD_LIBRARY_PATH",        "OMP_NUM_THREADS",      "OMP_PROC_BIND",
+      "OMP_PLACES",         "GOMP_CPU_AFFINITY",      "KMP_AFFINITY",         "SLURM_MPI_TYPE",
+      "SLURM_CPU_BIND",     "SLURM_GPU_BIND",         "SLURM_JOB_GPUS",       "SLURM_GPUS_ON_NODE",
+      "HALOCLINE_LAUNCHER", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HALOCLINE_NCCL",
+      "HALOCLINE_NVSHMEM",  "HALOCLINE_NVRTC"};
   Variables found;
   for (const auto& [name, value] : variables) {
     const auto begins = [&name = name](std::string_view word) { return name.starts_with(word); };
@@ -173,7 +175,7 @@ NodeFacts read_node(const Variables& variables) {
   facts.processor = machine::processor_name();
   facts.usable_cores = halocline::usable_cores();
   facts.online_threads = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  facts.allowed_cores = machine::ranges_of(machine::allowed_cores());
+  facts.allowed_cores = machine::ranges_of(allowed_cores());
   facts.numa_nodes = count_numa_nodes();
   facts.mpi = environment.mpi;
   facts.family = comm::family();

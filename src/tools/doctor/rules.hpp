@@ -18,6 +18,7 @@ Findings launcher(const Evidence& evidence);
 Findings start_of_ranks(const Evidence& evidence);
 Findings not_tested(const Evidence& evidence);
 Findings cores(const Evidence& evidence);
+Findings bound_threads(const Evidence& evidence);
 Findings end_of_ranks(const Evidence& evidence);
 // rules_node.cpp: limits of the node or the container.
 Findings shared_memory(const Evidence& evidence);
@@ -62,6 +63,7 @@ inline constexpr Findings (*all[])(const Evidence&) = {launcher,
                                                        namespaces,
                                                        reach_of_gpus,
                                                        cores,
+                                                       bound_threads,
                                                        tcp_within_a_node,
                                                        slow_paths,
                                                        crossover,

@@ -273,6 +273,7 @@ Findings cores(const Evidence& evidence) {
   const int online = facts.node.online_threads;
   const auto count = static_cast<int>(together.size());
   if (count >= on_node) return {};
+  const std::string bindings = settings_text(bindings_among(facts.node.settings));
   const bool here_too = facts.node.usable_cores < on_node && online > facts.node.usable_cores;
   return {
       {Severity::slow,
@@ -281,14 +282,28 @@ Findings cores(const Evidence& evidence) {
            count == 1 ? fmt::format("core {}", *together.begin()) : fmt::format("{} cores", count)),
        fmt::format("they may run only on {} {}, of {} on the node", count == 1 ? "core" : "cores",
                    machine::ranges_of({together.begin(), together.end()}), online),
-       here_too ? fmt::format(
-                      "this shell may use only core {}: do not use taskset, or request more cores "
-                      "(Slurm: --cpus-per-task={}, PBS: ncpus={})",
-                      facts.node.allowed_cores, on_node, on_node)
+       here_too && !bindings.empty()
+           ? fmt::format("correct or unset what binds threads of OpenMP: {}", bindings)
+       : here_too
+           ? fmt::format(
+                 "this shell may use only core {}: do not use taskset, or request more cores "
+                 "(Slurm: --cpus-per-task={}, PBS: ncpus={})",
+                 facts.node.allowed_cores, on_node, on_node)
        : online < on_node
            ? fmt::format("start no more ranks than cores: {}", online)
            : "stop the launcher from pinning them: mpirun --bind-to none, mpiexec -bind-to "
              "none, srun --cpu-bind=none"}};
+}
+
+Findings bound_threads(const Evidence& evidence) {
+  const Variables bindings = bindings_among(evidence.facts.node.settings);
+  if (bindings.empty() || !cores(evidence).empty()) return {};
+  return {{Severity::note,
+           "OpenMP binds threads here: ranks that may use the same cores all begin at the first of "
+           "them, and take turns",
+           settings_text(bindings),
+           "give each rank cores of its own, as the launch line does, or unset these variables; "
+           "ranks of --ranks do not get them"}};
 }
 
 }  // namespace halocline::doctor::rules

@@ -4,14 +4,18 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
 #include <fmt/core.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <halocline/error.hpp>
+
+#include "base/allowed_cores.hpp"
 
 namespace halocline {
 namespace {
@@ -39,6 +43,18 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
+/// A set of cores as the kernel takes it.
+std::vector<unsigned long> bits_of(const std::vector<int>& cores) {
+  constexpr std::size_t each = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> bits;
+  for (const int core : cores) {
+    const auto bit = static_cast<std::size_t>(core);
+    bits.resize(std::max(bits.size(), bit / each + 1));
+    bits[bit / each] |= 1UL << bit % each;
+  }
+  return bits;
+}
+
 /// What the child needs between fork and exec.
 struct Launchpad {
   const Program& program;
@@ -47,12 +63,15 @@ struct Launchpad {
   pid_t parent;
   int failure_pipe;
   const sigset_t& mask;
+  const std::vector<unsigned long>& cores;  ///< bits; empty: as we have them
 };
 
 /// Turns the child into the program, or reports the errno. Async-signal-safe calls only.
 [[noreturn]] void become(const Launchpad& pad) {
   const Program& program = pad.program;
   ::setpgid(0, 0);
+  if (!pad.cores.empty())
+    ::syscall(SYS_sched_setaffinity, 0, pad.cores.size() * sizeof pad.cores[0], pad.cores.data());
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != pad.parent) ::_exit(127);  // it died before we asked to be told
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -98,6 +117,8 @@ std::pair<pid_t, int> start(const Program& program) {
   Pipe failure = make_pipe();
   const std::vector<char*> arguments = pointers_to(program.arguments);
   const std::vector<char*> environment = pointers_to(program.environment);
+  // OpenMP has bound this thread to one of them, and a child inherits it.
+  const std::vector<unsigned long> cores = bits_of(cores_of_places());
   const pid_t parent = ::getpid();
 
   // No handler of ours may run in the child.
@@ -106,7 +127,8 @@ std::pair<pid_t, int> start(const Program& program) {
   ::pthread_sigmask(SIG_SETMASK, &all, &mask);
   const pid_t child = ::fork();
   if (child == 0)
-    become({program, arguments.data(), environment.data(), parent, failure.write.get(), mask});
+    become(
+        {program, arguments.data(), environment.data(), parent, failure.write.get(), mask, cores});
   const int fork_error = child < 0 ? errno : 0;
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   if (child < 0) return {child, fork_error};

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/launcher.hpp"
 
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <set>
 #include <sstream>
 
@@ -17,6 +16,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/allowed_cores.hpp"
 #include "base/launched.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
@@ -226,15 +226,8 @@ std::string known_objection(const Launcher& launcher, MpiFamily family) {
 }
 
 int usable_cores() {
-  // Larger than any machine: a set that is too small makes the call fail.
-  constexpr int most_threads = 16384;
-  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> allowed(
-      CPU_ALLOC(most_threads), [](cpu_set_t* set) { CPU_FREE(set); });
-  const std::size_t bytes = CPU_ALLOC_SIZE(most_threads);
-  if (!allowed || ::sched_getaffinity(0, bytes, allowed.get()) != 0) return 1;
   std::set<std::string> cores;
-  for (int thread = 0; thread < most_threads; ++thread) {
-    if (!CPU_ISSET_S(static_cast<std::size_t>(thread), bytes, allowed.get())) continue;
+  for (const int thread : allowed_cores()) {
     std::ifstream file(
         fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", thread));
     std::string siblings;
@@ -244,18 +237,39 @@ int usable_cores() {
   return static_cast<int>(cores.size());
 }
 
+bool says_ranks(const Launcher& launcher) {
+  return std::any_of(
+      launcher.arguments.begin(), launcher.arguments.end(),
+      [](const std::string& word) { return word.find(ranks_placeholder) != std::string::npos; });
+}
+
+Variables bindings_among(const Variables& variables) {
+  std::string bind = value_of(variables, "OMP_PROC_BIND");
+  for (char& c : bind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  Variables found;
+  if (bind == "false") return found;
+  for (const char* name : binding_variables)
+    if (const auto one = variables.find(name); one != variables.end()) found.insert(*one);
+  return found;
+}
+
+std::vector<std::string> bindings_withheld(const Launcher& launcher, const Variables& variables) {
+  std::vector<std::string> names;
+  if (!says_ranks(launcher))
+    for (const auto& [name, value] : bindings_among(variables)) names.push_back(name);
+  return names;
+}
+
 std::vector<std::string> command(const Launcher& launcher, const JobSpec& job) {
   std::vector<std::string> words{launcher.path};
   const std::string ranks = fmt::format("{}", job.ranks);
-  bool says_ranks = false;
   for (std::string word : launcher.arguments) {
     const std::size_t at = word.find(ranks_placeholder);
-    says_ranks = says_ranks || at != std::string::npos;
     if (at != std::string::npos)
       word.replace(at, std::string_view(ranks_placeholder).size(), ranks);
     words.push_back(std::move(word));
   }
-  if (!says_ranks) {
+  if (!says_ranks(launcher)) {
     append(words, {"-n", ranks});
     if (launcher.kind == LauncherKind::open_mpi) append_open_mpi_options(words, job);
     if (launcher.kind == LauncherKind::srun) append_srun_options(words, job);

@@ -37,6 +37,9 @@ Launcher find_launcher(MpiFamily family, const std::string& hint, const Variable
 /// nothing of ours between.
 inline constexpr const char* ranks_placeholder = "{ranks}";
 
+/// Whether a launcher's arguments say where the number of ranks belongs.
+bool says_ranks(const Launcher& launcher);
+
 /// Takes a user's command by their word, "srun -n {ranks}", also one of another family: to see what
 /// becomes of it. Throws unavailable if there is no such program, usage if the command sets a
 /// number of ranks.
@@ -67,8 +70,16 @@ struct JobSpec {
 /// of a core are one.
 int usable_cores();
 
-/// Builds the command that runs a job. Ranks are bound to nothing: they bind themselves.
+/// Builds the command that runs a job. Ranks are bound to nothing.
 std::vector<std::string> command(const Launcher& launcher, const JobSpec& job);
+
+/// Returns the variables by which the user tells OpenMP to bind threads; none if one of them says
+/// that it is not to.
+Variables bindings_among(const Variables& variables);
+
+/// Lists variables by which OpenMP would bind the threads of each rank of such a job to the same
+/// cores: its ranks must not get them. Of a job that the user's own words start, none.
+std::vector<std::string> bindings_withheld(const Launcher& launcher, const Variables& variables);
 
 enum class User { ordinary, root };
 User current_user();

@@ -55,6 +55,8 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
   options.grace = std::chrono::seconds(2);
   options.without = proof::launcher_internals(current_variables());
   options.without.insert(options.without.end(), probes.without.begin(), probes.without.end());
+  for (std::string& name : bindings_withheld(probes.launcher, current_variables()))
+    options.without.push_back(std::move(name));
   JobEnd end = run_job(command(probes.launcher, job), extra, options);
   if (end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication, fmt::format("stopped by signal {} ({}) during a probe",

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Cores of this process, whatever OpenMP has bound its threads to.
+
+#include <vector>
+
+namespace halocline {
+
+/// Variables by which users tell OpenMP to bind threads.
+inline constexpr const char* binding_variables[] = {"OMP_PROC_BIND", "OMP_PLACES",
+                                                    "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+
+/// Numbers of the cores that this process may run on, ascending. Where OpenMP binds threads, these
+/// are the cores of all its places: GCC's binds the first thread to one of them as it is loaded.
+std::vector<int> allowed_cores();
+
+/// Cores of all places of OpenMP, ascending; empty if it binds no threads.
+std::vector<int> cores_of_places();
+
+}  // namespace halocline
