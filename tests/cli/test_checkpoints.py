@@ -175,6 +175,21 @@ def test_a_signal_stops_a_run_that_goes_on(number, ranks, tmp_path):
     same_end(more, plain)
 
 
+@pytest.mark.parametrize("name", ["TERM", pytest.param("INT", marks=thorough)])
+def test_a_signal_while_ranks_are_started_stops_them_in_good_order(name, mpirun, tmp_path):
+    script = tmp_path / "launcher"
+    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] || kill -{name} $PPID\nexec "{mpirun.path}" "$@"\n')
+    script.chmod(0o755)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    end = run("solve", *ENDLESS, "--checkpoint", "saved", "--ranks", 2, cwd=tmp_path,
+              env={"HALOCLINE_LAUNCHER": str(script), "TMPDIR": str(temporary),
+                   "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    assert end.code == STOPPED and line_that_goes_on(end)[:3] == ["solve", "--restart", "saved"], end
+    assert len(checkpoints(tmp_path / "saved")) == 1 and left_behind(tmp_path / "saved") == []
+    assert list(temporary.iterdir()) == []
+
+
 @pytest.mark.parametrize("to", ["rank", "launcher"])
 def test_a_signal_under_a_launcher_stops_all(to, mpirun, tmp_path):
     """Launchers pass SIGUSR1 on and wait, whereas other signals make them end the job."""

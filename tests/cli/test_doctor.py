@@ -279,6 +279,36 @@ def test_settings_that_keep_ranks_from_starting_or_from_shared_memory(mpi):
     assert path(report, "mpi")["outcome"] == "works"
 
 
+@thorough
+def test_the_more_telling_of_two_settings_is_blamed(mpi):
+    if "Open MPI" not in mpi:
+        skip("these are Open MPI's settings", needs="openmpi")
+    report = doctor(env={"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "nonesuch"})
+    finding = found(report, "do not start with OMPI_MCA_btl_tcp_if_include=nonesuch", "broken")
+    assert "unset OMPI_MCA_btl_tcp_if_include" in finding["do"]
+
+
+@thorough
+def test_a_file_of_parameters_that_keeps_ranks_from_starting(mpi, tmp_path):
+    if "Open MPI" not in mpi:
+        skip("these are Open MPI's files", needs="openmpi")
+    (tmp_path / ".openmpi").mkdir()
+    (tmp_path / ".openmpi/mca-params.conf").write_text("btl = self\n")
+    report = doctor(env={"HOME": str(tmp_path)})
+    finding = found(report, f"{tmp_path}/.openmpi/mca-params.conf (btl = self)", "broken")
+    assert "unable to reach each other" in finding["seen"]
+    assert path(report, "mpi")["outcome"] == "works"
+
+
+@thorough
+def test_too_few_open_files(mpi):
+    if "Open MPI" not in mpi:
+        skip("MPICH needs fewer", needs="openmpi")
+    shell = ("bash", "-c", 'ulimit -n 30; exec "$0" "$@"', HALOCLINE)
+    finding = found(doctor("--time-limit", "10", program=shell), "2 ranks do not start", "broken")
+    assert "ulimit -n allows 30 open files" in finding["seen"]
+
+
 # What an MPI in front of the real one asks: whether memory is that of an emulated GPU, and whether
 # this process is one that does so.
 ASKS = """

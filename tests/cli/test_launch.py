@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks started by the command, or by somebody else's launcher."""
 
+import os
 import re
 import shutil
 
@@ -65,6 +66,23 @@ def test_another_launcher(mpirun, small_checksum, tmp_path):
     end = launch(f"{script} --site")
     assert end.code == 0 and small_checksum in end.out
     assert (tmp_path / "first").read_text() == "--site\n"
+
+
+def test_openmp_does_not_bind_all_ranks_to_one_core():
+    end = run(*SMALL, "--ranks", "2", env={"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"})
+    assert end.code == 0 and "the ranks do not get OMP_PLACES, OMP_PROC_BIND" in end.err, end
+    if len(os.sched_getaffinity(0)) > 1:
+        assert "share 1 core" not in end.out
+
+
+@thorough
+def test_a_launcher_that_hangs_is_named(tmp_path):
+    script = tmp_path / "hangs"
+    script.write_text('#!/bin/sh\n[ "$1" = --version ] || sleep 25\n')
+    script.chmod(0o755)
+    end = launch(script)
+    assert end.code == 4 and f"note: {script} has not brought 2 ranks to work yet" in end.err, end
+    assert "(ulimit -n)" in end.err
 
 
 def test_a_launcher_that_does_not_exist():

@@ -44,6 +44,13 @@ TEST(DoctorAdvice, OneRankForEachCoreWithoutGpus) {
               StartsWith("mpirun -n 4 --bind-to core halocline"));
 }
 
+TEST(DoctorAdvice, NamesALauncherWholeThatPathDoesNotLeadTo) {
+  Evidence evidence = healthy();
+  evidence.facts.launching.first_in_path = "/opt/fake/mpirun";
+  EXPECT_THAT(launch_line(recommended_start(evidence, User::ordinary)),
+              StartsWith("/usr/bin/mpirun -n 4 "));
+}
+
 TEST(DoctorAdvice, Hydra) {
   Evidence evidence = with_gpus();
   evidence.facts.node.family = MpiFamily::mpich;

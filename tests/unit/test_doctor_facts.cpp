@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,6 +32,49 @@ TEST(DoctorFacts, LimitsOfAContainer) {
   EXPECT_FALSE(limits.shm_bytes);
   std::ofstream(folder / "proc/self/status") << "CapEff:\t00000000a80425fb\n";
   EXPECT_FALSE(read_limits({}, folder / "").may_trace);
+}
+
+TEST(DoctorFacts, RoomForTemporaryFiles) {
+  const TemporaryFolder folder;
+  Limits limits = read_limits({{"TMP", "/nowhere"}, {"TMPDIR", folder / ""}}, folder / "");
+  EXPECT_EQ(limits.temporary, folder / "");
+  EXPECT_GT(limits.temporary_free_bytes.value_or(0), 0);
+  limits = read_limits({{"TMPDIR", folder / "missing"}}, folder / "");
+  EXPECT_FALSE(limits.temporary_free_bytes);
+  EXPECT_EQ(read_limits({}, folder / "").temporary, "/tmp");
+}
+
+TEST(DoctorFacts, ParametersOfMpiInFiles) {
+  const TemporaryFolder folder;
+  folder.put("home/.openmpi/mca-params.conf", "# mine\n btl = self # only\n\nnonsense\n");
+  folder.put("system/etc/openmpi/openmpi-mca-params.conf", "# nothing\n");
+  folder.put("opt/etc/openmpi-mca-params.conf", "pml=ucx\n");
+  const std::vector<ParameterFile> files = read_parameter_files(
+      {{"HOME", folder / "home"}}, folder / "opt/bin/mpirun", folder / "system");
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0].path, folder / "home/.openmpi/mca-params.conf");
+  EXPECT_EQ(files[0].settings, (Variables{{"btl", "self"}}));
+  EXPECT_EQ(files[1].settings, (Variables{{"pml", "ucx"}}));
+}
+
+TEST(DoctorFacts, AnotherLauncherFirstInPath) {
+  const TemporaryFolder folder;
+  const auto put_launcher = [&](const char* name, const char* version) {
+    folder.put(name, fmt::format("#!/bin/sh\necho '{}'\n", version));
+    std::filesystem::permissions(folder / name, std::filesystem::perms::owner_all);
+  };
+  put_launcher("real/mpiexec", "mpiexec (OpenRTE) 4.1.4");
+  put_launcher("fake/mpiexec", "what?");
+  const auto launching = [&](const std::string& path) {
+    return read_launching(std::nullopt, folder / "real/mpiexec", MpiFamily::open_mpi,
+                          {{"PATH", folder / path}});
+  };
+  EXPECT_FALSE(launching("real").first_in_path);
+  EXPECT_EQ(launching("nothing").first_in_path, "");
+  const Launching other = launching("fake");
+  EXPECT_EQ(other.launcher->path, folder / "real/mpiexec");
+  EXPECT_EQ(other.first_in_path, folder / "fake/mpiexec");
+  EXPECT_EQ(other.objection_to_first, "does not name its MPI in --version");
 }
 
 TEST(DoctorFacts, Allocations) {

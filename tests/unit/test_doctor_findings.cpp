@@ -92,6 +92,73 @@ TEST(DoctorFindings, RanksThatDoNotStart) {
                                   "--shm-size")));
 }
 
+TEST(DoctorFindings, WhatProcessesLackIsNamedWhereRanksDoNotStart) {
+  Evidence evidence = healthy();
+  evidence.paths.clear();
+  evidence.facts.ranks = {.ended_badly = "no output for 20 s"};
+  Limits& limits = evidence.facts.node.limits;
+  limits.of_processes = {.open_files = 30, .processes = 8};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start",
+                                  "no output for 20 s; ulimit -n allows 30 open files; ulimit -u "
+                                  "allows this user 8 processes",
+                                  "ulimit -n 1024")));
+  evidence.facts.node.is_root = true;  // whom the kernel counts no processes of
+  limits = {.shm_bytes = limits.shm_bytes, .temporary = "/scratch", .temporary_free_bytes = 4096};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start",
+                                  "/scratch, where MPI keeps what its processes "
+                                  "share, has 4 KiB free",
+                                  "set TMPDIR")));
+  limits.temporary_free_bytes.reset();
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start",
+                                                      "/scratch, is missing", "set TMPDIR")));
+  evidence = healthy();
+  evidence.facts.node.limits.of_processes.open_files = 30;
+  EXPECT_THAT(findings(evidence), IsEmpty());
+  evidence.paths.back() = ends("shared", Memory::host, Outcome::unavailable, "no window");
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::slow, "cannot use transport shared",
+                                  "no window; ulimit -n allows 30", "ulimit -n 1024")));
+}
+
+TEST(DoctorFindings, ParametersInFiles) {
+  Evidence evidence = healthy();
+  evidence.facts.misstarted = RankFacts{.ended_badly = "unable to reach each other"};
+  evidence.facts.launching.blames_files = true;
+  evidence.facts.node.parameter_files = {{"/home/me/.openmpi/mca-params.conf", {{"btl", "self"}}}};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken,
+                                  "do not start with MPI's parameters in "
+                                  "/home/me/.openmpi/mca-params.conf (btl = self)",
+                                  "unable to reach each other", "correct or remove them")));
+}
+
+TEST(DoctorFindings, NoProgramForOtherNodes) {
+  Evidence evidence = healthy();
+  evidence.paths.clear();
+  evidence.facts.ranks = {.ended_badly = "could not be found: plm_rsh_agent: ssh : rsh"};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start", "plm_rsh_agent",
+                                  "OMPI_MCA_plm_rsh_agent=sh does as well")));
+}
+
+TEST(DoctorFindings, AnotherLauncherFirstInPath) {
+  Evidence evidence = healthy();
+  evidence.facts.launching.first_in_path = "/opt/fake/mpirun";
+  evidence.facts.launching.objection_to_first = "does not name its MPI in --version";
+  EXPECT_THAT(
+      findings(evidence),
+      ElementsAre(finding(Severity::note, "PATH has another mpirun first",
+                          "/opt/fake/mpirun does not name its MPI in --version; doctor used "
+                          "/usr/bin/mpirun",
+                          "start with /usr/bin/mpirun, as the launch line does")));
+  evidence.facts.launching.first_in_path = "";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::note, "mpirun is not in PATH", "/usr/bin/mpirun",
+                                  "put /usr/bin first in PATH")));
+}
+
 TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
   Evidence evidence = healthy();
   evidence.bad_ends = {"timed out after 20 s"};
@@ -134,6 +201,21 @@ TEST(DoctorFindings, AnotherLauncherTakenInstead) {
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "does not start the 2 ranks", "started 4",
                                   "write {ranks}")));
+  evidence.facts.launching.launcher->arguments = {"-n", "{ranks}"};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "does not start the 2 ranks", "started 4",
+                                  "it does not follow it")));
+}
+
+TEST(DoctorFindings, ARankThatIsStopped) {
+  Evidence evidence = healthy();
+  evidence.paths.back() =
+      ends("shared", Memory::host, Outcome::failed,
+           "rank 0 has waited 10 s in finish for rank 1; that rank is stopped, lost or doing "
+           "something else (option 'wait_limit' sets how long to wait)");
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "transport shared", "rank 1",
+                                  "T for a process that is stopped")));
 }
 
 TEST(DoctorFindings, RanksOnOneCore) {
@@ -268,12 +350,22 @@ TEST(DoctorFindings, RanksThatEndBeforeTheySayWhoTheyAre) {
 
 TEST(DoctorFindings, MessagesThatLeaveTheNodesMemory) {
   Evidence evidence = healthy();
+  evidence.paths[1].times.front().us = 12;
   auto& settings = evidence.facts.node.settings;
   const auto detour = [](const char* seen, const char* fix) {
     return ElementsAre(finding(Severity::slow, "does not use shared memory", seen, fix));
   };
   settings = {{"OMPI_MCA_btl", "self,tcp"}};
   EXPECT_THAT(findings(evidence), detour("OMPI_MCA_btl is 'self,tcp'; 8 bytes", "add vader"));
+  evidence.facts.launching.blamed = {{"OMPI_MCA_btl", "self,tcp"}};
+  evidence.facts.misstarted = RankFacts{.ended_badly = "unreachable"};
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start with")))
+      << "ranks did not get it";
+  evidence.facts.launching.blamed.clear();
+  evidence.facts.misstarted.reset();
+  evidence.paths[1].times.front().us = 1.27;
+  EXPECT_THAT(findings(evidence), IsEmpty()) << "as fast as shared memory";
+  evidence.paths[1].times.front().us = 12;
   settings = {{"OMPI_MCA_btl", "^vader"}};
   EXPECT_THAT(findings(evidence), detour("'^vader'", "unset OMPI_MCA_btl"));
   for (const char* list : {"self,vader,tcp", "sm,self", "^openib", "^tcp,ofi"}) {
@@ -496,6 +588,9 @@ TEST(DoctorFindings, GpusThatCannotBeUsed) {
               ElementsAre(finding(Severity::broken, "no usable GPU", "no NVIDIA driver", "")));
   evidence.facts.node.settings["CUDA_VISIBLE_DEVICES"] = "";
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::note, "no usable GPU")));
+  evidence.facts.node.settings["CUDA_VISIBLE_DEVICES"] = "0,0";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "no usable GPU", "", "which is '0,0'")));
   evidence.facts.node.built_with_cuda = false;
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::absent, "this build does not use GPUs")));

@@ -46,6 +46,14 @@ TEST(EndOfJob, QuotesTheReasonOfOpenMpiWhole) {
                           Not(HasSubstr("It looks like")), Not(HasSubstr("---"))));
 }
 
+TEST(EndOfJob, QuotesTheLibraryThatEndedARank) {
+  EXPECT_EQ(
+      complaint("halocline: MPI_Init ended this process: its own words stand above; 'halocline "
+                "doctor' looks for the cause\n"
+                "[vm:1] opal_shmem: No space left on device\n"),
+      "opal_shmem: No space left on device");
+}
+
 TEST(EndOfJob, QuotesEachReasonOnce) {
   EXPECT_EQ(complaint("[vm:14172] PML ucx cannot be selected\n"
                       "[vm:14171] PML ucx cannot be selected\n"),

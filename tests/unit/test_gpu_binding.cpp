@@ -28,6 +28,14 @@ using testing::IsEmpty;
 using testing::Not;
 
 using Facts = std::vector<RankFacts>;
+
+TEST(NoGpu, NamesTheVariableThatTheDriverMayFailOf) {
+  const std::string error = "cudaErrorInvalidDevice: invalid device ordinal";
+  EXPECT_EQ(device::reason_of_failure(error, std::nullopt),
+            "the NVIDIA driver fails with " + error);
+  EXPECT_THAT(device::reason_of_failure(error, "0,0"),
+              AllOf(HasSubstr(error), HasSubstr("CUDA_VISIBLE_DEVICES is '0,0'")));
+}
 using Names = std::vector<std::string>;
 
 constexpr const char* all_cores = "";

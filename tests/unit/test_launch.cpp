@@ -614,6 +614,19 @@ TEST(RunJob, KeepsMarkedLinesApart) {
   EXPECT_THAT(end.marked, ElementsAre("4 x", "0"));
 }
 
+TEST(RunJob, TellsOfAJobWhoseFirstMarkedLineDoesNotCome) {
+  int told = 0;
+  JobOptions options;
+  options.output = JobOutput::capture;
+  options.mark = "the-mark: ";
+  options.slow_start = 100ms;
+  options.on_slow_start = [&] { ++told; };
+  EXPECT_TRUE(run_shell("echo 'the-mark: begins' >&2; sleep 0.4", options).succeeded());
+  EXPECT_EQ(told, 0);
+  EXPECT_TRUE(run_shell("echo something; sleep 0.4", options).succeeded());
+  EXPECT_EQ(told, 1);
+}
+
 // -------------------------------------------------------------------------------------- Sieve
 
 /// Passes a text through in pieces of such a size.

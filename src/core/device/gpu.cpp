@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "device/cuda/runtime.hpp"
 
 namespace halocline::device {
@@ -16,6 +18,16 @@ const Gpus& gpus() {
     }
   }();
   return found;
+}
+
+std::string reason_of_failure(const std::string& error,
+                              const std::optional<std::string>& visible_devices) {
+  const std::string failure = fmt::format("the NVIDIA driver fails with {}", error);
+  if (!visible_devices) return failure;
+  return fmt::format(
+      "{}; CUDA_VISIBLE_DEVICES is '{}': list GPUs that are there, each once, or unset "
+      "it",
+      failure, *visible_devices);
 }
 
 std::optional<std::string> no_gpu_because() {

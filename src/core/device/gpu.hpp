@@ -39,6 +39,10 @@ bool gpus_are_supported();
 /// driver, which must not happen before a fork.
 const Gpus& gpus();
 
+/// Says why a driver that fails shows no GPU. `visible_devices`: CUDA_VISIBLE_DEVICES.
+std::string reason_of_failure(const std::string& error,
+                              const std::optional<std::string>& visible_devices);
+
 /// Returns why this process cannot use any GPU, and the fix; nothing if it can use one. Starts the
 /// driver, as gpus() does.
 std::optional<std::string> no_gpu_because();

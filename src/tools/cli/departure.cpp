@@ -75,6 +75,10 @@ void take_start(std::vector<std::string>& words) {
 
 const std::optional<Start>& start_of_this_rank() { return our_start; }
 
+void tell_begin() {
+  if (our_start) complain_after(mark_of(*our_start) + "begins\n", "");
+}
+
 void guard_departure() {
   guarded = ::getpid();
   std::atexit(stop_departure);

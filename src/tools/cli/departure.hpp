@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How this process ends, and how the command that started it as one of its ranks hears of it. A
-// launcher's exit code does not tell: it may be the launcher's own, or that of a rank that a
-// library ended.
+// How this process begins and ends, and how the command that started it as one of its ranks hears
+// of it. A launcher's exit code does not tell: it may be the launcher's own, or that of a rank that
+// a library ended.
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +28,9 @@ std::string word_of(const Start& start);
 void take_start(std::vector<std::string>& words);
 /// Returns how this process was started, if by another command.
 const std::optional<Start>& start_of_this_rank();
+
+/// Tells the command that started this rank that its work begins.
+void tell_begin();
 
 /// From now on, a library that ends this process makes it end with exit_failure and a line that
 /// says so: 1 means a wrong result and nothing else.

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
 
@@ -24,9 +25,11 @@
 #include "cli/signals.hpp"
 #include "comm/collectives.hpp"
 #include "comm/start.hpp"
+#include "launch/caretaker.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 #include "launch/launcher.hpp"
+#include "launch/limits.hpp"
 
 namespace halocline::cli {
 namespace {
@@ -83,12 +86,15 @@ int work_as_rank(const RankJob& job) {
   std::optional<EndingSignals> signals;
   if (!launched || launched->rank.value_or(0) == 0)
     signals.emplace(launched ? EndingSignals::Says::nothing : EndingSignals::Says::which);
+  std::optional<Caretaker> caretaker;
+  if (!launched && comm::family() == MpiFamily::open_mpi) caretaker.emplace(current_variables());
   const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
   require_to_be_found();
   CommunicatorOptions options;
   options.wait_limit = std::chrono::duration<double>(job.wait_limit_seconds);
   const Communicator world = Communicator::world(options);
   set_rank(world.rank());
+  if (world.rank() == 0) tell_begin();
   options.wait_limit = std::chrono::seconds(5);
   const Communicator brief = Communicator::world(options);
   comm::set_stall_handler(world, [&world](const std::string& text) {
@@ -144,6 +150,14 @@ int exit_code_of(const Launcher& launcher, const JobSpec& job, const JobEnd& end
   return code;
 }
 
+/// A launcher that hangs says nothing, and one that waits for its turn may take hours.
+void tell_slow_start(const Launcher& launcher, const JobSpec& job) {
+  remark(
+      fmt::format("{} has not brought {} to work yet, and is still waited for; {}; 'halocline "
+                  "doctor' looks for the cause",
+                  launcher.path, counted(job.ranks, "rank"), words_for(process_limits())));
+}
+
 int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
   const Interrupts interrupts;
   make_proofs(wanted.proofs);
@@ -160,12 +174,21 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
   job.arguments.insert(job.arguments.begin(), word_of(start));
   Variables extra = job_variables(launcher, job);
   if (isatty(STDERR_FILENO) != 0) extra[terminal_variable] = "1";
+  const std::vector<std::string> withheld = bindings_withheld(launcher, variables);
+  if (!withheld.empty())
+    remark(fmt::format(
+        "the ranks do not get {}: OpenMP would bind the threads of each to the same cores; to bind "
+        "them, start the ranks by a launcher that gives each its own (halocline doctor prints a "
+        "line)",
+        fmt::join(withheld, ", ")));
   // A launcher that has not ended its ranks by then will not: mpirun takes a second.
   constexpr std::chrono::milliseconds grace{1400};
   const JobEnd end = run_job(halocline::command(launcher, job), extra,
                              {.output = JobOutput::relay,
                               .grace = grace,
                               .on_first_signal = wanted.on_first_signal,
+                              .on_slow_start = [&] { tell_slow_start(launcher, job); },
+                              .without = withheld,
                               .mark = mark_of(start),
                               .explanations = Explanations::withheld});
   return exit_code_of(launcher, job, end);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -112,6 +113,19 @@ RankJob::Calls calls_of(const SolveCommand& command) {
                                                 : RankJob::Calls::from_one_thread;
 }
 
+/// Of the ranks that this command starts: keeps requests to earlier ones from them, and takes back
+/// at the end what none of them lived to see.
+class Requests {
+ public:
+  explicit Requests(std::string folder) : folder_(std::move(folder)) { forget_request(folder_); }
+  ~Requests() { forget_request(folder_); }
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+
+ private:
+  std::string folder_;
+};
+
 }  // namespace
 
 std::optional<std::string> what_is_wrong(const SolveResult& result) {
@@ -161,7 +175,8 @@ RankJob solve_job(const SolveCommand& command) {
 
 int run_solve(const SolveCommand& command, const std::vector<std::string>& words) {
   const std::optional<std::string> folder = checkpoint_folder(command.options);
-  if (folder && !start_of_this_rank() && command.ranks.value_or(1) > 1) forget_request(*folder);
+  std::optional<Requests> requests;
+  if (folder && !start_of_this_rank() && command.ranks.value_or(1) > 1) requests.emplace(*folder);
   return run_on_ranks(solve_job(command), words_for_ranks(words));
 }
 

@@ -28,13 +28,14 @@ std::optional<std::string> checkpoint_folder(const SolveOptions& options) {
                                                                   : folder_of(*options.restart);
 }
 
-/// Without waiting for the disk, which may be what keeps a run from its end. Without a folder yet,
-/// there is nothing to save.
+/// Without waiting for the disk, which may be what keeps a run from its end. Ranks that have not
+/// made the folder yet find it with the request in it.
 bool ask_to_stop(const std::string& folder, const std::string& reason) {
   const std::filesystem::path request = request_in(folder);
   const std::filesystem::path unfinished = std::filesystem::path(folder) / ".halocline-stop.tmp";
-  std::ofstream(unfinished) << reason << "\n";
   std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ofstream(unfinished) << reason << "\n";
   std::filesystem::rename(unfinished, request, error);
   return !error;
 }

@@ -184,7 +184,10 @@ Start recommended_start(const Evidence& evidence, User user) {
   start.srun_mpi = is_open_mpi ? "pmix" : node.mpi.find("CRAY") != std::string::npos ? "" : "pmi2";
   const auto& launcher = launching.instead ? launching.instead : launching.launcher;
   if (launcher && (launching.instead || launching.objection.empty())) {
-    start.launcher = std::filesystem::path(launcher->path).filename().string();
+    // The name alone would start another program, or none.
+    start.launcher = launching.first_in_path
+                         ? launcher->path
+                         : std::filesystem::path(launcher->path).filename().string();
     start.is_known = launcher->kind != LauncherKind::other;
     if (launcher->kind == LauncherKind::srun) start.starter = Starter::srun;
     if (is_pals(evidence, *launcher)) start.starter = Starter::pals;

@@ -89,6 +89,7 @@ class Examination {
     facts.launching =
         read_launching(options_.launcher, options_.launcher_hint, facts.node.family, variables_);
     if (!facts.launching.launcher) return std::move(evidence_);
+    facts.node.parameter_files = read_parameter_files(variables_, facts.launching.launcher->path);
     probes_ = {.launcher = *facts.launching.launcher,
                .program = options_.program,
                .ranks = evidence_.ranks,
@@ -115,25 +116,51 @@ class Examination {
     return !facts.ranks.empty() && facts.ranks.front().size == evidence_.ranks;
   }
 
-  /// Leaves out the user's variables that change what MPI does, if ranks start only without them.
+  /// Leaves out the user's variables that change what MPI does, or the files of its parameters, if
+  /// ranks start only without them.
   bool start_without_settings() {
-    Facts& facts = evidence_.facts;
+    const Facts& facts = evidence_.facts;
     // Ranks that said who they are have started.
     if (!facts.ranks.ranks.empty() || !facts.launching.objection.empty()) return false;
+    return start_without_variables() || start_without_files();
+  }
+
+  bool start_without_variables() {
+    Facts& facts = evidence_.facts;
     const Variables suspects = settings_of_mpi(variables_);
     if (suspects.empty()) return false;
     options_.says("starting ranks without the settings of MPI");
     RankFacts without_all = ask_without(suspects);
     if (!find_each_other(without_all)) return false;
-    facts.misstarted = std::exchange(facts.ranks, std::move(without_all));
+    take_start(std::move(without_all));
     facts.launching.blamed = suspects;
     if (suspects.size() > 1) blame_one_of(suspects);
     for (const auto& [name, value] : facts.launching.blamed) {
       probes_.without.push_back(name);
       variables_.erase(name);
     }
-    evidence_.bad_ends.clear();
     return true;
+  }
+
+  bool start_without_files() {
+    Facts& facts = evidence_.facts;
+    if (facts.node.family != MpiFamily::open_mpi || facts.node.parameter_files.empty())
+      return false;
+    options_.says("starting ranks without the files of MPI's parameters");
+    probe::Probes probes = probes_;
+    probes.with["OMPI_MCA_mca_base_param_files"] = "/dev/null";
+    RankFacts without_files = ask_ranks(probes);
+    if (!find_each_other(without_files)) return false;
+    take_start(std::move(without_files));
+    facts.launching.blames_files = true;
+    probes_.with = probes.with;
+    return true;
+  }
+
+  /// Goes on with ranks that started otherwise than the user's settings would have it.
+  void take_start(RankFacts started) {
+    evidence_.facts.misstarted = std::exchange(evidence_.facts.ranks, std::move(started));
+    evidence_.bad_ends.clear();
   }
 
   RankFacts ask_without(const Variables& settings) const {
@@ -144,7 +171,12 @@ class Examination {
   }
 
   void blame_one_of(const Variables& suspects) {
-    for (const auto& suspect : suspects) {
+    // The longer names first: where OMPI_MCA_btl_tcp_if_include is wrong, ranks start without
+    // OMPI_MCA_btl=tcp too.
+    std::vector<std::pair<std::string, std::string>> ordered(suspects.begin(), suspects.end());
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    for (const auto& suspect : ordered) {
       RankFacts without_it = ask_without({suspect});
       if (!find_each_other(without_it)) continue;
       evidence_.facts.ranks = std::move(without_it);
@@ -174,7 +206,8 @@ class Examination {
     evidence_.bad_ends.clear();  // of the launcher that is left now
     RankFacts started = ask_ranks(probes_);
     if (find_each_other(started)) {
-      facts.misstarted = std::exchange(facts.ranks, std::move(started));
+      take_start(std::move(started));
+      note_first_in_path(facts.launching, facts.node.family, variables_);
       return;
     }
     // No better: what the user's launcher said is the finding.

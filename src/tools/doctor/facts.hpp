@@ -11,6 +11,7 @@
 
 #include "base/variables.hpp"
 #include "launch/launcher.hpp"
+#include "launch/limits.hpp"
 #include "machine/gpu_facts.hpp"
 #include "machine/pci_place.hpp"
 #include "mpi/claims.hpp"
@@ -32,13 +33,22 @@ struct Limits {
   std::optional<int> ptrace_scope = {};            ///< of Yama; nothing without it
   bool may_trace = false;                          ///< has CAP_SYS_PTRACE
   std::optional<std::int64_t> memlock_bytes = {};  ///< nothing: unlimited
-  std::string container = {};                      ///< "docker", "podman", ...; empty: none seen
+  ProcessLimits of_processes = {};
+  std::string temporary = {};  ///< folder where MPI keeps what its processes share
+  std::optional<std::int64_t> temporary_free_bytes = {};  ///< nothing without the folder
+  std::string container = {};  ///< "docker", "podman", ...; empty: none seen
 };
 
 struct Allocation {
   std::string manager = {};  ///< "Slurm", "PBS", "LSF"; empty: none
   std::string job = {};
   std::optional<int> nodes = {}, tasks = {}, cores_per_task = {};
+};
+
+/// A file that sets parameters of MPI for all who start it, or for this user.
+struct ParameterFile {
+  std::string path;
+  Variables settings;
 };
 
 /// Of InfiniBand and its kin.
@@ -65,6 +75,11 @@ struct Launching {
   std::optional<Launcher> instead = {};
   /// Variables of the user's that keep ranks from starting: without them they start.
   Variables blamed = {};
+  bool blames_files = false;  ///< the parameter files, likewise
+  /// What PATH has first under the name of the launcher that doctor chose, if that is another
+  /// program; empty: nothing.
+  std::optional<std::string> first_in_path = {};
+  std::string objection_to_first = {};  ///< "does not name its MPI in --version"
 };
 
 struct NodeFacts {
@@ -81,6 +96,7 @@ struct NodeFacts {
   std::string kernel_driver;  ///< "580.65.06", "unknown"
   std::vector<Adapter> adapters;
   Limits limits;
+  std::vector<ParameterFile> parameter_files = {};  ///< those that set something
   Allocation allocation;
   Variables settings;               ///< variables that change what MPI and GPUs do
   std::optional<double> load = {};  ///< processes that ran or wanted to, in the minute before

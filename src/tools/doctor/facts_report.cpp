@@ -47,6 +47,15 @@ void add_node(Section& facts, const NodeFacts& node) {
       .add("memlock_bytes", "locked memory", limits.memlock_bytes,
            limits.memlock_bytes ? fmt::format("{} bytes at most", *limits.memlock_bytes)
                                 : "unlimited")
+      .add("open_files", "open files", limits.of_processes.open_files,
+           limits.of_processes.open_files
+               ? fmt::format("{} at most", *limits.of_processes.open_files)
+               : "unlimited")
+      .add("processes", "processes", limits.of_processes.processes,
+           limits.of_processes.processes ? fmt::format("{} at most", *limits.of_processes.processes)
+                                         : "unlimited")
+      .add("temporary", "temporary files", limits.temporary)
+      .add("temporary_free_bytes", "room for them", limits.temporary_free_bytes, Format::bytes())
       .add("container", "container", limits.container,
            limits.container.empty() ? "none seen" : limits.container);
   const Allocation& allocation = node.allocation;
@@ -60,6 +69,13 @@ void add_node(Section& facts, const NodeFacts& node) {
       .add_json("nodes", allocation.nodes)
       .add_json("tasks", allocation.tasks)
       .add_json("cores_per_task", allocation.cores_per_task);
+  Section& files = facts.add_section("parameter_files", "");
+  for (const auto& [path, parameters] : node.parameter_files) {
+    std::vector<std::string> lines;
+    for (const auto& [name, value] : parameters)
+      lines.push_back(fmt::format("{} = {}", name, value));
+    files.add(path, path, fmt::format("{}", fmt::join(lines, ", ")));
+  }
   Section& settings = facts.add_section("settings", "");
   for (const auto& [name, value] : node.settings) settings.add(name, name, value);
 }

@@ -17,6 +17,8 @@ std::string_view name_of(Severity severity) {
 }
 
 std::string setting(const Evidence& evidence, const char* name) {
+  // Ranks got none of those that they do not start with.
+  if (evidence.facts.launching.blamed.contains(name)) return "";
   const auto found = evidence.facts.node.settings.find(name);
   return found == evidence.facts.node.settings.end() ? "" : found->second;
 }

@@ -41,7 +41,7 @@ struct Evidence {
   std::optional<proof::GpuPair> gpu_pair = {};  ///< GPUs of a node's ranks; nothing without GPUs
 };
 
-/// What a variable is set to on the node; empty if it is not.
+/// What a variable is set to in ranks of the probes; empty if it is not.
 std::string setting(const Evidence& evidence, const char* name);
 
 /// The result of a path with the user's settings, or nothing.

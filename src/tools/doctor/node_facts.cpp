@@ -9,12 +9,14 @@
 #include <sstream>
 #include <system_error>
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include <halocline/error.hpp>
 
 #include "base/allowed_cores.hpp"
+#include "base/find_program.hpp"
 #include "base/host_name.hpp"
 #include "base/small_files.hpp"
 #include "comm/collectives.hpp"
@@ -32,6 +34,13 @@ std::optional<int> number_in(const std::string& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos
+             ? ""
+             : text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
 }
 
 /// Effective capabilities hold CAP_SYS_PTRACE, number 19.
@@ -97,8 +106,43 @@ Limits read_limits(const Variables& variables, const fs::path& root) {
   rlimit locked{};
   if (::getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY)
     limits.memlock_bytes = static_cast<std::int64_t>(locked.rlim_cur);
+  limits.of_processes = process_limits();
+  limits.temporary = "/tmp";
+  for (const char* name : {"TMP", "TEMP", "TMPDIR"})
+    if (const std::string folder = value_of(variables, name); !folder.empty())
+      limits.temporary = folder;
+  struct statvfs temporary {};
+  if (::statvfs(limits.temporary.c_str(), &temporary) == 0)
+    limits.temporary_free_bytes =
+        static_cast<std::int64_t>(temporary.f_bavail * temporary.f_frsize);
   limits.container = container_of(variables, root);
   return limits;
+}
+
+std::vector<ParameterFile> read_parameter_files(const Variables& variables,
+                                                const std::string& launcher, const fs::path& root) {
+  std::vector<fs::path> paths;
+  if (const std::string home = value_of(variables, "HOME"); !home.empty())
+    for (const char* folder : {".openmpi", ".prte", ".pmix"})
+      paths.push_back(fs::path(home) / folder / "mca-params.conf");
+  std::vector<fs::path> folders{root / "etc/openmpi", root / "etc"};
+  if (!launcher.empty()) folders.push_back(fs::path(launcher).parent_path().parent_path() / "etc");
+  for (const fs::path& folder : folders)
+    for (const char* name : {"openmpi", "prte", "pmix"})
+      paths.push_back(folder / fmt::format("{}-mca-params.conf", name));
+  std::vector<ParameterFile> files;
+  for (const fs::path& path : paths) {
+    std::ifstream lines(path);
+    Variables settings;
+    for (std::string line; std::getline(lines, line);) {
+      line.erase(std::min(line.find('#'), line.size()));
+      const std::size_t sign = line.find('=');
+      if (sign == std::string::npos) continue;
+      settings[trimmed(line.substr(0, sign))] = trimmed(line.substr(sign + 1));
+    }
+    if (!settings.empty()) files.push_back({path.string(), std::move(settings)});
+  }
+  return files;
 }
 
 Allocation read_allocation(const Variables& variables) {
@@ -194,6 +238,19 @@ NodeFacts read_node(const Variables& variables) {
   return facts;
 }
 
+void note_first_in_path(Launching& launching, MpiFamily family, const Variables& variables) {
+  const auto& found = launching.instead ? launching.instead : launching.launcher;
+  launching.first_in_path.reset();
+  if (!found) return;
+  const std::string name = fs::path(found->path).filename().string();
+  const std::string first = find_program(name, variables);
+  std::error_code ignored;
+  if (!first.empty() && fs::equivalent(first, found->path, ignored)) return;
+  launching.first_in_path = first;
+  if (!first.empty())
+    launching.objection_to_first = objection_to(launcher_named(name, variables), family);
+}
+
 Launching read_launching(const std::optional<std::string>& named, const std::string& hint,
                          MpiFamily family, const Variables& variables) {
   Launching launching;
@@ -215,6 +272,7 @@ Launching read_launching(const std::optional<std::string>& named, const std::str
   } catch (const Error& error) {
     launching.problem = error.what();
   }
+  note_first_in_path(launching, family, variables);
   return launching;
 }
 

@@ -19,6 +19,11 @@ std::vector<Adapter> read_adapters(const std::filesystem::path& root = "/");
 std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
                                        const std::vector<Adapter>& adapters,
                                        const std::filesystem::path& root = "/");
+/// Reads the files of Open MPI's parameters that the user and the system have. `launcher`: the path
+/// of its launcher, beside which an installation of its own keeps them.
+std::vector<ParameterFile> read_parameter_files(const Variables& variables,
+                                                const std::string& launcher = "",
+                                                const std::filesystem::path& root = "/");
 /// Those that change what MPI, UCX, NCCL, NVSHMEM, CUDA and this program do.
 Variables settings_among(const Variables& variables);
 
@@ -29,6 +34,10 @@ Variables settings_of_mpi(const Variables& variables);
 std::optional<double> read_load(const std::filesystem::path& root = "/");
 
 NodeFacts read_node(const Variables& variables);
+
+/// Notes which program PATH has first under the name of the launcher that doctor uses, and what
+/// speaks against it if it is another.
+void note_first_in_path(Launching& launching, MpiFamily family, const Variables& variables);
 
 /// Takes the launcher that the user names, whatever family it is of, or finds one. `named` is
 /// --launcher, `hint` as find_launcher() takes it.

@@ -15,6 +15,7 @@ using Findings = std::vector<Finding>;
 
 // rules_start.cpp: whether ranks start at all, where they run, and whether they end.
 Findings launcher(const Evidence& evidence);
+Findings other_in_path(const Evidence& evidence);
 Findings start_of_ranks(const Evidence& evidence);
 Findings not_tested(const Evidence& evidence);
 Findings cores(const Evidence& evidence);
@@ -52,6 +53,7 @@ Findings slow_nodes(const Evidence& evidence);
 Findings adapters_of_gpus(const Evidence& evidence);
 
 inline constexpr Findings (*all[])(const Evidence&) = {launcher,
+                                                       other_in_path,
                                                        start_of_ranks,
                                                        not_tested,
                                                        failed_paths,
@@ -84,6 +86,13 @@ inline constexpr Findings (*all[])(const Evidence&) = {launcher,
 /// Less than this and the probes' own two ranks may fail: MPI takes 4 to 8 MiB of /dev/shm for a
 /// rank (Open MPI 4.1.4 and MPICH 4.0.2, two ranks).
 inline constexpr std::int64_t shm_bytes_per_rank = std::int64_t{8} << 20;
+
+/// Something that processes of this user lack on this node, and how to get it.
+struct Lack {
+  std::string seen, fix;
+};
+/// Room for MPI's files, open files, processes: what a launcher and its ranks cannot do without.
+std::optional<Lack> lack_of_processes(const Evidence& evidence);
 
 /// How to make /dev/shm larger, or to do without.
 std::string larger_shm(const Facts& facts);

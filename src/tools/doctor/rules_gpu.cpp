@@ -127,7 +127,10 @@ Findings gpus(const Evidence& evidence) {
                             (hidden.empty() || hidden.starts_with('-'));
     return {{on_purpose ? Severity::note : Severity::broken, "no usable GPU",
              fmt::format("{}, but {}", there, ranks.front().none_because),
-             on_purpose ? "unset CUDA_VISIBLE_DEVICES to use them" : ""}};
+             on_purpose ? "unset CUDA_VISIBLE_DEVICES to use them"
+             : hidden.empty()
+                 ? ""
+                 : fmt::format("correct or unset CUDA_VISIBLE_DEVICES, which is '{}'", hidden)}};
   }
   Findings found = modes_of(evidence);
   for (Finding& finding : hidden_from_each_other(evidence)) found.push_back(std::move(finding));

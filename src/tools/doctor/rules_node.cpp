@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/format.hpp"
 #include "doctor/rules.hpp"
@@ -36,6 +37,36 @@ std::string larger_shm(const Facts& facts) {
       "then use --transport mpi{}",
       is_open_mpi ? ", and where MPI itself fails mpirun --mca btl_vader_backing_directory /tmp"
                   : "");
+}
+
+std::optional<Lack> lack_of_processes(const Evidence& evidence) {
+  const Limits& limits = evidence.facts.node.limits;
+  // Open MPI 4.1.4, two ranks: 5 MiB in TMPDIR, 35 open files in mpirun, 5 threads in each process.
+  constexpr std::int64_t enough_bytes = std::int64_t{16} << 20;
+  constexpr std::int64_t few_files = 64, files_per_rank = 8, few_processes = 256;
+  std::vector<std::string> seen, fixes;
+  if (!limits.temporary.empty() && !limits.temporary_free_bytes) {
+    seen.push_back(fmt::format("the folder for temporary files, {}, is missing", limits.temporary));
+    fixes.emplace_back("set TMPDIR to a folder that is there and can be written");
+  } else if (limits.temporary_free_bytes.value_or(enough_bytes) < enough_bytes) {
+    seen.push_back(fmt::format("{}, where MPI keeps what its processes share, has {} free",
+                               limits.temporary, bytes_text(*limits.temporary_free_bytes)));
+    fixes.push_back(fmt::format("free some space in {}, or set TMPDIR to a folder of another disk",
+                                limits.temporary));
+  }
+  const std::int64_t files = few_files + files_per_rank * ranks_here(evidence);
+  if (limits.of_processes.open_files.value_or(files) < files) {
+    seen.push_back(fmt::format("ulimit -n allows {} open files", *limits.of_processes.open_files));
+    fixes.emplace_back("ulimit -n 1024 (limits.conf: nofile; docker run --ulimit nofile=1024)");
+  }
+  if (limits.of_processes.processes.value_or(few_processes) < few_processes &&
+      !evidence.facts.node.is_root) {
+    seen.push_back(fmt::format("ulimit -u allows this user {} processes and threads",
+                               *limits.of_processes.processes));
+    fixes.emplace_back("ulimit -u 4096 (limits.conf: nproc; docker run --pids-limit)");
+  }
+  if (seen.empty()) return std::nullopt;
+  return Lack{fmt::format("{}", fmt::join(seen, "; ")), fmt::format("{}", fmt::join(fixes, "; "))};
 }
 
 std::string small_shm(const Evidence& evidence, int ranks, std::int64_t message_bytes) {

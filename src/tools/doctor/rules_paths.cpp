@@ -46,6 +46,7 @@ std::string fix_for(const Evidence& evidence, const PathResult& result) {
   if (may_lack_shared_memory(result))
     if (const std::optional<Apart> why = apart(evidence)) return why->fix;
   if (!lack_of_shm(evidence, result).empty()) return larger_shm(facts);
+  if (const std::optional<Lack> lack = lack_of_processes(evidence)) return lack->fix;
   if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
   if (result.outcome == Outcome::out_of_order)
     return fmt::format(
@@ -53,6 +54,13 @@ std::string fix_for(const Evidence& evidence, const PathResult& result) {
         "exchange{}, and update driver and MPI",
         result.path.transport == "staged" ? "" : ", or use transport staged");
   if (result.path.distance == Distance::other_node) return fix_for_network(facts, result);
+  // What a rank says that has waited in vain (comm/waiting.cpp).
+  if (result.how.find("that rank is stopped, lost or") != std::string::npos)
+    return "see what became of that rank: ps -eo pid,stat,args shows T for a process that is "
+           "stopped (kill -CONT lets it go on), dmesg shows one that the kernel killed; if every "
+           "try "
+           "ends so, this MPI's shared memory or network layer is at fault: mpirun --mca pml ob1 "
+           "--mca btl self,tcp, or with MPICH FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1";
   if (result.path.transport == "peer")
     return "update driver and container; until then use transport staged";
   if (facts.node.family == MpiFamily::open_mpi)
@@ -93,6 +101,7 @@ std::vector<Group> failures_of(const Evidence& evidence) {
 std::string seen_with_cause(const Evidence& evidence, const PathResult& result) {
   std::string seen = result.how;
   if (const std::string lack = lack_of_shm(evidence, result); !lack.empty()) seen += "; " + lack;
+  if (const std::optional<Lack> lack = lack_of_processes(evidence)) seen += "; " + lack->seen;
   if (const std::optional<Apart> why = apart(evidence); why && may_lack_shared_memory(result))
     seen += "; " + why->seen;
   return seen;
@@ -187,7 +196,7 @@ Findings no_shared_transport(const Evidence& evidence) {
           : fmt::format("ranks of this node can use transport shared only for messages of up to {}",
                         bytes_text(result->arrived_bytes));
   const bool has_cause = !lack_of_shm(evidence, *result).empty() || apart(evidence) ||
-                         !fix_for_preload(evidence.facts).empty();
+                         lack_of_processes(evidence) || !fix_for_preload(evidence.facts).empty();
   return {{Severity::slow, what, seen_with_cause(evidence, *result),
            has_cause
                ? fix_for(evidence, *result)

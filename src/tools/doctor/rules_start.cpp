@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -112,6 +113,28 @@ Finding blamed_settings(const Evidence& evidence, const Launcher& launcher) {
                       fmt::join(names, " and "), names.size() == 1 ? "it" : "them")};
 }
 
+/// "~/.openmpi/mca-params.conf (btl = self)".
+std::string words_for(const std::vector<ParameterFile>& files) {
+  std::vector<std::string> all;
+  for (const auto& [path, settings] : files) {
+    std::vector<std::string> lines;
+    for (const auto& [name, value] : settings) lines.push_back(fmt::format("{} = {}", name, value));
+    all.push_back(fmt::format("{} ({})", path, fmt::join(lines, ", ")));
+  }
+  return fmt::format("{}", fmt::join(all, " and "));
+}
+
+/// Ranks that start only without the files of MPI's parameters.
+Finding blamed_files(const Evidence& evidence, const Launcher& launcher) {
+  const std::string files = words_for(evidence.facts.node.parameter_files);
+  return {Severity::broken,
+          fmt::format("{} ranks do not start with MPI's parameters in {}", evidence.ranks, files),
+          fmt::format("{}: {}; without these parameters they start", launcher.path,
+                      first_start(evidence.facts).ended_badly),
+          "correct or remove them; until then OMPI_MCA_mca_base_param_files=/dev/null leaves them "
+          "out, as doctor did in the remaining tests"};
+}
+
 /// What to do about ranks that ended before they had told all.
 Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const Facts& facts = evidence.facts;
@@ -125,6 +148,13 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const std::string seen = fmt::format("{}: {}", launcher.path, ranks.ended_badly);
   if (const std::string small = small_shm(evidence, ranks_here(evidence)); !small.empty())
     return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm(facts)};
+  if (seen.find("plm_rsh_agent") != std::string::npos)
+    return {
+        Severity::broken, what, seen,
+        "install ssh (Debian, Ubuntu: openssh-client), or correct OMPI_MCA_plm_rsh_agent; where "
+        "all ranks run on this node, OMPI_MCA_plm_rsh_agent=sh does as well"};
+  if (const std::optional<Lack> lack = lack_of_processes(evidence))
+    return {Severity::broken, what, fmt::format("{}; {}", seen, lack->seen), lack->fix};
   if (const std::string fix = fix_for_srun(evidence, launcher, seen); !started && !fix.empty())
     return {Severity::broken, what, seen, fix + taken_instead(facts)};
   const std::string settings = settings_in(launcher);
@@ -210,6 +240,25 @@ Findings launcher(const Evidence& evidence) {
            fitting_launcher(facts)}};
 }
 
+Findings other_in_path(const Evidence& evidence) {
+  const Launching& launching = evidence.facts.launching;
+  const auto& used = launching.instead ? launching.instead : launching.launcher;
+  const bool is_users = !launching.chosen_by.empty() && !launching.instead;
+  if (!used || is_users || !launching.first_in_path) return {};
+  const std::filesystem::path path(used->path);
+  const std::string name = path.filename().string(), folder = path.parent_path().string();
+  const std::string fix = fmt::format(
+      "start with {}, as the launch line does, or put {} first in PATH", used->path, folder);
+  if (launching.first_in_path->empty())
+    return {{Severity::note, fmt::format("{} is not in PATH", name),
+             fmt::format("doctor used {}", used->path), fix}};
+  return {{Severity::note, fmt::format("PATH has another {} first, which doctor did not use", name),
+           fmt::format("{}{}{}; doctor used {}", *launching.first_in_path,
+                       launching.objection_to_first.empty() ? "" : " ",
+                       launching.objection_to_first, used->path),
+           fix}};
+}
+
 Findings start_of_ranks(const Evidence& evidence) {
   const Facts& facts = evidence.facts;
   // Of a launcher of another MPI the rule above has told.
@@ -228,13 +277,20 @@ Findings start_of_ranks(const Evidence& evidence) {
   const RankFacts& ranks = first_start(facts);
   if (ranks.out_of_time) return {};
   if (!facts.launching.blamed.empty()) return {blamed_settings(evidence, launcher)};
+  if (facts.launching.blames_files) return {blamed_files(evidence, launcher)};
   if (!ranks.ended_badly.empty()) return {early_end(evidence, launcher)};
   if (ranks.ranks.empty() || ranks.ranks.front().size == evidence.ranks) return {};
-  return {{Severity::broken,
-           fmt::format("the launcher does not start the {} ranks requested", evidence.ranks),
-           fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
-           fmt::format("write {} where the number of ranks belongs: \"mpirun -n {}\"{}",
-                       ranks_placeholder, ranks_placeholder, taken_instead(facts))}};
+  return {
+      {Severity::broken,
+       fmt::format("the launcher does not start the {} ranks requested", evidence.ranks),
+       fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
+       (says_ranks(launcher)
+            ? fmt::format("the number of ranks is in its command, and it does not follow it: see "
+                          "what {} makes of its arguments: {}",
+                          launcher.path, by_hand(evidence, launcher))
+            : fmt::format("write {} where the number of ranks belongs: \"mpirun -n {}\"",
+                          ranks_placeholder, ranks_placeholder)) +
+           taken_instead(facts)}};
 }
 
 Findings not_tested(const Evidence& evidence) {

@@ -74,6 +74,7 @@ class Job {
   Job(pid_t child, Pipe& events, std::array<CaughtStream, 2>& streams, const JobOptions& options)
       : child_(child), events_(events), streams_(streams), options_(options) {
     if (options.time_limit) time_limit_ = Clock::now() + *options.time_limit;
+    if (options.on_slow_start) slow_start_ = Clock::now() + options.slow_start;
     hear();
     try {
       waiter_ = std::thread([child, descriptor = events.write.get()] {
@@ -101,7 +102,15 @@ class Job {
     while (!ended_) {
       wait_for_news(next_deadline());
       const auto now = Clock::now();
-      if (kill_at_ && now >= *kill_at_) {
+      if (!has_begun_ && says_begin()) {
+        has_begun_ = true;
+        slow_start_.reset();
+        remember_descendants();  // should the launcher be killed, nobody could tell them any more
+      }
+      if (slow_start_ && !stopping_ && now >= *slow_start_) {
+        slow_start_.reset();
+        options_.on_slow_start();
+      } else if (kill_at_ && now >= *kill_at_) {
         kill_at_.reset();
         kill_everything();
       } else if (!stopping_ && time_limit_ && now >= *time_limit_) {
@@ -113,18 +122,27 @@ class Job {
       }
     }
     // The child is dead but not reaped: its number, the group's, cannot be anyone else's yet.
+    const bool tidied_up = !stopping_ && ended_well();
+    if (!tidied_up) note_leftovers(living(descendants_));
     ::kill(-child_, SIGKILL);
     kill_all(descendants_);
     pass_on_the_rest();
-    leftovers_.remove();
+    if (!tidied_up) remove_leftovers();
     return conclude();
   }
 
  private:
   std::optional<Clock::time_point> next_deadline() const {
     if (stopping_) return kill_at_;
-    if (time_limit_ && silence_limit_) return std::min(*time_limit_, *silence_limit_);
-    return time_limit_ ? time_limit_ : silence_limit_;
+    std::optional<Clock::time_point> first;
+    for (const auto& one : {time_limit_, silence_limit_, slow_start_})
+      if (one && (!first || *one < *first)) first = one;
+    return first;
+  }
+
+  bool says_begin() const {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [](const CaughtStream& stream) { return !stream.sieve.marked().empty(); });
   }
 
   void hear() {
@@ -223,7 +241,7 @@ class Job {
     signal_all(job, SIGCONT);
     ::kill(child_, SIGCONT);
     const auto paused = Clock::now() - since;
-    for (std::optional<Clock::time_point>* limit : {&time_limit_, &silence_limit_})
+    for (auto* limit : {&time_limit_, &silence_limit_, &slow_start_})
       if (*limit) **limit += paused;
   }
 
@@ -240,8 +258,26 @@ class Job {
     if (ended_) return;
     std::vector<Process> found = descendants_of(child_);
     descendants_.insert(descendants_.end(), found.begin(), found.end());
-    found.push_back({child_, 0});
-    leftovers_.note(found, current_variables());
+    note_leftovers(std::move(found));
+  }
+
+  void note_leftovers(std::vector<Process> processes) {
+    processes.push_back({child_, 0});
+    leftovers_.note(processes, current_variables());
+  }
+
+  void remove_leftovers() const {
+    // Processes that go on for a moment after they were killed may leave more.
+    for (int left = 100; left > 0 && !living(descendants_).empty(); --left)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    leftovers_.remove();
+  }
+
+  /// Of the child that has ended.
+  bool ended_well() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) == 0 &&
+           info.si_code == CLD_EXITED && info.si_status == 0;
   }
 
   void kill_everything() {
@@ -286,11 +322,12 @@ class Job {
   Pipe& events_;
   std::array<CaughtStream, 2>& streams_;
   const JobOptions& options_;
-  std::optional<Clock::time_point> time_limit_, silence_limit_;
+  std::optional<Clock::time_point> time_limit_, silence_limit_, slow_start_;
   std::optional<Clock::time_point> kill_at_;
   std::vector<Process> descendants_;
   Leftovers leftovers_;
   std::thread waiter_;
+  bool has_begun_ = false;
   bool has_signal_ = false;
   bool stopping_ = false;
   bool ended_ = false;
@@ -346,7 +383,10 @@ JobEnd interrupted(int signal) {
 
 JobEnd run(Program program, const JobOptions& options) {
   const Interrupts interrupts;
-  if (const auto signal = Interrupts::first()) return interrupted(*signal);
+  // One that came before the start counts as one that comes during it.
+  if (const auto signal = Interrupts::first();
+      signal && (!options.on_first_signal || !options.on_first_signal(*signal)))
+    return interrupted(*signal);
   Pipe events = make_pipe();
   std::array<CaughtStream, 2> streams;
   std::array<Descriptor, 2> sinks;

@@ -32,6 +32,9 @@ struct JobOptions {
   /// Called with the first signal that asks for the end. If it returns true, the job was asked by
   /// other means and may take its time: only the next signal ends it.
   std::function<bool(int signal)> on_first_signal = {};
+  /// Called if no line with the mark has come by then.
+  std::function<void()> on_slow_start = {};
+  std::chrono::milliseconds slow_start = std::chrono::seconds(20);
   /// Variables of this process that the job does not get.
   std::vector<std::string> without = {};
   /// Lines with this text in them are kept in JobEnd::marked instead; empty: there are none.

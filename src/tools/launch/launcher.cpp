@@ -221,6 +221,10 @@ Launcher launcher_named(const std::string& words, const Variables& variables) {
   return {kind_of(path), path, std::move(arguments)};
 }
 
+std::string objection_to(const Launcher& launcher, MpiFamily family) {
+  return objection_to(launcher.kind, family);
+}
+
 std::string known_objection(const Launcher& launcher, MpiFamily family) {
   return launcher.kind == LauncherKind::other ? "" : objection_to(launcher.kind, family);
 }

@@ -45,6 +45,9 @@ bool says_ranks(const Launcher& launcher);
 /// number of ranks.
 Launcher launcher_named(const std::string& words, const Variables& variables);
 
+/// Says why a launcher is not taken for one of `family`, "belongs to MPICH"; empty if it is.
+std::string objection_to(const Launcher& launcher, MpiFamily family);
+
 /// Says why a launcher cannot start ranks of `family`, "belongs to MPICH"; empty if it can, or if
 /// that is not known.
 std::string known_objection(const Launcher& launcher, MpiFamily family);

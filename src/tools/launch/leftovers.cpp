@@ -2,8 +2,10 @@
 #include "launch/leftovers.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
-#include <string>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -16,13 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* shared_memory = "/dev/shm";
+
 /// How MPIs and UCX name their files in /dev/shm.
 constexpr std::string_view names_in_shared_memory[] = {"vader_segment.", "sm_segment.", "osc_sm.",
                                                        "osc_rdma.",      "mpich_",      "ucx_shm_"};
 
 bool is_mpis(const fs::path& path) {
   const std::string name = path.filename().string();
-  return path.parent_path() == "/dev/shm" &&
+  return path.parent_path() == shared_memory &&
          std::any_of(std::begin(names_in_shared_memory), std::end(names_in_shared_memory),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
@@ -36,6 +40,29 @@ std::set<fs::path> mapped_by(pid_t process) {
     if (at != std::string::npos) files.insert(line.substr(at));
   }
   return files;
+}
+
+/// Returns the number of a rank's job as names of Open MPI 4's files have it, "b7ad0001"; empty if
+/// it has none.
+std::string job_of(pid_t process) {
+  constexpr std::string_view name = "PMIX_NAMESPACE=";
+  std::ifstream variables(fmt::format("/proc/{}/environ", process));
+  for (std::string variable; std::getline(variables, variable, '\0');) {
+    if (!variable.starts_with(name)) continue;
+    std::uint32_t number = 0;
+    const char* const end = variable.data() + variable.size();
+    const auto [rest, error] = std::from_chars(variable.data() + name.size(), end, number);
+    if (error == std::errc() && rest == end) return fmt::format("{:x}", number);
+  }
+  return "";
+}
+
+/// True of "vader_segment.vm.0.b7ad0001.1" for the job "b7ad0001".
+bool is_of_job(const fs::path& path, const std::set<std::string>& jobs) {
+  std::istringstream name(path.filename().string());
+  for (std::string part; std::getline(name, part, '.');)
+    if (jobs.contains(part)) return true;
+  return false;
 }
 
 /// Returns the folders that launchers of Open MPI 4 and 5 make for a session below `temporary`:
@@ -56,28 +83,39 @@ void add_sessions(const fs::path& temporary, const std::set<pid_t>& processes,
 
 }  // namespace
 
+std::set<fs::path> temporary_folders(const Variables& variables) {
+  std::set<fs::path> folders{"/tmp"};
+  for (const char* name : {"TMPDIR", "TEMP", "TMP"})
+    if (const std::string folder = value_of(variables, name); !folder.empty())
+      folders.insert(folder);
+  return folders;
+}
+
 void Leftovers::note(const std::vector<Process>& processes, const Variables& variables) {
   std::set<pid_t> ids;
   for (const Process& process : processes) {
     ids.insert(process.id);
+    if (const std::string job = job_of(process.id); !job.empty()) jobs_.insert(job);
     for (const fs::path& file : mapped_by(process.id))
       if (is_mpis(file)) files_.insert(file);
   }
-  std::set<fs::path> temporary{"/tmp"};
-  for (const char* name : {"TMPDIR", "TEMP", "TMP"})
-    if (const auto found = variables.find(name); found != variables.end() && !found->second.empty())
-      temporary.insert(found->second);
-  for (const fs::path& folder : temporary) add_sessions(folder, ids, folders_);
+  for (const fs::path& folder : temporary_folders(variables)) {
+    add_sessions(folder, ids, folders_);
+    temporary_.insert(folder);
+  }
 }
 
 void Leftovers::remove() const {
   std::error_code ignored;
   for (const fs::path& file : files_) fs::remove(file, ignored);
-  for (const fs::path& folder : folders_) {
-    fs::remove_all(folder, ignored);
-    // Open MPI's folder of this user and node, if no other session is in it.
-    if (folder.filename().string().starts_with("pid.")) fs::remove(folder.parent_path(), ignored);
-  }
+  // Also those that came after the last note.
+  for (const fs::path& file : entries_of(shared_memory))
+    if (is_mpis(file) && is_of_job(file, jobs_)) fs::remove(file, ignored);
+  for (const fs::path& folder : folders_) fs::remove_all(folder, ignored);
+  // Open MPI's folders of a user and node, if no other session is in them.
+  for (const fs::path& folder : temporary_)
+    for (const fs::path& entry : entries_of(folder))
+      if (entry.filename().string().starts_with("ompi.")) fs::remove(entry, ignored);
 }
 
 }  // namespace halocline

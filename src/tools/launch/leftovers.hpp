@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/variables.hpp"
@@ -11,16 +12,21 @@
 
 namespace halocline {
 
+/// Lists the folders in which MPI may keep what belongs to a session.
+std::set<std::filesystem::path> temporary_folders(const Variables& variables);
+
 /// Files of shared memory and session folders of one job on this node.
 class Leftovers {
  public:
-  /// Notes what living processes of the job use. `variables` name the folder for temporary files.
+  /// Notes what living processes of the job use, or one that is not reaped yet. `variables` name
+  /// the folder for temporary files.
   void note(const std::vector<Process>& processes, const Variables& variables);
   /// Removes what is still there. To be called when the processes are gone.
   void remove() const;
 
  private:
-  std::set<std::filesystem::path> files_, folders_;
+  std::set<std::string> jobs_;
+  std::set<std::filesystem::path> files_, folders_, temporary_;
 };
 
 }  // namespace halocline

@@ -17,6 +17,7 @@ namespace {
 struct Entry {
   Process process;
   pid_t parent = 0;
+  char state = '?';  ///< Z: dead, and not reaped
 };
 
 std::optional<Entry> read_entry(pid_t id) {
@@ -27,9 +28,9 @@ std::optional<Entry> read_entry(pid_t id) {
   const std::size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(line.substr(name_end + 1));
-  Entry entry{{id, 0}, 0};
+  Entry entry{{id, 0}};
   std::string field;
-  fields >> field >> entry.parent;
+  fields >> entry.state >> entry.parent;
   for (int skipped = 5; skipped < 22; ++skipped) fields >> field;
   fields >> entry.process.start;
   if (!fields) return std::nullopt;
@@ -64,6 +65,15 @@ std::vector<Process> descendants_of(pid_t root) {
       found.push_back(entry.process);
       parents.push_back(entry.process.id);
     }
+  }
+  return found;
+}
+
+std::vector<Process> living(const std::vector<Process>& processes) {
+  std::vector<Process> found;
+  for (const Process& process : processes) {
+    const auto now = read_entry(process.id);
+    if (now && now->process.start == process.start && now->state != 'Z') found.push_back(process);
   }
   return found;
 }

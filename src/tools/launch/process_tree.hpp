@@ -19,6 +19,8 @@ struct Process {
 /// group of its own, so that no signal to a group reaches them all.
 std::vector<Process> descendants_of(pid_t root);
 
+/// Returns those that still live.
+std::vector<Process> living(const std::vector<Process>& processes);
 /// Sends a signal to those that still live.
 void signal_all(const std::vector<Process>& processes, int signal);
 /// Kills those that still live.

@@ -45,31 +45,19 @@ struct Words {
 
 /// Of Open MPI, its runtime, and Hydra.
 bool is_routine(const std::string& text) {
-  constexpr std::string_view phrases[] = {"ORTE_ERROR_LOG",
-                                          "PMIX ERROR",
-                                          "It looks like MPI_INIT failed",
-                                          "It looks like orte_init failed",
-                                          "Primary job terminated normally",
-                                          "detected that one or more processes exited",
-                                          "MPI_ABORT was invoked",
-                                          "more process has sent help message",
-                                          "more processes have sent help message",
-                                          "orte_base_help_aggregate",
-                                          "An error occurred in MPI_Init",
-                                          "reported by process",
-                                          "on a NULL communicator",
-                                          "*** Unknown error",
-                                          "MPI_ERRORS_ARE_FATAL",
-                                          "and potentially your MPI job",
-                                          "Local abort before MPI_INIT completed",
-                                          "EXIT CODE:",
-                                          "CLEANING UP REMAINING",
-                                          "YOU CAN IGNORE THE BELOW",
-                                          "BAD TERMINATION",
-                                          "RUNNING AT",
-                                          "EXIT STRING",
-                                          "typically refers to a problem with your application",
-                                          "see the FAQ page"};
+  constexpr std::string_view phrases[] = {
+      "ORTE_ERROR_LOG", "PMIX ERROR", "It looks like MPI_INIT failed",
+      "It looks like orte_init failed", "Primary job terminated normally",
+      "detected that one or more processes exited", "MPI_ABORT was invoked",
+      "more process has sent help message", "more processes have sent help message",
+      "orte_base_help_aggregate", "An error occurred in MPI_Init", "reported by process",
+      "on a NULL communicator", "*** Unknown error", "MPI_ERRORS_ARE_FATAL",
+      "and potentially your MPI job", "Local abort before MPI_INIT completed",
+      "EXIT CODE:", "CLEANING UP REMAINING", "YOU CAN IGNORE THE BELOW", "BAD TERMINATION",
+      "RUNNING AT", "EXIT STRING",
+      // Our own, of a library that has said why.
+      "its own words stand above", "typically refers to a problem with your application",
+      "see the FAQ page"};
   return std::any_of(std::begin(phrases), std::end(phrases), [&](std::string_view phrase) {
     return text.find(phrase) != std::string::npos;
   });
@@ -153,7 +141,8 @@ std::string complaint_in(const JobEnd& end, std::string_view mark) {
   std::vector<Words> all = words_in(end.err, mark);
   for (Words& words : words_in(end.out, mark)) all.push_back(std::move(words));
   for (const Words& words : all)
-    if (const std::size_t ours = words.text.find("halocline: "); ours != std::string::npos)
+    if (const std::size_t ours = words.text.find("halocline: ");
+        ours != std::string::npos && !words.is_routine)
       return words.text.substr(ours);
   // What is said of every early end helps only where nothing else is said.
   const bool any_reason =

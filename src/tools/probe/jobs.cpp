@@ -47,7 +47,8 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
                     .ranks_per_node = probes.nodes > 1 ? probes.ranks / probes.nodes : 0,
                     .chatter = Chatter::full};
   Variables extra = job_variables(probes.launcher, job);
-  for (const auto& [name, value] : with) extra[name] = value;
+  for (const Variables* more : {&probes.with, &with})
+    for (const auto& [name, value] : *more) extra[name] = value;
   JobOptions options;
   options.output = JobOutput::capture;
   options.time_limit = probes.time_limit * parts;

@@ -35,6 +35,7 @@ struct Probes {
   int nodes = 1;  ///< over which they are spread evenly, where the launcher is told so by us
   std::chrono::milliseconds time_limit{};  ///< of silence; of a job, times its paths
   std::vector<std::string> without = {};   ///< variables of this process that ranks do not get
+  Variables with = {};                     ///< that they get besides
   /// Called for a job whose ranks had said all they had to, and that did not end well all the same,
   /// with how it ended.
   std::function<void(const std::string& how)> on_bad_end = {};

@@ -61,8 +61,9 @@ std::string reason_for(cudaError_t error) {
                      "the NVIDIA driver finds no GPU; check nvidia-smi -L, and make the GPUs "
                      "visible in a container");
   }
-  return fmt::format("the NVIDIA driver fails with {}: {}", cudaGetErrorName(error),
-                     cudaGetErrorString(error));
+  return reason_of_failure(
+      fmt::format("{}: {}", cudaGetErrorName(error), cudaGetErrorString(error)),
+      environment("CUDA_VISIBLE_DEVICES"));
 }
 
 std::string uuid_text(const cudaUUID_t& uuid) {
