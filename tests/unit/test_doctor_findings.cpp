@@ -216,6 +216,13 @@ TEST(DoctorFindings, ARankThatIsStopped) {
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared", "rank 1",
                                   "T for a process that is stopped")));
+  evidence.paths.clear();
+  evidence.facts.ranks = {.doing = "making communicators",
+                          .ended_badly =
+                              "rank 0 has waited 10 s in barrier for rank 1; that rank is "
+                              "stopped, lost or doing something else"};
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "end early", "rank 1",
+                                                      "T for a process that is stopped")));
 }
 
 TEST(DoctorFindings, RanksOnOneCore) {

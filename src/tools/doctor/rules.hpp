@@ -100,6 +100,9 @@ std::string larger_shm(const Facts& facts);
 /// What to do about a library between program and MPI; empty if there is none.
 std::string fix_for_preload(const Facts& facts);
 
+/// What to do about a rank that others have waited for in vain; empty if nobody has.
+std::string fix_for_lost_rank(const std::string& seen);
+
 /// The probes' ranks on this node.
 inline int ranks_here(const Evidence& evidence) {
   return (evidence.ranks + evidence.nodes - 1) / evidence.nodes;

@@ -54,13 +54,7 @@ std::string fix_for(const Evidence& evidence, const PathResult& result) {
         "exchange{}, and update driver and MPI",
         result.path.transport == "staged" ? "" : ", or use transport staged");
   if (result.path.distance == Distance::other_node) return fix_for_network(facts, result);
-  // What a rank says that has waited in vain (comm/waiting.cpp).
-  if (result.how.find("that rank is stopped, lost or") != std::string::npos)
-    return "see what became of that rank: ps -eo pid,stat,args shows T for a process that is "
-           "stopped (kill -CONT lets it go on), dmesg shows one that the kernel killed; if every "
-           "try "
-           "ends so, this MPI's shared memory or network layer is at fault: mpirun --mca pml ob1 "
-           "--mca btl self,tcp, or with MPICH FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1";
+  if (std::string fix = fix_for_lost_rank(result.how); !fix.empty()) return fix;
   if (result.path.transport == "peer")
     return "update driver and container; until then use transport staged";
   if (facts.node.family == MpiFamily::open_mpi)
@@ -162,6 +156,16 @@ Findings better_than_taken(const Evidence& evidence) {
 }
 
 }  // namespace
+
+std::string fix_for_lost_rank(const std::string& seen) {
+  // What a rank says that has waited in vain (comm/waiting.cpp).
+  if (seen.find("that rank is stopped, lost or") == std::string::npos) return "";
+  return "see what became of that rank: ps -eo pid,stat,args shows T for a process that is stopped "
+         "(kill -CONT lets it go on), dmesg shows one that the kernel killed; if every try ends "
+         "so, "
+         "this MPI's shared memory or network layer is at fault: mpirun --mca pml ob1 --mca btl "
+         "self,tcp, or with MPICH FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1";
+}
 
 Findings failed_paths(const Evidence& evidence) {
   Findings found;

@@ -148,6 +148,8 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const std::string seen = fmt::format("{}: {}", launcher.path, ranks.ended_badly);
   if (const std::string small = small_shm(evidence, ranks_here(evidence)); !small.empty())
     return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm(facts)};
+  if (const std::string fix = fix_for_lost_rank(seen); !fix.empty())
+    return {Severity::broken, what, seen, fix + taken_instead(facts)};
   if (seen.find("plm_rsh_agent") != std::string::npos)
     return {
         Severity::broken, what, seen,
