@@ -157,6 +157,7 @@ void SolveRun::give_arrays() {
 
 void SolveRun::note_crowding() {
   const int cores = machine::node_cores(communicator_);
+  const bool are_bound_alike = machine::are_bound_alike(communicator_);
   const int wanted = communicator_.node_size() * sweep_options_.threads;
   if (wanted > cores)
     notes_.add(
@@ -164,7 +165,7 @@ void SolveRun::note_crowding() {
                     "times are unreliable",
                     counted(communicator_.node_size(), "rank"),
                     counted(sweep_options_.threads, "thread"), counted(cores, "core")));
-  else if (machine::are_bound_alike(communicator_))
+  else if (are_bound_alike)
     notes_.add(
         "OpenMP binds threads here (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY), those of all "
         "ranks "
