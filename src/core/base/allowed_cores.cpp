@@ -3,9 +3,12 @@
 
 #include <omp.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
+
+#include <sys/syscall.h>
 
 namespace halocline {
 namespace {
@@ -27,7 +30,32 @@ std::vector<int> cores_of_this_thread() {
   return cores;
 }
 
+void bind_this_thread(const std::vector<int>& cores) {
+  const std::vector<unsigned long> bits = core_bits(cores);
+  ::syscall(SYS_sched_setaffinity, 0, bits.size() * sizeof bits[0], bits.data());
+}
+
+/// Those of the cores that the kernel lets this thread use: it leaves out all others.
+std::vector<int> granted(const std::vector<int>& cores) {
+  const std::vector<int> before = cores_of_this_thread();
+  bind_this_thread(cores);
+  std::vector<int> found = cores_of_this_thread();
+  bind_this_thread(before);
+  return found;
+}
+
 }  // namespace
+
+std::vector<unsigned long> core_bits(const std::vector<int>& cores) {
+  constexpr std::size_t each = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> bits;
+  for (const int core : cores) {
+    const auto bit = static_cast<std::size_t>(core);
+    bits.resize(std::max(bits.size(), bit / each + 1));
+    bits[bit / each] |= 1UL << bit % each;
+  }
+  return bits;
+}
 
 std::vector<int> cores_of_places() {
   if (omp_get_proc_bind() == omp_proc_bind_false) return {};
@@ -42,9 +70,10 @@ std::vector<int> cores_of_places() {
 
 std::vector<int> allowed_cores() {
   std::vector<int> cores = cores_of_this_thread();
-  // Places may name cores that are not there; of such a place no thread is.
-  std::vector<int> places = cores_of_places();
-  if (std::includes(places.begin(), places.end(), cores.begin(), cores.end())) cores = places;
+  // A place whose cores are not there binds no thread.
+  const std::vector<int> places = cores_of_places();
+  if (!cores.empty() && std::includes(places.begin(), places.end(), cores.begin(), cores.end()))
+    cores = granted(places);
   if (cores.empty()) cores.push_back(0);
   return cores;
 }

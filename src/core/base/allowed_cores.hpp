@@ -14,7 +14,11 @@ inline constexpr const char* binding_variables[] = {"OMP_PROC_BIND", "OMP_PLACES
 /// are the cores of all its places: GCC's binds the first thread to one of them as it is loaded.
 std::vector<int> allowed_cores();
 
-/// Cores of all places of OpenMP, ascending; empty if it binds no threads.
+/// Cores of all places of OpenMP, ascending; empty if it binds no threads. The user may have named
+/// some that are not there.
 std::vector<int> cores_of_places();
+
+/// A set of cores as sched_setaffinity(2) takes it.
+std::vector<unsigned long> core_bits(const std::vector<int>& cores);
 
 }  // namespace halocline

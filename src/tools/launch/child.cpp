@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -41,18 +40,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   return pointers;
-}
-
-/// A set of cores as the kernel takes it.
-std::vector<unsigned long> bits_of(const std::vector<int>& cores) {
-  constexpr std::size_t each = 8 * sizeof(unsigned long);
-  std::vector<unsigned long> bits;
-  for (const int core : cores) {
-    const auto bit = static_cast<std::size_t>(core);
-    bits.resize(std::max(bits.size(), bit / each + 1));
-    bits[bit / each] |= 1UL << bit % each;
-  }
-  return bits;
 }
 
 /// What the child needs between fork and exec.
@@ -118,7 +105,7 @@ std::pair<pid_t, int> start(const Program& program) {
   const std::vector<char*> arguments = pointers_to(program.arguments);
   const std::vector<char*> environment = pointers_to(program.environment);
   // OpenMP has bound this thread to one of them, and a child inherits it.
-  const std::vector<unsigned long> cores = bits_of(cores_of_places());
+  const std::vector<unsigned long> cores = core_bits(cores_of_places());
   const pid_t parent = ::getpid();
 
   // No handler of ours may run in the child.
