@@ -168,9 +168,8 @@ void SolveRun::note_crowding() {
   else if (are_bound_alike)
     notes_.add(
         "OpenMP binds threads here (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY), those of all "
-        "ranks "
-        "to the same cores, so they take turns: let the launcher give each rank cores of its own "
-        "(mpirun --map-by slot:PE=N --bind-to core), or unset these variables");
+        "ranks to the same cores, so they take turns: let the launcher give each rank cores of its "
+        "own (mpirun --map-by slot:PE=N --bind-to core), or unset these variables");
 }
 
 double SolveRun::glups_of(double sweeps, double seconds) const {
