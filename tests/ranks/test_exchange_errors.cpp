@@ -207,8 +207,8 @@ TEST(ExchangeErrors, NameWhatDoesNotFitTheRanks) {
   const Caught too_many = caught([] { Grid(0, ranks() + 1, {.cells = {ranks()}}); });
   EXPECT_EQ(too_many.kind, ErrorKind::usage);
   EXPECT_THAT(too_many.text,
-              AllOf(HasSubstr(std::to_string(ranks()) + " cells cannot be split over " +
-                              std::to_string(ranks() + 1) + " ranks"),
+              AllOf(HasSubstr(std::to_string(ranks()) + (ranks() == 1 ? " cell" : " cells") +
+                              " cannot be split over " + std::to_string(ranks() + 1) + " ranks"),
                     HasSubstr("use at most " + std::to_string(ranks()) +
                               (ranks() == 1 ? " rank" : " ranks"))));
   const Caught mismatch =

@@ -359,7 +359,7 @@ struct Mistake {
 
 constexpr Mistake mistakes[] = {
     {"laplace(v)", "laplcea(v)", "p.toml:11:|laplcea|'laplace'|^"},
-    {"\"periodic\"\n[fields.v]", "\"cyclic\"\n[fields.v]", "p.toml:5|'cyclic'|reflect"},
+    {"\"periodic\"\n[fields.v]", "\"cyclic\"\n[fields.v]", "p.toml:5|'cyclic'|\"periodic\""},
     {"[update]", "[updates]", "p.toml:9|updates|'update'"},
     {"cells = [40, 30]", "cells = [40]", "2 axes"},
     {"sweeps = 45", "tolerance = 1e-3", "when to stop"},

@@ -578,7 +578,7 @@ TEST(DoctorFindings, RanksThatShareAGpuLeavePeerOut) {
   evidence.paths[3] = works("peer", Memory::device, 1);
   EXPECT_EQ(taken_for(evidence, Memory::device, Distance::same_node), "peer");
   evidence.gpu_pair = proof::GpuPair::same_gpu;
-  EXPECT_EQ(taken_for(evidence, Memory::device, Distance::same_node), "staged");
+  EXPECT_EQ(taken_for(evidence, Memory::device, Distance::same_node), "gpu_aware");
   for (machine::RankFacts& rank : evidence.facts.ranks.machine) rank.under_mps = true;
   EXPECT_EQ(taken_for(evidence, Memory::device, Distance::same_node), "peer");
 }

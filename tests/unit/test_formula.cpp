@@ -147,7 +147,7 @@ TEST(Formulas, TellMistakes) {
   };
   EXPECT_THAT(refused(two_fields().update("u", u).update("w", v)), HasSubstr("'w'"));
   EXPECT_THAT(refused(two_fields().update("u", Cells("w")).update("v", v)), HasSubstr("'w'"));
-  EXPECT_THAT(refused(two_fields().update("u", u(1)).update("v", v)), HasSubstr("offsets"));
+  EXPECT_THAT(refused(two_fields().update("u", u(1)).update("v", v)), HasSubstr("1 offset here"));
   EXPECT_THAT(refused(two_fields().update("u", u(9, 0)).update("v", v)), HasSubstr("9 cells"));
   EXPECT_THAT(refused(two_fields().update("u", u).update("u", v)), HasSubstr("u"));
   EXPECT_THAT(refused(Problem("laplace").update("u", u)), HasSubstr("redefine"));

@@ -25,6 +25,7 @@ SolveResult made_up() {
   result.sum = 2.5;
   result.checksum = 10;
   result.total_seconds = 6.5;
+  result.ranks = 1;
   return result;
 }
 

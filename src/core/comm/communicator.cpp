@@ -135,7 +135,9 @@ Communicator make_communicator(MPI_Comm source, const Settings& settings) {
     throw Error(ErrorKind::usage,
                 "the communicator is null: pass one that this rank belongs to; C passes "
                 "MPI_Comm_c2f of it");
-  if (const std::optional<std::string> why = why_alone()) throw Error(ErrorKind::unavailable, *why);
+  if (!settings.may_be_alone)
+    if (const std::optional<std::string> why = why_alone())
+      throw Error(ErrorKind::unavailable, *why);
   if (settings.piece_bytes < 1 || settings.piece_bytes > std::numeric_limits<int>::max())
     throw Error(ErrorKind::usage,
                 fmt::format("messages cannot be cut into pieces of {} bytes; give 1 to {}",

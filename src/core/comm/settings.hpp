@@ -16,6 +16,8 @@ struct Settings {
   /// Treats this many consecutive ranks as a node, so that tests have several nodes on one; 0 asks
   /// MPI which ranks share memory.
   int ranks_per_node = 0;
+  /// A launcher of another MPI may have started the ranks: see comm/start.hpp.
+  bool may_be_alone = false;
   /// Of a thread beside the one that exchanges: see comm/threads.hpp.
   bool is_for_thread = false;
 };

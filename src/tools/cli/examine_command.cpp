@@ -12,6 +12,7 @@
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "comm/collectives.hpp"
+#include "comm/settings.hpp"
 #include "doctor/examine.hpp"
 #include "doctor/said.hpp"
 #include "probe/jobs.hpp"
@@ -84,9 +85,9 @@ int run_examination(const std::vector<std::string>& words) {
     say(doctor::doing_line(
         "making communicators (MPI_Comm_dup, MPI_Comm_split_type, MPI_Bcast, MPI_Allgather, "
         "MPI_Allreduce)"));
-  CommunicatorOptions limits;
-  limits.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds);
-  const Communicator world = Communicator::world(limits);
+  const Communicator world =
+      comm::world({.wait_limit = std::chrono::duration<double>(read_words.wait_limit_seconds),
+                   .may_be_alone = true});
   comm::set_stall_handler(
       world, [&world](const std::string& text) { end_all(world, text, exit_failure); });
   try {
