@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "launch/caretaker.hpp"
 #include "launch/child.hpp"
 #include "launch/job.hpp"
 #include "launch/leftovers.hpp"
@@ -76,30 +75,6 @@ TEST(Leftovers, OfAKilledLauncherAreRemoved) {
   std::string id, name, state = "gone";
   status >> id >> name >> state;
   EXPECT_TRUE(state == "gone" || state == "Z") << state;
-}
-
-TEST(Caretaker, RemovesWhatADaemonLeavesOfAProcessThatIsKilled) {
-  const TemporaryFolder folder;
-  const std::string job = folder / "ompi.test.0/jf.7";
-  const auto run = [&](const auto& end) {
-    const pid_t process = ::fork();
-    if (process == 0) {
-      {
-        const Caretaker caretaker({{"TMPDIR", folder / ""}});
-        fs::create_directories(job);
-        end();
-      }
-      ::_exit(0);
-    }
-    ::waitpid(process, nullptr, 0);
-  };
-  run([] {});
-  EXPECT_TRUE(fs::exists(job)) << "all was well";
-  fs::remove_all(job);
-  run([] { ::raise(SIGKILL); });
-  for (int wait = 0; wait < 300 && fs::exists(folder / "ompi.test.0"); ++wait)
-    std::this_thread::sleep_for(10ms);
-  EXPECT_FALSE(fs::exists(folder / "ompi.test.0"));
 }
 
 }  // namespace

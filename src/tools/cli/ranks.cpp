@@ -25,7 +25,6 @@
 #include "cli/signals.hpp"
 #include "comm/collectives.hpp"
 #include "comm/start.hpp"
-#include "launch/caretaker.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 #include "launch/launcher.hpp"
@@ -86,8 +85,6 @@ int work_as_rank(const RankJob& job) {
   std::optional<EndingSignals> signals;
   if (!launched || launched->rank.value_or(0) == 0)
     signals.emplace(launched ? EndingSignals::Says::nothing : EndingSignals::Says::which);
-  std::optional<Caretaker> caretaker;
-  if (!launched && comm::family() == MpiFamily::open_mpi) caretaker.emplace(current_variables());
   const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
   require_to_be_found();
   CommunicatorOptions options;

@@ -81,8 +81,7 @@ void add_sessions(const fs::path& temporary, const std::set<pid_t>& processes,
   }
 }
 
-}  // namespace
-
+/// Where launchers keep the folders of their sessions.
 std::set<fs::path> temporary_folders(const Variables& variables) {
   std::set<fs::path> folders{"/tmp"};
   for (const char* name : {"TMPDIR", "TEMP", "TMP"})
@@ -90,6 +89,8 @@ std::set<fs::path> temporary_folders(const Variables& variables) {
       folders.insert(folder);
   return folders;
 }
+
+}  // namespace
 
 void Leftovers::note(const std::vector<Process>& processes, const Variables& variables) {
   std::set<pid_t> ids;

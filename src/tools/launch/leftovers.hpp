@@ -12,9 +12,6 @@
 
 namespace halocline {
 
-/// Lists the folders in which MPI may keep what belongs to a session.
-std::set<std::filesystem::path> temporary_folders(const Variables& variables);
-
 /// Files of shared memory and session folders of one job on this node.
 class Leftovers {
  public:
