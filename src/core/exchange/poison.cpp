@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/poison.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "device/buffer.hpp"
@@ -23,22 +22,24 @@ std::multiset<const std::byte*>& fields_with_plans() {
 
 Poison::Poison(const std::vector<PeerMessage>& messages, const FieldList& fields, Memory memory) {
   pack::Bundle all, first;
-  std::int64_t most = 0;  // all pieces are filled from the same bytes
+  constexpr std::int64_t word = 16;
+  std::int64_t bytes = 0;
   for (const PeerMessage& message : messages)
     for (const HaloPart& part : message.receive) {
       const FieldStorage& field = fields[part.field];
       const FieldShape& shape = field.shape();
-      all.pieces.push_back({field.bytes(), field.layout().runs(part.box), 0});
+      all.pieces.push_back({field.bytes(), field.layout().runs(part.box), bytes});
       if (!fields_with_plans().contains(field.first_owned()))
         first.pieces.push_back(all.pieces.back());
-      most = std::max(most, part.box.cells() * shape.components * shape.element_bytes);
+      bytes += part.box.cells() * shape.components * shape.element_bytes;
+      bytes = (bytes + word - 1) / word * word;
     }
-  if (most > 0) {
+  if (bytes > 0) {
     const Memory memory_of_source = transport::slot_memory(memory);
-    source_ = device::allocate(memory_of_source, most);
+    source_ = device::allocate(memory_of_source, bytes);
     all.even = all.odd = first.even = first.odd = static_cast<std::byte*>(source_.get());
-    const std::vector<std::byte> bytes(static_cast<std::size_t>(most), field::poison);
-    device::copy(all.even, bytes.data(), most, Stream::host());
+    const std::vector<std::byte> values(static_cast<std::size_t>(bytes), field::poison);
+    device::copy(all.even, values.data(), bytes, Stream::host());
     all_ = {{all}, pack::Direction::unpack, memory};
     if (!first.pieces.empty()) first_ = {{first}, pack::Direction::unpack, memory};
   }
