@@ -64,7 +64,7 @@ std::string ranks_that_take_turns(const Communicator& communicator) {
 /// Leaves transports of kernels that wait for each other to auto only where they run at the same
 /// time. Kernels of processes that share a GPU take turns, and one that waits keeps the one it
 /// waits for from running until its turn ends: of laplace, 4096^2 in fp64 on one H200, two ranks
-/// did 3.7 GLUP/s by peer and 26 by staged, four 1.2 and 13.
+/// did 3.3 GLUP/s by peer and 27 by staged, four 1.2 and 13.
 void leave_out_kernels_in_turns(const Communicator& communicator, const DecisionInputs& inputs,
                                 Decision& decision) {
   const std::size_t same_node = index_of(Pair::same_node);
@@ -80,8 +80,8 @@ void leave_out_kernels_in_turns(const Communicator& communicator, const Decision
     decision.facts.excluded[same_node].push_back(one);
     decision.notes.push_back(
         fmt::format("transport {} was left out: {} share a GPU without MPS, where its kernels "
-                    "would take turns to wait for each "
-                    "other; use a rank for each GPU, or start MPS (nvidia-cuda-mps-control -d)",
+                    "would take turns to wait for each other; use a rank for each GPU, or start "
+                    "MPS (nvidia-cuda-mps-control -d)",
                     one->name(), sharing));
   }
 }
