@@ -31,13 +31,14 @@ install(EXPORT halocline NAMESPACE halocline:: FILE halocline-targets.cmake
 
 # A .mod file fits the compiler that made it, so the modules' sources come along: with another
 # compiler, compile those and link halocline::c or halocline::solver_c alone.
+set(module_files "${PROJECT_SOURCE_DIR}/bindings/fortran/halocline.f90"
+  "${PROJECT_SOURCE_DIR}/bindings/fortran/halocline_solver.f90")
 if(halocline_fortran)
   install(TARGETS halocline_fortran halocline_solver_fortran EXPORT halocline)
-  install(FILES "${PROJECT_SOURCE_DIR}/bindings/fortran/halocline.f90"
-    "${PROJECT_SOURCE_DIR}/bindings/fortran/halocline_solver.f90"
-    "${halocline_module_folder}/halocline.mod" "${halocline_module_folder}/halocline_solver.mod"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/halocline/fortran")
+  list(APPEND module_files
+    "${halocline_module_folder}/halocline.mod" "${halocline_module_folder}/halocline_solver.mod")
 endif()
+install(FILES ${module_files} DESTINATION "${CMAKE_INSTALL_LIBDIR}/halocline/fortran")
 
 # For build systems other than CMake. ${pcfiledir} is where the file is, wherever that was moved.
 file(RELATIVE_PATH halocline_pc_to_prefix

@@ -190,7 +190,7 @@ def state(pid):
 
 def test_a_stopped_command_stops_its_ranks():
     words = [*endless(SMALL, "shared")]
-    words[words.index("--sweeps") + 1] = "50000"
+    words[words.index("--sweeps") + 1] = "200000"
     with started(*words, "--ranks", "3") as job:
         ranks = in_mid_run(job)
         job.child.send_signal(signal.SIGTSTP)

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "base/host_name.hpp"
 #include "launch/child.hpp"
 #include "launch/job.hpp"
 #include "launch/leftovers.hpp"
@@ -46,7 +47,11 @@ TEST(Leftovers, AreAlsoFilesThatComeAfterTheLastNote) {
                                     .environment = {fmt::format("PMIX_NAMESPACE={}", job)},
                                     .default_signals = {}});
   ASSERT_EQ(error, 0);
-  folder.put(fmt::format("ompi.test.0/pid.{}/contact.txt", rank), "");
+  std::string node = host_name();
+  node = node.substr(0, node.find('.'));
+  folder.put(fmt::format("ompi.{}.0/pid.{}/contact.txt", node, rank), "");
+  folder.put(fmt::format("ompi.elsewhere.0/pid.{}/contact.txt", rank), "");
+  folder.put("ompi.patch", "");
   Leftovers leftovers;
   leftovers.note({{rank, 0}}, {{"TMPDIR", folder / ""}});
   ::kill(rank, SIGKILL);
@@ -55,7 +60,9 @@ TEST(Leftovers, AreAlsoFilesThatComeAfterTheLastNote) {
   leftovers.remove();
   EXPECT_FALSE(fs::exists(segment));
   EXPECT_TRUE(fs::remove(of_another));
-  EXPECT_FALSE(fs::exists(folder / "ompi.test.0"));
+  EXPECT_FALSE(fs::exists(folder / fmt::format("ompi.{}.0", node)));
+  EXPECT_TRUE(fs::exists(folder / fmt::format("ompi.elsewhere.0/pid.{}/contact.txt", rank)));
+  EXPECT_TRUE(fs::exists(folder / "ompi.patch"));
 }
 
 TEST(Leftovers, OfAKilledLauncherAreRemoved) {

@@ -149,6 +149,7 @@ class Examination {
     options_.says("starting ranks without the files of MPI's parameters");
     probe::Probes probes = probes_;
     probes.with["OMPI_MCA_mca_base_param_files"] = "/dev/null";
+    probes.on_bad_end = {};
     RankFacts without_files = ask_ranks(probes);
     if (!find_each_other(without_files)) return false;
     take_start(std::move(without_files));

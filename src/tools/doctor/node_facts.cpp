@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <system_error>
 
@@ -112,9 +113,12 @@ Limits read_limits(const Variables& variables, const fs::path& root) {
     if (const std::string folder = value_of(variables, name); !folder.empty())
       limits.temporary = folder;
   struct statvfs temporary {};
+  // A file system without a limit has no blocks.
   if (::statvfs(limits.temporary.c_str(), &temporary) == 0)
     limits.temporary_free_bytes =
-        static_cast<std::int64_t>(temporary.f_bavail * temporary.f_frsize);
+        temporary.f_blocks == 0
+            ? std::numeric_limits<std::int64_t>::max()
+            : static_cast<std::int64_t>(temporary.f_bavail * temporary.f_frsize);
   limits.container = container_of(variables, root);
   return limits;
 }
@@ -123,13 +127,10 @@ std::vector<ParameterFile> read_parameter_files(const Variables& variables,
                                                 const std::string& launcher, const fs::path& root) {
   std::vector<fs::path> paths;
   if (const std::string home = value_of(variables, "HOME"); !home.empty())
-    for (const char* folder : {".openmpi", ".prte", ".pmix"})
-      paths.push_back(fs::path(home) / folder / "mca-params.conf");
+    paths.push_back(fs::path(home) / ".openmpi/mca-params.conf");
   std::vector<fs::path> folders{root / "etc/openmpi", root / "etc"};
   if (!launcher.empty()) folders.push_back(fs::path(launcher).parent_path().parent_path() / "etc");
-  for (const fs::path& folder : folders)
-    for (const char* name : {"openmpi", "prte", "pmix"})
-      paths.push_back(folder / fmt::format("{}-mca-params.conf", name));
+  for (const fs::path& folder : folders) paths.push_back(folder / "openmpi-mca-params.conf");
   std::vector<ParameterFile> files;
   for (const fs::path& path : paths) {
     std::ifstream lines(path);

@@ -57,13 +57,15 @@ std::optional<Lack> lack_of_processes(const Evidence& evidence) {
   const std::int64_t files = few_files + files_per_rank * ranks_here(evidence);
   if (limits.of_processes.open_files.value_or(files) < files) {
     seen.push_back(fmt::format("ulimit -n allows {} open files", *limits.of_processes.open_files));
-    fixes.emplace_back("ulimit -n 1024 (limits.conf: nofile; docker run --ulimit nofile=1024)");
+    fixes.push_back(
+        fmt::format("ulimit -n {0} (limits.conf: nofile; docker run --ulimit nofile={0})",
+                    std::max<std::int64_t>(1024, files)));
   }
   if (limits.of_processes.processes.value_or(few_processes) < few_processes &&
       !evidence.facts.node.is_root) {
     seen.push_back(fmt::format("ulimit -u allows this user {} processes and threads",
                                *limits.of_processes.processes));
-    fixes.emplace_back("ulimit -u 4096 (limits.conf: nproc; docker run --pids-limit)");
+    fixes.emplace_back("ulimit -u 4096 (limits.conf: nproc; docker run --ulimit nproc=4096)");
   }
   if (seen.empty()) return std::nullopt;
   return Lack{fmt::format("{}", fmt::join(seen, "; ")), fmt::format("{}", fmt::join(fixes, "; "))};

@@ -331,7 +331,9 @@ Findings cores(const Evidence& evidence) {
   const int online = facts.node.online_threads;
   const auto count = static_cast<int>(together.size());
   if (count >= on_node) return {};
-  const std::string bindings = settings_text(bindings_among(facts.node.settings));
+  // Without these the cores of all places are those of the shell.
+  const Variables bind = bindings_among(facts.node.settings);
+  const bool places = bind.contains("OMP_PLACES") || bind.contains("GOMP_CPU_AFFINITY");
   const bool here_too = facts.node.usable_cores < on_node && online > facts.node.usable_cores;
   return {
       {Severity::slow,
@@ -340,8 +342,8 @@ Findings cores(const Evidence& evidence) {
            count == 1 ? fmt::format("core {}", *together.begin()) : fmt::format("{} cores", count)),
        fmt::format("they may run only on {} {}, of {} on the node", count == 1 ? "core" : "cores",
                    machine::ranges_of({together.begin(), together.end()}), online),
-       here_too && !bindings.empty()
-           ? fmt::format("correct or unset what binds threads of OpenMP: {}", bindings)
+       here_too && places
+           ? fmt::format("correct or unset what binds threads of OpenMP: {}", settings_text(bind))
        : here_too
            ? fmt::format(
                  "this shell may use only core {}: do not use taskset, or request more cores "

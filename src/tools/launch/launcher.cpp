@@ -253,7 +253,8 @@ Variables bindings_among(const Variables& variables) {
   Variables found;
   if (bind == "false") return found;
   for (const char* name : binding_variables)
-    if (const auto one = variables.find(name); one != variables.end()) found.insert(*one);
+    if (const auto one = variables.find(name); one != variables.end() && !one->second.empty())
+      found.insert(*one);
   return found;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/leftovers.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -11,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "base/host_name.hpp"
 #include "base/small_files.hpp"
 
 namespace halocline {
@@ -66,11 +69,15 @@ bool is_of_job(const fs::path& path, const std::set<std::string>& jobs) {
 }
 
 /// Returns the folders that launchers of Open MPI 4 and 5 make for a session below `temporary`:
-/// ompi.NODE.USER/pid.PROCESS, prte.NODE.PROCESS.USER.
+/// ompi.NODE.USER/pid.PROCESS, prte.NODE.PROCESS.USER. Nodes and containers may share `temporary`.
 void add_sessions(const fs::path& temporary, const std::set<pid_t>& processes,
                   std::set<fs::path>& folders) {
+  std::string node = host_name();
+  node.resize(std::min(node.find('.'), node.size()));
   for (const fs::path& entry : entries_of(temporary)) {
     const std::string name = entry.filename().string();
+    if (!name.starts_with("ompi." + node + '.') && !name.starts_with("prte." + node + '.'))
+      continue;
     for (const pid_t process : processes) {
       const fs::path session = entry / fmt::format("pid.{}", process);
       std::error_code ignored;
@@ -100,10 +107,7 @@ void Leftovers::note(const std::vector<Process>& processes, const Variables& var
     for (const fs::path& file : mapped_by(process.id))
       if (is_mpis(file)) files_.insert(file);
   }
-  for (const fs::path& folder : temporary_folders(variables)) {
-    add_sessions(folder, ids, folders_);
-    temporary_.insert(folder);
-  }
+  for (const fs::path& folder : temporary_folders(variables)) add_sessions(folder, ids, folders_);
 }
 
 void Leftovers::remove() const {
@@ -112,11 +116,11 @@ void Leftovers::remove() const {
   // Also those that came after the last note.
   for (const fs::path& file : entries_of(shared_memory))
     if (is_mpis(file) && is_of_job(file, jobs_)) fs::remove(file, ignored);
-  for (const fs::path& folder : folders_) fs::remove_all(folder, ignored);
-  // Open MPI's folders of a user and node, if no other session is in them.
-  for (const fs::path& folder : temporary_)
-    for (const fs::path& entry : entries_of(folder))
-      if (entry.filename().string().starts_with("ompi.")) fs::remove(entry, ignored);
+  for (const fs::path& folder : folders_) {
+    fs::remove_all(folder, ignored);
+    // Open MPI's folder of a user and node, if no other session is in it.
+    if (folder.filename().string().starts_with("pid.")) ::rmdir(folder.parent_path().c_str());
+  }
 }
 
 }  // namespace halocline

@@ -23,7 +23,7 @@ class Leftovers {
 
  private:
   std::set<std::string> jobs_;
-  std::set<std::filesystem::path> files_, folders_, temporary_;
+  std::set<std::filesystem::path> files_, folders_;
 };
 
 }  // namespace halocline
