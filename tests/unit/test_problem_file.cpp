@@ -62,6 +62,19 @@ TEST(ProblemFile, RefusesParametersThatAreNotFinite) {
       caught_in(text(""), below).text,
       StartsWith("p.toml:2:18: parameter 'dt' is nan; it must be a finite number: H is -2\n"));
   EXPECT_EQ(caught_in(text(", \"H > 0\" = \"a depth of {H}\""), below).text, "a depth of -2");
+  EXPECT_EQ(
+      caught_in("parameters.a = \"0/0\"\nparameters.b = 1\nrequire = { \"b < 0.5\" = \"at most "
+                "{largest a}\" }\n" +
+                with_field(plain))
+          .text,
+      "at most unknown");
+}
+
+TEST(ProblemFile, DoesNotKnowSpacingsInItsCorners) {
+  EXPECT_THAT(caught_in("lower = \"-dx\"\nparameters.dx = 0.1\n" + with_field(plain)).text,
+              HasSubstr("'dx' is set further down"));
+  EXPECT_THAT(caught_in("upper = \"dx\"\n" + with_field(plain)).text,
+              HasSubstr("'dx' comes from 'lower' and 'upper' of x"));
 }
 
 TEST(ProblemFile, EvaluatesParametersInTheirOrder) {
@@ -272,7 +285,13 @@ TEST(ProblemFile, SaysWhatStandsInQuotes) {
   expect("dt\u00a0= oops", "2:3: there is a space that is not plain (U+00A0) outside of quotes");
   expect("\u03b1 = 1", "2:1: there is a '\u03b1' (U+03B1) outside of quotes; write alpha");
   expect("a = \"\u00e9\" \u00e9", "2:9: there is a '\u00e9' (U+00E9) outside of quotes");
-  // Nothing is known to be meant.
+  // Nothing is known to be meant: what stands there is right by itself.
+  for (const char* line : {"dt = 0.1\ndt = 0.1", "time step = 0.1", "dt == 0.1",
+                           "a = true\na = true", "title = \"W\u00e4rme"})
+    EXPECT_THAT(caught_in(std::string("axes = 2\n") + line + "\n").text,
+                AllOf(Not(HasSubstr("TOML writes")), Not(HasSubstr("quotes:")),
+                      Not(HasSubstr("outside of quotes"))))
+        << line;
   EXPECT_THAT(caught_in("a = [1, 2\n").text, Not(HasSubstr("quotes")));
   EXPECT_THAT(caught_in("a = \"b\" c\n").text, Not(HasSubstr("stand in quotes")));
   EXPECT_THAT(caught_in("a = \"\"\"\n\u00e9 = \\q\"\"\"\n").text, Not(HasSubstr("quotes")));

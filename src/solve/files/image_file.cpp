@@ -101,8 +101,11 @@ void ImageTimes::go_on(const Times& times) {
 /// with longer ones, which takes the place of the old one once it has them all.
 void ImageTimes::make_room(const std::vector<double>& kept) {
   const ImageTimes old = *this;
-  const FieldStorage one(grid_, image_.element_bytes, {.name = path_, .halo = 0});
-  const FieldArray array(communicator_, grid_, one);
+  std::optional<FieldStorage> one;
+  comm::together(communicator_, [&] {
+    one.emplace(grid_, image_.element_bytes, FieldOptions{.name = path_, .halo = 0});
+  });
+  const FieldArray array(communicator_, grid_, *one);
   std::optional<TemporaryFile> temporary;
   const std::string path = begin(temporary, Otherwise::fail);
   comm::CollectiveFile from(communicator_, {.path = path_});

@@ -16,7 +16,6 @@ struct Typed {
 
 constexpr std::string_view plain_space = "write a plain space";
 constexpr std::string_view leave_out = "leave it out";
-constexpr std::string_view ascii_quote = "write \" or '";
 constexpr std::string_view ascii_minus = "write -", asterisk = "write *", slash = "write /";
 constexpr std::string_view name_letters = "names have letters a to z, digits and _";
 

@@ -30,6 +30,8 @@ bool is_obeyed(std::uint32_t point);
 struct Foreign {
   std::string name = {}, advice = {};
 };
+/// The advice on quotes that are not ASCII.
+inline constexpr std::string_view ascii_quote = "write \" or '";
 /// Names the character that a text begins with.
 Foreign foreign_character(std::string_view text);
 

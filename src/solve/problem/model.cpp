@@ -159,14 +159,18 @@ class Maker {
     const std::vector<Written> upper = along_axes(file_.upper, "upper");
     has_upper_ = !upper.empty();
     for (int axis = 0; axis < model_.axes; ++axis) {
+      const ParameterText* const parameter = has_upper_ ? nullptr : spacing_parameter(axis);
+      names_.refused[spacing_name(axis)] =
+          parameter != nullptr ? fmt::format("'{}' is set further down", parameter->name)
+                               : fmt::format("'{}' comes from 'lower' and 'upper' of {}",
+                                             spacing_name(axis), axis_name(axis));
+    }
+    for (int axis = 0; axis < model_.axes; ++axis) {
       const auto a = static_cast<std::size_t>(axis);
       if (!lower.empty()) model_.lower[a] = number(lower[a]);
       const std::string name = spacing_name(axis);
       if (!has_upper_) {
-        if (const ParameterText* const parameter = spacing_parameter(axis))
-          names_.refused[name] = fmt::format("'{}' is set further down", parameter->name);
-        else
-          names_.numbers[name] = 1;
+        if (spacing_parameter(axis) == nullptr) names_.numbers[name] = 1;
         continue;
       }
       if (const ParameterText* const parameter = parameter_named(name))
@@ -234,6 +238,9 @@ class Maker {
     for (const ParameterText& parameter : file_.parameters)
       if (!std::isfinite(names_.numbers.at(parameter.name))) not_finite.insert(parameter.name);
     if (not_finite.empty()) return;
+    for (int axis = 0; axis < model_.axes; ++axis)  // dy is dx, where it has no parameter
+      if (!std::isfinite(names_.numbers.at(spacing_name(axis))))
+        not_finite.insert(spacing_name(axis));
     const auto is_about_them = [&](const std::string& name) { return not_finite.contains(name); };
     for (const Requirement& requirement : file_.requirements) {
       const std::vector<std::string> names = names_in(parsed(requirement.condition));
@@ -377,6 +384,7 @@ class Maker {
       return result;
     };
     double good = 0, bad = names_.numbers.at(name);
+    if (!std::isfinite(bad)) return "unknown";
     for (double middle = bad / 2; middle != good && middle != bad; middle = good + (bad - good) / 2)
       (holds_with(middle) ? good : bad) = middle;
     const std::string nearest = fmt::format("{:.12g}", good);

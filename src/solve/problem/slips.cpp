@@ -36,7 +36,10 @@ Line line_at(std::string_view text, std::size_t at) {
     const char c = line.code[i];
     const bool is_foreign = static_cast<unsigned char>(c) >= 0x80;
     line.bare += quote != 0 ? ' ' : c;
-    if (quote == 0 && (c == '"' || c == '\'')) {
+    if (quote == '"' && c == '\\' && i + 1 < line.code.size()) {
+      line.bare += ' ';
+      ++i;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
       quote = c;
     } else if (quote != 0 && c == quote) {
       quote = 0;
@@ -49,7 +52,10 @@ Line line_at(std::string_view text, std::size_t at) {
     }
   }
   line.code = line.code.substr(0, i);
-  if (!line.foreign) line.foreign = in_string;
+  // A pasted quote that was to close it. Other characters may stand in a string.
+  if (!line.foreign && in_string &&
+      foreign_character(line.code.substr(*in_string)).advice == ascii_quote)
+    line.foreign = in_string;
   return line;
 }
 
@@ -108,12 +114,25 @@ std::optional<std::string_view> bare_key(std::string_view code, std::size_t at) 
   return code.substr(begin, at + 1 - begin);
 }
 
-Slip unquoted(const Line& line, std::string_view value) {
+/// Of .5, 5., 5.e3 and 01, which are numbers of formulas only.
+bool is_no_toml(std::string_view number) {
+  const auto is_digit = [&](std::size_t at) {
+    return at < number.size() && number[at] >= '0' && number[at] <= '9';
+  };
+  const std::size_t point = number.find('.');
+  if (point != number.npos) return point == 0 || !is_digit(point + 1);
+  return number[0] == '0' && is_digit(1);
+}
+
+std::optional<Slip> unquoted(const Line& line, std::string_view value) {
   const auto at = line.begin + static_cast<std::size_t>(value.data() - line.code.data());
   const std::optional<Syntax> syntax = syntax_of(value);
-  if (syntax && syntax->kind == Syntax::Kind::number)
-    return {at, value.size(), "TOML writes numbers as 0.5, 5.0 and 1, not .5, 5. and 01"};
-  return {at, value.size(), fmt::format("formulas and words stand in quotes: \"{}\"", value)};
+  if (syntax && syntax->kind == Syntax::Kind::number) {
+    if (!is_no_toml(value)) return std::nullopt;
+    return Slip{at, value.size(), "TOML writes numbers as 0.5, 5.0 and 1, not .5, 5. and 01"};
+  }
+  if (value == "true" || value == "false") return std::nullopt;
+  return Slip{at, value.size(), fmt::format("formulas and words stand in quotes: \"{}\"", value)};
 }
 
 }  // namespace

@@ -242,7 +242,9 @@ void SolveRun::note_growth() {
   const auto& norms = result_.norm_history;
   const auto first =
       std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.second > 0; });
-  if (case_.model->has_requirements || first == norms.end()) return;
+  // A source that sets in makes the first norms small.
+  const bool begins_at_rest = case_.least_norm > 0;
+  if (case_.model->has_requirements || begins_at_rest || first == norms.end()) return;
   const double last = norms.back().second;
   if (!(last >= much * first->second)) return;
   notes_.add(

@@ -48,9 +48,10 @@ bool may_be_used(const Transport& transport, Pair pair, const DecisionInputs& in
 /// Returns the first ranks of a node that share a GPU without MPS, "ranks 0 and 1"; empty if none
 /// do. Collective.
 std::string ranks_that_take_turns(const Communicator& communicator) {
-  const char mps = machine::mps_listens() ? '+' : '-';
-  const std::vector<std::string> gpus =
-      comm::gather_texts(communicator, mps + device::current_gpu().uuid);
+  std::string own;
+  comm::together(communicator,
+                 [&] { own = (machine::mps_listens() ? '+' : '-') + device::current_gpu().uuid; });
+  const std::vector<std::string> gpus = comm::gather_texts(communicator, own);
   std::map<std::pair<int, std::string>, std::size_t> first_on;
   for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
     const auto [other, is_first] = first_on.emplace(
