@@ -317,8 +317,8 @@ TEST_F(CommandLineErrors, AreNotThereForWhatIsRight) {
        {"solve laplace", "solve heat --cells 9 --initial u=a.npy --output u.npy",
         "solve heat --cells 9 --initial ~/file --output ~/file.npy", "bench halo --ranks 2",
         "plan star7", "solve heat --json /dev/null --trace /dev/null", "doctor", "problem list",
-        "solve ~/s.toml --output ~/u.npy --output v=~/v.png --output-every 5 --range v=0,1 --sum "
-        "u"})
+        "solve ~/s.toml --output ~/u.npy --output v=~/v.png --output-every 5 --range v=0,1",
+        "solve ~/s.toml --sum u"})
     EXPECT_FALSE(refusal_of_line(line).kind) << line << ": " << refusal_of_line(line).text;
 }
 

@@ -232,7 +232,7 @@ TEST(ProblemFile, TakesTheNormOfAllFieldsThatAreComputed) {
                                     {"{ of = [\"u\", \"w\"] }", "no field 'w'"},
                                     {"{ of = [\"u\", \"u\"] }", "'u' stands here twice"},
                                     {"{ of = [] }", "must be a list"}})
-    EXPECT_THAT(caught([&] { of(norm); }).text, HasSubstr(words)) << norm;
+    EXPECT_THAT(caught([&, text = norm] { of(text); }).text, HasSubstr(words)) << norm;
 }
 
 TEST(ProblemFile, HasAToleranceOfItsParameters) {
