@@ -226,7 +226,10 @@ TEST(Checkpoints, HaveWhatOnlyFilesGave) {
   });
   SolveOptions verified = going_on(folder / "saved");
   verified.sweeps = 20;
-  expect_same(solve(world(), verified), whole);
+  const SolveResult continued = solve(world(), verified);
+  expect_same(continued, whole);
+  EXPECT_THAT(continued.notes,
+              testing::Contains(AllOf(HasSubstr("'c' has"), HasSubstr("not read again"))));
   verified.sweeps = 21;
   verified.verify = SolveOptions::Extra::yes;
   EXPECT_THAT(caught([&] { solve(world(), verified); }).text,

@@ -348,6 +348,8 @@ TEST(ProblemFile, RefusesWhatItDoesNotKnow) {
   expect(with_field("initial = 0\nboundary = 0.5"),
          "write { value = 0.5 } for a value at the wall");
   expect(with_field("initial = 0\nboundary = { x = true }"), "write { value = v } for");
+  expect(with_field("initial = 0\nboundary = { \"*\" = \"reflect\", \"z+\" = \"reflect\" }"),
+         "no side along z: 'axes' is 2");
   expect(with_field("initial = 0\nboundary = { X = \"reflect\" }"), "'X'");
   expect(with_field("initial = 0\nboundary = { x = \"reflect\", \"x-\" = \"reflect\" }"), "twice");
   expect(with_field("initial = 0\nboundary = { x = \"reflect\", \"y-\" = \"periodic\", "
@@ -453,6 +455,14 @@ TEST(ProblemFile, RefusesLocalsThatTogetherAreTooDeep) {
       numbered(200, [](int i) { return fmt::format("l{} = \"l{}*l{}\"\n", i, i + 1, i + 1); });
   const Model made = model(with_field(plain, "l0") + "[locals]\nl200 = \"u\"\n" + twice);
   EXPECT_LT(made.tree.size(), 1000U);
+}
+
+TEST(ProblemFile, NamesTheLocalThatHasAMistake) {
+  const std::string chain =
+      numbered(50, [](int i) { return fmt::format("l{} = \"l{}\"\n", i, i + 1); });
+  EXPECT_THAT(
+      caught_in(with_field(plain, "l0") + "[locals]\n" + chain + "l50 = \"ddx(noise())\"\n").text,
+      AllOf(HasSubstr(": in 'l50' of [locals]: "), Not(HasSubstr("'l0'"))));
 }
 
 TEST(ProblemFile, ShowsLittleOfLongTexts) {

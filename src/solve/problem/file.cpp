@@ -421,6 +421,11 @@ class Reader {
         continue;
       }
       const std::size_t axis = axis_names.find(entry.key[0]);
+      const auto& counts = file_.axes;  // none: any number
+      if (!counts.empty() &&
+          static_cast<std::size_t>(*std::max_element(counts.begin(), counts.end())) <= axis)
+        refuse(entry, fmt::format("there is no side along {}: 'axes' is {}", axis_names[axis],
+                                  fmt::join(counts, ", ")));
       for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
         if (entry.key.size() == 2 && entry.key[1] != "-+"[side]) continue;
         if (field.boundary[2 * axis + side])

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -297,8 +298,10 @@ class Meaning {
     try {
       return locals_[name] = number(local);
     } catch (const Mistake& mistake) {
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("in '{}' of [locals]: {}", name, mistake.what()));
+      // The local that has the mistake is named, not each that needs it.
+      const std::string where =
+          std::exchange(local_is_named_, true) ? "" : fmt::format("in '{}' of [locals]: ", name);
+      throw Mistake(syntax.at, syntax.length, where + mistake.what());
     }
   }
 
@@ -519,6 +522,7 @@ class Meaning {
   const Use use_;
   std::map<std::string, Ref> locals_;
   std::set<std::string> begun_;  // locals
+  bool local_is_named_ = false;  // in a mistake
   int level_ = 0;
 };
 

@@ -64,6 +64,7 @@ class SolveRun {
   void prepare();
   void check_arrays() const;
   void give_arrays();
+  void note_files_that_are_not_read();
   void note_crowding();
   void loop();
   void measure();
@@ -126,6 +127,7 @@ void SolveRun::prepare() {
                                      notes_);
   comm::together(communicator_, [&] { check_arrays(); });
   chosen_.runner->fill(sweep_options_.threads);
+  note_files_that_are_not_read();
   standstill_->open(*chosen_.runner, target_, sweep_options_.threads);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
@@ -153,6 +155,14 @@ void SolveRun::give_arrays() {
                                                      : answer()[field],
                           array);
   });
+}
+
+void SolveRun::note_files_that_are_not_read() {
+  if (!case_.restart) return;
+  for (const problem::ModelCoefficient& coefficient : case_.model->coefficients)
+    if (coefficient.values.file && case_.restart->has(coefficient.name))
+      notes_.add(fmt::format("'{}' has the values of the checkpoint; '{}' was not read again",
+                             coefficient.name, *coefficient.values.file));
 }
 
 void SolveRun::note_crowding() {
