@@ -121,8 +121,8 @@ std::int64_t largest_message(const Communicator& communicator,
 
 /// Returns the transports that auto may use and has to race: where kernels store into the peers'
 /// memory, only those that stay on the stream too. On four H200 an exchange of 64 KiB faces took
-/// 4.3 us by peer in a graph and 60 us by staged (bench/results/h200x4), which keeps the host in
-/// every sweep. Between nodes it depends on the network, and all of them race.
+/// 4.3 us by peer in a graph and 80 us by staged (bench/results/h200x4/gpu-peer-faces.txt), which
+/// keeps the host in every sweep. Between nodes it depends on the network, and all of them race.
 std::vector<const Transport*> in_the_race(std::vector<const Transport*> all) {
   if (!all.empty() && all.front()->capabilities().carrier == transport::Carrier::kernels)
     std::erase_if(all, [](const Transport* transport) {

@@ -113,7 +113,7 @@ class Lister {
   /// Chunks have `least` to `most` words, so that there are `blocks`, if there are so many words.
   /// Both faces across x of a field become twins: their cells lie near each other in memory. For 3
   /// fields of 256^3 cells in fp32, out of an H100's cache, one face after the other takes 53 us,
-  /// both in turn 34 (bench_gpu_faces).
+  /// both in turn 34 (bench/results/h100/gpu-faces.txt).
   void add(const std::vector<Move>& moves, std::int64_t least, std::int64_t most,
            std::int64_t blocks);
 
