@@ -111,8 +111,8 @@ static halocline_field* wrap(const halocline_grid* grid, array a, const char* na
   halocline_field_options options = HALOCLINE_FIELD_OPTIONS;
   options.name = name;
   options.element_bytes = sizeof(double);
-  options.halo =
-      (halocline_widths){{H, H, H}, {H + a.more, H, H}};  // x, y, z; the last face is a neighbour's
+  // Along x, y, z, on the lower and the upper side; the last face is the first of a neighbour.
+  options.halo = (halocline_widths){{H, H, H}, {H + a.more, H, H}};
   options.extents[0] = a.pitch;  // rows are longer than owned cells and halo
   halocline_field* field;
   TRY(halocline_field_wrap(grid, a.values, &options, &field));
@@ -139,8 +139,8 @@ static array solve_with_halocline(void) {
   options.periodic[2] = 1;
   options.expected_halo = H;
   halocline_grid* grid;
-  TRY(halocline_grid_create(MPI_Comm_c2f(cart), &options,
-                            &grid));  // z first: ranks count fastest along x
+  // With z first in dims, ranks of MPI_Cart count fastest along x, as those of Halocline.
+  TRY(halocline_grid_create(MPI_Comm_c2f(cart), &options, &grid));
   halocline_exchange* halo_of_u = halo_of(grid, u, "u");
   halocline_exchange* halo_of_v = halo_of(grid, v, "v");
   halocline_exchange* halo_of_flux = halo_of(grid, flux, "flux");

@@ -13,7 +13,7 @@
 //
 // Such code runs once, on the CPU. What it computes with are no numbers: they record operations,
 // which then run on CPUs and GPUs as the formulas of a problem file do, with the same bits. So it
-// cannot branch on them; select() is for that. docs/problem-files.md says what each operation
+// cannot branch on them; select() is for that. docs/problem-functions.md says what each operation
 // means.
 
 #include <memory>

@@ -306,7 +306,7 @@ SolveResult solve(const Communicator& communicator, const Grid& grid, const Solv
 /// Returns the report that `halocline solve` prints: several lines, with a newline at the end. Not
 /// collective; only rank 0 has the whole result.
 std::string text_of(const SolveResult& result);
-/// Returns the report as JSON, as `halocline solve --json` writes it; docs/guide.md lists the keys.
+/// Returns the report as JSON, as `halocline solve --json` writes it; docs/report.md lists the keys.
 std::string json_of(const SolveResult& result);
 /// Writes these, on rank 0, to files or standard output. Collective. Throws, on every rank,
 /// resource if writing fails, usage for an invalid path.

@@ -88,11 +88,14 @@ def test_conversion_on_gpu_changes_nothing(program, ranks):
     assert said[-1].startswith("40x23: ") and said[-1].endswith(f"bits {bits:016x}")
 
 
-def test_conversion_is_told_as_it_is():
+@pytest.mark.parametrize("page, blocks, sources", [
+    ("conversion", 19, ["cartesian/cartesian_cpp.cpp", "cartesian/cartesian_c.c",
+                        "cartesian/cartesian_fortran.f90"]),
+    ("conversion-gpu", 4, ["conversion/jacobi_before.cu", "conversion/jacobi_after.cu"])])
+def test_code_of_conversions_is_that_of_the_examples(page, blocks, sources):
     squeeze = lambda text: re.sub(r"\s+", "", text)  # noqa: E731
-    programs = "".join(squeeze((ROOT / f"examples/conversion/jacobi_{name}.cu").read_text())
-                       for name in ("before", "after"))
-    blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "docs/conversion.md").read_text(), re.DOTALL)
-    assert len(blocks) == 4
-    for line in "".join(blocks).splitlines():
+    programs = "".join(squeeze((ROOT / "examples" / source).read_text()) for source in sources)
+    found = re.findall(r"```(?:cpp|c|fortran)\n(.*?)```", (ROOT / f"docs/{page}.md").read_text(), re.DOTALL)
+    assert len(found) == blocks
+    for line in "".join(found).splitlines():
         assert squeeze(line) in programs, line

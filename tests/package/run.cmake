@@ -26,7 +26,7 @@ foreach(file IN LISTS exported)
   endif()
 endforeach()
 
-foreach(file LICENSE README.md CHANGELOG.md docs/guide.md docs/laplace.png)
+foreach(file LICENSE README.md CHANGELOG.md docs/README.md docs/laplace.png)
   if(NOT EXISTS "${FOLDER}/moved/${DOCUMENTS}/${file}")
     message(FATAL_ERROR "${file} is not installed in ${DOCUMENTS}")
   endif()
