@@ -158,7 +158,7 @@ def test_smoke_help():
 def documents():
     """Whose commands are right as they stand. Others name files of yours, or options of compilers and of the laboratory."""
     others = {"bricks.md", "built-in-problems.md", "conversion-gpu.md", "conversion.md", "directives.md", "figures.md",
-              "glossary.md", "problem-files.md", "problem-functions.md"}
+              "glossary.md", "installing.md", "problem-files.md", "problem-functions.md"}
     paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
              *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in others)]
     return {path.relative_to(ROOT).as_posix(): path.read_text() for path in paths}
