@@ -22,8 +22,8 @@ struct Bricks {
   Int3 brick_step;  ///< elements from a brick to the next
   Int3 cell_step;   ///< elements from a cell to the next of its brick
 
-  /// Returns the elements from the first owned cell to the one so many cells further along each
-  /// axis; fewer than none lead into the halo.
+  /// Returns the offset, in elements, of the cell `cells` away from the first owned one along each
+  /// axis. Negative values lead into the halo.
   HALOCLINE_HOST_DEVICE constexpr std::int64_t place(Int3 cells) const {
     return along(shift.x, brick_step.x, cell_step.x, cells.x) +
            along(shift.y, brick_step.y, cell_step.y, cells.y) +
@@ -50,7 +50,7 @@ struct Bricks {
 
 /// Addresses the values of a field in bricks by global coordinates, as FieldView does those of one
 /// in rows. Pass it to kernels by value: it is trivially copyable and takes 104 bytes. It owns
-/// nothing; what is said of FieldView's memory, threads and streams holds for it, too.
+/// nothing; the rules for FieldView's memory, threads and streams hold for it, too.
 template <class T>
 class BrickView {
  public:

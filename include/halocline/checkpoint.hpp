@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Checkpoints of any program with a grid: its fields in one file, which says itself whether it is
-// whole. In libhalocline_solver.
+// Checkpoints of any program with a grid: its fields in one file, whose hashes show whether it is
+// complete. In libhalocline_solver.
 
 #include <array>
 #include <string>
@@ -20,8 +20,8 @@ struct NamedField {
 };
 
 struct CheckpointOptions {
-  /// What the program wants to find again: its step, its time, its parameters. Rank 0's counts, of
-  /// 16 MiB at most.
+  /// Text for the program's own use after reading: its step, its time, its parameters. Taken from
+  /// rank 0; at most 16 MiB.
   std::string text = {};
   /// Where viewers place the first cell's lower corner, and the size of a cell.
   std::array<double, 3> origin{}, spacing{1, 1, 1};

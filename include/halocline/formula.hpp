@@ -13,8 +13,7 @@
 //
 // Such code runs once, on the CPU. What it computes with are no numbers: they record operations,
 // which then run on CPUs and GPUs as the formulas of a problem file do, with the same bits. So it
-// cannot branch on them; select() is for that. docs/problem-functions.md says what each operation
-// means.
+// cannot branch on them; select() is for that. docs/problem-functions.md defines each operation.
 
 #include <memory>
 #include <string>
@@ -22,14 +21,14 @@
 
 namespace halocline {
 
-/// What a formula computes for a cell: operations on cells, names and numbers. Copies share it.
+/// The operations that a formula applies to cells, names and numbers. Copies share them.
 class Formula {
  public:
   Formula(double number);  // NOLINT: numbers are formulas
   /// A name of the problem's text: a parameter, "x", "i", "nx", "dx", "t", "pi".
   static Formula named(const std::string& name);
 
-  /// What is computed from others. Made by the functions below.
+  /// An operation on other formulas. Made by the functions below.
   struct Node;
   explicit Formula(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   const Node& node() const { return *node_; }
@@ -52,8 +51,8 @@ class Condition {
 class Cells {
  public:
   explicit Cells(std::string name) : name_(std::move(name)) {}
-  /// The value so many cells from the cell that is computed, at most 8: one offset for each axis of
-  /// the problem.
+  /// Returns the value at an offset, of at most 8 cells, from the updated cell: one number for each
+  /// axis of the problem.
   Formula operator()(int x) const;
   Formula operator()(int x, int y) const;
   Formula operator()(int x, int y, int z) const;

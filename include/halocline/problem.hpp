@@ -10,7 +10,8 @@
 
 namespace halocline {
 
-/// A problem to solve, not read yet: mistakes in it are told by what uses it, with line and column.
+/// A problem to solve, not read yet: functions that use it report its mistakes, with line and
+/// column.
 class Problem {
  public:
   Problem() = default;

@@ -17,7 +17,7 @@ namespace halocline {
 /// The facts of a report that only the program knows.
 struct ProgramFacts {
   std::string problem = "program";      ///< its name, the report's title
-  std::string backend = "program";      ///< what computes the sweeps: "openacc"
+  std::string backend = "program";      ///< the implementation of the sweeps: "openacc"
   std::string schedule = "sequential";  ///< or "overlap", or your own word
   int threads = 1;                      ///< of each rank
   std::int64_t sweeps = 0;

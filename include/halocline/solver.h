@@ -35,11 +35,11 @@ typedef struct halocline_solve_options {
   int array_count;
   const halocline_parameter* parameters; /* instead of the problem's values */
   int parameter_count;
-  int64_t sweeps;          /* negative: as many as the problem says */
-  double tolerance;        /* stop when the norm is at most this; negative: as the
-                              problem says */
+  int64_t sweeps;          /* negative: the problem's */
+  double tolerance;        /* stop when the norm is at most this; negative: the
+                              problem's */
   const char* norm;        /* "max", "l2", "none"; null: the problem's */
-  int64_t norm_every;      /* a norm every so many sweeps */
+  int64_t norm_every;      /* sweeps between norms */
   const char* precision;   /* "f32", "f64"; null: that of the arrays, or without
                               any the problem's */
   int64_t seed;            /* of the noise; negative: the default, 12345 */
@@ -58,7 +58,7 @@ typedef struct halocline_solve_options {
                               standard output; null: none */
   const char* json;        /* the same as JSON */
   const char* layout;      /* how fields lie in memory: "array", rows of cells; "brick",
-                              bricks of 8x8x8, 8x8 or 64; "brick:32x4x4", of so many;
+                              bricks of 8x8x8, 8x8 or 64; "brick:32x4x4", of other sizes;
                               null: "auto", which is array */
 } halocline_solve_options;
 
@@ -84,13 +84,13 @@ typedef struct halocline_solve_result {
 #define HALOCLINE_SOLVE_RESULT \
   { sizeof(halocline_solve_result), 0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
 
-/* Solves a problem on the cells and the process grid of a grid; the problem says which of its axes
- * are periodic. Every call begins at time 0, with start values of the problem or of arrays, and
- * allocates its own time levels; arrays are kept by nobody. `result` may be null. Collective:
- * options that differ between ranks are a usage error, except threads and proofs. Usage also for
- * mistakes in the problem, with line and column; unavailable, resource, communication and device as
- * the calls of halocline.h. If only a report could not be written, arrays and `result` are filled
- * all the same. A result that is not finite is no error. */
+/* Solves a problem on the cells and the process grid of a grid; the problem defines which of its
+ * axes are periodic. Every call begins at time 0, with start values of the problem or of arrays,
+ * and allocates its own time levels; it keeps no reference to the arrays. `result` may be null.
+ * Collective: options that differ between ranks are a usage error, except threads and proofs. Usage
+ * also for mistakes in the problem, with line and column; unavailable, resource, communication and
+ * device as the calls of halocline.h. If only a report could not be written, arrays and `result`
+ * are filled all the same. A result that is not finite is no error. */
 halocline_status halocline_solve(const halocline_grid* grid, const halocline_solve_options* options,
                                  halocline_solve_result* result);
 
@@ -105,8 +105,8 @@ typedef struct halocline_named_field {
 
 typedef struct halocline_checkpoint_options {
   size_t struct_size;
-  const char* text;  /* what the program wants to find again: its step, its time; of rank 0, 16 MiB
-                        at most; or null */
+  const char* text;  /* for the program's own use after reading: its step, its time; of rank 0,
+                        16 MiB at most; or null */
   double origin[3];  /* where viewers place the first cell's lower corner, */
   double spacing[3]; /* and the size of a cell */
 } halocline_checkpoint_options;

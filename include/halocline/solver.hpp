@@ -37,7 +37,7 @@ struct SolveOptions {
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;  ///< stop when the norm is at most this
   std::optional<Norm> norm;
-  std::int64_t norm_every = 1;  ///< a norm every so many sweeps
+  std::int64_t norm_every = 1;  ///< sweeps between norms
   std::optional<Precision> precision;
   std::vector<std::pair<std::string, double>> parameters;
   std::optional<std::uint64_t> seed;   ///< of the noise
@@ -64,8 +64,8 @@ struct SolveOptions {
                                  ///< "reference"
   std::optional<Memory> memory;  ///< of the fields; by default device or host, as the backend
   /// How the fields lie in memory: "array", rows of cells; "brick", bricks of 8x8x8, 8x8 or 64
-  /// cells; "brick:32x4x4", bricks of so many, powers of 2; "auto": array. Results have the same
-  /// bits, but for L2 norms on a CPU, which are added up in another order.
+  /// cells; "brick:32x4x4", bricks of other sizes, powers of 2; "auto": array. Results have the
+  /// same bits, but for L2 norms on a CPU, which are added up in another order.
   std::string layout = "auto";
   std::string transport = "auto";     ///< as ExchangeOptions::transport
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
@@ -85,45 +85,47 @@ struct SolveOptions {
 
   enum class Extra { no, yes };
   Extra verify = Extra::no;  ///< compare the result with that of one rank
-  /// Every so many sweeps, each rank recomputes a random box of its cells on the host with the
-  /// reference backend and compares. If a bit differs, the run ends and writes no more files or
-  /// checkpoints.
+  /// After each interval of this many sweeps, each rank recomputes a random box of its cells on the
+  /// host with the reference backend and compares. If a bit differs, the run ends and writes no
+  /// more files or checkpoints.
   std::optional<std::int64_t> verify_every;
   Extra baseline = Extra::no;  ///< also time the same run on one rank
   /// Path of a .npy or .png file, for the first field, or of a .vtkhdf or .vti file, for all.
   std::optional<std::string> output;
   /// (field, path of such a file), for any fields; an empty name as above.
   std::vector<std::pair<std::string, std::string>> field_outputs;
-  /// Writes the outputs at the start, after every so many sweeps and at the end, each file under a
-  /// name with the number of sweeps done: "u-000100.npy" for "u.npy". A .vtkhdf file has all times.
+  /// The interval, in sweeps, at which outputs are written, also at the start and at the end. The
+  /// name of each file has the number of sweeps done: "u-000100.npy" for "u.npy". A .vtkhdf file
+  /// has all times.
   std::optional<std::int64_t> output_every;
-  /// The values that the ends of the colours stand for in pictures of a field, of a curve the
-  /// heights. By default those of the picture; with output_every those of the pictures so far, so
+  /// The values at the ends of the colours in pictures of a field, at the lower and upper edge of
+  /// curves. By default those of the picture; with output_every those of the pictures so far, so
   /// that the scale only ever widens.
   struct Range {
     std::string field;  ///< empty: the first
     double min, max;
   };
   std::vector<Range> ranges;
-  /// When to write the files and checkpoints of a run that goes on after them. Beside the sweeps
-  /// needs MPI_THREAD_MULTIPLE and memory for a copy of the fields written: on the GPU, or else on
-  /// the host. Automatic: beside the sweeps if both are available. If files are due before the last
-  /// ones are written, the sweeps wait.
+  /// Whether sweeps continue while files and checkpoints are written. `beside`: a thread writes
+  /// copies of the fields meanwhile, which needs MPI_THREAD_MULTIPLE and memory for the copies, on
+  /// the GPU or else on the host. `between`: the sweeps wait. Automatic: `beside` if both are
+  /// there. If files are due before the last ones are written, the sweeps wait.
   enum class Writing { automatic, beside, between };
   Writing writing = Writing::automatic;
   std::optional<std::string> trace;  ///< path of a Chrome trace (JSON)
 
-  /// Path of a folder for checkpoints, from which a later run can go on; it is made if it is not
-  /// there. The newest two are kept, one of the end among them. A folder with those of another run
+  /// Path of a folder for checkpoints, from which a later run can continue; created if it does not
+  /// exist. The newest two are kept, one of the end among them. A folder with those of another run
   /// is a usage error. With `restart`, by default its folder.
   std::optional<std::string> checkpoint;
-  /// A checkpoint after every so many sweeps, or so many seconds; by default every 1800 seconds.
+  /// The interval between checkpoints, in sweeps or in seconds; by default 1800 seconds.
   std::optional<std::int64_t> checkpoint_every;
   std::optional<double> checkpoint_seconds;
-  /// Path of a folder of checkpoints, or of one: the run goes on from there, and ends with the bits
-  /// of one that was never stopped. Problem, cells, precision, parameters, seed, norm, tolerance,
-  /// sums and probes are those of the file, and giving others is a usage error; without `sweeps` it
-  /// ends where the first run would have. All else may differ: ranks, backend, schedule, files.
+  /// Path of a folder of checkpoints, or of one: the run continues from there, and ends with the
+  /// bits of one that was never stopped. Problem, cells, precision, parameters, seed, norm,
+  /// tolerance, sums and probes are those of the file, and giving others is a usage error; without
+  /// `sweeps` it ends where the first run would have. All else may differ: ranks, backend,
+  /// schedule, files.
   std::optional<std::string> restart;
   /// Called on every rank between sweeps, at least twice a second if a sweep takes no longer; must
   /// be cheap. If it returns a reason on any rank ("SIGTERM"), the run ends between two sweeps that
@@ -150,8 +152,8 @@ struct SolveOptions {
   };
   /// Called on rank 0 during the sweeps, at most every 0.5 s.
   std::function<void(const Progress&)> on_progress;
-  /// Called on rank 0, as soon as it happens, with what could not be written while the run goes on,
-  /// and why: each checkpoint that failed, and each file of output_every that is given up. May be
+  /// Called on rank 0, as soon as a file cannot be written while the run continues, with its name
+  /// and the reason: each checkpoint that failed, and each file of output_every. May be
   /// called by a thread of solve()'s own.
   std::function<void(const std::string&)> on_trouble;
 };
@@ -203,7 +205,7 @@ struct SolveResult : RunResult {
       std::int64_t sweeps;  ///< done
       std::vector<double> values;
     };
-    /// At the start, after every so many sweeps, and at the end. The same bits for every split.
+    /// At the start, after each interval, and at the end. The same bits for every split.
     std::vector<Row> rows;
   };
   std::optional<Series> series;
@@ -226,10 +228,10 @@ struct SolveResult : RunResult {
     std::string waits_because;  ///< why the sweeps wait while it writes; empty if they do not
     std::string copies_in;      ///< the memory of the copies of fields, "device"
     std::int64_t bytes = 0;     ///< of the copies, on this rank
-    double seconds_waited = 0;  ///< that sweeps stood still for it: for copies, or for the disk
+    double seconds_waited = 0;  ///< in which the sweeps waited for copies or for the disk
   };
   std::optional<Writing> writing;
-  std::string stopped_by;  ///< what ended the run before its last sweep: SolveOptions::stop_request
+  std::string stopped_by;  ///< the request that ended the run early: SolveOptions::stop_request
 
   /// How solve() chose process grid, transport, schedule and graphs, and the times of the
   /// alternatives.
@@ -299,14 +301,15 @@ class IncompleteSolve : public Error {
 /// finite throws nothing: see the result.
 SolveResult solve(const Communicator& communicator, const SolveOptions& options);
 /// The same on the cells and the process grid of a grid, as programs with their own arrays need it.
-/// Which axes are periodic is the problem's to say. `options` must leave cells and process grid
+/// The problem defines which axes are periodic. `options` must leave cells and process grid
 /// open.
 SolveResult solve(const Communicator& communicator, const Grid& grid, const SolveOptions& options);
 
 /// Returns the report that `halocline solve` prints: several lines, with a newline at the end. Not
 /// collective; only rank 0 has the whole result.
 std::string text_of(const SolveResult& result);
-/// Returns the report as JSON, as `halocline solve --json` writes it; docs/report.md lists the keys.
+/// Returns the report as JSON, as `halocline solve --json` writes it; docs/report.md lists the
+/// keys.
 std::string json_of(const SolveResult& result);
 /// Writes these, on rank 0, to files or standard output. Collective. Throws, on every rank,
 /// resource if writing fails, usage for an invalid path.
