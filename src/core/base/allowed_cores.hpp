@@ -6,7 +6,7 @@
 
 namespace halocline {
 
-/// Variables by which users tell OpenMP to bind threads.
+/// Variables with which users request that OpenMP binds threads.
 inline constexpr const char* binding_variables[] = {"OMP_PROC_BIND", "OMP_PLACES",
                                                     "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
 

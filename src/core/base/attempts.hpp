@@ -33,8 +33,8 @@ class Attempts {
     }
   }
 
-  /// Returns one error of the first one's kind that tells all of them; a lost rank's kind goes
-  /// before the others.
+  /// Returns one error with the texts of all. Its kind is that of the first, unless another reports
+  /// a lost rank.
   const std::optional<Error>& error() const { return error_; }
   /// Throws it, if there is one.
   void finish() const {

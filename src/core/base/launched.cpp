@@ -27,7 +27,7 @@ std::optional<int> count_in(const Variables& variables, std::initializer_list<co
   return std::nullopt;
 }
 
-/// A variable that only one launcher sets, and where it tells rank, size and node-local rank.
+/// A variable that only one launcher sets, and its variables of rank, size and node-local rank.
 struct Mark {
   const char* variable;
   const char* launcher;
@@ -65,7 +65,7 @@ bool is_service_step(std::int64_t step) {
   return step < 0 || step >= first_service_step;
 }
 
-/// Says whether Slurm's variables only describe the shell that we were typed into.
+/// Returns whether Slurm's variables only describe the shell in which this command was entered.
 bool in_slurm_shell(const Variables& variables) {
   const auto step = number_in(variables, "SLURM_STEP_ID");
   return !step || is_service_step(*step) || is_set(variables, "SLURM_PTY_PORT");
@@ -86,7 +86,7 @@ std::optional<Launched> launched_by(const Variables& variables) {
     return Launched{"srun", step_size, step_rank,
                     count_in(variables, {"SLURM_LOCALID", "PMI_LOCAL_RANK"})};
 
-  // Under an older Hydra in such a shell, PMI_* count; those of the shell itself say one rank.
+  // Under an older Hydra in such a shell, PMI_* count; those of the shell itself give one rank.
   const auto pmi_size = count_in(variables, {"PMI_SIZE"});
   const bool of_shell = slurm && pmi_size.value_or(1) <= 1;
   if (is_set(variables, "PMI_RANK") && !of_shell)

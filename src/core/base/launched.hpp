@@ -9,8 +9,8 @@
 
 namespace halocline {
 
-/// Tells set by launchers in every rank's environment. No variable gives a number that is not
-/// there: PALS, for one, need not tell the size.
+/// Values that launchers set in every rank's environment. A number that no variable gives is
+/// empty: PALS, for one, may leave out the size.
 struct Launched {
   std::string launcher;     ///< "mpirun", "mpiexec", "srun", ...
   std::optional<int> size;  ///< ranks in the job

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What somebody may have meant.
+// Known names that are close to an unknown one.
 
 #include <string>
 #include <string_view>

@@ -12,7 +12,7 @@ namespace halocline {
 
 /// Returns the folders of Python's packages that there are, without starting it: those that
 /// PYTHONPATH names, of the active environment, the user's own, of every python3 on PATH, and
-/// the system's. `root` stands before the last.
+/// the system's. `root` is put before the last.
 std::vector<std::filesystem::path> python_packages(const Variables& variables,
                                                    const std::filesystem::path& root = "/");
 

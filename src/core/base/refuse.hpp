@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a request cannot have.
+// Refusals of invalid requests.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace halocline {
 
-/// Throws an Error of kind usage. `text` says what was asked for, with values, and what to do.
+/// Throws an Error of kind usage. `text` gives the request, with values, and what to do.
 [[noreturn]] inline void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
 }  // namespace halocline

@@ -99,7 +99,7 @@ std::vector<Written> written(const ResultFile& result, const RunFiles& files) {
   return all;
 }
 
-/// Says it with both names, should they differ.
+/// Returns the name of a file, with both names if they differ.
 std::string both(const std::string& a, const std::string& b) {
   return a == b ? fmt::format("'{}'", a) : fmt::format("'{}' (also '{}')", a, b);
 }
@@ -172,7 +172,7 @@ void require_room(const ResultFile& result) {
     refuse(fmt::format("files may have {} here; raise the limit of the shell (ulimit -f)",
                        bytes_text(static_cast<double>(limit.rlim_cur))));
   struct statvfs disk {};
-  // Some network file systems do not say how large they are.
+  // Some network file systems do not report their size.
   if (::statvfs(folder_of(path).c_str(), &disk) != 0 || disk.f_blocks == 0) return;
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   const auto each = static_cast<double>(result.bytes);

@@ -24,7 +24,7 @@ std::string numbered(const std::string& path, std::int64_t number);
 struct ResultFile {
   std::string option;  ///< that names it, for errors: "option 'output'"
   std::string path;
-  std::int64_t bytes = 0;  ///< of each file at least so many, as far as is known
+  std::int64_t bytes = 0;  ///< a lower bound for each file, as far as is known
   std::optional<Numbers> numbers = {};
 };
 

@@ -13,27 +13,27 @@
 
 namespace halocline {
 
-/// What is searched for, where, and what of it will do.
+/// A library to find, the places to search, and the versions that will do.
 struct LibraryToFind {
   const char* name;      ///< "NCCL"
   PackagedFile file;     ///< as Python packages bring it
   const char* variable;  ///< with the path of the file to take; null: Halocline does not load it
   const char* packages;  ///< "PyPI: nvidia-nccl-cu13; Debian: libnccl2"
-  std::string (*version_of)(void* handle);  ///< "2.28.9"; empty if it does not tell
+  std::string (*version_of)(void* handle);  ///< "2.28.9"; empty if it does not report one
   const char* oldest;                       ///< "2.12.10"; null: any will do
   /// Returns what else is wrong, as LoadedLibrary::problem; not called for one that is too old.
   /// Null: nothing else is checked.
   std::string (*problem_of)(void* handle) = nullptr;
 };
 
-/// Returns the folders in which the loader looks, as far as they can be told without it: those of
-/// LD_LIBRARY_PATH, that of a library which brings others `beside` it, those of /etc/ld.so.conf,
-/// the usual ones; the last two below `root`.
+/// Returns the folders in which the loader looks, as far as they can be known without it: those of
+/// LD_LIBRARY_PATH, that of a library with others in its folder (`beside`), those of
+/// /etc/ld.so.conf, the usual ones; the last two below `root`.
 std::vector<std::filesystem::path> folders_of_loader(const Variables& variables,
                                                      const std::filesystem::path& root = "/",
                                                      const std::filesystem::path& beside = {});
 
-// As FoundLibrary::by, beside the names of variables.
+// Values of FoundLibrary::by, in addition to names of variables.
 inline constexpr const char* by_program = "the program";  ///< has loaded it already
 inline constexpr const char* by_package = "its Python package";
 inline constexpr const char* by_loader = "the loader";
@@ -45,9 +45,9 @@ struct FoundLibrary {
 };
 
 /// Returns the files that there are, without loading one, in the order in which load_library()
-/// prefers them; a file that several name is there several times. What the program has loaded comes
-/// first: two copies in one process can damage each other's data. `root` stands before folders that
-/// all programs share.
+/// prefers them; a file that several name is there several times. The copy that the program has
+/// loaded comes first: two copies in one process can damage each other's data. `root` is put before
+/// folders that all programs share.
 std::vector<FoundLibrary> files_to_load(const LibraryToFind& wanted, const Variables& variables,
                                         const std::filesystem::path& root = "/");
 

@@ -112,7 +112,7 @@ void leave(int place) {
 }
 
 struct Target {
-  std::string path;  ///< what a link points to, not the link
+  std::string path;  ///< the target of a link, not the link
   bool exists = false;
   struct stat status {};
 

@@ -12,7 +12,7 @@
 
 namespace halocline {
 
-/// What happens to a file that cannot be made in its folder.
+/// The fallback for a file that cannot be created in its folder.
 enum class Otherwise {
   fail,               ///< throws at once
   use_working_folder  ///< it is written to the working folder, and commit() throws with its name

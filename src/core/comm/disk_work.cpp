@@ -19,16 +19,17 @@ namespace {
 constexpr const char* site = "file, disks";
 constexpr int root = 0;
 
-/// What a rank tells the root, and the root all of them: the first that is true of any rank.
+/// The state that a rank reports to the root, and the root to all: the first that is true of any
+/// rank.
 enum class Said : int { busy, failed, done };
 
-/// A rank whose work takes longer says so this often. Of an idle disk no write takes so long.
+/// The interval at which a rank reports that its work takes longer. No write to an idle disk does.
 std::chrono::duration<double> interval_of(const State& state) {
   const double limit = state.settings().wait_limit.count();
   return std::chrono::duration<double>(limit > 0 ? std::min(0.5, limit / 4) : 0.5);
 }
 
-/// Buffers that MPI may go on using after an error.
+/// Buffers that MPI may still use after an error.
 struct Words {
   std::vector<int> of_ranks;
   int mine = 0, of_all = 0;
@@ -94,7 +95,7 @@ Said agree(State& state, int tag, Said mine) {
 }  // namespace
 
 /// Not by std::async: its future would wait for the work while an error of this rank has to be
-/// told.
+/// reported.
 void DiskWork::start(const std::function<int()>& work) {
   const auto result = std::make_shared<std::promise<int>>();
   result_ = result->get_future();

@@ -12,7 +12,7 @@ namespace halocline::comm {
 
 /// How work on a disk ended.
 struct DiskEnd {
-  int error = 0;       ///< what this rank's work returned; 0: it succeeded
+  int error = 0;       ///< the result of this rank's work; 0: it succeeded
   bool on_all = true;  ///< it succeeded on every rank
 };
 
@@ -22,13 +22,13 @@ class DiskWork {
   /// `tag` is one of the communicator's, which several may share.
   DiskWork(const Communicator& communicator, int tag) : communicator_(communicator), tag_(tag) {}
 
-  /// Starts `work`, after finish() if there is some. It must own what it uses, since it goes on
-  /// after an error, and must not call MPI nor throw.
+  /// Starts `work`, after finish() if there is some. It must own the data it uses, since it
+  /// continues after an error, and must not call MPI nor throw.
   void start(const std::function<int()>& work);
-  /// Waits until all ranks are done; at once if nothing was started. Meanwhile the ranks tell each
-  /// other that they are there: a slow disk is waited for without a limit, but a rank that says
-  /// nothing for the wait limit is stopped or lost. Collective. Throws communication, naming the
-  /// ranks that say nothing.
+  /// Waits until all ranks are done; at once if nothing was started. Meanwhile the ranks
+  /// exchange signs of life: a slow disk is waited for without a limit, but a rank that is silent
+  /// for the wait limit is stopped or lost. Collective. Throws communication, naming the silent
+  /// ranks.
   DiskEnd finish();
 
  private:

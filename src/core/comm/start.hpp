@@ -11,12 +11,12 @@ namespace halocline::comm {
 /// until the threads sleep that Open MPI has started: one has an event from MPI_Init to handle, and
 /// MPI_Finalize of Open MPI 4 unloads the plug-in that does so without asking whether it has. On
 /// crowded cores short runs then ended with a segmentation fault, after their result. Open MPI's
-/// issue 10117 (github.com/open-mpi/ompi) tells of a like crash.
+/// issue 10117 (github.com/open-mpi/ompi) describes a similar crash.
 int start_mpi(int thread_level);
 
-/// Says that a launcher started several ranks, but MPI, which must be running, finds one: they were
-/// started by that of another MPI, and each would work alone. A sentence without a full stop, with
-/// what to do; nothing if all is well.
+/// Returns an error text if a launcher started several ranks, but MPI, which must be running, finds
+/// one: the launcher belongs to another MPI, and each rank would work alone. A sentence without a
+/// full stop, with what to do; nothing if all is well.
 std::optional<std::string> why_alone();
 
 }  // namespace halocline::comm

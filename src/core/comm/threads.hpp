@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Communication by a second thread, beside the one that exchanges halos.
+// Communication by a second thread, in addition to the one that exchanges halos.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace halocline::comm {
 
-/// What MPI allows threads to do: "MPI_THREAD_FUNNELED".
+/// Returns the level of thread support of MPI: "MPI_THREAD_FUNNELED".
 std::string thread_support();
 /// True for MPI_THREAD_MULTIPLE.
 bool any_thread_may_call();

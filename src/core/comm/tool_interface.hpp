@@ -10,7 +10,7 @@ namespace halocline::comm {
 class ToolInterface {
  public:
   /// MPI must be running. Asks for the threads that MPI already allows: what is asked for here,
-  /// Open MPI 4.1 takes for all of MPI, and MPI_Query_thread() then tells it.
+  /// Open MPI 4.1 takes for all of MPI, and MPI_Query_thread() then reports it.
   ToolInterface() {
     int level = MPI_THREAD_SINGLE, provided = 0;
     MPI_Query_thread(&level);

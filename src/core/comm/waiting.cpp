@@ -38,7 +38,7 @@ void move_others_on(const State& state) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state.node(), &found, MPI_STATUS_IGNORE);
 }
 
-/// Gives the core to others, who compute where a thread writes beside them. On Linux a yield
+/// Gives the core to others, such as threads that compute while one writes. On Linux a yield
 /// benefits only processes of the same session, and MPICH's launcher gives every rank its own:
 /// where ranks share cores, a rank has to sleep.
 void give_way(const State& state, std::int64_t turn) {
@@ -78,7 +78,7 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
       throw Error(ErrorKind::communication, fmt::format("{} was given up", wait.site));
     if (limit <= 0) continue;
     const auto now = Clock::now();
-    // A rank that was stopped itself has not waited, and must not blame others.
+    // A rank that was stopped itself has not waited, and must not report others as lost.
     if (now - last > longest_turn) since += now - last;
     last = now;
     if (std::chrono::duration<double>(now - since).count() < limit) continue;

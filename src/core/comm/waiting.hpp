@@ -18,7 +18,7 @@ struct Wait {
   Phase phase = Phase::wait;
   std::int64_t bytes = 0;
   /// Names the missing rank and message: "rank 1: field 'u', +x". Empty if all has arrived since
-  /// the last poll: then the wait goes on.
+  /// the last poll: then the wait continues.
   std::function<std::string()> missing;
   /// No limit, for waits that depend on the other side's work; twice the limit for a rank that
   /// itself waits with the limit.
@@ -29,8 +29,8 @@ struct Wait {
 /// and what it waits for. Yields the core, so there may be more ranks than cores.
 void wait_until(State& state, const Wait& wait, const std::function<bool()>& done);
 
-/// Lets everything in flight give up, after a wait took too long. Returns what its GPUs may wait
-/// for; empty if nothing.
+/// Cancels everything in flight, after a wait took too long. Returns the ranks and fields that its
+/// GPUs may wait for; empty if there are none.
 std::string give_up_all();
 
 /// An operation in flight that needs the host to progress. While it is entered, every wait of this

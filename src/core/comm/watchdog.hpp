@@ -29,8 +29,9 @@ class Watchdog {
   /// `on_stall` is called on another thread, which must not return to MPI: end the process.
   void set_handler(Handler on_stall, std::chrono::duration<double> limit);
 
-  /// Guards a call from its construction to its destruction, for some 50 ns. A guard made meanwhile
-  /// stands in for it; then its limit starts again. Guards end in the reverse order of their start.
+  /// Guards a call from its construction to its destruction, for some 50 ns. A guard created
+  /// meanwhile replaces it; then its limit starts again. Guards end in the reverse order of their
+  /// start.
   class Guard {
    public:
     /// `what` must outlive it.

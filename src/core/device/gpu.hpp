@@ -39,7 +39,8 @@ bool gpus_are_supported();
 /// driver, which must not happen before a fork.
 const Gpus& gpus();
 
-/// Says why a driver that fails shows no GPU. `visible_devices`: CUDA_VISIBLE_DEVICES.
+/// Returns the reason why a driver that fails shows no GPU. `visible_devices`:
+/// CUDA_VISIBLE_DEVICES.
 std::string reason_of_failure(const std::string& error,
                               const std::optional<std::string>& visible_devices);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Checks what programs say about their fields and arrays.
+// Checks the descriptions that programs give of their fields and arrays.
 
 #include <cstdint>
 #include <span>

@@ -41,7 +41,7 @@ Box receive_box(const Box& owned, const HaloWidths& widths, Direction direction)
   return box;
 }
 
-/// What to do about halos that do not fit the parts of a grid.
+/// Returns the remedy for halos that do not fit the parts of a grid.
 std::string advice_for(const GridOptions& options, int ranks, const HaloWidths& widths,
                        const Misfit& misfit) {
   GridOptions wanted = options;

@@ -133,7 +133,7 @@ std::shared_ptr<void> Window::map(const std::vector<int>& peers, std::size_t p,
   }
 }
 
-/// What other ranks may still store to stays, and what kernels that nobody ends may store to.
+/// Memory to which other ranks, or kernels that cannot be ended, may still store is kept.
 /// Memory that is mapped here must not stay if its owner may free it: new memory at its address
 /// could not be mapped then (cudaErrorAlreadyMapped).
 void Window::keep() {

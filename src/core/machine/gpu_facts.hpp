@@ -17,7 +17,7 @@ struct VisibleGpu {
   std::vector<int> near_cores;  ///< ascending; empty if not known
 };
 
-/// What a rank knows about itself before it is bound to a GPU.
+/// Facts of a rank before it is bound to a GPU.
 struct RankFacts {
   int rank = 0;
   int node = 0;

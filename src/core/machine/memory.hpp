@@ -15,7 +15,7 @@ struct NodeMemory {
   bool of_control_group = false;  ///< a control group (of a container or a batch job) has less
 };
 
-/// Where Linux says how much memory there is.
+/// The files in which Linux reports the amount of memory.
 struct MemoryPlaces {
   std::string processes = "/proc";  ///< has meminfo and self/cgroup
   std::string control_groups = "/sys/fs/cgroup";
@@ -25,7 +25,7 @@ struct MemoryPlaces {
 /// leaves. Files that the kernel keeps in memory count as available, since it drops them.
 NodeMemory node_memory(const MemoryPlaces& places = {});
 
-/// What every rank will allocate on the host.
+/// The memory that every rank will allocate on the host.
 struct HostNeed {
   std::int64_t bytes_per_rank = 0;
   std::string what;    ///< "messages of 1048576 bytes"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What bundles and moves are made of: pieces of equal size, at equal distances on both sides.
+// The parts of bundles and moves: pieces of equal size, at equal distances on both sides.
 
 #include <cstdint>
 #include <vector>

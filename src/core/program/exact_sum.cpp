@@ -94,8 +94,8 @@ double ExactSum::total() const {
     return below_top <= top ? static_cast<std::uint64_t>(sum.limbs_[top - below_top]) : 0;
   };
   if (limb(0) == 0) return 0;
-  // The 64 leading bits; the last of them also stands for all that follow, so that the conversion
-  // rounds as the whole number would be rounded. What is subnormal has fewer bits, and is exact.
+  // The 64 leading bits; the last of them also represents all that follow, so that the conversion
+  // rounds as the whole number would be rounded. Subnormal numbers have fewer bits, and are exact.
   const int lead = std::countl_zero(static_cast<std::uint32_t>(limb(0)));
   const std::uint64_t following = limb(2) << lead;
   std::uint64_t bits = (limb(0) << limb_bits | limb(1)) << lead | following >> limb_bits;

@@ -21,13 +21,13 @@ inline constexpr GpuPair gpu_pairs[] = {GpuPair::same_gpu, GpuPair::same_node, G
 std::string_view name_of(GpuPair pair);
 std::optional<GpuPair> gpu_pair_named(std::string_view name);
 
-/// What became of a test.
+/// The outcome of a test.
 enum class Outcome {
   works,         ///< every byte of every size arrived
   wrong,         ///< some byte did not
   out_of_order,  ///< some byte did before or after its turn in the stream
   failed,        ///< crashed, hung, or an error of MPI
-  unavailable,   ///< cannot be had here, for a reason that is no fault
+  unavailable,   ///< not available here, for a reason that is no fault
   untried        ///< the job did not get so far
 };
 std::string_view name_of(Outcome outcome);
@@ -52,7 +52,7 @@ struct Proof {
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 
-/// What a proof is for.
+/// The case that a proof covers.
 struct ProofCase {
   std::string path = "gpu_aware";
   GpuPair pair = GpuPair::same_node;

@@ -21,7 +21,7 @@ int count_gpus(const Variables& variables, const std::filesystem::path& root = "
 /// Returns it for this process: 0 if this build cannot use GPUs.
 int gpus_here(const Variables& variables);
 
-/// Returns the kinds of pairs that occur between so many ranks of one node.
+/// Returns the kinds of pairs that occur between that number of ranks of one node.
 std::vector<GpuPair> pairs_between(int ranks_on_node, int gpus);
 
 /// Gathers the ingredients of a proof's key. `root` is the prefix of /proc, /sys and the folders of

@@ -97,7 +97,7 @@ Pair pair_of(const Communicator& communicator, int peer);
 /// both host and GPU can access the fields. Slots that only a GPU packs may still be in its memory.
 Memory slot_memory(Memory fields);
 
-/// What carries the bytes of a channel; this determines where its exchanges can be done.
+/// The means by which a channel moves bytes; it determines where its exchanges can run.
 enum class Carrier {
   kernels,  ///< kernels that pack, or sweeps, store into the peers' memory
   stream,   ///< calls queued on a stream, ordered with its kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies from the GPU's memory to a block's that go on while threads work, and take no registers
-// meanwhile. Before compute capability 8.0 a copy is complete when the call returns.
+// Copies from the GPU's memory to a block's that continue while threads work, and take no
+// registers meanwhile. Before compute capability 8.0 a copy is complete when the call returns.
 //
 // Compiles with nvcc and with NVRTC, so nothing of the standard library is included.
 

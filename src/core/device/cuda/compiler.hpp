@@ -21,14 +21,14 @@ struct Source {
   std::string kernel;  ///< as C++ names it: "march<Norm::max, 2>"
 };
 
-/// What a source became: code for one kind of GPU.
+/// The compiled form of a source: code for one kind of GPU.
 struct Code {
   std::string image;
   std::string kernel;        ///< its name in the code
   bool is_prebuilt = false;  ///< with this program, not now
 };
 
-/// What NVRTC is told, besides the GPU: as nvcc is, and that functions of lambdas are for the GPU.
+/// Options of NVRTC, besides the GPU: those of nvcc, and that functions of lambdas are for the GPU.
 inline constexpr const char* compiler_options[] = {"--std=c++20", "--fmad=false",
                                                    "--device-as-default-execution-space"};
 
@@ -37,8 +37,8 @@ std::optional<std::string> no_compiler_because();
 
 /// Compiles a source for the current GPU, with the bits of the host: no contraction, no
 /// approximation. The same source is compiled once in a process. Throws unavailable where
-/// no_compiler_because() says so, and internal, with the compiler's words, for wrong sources.
-/// Callable from any thread. Takes about a second.
+/// no_compiler_because() gives a reason, and internal, with the compiler's output, for wrong
+/// sources. Callable from any thread. Takes about a second.
 Code compile(const Source& source);
 /// Compiles for GPUs of that compute capability (90: 9.0), which need not be here.
 Code compile_for(const Source& source, int capability);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is known of memory beside its address.
+// Facts about memory, by its address.
 
 #include <map>
 #include <mutex>

@@ -130,7 +130,7 @@ std::int64_t most_resident_blocks(void (*kernel)(Parameters...), unsigned thread
   return std::int64_t{per_multiprocessor} * multiprocessors();
 }
 
-/// Launches the kernel, after most_resident_blocks() has said that its blocks are that few.
+/// Launches the kernel, whose number of blocks must be at most most_resident_blocks().
 template <class... Parameters, class... Arguments>
 void launch_resident(void (*kernel)(Parameters...), const ResidentShape& wanted, Stream stream,
                      Arguments&&... arguments) {

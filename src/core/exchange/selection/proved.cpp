@@ -73,7 +73,7 @@ Proved judge(const proof::ProofsAtHand& at_hand, const std::vector<GpuPair>& pai
   return result;
 }
 
-/// Encodes the stand as a letter, followed by the words.
+/// Encodes the state as a letter, followed by the words.
 std::string packed(const Proved& proved) {
   return std::string(1, proved.stand == Stand::works   ? 'w'
                         : proved.stand == Stand::fails ? 'f'

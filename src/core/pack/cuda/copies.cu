@@ -104,7 +104,7 @@ __device__ void copy_long_words(const Chunk& chunk, const Words& words) {
   copy_words<std::uint32_t, words_per_thread>(chunk.words, words);
 }
 
-/// Copies a chunk, whose addresses on each side are so many bytes further on. Most chunks have one
+/// Copies a chunk, with its addresses on each side shifted by some bytes. Most chunks have one
 /// segment, and those of long rows one piece, which saves most of the work for addresses. A call,
 /// not inlined three times: a GPU that runs code once waits for the code, too.
 template <unsigned words_per_thread>
@@ -161,7 +161,7 @@ class Turns {
     copy_chunk<words_per_thread>(chunk(), turn().first, list_.segments, packs ? 0 : shift,
                                  packs ? shift : 0);
   }
-  /// What one thread does after all threads have stored.
+  /// The work of one thread after all threads have stored.
   class Signal {
    public:
     __device__ explicit Signal(const Turns& turns)
@@ -224,7 +224,8 @@ __global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
   while (!to_pack.ended()) {
     to_pack.look_ahead();
     to_pack.copy<words_per_thread>(true);
-    // Read now: the others go on, and this turn's memory is used again, while one thread raises it.
+    // Read now: the others continue, and this turn's memory is used again, while one thread raises
+    // it.
     const Turns::Signal signal(to_pack);
     const bool is_last = to_pack.is_last();
     to_pack.go_on();

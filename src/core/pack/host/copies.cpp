@@ -9,7 +9,7 @@
 namespace halocline::pack {
 namespace {
 
-/// Addresses on each side are so many bytes further on.
+/// Addresses on each side are shifted by some bytes.
 void copy(const Pieces& pieces, std::int64_t from_shift = 0, std::int64_t to_shift = 0) {
   copy_pieces(pieces.to.first + to_shift, pieces.to.stride, pieces.from.first + from_shift,
               pieces.from.stride, pieces.bytes, pieces.count);

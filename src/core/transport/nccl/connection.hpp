@@ -14,10 +14,10 @@
 
 namespace halocline::transport::nccl {
 
-/// What the channels and gathers of a communicator share: NCCL takes half a second and 0.4 to 1 GiB
-/// of each GPU for it (H200, 2.28.9), so it is made at the first use and kept until the
-/// communicator ends. NCCL matches calls by their order, so every rank must make the same calls in
-/// one order.
+/// The connection that the channels and gathers of a communicator share: NCCL takes half a second
+/// and 0.4 to 1 GiB of each GPU for it (H200, 2.28.9), so it is made at the first use and kept
+/// until the communicator ends. NCCL matches calls by their order, so every rank must make the same
+/// calls in one order.
 class Connection final : private comm::InFlight {
  public:
   /// Returns that of a communicator. Collective. Throws unavailable or resource, the same on every

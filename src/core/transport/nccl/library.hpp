@@ -15,7 +15,7 @@ struct Comm;
 /// NCCL's registration of memory, opaque here too.
 struct RegisteredWindow;
 
-/// What the ranks of a communicator find each other by.
+/// The identifier by which the ranks of a communicator find each other.
 struct UniqueId {
   char bytes[128];
 };
@@ -52,7 +52,7 @@ struct Library {
 /// The variable that keeps NCCL from registering memory, if it is "off".
 inline constexpr const char* windows_variable = "HALOCLINE_NCCL_WINDOWS";
 
-/// "2.28.9", of a handle of dlopen(); empty if it does not tell.
+/// "2.28.9", of a handle of dlopen(); empty if it does not report one.
 std::string library_version(void* handle);
 /// "lacks ncclSend, ncclRecv"; empty if it has all that is used of it.
 std::string library_problem(void* handle);
@@ -72,7 +72,7 @@ std::string error_text(const Library& library, int result, const char* call);
 
 /// Returns NCCL, loaded at the first call: the one that the program has loaded already, that of
 /// HALOCLINE_NCCL, of a Python package, or of the loader's path. Null if there is none that can be
-/// used: why_no_library() says why. Callable from any thread.
+/// used: why_no_library() returns the reason. Callable from any thread.
 const Library* loaded_library();
 std::string why_no_library();
 

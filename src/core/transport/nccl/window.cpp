@@ -47,7 +47,7 @@ Window::Window(const Communicator& communicator, std::shared_ptr<Connection> con
                     fmt::format("NCCL {} registers no memory here", version_text(library.version)));
     });
   } catch (const Error&) {
-    // What is registered stays: to take it back needs all ranks.
+    // Registered memory stays: releasing it needs all ranks.
     if (memory_ != nullptr && registered_ == nullptr) library.mem_free(memory_);
     throw;
   }

@@ -13,12 +13,12 @@
 namespace halocline::transport::nccl {
 
 /// Zeroed memory of this rank's GPU, registered together with that of the other ranks (NCCL 2.27).
-/// Kernels can store into that of a peer whose address NCCL tells (2.29.2): on the same node, and
+/// Kernels can store into that of a peer whose address NCCL reports (2.29.2): on the same node, and
 /// on other nodes of one NVLink domain.
 class Window {
  public:
-  /// Registers as many bytes as the rank that wants most. Collective, and so is its end. Throws the
-  /// same on every rank: unavailable if NCCL cannot, resource.
+  /// Registers as many bytes as the rank that requests most. Collective, and so is its end. Throws
+  /// the same on every rank: unavailable if NCCL cannot, resource.
   Window(const Communicator& communicator, std::shared_ptr<Connection> connection,
          std::int64_t bytes);
   ~Window();

@@ -13,7 +13,7 @@ namespace halocline::transport::nvshmem {
 
 // As its headers of version 3 declare them; the sizes are part of their versions.
 
-/// What the processes find each other by.
+/// The identifier by which the processes find each other.
 struct UniqueId {
   int version;
   char bytes[124];
@@ -67,7 +67,7 @@ struct Library {
   void (*wait)(std::uint64_t* signal, int comparison, std::uint64_t value, void* stream) = nullptr;
 };
 
-/// "3.4.5", of a handle of dlopen(); empty if it does not tell.
+/// "3.4.5", of a handle of dlopen(); empty if it does not report one.
 std::string library_version(void* handle);
 /// "lacks nvshmem_ptr"; empty if it has all that is used of it.
 std::string library_problem(void* handle);
@@ -81,7 +81,7 @@ inline constexpr LibraryToFind library_to_find{
     library_problem};
 
 /// Returns NVSHMEM, loaded at the first call. Null if there is none that can be used:
-/// why_no_library() says why. Callable from any thread.
+/// why_no_library() returns the reason. Callable from any thread.
 const Library* loaded_library();
 std::string why_no_library();
 

@@ -26,7 +26,7 @@ namespace halocline::transport::nvshmem {
 namespace {
 
 /// Puts with signals. A slot is written by the sender's put, which raises the receiver's word
-/// `arrived`, once the receiver's word `free` at the sender says that it has been read. Each rank
+/// `arrived`, once the receiver's word `free` at the sender shows that it has been read. Each rank
 /// resets its words itself, so that a graph can be replayed: a peer raises `free` again only after
 /// this rank's put has come, and `arrived` only after this rank has raised `free`.
 class PutChannel final : public Channel, private comm::InFlight {
@@ -185,7 +185,7 @@ class PutChannel final : public Channel, private comm::InFlight {
   Session& session_;
   std::shared_ptr<void> memory_;  // in the symmetric heap
   std::vector<End> ends_;
-  std::optional<device::OwnedStream> own_, release_;  // for the host's stream; for giving up
+  std::optional<device::OwnedStream> own_, release_;  // for the host's stream; for cancelling
   device::Event arrived_;
   device::StreamClock clock_{comm::recorder(communicator_), Phase::move, "exchange (nvshmem)"};
   bool is_started_ = false, has_given_up_ = false;

@@ -122,7 +122,7 @@ Session::Session(const Communicator& communicator, const Library& library) : lib
                            communicator.size(), &id, &attributes);
     const comm::Watchdog::Guard guard(communicator.state().watchdog(),
                                       "nvshmemx_hostlib_init_attr");
-    // Its result is 0 even if it failed (3.4.5): the status tells.
+    // Its result is 0 even if it failed (3.4.5): the status shows it.
     library.init(init_with_unique_id, &attributes);
     end_with_mpi();
   });

@@ -32,7 +32,7 @@ std::vector<ReachedMemory::Offsets> swapped(const Communicator& communicator,
 
 struct WayToMemory {
   const char* transport;  ///< its name, for errors
-  /// Allocates so many bytes, and sends `offsets[p]` to rank `peers[p]`. Collective. Throws the
+  /// Allocates `bytes` bytes, and sends `offsets[p]` to rank `peers[p]`. Collective. Throws the
   /// same on every rank.
   std::function<ReachedMemory(std::int64_t bytes, const std::vector<int>& peers,
                               const std::vector<ReachedMemory::Offsets>& offsets)>

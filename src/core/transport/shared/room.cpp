@@ -37,7 +37,7 @@ std::string control_variable(const char* name) {
 }
 
 /// Returns the folder that windows are files in, unless a file of MPI's settings names another.
-/// Open MPI is told by mpirun; MPICH, from 3.x to 4.x, has /dev/shm built in, as Open MPI has.
+/// Open MPI gets it from mpirun; MPICH, from 3.x to 4.x, has /dev/shm built in, as Open MPI has.
 std::string usual_folder() {
   return environment("OMPI_MCA_osc_sm_backing_directory").value_or("/dev/shm");
 }
@@ -64,7 +64,7 @@ struct Room {
   std::int64_t needed, free;
 
   // Open MPI refuses a file that leaves less than a twentieth of its own size free, and both MPIs
-  // put a few pages of their own beside the parts.
+  // add a few pages of their own to the parts.
   bool suffices() const { return needed + needed / 20 + 16 * page_bytes() <= free; }
 };
 
