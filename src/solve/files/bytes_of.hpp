@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers as they stand in binary files.
+// The bytes of numbers in binary files.
 
 #include <string>
 

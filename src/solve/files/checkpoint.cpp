@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t alignment = 4096;
 
-/// What rank 0 knows of a file that it is about to write.
+/// The layout of a file that rank 0 is about to write.
 struct Plan {
   std::int64_t head_bytes = 0;
   std::vector<comm::FilePiece> frame = {};  ///< all but the head and the fields

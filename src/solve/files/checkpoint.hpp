@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Checkpoints: fields and what belongs to them in one file, which says itself whether it is whole.
+// Checkpoints: fields and their metadata in one file, whose hashes show whether it is complete.
 // A head in text comes first, with the place and the hash of all that follows; so a file can be
-// checked before anything else reads it. Where HDF5 is found, what follows is a VTKHDF file, too.
+// checked before anything else reads it. Where HDF5 is found, the rest is a VTKHDF file, too.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@
 
 namespace halocline::files {
 
-/// What the writer gives of one rank: "problem", "norms".
+/// A text of the writer, from one rank: "problem", "norms".
 struct CheckpointText {
   std::string name;
   std::string bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The head of a checkpoint: a text that says what the file has and where, with hashes.
+// The head of a checkpoint: a text with the contents of the file, their places and hashes.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ struct CheckpointPart {
 };
 
 struct CheckpointHead {
-  Json run;  ///< what the writer says of its run
+  Json run;  ///< the writer's description of its run
   Extents cells;
   std::int64_t element_bytes = 0;
   std::vector<CheckpointPart> fields, texts;

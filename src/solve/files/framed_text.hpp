@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A text at the begin of a file, with its length and hash in a first line: what a program says of
-// the bytes behind it. A reader knows a text that is not as it was written.
+// A text at the begin of a file, with its length and hash in a first line: a program's description
+// of the bytes behind it. A reader recognises a text that was changed.
 
 #include <cstdint>
 #include <string>

@@ -142,7 +142,7 @@ Loaded load() {
   Library library;
   Symbols symbols(opened.handle);
   find_all(symbols, library);
-  // It would print what is told here.
+  // It would print the errors that are reported here.
   library.set_error_handler(by_default, nullptr, nullptr);
   return {library, ""};
 }
@@ -321,7 +321,7 @@ std::int64_t Group::add_dataset(const std::string& name,
 Structure::Structure(std::int64_t user_bytes)
     : memory_(new_memory()), root_(new_file(memory_, user_bytes)) {}
 
-/// What nobody wrote is a hole, however long the arrays are.
+/// Bytes that were not written are holes, however long the arrays are.
 std::vector<comm::FilePiece> Structure::pieces() {
   checked(root_.item_->close(), "end the file's structure");
   const off_t length = ::lseek(memory_.get(), 0, SEEK_END);

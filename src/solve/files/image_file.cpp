@@ -30,7 +30,7 @@ std::int64_t room_for_head(const Image& image) {
   return static_cast<std::int64_t>(std::bit_ceil(bytes));
 }
 
-/// What rank 0 finds out, for all ranks.
+/// Broadcasts the findings of rank 0.
 std::vector<std::int64_t> shared(const Communicator& communicator,
                                  const std::vector<std::int64_t>& numbers) {
   const std::string bytes =

@@ -29,14 +29,14 @@ void write_image(const Communicator& communicator, const Grid& grid, const Image
 /// times that were added. All calls are collective.
 class ImageTimes {
  public:
-  /// Room for at most so many times; what is not used stays empty in the file, and takes no space
-  /// on the disk. Creates nothing yet. The parts must outlive it.
+  /// Room for a maximum number of times; unused room stays empty in the file, and takes no space on
+  /// the disk. Creates nothing yet. The parts must outlive it.
   ImageTimes(const Communicator& communicator, const Grid& grid, Image image, std::string path,
              std::int64_t most);
 
   /// Goes on with the file of an earlier run, if there is one: keeps those `before`, all of them or
   /// the last ones, and none after them; a file that begins with the `next` time is replaced, and
-  /// one without room for so many `more` by a longer copy. To be called first. Throws, on every
+  /// one without room for `more` times by a longer copy. To be called first. Throws, on every
   /// rank, usage for any other file; resource.
   struct Times {
     std::vector<double> before;

@@ -31,7 +31,7 @@ void read_npy(const Communicator& communicator, const Grid& grid, const FieldSto
 Extents cells_in_npy(const std::string& path);
 
 /// Throws usage, as read_npy does, unless the file has an array of `cells`, x first, of floats or
-/// doubles of so many bytes, and all of its data. Reads only its header. Not collective.
+/// doubles of `element_bytes` bytes, and all of its data. Reads only its header. Not collective.
 void check_npy(const std::string& path, const Extents& cells, std::int64_t element_bytes);
 
 /// Throws usage for a pipe, which the ranks cannot write to each at a place of its own.

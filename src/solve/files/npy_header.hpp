@@ -31,7 +31,7 @@ struct NpyHeader {
 struct NpyNeeds {
   std::vector<std::int64_t> shape;
   std::string descr;
-  std::string asked_by;  ///< what requires the shape, for the message: "--cells 32x128"
+  std::string asked_by;  ///< the option that requires the shape, for the message: "--cells 32x128"
 };
 
 /// The most bytes that parse_npy_header() needs: NumPy itself rejects longer headers.

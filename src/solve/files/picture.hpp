@@ -14,8 +14,8 @@
 
 namespace halocline::files {
 
-/// What makes pictures of several times look alike: the values that the ends of colours stand for,
-/// of a curve the heights, and the size.
+/// The common look of pictures of several times: the values at the ends of the colours, or at the
+/// edges of a curve, and the size.
 struct Look {
   std::optional<ValueRange> fixed = {};
   /// Unless fixed: the range is the finite values' and this one together.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What drawings of planes and of curves share.
+// Common parts of drawings of planes and of curves.
 
 #include <array>
 #include <cstddef>

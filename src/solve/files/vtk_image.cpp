@@ -62,7 +62,7 @@ std::int64_t add(const hdf5::Group& group, const ExtraData& data) {
   return group.add_dataset(data.name, type, shape);
 }
 
-/// Returns where a number stands in a file, of which there must be so many.
+/// Returns the places of a number in a file; `count` of them must exist.
 std::vector<std::int64_t> places_of(std::int64_t number, const std::vector<comm::FilePiece>& file,
                                     std::size_t count) {
   const std::string pattern = bytes_of(number);
@@ -149,7 +149,7 @@ LayoutWithTimes vtkhdf_layout_with_times(const Image& image, std::int64_t most,
 }
 
 ImageLayout vti_layout(const Image& image) {
-  // The length of an array stands before it, in bytes.
+  // The length of an array, in bytes, precedes it.
   constexpr std::int64_t before = sizeof(std::uint64_t);
   const char* const type = image.element_bytes == 4 ? "Float32" : "Float64";
   const std::string extent = words(extent_of(image));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Layouts of files that ParaView and VTK open as images: fields as values of cells. A layout has
-// what one rank writes, and says where all ranks write the arrays.
+// the bytes that one rank writes, and the places where all ranks write the arrays.
 
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Image {
   std::vector<std::string> fields;
 };
 
-/// A dataset beside the image: `count` numbers of 8 bytes, or bytes.
+/// A dataset in addition to the image: `count` numbers of 8 bytes, or bytes.
 struct ExtraData {
   std::string name;
   std::int64_t count;

@@ -22,8 +22,8 @@ namespace {
 // To look at all of a large folder takes time.
 constexpr int most_entries = 10'000;
 
-/// Returns the path of a problem file beside a path that is none: "cond.toml" for cond and
-/// cond.tml; empty if there is none.
+/// Returns the path of a problem file in the folder of a path that is none: "cond.toml" for cond
+/// and cond.tml; empty if there is none.
 std::string near_file(const std::string& path) {
   const std::filesystem::path wanted(path), folder = wanted.parent_path();
   std::vector<std::string> names;
@@ -93,7 +93,7 @@ Problem Problem::from_file(const std::string& path) {
 
 Problem Problem::from_text(std::string text, std::string name) {
   Problem problem(std::move(name));
-  // An empty text is none, and a mistake that is told as such.
+  // An empty text means none; a line break makes it a mistake with its own error.
   problem.text_ = text.empty() ? "\n" : std::move(text);
   return problem;
 }

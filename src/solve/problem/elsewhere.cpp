@@ -125,7 +125,7 @@ std::vector<Elsewhere> functions_made() {
   };
 }
 
-/// What has no expression of its own.
+/// Advice for functions that no expression replaces.
 struct Advice {
   std::string_view name, text;
 };

@@ -595,7 +595,7 @@ File read_text(const std::string& name, std::string text) {
     throw Error(
         ErrorKind::usage,
         fmt::format("{}: the file is UTF-16, as PowerShell's > writes it; save it as UTF-8", name));
-  // What some editors put before UTF-8; it is not counted.
+  // The byte order mark that some editors write; columns do not count it.
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   File file{.source = Source(name, std::move(text))};
   Reader(file).read();

@@ -85,7 +85,7 @@ struct StarFormula<3, Real> {
   }
 };
 
-/// A formula for some numbers of axes. Tells how many constants it has.
+/// A formula for some numbers of axes. Has the number of its constants.
 template <template <int, class> class Formula, int fewest, int most, int constants_>
 struct Formulas {
   template <int Axes, class Real>

@@ -12,7 +12,7 @@
 
 namespace halocline::problem {
 
-/// What a ghost cell beyond a side is made of. With v, g and c at the face, m the cell inside that
+/// The formula of a ghost cell beyond a side. With v, g and c at the face, m the cell inside that
 /// mirrors it, h their distance:
 enum class BoundaryKind : unsigned char {
   periodic,

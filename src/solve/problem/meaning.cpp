@@ -429,7 +429,7 @@ class Meaning {
            axis_of(index_names, name);
   }
 
-  /// The names that may stand in a place like that of another.
+  /// Returns the names that are allowed where another one is used.
   std::vector<std::string> names_like(const Syntax& syntax) const {
     std::vector<std::string> all;
     if (use_ == Use::update) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the names in an expression stand for: from syntax to a tree.
+// The meaning of the names in an expression: from syntax to a tree.
 
 #include <map>
 #include <set>
@@ -16,7 +16,7 @@ namespace halocline::problem {
 
 inline constexpr std::string_view axis_names = "xyz";
 
-/// What an expression is for, which decides the names that it may use.
+/// The use of an expression, which determines the names that it may contain.
 enum class Use : unsigned char {
   number,       ///< a parameter: numbers alone
   initial,      ///< a field's start values: cells' places, noise

@@ -24,7 +24,7 @@ namespace {
 /// Bytes of the texts that searches for largest values evaluate, some thousand times each; a
 /// parameter counts as 32 more.
 constexpr std::size_t most_searched = 8192;
-// What a message asks for in braces, but for expressions.
+// The word for a request in braces of a message that is no expression.
 constexpr std::string_view largest_word = "largest ";
 
 std::string axes_text(int axes) { return axes == 1 ? "1 axis" : fmt::format("{} axes", axes); }
@@ -232,7 +232,7 @@ class Maker {
   }
 
   /// Refuses the first parameter that is not finite. A requirement that is not met comes first,
-  /// unless it is about such numbers: its message is what the author of the file says of them.
+  /// unless it is about such numbers: the author's message about them is better.
   void check_finite() {
     std::set<std::string> not_finite;
     for (const ParameterText& parameter : file_.parameters)
@@ -316,7 +316,7 @@ class Maker {
     }
   }
 
-  /// A text with the values of what stands in braces.
+  /// Replaces expressions in braces by their values.
   template <class ValueOf>
   static std::string filled_in(std::string_view rest, ValueOf value_of) {
     std::string text;
@@ -473,7 +473,7 @@ class Maker {
     return static_cast<std::size_t>(found - names_.fields.begin());
   }
 
-  /// `u_old = "u"` hands a level on.
+  /// `u_old = "u"` reuses a level.
   void make_update(std::size_t field, const Written& written) {
     const Syntax syntax = parsed(written);
     const auto other = syntax.kind == Syntax::Kind::name ? field_named(syntax.name) : std::nullopt;

@@ -21,7 +21,7 @@
 
 namespace halocline::problem {
 
-/// What a run chooses; what it leaves open is the file's default.
+/// The choices of a run; open ones have the file's defaults.
 struct Choices {
   int axes = 0;  ///< 0: the file's first, or those of `cells`
   std::vector<std::int64_t> cells = {};

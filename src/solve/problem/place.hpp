@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What expressions say of where and when: coordinates, indices, noise, time.
+// Values of place and time in expressions: coordinates, indices, noise, time.
 
 #include <array>
 #include <cstdint>

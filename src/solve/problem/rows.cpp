@@ -94,7 +94,7 @@ void RowValues::fill_table(Part& part, std::int64_t cells) const {
 }
 
 void RowValues::row(Int3 first, std::int64_t count, double* values) const {
-  // What depends on y and z alone has one value in a row.
+  // Parts that depend only on y and z have one value in a row.
   std::vector<std::vector<double>> here(parts_.size());
   const auto operand = [&](std::size_t at) -> Operand {
     const Part& part = parts_[at];

@@ -16,12 +16,12 @@ constexpr std::size_t most_looked_at = 1000, most_ends = 16;
 
 constexpr std::string_view blanks = " \t\r";
 
-/// A line without its comment, and what stands outside of its strings.
+/// A line without its comment, and its text outside of strings.
 struct Line {
   std::size_t begin;  ///< in the text
   std::string_view code;
   std::string bare;  ///< the same, with strings as blanks
-  /// Of the first character beyond ASCII that stands in no string, or in one that is not closed.
+  /// Position of the first character beyond ASCII outside of strings, or in one that is not closed.
   std::optional<std::size_t> foreign = {};
 };
 
@@ -52,7 +52,7 @@ Line line_at(std::string_view text, std::size_t at) {
     }
   }
   line.code = line.code.substr(0, i);
-  // A pasted quote that was to close it. Other characters may stand in a string.
+  // A pasted quote that was to close it. Other characters are allowed in a string.
   if (!line.foreign && in_string &&
       foreign_character(line.code.substr(*in_string)).advice == ascii_quote)
     line.foreign = in_string;

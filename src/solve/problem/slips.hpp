@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What may be meant where a text is not well formed TOML.
+// The likely intention where a text is not well-formed TOML.
 
 #include <cstddef>
 #include <optional>

@@ -75,7 +75,7 @@ inline constexpr std::size_t most_nodes = 100'000;
 
 /// Makes nodes. Equal nodes are one. What is made of constants alone is evaluated at once, in
 /// double precision and as written. Throws std::length_error where a limit is exceeded, with the
-/// reason; it is for the caller to say where.
+/// reason; the caller adds the place.
 class Tree {
  public:
   Ref constant(double value);

@@ -14,7 +14,7 @@ namespace halocline::problem {
 /// that the order of evaluation needs.
 std::vector<std::string> written_out(const Model& model);
 
-/// What one update of one cell takes, equal parts counted once.
+/// The cost of one update of one cell, equal parts counted once.
 struct Effort {
   int operations = 0;  ///< without loads, stores and constants
   int fields_read = 0, coefficients_read = 0, fields_written = 0;

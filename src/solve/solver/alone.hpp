@@ -36,7 +36,7 @@ struct AloneOptions {
 /// collective.
 AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOptions& options);
 
-/// What a result is compared with, and its name for messages.
+/// The run that a result is compared with, and its name for messages.
 struct Judge {
   AloneOptions options;
   std::string name;

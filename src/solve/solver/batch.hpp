@@ -8,17 +8,17 @@
 
 namespace halocline::solver {
 
-/// The host looks at norms, and waits for the GPU, once in a batch of about so many sweeps; it is
+/// The host reads norms, and waits for the GPU, once in a batch of about this many sweeps; it is
 /// at most two batches ahead, so a run that has stopped queues some hundred sweeps that do nothing
 /// (2 us each).
 inline constexpr std::int64_t fewest_batch_sweeps = 64;
 /// A batch is a multiple of the sweeps after which levels, deep halos and norms recur, unless these
-/// are more than so many.
+/// exceed this limit.
 inline constexpr std::int64_t longest_period = 256;
 inline constexpr std::int64_t most_batch_sweeps = longest_period + fewest_batch_sweeps;
 
-/// Sweeps of a batch of this case: so many that levels, deep halos and, if it can be, norms are at
-/// its end as at its beginning. Then one graph does for all batches.
+/// Returns the sweeps of a batch of this case: a number after which levels, deep halos and, if it
+/// can be, norms are at its end as at its beginning. Then one graph serves all batches.
 std::int64_t batch_sweeps_of(const Case& the_case);
 
 }  // namespace halocline::solver

@@ -289,7 +289,7 @@ Case::Probe probe_of(const Model& model, const SolveOptions::Probe& probe) {
   return result;
 }
 
-/// What is looked at while the sweeps run.
+/// Sets the numbered outputs, sums, probes and spot checks of a run.
 void name_views(const SolveOptions& options, Case& the_case) {
   check_needs(options);
   const Model& model = *the_case.model;

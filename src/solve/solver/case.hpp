@@ -81,7 +81,7 @@ struct Case {
   }
 };
 
-/// Makes the case of `options` on so many ranks, of the problem that they name. Throws usage for
+/// Makes the case of `options` on `ranks` ranks, of the problem that they name. Throws usage for
 /// options that are invalid for this problem or number of ranks.
 Case make_case(const SolveOptions& options, int ranks);
 /// The same for a problem whose text is known.

@@ -50,7 +50,7 @@ void require_own(const std::string& folder, const Case& the_case) {
                     folder, newest.path, counted(newest.sweeps, "sweep")));
 }
 
-/// What runs that were killed had begun to write: nobody else may write here now.
+/// Removes unfinished files of killed runs: no other run may write here now.
 void remove_unfinished(const std::string& folder) {
   for (const fs::path& path : entries_of(folder)) {
     std::error_code ignored;
@@ -176,8 +176,8 @@ void Checkpoints::write_file(const State& state) {
   comm::on_first_rank(communicator_, [this] { remove_older(); });
 }
 
-/// If this run went back to an earlier checkpoint, those after it are of what it did not go on
-/// with, and may be damaged. What cannot be removed stays.
+/// If this run went back to an earlier checkpoint, those after it belong to the run that was
+/// not continued, and may be damaged. Files that cannot be removed stay.
 void Checkpoints::remove_older() const {
   const std::int64_t begun_at = case_.restart ? case_.restart->state.sweep : 0;
   std::size_t count = 0;

@@ -28,7 +28,7 @@ namespace halocline::solver {
 /// Throws usage if the options do not fit together. Not collective.
 void check_checkpoint_options(const SolveOptions& options);
 
-/// Writes checkpoints and keeps the newest two. Calls are collective unless they say otherwise.
+/// Writes checkpoints and keeps the newest two. Calls are collective unless documented otherwise.
 class Checkpoints {
  public:
   /// Makes the folder if it is not there, and holds it against other runs until the end. Throws
@@ -40,7 +40,7 @@ class Checkpoints {
   /// Whether it is time for one, by the clock. For rank 0, not collective, nor while one is
   /// written.
   bool is_time() const;
-  /// Whether it is time for one after so many sweeps.
+  /// Returns whether a checkpoint is due after this number of sweeps.
   bool is_time(std::int64_t sweeps) const;
 
   struct State {
@@ -55,7 +55,8 @@ class Checkpoints {
   /// many sweeps. What fails is tried again at the next time; `attempts` gets the error of the last
   /// one.
   void write(const State& state, Attempts& attempts);
-  /// Says which could not be written, if there were any. Not collective, nor while one is written.
+  /// Adds a note about checkpoints that could not be written, if any. Not collective, nor while one
+  /// is written.
   void note(Notes& notes) const;
 
   /// Not while one is written.

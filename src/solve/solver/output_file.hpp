@@ -20,7 +20,7 @@ namespace halocline::solver {
 class OutputFile {
  public:
   virtual ~OutputFile() = default;
-  /// Writes the fields, of a level that the host can read, after so many sweeps.
+  /// Writes the fields, of a level that the host can read, after `sweeps` sweeps.
   virtual void write(const Level& level, std::int64_t sweeps, Otherwise otherwise) = 0;
   /// Adds what is to be said of all that was written.
   virtual void note(Notes&) const {}
@@ -35,8 +35,8 @@ struct OutputParts {
 /// The parts and `output` must outlive it.
 std::unique_ptr<OutputFile> make_output_file(const OutputParts& parts, const Case::Output& output);
 
-/// Returns the most files or times of a run that writes on its way: those of its start, its end,
-/// and of every so many sweeps.
+/// Returns the maximum number of files or times of a run with numbered outputs: those of its start,
+/// of each interval and of its end.
 std::int64_t most_outputs(const Case& the_case);
 
 /// Returns the name of the file that lists numbered ones and their times: "u.pvd".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the names of output files say that they are.
+// The kinds of output files, by their names.
 
 #include <string>
 

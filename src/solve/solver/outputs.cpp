@@ -41,7 +41,8 @@ bool has_all_times(const Case& the_case, const Case::Output& output) {
   return the_case.output_every && kind_of(output.path) == OutputKind::vtkhdf;
 }
 
-/// The bytes of so many fields at one time, or more than any disk has if they cannot be counted.
+/// Returns the bytes of `count` fields at one time, or more than any disk has if they cannot be
+/// counted.
 std::int64_t bytes_of_fields(const Case& the_case, double count) {
   double bytes = count * static_cast<double>(the_case.element_bytes());
   for (int axis = 0; axis < the_case.grid.cells.axes(); ++axis)
@@ -50,7 +51,7 @@ std::int64_t bytes_of_fields(const Case& the_case, double count) {
   return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : std::numeric_limits<std::int64_t>::max();
 }
 
-/// The bytes of a file, as far as they can be told.
+/// Returns the bytes of a file, as far as they can be predicted.
 std::int64_t bytes_of(const Case& the_case, const Case::Output& output) {
   if (kind_of(output.path) == OutputKind::png) return 0;
   const std::int64_t times =
@@ -82,7 +83,7 @@ void check_arrays(const Case& the_case) {
     if (kind_of(output.path) != OutputKind::png && is_one_file)
       files::require_seekable(output.path);
   }
-  // The values of a run that goes on are in the checkpoint.
+  // The values of a restarted run are in the checkpoint.
   if (!the_case.restart)
     check_start_files(*the_case.model, the_case.initial, the_case.coefficient_arrays);
 }
@@ -121,7 +122,7 @@ void check_files(const Communicator& communicator, const SolveOptions& options,
                      bytes_of_checkpoints(the_case));
     all.add_result("option 'series'", options.series);
     all.add_result("option 'trace'", options.trace);
-    // A run may go on from the array of an earlier one and replace it: that one stays until the new
+    // A run may start from the array of an earlier one and replace it: that one stays until the new
     // one is complete.
     for (const std::optional<std::string>& path : the_case.initial)
       all.add_used("option 'initial'", path, has_array ? "option 'output'" : "");

@@ -38,7 +38,7 @@ class Outputs {
   /// The parts must outlive it.
   Outputs(const Communicator& communicator, const Grid& grid, const Case& the_case);
 
-  /// Writes numbered files of the fields after so many sweeps. An output that fails is left out
+  /// Writes numbered files of the fields after `sweeps` sweeps. An output that fails is left out
   /// from then on; `attempts` keeps the error.
   void write_some(const Level& level, std::int64_t sweeps, Attempts& attempts);
   /// Writes the result, under the plain names or as the last of the numbered files.

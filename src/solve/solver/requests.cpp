@@ -26,7 +26,7 @@ Request Requests::agreed(std::int64_t sweeps) {
 
 void Requests::finish() { answer(); }
 
-/// `granted` is done next: that this rank wants it still is no second wish.
+/// `granted` is done next: this rank's request for it is not counted again.
 void Requests::ask(Request granted) {
   using Kind = comm::NormAllReduce::Kind;
   const Request mine = mine_();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What single ranks want of a run while it runs, agreed on by all between the same two sweeps.
+// Requests of single ranks during a run, which all ranks agree on between the same two sweeps.
 
 #include <cstdint>
 #include <functional>
@@ -15,15 +15,15 @@ namespace halocline::solver {
 /// The larger one counts.
 enum class Request { none, checkpoint, stop };
 
-/// Asks all ranks a few times a second, without waiting for them: what one of them wants becomes
-/// known at the time after next.
+/// Asks all ranks a few times a second, without waiting for them: a request takes effect two
+/// polls later.
 class Requests {
  public:
   /// `mine` is called on this rank when all are asked.
   Requests(const Communicator& communicator, std::function<Request()> mine);
 
-  /// Returns what the ranks want, the same on all, each wish once. All must call it with the same
-  /// numbers of sweeps.
+  /// Returns the request of any rank, the same on all, each request once. All must call it with the
+  /// same numbers of sweeps.
   Request agreed(std::int64_t sweeps);
   /// Ends what is in flight. Collective.
   void finish();

@@ -87,7 +87,7 @@ std::vector<SolveResult::Series::Row> rows_of(std::string_view bytes, const std:
   return rows;
 }
 
-// ---- what the head says of the run
+// ---- the run in the head of a checkpoint
 
 Json json_of(const SolveOptions::Probe& probe) {
   return {{"field", probe.field}, {"cell", probe.cell}};
@@ -121,7 +121,7 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// What a run begins with besides the formulas of its problem.
+/// Returns the start values of a run that are not formulas of its problem.
 std::vector<std::string> other_starts(const SolveOptions& options, const Case& the_case) {
   std::vector<std::string> starts;
   for (const std::optional<std::string>& path : the_case.initial)
@@ -384,7 +384,7 @@ void refuse_damaged(const std::string& path, const std::string& why) {
   for (const CheckpointFile& other : checkpoints_in(folder_of(path))) {
     std::error_code ignored;
     if (number && other.sweeps >= *number) continue;
-    // A link that leads nowhere is nothing to go on from.
+    // A dangling link is no checkpoint.
     if (!fs::exists(other.path, ignored) || fs::equivalent(other.path, path, ignored)) continue;
     refuse(fmt::format("{}; the one before is '{}', which option 'restart' may name", text,
                        other.path));

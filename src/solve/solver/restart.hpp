@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Going on from a checkpoint: what a file says of its run, and how its options continue.
+// Restarts from a checkpoint: the run in a file, and the options of the run that continues it.
 
 #include <memory>
 #include <string>
@@ -28,7 +28,7 @@ struct Restart {
   bool is_over() const;
 };
 
-/// What of a run goes into a checkpoint, beside its fields.
+/// The state of a run in a checkpoint, without its fields.
 struct RunToSave {
   const SolveOptions& options;
   const Case& the_case;
@@ -47,7 +47,7 @@ Restart find_restart(const std::string& path);
 std::shared_ptr<const Restart> find_restart(const Communicator& communicator,
                                             const std::string& path);
 
-/// Returns the options of the run that goes on. Throws usage for those that cannot differ.
+/// Returns the options of the restarted run. Throws usage for those that cannot differ.
 SolveOptions continued(const SolveOptions& options, const Restart& restart);
 
 /// Returns where a run of this case begins. Left out is a norm of the last sweep of the earlier

@@ -25,7 +25,7 @@ std::string fields_of_norm(const SolveResult& result) {
   return fmt::format(" of {}", fmt::join(result.norm_of, ", "));
 }
 
-/// Where a run has diverged, the cell says more than the sum.
+/// Where a run has diverged, the cell is more useful than the sum.
 std::string sum_text(const SolveResult& result, const SolveResult::Field& field) {
   const std::string text = program::sum_text(field.sum);
   if (std::isfinite(field.sum) || !result.not_finite || result.not_finite->field != field.name)

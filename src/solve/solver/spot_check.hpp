@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Finds wrong bits while a run goes on: some cells of a sweep, updated again by the reference.
+// Finds wrong bits during a run: some cells of a sweep, updated again by the reference.
 
 #include <cstdint>
 #include <optional>
@@ -21,11 +21,11 @@ class SpotCheck {
   /// The parts must outlive it.
   SpotCheck(const Case& the_case, const Grid& grid);
 
-  /// Draws a box and keeps what a sweep reads of it, after so many sweeps.
+  /// Draws a box and copies the cells that a sweep reads for it, after `sweeps` sweeps.
   void take(const Level& level, const Level& coefficients, std::int64_t sweeps);
-  /// Compares the box with the level of so many sweeps, if one was kept one sweep before. Returns
-  /// the first cell that differs, "cell (3, 5) of field 'u' is 1, but the reference gives 2"; empty
-  /// if none does.
+  /// Compares the box with the level after `sweeps` sweeps, if one was kept one sweep before.
+  /// Returns the first cell that differs, "cell (3, 5) of field 'u' is 1, but the reference gives
+  /// 2"; empty if none does.
   std::string compare(const Level& level, std::int64_t sweeps);
 
   std::int64_t sweeps_checked() const { return sweeps_checked_; }

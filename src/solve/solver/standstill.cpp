@@ -51,7 +51,7 @@ std::string Standstill::reason_to_stop() const {
   return options_.stop_request ? options_.stop_request() : std::string();
 }
 
-/// What this rank wants.
+/// Returns the request of this rank.
 Request Standstill::request() const {
   if (!reason_to_stop().empty()) return Request::stop;
   const bool is_time =
@@ -178,7 +178,7 @@ void Standstill::write(std::int64_t sweeps, const Level& level, Due due) {
                  });
 }
 
-/// A lost rank ends the run, which tells it then.
+/// A lost rank ends the run, whose error reports it.
 void Standstill::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
                               const char* then) const {
   if (!attempts.error() || has_lost_a_rank(attempts)) return;
@@ -187,7 +187,7 @@ void Standstill::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
                                     counted(sweeps, "sweep"), attempts.error()->what(), then));
 }
 
-/// Another rank that is lost ends the run now; what else failed is told after it.
+/// Another rank that is lost ends the run now; other failures are reported at the end.
 void Standstill::finish_writing() {
   writer_->finish();
   for (const Attempts* attempts : {&writing_, &saving_})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a run does while it stands still between two sweeps, and after the last one: rows of the
-// series, files, checkpoints, checks of values and bits, an end on request.
+// The work of a run in a pause between two sweeps, and after the last one: rows of the series,
+// files, checkpoints, checks of values and bits, an end on request.
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +29,7 @@
 
 namespace halocline::solver {
 
-/// All functions are collective unless they say otherwise.
+/// All functions are collective unless documented otherwise.
 class Standstill {
  public:
   /// Holds the folder of the checkpoints, before the run takes time and memory. Throws as Writer
@@ -41,11 +41,11 @@ class Standstill {
 
   /// Takes memory for what is to be done. The parts must outlive it.
   void open(const Runner& runner, const Target& target, int threads);
-  /// Tells a loop when to stand still, and what for. What fails is kept, unless another rank is
+  /// Returns when a loop pauses, and for which work. Failures are kept, unless another rank is
   /// lost.
   Stops stops();
-  /// Ends what goes on beside the sweeps, and checks the last of them, whose level this is. Throws
-  /// communication if another rank was lost meanwhile.
+  /// Ends the work in parallel with the sweeps, and checks the last of them, whose level this is.
+  /// Throws communication if another rank was lost meanwhile.
   void finish(std::int64_t sweeps, const Level& level);
 
   /// Whether no wrong bit was found. Not collective.
@@ -63,7 +63,7 @@ class Standstill {
   void write_end(const Level& answer, std::int64_t sweeps, Attempts& attempts, Notes& notes);
 
  private:
-  /// What is to be written after a sweep.
+  /// The files to write after a sweep.
   struct Due {
     bool output = false;
     bool checkpoint = false;

@@ -16,7 +16,7 @@ class Stopping;
 
 /// The state of a run between two sweeps, besides the values of its levels. A run may begin at any.
 struct RunState {
-  std::int64_t sweep = 0;         ///< number of the next sweep: so many are done
+  std::int64_t sweep = 0;         ///< number of the next sweep, and of sweeps done
   std::size_t level = 0;          ///< the level with the newest values
   std::int64_t fresh_layers = 0;  ///< valid halo layers, counted from the owned cells outward
   std::vector<std::pair<std::int64_t, double>> norms;  ///< of earlier sweeps, in order

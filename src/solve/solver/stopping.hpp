@@ -97,7 +97,7 @@ struct GpuStoppingParts {
 /// Reduces norms on the GPUs. The host queues sweeps far ahead; those after the sweep that stops
 /// the run do nothing. Each sweep leaves partial norms, and the next sweep reduces them while it
 /// updates cells, over all ranks if there are several, so that no rank waits for a norm. With a
-/// gather the norm is reduced on a branch of the stream, beside the next sweep.
+/// gather the norm is reduced on a branch of the stream, in parallel with the next sweep.
 std::unique_ptr<Stopping> make_gpu_stopping(const GpuStoppingParts& parts, const RunState& start);
 
 }  // namespace halocline::solver

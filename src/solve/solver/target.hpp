@@ -37,8 +37,8 @@ Target choose_target(const Communicator& communicator, const SolveOptions& optio
 void check_memory(const Communicator& communicator, const Case& the_case, const Grid& grid,
                   const Target& target);
 
-/// Throws resource if rank 0's node or GPU has no room, beside these time levels, for the run of
-/// the whole grid on one rank that options 'verify' and 'baseline' stand for.
+/// Throws resource if rank 0's node or GPU has no room, in addition to these time levels, for the
+/// run of the whole grid on one rank that options 'verify' and 'baseline' need.
 void check_memory_alone(const Communicator& communicator, const Case& the_case, const Grid& grid,
                         const Target& target, const SolveOptions& options);
 

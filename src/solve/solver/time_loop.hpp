@@ -24,18 +24,17 @@ struct LoopResult {
 /// Called after queueing a sweep, or the last of several, with its number from 0; must be cheap.
 using AfterSweep = std::function<void(std::int64_t sweep)>;
 
-/// When a run stands still for others to look at its fields: with so many sweeps done that one of
-/// the intervals divides them, or one sweep later, or when it is asked to, but not after the last
-/// sweep.
+/// When a run pauses so that its fields can be read: at multiples of an interval of sweeps,
+/// optionally one sweep later, or on request, but not after the last sweep.
 struct Stops {
   std::vector<std::int64_t> intervals = {};
   std::optional<std::int64_t> one_later = {};  ///< an interval
   /// Called on every rank, at the same sweeps, as often as sweeps are queued; must be cheap.
-  /// Returns, the same on every rank, whether the run stands still there.
+  /// Returns, the same on every rank, whether the run pauses there.
   std::function<bool(std::int64_t sweeps)> asks = {};
   enum class Then { go_on, end };
-  /// Called on every rank, at the same sweeps: so many are done, all of which count, and the level
-  /// has the values after them. It must not change them. Its time counts as none of the loop's.
+  /// Called on every rank, after the same number of sweeps, all of which count; the level has
+  /// the values after them. It must not change them. Its time counts as none of the loop's.
   /// Returns, the same on every rank, whether the run ends there.
   std::function<Then(std::int64_t sweeps, std::size_t level, Stopping& stopping)> visit = {};
 

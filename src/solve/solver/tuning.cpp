@@ -174,7 +174,8 @@ double Chooser::seconds_used() const {
   return comm::max_over_ranks(parts_.communicator, seconds_since(begun_));
 }
 
-/// Whether the budget allows so many more sweeps of so many seconds each, and `other_seconds`.
+/// Returns whether the budget allows `sweeps` more sweeps of `per_sweep` seconds, and
+/// `other_seconds`.
 bool Chooser::can_afford(std::int64_t sweeps, double per_sweep, double other_seconds) const {
   return sweeps_used_ + sweeps <= budget_.sweeps &&
          seconds_used() + static_cast<double>(sweeps) * per_sweep + other_seconds <=
@@ -188,7 +189,7 @@ bool Chooser::can_try(double other_seconds) const {
                     other_seconds + 2 * seconds_of_trial);
 }
 
-/// Returns the seconds of so many sweeps without the first, on the slowest rank.
+/// Returns the seconds of `sweeps` sweeps without the first, on the slowest rank.
 double Chooser::seconds_of(std::int64_t sweeps, const Execution& execution) {
   Case short_case = parts_.the_case;
   short_case.sweeps = sweeps;

@@ -16,7 +16,7 @@ struct Comparison {
   const Level& fields;
   const std::vector<std::pair<std::int64_t, double>>& norm_history;
   const AloneResult* alone;  ///< on rank 0
-  std::string against;       ///< what computed `alone`, for messages
+  std::string against;       ///< the source of `alone`, for messages
 };
 
 /// "(3, 5)"

@@ -26,7 +26,7 @@ using Wish = SolveOptions::Writing;
 /// Where copies lie; the later one wins if ranks differ.
 enum class Room { beside_fields, on_host, none };
 
-/// Left free in a memory: others allocate, too, while a run goes on.
+/// Left free in a memory: others allocate, too, during a run.
 constexpr double share_left_free = 0.05;
 
 bool has_room(double bytes, double free, double total) {

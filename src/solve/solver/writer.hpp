@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The files of a run, written while its sweeps go on.
+// The files of a run, written while its sweeps continue.
 
 #include <cstdint>
 #include <functional>
@@ -17,14 +17,14 @@
 
 namespace halocline::solver {
 
-/// Writes files beside the sweeps: in a thread of its own, from copies of the fields. Where that
-/// cannot be, the sweeps wait while it writes. All functions are collective unless they say
-/// otherwise.
+/// Writes files in parallel with the sweeps: in a thread of its own, from copies of the fields.
+/// Where that is not possible, the sweeps wait while it writes. All functions are collective unless
+/// documented otherwise.
 class Writer {
  public:
   /// Throws unavailable if the option 'writing' asks for a thread and MPI allows none.
   Writer(const Communicator& communicator, SolveOptions::Writing wish);
-  /// Waits for what is being written, which gives up if an error unwinds the stack.
+  /// Waits for the file being written, which is cancelled if an error unwinds the stack.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -32,8 +32,9 @@ class Writer {
   /// The communicator of everything that is written, by the thread and after it.
   const Communicator& communicator() const { return communicator_; }
 
-  /// Takes memory for copies of these fields of a level: beside the fields, or in host memory where
-  /// a GPU has no room. Throws unavailable if there is none and the option asks for a thread.
+  /// Takes memory for copies of these fields of a level: in the memory of the fields, or in host
+  /// memory where a GPU has no room. Throws unavailable if there is none and the option asks for a
+  /// thread.
   void take_room(const Grid& grid, const Level& level, const std::set<std::size_t>& fields,
                  const Target& target);
 
@@ -44,7 +45,7 @@ class Writer {
   void start(const Level& level, const std::set<std::size_t>& fields, const Write& write);
   /// Waits until the last call is done.
   void finish();
-  /// Frees the copies, once nothing is written beside sweeps any more. Not collective.
+  /// Frees the copies, once nothing is written during sweeps any more. Not collective.
   void release();
   /// Whether it is at work. Not collective.
   bool is_busy() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a walk along an axis need not compute again: a part of a formula that is also read at the
-// layers behind is computed where it is first needed, at its leading layer, and kept for so many
+// Values that a walk along an axis need not compute again: a part of a formula that is also read at
+// the layers behind is computed where it is first needed, at its leading layer, and kept for some
 // steps. A box of 27 cells adds up the ring around each cell once instead of three times.
 
 #include <map>
@@ -20,9 +20,9 @@ struct CarriedValue {
 };
 
 struct Carried {
-  /// What a step computes, operands first.
+  /// The operations of a step, operands first.
   std::vector<problem::Ref> computed;
-  /// What it reads of the steps before instead, and the slot of each.
+  /// The values of earlier steps that it reads instead, and the slot of each.
   std::map<problem::Ref, int> kept;
   std::vector<CarriedValue> values;
   int slots = 0;

@@ -44,7 +44,7 @@ struct SymbolicCells {
   Symbol constant(Slot slot) const { return {tree, tree->access(1 + slot.number, {0, 0, 0})}; }
 };
 
-/// Compares a formula with an update, and finds what its slots stand for.
+/// Compares a formula with an update, and finds the values of its slots.
 class Matching {
  public:
   Matching(const Tree& formula, const Tree& update) : formula_(formula), update_(update) {}
@@ -114,7 +114,7 @@ std::optional<Compiled> compiled_formula_of(const problem::Model& model) {
 }
 
 std::optional<std::string> cannot_be_compiled_because(const problem::Model& model) {
-  // NVRTC takes some seconds for so many.
+  // NVRTC takes some seconds for this number.
   constexpr std::size_t most_operations = 2000;
   const std::vector<Ref> updates = model.updates();
   const std::size_t operations = nodes_of(model.tree, updates).size();

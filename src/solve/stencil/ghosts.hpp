@@ -51,14 +51,14 @@ class Ghosts {
   /// level.
   void fill_fixed(Fields level) const;
 
-  /// Beside owned cells alone, whose halos may still be on their way, or beside all held cells,
-  /// whose halos are there.
+  /// Next to owned cells only, whose halos may still be on their way, or next to all held cells,
+  /// whose halos have arrived.
   enum class Beside { owned, held };
   struct Side {
     std::size_t field;
     int axis, end;
     const problem::SideRule* rule;
-    std::array<Box, 2> cells;  ///< beside owned and beside held cells
+    std::array<Box, 2> cells;  ///< next to owned and next to held cells
     bool changes;              ///< depends on fields or on time: Model::ghosts_change
 
     const Box& beside(Beside which) const { return cells[which == Beside::owned ? 0 : 1]; }

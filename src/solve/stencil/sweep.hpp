@@ -42,7 +42,7 @@ struct NormReduction {
   /// In device memory, may be null: gets this rank's part of the norm, and nothing else is done.
   /// The caller gathers the parts of all ranks, for another reduction.
   double* share = nullptr;
-  /// In device memory, may be null: the parts of so many ranks, in their order, to reduce instead
+  /// In device memory, may be null: the parts of `ranks` ranks, in their order, to reduce instead
   /// of `parts`.
   const double* shares = nullptr;
   int ranks = 0;
@@ -60,7 +60,7 @@ struct SweepArguments {
   std::array<bool, 3> wraps{};
   Fields coefficients = {};
   double time = 0;        ///< t of `in`
-  GraphClock clock = {};  ///< on a GPU: tells it instead of `time` where a graph is recorded
+  GraphClock clock = {};  ///< on a GPU: gives it instead of `time` where a graph is recorded
   Norm norm = Norm::none;
   /// Destination of the norm of the update of the model's field, in the backend's memory: the
   /// maximum of |new - old|, or the sum of squares of new - old in double precision (with the

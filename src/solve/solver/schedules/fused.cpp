@@ -85,9 +85,9 @@ class FusedStepper final : public SingleSweeps {
 
   void sweep_in_halo(const Step& step, Stream stream) override {
     if (step.fresh_layers > 1) return SingleSweeps::sweep_in_halo(step, stream);
-    // What neighbours will store over is read by earlier sweeps than this one.
+    // Cells that neighbours will overwrite are read by sweeps before this one.
     if (depth() > 1) links_.meet(stream);
-    // Ghosts beside halos do not change, or are not read.
+    // Ghosts next to halos do not change, or are not read.
     fill_ghosts(step, stencil::Ghosts::Beside::owned, stream);
     stencil::SweepArguments pushing = step.arguments;
     const std::size_t next = (static_cast<std::size_t>(step.level) + 1) % runner().levels().size();
@@ -155,7 +155,7 @@ class Fused final : public Schedule {
     }
     return made;
   }
-  /// What is exchanged after a sweep is not hidden behind the interior, as `overlap` hides it. Deep
+  /// An exchange after a sweep is not hidden behind the interior, as `overlap` hides it. Deep
   /// halos of small subdomains come faster by an exchange: star7 with 128^3 cells in fp32 on each
   /// of two H200, 8 deep, takes 8.6 us a sweep, `sequential` 7.8; with 512^3 in fp64 606 and 608
   /// (bench/results/h200x2/gpu-deep-halos.txt).

@@ -73,8 +73,8 @@ class OverlapStepper final : public SingleSweeps {
   /// in f64 with 512^3 cells per rank and a process grid of 2x2x1 took 808 us with peer (838; 655
   /// with sequential: an interior that begins within a vector, and rims one cell wide, cost more
   /// than the overlap hides) and 2593 with staged (2462, 2772). Sweeping the rim first and sending
-  /// it during the interior would form the same chain: halo, rim and next halo, beside one
-  /// interior.
+  /// it during the interior would form the same chain: halo, rim and next halo, in parallel
+  /// with one interior.
   void run_on_gpu(const Step& step, const Box& interior, const std::vector<Box>& rim,
                   Stream stream) {
     stencil::Sweep& sweep = runner().sweep();
@@ -92,7 +92,7 @@ class OverlapStepper final : public SingleSweeps {
     if (rim.empty()) arguments.reduction = reduction;
     if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(arguments, stream); });
     runner().exchange().finish(step.level, branch);
-    // Those beside owned cells again, with the same values.
+    // Those next to owned cells again, with the same values.
     fill_ghosts(step, stencil::Ghosts::Beside::held, branch);
     for (std::size_t box = 0; box < rim.size(); ++box) {
       arguments.region = rim[box];

@@ -121,7 +121,7 @@ class Recorder {
   void find_last_uses() {
     for (const auto& [node, step] : steps_)
       for (const Ref operand : step.from) last_use_[operand] = node;
-    // What is a new value is needed to the end.
+    // New values are needed to the end.
     for (const Ref update : updates_) last_use_.erase(update);
   }
 

@@ -12,7 +12,7 @@
 
 namespace halocline::stencil::cpu {
 
-/// What an operation reads.
+/// An operand of an operation.
 struct Operand {
   enum class Kind : unsigned char {
     number,    ///< the same for all cells
@@ -24,7 +24,7 @@ struct Operand {
   std::size_t index = 0;
 };
 
-/// What becomes of a result r at once, with one more operand c.
+/// The operation that follows at once on a result r, with one more operand c.
 enum class Then : unsigned char { nothing, add, subtract, subtract_from, multiply };
 
 /// Computes a register for each cell of a tile: an operation, or two in one pass, and a factor.

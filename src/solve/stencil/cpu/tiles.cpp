@@ -37,7 +37,7 @@ constexpr std::int64_t most_rows = 8;
 /// Of a row of a tile, in any precision.
 constexpr std::int64_t most_row_bytes = 1024;
 
-/// What an operation reads: values of the cells of a tile, adjacent in a row, or one for each row.
+/// An operand: values of the cells of a tile, adjacent in a row, or one for each row.
 template <class Real>
 struct Source {
   const Real* first = nullptr;
@@ -410,7 +410,7 @@ class Machine {
 
   /// So that whole vectors, and lines, can be streamed to the first output from then on. Where rows
   /// are not aligned alike, tiles begin with the row: the order in which a row's squares are added
-  /// up must not depend on the rows beside it.
+  /// up must not depend on the neighbouring rows.
   std::int64_t cells_to_alignment() const {
     constexpr std::int64_t line = 64 / std::int64_t{sizeof(Real)};
     const Corner& out = block_.out[tape_.outputs[0].field];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What kernels ask of their arguments: whether to run, at which time, and by which blocks.
+// Questions of kernels to their arguments: whether to run, at which time, and by which blocks.
 //
 // Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 

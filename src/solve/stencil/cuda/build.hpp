@@ -22,7 +22,7 @@ struct Build {
 /// differ, or without a communicator. Collective. Throws rank 0's error on every rank.
 Build build_for_all(const Communicator* communicator, const std::function<Build()>& make);
 
-/// Returns whether any rank says so; without a communicator, what this one says. Collective.
+/// Returns whether the flag is set on any rank; without a communicator, on this one. Collective.
 bool any_rank(const Communicator* communicator, bool says_so);
 
 /// Runs `work` on every rank; if one fails, all throw its error. Collective.

@@ -26,7 +26,7 @@ __device__ double joined_over_warp(double value) {
   return value;
 }
 
-/// Joins the values of all threads of a block of so many warps. All threads get the result.
+/// Joins the values of all threads of a block of `warps` warps. All threads get the result.
 template <Norm kind, int warps = block_warps>
 __device__ double joined_over_block(double value) {
   __shared__ double of_warp[warps];

@@ -25,7 +25,7 @@ struct FaceTile {
   static __device__ int folded(int at, int count) { return (at + 2 * count) % count; }
 };
 
-/// Whether an update reads other layers than the cell's beside its own column.
+/// Returns whether an update reads cells of other layers outside the cell's own column.
 template <class Update>
 __host__ __device__ constexpr bool reads_layers_diagonally() {
   for (int input = 0; input < Update::inputs; ++input)
@@ -75,8 +75,8 @@ class WalkFaces {
       push_to<output, rows>(faces.upper, lane, row, work_.cells[axes - 1] - faces.upper.layers);
   }
 
-  /// Tells the neighbours that the walk's cells are there: in one thread, after a barrier of all
-  /// that have pushed.
+  /// Signals to the neighbours that the walk's cells have arrived: in one thread, after a barrier
+  /// of all that have pushed.
   __device__ void raise() const {
     if (has_lower_) raise_of(work_.faces.lower);
     if (has_upper_) raise_of(work_.faces.upper);

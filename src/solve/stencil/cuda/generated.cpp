@@ -174,7 +174,7 @@ std::unique_ptr<stencil::Sweep> make_sweep(const problem::Model& model,
   std::optional<std::size_t> pushed;
   if (!(options.in_bricks && walks(options))) pushed = pushed_by_walks(model);
   PrintedUpdate update = print_update(model, pushed);
-  // What does not push takes less time to compile; what came with the program pushes.
+  // Kernels that do not push compile faster; those that come with the program push.
   const bool pushes = has_neighbours && !options.in_bricks;
   if (pushed && !pushes && !is_prebuilt(update.source)) {
     pushed.reset();

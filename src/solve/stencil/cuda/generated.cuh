@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What updates include that are printed as CUDA C++ (printed.hpp) and compiled when the program
+// The header of updates that are printed as CUDA C++ (printed.hpp) and compiled when the program
 // runs.
 //
 // Compiles with NVRTC, so it includes nothing of the standard library.

@@ -41,7 +41,8 @@ struct GhostWork {
   GraphClock clock;
 };
 
-/// Returns the elements from the first owned cell to the one so many cells further along an axis.
+/// Returns the offset, in elements, of the cell `cells` away from the first owned one along an
+/// axis.
 template <class Real>
 __device__ Index place_of(const GhostSide<Real>& side, Index cells, int axis) {
   return (cells >> side.shift[axis]) * side.brick_step[axis] +

@@ -45,11 +45,11 @@ struct Lane {
   /// Columns from the region's first one, and to the one behind its last, of which more than a
   /// strip matters to nobody.
   int from_first, to_end;
-  /// Whether this lane has the strip's first or last cells, and there is something beside them. The
+  /// Whether this lane has the strip's first or last cells, and has cells outside it to read. The
   /// cell to the left of the region is in the first vector of a strip that begins before the
   /// region; before that vector there may be no memory.
   bool is_first, is_last;
-  int beside;  ///< for those, offset from the lane's first cell to the one beside the strip
+  int beside;  ///< for those, offset from the lane's first cell to the one outside the strip
   int around;  ///< cells of an axis that wraps around, else 0
   /// A bit per cell: in the region, and counted in the norm. Computed once for a whole walk.
   unsigned int inside = 0, owned = 0;
@@ -84,8 +84,8 @@ struct Lane {
   }
 };
 
-/// A lane's part of one row of an input that is read so many cells to the left and right. Cells
-/// beside it are those of other lanes; beside the strip, the lanes at its ends load them, so that
+/// A lane's part of one row of an input that is read `left` and `right` cells away. Cells next to
+/// it are those of other lanes; outside the strip, the lanes at its ends load them, so that
 /// each lane needs one vector more: where they are `vectors` wide, the first `vectors` lanes load
 /// those to the left, the last ones those to the right.
 template <class Real, int left, int right>
@@ -99,7 +99,7 @@ class RowPart {
   /// in the region as a whole.
   template <bool whole>
   __device__ __forceinline__ void load(const Real* place, const Lane<Real>& lane) {
-    // Behind the last cell of an axis that wraps around stands the first.
+    // Behind the last cell of an axis that wraps around comes the first.
     if (whole || lane.to_end + right > 0)
       VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(
                                 whole || lane.to_end > 0 ? place : place - lane.around)),

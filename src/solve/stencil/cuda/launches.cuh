@@ -29,7 +29,7 @@ struct March {
   int ahead, rows;
   std::int64_t layers;
   std::size_t block_bytes;
-  std::int64_t at_once;  ///< walks that the GPU runs at the same time; 0: it does not tell
+  std::int64_t at_once;  ///< walks that the GPU runs at the same time; 0: unknown
 
   bool by_planes() const { return block_bytes > 0; }
   /// Of a walk: a warp's, or with memory for each block the block's.
@@ -112,7 +112,7 @@ class CudaSweep final : public stencil::Sweep {
       run_march(arguments, stream);
     else
       run_per_cell(arguments, stream);
-    // The caller wants the sum now, not during the next sweep.
+    // The caller needs the sum now, not during the next sweep.
     if (arguments.norm != halocline::Norm::none && arguments.partial_norms == nullptr)
       add_to_sum(arguments, stream);
   }
@@ -280,17 +280,18 @@ class CudaSweep final : public stencil::Sweep {
                             : Tiles<Real, 3>::of(work, rows).count();
   }
 
-  /// Says how far walks go. Those at ends where a neighbour waits come first, and go over all
-  /// layers that it is sent and all that need its own.
+  /// Sets the lengths of walks. Those at ends where a neighbour waits come first, and cover all
+  /// layers that are sent to it and all that need its own.
   void divide_into_walks(const March<Kernel>& march, Arguments& work) const {
     const bool has_lower = work.faces.lower.raise != nullptr;
     const bool has_upper = work.faces.upper.raise != nullptr;
     const Index all = work.cells[model_.axes - 1];
-    // What neighbours wait for is sent when a walk is done. With short walks at the ends, star7
-    // 256^3 on two H100 takes 57.5 us instead of 67.5 in fp64, 30.3 instead of 38.4 in fp32; with
-    // ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D, where updates may read 8 rows,
-    // laplace 4096^2 in fp32 with a norm each sweep takes 20.2 us on two H200 with ends of 8 rows
-    // or 4, and 20.9 with 12 or as many as others have (bench/results/h200x2/gpu-walks-tried.txt).
+    // The cells that neighbours wait for are sent when a walk is done. With short walks at the
+    // ends, star7 256^3 on two H100 takes 57.5 us instead of 67.5 in fp64, 30.3 instead of 38.4 in
+    // fp32; with ends of 4 layers 57.0 and 31.7, of 12 57.3 and 34.0. In 2-D, where updates may
+    // read 8 rows, laplace 4096^2 in fp32 with a norm each sweep takes 20.2 us on two H200 with
+    // ends of 8 rows or 4, and 20.9 with 12 or as many as others have
+    // (bench/results/h200x2/gpu-walks-tried.txt).
     const Index least = std::max<Index>(
         {1, reach_.lower, reach_.upper, work.faces.lower.layers, work.faces.upper.layers});
     const Index few = std::max<Index>(model_.axes == 2 ? 8 : 2, least);

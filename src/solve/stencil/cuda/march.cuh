@@ -20,8 +20,8 @@ namespace halocline::stencil::cuda {
 
 /// The shape of a walk. `ahead`: layers loaded before the first is used; `rows`: rows per lane in
 /// 3-D; `blocks`: blocks that must fit on a multiprocessor, which limits registers; `layers`: the
-/// length of a walk, unless the region or its planes are small; `fetched`: so many layers before it
-/// is loaded, a layer is brought into the second-level cache (0: it is not).
+/// length of a walk, unless the region or its planes are small; `fetched`: the number of layers
+/// before its use at which a layer is brought into the second-level cache (0: it is not).
 template <int ahead_, int rows_, int blocks_, int layers_ = 2 * ahead_, int fetched_ = 0>
 struct Shape {
   static constexpr int ahead = ahead_, rows = rows_, blocks = blocks_, layers = layers_,
@@ -48,7 +48,7 @@ __device__ __forceinline__ void for_each_number(const Call& call) {
   }
 }
 
-/// What walks carry from a layer to the next: nothing, in general.
+/// The values that walks carry from a layer to the next: none, in general.
 template <class Update>
 struct CarriedBy {
   static constexpr bool any = false;
@@ -56,8 +56,8 @@ struct CarriedBy {
   static __host__ __device__ constexpr Reads reads(int input) { return Update::reads(input); }
 };
 /// `carried` values of each cell, all known after `steps_before` steps: step() computes what
-/// operator() does from them and from what reads_of_step() says, and replaces them by those for the
-/// next step.
+/// operator() does from them and from the reads of reads_of_step(), and replaces them by those for
+/// the next step.
 template <class Update>
 requires(Update::carried > 0) struct CarriedBy<Update> {
   static constexpr bool any = true;
@@ -67,8 +67,8 @@ requires(Update::carried > 0) struct CarriedBy<Update> {
   }
 };
 
-/// What a walk over so many axes reads of an input for a step: layers along the last axis, rows
-/// along y in 3-D, columns along x.
+/// The cells of an input that a walk over `axes` axes reads for a step: layers along the last axis,
+/// rows along y in 3-D, columns along x.
 template <class Update, int input, int axes>
 struct ReadsOf {
   static constexpr Reads all = CarriedBy<Update>::reads(input);
@@ -328,7 +328,7 @@ class Walk {
     __device__ double time() const { return time_by(walk.work_.clock, walk.work_.time); }
   };
 
-  /// Updates the next layer and goes on to the one after it, whose windows begin at `first_layer`.
+  /// Updates the next layer and advances to the one after it, whose windows begin at `first_layer`.
   /// A step before the first layer stores nothing.
   template <bool stores, int first_layer>
   __device__ __forceinline__ void update(int at, AllWindows& windows, CarriedValues& carried,

@@ -3,8 +3,8 @@
 // The sweep in 3-D on a GPU where walks of single warps (march.cuh) would load too much of what
 // their neighbours load, too. A block walks along z with a tile of rows. It copies each layer of
 // the tile, with the cells around it, into its own memory once, some layers ahead; a lane keeps the
-// column of each of its cells in registers and reads the cells beside it from the block's memory.
-// What is under way takes no registers, so a few warps with many registers each are enough.
+// column of each of its cells in registers and reads neighbouring cells from the block's memory.
+// Copies under way take no registers, so a few warps with many registers each are enough.
 //
 // Compiled by NVRTC, so it includes nothing of the standard library.
 
@@ -176,8 +176,8 @@ class PlaneWalk {
     for_each_number<Update::inputs>(call);
   }
 
-  /// Says where this thread copies from, and where to, beginning with the layer that step `at`
-  /// needs as its last. Returns the memory behind the input's.
+  /// Sets the source and destination of this thread's copies, beginning with the layer that step
+  /// `at` needs as its last. Returns the memory behind the input's.
   template <int input>
   __device__ Real* prepare(Number<input> number, Real* memory, int at) {
     using Here = Planes<input>;
@@ -186,8 +186,8 @@ class PlaneWalk {
     planes.first_slot = 0;
     const auto& in = work_.in[input];
     const Index strip = lane_.column - lane_.number * width;
-    // What nobody reads, and may not be there, is replaced by a neighbour that is: by whole
-    // vectors.
+    // Vectors that are not read, and may not exist, are replaced by a neighbouring one that
+    // does.
     const Index first = work_.lead - Here::read_left & -width;
     const Index last = work_.lead + work_.cells[0] + Here::read_right - 1 & -width;
     const Index layer = first_layer_ + at + Here::beyond;
@@ -212,7 +212,7 @@ class PlaneWalk {
     return memory + Here::cells;
   }
 
-  /// Returns where a cell stands in a layer of an array, from where the array begins.
+  /// Returns the place of a cell in a layer of an array, from the array's beginning.
   template <class Cell>
   __device__ Index in_layer(const Array<Cell>& array, Index x, Index y) const {
     if constexpr (Shape::in_bricks) return work_.bricks.place(x, 0) + work_.bricks.place(y, 1);
@@ -282,7 +282,7 @@ class PlaneWalk {
                             layer[row]);
   }
 
-  /// Returns where this lane's cells of a row stand in the block's memory; rows and layers count
+  /// Returns the place of this lane's cells of a row in the block's memory; rows and layers count
   /// from this lane's first and from the one to update.
   template <int input>
   __device__ __forceinline__ const Real* place(int layer, int row) const {
@@ -305,7 +305,7 @@ class PlaneWalk {
     });
   }
 
-  /// The rows of an input around a lane's cells, those that are read of the vectors beside them.
+  /// The rows of an input around a lane's cells, those that are read of neighbouring vectors.
   template <int input>
   struct Around {
     using Here = Planes<input>;

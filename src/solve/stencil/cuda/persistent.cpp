@@ -29,13 +29,15 @@ namespace {
 
 int ceil_div(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-/// What is cut into tiles: vectors of a row, rows along the last axis, and lines, in 2-D one.
+/// The extent that is cut into tiles: vectors of a row, rows along the last axis, and lines, in 2-D
+/// one.
 struct Extent {
   std::int64_t vectors, rows, lines;
   std::array<bool, 2> wraps;  ///< along x, and from the last line to the first
 };
 
-/// Returns the tiling with so many tiles side by side in a block, and lines behind each other.
+/// Returns the tiling with `wide` tiles side by side in a block, and `deep` lines behind each
+/// other.
 Tiling tiling_of(const Extent& extent, int rows, int wide, int deep) {
   Tiling tiles{};
   tiles.rows = rows;
@@ -77,7 +79,7 @@ std::int64_t cost_of_edges(const Tiling& tiles, const Extent& extent) {
          (has_sides ? 1024 + 8 * 2 * tiles.rows * tiles.tall * tiles.deep : 0);
 }
 
-/// A kernel for tiles of so many rows.
+/// A kernel for tiles of some number of rows.
 template <class Real>
 struct PersistentKernel {
   int rows = 0;
@@ -94,7 +96,7 @@ class PersistentKernels {
   PrintedConstants<Real> constants() const { return constants_in<Real>(update_); }
   double compile_seconds() const { return compile_seconds_; }
 
-  /// Returns how many blocks are resident, before there is a kernel that tells: one on each
+  /// Returns how many blocks are resident, before there is a kernel to ask: one on each
   /// multiprocessor, for threads take more than half of its 128 registers for each of them (laplace
   /// 91, in tiles of two rows).
   static std::int64_t most_blocks() { return device::cuda::multiprocessors(); }
@@ -220,8 +222,8 @@ class CudaPersistentSweep final : public PersistentSweep {
     return std::int64_t{tiles.blocks_wide} * tiles.blocks_deep * tiles.blocks_tall <= room;
   }
 
-  /// Returns how many blocks beside the one that reduces norms, with a thread for each of the
-  /// others, can be resident.
+  /// Returns how many blocks in addition to the one that reduces norms, with a thread for each of
+  /// the others, can be resident.
   static std::int64_t room_for(const Kernel& kernel, std::size_t shared) {
     return std::min<std::int64_t>(
                resident_threads + 1,
@@ -233,7 +235,7 @@ class CudaPersistentSweep final : public PersistentSweep {
     return blocks * resident_threads * rows * vector_cells<Real>;
   }
 
-  /// Whether tiles of so many rows might fit, where there is no kernel yet that tells.
+  /// Returns whether tiles of `rows` rows might fit, where there is no kernel yet to ask.
   static bool might_fit(const Extent& extent, int rows, std::int64_t& most_cells) {
     const std::int64_t room = PersistentKernels<Real>::most_blocks() - 1;
     for (const Tiling& tiles : tilings_of(extent, rows))

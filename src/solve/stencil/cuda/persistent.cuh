@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
   int to_norm = work.first_norm;  // sweeps until one has a norm
   int sweep = 0;
   for (;; ++sweep) {
-    // Beside the first warp, which may be sending a partial norm: a look takes 0.6 us.
+    // Not in the first warp, which may be sending a partial norm: a look takes 0.6 us.
     if (threadIdx.x == warp_lanes) answers[sweep % 2] = lost ? Answer::lost : permission.ask(sweep);
     __syncthreads();
     const Answer answer = answers[sweep % 2];

@@ -43,7 +43,7 @@ void mix(std::uint64_t& number, std::string_view text) {
   number *= 0x100000001b3u;
 }
 
-/// Returns a number that stands for a text, for all that it may include, and for how it is
+/// Returns a hash of a text, for all that it may include, and for how it is
 /// compiled.
 std::uint64_t text_number(const std::string& text) {
   static const std::uint64_t of_headers = [] {

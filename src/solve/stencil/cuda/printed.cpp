@@ -41,7 +41,7 @@ void include(Reads& reads, const std::array<std::int8_t, 3>& offset, int axes) {
 constexpr const char* space = "halocline::stencil::cuda";
 
 // A persistent kernel repeats the update for each of up to 64 cells of a thread, with and without a
-// norm; NVRTC takes some seconds for so many: with three functions, 22 on a busy machine.
+// norm; NVRTC takes some seconds for this number: with three functions, 22 on a busy machine.
 constexpr int most_operations_of_persist = 100, operations_of_function = 25;
 
 const char* real_of(const Model& model) {

@@ -52,7 +52,7 @@ PrintedConstants<Real> constants_in(const PrintedUpdate& update) {
 }
 
 /// The arguments of kernels that are made of printed updates have room for most_inputs inputs and
-/// so many outputs.
+/// this number of outputs.
 inline constexpr int most_outputs = 16;
 /// Inputs and outputs that kernels' arguments have room for. A launch takes longer with more: a
 /// sweep of 1024x1024 cells 6.6 us with the most and 4.8 with the fewest.

@@ -18,7 +18,7 @@ namespace halocline::stencil::cuda {
 struct Reads {
   int lower[3], upper[3];
   bool across;  ///< in 3-D: also cells that lie off along both y and z
-  /// The first and the last layer along the last axis of which cells beside the cell's own column
+  /// The first and the last layer along the last axis of which cells outside the cell's own column
   /// are read, counted from the cell's; none if the first comes after the last.
   int first_beside, last_beside;
 
@@ -27,16 +27,16 @@ struct Reads {
   HALOCLINE_READS bool others_in_column() const { return first_beside >= 0 && last_beside <= 0; }
 };
 
-/// What a block of threads keeps of an input while it walks over layers, in its own memory: some
-/// layers of a tile of cells and of those beside it that are read. Rows begin and end with whole
-/// vectors.
+/// The part of an input that a block of threads keeps in its own memory while it walks over layers:
+/// some layers of a tile of cells and of neighbouring ones that are read. Rows begin and end with
+/// whole vectors.
 struct PlaneRoom {
   int left, right;      ///< cells of a row before and after the tile's
   int south, north;     ///< rows before and after the tile's
   int row_cells, rows;  ///< of a layer, with these
   int first, last;      ///< layers that an update needs, counted from the one that it updates
   /// The last layer of which lanes hold their cells in registers. Where layers farther ahead are
-  /// kept for the cells beside a column anyway, and are many, they are read from there.
+  /// kept for the neighbours of a column anyway, and are many, they are read from there.
   int held;
   int slots;  ///< layers, with those that are under way
 
@@ -44,7 +44,7 @@ struct PlaneRoom {
   HALOCLINE_READS int cells() const { return layer_cells() * slots; }
 };
 
-/// Returns the room for a tile of a block whose lanes update so many rows each, of a vector of
+/// Returns the room for a tile of a block whose lanes update `rows` rows each, of a vector of
 /// cells. `ahead`: layers under way.
 HALOCLINE_READS PlaneRoom room_for(const Reads& reads, int rows, int ahead, int cell_bytes) {
   PlaneRoom room{};

@@ -67,7 +67,7 @@ __device__ bool settle(const ReduceWork& work, double all) {
   return stops;
 }
 
-/// Reduces a norm from each thread's value `mine`, on all threads of a block of so many warps.
+/// Reduces a norm from each thread's value `mine`, on all threads of a block of `warps` warps.
 /// Returns true, on thread 0, if the run ends: the norm stops it, or a rank did not answer.
 template <Norm kind, int warps = block_warps>
 __device__ bool reduce_share(const ReduceWork& work, NormOfRanks& ranks, double mine) {

@@ -89,7 +89,7 @@ class Resident {
     send_sides(epoch);
   }
 
-  /// Shares the cells with the lines beside this one, in 3-D: after all warps of the block have
+  /// Shares the cells with the neighbouring lines, in 3-D: after all warps of the block have
   /// done a sweep, and before any begins the next.
   __device__ void share_lines() const {
 #pragma unroll
@@ -314,7 +314,7 @@ class Resident {
   template <class Words>
   using Awaited = device::cuda::Awaited<Words>;
 
-  /// The row beside the tile: from another block, zero in lanes without cells; or from shared
+  /// The row next to the tile: from another block, zero in lanes without cells; or from shared
   /// memory.
   __device__ void take(const EdgeWords* from, const AwaitedRow<Real>& row, const Vector* shared,
                        Real* values) const {

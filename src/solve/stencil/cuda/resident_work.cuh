@@ -56,8 +56,8 @@ struct ResidentWork {
   unsigned long long first_permit;
 };
 
-/// What epochs rise by from launch to launch: more than sweeps and their repetition have, and by an
-/// even number more than the sweeps, since slots of edges go on in turn.
+/// The increment of epochs from launch to launch: more than sweeps and their repetition have, and
+/// by an even number more than the sweeps, since slots of edges alternate.
 __host__ __device__ inline unsigned epochs_of(int count) {
   const auto sweeps = static_cast<unsigned>(count);
   return sweeps + 2 * (sweeps / 2 + 2);

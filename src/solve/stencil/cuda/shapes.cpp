@@ -9,12 +9,12 @@ namespace {
 
 /// Returns shapes of march_planes to try, the fastest first (bench_gpu_formula_shapes). In
 /// registers are, for each vector of cells of a lane, the layers of its columns and what is
-/// carried, four words each, and some 50 words besides. What steps shift through registers is moved
-/// once for all steps that are compiled as one: with 4, a box of 125 cells in fp64 takes 1460 us
-/// instead of 1591. With 5, all values of a star of 25 cells in fp64 fit in registers; in fp32 they
-/// do anyway, and 5 take 345 us instead of 324. Where one block has a multiprocessor to itself,
-/// no other computes while it waits: on an H100 that box takes 1172 us with 2 layers ahead, 1049
-/// with 4, and 1022 with 4 by longer walks, of 256 layers.
+/// carried, four words each, and some 50 words besides. Values that steps shift through registers
+/// are moved once for all steps that are compiled as one: with 4, a box of 125 cells in fp64 takes
+/// 1460 us instead of 1591. With 5, all values of a star of 25 cells in fp64 fit in registers; in
+/// fp32 they do anyway, and 5 take 345 us instead of 324. Where one block has a multiprocessor to
+/// itself, no other computes while it waits: on an H100 that box takes 1172 us with 2 layers ahead,
+/// 1049 with 4, and 1022 with 4 by longer walks, of 256 layers.
 std::vector<WalkShape> shapes_by_planes(const problem::Model& model, const PrintedUpdate& update,
                                         bool in_bricks = false) {
   const bool carries = update.carried > 0, is_f32 = model.precision == Precision::f32;

@@ -7,7 +7,7 @@ namespace halocline::stencil::cuda {
 inline constexpr int warp_lanes = 32;
 inline constexpr int block_threads = 256;
 inline constexpr int block_warps = block_threads / warp_lanes;
-/// Rows are read and written in vectors of so many bytes.
+/// Rows are read and written in vectors of this size.
 inline constexpr int vector_bytes = 16;
 
 }  // namespace halocline::stencil::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the backend is made of.
+// The parts of the backend.
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 // block, and where its edges are, in shared memory and as words.
 //
 // A tile has rows along x, one behind the other along the last axis. In 3-D all of them are of one
-// line, a y: the warps of the lines beside it have its neighbours along y.
+// line, a y: the warps of the neighbouring lines have its neighbours along y.
 //
 // Compiled by NVRTC, so it includes nothing of the standard library.
 
