@@ -89,7 +89,7 @@ def test_conversion_on_gpu_changes_nothing(program, ranks):
 
 
 @pytest.mark.parametrize("page, blocks, sources", [
-    ("conversion", 19, ["cartesian/cartesian_cpp.cpp", "cartesian/cartesian_c.c",
+    ("conversion", 17, ["cartesian/cartesian_cpp.cpp", "cartesian/cartesian_c.c",
                         "cartesian/cartesian_fortran.f90"]),
     ("conversion-gpu", 4, ["conversion/jacobi_before.cu", "conversion/jacobi_after.cu"])])
 def test_code_of_conversions_is_that_of_the_examples(page, blocks, sources):
