@@ -67,8 +67,8 @@ Exchange beside_links(const Communicator& communicator, const Grid& grid, const 
 /// nor write the halo. Call finish() before the next start(). Several exchanges may be in flight
 /// and finish in any order. Threads: see halocline.hpp.
 ///
-/// What an exchange writes: the halo cells, within its widths, that lie in the domain or, along
-/// periodic axes, in the domain once wrapped around. Each gets the value of the cell that a rank
+/// An exchange writes the halo cells, within its widths, that lie in the domain or, along periodic
+/// axes, in the domain once wrapped around. Each gets the value of the cell that a rank
 /// owns there. Halo cells beyond an edge of the domain along an axis that is not periodic keep
 /// their values, which the program sets; also those in the corner between such an edge and a
 /// neighbour's side. With Neighbours::faces so do all cells that lie outside the owned box along

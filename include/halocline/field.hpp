@@ -76,10 +76,10 @@ struct RawCells {
 /// copy frees memory that the field allocated.
 class FieldStorage {
  public:
-  /// Allocates as Field does, for elements of `element_bytes` bytes; in bricks if the options say
-  /// so, which takes memory for whole ones. Not collective. Throws usage if `element_bytes` is less
-  /// than 1 or an option is invalid, unavailable if the memory is not available on this machine,
-  /// resource if it runs out.
+  /// Allocates as Field does, for elements of `element_bytes` bytes; in bricks if the options
+  /// request them, which takes memory for whole ones. Not collective. Throws usage if
+  /// `element_bytes` is less than 1 or an option is invalid, unavailable if the memory is not
+  /// available on this machine, resource if it runs out.
   FieldStorage(const Grid& grid, std::int64_t element_bytes, const FieldOptions& options = {});
   /// Uses the caller's memory, which must outlive the field. Not collective. Throws usage for a
   /// null pointer, for strides and element sizes that are not positive, for strides with which two

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every number on the command line, of every command, is of the one grammar that the guide
-// describes: what is right passes all checks before ranks are started, what is wrong is refused
-// with the option and the word.
+// Every number on the command line, of every command, is of the one grammar that
+// docs/solving.md describes: what is right passes all checks before ranks are started, what is
+// wrong is refused with the option and the word.
 
 #include <algorithm>
 #include <set>

@@ -61,7 +61,7 @@ using Ref = std::uint32_t;
 
 struct Node {
   Op op = Op::constant;
-  bool is_truth = false;                ///< of a constant; else as is_truth() says
+  bool is_truth = false;                ///< of a constant; for others see is_truth()
   std::uint8_t symbol = 0;              ///< of an access; the axis of a coordinate or index
   std::array<std::int8_t, 3> offset{};  ///< in cells, x first
   std::array<Ref, 3> operands{};

@@ -22,7 +22,7 @@ class OutputFile {
   virtual ~OutputFile() = default;
   /// Writes the fields, of a level that the host can read, after `sweeps` sweeps.
   virtual void write(const Level& level, std::int64_t sweeps, Otherwise otherwise) = 0;
-  /// Adds what is to be said of all that was written.
+  /// Adds notes about all that was written.
   virtual void note(Notes&) const {}
 };
 

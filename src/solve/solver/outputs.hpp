@@ -43,7 +43,7 @@ class Outputs {
   void write_some(const Level& level, std::int64_t sweeps, Attempts& attempts);
   /// Writes the result, under the plain names or as the last of the numbered files.
   void write_last(const Level& answer, std::int64_t sweeps, Attempts& attempts);
-  /// Adds what is to be said of all that was written.
+  /// Adds notes about all that was written.
   void note(Notes& notes) const;
 
  private:

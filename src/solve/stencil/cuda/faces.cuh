@@ -48,8 +48,9 @@ class WalkFaces {
 
   /// Waits for the halos that the walk reads, in its first threads, one for each tile and end. All
   /// its threads see them after their next barrier. The tiles are its own and, if the update reads
-  /// other layers diagonally, those up to so many from it: two where it reads less than a tile
-  /// beyond it, for the last one of an axis that wraps around may have fewer cells than are read.
+  /// other layers diagonally, those up to a number of tiles from it: two where it reads less than a
+  /// tile beyond it, for the last one of an axis that wraps around may have fewer cells than are
+  /// read.
   template <class Update, int most_strips_around, int most_groups_around>
   __device__ void await(int thread) const {
     constexpr bool diagonally = reads_layers_diagonally<Update>();
