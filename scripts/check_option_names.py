@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks how texts of the libraries name options: programs read them too, so src/core and src/solve
-say "option 'wait_limit'" and no flag of the command, which says "--wait-limit" instead
-(src/tools/cli/flags.cpp). --self-test checks the checker."""
+say "option 'wait_limit'" and no flag of the command, which says "--wait-limit" instead: its
+flags are in the table of src/solve/solver/options.cpp and in src/tools/cli/flags.cpp. --self-test checks the checker."""
 
 import pathlib
 import re
@@ -36,19 +36,23 @@ def faults_of(source, flags, table):
                 yield line, f"{flag} is the command's: name the option, as in \"option 'wait_limit'\""
         for option in re.findall(r"option '(\w+)'", text):
             if option not in table:
-                yield line, f"option '{option}' has no flag in src/tools/cli/flags.cpp"
+                yield line, f"option '{option}' has no row in src/solve/solver/options.cpp"
 
 
 def check():
     cli = ROOT / "src" / "tools" / "cli"
+    rows = ROOT / "src" / "solve" / "solver" / "options.cpp"
+    row = re.compile(r'\{"(\w+)",\s*"(--[a-z-]+)"')
     flags = {flag for path in cli.glob("*.cpp") if path.name != "flags.cpp"
              for _, text in texts(path.read_text()) for flag in [text] if FLAG.fullmatch(flag)}
-    table = dict(re.findall(r'\{"(\w+)", "(--[a-z-]+)"\}', (cli / "flags.cpp").read_text()))
+    own = dict(row.findall(rows.read_text()))
+    flags |= set(own.values())
+    table = own | dict(row.findall((cli / "flags.cpp").read_text()))
     faults = [f"src/tools/cli/flags.cpp: there is no flag {flag}" for flag in table.values() if flag not in flags]
     for library in ("core", "solve"):
         for path in sorted((ROOT / "src" / library).rglob("*")):
             name = path.relative_to(ROOT).as_posix()
-            if path.suffix not in (".cpp", ".hpp", ".cu", ".cuh"):
+            if path.suffix not in (".cpp", ".hpp", ".cu", ".cuh") or path == rows:
                 continue
             found = list(faults_of(path.read_text(), flags, table))
             faults += [f"{name}:{line}: {fault}" for line, fault in found]

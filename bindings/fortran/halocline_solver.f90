@@ -8,7 +8,7 @@ module halocline_solver
   implicit none
   private
 
-  public :: halocline_array, halocline_parameter, halocline_result, halocline_solve
+  public :: halocline_array, halocline_parameter, halocline_option, halocline_result, halocline_solve
   public :: halocline_write_checkpoint, halocline_read_checkpoint
 
   integer, parameter :: name_length = 80
@@ -31,6 +31,17 @@ module halocline_solver
   end type
   interface halocline_array
     procedure array_of
+  end interface
+
+  ! An option of `halocline solve` by its name: halocline_option('sweeps', 100),
+  ! halocline_option('transport', 'peer'), halocline_option('verify', .true.). docs/options.md lists
+  ! the names; those with several values may be repeated.
+  type :: halocline_option
+    private
+    character(:), allocatable :: name, value
+  end type
+  interface halocline_option
+    procedure option_of_text, option_of_integer, option_of_int64, option_of_real, option_of_logical
   end interface
 
   type :: halocline_result
@@ -56,6 +67,10 @@ module halocline_solver
     real(c_double) :: value = 0
   end type
 
+  type, bind(c) :: c_option
+    type(c_ptr) :: name = c_null_ptr, value = c_null_ptr
+  end type
+
   type, bind(c) :: c_options
     integer(c_size_t) :: struct_size = 0
     type(c_ptr) :: problem = c_null_ptr, text = c_null_ptr
@@ -63,21 +78,9 @@ module halocline_solver
     integer(c_int) :: array_count = 0
     type(c_ptr) :: parameters = c_null_ptr
     integer(c_int) :: parameter_count = 0
-    integer(c_int64_t) :: sweeps = -1
-    real(c_double) :: tolerance = -1
-    type(c_ptr) :: norm = c_null_ptr
-    integer(c_int64_t) :: norm_every = 1
-    type(c_ptr) :: precision = c_null_ptr
-    integer(c_int64_t) :: seed = -1
-    type(c_ptr) :: backend = c_null_ptr, memory = c_null_ptr
-    type(c_ptr) :: transport = c_null_ptr, proofs = c_null_ptr
-    type(c_ptr) :: schedule = c_null_ptr, graph = c_null_ptr
-    integer(c_int64_t) :: halo_depth = 1
-    integer(c_int) :: threads = 0
-    real(c_double) :: tuning_seconds = -1
-    type(c_ptr) :: tuning_file = c_null_ptr
+    type(c_ptr) :: options = c_null_ptr
+    integer(c_int) :: option_count = 0
     type(c_ptr) :: report = c_null_ptr, json = c_null_ptr
-    type(c_ptr) :: layout = c_null_ptr
   end type
 
   type, bind(c) :: c_result
@@ -151,6 +154,46 @@ contains
     if (present(use)) array%use = use
   end function
 
+  function option_of_text(name, value) result(option)
+    character(*), intent(in) :: name, value
+    type(halocline_option) :: option
+    option%name = name
+    option%value = value
+  end function
+
+  function option_of_integer(name, value) result(option)
+    character(*), intent(in) :: name
+    integer, intent(in) :: value
+    type(halocline_option) :: option
+    option = option_of_int64(name, int(value, int64))
+  end function
+
+  function option_of_int64(name, value) result(option)
+    character(*), intent(in) :: name
+    integer(int64), intent(in) :: value
+    type(halocline_option) :: option
+    character(20) :: digits
+    write (digits, '(i0)') value
+    option = option_of_text(name, trim(digits))
+  end function
+
+  function option_of_real(name, value) result(option)
+    character(*), intent(in) :: name
+    real(real64), intent(in) :: value
+    type(halocline_option) :: option
+    character(30) :: digits
+    write (digits, '(es24.16e3)') value  ! enough for every bit
+    option = option_of_text(name, trim(adjustl(digits)))
+  end function
+
+  function option_of_logical(name, value) result(option)
+    character(*), intent(in) :: name
+    logical, intent(in) :: value
+    type(halocline_option) :: option
+    option = option_of_text(name, merge('yes', 'no ', value))
+    option%value = trim(option%value)
+  end function
+
   impure elemental subroutine free_text(this)
     type(c_text), intent(inout) :: this
     if (associated(this%letters)) deallocate (this%letters)
@@ -192,33 +235,23 @@ contains
   ! call begins at time 0, with start values of the problem or of arrays. Options that are absent are
   ! the problem's, or chosen, as by `halocline solve`; report and json are files, '-' for standard
   ! output. Collective. A result that is not finite is no error.
-  subroutine halocline_solve(grid, problem, text, arrays, parameters, sweeps, tolerance, norm, &
-                             norm_every, precision, seed, backend, memory, transport, proofs, &
-                             schedule, graph, halo_depth, threads, tuning_seconds, tuning_file, &
-                             report, json, layout, result, stat, errmsg)
+  subroutine halocline_solve(grid, problem, text, arrays, parameters, options, report, json, &
+                             result, stat, errmsg)
     class(halocline_grid), intent(in) :: grid
     character(*), intent(in), optional :: problem
     character(*), intent(in), optional :: text(:)
     type(halocline_array), intent(in), optional :: arrays(:)
     type(halocline_parameter), intent(in), optional :: parameters(:)
-    integer, intent(in), optional :: sweeps
-    real(real64), intent(in), optional :: tolerance
-    character(*), intent(in), optional :: norm       ! 'max', 'l2', 'none'
-    integer, intent(in), optional :: norm_every
-    character(*), intent(in), optional :: precision  ! 'f32', 'f64'
-    integer, intent(in), optional :: seed
-    character(*), intent(in), optional :: backend, memory, transport, proofs, schedule, graph
-    integer, intent(in), optional :: halo_depth, threads
-    real(real64), intent(in), optional :: tuning_seconds
-    character(*), intent(in), optional :: tuning_file, report, json
-    character(*), intent(in), optional :: layout     ! 'array', 'brick', 'brick:32x4x4', 'auto'
+    type(halocline_option), intent(in), optional :: options(:)
+    character(*), intent(in), optional :: report, json
     type(halocline_result), intent(out), optional :: result
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_options) :: options
+    type(c_options) :: asked
     type(c_result) :: outcome
-    type(c_text), target :: texts(14)
+    type(c_text), target :: texts(4)
     type(c_text), allocatable, target :: names(:, :)
+    type(c_option), allocatable, target :: c_pairs(:)
     type(c_array), allocatable, target :: c_arrays(:)
     type(c_parameter), allocatable, target :: c_parameters(:)
     integer(c_int) :: status
@@ -227,50 +260,43 @@ contains
     count = 0
     if (present(arrays)) count = size(arrays)
     allocate (c_arrays(count))
-    options%array_count = int(count, c_int)
     if (present(parameters)) count = max(count, size(parameters))
-    allocate (names(count, 3))
+    if (present(options)) count = max(count, size(options))
+    allocate (names(count, 5))
     do i = 1, size(c_arrays)
       c_arrays(i)%name = address_of(names(i, 1), arrays(i)%name)
       c_arrays(i)%field = arrays(i)%field
       c_arrays(i)%use = address_of(names(i, 2), arrays(i)%use)
     end do
-    if (size(c_arrays) > 0) options%arrays = c_loc(c_arrays)
+    asked%array_count = int(size(c_arrays), c_int)
+    if (size(c_arrays) > 0) asked%arrays = c_loc(c_arrays)
     if (present(parameters)) then
       allocate (c_parameters(size(parameters)))
       do i = 1, size(parameters)
         c_parameters(i)%name = address_of(names(i, 3), parameters(i)%name)
         c_parameters(i)%value = parameters(i)%value
       end do
-      options%parameter_count = int(size(parameters), c_int)
-      if (size(parameters) > 0) options%parameters = c_loc(c_parameters)
+      asked%parameter_count = int(size(parameters), c_int)
+      if (size(parameters) > 0) asked%parameters = c_loc(c_parameters)
+    end if
+    if (present(options)) then
+      allocate (c_pairs(size(options)))
+      do i = 1, size(options)
+        c_pairs(i)%name = address_of(names(i, 4), options(i)%name)
+        c_pairs(i)%value = address_of(names(i, 5), options(i)%value)
+      end do
+      asked%option_count = int(size(options), c_int)
+      if (size(options) > 0) asked%options = c_loc(c_pairs)
     end if
 
-    options%struct_size = c_sizeof(options)
-    options%problem = address_of(texts(1), problem)
-    if (present(text)) options%text = address_of(texts(2), joined(text))
-    if (present(sweeps)) options%sweeps = sweeps
-    if (present(tolerance)) options%tolerance = tolerance
-    options%norm = address_of(texts(3), norm)
-    if (present(norm_every)) options%norm_every = norm_every
-    options%precision = address_of(texts(4), precision)
-    if (present(seed)) options%seed = seed
-    options%backend = address_of(texts(5), or_auto(backend))
-    options%memory = address_of(texts(6), or_auto(memory))
-    options%transport = address_of(texts(7), or_auto(transport))
-    options%proofs = address_of(texts(8), proofs)
-    options%schedule = address_of(texts(9), or_auto(schedule))
-    options%graph = address_of(texts(10), or_auto(graph))
-    if (present(halo_depth)) options%halo_depth = halo_depth
-    if (present(threads)) options%threads = int(threads, c_int)
-    if (present(tuning_seconds)) options%tuning_seconds = tuning_seconds
-    options%tuning_file = address_of(texts(11), tuning_file)
-    options%report = address_of(texts(12), report, none='')
-    options%json = address_of(texts(13), json, none='')
-    options%layout = address_of(texts(14), layout)
+    asked%struct_size = c_sizeof(asked)
+    asked%problem = address_of(texts(1), problem)
+    if (present(text)) asked%text = address_of(texts(2), joined(text))
+    asked%report = address_of(texts(3), report, none='')
+    asked%json = address_of(texts(4), json, none='')
 
     outcome%struct_size = c_sizeof(outcome)
-    status = c_solve(grid%c_handle(), options, outcome)
+    status = c_solve(grid%c_handle(), asked, outcome)
     if (present(result)) &
       result = halocline_result(outcome%sweeps, outcome%converged /= 0, outcome%diverged /= 0, &
                                 outcome%norm, outcome%checksum, outcome%sum, &
@@ -350,12 +376,5 @@ contains
       c_fields(i)%field = fields(i)%field
     end do
   end subroutine
-
-  function or_auto(word) result(text)
-    character(*), intent(in), optional :: word
-    character(:), allocatable :: text
-    text = 'auto'
-    if (present(word)) text = word
-  end function
 
 end module halocline_solver

@@ -26,6 +26,14 @@ typedef struct halocline_parameter {
   double value;
 } halocline_parameter;
 
+/* An option by its name and a word, as `halocline solve` takes it: {"sweeps", "100"}, {"norm",
+ * "max"}, {"backend", "cpu"}, {"transport", "peer"}, {"verify", "yes"}. docs/options.md lists the
+ * names; those with several values may be repeated. */
+typedef struct halocline_option {
+  const char* name;
+  const char* value;
+} halocline_option;
+
 typedef struct halocline_solve_options {
   size_t struct_size;
   const char* problem; /* name of a built-in problem, or path of a file */
@@ -35,38 +43,15 @@ typedef struct halocline_solve_options {
   int array_count;
   const halocline_parameter* parameters; /* instead of the problem's values */
   int parameter_count;
-  int64_t sweeps;          /* negative: the problem's */
-  double tolerance;        /* stop when the norm is at most this; negative: the
-                              problem's */
-  const char* norm;        /* "max", "l2", "none"; null: the problem's */
-  int64_t norm_every;      /* sweeps between norms */
-  const char* precision;   /* "f32", "f64"; null: that of the arrays, or without
-                              any the problem's */
-  int64_t seed;            /* of the noise; negative: the default, 12345 */
-  const char* backend;     /* "auto", "cpu", "cuda", "reference" */
-  const char* memory;      /* as of a field; "auto": device or host */
-  const char* transport;   /* as of an exchange */
-  const char* proofs;      /* as of an exchange */
-  const char* schedule;    /* "auto", "sequential", "overlap", ... */
-  const char* graph;       /* CUDA graphs: "auto", "on", "off" */
-  int64_t halo_depth;      /* sweeps per exchange */
-  int threads;             /* per rank; 0: the rank's share of the node's cores */
-  double tuning_seconds;   /* to spend on timing alternatives; 0: choose by rule;
-                              negative: 2 % of the sweeps, at most 2 s */
-  const char* tuning_file; /* keeps the fastest choices for later runs; or null */
-  const char* report;      /* file for the report of `halocline solve`; "-" for
-                              standard output; null: none */
-  const char* json;        /* the same as JSON */
-  const char* layout;      /* how fields lie in memory: "array", rows of cells; "brick",
-                              bricks of 8x8x8, 8x8 or 64; "brick:32x4x4", of other sizes;
-                              null: "auto", which is array */
+  const halocline_option* options; /* without any, as the problem says or chosen here */
+  int option_count;
+  const char* report; /* file for the report of `halocline solve`; "-" for
+                         standard output; null: none */
+  const char* json;   /* the same as JSON */
 } halocline_solve_options;
 
-#define HALOCLINE_SOLVE_OPTIONS                                                                 \
-  {                                                                                             \
-    sizeof(halocline_solve_options), NULL, NULL, NULL, 0, NULL, 0, -1, -1.0, NULL, 1, NULL, -1, \
-        "auto", "auto", "auto", NULL, "auto", "auto", 1, 0, -1.0, NULL, NULL, NULL, NULL        \
-  }
+#define HALOCLINE_SOLVE_OPTIONS \
+  { sizeof(halocline_solve_options), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, NULL }
 
 typedef struct halocline_solve_result {
   size_t struct_size;

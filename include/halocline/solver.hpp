@@ -37,7 +37,7 @@ struct SolveOptions {
   std::optional<std::int64_t> sweeps;
   std::optional<double> tolerance;  ///< stop when the norm is at most this
   std::optional<Norm> norm;
-  std::int64_t norm_every = 1;  ///< sweeps between norms
+  std::optional<std::int64_t> norm_every;  ///< sweeps between two norms; by default 1
   std::optional<Precision> precision;
   std::vector<std::pair<std::string, double>> parameters;
   std::optional<std::uint64_t> seed;   ///< of the noise
@@ -157,6 +157,12 @@ struct SolveOptions {
   /// called by a thread of solve()'s own.
   std::function<void(const std::string&)> on_trouble;
 };
+
+/// Sets an option by its name and a word, as programs read them from files of their own:
+/// ("transport", "peer"), ("norm_every", "10"), ("verify", "yes"). Words are those of the command
+/// line; docs/options.md lists the names. An option with several values gets one more each time.
+/// Throws usage for unknown names, for wrong words, and for an option that is set already.
+void set_option(SolveOptions& options, const std::string& name, const std::string& word);
 
 /// The smallest, mean and largest value of all ranks.
 struct Spread {

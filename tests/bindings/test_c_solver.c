@@ -34,11 +34,25 @@ static halocline_grid* make_grid(void) {
   return grid;
 }
 
+static halocline_option given[8];
+
+// Gives an option, another value of one, or with null takes it away.
+static void set(halocline_solve_options* options, const char* name, const char* value) {
+  int at = 0;
+  while (at < options->option_count && strcmp(given[at].name, name) != 0) ++at;
+  if (value == NULL)
+    given[at] = given[--options->option_count];
+  else
+    given[at] = (halocline_option){name, value};
+  if (at == options->option_count && value != NULL) ++options->option_count;
+}
+
 static halocline_solve_options quick(void) {
   halocline_solve_options options = HALOCLINE_SOLVE_OPTIONS;
-  options.backend = "cpu";
-  options.threads = 1;
-  options.tuning_seconds = 0;
+  options.options = given;
+  set(&options, "backend", "cpu");
+  set(&options, "threads", "1");
+  set(&options, "tuning_seconds", "0");
   return options;
 }
 
@@ -66,20 +80,20 @@ static void arrays_are_start_and_result(void) {
 
   halocline_solve_options options = quick();
   options.problem = "laplace";
-  options.precision = "f64";
-  options.sweeps = 20;
-  options.norm = "max";
+  set(&options, "precision", "f64");
+  set(&options, "sweeps", "20");
+  set(&options, "norm", "max");
   halocline_solve_result expected = HALOCLINE_SOLVE_RESULT, result = HALOCLINE_SOLVE_RESULT;
   OK(halocline_solve(grid, &options, &expected));
   CHECK(expected.sweeps == 20 && expected.glups > 0 && isfinite(expected.norm));
 
   const halocline_solve_array array = {"u", field, NULL};
-  options.precision = NULL;  // the array's
+  set(&options, "precision", NULL);  // the array's
   options.arrays = &array;
   options.array_count = 1;
-  options.sweeps = 12;
+  set(&options, "sweeps", "12");
   OK(halocline_solve(grid, &options, &result));
-  options.sweeps = 8;
+  set(&options, "sweeps", "8");
   OK(halocline_solve(grid, &options, &result));
   CHECK(result.sweeps == 8 && result.checksum == expected.checksum && result.norm == expected.norm);
   uint64_t checksum = 0;
@@ -117,14 +131,14 @@ static void texts_parameters_and_tolerances(void) {
   const halocline_parameter rate = {"rate", 0.75};
   options.parameters = &rate;
   options.parameter_count = 1;
-  options.sweeps = 100;
-  options.tolerance = 0.1;
+  set(&options, "sweeps", "100");
+  set(&options, "tolerance", "0.1");
   OK(halocline_solve(grid, &options, &result));
   // Changes of 0.75, 0.1875, 0.046875.
   CHECK(result.sweeps == 3 && result.converged && result.norm == 0.046875);
-  options.norm = "none";
-  options.tolerance = -1;
-  options.sweeps = 1;
+  set(&options, "norm", "none");
+  set(&options, "tolerance", NULL);
+  set(&options, "sweeps", "1");
   OK(halocline_solve(grid, &options, &result));
   CHECK(isnan(result.norm) && result.sum == 26 * 22 * 0.25);
   OK(halocline_solve(grid, &options, NULL));
@@ -180,23 +194,18 @@ static void fields_lie_in_bricks(void) {
   halocline_grid* grid = make_grid();
   halocline_solve_options options = quick();
   options.problem = "laplace";
-  options.sweeps = 9;
+  set(&options, "sweeps", "9");
   halocline_solve_result in_rows = HALOCLINE_SOLVE_RESULT, result = HALOCLINE_SOLVE_RESULT;
   OK(halocline_solve(grid, &options, &in_rows));
   CHECK(report_says(grid, options, "\"brick\": []"));
-  options.layout = "brick:16x4";
+  set(&options, "layout", "brick:16x4");
   OK(halocline_solve(grid, &options, &result));
   CHECK(result.checksum == in_rows.checksum && result.norm == in_rows.norm);
   CHECK(report_says(grid, options, "\"brick\": [16, 4]"));
-  options.layout = "auto";
+  set(&options, "layout", "auto");
   CHECK(report_says(grid, options, "\"brick\": []"));
-  options.layout = "heap";
+  set(&options, "layout", "heap");
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "heap");
-  // A program that was compiled before there were layouts.
-  options.struct_size = offsetof(halocline_solve_options, layout);
-  CHECK(options.struct_size == 200);
-  OK(halocline_solve(grid, &options, &result));
-  CHECK(result.checksum == in_rows.checksum);
   OK(halocline_grid_destroy(&grid));
 }
 
@@ -267,18 +276,29 @@ static void mistakes_have_texts(void) {
   options.problem = "laplace";
   FAILS(halocline_solve(NULL, &options, NULL), USAGE, "grid");
   FAILS(halocline_solve(grid, NULL, NULL), USAGE, "null pointer");
-  options.norm = "l1";
+  set(&options, "norm", "l1");
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "l1");
-  options.norm = NULL;
-  options.precision = "f16";
+  set(&options, "norm", NULL);
+  set(&options, "precision", "f16");
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "f16");
-  options.precision = NULL;
-  options.graph = "maybe";
+  set(&options, "precision", NULL);
+  set(&options, "graph", "maybe");
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "maybe");
-  options.graph = "auto";
-  options.memory = "disk";
+  set(&options, "graph", NULL);
+  set(&options, "memory", "disk");
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "disk");
-  options.memory = "auto";
+  set(&options, "memory", NULL);
+  set(&options, "swepes", "3");
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "'sweeps'");
+  set(&options, "swepes", NULL);
+  set(&options, "sweeps", "3.5");
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "option 'sweeps' '3.5'");
+  given[options.option_count - 1].value = NULL;
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "option 'sweeps' is a null pointer");
+  set(&options, "sweeps", NULL);
+  options.option_count = -1;
+  FAILS(halocline_solve(grid, &options, NULL), USAGE, "list of options");
+  options.option_count = 3;
   options.array_count = 1;
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "list of arrays");
   halocline_solve_array array = {"u", NULL, NULL};

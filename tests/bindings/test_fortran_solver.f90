@@ -44,12 +44,17 @@ contains
     allocate (a(here%lower(1)-1:here%upper(1)+1, here%lower(2)-1:here%upper(2)+1), source=0.0_real32)
     call field%wrap(grid, a)
     call field%noise(12345)
-    call halocline_solve(grid, 'laplace', sweeps=20, precision='f32', norm='max', backend='cpu', &
-                         threads=1, result=expected)
-    call halocline_solve(grid, 'laplace', arrays=[halocline_array('u', field)], sweeps=15, &
-                         backend='cpu', threads=1)
+    call halocline_solve(grid, 'laplace', options=[halocline_option('sweeps', 20), &
+                         halocline_option('precision', 'f32'), halocline_option('norm', 'max'), &
+                         halocline_option('backend', 'cpu'), halocline_option('threads', 1)], &
+                         result=expected)
+    call halocline_solve(grid, 'laplace', arrays=[halocline_array('u', field)], &
+                         options=[halocline_option('sweeps', 15), &
+                         halocline_option('backend', 'cpu'), halocline_option('threads', 1)])
     call halocline_solve(grid, 'laplace', arrays=[halocline_array('u', field, use='both')], &
-                         sweeps=5, norm='max', backend='cpu', threads=1, result=result)
+                         options=[halocline_option('sweeps', 5), halocline_option('norm', 'max'), &
+                         halocline_option('backend', 'cpu'), halocline_option('threads', 1)], &
+                         result=result)
     call check(expected%sweeps == 20 .and. result%sweeps == 5, 'as many sweeps as asked for')
     call check(result%checksum == expected%checksum, 'two runs of an array are one run')
     call check(result%norm == expected%norm, 'norms are the same')
@@ -60,12 +65,15 @@ contains
 
   subroutine texts_and_parameters()
     type(halocline_result) :: result
-    call halocline_solve(grid, text=decay, backend='cpu', threads=1, result=result)
+    call halocline_solve(grid, text=decay, options=[halocline_option('backend', 'cpu'), &
+                         halocline_option('threads', 1)], result=result)
     call check(result%sweeps == 3, 'the problem says how many sweeps')
     call check(abs(result%sum - 26*22*0.125_real64) <= 0, 'the sum of the text')
     call halocline_solve(grid, text=decay, parameters=[halocline_parameter('rate', 0.75_real64)], &
-                         norm='max', tolerance=0.1_real64, sweeps=100, backend='cpu', threads=1, &
-                         result=result)
+                         options=[halocline_option('norm', 'max'), &
+                         halocline_option('tolerance', 0.1_real64), &
+                         halocline_option('sweeps', 100), halocline_option('backend', 'cpu'), &
+                         halocline_option('threads', 1)], result=result)
     call check(result%sweeps == 3 .and. result%converged, 'a tolerance stops a run')
     call check(abs(result%norm - 0.046875_real64) <= 0, 'the norm of the last sweep')
   end subroutine
@@ -74,11 +82,15 @@ contains
     type(halocline_result) :: in_rows, in_bricks
     integer :: stat
     character(400) :: errmsg
-    call halocline_solve(grid, 'laplace', sweeps=9, backend='cpu', threads=1, result=in_rows)
-    call halocline_solve(grid, 'laplace', sweeps=9, backend='cpu', threads=1, layout='brick', &
-                         result=in_bricks)
+    call halocline_solve(grid, 'laplace', options=[halocline_option('sweeps', 9), &
+                         halocline_option('backend', 'cpu'), halocline_option('threads', 1)], &
+                         result=in_rows)
+    call halocline_solve(grid, 'laplace', options=[halocline_option('sweeps', 9), &
+                         halocline_option('backend', 'cpu'), halocline_option('threads', 1), &
+                         halocline_option('layout', 'brick')], result=in_bricks)
     call check(in_bricks%checksum == in_rows%checksum, 'bricks give the same bits')
-    call halocline_solve(grid, 'laplace', layout='brick:4x4x4', stat=stat, errmsg=errmsg)
+    call halocline_solve(grid, 'laplace', options=[halocline_option('layout', 'brick:4x4x4')], &
+                         stat=stat, errmsg=errmsg)
     call check(stat == HALOCLINE_USAGE .and. index(errmsg, '3 sizes') > 0, 'a brick of other axes')
   end subroutine
 
@@ -121,7 +133,8 @@ contains
     call halocline_solve(grid, 'mine', text=[character(12) :: 'axes = 2', 'colour = 1'], stat=stat, &
                          errmsg=errmsg)
     call check(stat == HALOCLINE_USAGE .and. index(errmsg, 'mine:2') > 0, 'line of a mistake')
-    call halocline_solve(grid, 'laplace', backend='abacus', stat=stat, errmsg=errmsg)
+    call halocline_solve(grid, 'laplace', options=[halocline_option('backend', 'abacus')], &
+                         stat=stat, errmsg=errmsg)
     call check(stat == HALOCLINE_USAGE .and. index(errmsg, 'abacus') > 0, 'unknown backend')
   end subroutine
 

@@ -33,7 +33,7 @@ Outcome outcome_of_plan(const cli::PlanCommand& command) {
 }
 
 Outcome outcome_of_solve(const cli::SolveCommand& command, const Communicator* communicator) {
-  const SolveOptions options = cli::options_of(command);
+  const SolveOptions& options = command.options;
   check(options, communicator != nullptr ? communicator->size() : command.ranks.value_or(1));
   if (communicator == nullptr) return {};
   const SolveResult result = solve(*communicator, options);

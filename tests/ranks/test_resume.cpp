@@ -97,7 +97,7 @@ void expect_the_same(const SolveOptions& options, const solver::Execution& execu
     const Outcome half = resumed.run(execution, first, {});
     const Outcome result = resumed.run(execution, sweeps, half.end);
     EXPECT_EQ(result.checksum, expected.checksum);
-    EXPECT_EQ(without_ends_of_legs(result.end.norms, options.norm_every, sweeps),
+    EXPECT_EQ(without_ends_of_legs(result.end.norms, options.norm_every.value_or(1), sweeps),
               expected.end.norms);
     if (!all_well()) return;
   }

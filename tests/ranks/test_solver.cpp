@@ -63,7 +63,7 @@ TEST(Solver, RefusesOptionsThatDifferBetweenRanks) {
   EXPECT_THAT(refusal([](SolveOptions& o) { o.seed = 8; }), HasSubstr("seed 8"));
   EXPECT_THAT(refusal([](SolveOptions& o) { o.sweeps = 5; }), HasSubstr("sweeps 5"));
   EXPECT_THAT(refusal([](SolveOptions& o) { o.tolerance = 0.25; }), HasSubstr("tolerance 0.25"));
-  EXPECT_THAT(refusal([](SolveOptions& o) { o.norm_every = 3; }), HasSubstr("norm every 3"));
+  EXPECT_THAT(refusal([](SolveOptions& o) { o.norm_every = 3; }), HasSubstr("norm_every 3"));
   EXPECT_THAT(refusal([](SolveOptions& o) { o.cells = {64, 65}; }), HasSubstr("64x65"));
   EXPECT_THAT(refusal([](SolveOptions& o) {
                 o.parameters = {{"centre", 0.25}};

@@ -52,8 +52,7 @@ class HostileCheckpoint : public testing::Test {
             {"sums", Json::array()},
             {"probes", Json::array()},
             {"series_every", 1},
-            {"checkpoint_every", nullptr},
-            {"checkpoint_seconds", nullptr}};
+            {"checkpoint_every", Json::array()}};
     texts_ = {{"problem", text}, {"norms", ""}, {"series", ""}};
   }
 

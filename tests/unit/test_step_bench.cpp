@@ -63,7 +63,7 @@ TEST(StepCases, HaveTheNormsThatAreAskedFor) {
   const auto norms = [&] {
     std::vector<std::pair<Norm, std::int64_t>> all;
     for (const StepCase& one : step_cases(options, 1)) {
-      all.emplace_back(*one.solve.norm, one.solve.norm_every);
+      all.emplace_back(*one.solve.norm, *one.solve.norm_every);
       EXPECT_EQ(one.solve.tolerance.has_value(), one.solve.norm != Norm::none);
     }
     return all;

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <cmath>
-#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -18,26 +15,13 @@ using namespace halocline;
 using binding::for_each;
 using binding::made;
 
-// A later version adds members at the end of a struct, and earlier_sizes has its size before.
-static_assert(sizeof(halocline_solve_options) == 208);
+// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
+static_assert(sizeof(halocline_solve_options) == 88);
 static_assert(sizeof(halocline_solve_result) == 88);
-
-template <>
-inline constexpr std::array<std::size_t, 1>
-    halocline::binding::earlier_sizes<halocline_solve_options>{200};
 
 namespace {
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
-
-/// Throws usage, listing `there_are`, for an unknown name; a null pointer is none.
-template <class Find>
-auto named(const char* given, const char* what, const char* there_are, const Find& find)
-    -> decltype(find("")) {
-  if (given == nullptr) return std::nullopt;
-  if (const auto found = find(given)) return found;
-  refuse("there is no " + std::string(what) + " '" + given + "'; there are: " + there_are);
-}
 
 Problem problem_from(const halocline_solve_options& given) {
   if (given.text != nullptr)
@@ -51,23 +35,13 @@ Problem problem_from(const halocline_solve_options& given) {
 SolveOptions::Array array_from(const halocline_solve_array& given) {
   using Use = SolveOptions::Array::Use;
   const std::string name = binding::text(given.name, "the name of an array");
-  const auto use = named(given.use, "use of an array", "start, result, both",
-                         [](const std::string& word) -> std::optional<Use> {
-                           if (word == "start") return Use::start;
-                           if (word == "result") return Use::result;
-                           return word == "both" ? std::optional(Use::both) : std::nullopt;
-                         });
-  return {name, made(given.field, "field").storage, use.value_or(Use::both)};
-}
-
-SolveOptions::Graphs graphs_from(const char* given) {
-  using Graphs = SolveOptions::Graphs;
-  return *named(binding::text(given, "graph"), "choice for graphs", "auto, on, off",
-                [](const std::string& word) -> std::optional<Graphs> {
-                  if (word == "auto") return Graphs::automatic;
-                  if (word == "on") return Graphs::on;
-                  return word == "off" ? std::optional(Graphs::off) : std::nullopt;
-                });
+  const std::string use = given.use == nullptr ? "both" : given.use;
+  if (use != "start" && use != "result" && use != "both")
+    refuse("there is no use of an array '" + use + "'; there are: start, result, both");
+  return {name, made(given.field, "field").storage,
+          use == "start"    ? Use::start
+          : use == "result" ? Use::result
+                            : Use::both};
 }
 
 std::optional<std::string> text_or_none(const char* given) {
@@ -84,24 +58,12 @@ SolveOptions options_from(const halocline_solve_options& given) {
              options.parameters.emplace_back(
                  binding::text(parameter.name, "the name of a parameter"), parameter.value);
            });
-  if (given.sweeps >= 0) options.sweeps = given.sweeps;
-  if (!(given.tolerance < 0)) options.tolerance = given.tolerance;
-  options.norm = named(given.norm, "norm", "max, l2, none", norm_named);
-  options.norm_every = given.norm_every;
-  options.precision = named(given.precision, "precision", "f32, f64", precision_named);
-  if (given.seed >= 0) options.seed = static_cast<std::uint64_t>(given.seed);
-  options.backend = binding::text(given.backend, "the backend");
-  if (const std::string memory = binding::text(given.memory, "the memory"); memory != "auto")
-    options.memory = binding::memory(given.memory);
-  options.transport = binding::text(given.transport, "the transport");
-  options.proofs = text_or_none(given.proofs);
-  options.schedule = binding::text(given.schedule, "the schedule");
-  options.graph = graphs_from(given.graph);
-  options.halo_depth = given.halo_depth;
-  options.threads = given.threads;
-  if (!(given.tuning_seconds < 0)) options.tuning_seconds = given.tuning_seconds;
-  options.tuning_file = text_or_none(given.tuning_file);
-  if (given.layout != nullptr) options.layout = given.layout;
+  for_each(given.options, given.option_count, "the list of options",
+           [&](const halocline_option& option) {
+             const std::string name = binding::text(option.name, "the name of an option");
+             const std::string what = "the value of option '" + name + "'";
+             set_option(options, name, binding::text(option.value, what.c_str()));
+           });
   return options;
 }
 

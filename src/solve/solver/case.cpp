@@ -120,9 +120,9 @@ void check_numbers(const SolveOptions& options) {
                     *options.series_every));
   if (options.sweeps && *options.sweeps < 0)
     refuse(fmt::format("cannot run {} sweeps; use 0 or more", *options.sweeps));
-  if (options.norm_every < 1)
+  if (options.norm_every && *options.norm_every < 1)
     refuse(
-        fmt::format("cannot compute a norm every {} sweeps; use at least 1", options.norm_every));
+        fmt::format("cannot compute a norm every {} sweeps; use at least 1", *options.norm_every));
   if (options.halo_depth < 1)
     refuse(fmt::format("halo depth {} is invalid; use at least 1", options.halo_depth));
   if (options.tuning_seconds &&
@@ -365,7 +365,7 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
   Case result{
       .model = model,
       .norm = norm,
-      .norm_every = options.norm_every,
+      .norm_every = options.norm_every.value_or(1),
       .tolerance = tolerance_of(options, *model, norm),
       .least_norm = model->depends_on_time() ? std::numeric_limits<double>::denorm_min() : 0,
       .sweeps = options.sweeps.value_or(model->sweeps),

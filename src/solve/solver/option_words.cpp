@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/option_words.hpp"
 
-#include <sstream>
+#include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <halocline/error.hpp>
-
+#include "base/numbers.hpp"
 #include "base/refuse.hpp"
-#include "grid/text.hpp"
+#include "base/words.hpp"
 
 namespace halocline::solver {
 namespace {
 
-std::string size_text(const Extents& size) {
-  return size.axes() == 0 ? "auto" : grid::text_of(size);
+/// The beginning of errors about a part of a word.
+std::string part_of(const std::string& word, const std::string& option, std::string_view is_not) {
+  return fmt::format("{} '{}' is not {}:", option, word, is_not);
 }
 
 }  // namespace
@@ -53,62 +53,77 @@ SolveOptions::Writing read_writing(std::string_view word) {
   refuse(fmt::format("option 'writing' cannot be '{}'; use auto, beside or between", word));
 }
 
-std::vector<std::string> shared_options(const SolveOptions& options) {
-  const auto or_auto = [](const auto& value) {
-    return value ? fmt::format("{}", *value) : std::string("auto");
-  };
-  std::vector<std::string> lines{
-      fmt::format("problem {}", options.problem.name()),
-      fmt::format("cells {}", size_text(options.cells)),
-      fmt::format("cells per rank {}", size_text(options.cells_per_rank)),
-      fmt::format("sweeps {}", or_auto(options.sweeps)),
-      fmt::format("tolerance {}", or_auto(options.tolerance)),
-      fmt::format("norm {}", options.norm ? name_of(*options.norm) : "auto"),
-      fmt::format("norm every {} sweeps", options.norm_every),
-      fmt::format("precision {}", options.precision ? name_of(*options.precision) : "auto"),
-      fmt::format("seed {}", or_auto(options.seed)),
-      fmt::format("initial array {}", options.initial.value_or("none")),
-      fmt::format("process grid {}", size_text(options.process_grid)),
-      fmt::format("backend {}", options.backend),
-      fmt::format("memory {}", word_for(options.memory)),
-      fmt::format("layout {}", options.layout),
-      fmt::format("transport {}", options.transport),
-      fmt::format("schedule {}", options.schedule),
-      fmt::format("graph {}", word_for(options.graph)),
-      fmt::format("halo depth {}", options.halo_depth),
-      fmt::format("tuning seconds {}", or_auto(options.tuning_seconds)),
-      fmt::format("tuning file {}", options.tuning_file ? "given" : "none"),
-      fmt::format("verify {}", options.verify == SolveOptions::Extra::yes),
-      fmt::format("verify every {} sweeps", or_auto(options.verify_every)),
-      fmt::format("baseline {}", options.baseline == SolveOptions::Extra::yes),
-      fmt::format("output {}", options.output.value_or("none")),
-      fmt::format("trace {}", options.trace ? "given" : "none"),
-      fmt::format("checkpoint {}", options.checkpoint.value_or("none")),
-      fmt::format("checkpoint every {} sweeps, {} seconds", or_auto(options.checkpoint_every),
-                  or_auto(options.checkpoint_seconds)),
-      fmt::format("writing {}", word_for(options.writing)),
-      fmt::format("restart {}", options.restart.value_or("none")),
-      fmt::format("stop requests {}", options.stop_request ? "looked for" : "none")};
-  for (const auto& [field, path] : options.field_initials)
-    lines.push_back(fmt::format("initial array of {} {}", field, path));
-  for (const auto& [field, path] : options.field_outputs)
-    lines.push_back(fmt::format("output of {} {}", field, path));
-  lines.push_back(fmt::format("output every {} sweeps", or_auto(options.output_every)));
-  for (const auto& [field, min, max] : options.ranges)
-    lines.push_back(fmt::format("range of {} {} {}", field, min, max));
-  lines.push_back(fmt::format("sums {}", fmt::join(options.sums, ",")));
-  for (const auto& [field, cell] : options.probes)
-    lines.push_back(fmt::format("probe of {} {}", field, fmt::join(cell, ",")));
-  lines.push_back(fmt::format("series {} every {} sweeps", options.series ? "given" : "none",
-                              or_auto(options.series_every)));
-  for (const SolveOptions::Array& array : options.arrays)
-    lines.push_back(fmt::format("array of {} for {}", array.name, word_for(array.use)));
-  for (const auto& [name, value] : options.parameters)
-    lines.push_back(fmt::format("parameter {} {}", name, value));
-  std::istringstream text(options.problem.text() + options.problem.updates());
-  for (std::string line; std::getline(text, line);)
-    lines.push_back(fmt::format("problem's text {}", line));
-  return lines;
+Extents parse_extents(const std::string& word, const std::string& option) {
+  const std::string what = part_of(word, option, "a size such as 256x128");
+  Int3 values{1, 1, 1};
+  int axes = 0;
+  for (std::size_t at = 0; at <= word.size(); ++axes) {
+    const std::size_t end = std::min(word.find_first_of("xX", at), word.size());
+    const auto value =
+        read_whole<std::int64_t>(std::string_view(word).substr(at, end - at), what, 1);
+    if (axes == 3) refuse(fmt::format("{} '{}' has more than 3 axes", option, word));
+    values[axes] = value;
+    at = end + 1;
+  }
+  return Extents(values, axes);
+}
+
+std::vector<std::string> parse_list(const std::string& word, const std::string& option) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= word.size();) {
+    const std::size_t end = std::min(word.find(',', at), word.size());
+    words.push_back(word.substr(at, end - at));
+    if (words.back().empty())
+      refuse(
+          fmt::format("{} '{}' is not a list; write one value, or several separated by "
+                      "commas without spaces",
+                      option, word));
+    at = end + 1;
+  }
+  return words;
+}
+
+SolveOptions::Probe parse_probe(const std::string& word, const std::string& option) {
+  const std::size_t at = word.find('@');
+  SolveOptions::Probe probe{.field = word.substr(0, at == word.npos ? 0 : at), .cell = {}};
+  const std::string what = part_of(word, option, "a cell such as 10,20 or u@10,20");
+  if (at == 0) refuse(what + " the field before '@' is missing");
+  for (const std::string& index : parse_list(at == word.npos ? word : word.substr(at + 1), option))
+    probe.cell.push_back(read_whole<std::int64_t>(index, what));
+  return probe;
+}
+
+SolveOptions::Range parse_range(const std::string& word, const std::string& option) {
+  const auto [field, ends] = field_and_rest(word);
+  const std::string what = part_of(word, option, "a range such as 0,1 or u=0,1");
+  const std::vector<std::string> numbers = parse_list(ends, option);
+  if (numbers.size() != 2)
+    refuse(fmt::format("{} it has {}", what, counted(numbers.size(), "number")));
+  return {
+      .field = field, .min = read_number(numbers[0], what), .max = read_number(numbers[1], what)};
+}
+
+std::pair<std::string, std::string> field_and_rest(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (equals == word.npos || equals == 0 ||
+      !std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), is_of_name))
+    return {"", word};
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+void add_assignment(const std::string& word, const std::string& option,
+                    std::vector<std::pair<std::string, double>>& assignments) {
+  const std::string what = part_of(word, option, "of the form NAME=NUMBER");
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0)
+    refuse(fmt::format("{} '{}' is not of the form NAME=NUMBER", option, word));
+  const std::string name = word.substr(0, equals);
+  for (const auto& [other, value] : assignments)
+    if (other == name)
+      refuse(fmt::format("{} sets {} twice, to {} and by '{}'; set it once", option, name, value,
+                         word));
+  assignments.emplace_back(name, read_number(std::string_view(word).substr(equals + 1), what));
 }
 
 std::string word_for(const std::optional<Memory>& memory) {

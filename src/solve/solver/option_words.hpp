@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The names of the enums of SolveOptions, as on command lines and in files.
+// Values of options as words: on command lines, in C and Fortran, and in files.
+// Numbers are those of base/numbers.hpp.
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <halocline/solver.hpp>
@@ -18,9 +20,22 @@ Norm read_norm(std::string_view word);
 SolveOptions::Graphs read_graphs(std::string_view word);
 SolveOptions::Writing read_writing(std::string_view word);
 
-/// Lists the options that every rank has to set alike, a line each. Those left out may differ:
-/// threads and vectors, as nodes do, and what only one rank uses.
-std::vector<std::string> shared_options(const SolveOptions& options);
+/// Each of these throws usage, with `option` and the word, for words of another form.
+
+/// Reads "256x128" or "1e3x1e3x8", x first.
+Extents parse_extents(const std::string& word, const std::string& option);
+/// Reads words with commas between them; none may be empty.
+std::vector<std::string> parse_list(const std::string& word, const std::string& option);
+/// Reads "[FIELD@]X[,Y[,Z]]", the index of a cell along each axis.
+SolveOptions::Probe parse_probe(const std::string& word, const std::string& option);
+/// Reads the ends of a range, "MIN,MAX", of a field: "[FIELD=]MIN,MAX".
+SolveOptions::Range parse_range(const std::string& word, const std::string& option);
+/// Reads "NAME=NUMBER"; `assignments` must not have the name yet.
+void add_assignment(const std::string& word, const std::string& option,
+                    std::vector<std::pair<std::string, double>>& assignments);
+
+/// Splits "FIELD=FILE"; without a name before a `=` there is no field.
+std::pair<std::string, std::string> field_and_rest(const std::string& word);
 
 /// Returns the name of a value.
 std::string word_for(const std::optional<Memory>& memory);

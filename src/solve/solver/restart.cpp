@@ -18,7 +18,7 @@
 #include "base/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
-#include "solver/option_words.hpp"
+#include "solver/options.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -89,36 +89,10 @@ std::vector<SolveResult::Series::Row> rows_of(std::string_view bytes, const std:
 
 // ---- the run in the head of a checkpoint
 
-Json json_of(const SolveOptions::Probe& probe) {
-  return {{"field", probe.field}, {"cell", probe.cell}};
-}
-
-SolveOptions::Probe probe_of(const Json& json) {
-  return {json.at("field").get<std::string>(), json.at("cell").get<std::vector<std::int64_t>>()};
-}
-
-std::vector<SolveOptions::Probe> probes_of(const Json& run) {
-  std::vector<SolveOptions::Probe> probes;
-  for (const Json& one : run.at("probes")) probes.push_back(probe_of(one));
-  return probes;
-}
-
-std::vector<std::pair<std::string, double>> parameters_of(const Json& run) {
-  std::vector<std::pair<std::string, double>> parameters;
-  for (const Json& one : run.at("parameters"))
-    parameters.emplace_back(one.at(0).get<std::string>(), one.at(1).get<double>());
-  return parameters;
-}
-
 template <class Value>
 std::optional<Value> value_in(const Json& run, const char* key) {
   const Json& value = run.at(key);
   return value.is_null() ? std::nullopt : std::optional(value.get<Value>());
-}
-
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 /// Returns the start values of a run that are not formulas of its problem.
@@ -139,20 +113,23 @@ std::vector<std::string> other_starts(const SolveOptions& options, const Case& t
 
 // ---- options
 
-/// Takes the file's value; throws usage if another one is asked for.
-template <class Value>
-void take_value(std::optional<Value>& asked, const std::optional<Value>& saved, const char* option,
-                const std::string& path) {
-  if (asked && asked != saved)
-    refuse(fmt::format("option '{}' cannot differ from that of the checkpoint '{}'; leave it out",
-                       option, path));
-  asked = saved;
-}
-
-void require_none(bool is_given, const char* option, const std::string& path) {
-  if (is_given)
-    refuse(fmt::format("option '{}' has no place in a run that goes on from '{}'; leave it out",
-                       option, path));
+/// Takes what the checkpoint has of options; throws usage for those that cannot differ.
+void take_options(SolveOptions& options, const Restart& restart) {
+  using AtRestart = Option::Restart;
+  for (const Option& option : solver::options()) {
+    const bool is_given = option.is_given(options);
+    if (option.restart == AtRestart::refuse && is_given)
+      refuse(fmt::format("option '{}' has no place in a run that continues from '{}'; leave it out",
+                         option.name, restart.path));
+    if (option.value.take == nullptr) continue;
+    const Json& saved = restart.head.run.at(std::string(option.name));
+    if (option.restart == AtRestart::same && is_given && option.value.json(options) != saved)
+      refuse(
+          fmt::format("option '{}' cannot differ from that of the checkpoint '{}'; leave it out "
+                      "(option 'sweeps' makes a run longer)",
+                      option.name, restart.path));
+    if (!is_given) option.value.take(options, saved);
+  }
 }
 
 void check_problem(const SolveOptions& options, const Restart& restart) {
@@ -165,7 +142,6 @@ void check_problem(const SolveOptions& options, const Restart& restart) {
 
 void take_cells(SolveOptions& options, const Restart& restart) {
   const Extents& saved = restart.head.cells;
-  require_none(options.cells_per_rank.axes() > 0, "cells_per_rank", restart.path);
   if (options.cells.axes() > 0 && !(options.cells == saved))
     refuse(fmt::format("the checkpoint '{}' has {}, not {}; leave option 'cells' out", restart.path,
                        grid::cells_text(saved), grid::text_of(options.cells)));
@@ -210,6 +186,9 @@ Restart restart_of(const std::string& path, const files::CheckpointHead& head,
     restart.state.sweep = run.at("sweeps_done").get<std::int64_t>();
     restart.state.norms = norms_of(norms, path);
     if (restart.state.sweep < 0) refuse_damaged(path, "its number of sweeps");
+    for (const char* name : {"precision", "norm"})
+      if (!run.at(name).is_string()) refuse_damaged(path, fmt::format("its {}", name));
+    if (run.at("sweeps").get<std::int64_t>() < 0) refuse_damaged(path, "its number of sweeps");
     if (run.at("norm_every").get<std::int64_t>() < 1 || !(run.at("least_norm").get<double>() >= 0))
       refuse_damaged(path, "its norms");
     return restart;
@@ -227,49 +206,18 @@ SolveOptions continued_by(const SolveOptions& asked, const Restart& restart) {
   check_problem(asked, restart);
   options.problem = Problem::from_text(restart.problem.text, restart.problem.name);
   take_cells(options, restart);
-  require_none(options.initial.has_value() || !options.field_initials.empty(), "initial", path);
-  require_none(options.baseline == SolveOptions::Extra::yes, "baseline", path);
+  take_options(options, restart);
   const auto starts = run.at("other_starts").get<std::vector<std::string>>();
   if (options.verify == SolveOptions::Extra::yes && !starts.empty())
     refuse(
         fmt::format("option 'verify' would start from the problem's own values, but the run of "
                     "'{}' began with {}; leave it out",
                     path, fmt::join(starts, ", ")));
-  take_value(options.precision,
-             std::optional(read_precision(run.at("precision").get<std::string>())), "precision",
-             path);
-  take_value(options.seed, value_in<std::uint64_t>(run, "seed"), "seed", path);
-  take_value(options.norm, std::optional(read_norm(run.at("norm").get<std::string>())), "norm",
-             path);
-  take_value(options.tolerance, value_in<double>(run, "tolerance"), "tolerance", path);
-  const auto parameters = parameters_of(run);
-  if (!options.parameters.empty() && options.parameters != parameters)
-    refuse(
-        fmt::format("option 'parameters' cannot differ from that of the checkpoint '{}'; leave it "
-                    "out, and for a longer run, also of a problem that ends at a time, give option "
-                    "'sweeps'",
-                    path));
-  options.parameters = parameters;
-  const auto norm_every = run.at("norm_every").get<std::int64_t>();
-  require_none(options.norm_every != 1 && options.norm_every != norm_every, "norm_every", path);
-  options.norm_every = norm_every;
-  require_none(!options.sums.empty(), "sums", path);
-  require_none(!options.probes.empty(), "probes", path);
-  options.sums = run.at("sums").get<std::vector<std::string>>();
-  options.probes = probes_of(run);
-  if (!options.sums.empty() || !options.probes.empty())
-    take_value(options.series_every, value_in<std::int64_t>(run, "series_every"), "series_every",
-               path);
-  if (!options.sweeps) options.sweeps = run.at("sweeps").get<std::int64_t>();
   if (restart.is_over()) options.sweeps = restart.state.sweep;
   if (*options.sweeps < restart.state.sweep)
     refuse(fmt::format("the checkpoint '{}' is of {} sweeps; option 'sweeps' cannot be {}", path,
                        restart.state.sweep, *options.sweeps));
   if (!options.checkpoint) options.checkpoint = folder_of(path);
-  if (!options.checkpoint_every && !options.checkpoint_seconds) {
-    options.checkpoint_every = value_in<std::int64_t>(run, "checkpoint_every");
-    options.checkpoint_seconds = value_in<double>(run, "checkpoint_seconds");
-  }
   take_arrays(options);
   return options;
 }
@@ -292,27 +240,21 @@ bool Restart::is_over() const {
 }
 
 Json json_of(const RunToSave& run) {
-  const SolveOptions& options = run.options;
-  Json probes = Json::array(), parameters = Json::array();
-  for (const SolveOptions::Probe& probe : options.probes) probes.push_back(json_of(probe));
-  for (const auto& [name, value] : options.parameters) parameters.push_back({name, value});
-  return {{"problem", run.problem.name},
-          {"sweeps_done", run.sweeps},
-          {"time", run.the_case.time_of(run.sweeps)},
-          {"precision", name_of(run.the_case.precision())},
-          {"parameters", parameters},
-          {"seed", or_null(options.seed)},
-          {"other_starts", other_starts(options, run.the_case)},
-          {"norm", name_of(run.the_case.norm)},
-          {"norm_every", run.the_case.norm_every},
-          {"tolerance", or_null(run.the_case.tolerance)},
-          {"least_norm", run.the_case.least_norm},
-          {"sweeps", run.the_case.sweeps},
-          {"sums", options.sums},
-          {"probes", probes},
-          {"series_every", run.the_case.series_every},
-          {"checkpoint_every", or_null(options.checkpoint_every)},
-          {"checkpoint_seconds", or_null(options.checkpoint_seconds)}};
+  SolveOptions options = run.options;
+  options.precision = run.the_case.precision();
+  options.norm = run.the_case.norm;
+  options.norm_every = run.the_case.norm_every;
+  options.tolerance = run.the_case.tolerance;
+  options.sweeps = run.the_case.sweeps;
+  options.series_every = run.the_case.series_every;
+  Json json{{"problem", run.problem.name},
+            {"sweeps_done", run.sweeps},
+            {"time", run.the_case.time_of(run.sweeps)},
+            {"other_starts", other_starts(run.options, run.the_case)},
+            {"least_norm", run.the_case.least_norm}};
+  for (const Option& option : solver::options())
+    if (option.value.take != nullptr) json[std::string(option.name)] = option.value.json(options);
+  return json;
 }
 
 std::vector<files::CheckpointText> texts_of(const RunToSave& run) {

@@ -22,7 +22,7 @@
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
 #include "solver/levels.hpp"
-#include "solver/option_words.hpp"
+#include "solver/options.hpp"
 #include "solver/outputs.hpp"
 #include "solver/restart.hpp"
 #include "solver/series.hpp"

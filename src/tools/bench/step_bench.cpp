@@ -95,7 +95,7 @@ void StepBench::take(const StepCase& the_case, const std::vector<SolveResult>& s
                     .precision = solved.precision,
                     .norm = solved.norm,
                     .schedule = solved.schedule,
-                    .norm_every = the_case.solve.norm_every,
+                    .norm_every = the_case.solve.norm_every.value_or(1),
                     .halo_depth = solved.halo_depth,
                     .transports = solved.transports,
                     .sweeps_in_graphs = solved.sweeps_in_graphs,

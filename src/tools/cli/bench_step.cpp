@@ -77,7 +77,7 @@ BenchStep::BenchStep(Syntax& bench)
              "ranks along each axis, x first, for cases with that many ranks,\n"
              "or auto: as solve chooses [default: auto]");
   how.option("--halo-depth", "LIST", halo_depth_,
-             "exchange every K sweeps, K cells deep [default: 1]");
+             "exchange every K sweeps, halos K times as deep [default: 1]");
   how.option("--schedule", "LIST", schedule_,
              "auto, sequential, overlap, fused, persistent\n[default: auto]");
   how.option("--transport", "LIST", transport_,

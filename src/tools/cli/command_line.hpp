@@ -16,8 +16,7 @@
 namespace halocline::cli {
 
 struct SolveCommand {
-  SolveOptions options;  ///< without what follows in words: wrong ones are reported once, by ranks
-  std::optional<std::string> norm, precision, memory, graph, writing;
+  SolveOptions options;
   std::optional<int> ranks;  ///< to start
   double wait_limit_seconds = 120;
   std::optional<std::string> json;

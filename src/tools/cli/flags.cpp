@@ -6,50 +6,20 @@
 #include <string_view>
 #include <utility>
 
+#include "solver/options.hpp"
+
 namespace halocline::cli {
 namespace {
 
-/// Option of the libraries, flag. scripts/check_option_names.py looks here for those that texts
-/// name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 33> flags{{
-    {"backend", "--backend"},
-    {"baseline", "--baseline"},
-    {"cells", "--cells"},
-    {"cells_per_rank", "--cells-per-rank"},
-    {"checkpoint", "--checkpoint"},
-    {"checkpoint_every", "--checkpoint-every"},
-    {"expected_halo", "--halo-depth"},
-    {"graph", "--graph"},
-    {"initial", "--initial"},
-    {"memory", "--memory"},
-    {"norm", "--norm"},
-    {"norm_every", "--norm-every"},
-    {"output", "--output"},
-    {"output_every", "--output-every"},
-    {"parameters", "--set"},
-    {"precision", "--precision"},
-    {"probes", "--probe"},
-    {"proofs", "--proofs"},
-    {"ranges", "--range"},
-    {"restart", "--restart"},
-    {"seed", "--seed"},
-    {"series", "--series"},
-    {"series_every", "--series-every"},
-    {"simd", "--simd"},
-    {"sums", "--sum"},
-    {"sweeps", "--sweeps"},
-    {"tolerance", "--tolerance"},
-    {"trace", "--trace"},
-    {"tuning_file", "--tune"},
-    {"verify", "--verify"},
-    {"verify_every", "--verify-every"},
-    {"wait_limit", "--wait-limit"},
-    {"writing", "--writing"},
-}};
+/// Of options that are not in the table of a solve. scripts/check_option_names.py reads both.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> other_flags{
+    {{"expected_halo", "--halo-depth"}, {"wait_limit", "--wait-limit"}}};
 
-std::string_view flag_of(std::string_view option) {
-  for (const auto& [name, flag] : flags)
-    if (name == option) return flag;
+std::string_view flag_of(std::string_view name) {
+  for (const solver::Option& option : solver::options())
+    if (option.name == name) return option.flag;
+  for (const auto& [other, flag] : other_flags)
+    if (other == name) return flag;
   return {};
 }
 

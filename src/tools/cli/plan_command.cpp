@@ -55,7 +55,7 @@ PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   how.option("--ranks", "N", words.command.ranks, "ranks of the planned run [default: 1]");
   add_process_grid(how, words.process_grid, "all possible ones");
   how.option("--halo-depth", "K", words.command.options.halo_depth,
-             "exchange every K sweeps, K cells deep [default: 1]");
+             "exchange every K sweeps, halos K times as deep [default: 1]");
   how.option("--figures", "FILE", words.command.figures,
              "JSON reports of bench step, bench halo or solve to predict times\n"
              "from; may be repeated");

@@ -77,7 +77,7 @@ void tell_how_to_go_on(const SolveResult& result) {
 int solve_together(const SolveCommand& command, const Communicator& world) {
   ProgressLine line(errors_reach_a_terminal() ? ProgressLine::Where::terminal
                                               : ProgressLine::Where::log);
-  SolveOptions options = options_of(command);
+  SolveOptions options = command.options;
   std::optional<StopRequests> requests;
   if (const auto folder = checkpoint_folder(options)) {
     // Of ranks that this command has started it has done so itself, before it could hear a signal.
@@ -109,8 +109,9 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
 RankJob::Calls calls_of(const SolveCommand& command) {
   const SolveOptions& options = command.options;
   const bool writes = options.checkpoint || options.restart || options.output_every;
-  return writes && command.writing != "between" ? RankJob::Calls::from_any_thread
-                                                : RankJob::Calls::from_one_thread;
+  return writes && options.writing != SolveOptions::Writing::between
+             ? RankJob::Calls::from_any_thread
+             : RankJob::Calls::from_one_thread;
 }
 
 /// Of the ranks that this command starts: keeps requests to earlier ones from them, and takes back
@@ -140,16 +141,6 @@ std::optional<std::string> what_is_wrong(const SolveResult& result) {
   return std::nullopt;
 }
 
-SolveOptions options_of(const SolveCommand& command) {
-  SolveOptions options = command.options;
-  if (command.norm) options.norm = solver::read_norm(*command.norm);
-  if (command.precision) options.precision = solver::read_precision(*command.precision);
-  if (command.memory) options.memory = solver::read_memory(*command.memory);
-  if (command.writing) options.writing = solver::read_writing(*command.writing);
-  if (command.graph) options.graph = solver::read_graphs(*command.graph);
-  return options;
-}
-
 RankJob solve_job(const SolveCommand& command) {
   const SolveOptions& options = command.options;
   const std::optional<std::string> folder = checkpoint_folder(options);
@@ -160,14 +151,14 @@ RankJob solve_job(const SolveCommand& command) {
       .proofs = {.ranks = command.ranks,
                  .paths =
                      options.backend == "auto" || options.backend == "cuda"
-                         ? paths_to_prove({options.transport}, {command.memory.value_or("auto")})
+                         ? paths_to_prove({options.transport}, {solver::word_for(options.memory)})
                          : std::vector<probe::Path>{},
                  .file = options.proofs,
                  .says = command.quiet == Flag::yes ? ProofWish::Says::nothing
                                                     : ProofWish::Says::what_it_does},
       .threads_per_rank = options.threads,
       .calls_mpi = calls_of(command),
-      .check = [command](int ranks) { check(options_of(command), ranks); },
+      .check = [command](int ranks) { check(command.options, ranks); },
       .on_first_signal =
           [folder](int signal) { return folder && ask_to_stop(*folder, name_of_signal(signal)); },
       .work = [command](const Communicator& world) { return solve_together(command, world); }};

@@ -11,9 +11,6 @@
 
 namespace halocline::cli {
 
-/// Returns all options, those in words included. Throws usage for a word that means nothing.
-SolveOptions options_of(const SolveCommand& command);
-
 /// Returns what makes the exit code exit_wrong_result, or nothing.
 std::optional<std::string> what_is_wrong(const SolveResult& result);
 

@@ -140,8 +140,8 @@ Report report_of(const Plan& plan) {
   report.add_json("ranks", plan.ranks);
   report.add_json("halo_depth", plan.halo_depth);
   if (plan.halo_depth > 1)
-    report.add_text("exchange", fmt::format("every {} sweeps, {} cells deep", plan.halo_depth,
-                                            plan.halo_depth));
+    report.add_text("exchange",
+                    fmt::format("every {0} sweeps, halos {0} times as deep", plan.halo_depth));
   report.add("figures", "figures", plan.figures.empty() ? Value() : Value(plan.figures),
              plan.figures.empty()
                  ? "none; for predicted times give reports of bench step (--figures)"
