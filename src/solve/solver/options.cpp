@@ -180,14 +180,14 @@ Json outputs(const SolveOptions& options) {
 /// Sweeps, or a time with its unit.
 void read_interval(SolveOptions& options, const std::string& word, const std::string& what) {
   const std::size_t number = word.find_last_of("0123456789.") + 1;
-  const std::string unit = word.substr(number);
+  const std::string suffix = word.substr(number);
   for (const auto& [known, seconds] :
        {std::pair("min", 60.0), std::pair("s", 1.0), std::pair("h", 3600.0)})
-    if (unit == known) {
+    if (suffix == known) {
       options.checkpoint_seconds = seconds * read_number(word.substr(0, number), what);
       return;
     }
-  if (unit.ends_with('s'))
+  if (suffix.ends_with('s'))
     refuse(
         fmt::format("{} '{}' is no time; write sweeps, such as 5000, or a time, such as 90s, "
                     "30min or 2h",

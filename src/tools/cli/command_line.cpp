@@ -47,6 +47,8 @@ const char* other_examples =
 
 /// An option of the table, as the user wrote it.
 struct Given {
+  explicit Given(const solver::Option& row) : option(row) {}
+
   const solver::Option& option;
   std::optional<std::string> once;
   std::vector<std::string> any;
@@ -72,7 +74,7 @@ void add_rows(const OptionGroup& group, solver::Option::Group which, SolveWords&
   for (const solver::Option& option : solver::options()) {
     if (option.group != which) continue;
     const std::string flag(option.flag), word(option.word);
-    Given& given = words.given.emplace_back(Given{.option = option});
+    Given& given = words.given.emplace_back(option);
     if (option.is_switch())
       group.flag(flag, given.is_on, option.help);
     else if (option.times == solver::Option::Times::any)
