@@ -55,6 +55,18 @@ TEST(DoctorFacts, ParametersOfMpiInFiles) {
   EXPECT_EQ(files[0].path, folder / "home/.openmpi/mca-params.conf");
   EXPECT_EQ(files[0].settings, (Variables{{"btl", "self"}}));
   EXPECT_EQ(files[1].settings, (Variables{{"pml", "ucx"}}));
+  EXPECT_EQ(files_without(files, {files[0]}), files[1].path);
+  EXPECT_EQ(files_without(files, {}), files[0].path + ":" + files[1].path);
+  EXPECT_EQ(files_without(files, files), "/dev/null");
+}
+
+TEST(DoctorFacts, SettingsThatMayKeepRanksFromStarting) {
+  const Variables settings{{"HYDRA_IFACE", "eth7"},  {"LD_LIBRARY_PATH", "/opt/lib"},
+                           {"MPIEXEC_TIMEOUT", "1"}, {"OPAL_PREFIX", "/opt/openmpi"},
+                           {"PMIX_MCA_gds", "hash"}, {"TMPDIR", "/scratch"}};
+  Variables all = settings;
+  all.insert({{"HOME", "/home/me"}, {"OMP_NUM_THREADS", "4"}, {"PATH", "/bin"}});
+  EXPECT_EQ(settings_of_mpi(all), settings);
 }
 
 TEST(DoctorFacts, AnotherLauncherFirstInPath) {

@@ -110,6 +110,10 @@ TEST(DoctorFindings, WhatProcessesLackIsNamedWhereRanksDoNotStart) {
                                   "/scratch, where MPI keeps what its processes "
                                   "share, has 4 KiB free",
                                   "set TMPDIR")));
+  limits.temporary_is_writable = false;
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start", "/scratch, cannot be written",
+                                  "set TMPDIR")));
   limits.temporary_free_bytes.reset();
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start",
                                                       "/scratch, is missing", "set TMPDIR")));
@@ -125,13 +129,97 @@ TEST(DoctorFindings, WhatProcessesLackIsNamedWhereRanksDoNotStart) {
 TEST(DoctorFindings, ParametersInFiles) {
   Evidence evidence = healthy();
   evidence.facts.misstarted = RankFacts{.ended_badly = "unable to reach each other"};
-  evidence.facts.launching.blames_files = true;
-  evidence.facts.node.parameter_files = {{"/home/me/.openmpi/mca-params.conf", {{"btl", "self"}}}};
+  evidence.facts.launching.blamed_files = {
+      {"/home/me/.openmpi/mca-params.conf", {{"btl", "self"}}}};
+  evidence.facts.launching.other_files = "/etc/openmpi/openmpi-mca-params.conf";
+  EXPECT_THAT(
+      findings(evidence),
+      ElementsAre(finding(
+          Severity::broken,
+          "do not start with MPI's parameters in /home/me/.openmpi/mca-params.conf (btl = self)",
+          "unable to reach each other",
+          "OMPI_MCA_mca_base_param_files=/etc/openmpi/openmpi-mca-params.conf leaves them out")));
+}
+
+TEST(DoctorFindings, AStartThatFailsByChance) {
+  Evidence evidence = healthy();
+  evidence.facts.misstarted = RankFacts{.ended_badly = "lost connection"};
+  evidence.facts.launching.failed_by_chance = true;
+  EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start every time",
+                                                      "lost connection", "repeat doctor")));
+}
+
+TEST(DoctorFindings, CausesThatLaunchersName) {
+  Evidence evidence = healthy();
+  evidence.paths.clear();
+  const auto said = [&](const char* words) {
+    evidence.facts.ranks = {.ended_badly = words};
+    return findings(evidence);
+  };
+  EXPECT_THAT(said("There are not enough slots available in the system"),
+              ElementsAre(finding(Severity::broken, "do not start", "slots", "--oversubscribe")));
+  EXPECT_THAT(
+      said("Open RTE was unable to open the hostfile: hosts"),
+      ElementsAre(finding(Severity::broken, "do not start", "hosts", "name of the hostfile")));
+  EXPECT_THAT(said("opal_ifinit: unable to find network interfaces."),
+              ElementsAre(finding(Severity::broken, "do not start", "", "ip link set lo up")));
+  EXPECT_THAT(said("mpirun: Error: unknown option \"--nonesuch\""),
+              ElementsAre(finding(Severity::broken, "do not start", "--nonesuch", "that option")));
+}
+
+TEST(DoctorFindings, ARankThatIsKilled) {
+  Evidence evidence = healthy();
+  const char* how = "rank 1 was ended by signal 9 (Killed), while sending 8 bytes";
+  evidence.paths.front() = ends("MPI_Send", Memory::host, Outcome::failed, how);
+  evidence.bad_ends = {how};
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken,
-                                  "do not start with MPI's parameters in "
-                                  "/home/me/.openmpi/mca-params.conf (btl = self)",
-                                  "unable to reach each other", "correct or remove them")));
+              ElementsAre(finding(Severity::broken, "MPI_Send", "signal 9", "lack of memory"),
+                          finding(Severity::broken, "MPI_Finalize", "signal 9", "lack of memory")));
+  evidence = healthy();
+  evidence.paths.front() = ends("MPI_Send", Memory::host, Outcome::failed, "std::bad_alloc");
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "MPI_Send", "", "found no memory")));
+  evidence = healthy();
+  evidence.paths.clear();
+  evidence.facts.ranks = {.ended_badly = how};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "do not start", "signal 9", "lack of memory")));
+}
+
+TEST(DoctorFindings, LimitsOfEachProcess) {
+  Evidence evidence = healthy();
+  ProcessLimits& limits = evidence.facts.node.limits.of_processes;
+  limits.address_bytes = std::int64_t{300} << 20;
+  limits.file_bytes = 100 << 10;
+  limits.cpu_seconds = 1;
+  EXPECT_THAT(findings(evidence), IsEmpty());
+  evidence.collectives = {ends("MPI_Allgather", Memory::host, Outcome::failed, "std::bad_alloc")};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "MPI_Allgather with host memory does not work",
+                                  "ulimit -v allows each process 300 MiB of addresses; ulimit -f "
+                                  "allows files of 100 KiB, also in memory; ulimit -t allows each "
+                                  "process 1 s",
+                                  "ulimit -v unlimited")));
+}
+
+TEST(DoctorFindings, LimitsAreNotBlamedForWhatTheyCannotCause) {
+  Evidence evidence = healthy();
+  evidence.facts.node.limits.of_processes.open_files = 60;
+  evidence.facts.node.settings["LD_PRELOAD"] = "x.so";
+  PathResult& result = evidence.paths.front();
+  const auto blames_x =
+      ElementsAre(finding(Severity::broken, "MPI_Send", "", "LD_PRELOAD puts x.so"));
+  result = ends("MPI_Send", Memory::host, Outcome::wrong, "byte 100 of 4096");
+  EXPECT_THAT(findings(evidence), blames_x);
+  result = ends("MPI_Send", Memory::host, Outcome::failed, "rank 0 was ended by signal 11");
+  result.signal = 11;
+  EXPECT_THAT(findings(evidence), blames_x);
+  result = ends("MPI_Send", Memory::host, Outcome::failed,
+                "rank 0 has waited 10 s; that rank is stopped, lost or doing something else");
+  EXPECT_THAT(findings(evidence), blames_x);
+  result.how = "cannot open a file";
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "MPI_Send", "60 open files", "ulimit -n")));
 }
 
 TEST(DoctorFindings, NoProgramForOtherNodes) {
@@ -216,6 +304,17 @@ TEST(DoctorFindings, ARankThatIsStopped) {
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "transport shared", "rank 1",
                                   "T for a process that is stopped")));
+  evidence.paths.back() =
+      ends("shared", Memory::host, Outcome::untried, "no output for 20 s before anything was sent");
+  evidence.bad_ends = {
+      "rank 0: MPI_Finalize has not returned for 10 s; another rank is stopped, lost or in another "
+      "call"};
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(finding(Severity::broken, "transport shared", "no output",
+                                  "T for a process that is stopped"),
+                          finding(Severity::broken, "MPI_Finalize", "another rank",
+                                  "T for a process that is stopped")));
+  evidence.bad_ends.clear();
   evidence.paths.clear();
   evidence.facts.ranks = {.doing = "making communicators",
                           .ended_badly =

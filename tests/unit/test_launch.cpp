@@ -309,6 +309,10 @@ TEST(Command, LeavesOutWhatWouldBindAllRanksToTheSameCores) {
               ElementsAre("GOMP_CPU_AFFINITY"));
   EXPECT_THAT(bindings_withheld(bare, {{"OMP_PROC_BIND", "FALSE"}, {"OMP_PLACES", "cores"}}),
               ElementsAre());
+  for (const char* affinity : {"none", "disabled", "verbose,NONE"})
+    EXPECT_THAT(bindings_withheld(bare, {{"KMP_AFFINITY", affinity}}), ElementsAre()) << affinity;
+  EXPECT_THAT(bindings_withheld(bare, {{"KMP_AFFINITY", "verbose,compact"}}),
+              ElementsAre("KMP_AFFINITY"));
   EXPECT_THAT(bindings_withheld({LauncherKind::open_mpi, "mpirun", {"-n", "{ranks}"}}, bound),
               ElementsAre());
 }

@@ -278,16 +278,21 @@ TEST_F(ProbeJob, MakesNoProofOfMemoryThatIsNotThere) {
 }
 
 TEST_F(ProbeJob, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
-  ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
-  ::setenv("PMI_FD", "6", 1);
-  ::setenv("OMPI_MCA_pml", "ucx", 1);
-  program("", "env >'" + folder_ / "env" + "'\n");
-  results();
-  ::unsetenv("OMPI_COMM_WORLD_RANK");
-  ::unsetenv("PMI_FD");
-  ::unsetenv("OMPI_MCA_pml");
-  std::ifstream file(folder_ / "env");
-  const std::string env{std::istreambuf_iterator<char>(file), {}};
+  const auto variables_of_job = [&](const Variables& ours) {
+    for (const auto& [name, value] : ours) ::setenv(name.c_str(), value.c_str(), 1);
+    program("", "env >'" + folder_ / "env" + "'\n");
+    results();
+    for (const auto& [name, value] : ours) ::unsetenv(name.c_str());
+    std::ifstream file(folder_ / "env");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const Variables ours{{"OMPI_MCA_pml", "ucx"}, {"OMPI_MCA_rmaps_base_mapping_policy", "node"}};
+  EXPECT_THAT(variables_of_job(ours), HasSubstr("OMPI_MCA_rmaps_base_mapping_policy=node\n"))
+      << "no launcher has set it";
+  Variables in_rank = ours;
+  in_rank.insert({{"OMPI_COMM_WORLD_RANK", "0"}, {"PMI_FD", "6"}});
+  const std::string env = variables_of_job(in_rank);
+  EXPECT_THAT(env, Not(HasSubstr("OMPI_MCA_rmaps")));
   EXPECT_THAT(env, Not(HasSubstr("OMPI_COMM_WORLD_RANK")));
   EXPECT_THAT(env, Not(HasSubstr("PMI_FD")));
   EXPECT_THAT(env, HasSubstr("OMPI_MCA_pml=ucx\n"));

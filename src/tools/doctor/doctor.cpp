@@ -100,9 +100,10 @@ class Examination {
     facts.node.settings = settings_among(in_ranks(variables_));
     options_.says(fmt::format("collecting facts from {} ranks", evidence_.ranks));
     facts.ranks = ask_ranks(probes_);
-    if (!find_each_other() && !facts.ranks.out_of_time) {
-      if (!start_without_settings()) start_otherwise();
-    }
+    // A launcher of our own choice that works tells more than files that it reads too.
+    if (!find_each_other() && !facts.ranks.out_of_time && !start_without_variables() &&
+        !start_otherwise())
+      start_without_files();
     if (find_each_other()) try_all();
     std::stable_sort(
         evidence_.paths.begin(), evidence_.paths.end(),
@@ -116,22 +117,34 @@ class Examination {
     return !facts.ranks.empty() && facts.ranks.front().size == evidence_.ranks;
   }
 
-  /// Leaves out the user's variables that change what MPI does, or the files of its parameters, if
-  /// ranks start only without them.
-  bool start_without_settings() {
+  /// Ranks that said who they are have started.
+  bool may_blame_settings() const {
     const Facts& facts = evidence_.facts;
-    // Ranks that said who they are have started.
-    if (!facts.ranks.ranks.empty() || !facts.launching.objection.empty()) return false;
-    return start_without_variables() || start_without_files();
+    return facts.ranks.ranks.empty() && facts.launching.objection.empty();
   }
 
+  /// Whether ranks fail to start a second time, as the user has it: they may have failed by chance.
+  /// If not, goes on with these.
+  bool fail_again() {
+    options_.says("starting ranks once more");
+    probe::Probes probes = probes_;
+    probes.on_bad_end = {};
+    RankFacts again = ask_ranks(probes);
+    if (!find_each_other(again)) return true;
+    take_start(std::move(again));
+    evidence_.facts.launching.failed_by_chance = true;
+    return false;
+  }
+
+  /// Leaves out the user's variables that change what MPI does, if ranks start only without them.
   bool start_without_variables() {
     Facts& facts = evidence_.facts;
     const Variables suspects = settings_of_mpi(variables_);
-    if (suspects.empty()) return false;
+    if (suspects.empty() || !may_blame_settings()) return false;
     options_.says("starting ranks without the settings of MPI");
     RankFacts without_all = ask_without(suspects);
     if (!find_each_other(without_all)) return false;
+    if (!fail_again()) return true;
     take_start(std::move(without_all));
     facts.launching.blamed = suspects;
     if (suspects.size() > 1) blame_one_of(suspects);
@@ -142,18 +155,28 @@ class Examination {
     return true;
   }
 
-  bool start_without_files() {
+  /// Leaves out a file of MPI's parameters, or all, if ranks start only so.
+  void start_without_files() {
+    const std::vector<ParameterFile>& files = evidence_.facts.node.parameter_files;
+    if (evidence_.facts.node.family != MpiFamily::open_mpi || !may_blame_settings()) return;
+    for (const ParameterFile& file : files)
+      if (start_without_files({file})) return;
+    if (files.size() > 1) start_without_files(files);
+  }
+
+  bool start_without_files(const std::vector<ParameterFile>& suspects) {
     Facts& facts = evidence_.facts;
-    if (facts.node.family != MpiFamily::open_mpi || facts.node.parameter_files.empty())
-      return false;
     options_.says("starting ranks without the files of MPI's parameters");
+    const std::string others = files_without(facts.node.parameter_files, suspects);
     probe::Probes probes = probes_;
-    probes.with["OMPI_MCA_mca_base_param_files"] = "/dev/null";
+    probes.with["OMPI_MCA_mca_base_param_files"] = others;
     probes.on_bad_end = {};
     RankFacts without_files = ask_ranks(probes);
     if (!find_each_other(without_files)) return false;
+    if (!fail_again()) return true;
     take_start(std::move(without_files));
-    facts.launching.blames_files = true;
+    facts.launching.blamed_files = suspects;
+    facts.launching.other_files = others;
     probes_.with = probes.with;
     return true;
   }
@@ -172,11 +195,17 @@ class Examination {
   }
 
   void blame_one_of(const Variables& suspects) {
-    // The longer names first: where OMPI_MCA_btl_tcp_if_include is wrong, ranks start without
-    // OMPI_MCA_btl=tcp too.
+    // Those of network libraries first, then the longer names: where UCX_TLS is wrong, ranks start
+    // without OMPI_MCA_pml=ucx too, and where OMPI_MCA_btl_tcp_if_include is, without
+    // OMPI_MCA_btl=tcp.
+    const auto rank_of = [](const std::string& name) {
+      const bool is_librarys = name.starts_with("UCX_") || name.starts_with("FI_");
+      return std::pair(is_librarys, name.size());
+    };
     std::vector<std::pair<std::string, std::string>> ordered(suspects.begin(), suspects.end());
-    std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    std::stable_sort(ordered.begin(), ordered.end(), [&](const auto& a, const auto& b) {
+      return rank_of(a.first) > rank_of(b.first);
+    });
     for (const auto& suspect : ordered) {
       RankFacts without_it = ask_without({suspect});
       if (!find_each_other(without_it)) continue;
@@ -188,32 +217,36 @@ class Examination {
 
   /// Takes a launcher of our own choice in the place of the user's, if that can be seen to be at
   /// fault.
-  void start_otherwise() {
+  bool start_otherwise() {
     Facts& facts = evidence_.facts;
-    if (facts.launching.chosen_by.empty()) return;
+    if (facts.launching.chosen_by.empty()) return false;
     Variables without_choice = variables_;
     without_choice.erase(launcher_variable);
     try {
       facts.launching.instead =
           find_launcher(facts.node.family, options_.launcher_hint, without_choice);
     } catch (const Error&) {
-      return;  // the finding about the user's launcher says what to install
+      return false;  // the finding about the user's launcher says what to install
     }
     const Launcher& instead = *facts.launching.instead;
     const bool is_same =
         instead.path == probes_.launcher.path && instead.arguments == probes_.launcher.arguments;
-    if (is_same) return facts.launching.instead.reset();
+    if (is_same) {
+      facts.launching.instead.reset();
+      return false;
+    }
     const Launcher users = std::exchange(probes_.launcher, instead);
     evidence_.bad_ends.clear();  // of the launcher that is left now
     RankFacts started = ask_ranks(probes_);
     if (find_each_other(started)) {
       take_start(std::move(started));
       note_first_in_path(facts.launching, facts.node.family, variables_);
-      return;
+      return true;
     }
     // No better: what the user's launcher said is the finding.
     facts.launching.instead.reset();
     probes_.launcher = users;
+    return false;
   }
 
   void try_all() {

@@ -36,6 +36,7 @@ struct Limits {
   ProcessLimits of_processes = {};
   std::string temporary = {};  ///< folder where MPI keeps what its processes share
   std::optional<std::int64_t> temporary_free_bytes = {};  ///< nothing without the folder
+  bool temporary_is_writable = true;
   std::string container = {};  ///< "docker", "podman", ...; empty: none seen
 };
 
@@ -49,6 +50,8 @@ struct Allocation {
 struct ParameterFile {
   std::string path;
   Variables settings;
+
+  friend bool operator==(const ParameterFile&, const ParameterFile&) = default;
 };
 
 /// Of InfiniBand and its kin.
@@ -75,7 +78,11 @@ struct Launching {
   std::optional<Launcher> instead = {};
   /// Variables of the user's that keep ranks from starting: without them they start.
   Variables blamed = {};
-  bool blames_files = false;  ///< the parameter files, likewise
+  /// Parameter files, likewise, and the value of mca_base_param_files that leaves them out.
+  std::vector<ParameterFile> blamed_files = {};
+  std::string other_files = {};
+  /// Ranks that did not start did so the next time, nothing having changed.
+  bool failed_by_chance = false;
   /// What PATH has first under the name of the launcher that doctor chose, if that is another
   /// program; empty: nothing.
   std::optional<std::string> first_in_path = {};

@@ -7,10 +7,12 @@
 #include <charconv>
 #include <fstream>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
@@ -75,18 +77,26 @@ int count_numa_nodes() {
   return std::max(1, static_cast<int>(count));
 }
 
+Variables variables_like(const Variables& variables, std::span<const std::string_view> beginnings,
+                         std::span<const std::string_view> names) {
+  Variables found;
+  for (const auto& [name, value] : variables) {
+    const auto begins = [&name = name](std::string_view word) { return name.starts_with(word); };
+    if (std::any_of(beginnings.begin(), beginnings.end(), begins) ||
+        std::find(names.begin(), names.end(), name) != names.end())
+      found.emplace(name, value);
+  }
+  return found;
+}
+
 }  // namespace
 
 Variables settings_of_mpi(const Variables& variables) {
-  constexpr std::string_view beginnings[] = {"UCX_",       "OMPI_MCA_", "MPICH_",
-                                             "MPIR_CVAR_", "MV2_",      "I_MPI_",
-                                             "FI_",        "PMIX_MCA_", "PRTE_MCA_"};
-  Variables found;
-  for (const auto& [name, value] : variables)
-    if (std::any_of(std::begin(beginnings), std::end(beginnings),
-                    [&name = name](std::string_view word) { return name.starts_with(word); }))
-      found.emplace(name, value);
-  return found;
+  constexpr std::string_view beginnings[] = {"UCX_",      "OMPI_MCA_", "MPICH_", "MPIR_CVAR_",
+                                             "MV2_",      "I_MPI_",    "FI_",    "PMIX_MCA_",
+                                             "PRTE_MCA_", "OPAL_",     "HYDRA_", "MPIEXEC_"};
+  constexpr std::string_view names[] = {"LD_LIBRARY_PATH", "LD_PRELOAD", "TMPDIR", "TEMP", "TMP"};
+  return variables_like(variables, beginnings, names);
 }
 
 std::optional<double> read_load(const fs::path& root) {
@@ -119,6 +129,7 @@ Limits read_limits(const Variables& variables, const fs::path& root) {
         temporary.f_blocks == 0
             ? std::numeric_limits<std::int64_t>::max()
             : static_cast<std::int64_t>(temporary.f_bavail * temporary.f_frsize);
+  limits.temporary_is_writable = ::access(limits.temporary.c_str(), W_OK | X_OK) == 0;
   limits.container = container_of(variables, root);
   return limits;
 }
@@ -144,6 +155,15 @@ std::vector<ParameterFile> read_parameter_files(const Variables& variables,
     if (!settings.empty()) files.push_back({path.string(), std::move(settings)});
   }
   return files;
+}
+
+std::string files_without(const std::vector<ParameterFile>& files,
+                          const std::vector<ParameterFile>& suspects) {
+  std::vector<std::string> left;
+  for (const ParameterFile& file : files)
+    if (std::find(suspects.begin(), suspects.end(), file) == suspects.end())
+      left.push_back(file.path);
+  return left.empty() ? "/dev/null" : fmt::format("{}", fmt::join(left, ":"));
 }
 
 Allocation read_allocation(const Variables& variables) {
@@ -203,14 +223,7 @@ Variables settings_among(const Variables& variables) {
       "SLURM_CPU_BIND",     "SLURM_GPU_BIND",         "SLURM_JOB_GPUS",       "SLURM_GPUS_ON_NODE",
       "HALOCLINE_LAUNCHER", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HALOCLINE_NCCL",
       "HALOCLINE_NVSHMEM",  "HALOCLINE_NVRTC"};
-  Variables found;
-  for (const auto& [name, value] : variables) {
-    const auto begins = [&name = name](std::string_view word) { return name.starts_with(word); };
-    if (std::any_of(std::begin(beginnings), std::end(beginnings), begins) ||
-        std::find(std::begin(names), std::end(names), name) != std::end(names))
-      found.emplace(name, value);
-  }
-  return found;
+  return variables_like(variables, beginnings, names);
 }
 
 NodeFacts read_node(const Variables& variables) {

@@ -24,10 +24,14 @@ std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
 std::vector<ParameterFile> read_parameter_files(const Variables& variables,
                                                 const std::string& launcher = "",
                                                 const std::filesystem::path& root = "/");
+/// The value of mca_base_param_files that leaves the suspects out.
+std::string files_without(const std::vector<ParameterFile>& files,
+                          const std::vector<ParameterFile>& suspects);
 /// Those that change what MPI, UCX, NCCL, NVSHMEM, CUDA and this program do.
 Variables settings_among(const Variables& variables);
 
-/// Those among them by which a user tells MPI and its network layers what to do.
+/// Those by which a user tells MPI, its launcher and its network layers what to do, and where they
+/// find libraries and keep temporary files.
 Variables settings_of_mpi(const Variables& variables);
 
 /// The processes that ran or wanted to, on average of the last minute.

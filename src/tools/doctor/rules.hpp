@@ -91,8 +91,12 @@ inline constexpr std::int64_t shm_bytes_per_rank = std::int64_t{8} << 20;
 struct Lack {
   std::string seen, fix;
 };
-/// Room for MPI's files, open files, processes: what a launcher and its ranks cannot do without.
+/// Room for MPI's files, open files, processes, memory: what a launcher and its ranks cannot do
+/// without.
 std::optional<Lack> lack_of_processes(const Evidence& evidence);
+/// The same where it may explain how a path failed: not wrong bytes, a crash, or a rank that is
+/// gone.
+std::optional<Lack> lack_for(const Evidence& evidence, const PathResult& result);
 
 /// How to make /dev/shm larger, or to do without.
 std::string larger_shm(const Facts& facts);
@@ -102,6 +106,9 @@ std::string fix_for_preload(const Facts& facts);
 
 /// What to do about a rank that others have waited for in vain; empty if nobody has.
 std::string fix_for_lost_rank(const std::string& seen);
+
+/// What to do about a rank that found no memory, or was killed, as for that; empty if none was.
+std::string fix_for_memory(const std::string& seen);
 
 /// The probes' ranks on this node.
 inline int ranks_here(const Evidence& evidence) {

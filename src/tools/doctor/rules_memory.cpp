@@ -136,8 +136,11 @@ Findings collectives_on_hosts(const Evidence& evidence) {
     (result.outcome == Outcome::wrong ? wrong : lost).push_back(&result);
   }
   const std::string of_preload = fix_for_preload(evidence.facts);
+  const std::optional<Lack> lack = lost.empty() ? std::nullopt : lack_for(evidence, *lost.front());
+  const std::string of_memory = lost.empty() ? "" : fix_for_memory(lost.front()->how);
   const std::string fix =
-      !of_preload.empty() ? of_preload
+      !of_preload.empty()  ? of_preload
+      : !of_memory.empty() ? of_memory
       : evidence.facts.node.family == MpiFamily::open_mpi
           ? "check whether it works without third-party parts: mpirun --mca coll ^hcoll,ucc; "
             "otherwise use another version of this MPI"
@@ -154,7 +157,8 @@ Findings collectives_on_hosts(const Evidence& evidence) {
     found.push_back({Severity::broken,
                      fmt::format("{} with host memory {} not work", names_of(lost),
                                  lost.size() == 1 ? "does" : "do"),
-                     seen_of(lost), fix});
+                     lack ? fmt::format("{}; {}", seen_of(lost), lack->seen) : seen_of(lost),
+                     lack ? lack->fix : fix});
   return found;
 }
 

@@ -17,6 +17,13 @@ struct Parameter {
   std::string undo;
 };
 
+/// The first that has it counts, as the user's own before the system's.
+std::string file_that_sets(const Evidence& evidence, const std::string& name) {
+  for (const ParameterFile& file : evidence.facts.node.parameter_files)
+    if (file.settings.contains(name)) return file.path;
+  return "openmpi-mca-params.conf or ~/.openmpi/mca-params.conf";
+}
+
 Parameter parameter(const Evidence& evidence, const std::string& name) {
   const std::string variable = "OMPI_MCA_" + name;
   if (const std::string value = setting(evidence, variable.c_str()); !value.empty())
@@ -24,8 +31,7 @@ Parameter parameter(const Evidence& evidence, const std::string& name) {
   for (const auto& [its_name, value] : evidence.facts.ranks.mpi_settings)
     if (its_name == name)
       return {value, fmt::format("MPI's parameter {} is '{}'", name, value),
-              fmt::format("remove {} from openmpi-mca-params.conf or ~/.openmpi/mca-params.conf",
-                          name)};
+              fmt::format("remove {} from {}", name, file_that_sets(evidence, name))};
   return {};
 }
 

@@ -41,13 +41,19 @@ std::string larger_shm(const Facts& facts) {
 
 std::optional<Lack> lack_of_processes(const Evidence& evidence) {
   const Limits& limits = evidence.facts.node.limits;
-  // Open MPI 4.1.4, two ranks: 5 MiB in TMPDIR, 35 open files in mpirun, 5 threads in each process.
+  // Open MPI 4.1.4, two ranks: 5 MiB in TMPDIR, 35 open files in mpirun, 5 threads in each process,
+  // 240 MiB of addresses before the first message, files of 4 MiB for what ranks share.
   constexpr std::int64_t enough_bytes = std::int64_t{16} << 20;
+  constexpr std::int64_t enough_addresses = std::int64_t{1} << 30;
   constexpr std::int64_t few_files = 64, files_per_rank = 8, few_processes = 256;
   std::vector<std::string> seen, fixes;
   if (!limits.temporary.empty() && !limits.temporary_free_bytes) {
     seen.push_back(fmt::format("the folder for temporary files, {}, is missing", limits.temporary));
     fixes.emplace_back("set TMPDIR to a folder that is there and can be written");
+  } else if (!limits.temporary_is_writable) {
+    seen.push_back(
+        fmt::format("the folder for temporary files, {}, cannot be written to", limits.temporary));
+    fixes.emplace_back("set TMPDIR to a folder that can be written to");
   } else if (limits.temporary_free_bytes.value_or(enough_bytes) < enough_bytes) {
     seen.push_back(fmt::format("{}, where MPI keeps what its processes share, has {} free",
                                limits.temporary, bytes_text(*limits.temporary_free_bytes)));
@@ -66,6 +72,23 @@ std::optional<Lack> lack_of_processes(const Evidence& evidence) {
     seen.push_back(fmt::format("ulimit -u allows this user {} processes and threads",
                                *limits.of_processes.processes));
     fixes.emplace_back("ulimit -u 4096 (limits.conf: nproc; docker run --ulimit nproc=4096)");
+  }
+  if (limits.of_processes.address_bytes.value_or(enough_addresses) < enough_addresses) {
+    seen.push_back(fmt::format("ulimit -v allows each process {} of addresses",
+                               bytes_text(*limits.of_processes.address_bytes)));
+    fixes.emplace_back("ulimit -v unlimited (limits.conf: as; in a batch job request more memory)");
+  }
+  if (limits.of_processes.file_bytes.value_or(enough_bytes) < enough_bytes) {
+    seen.push_back(fmt::format("ulimit -f allows files of {}, also in memory",
+                               bytes_text(*limits.of_processes.file_bytes)));
+    fixes.emplace_back("ulimit -f unlimited (limits.conf: fsize)");
+  }
+  // Less than doctor's own ranks take on a busy machine.
+  constexpr std::int64_t few_seconds = 60;
+  if (limits.of_processes.cpu_seconds.value_or(few_seconds) < few_seconds) {
+    seen.push_back(fmt::format("ulimit -t allows each process {} s of processor time",
+                               *limits.of_processes.cpu_seconds));
+    fixes.emplace_back("ulimit -t unlimited (limits.conf: cpu)");
   }
   if (seen.empty()) return std::nullopt;
   return Lack{fmt::format("{}", fmt::join(seen, "; ")), fmt::format("{}", fmt::join(fixes, "; "))};

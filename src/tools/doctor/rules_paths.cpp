@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -46,8 +48,9 @@ std::string fix_for(const Evidence& evidence, const PathResult& result) {
   if (may_lack_shared_memory(result))
     if (const std::optional<Apart> why = apart(evidence)) return why->fix;
   if (!lack_of_shm(evidence, result).empty()) return larger_shm(facts);
-  if (const std::optional<Lack> lack = lack_of_processes(evidence)) return lack->fix;
+  if (const std::optional<Lack> lack = lack_for(evidence, result)) return lack->fix;
   if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
+  if (std::string fix = fix_for_memory(result.how); !fix.empty()) return fix;
   if (result.outcome == Outcome::out_of_order)
     return fmt::format(
         "wait for the stream (cudaStreamSynchronize) before and after each "
@@ -95,7 +98,7 @@ std::vector<Group> failures_of(const Evidence& evidence) {
 std::string seen_with_cause(const Evidence& evidence, const PathResult& result) {
   std::string seen = result.how;
   if (const std::string lack = lack_of_shm(evidence, result); !lack.empty()) seen += "; " + lack;
-  if (const std::optional<Lack> lack = lack_of_processes(evidence)) seen += "; " + lack->seen;
+  if (const std::optional<Lack> lack = lack_for(evidence, result)) seen += "; " + lack->seen;
   if (const std::optional<Apart> why = apart(evidence); why && may_lack_shared_memory(result))
     seen += "; " + why->seen;
   return seen;
@@ -158,13 +161,35 @@ Findings better_than_taken(const Evidence& evidence) {
 }  // namespace
 
 std::string fix_for_lost_rank(const std::string& seen) {
-  // What a rank says that has waited in vain (comm/waiting.cpp).
-  if (seen.find("that rank is stopped, lost or") == std::string::npos) return "";
+  const auto says = [&](const char* words) { return seen.find(words) != std::string::npos; };
+  // What a rank says that has waited in vain (comm/waiting.cpp, comm/watchdog.cpp), and the prober
+  // of ranks that had started before.
+  const bool is_silent = says("no output for") && says("before anything was sent");
+  if (!says("rank is stopped, lost or") && !is_silent) return "";
   return "see what became of that rank: ps -eo pid,stat,args shows T for a process that is stopped "
          "(kill -CONT lets it go on), dmesg shows one that the kernel killed; if every try ends "
          "so, "
          "this MPI's shared memory or network layer is at fault: mpirun --mca pml ob1 --mca btl "
          "self,tcp, or with MPICH FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1";
+}
+
+std::string fix_for_memory(const std::string& seen) {
+  if (seen.find("std::bad_alloc") != std::string::npos)
+    return "a rank found no memory: raise the limit that its launcher or job sets (ulimit -v, "
+           "docker "
+           "run --memory, sbatch --mem), or free some (free -h)";
+  if (seen.find("signal 9 (") == std::string::npos) return "";
+  return "MPI sends no such signal: dmesg shows whether the kernel killed that rank for lack of "
+         "memory; in a container or a batch job raise the limit on memory (docker run --memory, "
+         "sbatch --mem)";
+}
+
+std::optional<Lack> lack_for(const Evidence& evidence, const PathResult& result) {
+  if (result.outcome == Outcome::wrong || result.outcome == Outcome::out_of_order ||
+      result.signal == SIGSEGV || result.signal == SIGILL || result.signal == SIGFPE ||
+      result.how.find("that rank is stopped, lost or") != std::string::npos)
+    return std::nullopt;
+  return lack_of_processes(evidence);
 }
 
 Findings failed_paths(const Evidence& evidence) {
@@ -200,7 +225,7 @@ Findings no_shared_transport(const Evidence& evidence) {
           : fmt::format("ranks of this node can use transport shared only for messages of up to {}",
                         bytes_text(result->arrived_bytes));
   const bool has_cause = !lack_of_shm(evidence, *result).empty() || apart(evidence) ||
-                         lack_of_processes(evidence) || !fix_for_preload(evidence.facts).empty();
+                         lack_for(evidence, *result) || !fix_for_preload(evidence.facts).empty();
   return {{Severity::slow, what, seen_with_cause(evidence, *result),
            has_cause
                ? fix_for(evidence, *result)

@@ -38,10 +38,13 @@ bool are_alone(const Evidence& evidence) {
                      [](const RankSeen& rank) { return rank.size == 1; });
 }
 
-/// "; doctor used /usr/bin/mpirun for the remaining tests", if so.
+/// "; or omit --launcher: doctor used /usr/bin/mpirun for the remaining tests", if so.
 std::string taken_instead(const Facts& facts) {
-  if (!facts.launching.instead) return "";
-  return fmt::format("; doctor used {} for the remaining tests", facts.launching.instead->path);
+  const Launching& launching = facts.launching;
+  if (!launching.instead) return "";
+  return fmt::format("; or {} {}: doctor used {} for the remaining tests",
+                     launching.chosen_by == launcher_variable ? "unset" : "omit",
+                     launching.chosen_by, launching.instead->path);
 }
 
 /// What srun was told of how MPI starts: "pmi2"; empty: nothing.
@@ -106,9 +109,11 @@ Finding blamed_settings(const Evidence& evidence, const Launcher& launcher) {
   std::vector<std::string> names;
   for (const auto& [name, value] : launching.blamed) names.push_back(name);
   const std::string settings = settings_text(launching.blamed);
+  const std::optional<Lack> lack = lack_of_processes(evidence);
   return {Severity::broken, fmt::format("{} ranks do not start with {}", evidence.ranks, settings),
-          fmt::format("{}: {}; without {} they start", launcher.path,
-                      first_start(evidence.facts).ended_badly, names.size() == 1 ? "it" : "them"),
+          fmt::format("{}: {}; without {} they start{}", launcher.path,
+                      first_start(evidence.facts).ended_badly, names.size() == 1 ? "it" : "them",
+                      lack ? "; " + lack->seen : ""),
           fmt::format("unset {}, or correct {}; doctor made the remaining tests without",
                       fmt::join(names, " and "), names.size() == 1 ? "it" : "them")};
 }
@@ -124,15 +129,52 @@ std::string words_for(const std::vector<ParameterFile>& files) {
   return fmt::format("{}", fmt::join(all, " and "));
 }
 
-/// Ranks that start only without the files of MPI's parameters.
+/// Ranks that start only without some files of MPI's parameters.
 Finding blamed_files(const Evidence& evidence, const Launcher& launcher) {
-  const std::string files = words_for(evidence.facts.node.parameter_files);
+  const Launching& launching = evidence.facts.launching;
+  const std::string files = words_for(launching.blamed_files);
   return {Severity::broken,
           fmt::format("{} ranks do not start with MPI's parameters in {}", evidence.ranks, files),
           fmt::format("{}: {}; without these parameters they start", launcher.path,
                       first_start(evidence.facts).ended_badly),
-          "correct or remove them; until then OMPI_MCA_mca_base_param_files=/dev/null leaves them "
-          "out, as doctor did in the remaining tests"};
+          fmt::format("correct or remove them; until then OMPI_MCA_mca_base_param_files={} leaves "
+                      "them out, as doctor did in the remaining tests",
+                      launching.other_files)};
+}
+
+/// Ranks that did not start the first time, and did the second time.
+Finding failed_by_chance(const Evidence& evidence, const Launcher& launcher) {
+  return {Severity::broken,
+          fmt::format("{} ranks do not start every time: the first of two tries failed, nothing "
+                      "having changed",
+                      evidence.ranks),
+          fmt::format("{}: {}", launcher.path, first_start(evidence.facts).ended_badly),
+          fmt::format("repeat doctor; if a start fails again, run it by hand until it does, and "
+                      "read its whole output: {}",
+                      by_hand(evidence, launcher))};
+}
+
+/// Causes that launchers name in words of their own, and what to do.
+struct KnownWords {
+  std::string_view words, fix;
+};
+constexpr KnownWords known_words[] = {
+    {"plm_rsh_agent",
+     "install ssh (Debian, Ubuntu: openssh-client), or correct OMPI_MCA_plm_rsh_agent; where all "
+     "ranks run on this node, OMPI_MCA_plm_rsh_agent=sh does as well"},
+    {"There are not enough slots",
+     "write the number of ranks behind the host, as in --host NAME:2 or slots=2 in a hostfile, or "
+     "add --oversubscribe"},
+    {"unable to open the hostfile", "correct the name of the hostfile, or leave it out"},
+    {"unable to find network interfaces",
+     "bring the loopback interface up: ip link set lo up; in a container use another network than "
+     "none"},
+    {"unknown option", "correct or remove that option of the launcher"}};
+
+std::string fix_for_known_words(const std::string& seen) {
+  for (const auto& [words, fix] : known_words)
+    if (seen.find(words) != std::string::npos) return std::string(fix);
+  return "";
 }
 
 /// What to do about ranks that ended before they had told all.
@@ -150,13 +192,12 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
     return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm(facts)};
   if (const std::string fix = fix_for_lost_rank(seen); !fix.empty())
     return {Severity::broken, what, seen, fix + taken_instead(facts)};
-  if (seen.find("plm_rsh_agent") != std::string::npos)
-    return {
-        Severity::broken, what, seen,
-        "install ssh (Debian, Ubuntu: openssh-client), or correct OMPI_MCA_plm_rsh_agent; where "
-        "all ranks run on this node, OMPI_MCA_plm_rsh_agent=sh does as well"};
+  if (const std::string fix = fix_for_known_words(seen); !fix.empty())
+    return {Severity::broken, what, seen, fix + taken_instead(facts)};
   if (const std::optional<Lack> lack = lack_of_processes(evidence))
     return {Severity::broken, what, fmt::format("{}; {}", seen, lack->seen), lack->fix};
+  if (const std::string fix = fix_for_memory(seen); !fix.empty())
+    return {Severity::broken, what, seen, fix + taken_instead(facts)};
   if (const std::string fix = fix_for_srun(evidence, launcher, seen); !started && !fix.empty())
     return {Severity::broken, what, seen, fix + taken_instead(facts)};
   const std::string settings = settings_in(launcher);
@@ -183,10 +224,15 @@ std::string mpi_setting(const RankFacts& ranks, std::string_view name) {
 }
 
 /// What helps an MPI that does not come to its end.
-std::string fix_for_bad_end(const Facts& facts, const std::string& device) {
+std::string fix_for_bad_end(const Facts& facts, const std::string& device, const std::string& end) {
   if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
-  if (facts.node.family == MpiFamily::open_mpi)
-    return "try another transport of this MPI: mpirun --mca pml ob1; otherwise use another version";
+  if (std::string fix = fix_for_memory(end); !fix.empty()) return fix;
+  if (facts.node.family == MpiFamily::open_mpi) {
+    const std::string of_lost = fix_for_lost_rank(end);
+    return !of_lost.empty() ? of_lost
+                            : "try another transport of this MPI: mpirun --mca pml ob1; otherwise "
+                              "use another version";
+  }
   const auto has = [&](const char* part) { return device.find(part) != std::string::npos; };
   // MPICH 4.0.2 as Debian builds it, ch4:ucx, between hosts over TCP: one rank in UCX's progress,
   // the others in PMI; a barrier before it changes nothing.
@@ -219,7 +265,7 @@ Findings end_of_ranks(const Evidence& evidence) {
   return {{Severity::broken, "ranks finish their work, but not MPI_Finalize",
            fmt::format("{}: {}; {}{}", jobs, ends.front(), evidence.facts.node.mpi,
                        device.empty() ? "" : ", " + device),
-           fix_for_bad_end(evidence.facts, device)}};
+           fix_for_bad_end(evidence.facts, device, ends.front())}};
 }
 
 Findings launcher(const Evidence& evidence) {
@@ -279,7 +325,8 @@ Findings start_of_ranks(const Evidence& evidence) {
   const RankFacts& ranks = first_start(facts);
   if (ranks.out_of_time) return {};
   if (!facts.launching.blamed.empty()) return {blamed_settings(evidence, launcher)};
-  if (facts.launching.blames_files) return {blamed_files(evidence, launcher)};
+  if (!facts.launching.blamed_files.empty()) return {blamed_files(evidence, launcher)};
+  if (facts.launching.failed_by_chance) return {failed_by_chance(evidence, launcher)};
   if (!ranks.ended_badly.empty()) return {early_end(evidence, launcher)};
   if (ranks.ranks.empty() || ranks.ranks.front().size == evidence.ranks) return {};
   return {
@@ -349,10 +396,10 @@ Findings cores(const Evidence& evidence) {
                  "this shell may use only core {}: do not use taskset, or request more cores "
                  "(Slurm: --cpus-per-task={}, PBS: ncpus={})",
                  facts.node.allowed_cores, on_node, on_node)
-       : online < on_node
-           ? fmt::format("start no more ranks than cores: {}", online)
-           : "stop the launcher from pinning them: mpirun --bind-to none, mpiexec -bind-to "
-             "none, srun --cpu-bind=none"}};
+       : online < on_node ? fmt::format("start no more ranks than cores: {}", online)
+                          : "stop the launcher from pinning them: remove taskset or numactl from "
+                            "its command; mpirun "
+                            "--bind-to none, mpiexec -bind-to none, srun --cpu-bind=none"}};
 }
 
 Findings bound_threads(const Evidence& evidence) {

@@ -159,6 +159,19 @@ Launcher launcher_of_user(const std::string& words, MpiFamily family, const Vari
                   fmt::join(rejected, ", "), package, launcher_variable));
 }
 
+std::string in_lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Whether a value of KMP_AFFINITY, "verbose,none", binds no threads: the type is one of its parts.
+bool binds_nothing(const std::string& affinity) {
+  std::istringstream parts(in_lower_case(affinity));
+  for (std::string part; std::getline(parts, part, ',');)
+    if (part == "none" || part == "disabled") return true;
+  return false;
+}
+
 void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {
   words.insert(words.end(), more);
 }
@@ -248,13 +261,12 @@ bool says_ranks(const Launcher& launcher) {
 }
 
 Variables bindings_among(const Variables& variables) {
-  std::string bind = value_of(variables, "OMP_PROC_BIND");
-  for (char& c : bind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   Variables found;
-  if (bind == "false") return found;
+  if (in_lower_case(value_of(variables, "OMP_PROC_BIND")) == "false") return found;
   for (const char* name : binding_variables)
     if (const auto one = variables.find(name); one != variables.end() && !one->second.empty())
       found.insert(*one);
+  if (binds_nothing(value_of(variables, "KMP_AFFINITY"))) found.erase("KMP_AFFINITY");
   return found;
 }
 

@@ -7,8 +7,10 @@
 namespace halocline {
 namespace {
 
-std::optional<std::int64_t> at_most(const rlimit& limit, int error) {
-  if (error != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+template <class Resource>
+std::optional<std::int64_t> limit_on(Resource resource) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
   return static_cast<std::int64_t>(limit.rlim_cur);
 }
 
@@ -19,10 +21,11 @@ std::string text_of(const std::optional<std::int64_t>& limit) {
 }  // namespace
 
 ProcessLimits process_limits() {
-  rlimit files{}, processes{};
-  const int no_files = ::getrlimit(RLIMIT_NOFILE, &files);
-  const int no_processes = ::getrlimit(RLIMIT_NPROC, &processes);
-  return {at_most(files, no_files), at_most(processes, no_processes)};
+  return {.open_files = limit_on(RLIMIT_NOFILE),
+          .processes = limit_on(RLIMIT_NPROC),
+          .address_bytes = limit_on(RLIMIT_AS),
+          .file_bytes = limit_on(RLIMIT_FSIZE),
+          .cpu_seconds = limit_on(RLIMIT_CPU)};
 }
 
 std::string words_for(const ProcessLimits& limits) {

@@ -9,6 +9,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/launched.hpp"
 #include "launch/job.hpp"
 #include "probe/end_of_job.hpp"
 #include "probe/lines.hpp"
@@ -54,7 +55,9 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
   options.time_limit = probes.time_limit * parts;
   options.silence_limit = probes.time_limit;
   options.grace = std::chrono::seconds(2);
-  options.without = proof::launcher_internals(current_variables());
+  // Outside of ranks such variables are settings of the user's, which runs get, too.
+  if (launched_by(current_variables()))
+    options.without = proof::launcher_internals(current_variables());
   options.without.insert(options.without.end(), probes.without.begin(), probes.without.end());
   for (std::string& name : bindings_withheld(probes.launcher, current_variables()))
     options.without.push_back(std::move(name));

@@ -62,10 +62,10 @@ struct ProbeEnd {
 std::string short_limit(const Probes& probes);
 
 /// Runs the program's examine_command with these words on ranks of this node, or of several if the
-/// launcher so wills, in this process's environment without what a launcher has told it alone, and
-/// with `with`. A job of several parts may take its time as long as it says what it is at. Neither
-/// MPI nor a GPU may have been used in this process. Throws communication if this process is told
-/// to stop meanwhile, resource.
+/// launcher so wills, in this process's environment, of a rank without what its launcher has told
+/// it alone, and with `with`. A job of several parts may take its time as long as it says what it
+/// is at. Neither MPI nor a GPU may have been used in this process. Throws communication if this
+/// process is told to stop meanwhile, resource.
 ProbeEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
                    const Variables& with = {});
 
