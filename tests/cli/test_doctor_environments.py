@@ -64,7 +64,8 @@ ROWS = [
         "cannot start ranks", "correct HALOCLINE_LAUNCHER", 'export HALOCLINE_LAUNCHER="$MPIRUN -np {ranks}"',
         "write -np {ranks}", mpi="", cheap=True),
     Row("a launcher that does not follow the number of ranks",
-        'printf "#!/bin/sh\\nshift 2; exec $MPIRUN -n 1 \\"\\$@\\"\\n" >$T/one; chmod +x $T/one;'
+        'printf "#!/bin/sh\\n[ \\$1 = -n ] && shift 2 && set -- -n 1 \\"\\$@\\"\\n" >$T/one;'
+        'printf "exec $MPIRUN \\"\\$@\\"\\n" >>$T/one; chmod +x $T/one;'
         'export HALOCLINE_LAUNCHER="$T/one -n {ranks}"',
         "does not start the 2 ranks", "unset HALOCLINE_LAUNCHER", seen="started 1", mpi=""),
     Row("too few slots", 'export HALOCLINE_LAUNCHER="$MPIRUN --host localhost:1"',
