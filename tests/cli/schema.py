@@ -313,15 +313,11 @@ PLAN = record(
     precision={"enum": ["f32", "f64"]},
     ranks=POSITIVE,
     halo_depth=POSITIVE,
-    figures=optional(TEXT),
     process_grids=list_of(record(
         process_grid=EXTENTS, cells_per_rank=EXTENTS, messages=COUNT, bytes=COUNT,
         memory_bytes=POSITIVE, imbalance={"type": "number", "minimum": 1},
-        redundant_updates=AMOUNT, sweep_us=optional(AMOUNT), exchange_us=optional(AMOUNT),
-        norm_us=optional(AMOUNT), us_per_sweep=optional(AMOUNT),
-        unlike=optional(list_of({"enum": ["ranks", "cells", "norm", "split", "messages"]})))),
+        redundant_updates=AMOUNT)),
     refused=list_of(record(process_grid=EXTENTS, why=TEXT)),
-    notes=list_of(TEXT),
 )
 
 

@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   test::refused_or_read([&] {
     const cli::CommandLine line = cli::read_command_line(words);
     if (line.solve) solver::make_case(line.solve->options, line.solve->ranks.value_or(1));
-    if (line.plan) plan::make_plan(line.plan->options, line.plan->ranks, {});
+    if (line.plan) plan::make_plan(line.plan->options, line.plan->ranks);
   });
   return 0;
 }

@@ -29,7 +29,7 @@ Json json_of_report(const Report& report) { return Json::parse(render_json(repor
 
 Outcome outcome_of_plan(const cli::PlanCommand& command) {
   return {.report =
-              json_of_report(plan::report_of(plan::make_plan(command.options, command.ranks, {})))};
+              json_of_report(plan::report_of(plan::make_plan(command.options, command.ranks)))};
 }
 
 Outcome outcome_of_solve(const cli::SolveCommand& command, const Communicator* communicator) {

@@ -22,7 +22,7 @@ TEST(PlannedRuns, SendWhatThePlanCounts) {
                                deep, small("gray_scott", {40, 30}, 3)}) {
     options.backend = "cpu";
     options.transport = "mpi";
-    for (const plan::Prospect& way : plan::make_plan(options, ranks(), {}).prospects) {
+    for (const plan::Prospect& way : plan::make_plan(options, ranks()).prospects) {
       options.process_grid = way.process_grid;
       const SolveResult result = solve(world(), options);
       EXPECT_EQ(result.halo_messages, way.messages) << options.problem.name();

@@ -17,15 +17,12 @@ namespace halocline::cli {
 namespace {
 
 const char* plan_footer =
-    "Counts cells, ranks and halo without running. Predicts times from reports that bench step, "
-    "bench\n"
-    "halo and solve wrote on the target machine: best of the ranks, cells and process grid of the\n"
-    "run, for GPUs of bench step --ranks 1 and bench halo.\n\n"
+    "Counts cells, messages and memory without running. For times run 'halocline bench step' on "
+    "the\n"
+    "target machine.\n\n"
     "Examples:\n"
     "  halocline plan laplace --cells 16384x16384 --ranks 4\n"
     "  halocline plan star7 --cells 512x512x512 --ranks 64 --halo-depth 2\n"
-    "  halocline bench step --cells 4096x4096 --ranks 2 --json step.json\n"
-    "  halocline plan laplace --cells 4096x4096 --ranks 2 --figures step.json\n"
     "  halocline plan heat --cells-per-rank 200x200x200 --ranks 8 --json plan.json\n\n"
     "Exit codes: 0 ok, 2 usage, 4 failure.";
 
@@ -41,7 +38,8 @@ struct PlanLine::Words {
 
 PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Words& words = *words_;
-  Syntax& plan = syntax.subcommand("plan", "predict what a run will cost, without running it");
+  Syntax& plan =
+      syntax.subcommand("plan", "count cells, messages and memory of a run, without running it");
   words.plan = &plan;
   plan.footer(plan_footer);
   plan.word("problem", "PROBLEM", words.problem, "name of a problem, or a problem file (.toml)");
@@ -56,9 +54,6 @@ PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   add_process_grid(how, words.process_grid, "all possible ones");
   how.option("--halo-depth", "K", words.command.options.halo_depth,
              "exchange every K sweeps, halos K times as deep [default: 1]");
-  how.option("--figures", "FILE", words.command.figures,
-             "JSON reports of bench step, bench halo or solve to predict times\n"
-             "from; may be repeated");
   add_json(plan.group("Results"), words.command.json);
 }
 
@@ -83,9 +78,7 @@ PlanCommand PlanLine::finish() const {
 }
 
 plan::Plan plan_of(const PlanCommand& command) {
-  plan::Figures figures;
-  for (const std::string& file : command.figures) plan::add_figures(figures, file);
-  return plan::make_plan(command.options, command.ranks, figures);
+  return plan::make_plan(command.options, command.ranks);
 }
 
 int run_plan(const PlanCommand& command) {

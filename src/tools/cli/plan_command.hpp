@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <halocline/solver.hpp>
 
@@ -18,7 +17,6 @@ class Syntax;
 struct PlanCommand {
   SolveOptions options;
   int ranks = 1;
-  std::vector<std::string> figures;  ///< files
   std::optional<std::string> json;
 };
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/words.hpp"
 #include "grid/text.hpp"
@@ -18,21 +17,6 @@ constexpr std::size_t most_shown = 8;
 
 using program::list_of;
 
-std::vector<std::string> list_of_unlike(const Prediction& times) {
-  std::vector<std::string> names;
-  for (const Unlike unlike : times.unlike) names.emplace_back(name_of(unlike));
-  return names;
-}
-
-Value unlike_of(const Prospect& way) {
-  if (!way.times) return nullptr;
-  return list_of_unlike(*way.times);
-}
-
-bool is_predicted(const Plan& plan) {
-  return !plan.prospects.empty() && plan.prospects.front().times.has_value();
-}
-
 void add_json_ways(Report& report, const Plan& plan) {
   Table table{.key = "process_grids",
               .title = "",
@@ -42,24 +26,11 @@ void add_json_ways(Report& report, const Plan& plan) {
                           {"bytes", ""},
                           {"memory_bytes", ""},
                           {"imbalance", ""},
-                          {"redundant_updates", ""},
-                          {"sweep_us", ""},
-                          {"exchange_us", ""},
-                          {"norm_us", ""},
-                          {"us_per_sweep", ""},
-                          {"unlike", ""}},
+                          {"redundant_updates", ""}},
               .audience = Audience::json};
-  const auto us = [](const std::optional<Prediction>& times, auto part) {
-    return times ? Value(part(*times) * 1e6) : Value();
-  };
   for (const Prospect& way : plan.prospects)
     table.add({list_of(way.process_grid), list_of(way.cells_per_rank), way.messages, way.bytes,
-               way.memory_bytes, way.imbalance, way.redundant,
-               us(way.times, [](const Prediction& times) { return times.sweep; }),
-               us(way.times, [](const Prediction& times) { return times.exchange; }),
-               us(way.times, [](const Prediction& times) { return times.norm; }),
-               us(way.times, [](const Prediction& times) { return times.together(); }),
-               unlike_of(way)});
+               way.memory_bytes, way.imbalance, way.redundant});
   report.add_table(std::move(table));
   Table refused{.key = "refused",
                 .title = "",
@@ -72,8 +43,7 @@ void add_json_ways(Report& report, const Plan& plan) {
 
 void add_shown_ways(Report& report, const Plan& plan) {
   Table table{.key = "process_grids_shown",
-              .title = fmt::format("values of the busiest rank, {} first",
-                                   is_predicted(plan) ? "fastest" : "least traffic cost"),
+              .title = "values of the busiest rank, least traffic cost first",
               .columns = {{"process_grid", "process grid"},
                           {"cells_per_rank", "cells"},
                           {"messages", "messages"},
@@ -82,14 +52,6 @@ void add_shown_ways(Report& report, const Plan& plan) {
                           {"over", "over mean"}},
               .audience = Audience::text};
   if (plan.halo_depth > 1) table.columns.push_back({"redundant", "redundant"});
-  const bool any_unlike =
-      is_predicted(plan) &&
-      std::any_of(plan.prospects.begin(), plan.prospects.end(),
-                  [](const Prospect& way) { return !way.times->unlike.empty(); });
-  if (is_predicted(plan))
-    for (const char* column : {"sweep", "exchange", "norm", "together"})
-      table.columns.push_back({column, column, Format::time_in("us")});
-  if (any_unlike) table.columns.push_back({"unlike", "figures differ in"});
   for (std::size_t i = 0; i < std::min(plan.prospects.size(), most_shown); ++i) {
     const Prospect& way = plan.prospects[i];
     std::vector<Value> row{grid::text_of(way.process_grid),
@@ -99,18 +61,11 @@ void add_shown_ways(Report& report, const Plan& plan) {
                            way.memory_bytes,
                            fmt::format("{:.1f} %", 100 * (way.imbalance - 1))};
     if (plan.halo_depth > 1) row.emplace_back(fmt::format("{:.1f} %", 100 * way.redundant));
-    if (is_predicted(plan)) {
-      for (const double seconds :
-           {way.times->sweep, way.times->exchange, way.times->norm, way.times->together()})
-        row.emplace_back(seconds);
-    }
-    if (any_unlike)
-      row.emplace_back(fmt::format("{}", fmt::join(list_of_unlike(*way.times), ", ")));
     table.add(std::move(row));
   }
   report.add_table(std::move(table));
   if (plan.prospects.size() > most_shown)
-    report.add_line(fmt::format("and {} with more traffic or time; --json lists all",
+    report.add_line(fmt::format("and {} with a higher cost; --json lists all",
                                 counted(plan.prospects.size() - most_shown, "process grid")));
 }
 
@@ -142,18 +97,10 @@ Report report_of(const Plan& plan) {
   if (plan.halo_depth > 1)
     report.add_text("exchange",
                     fmt::format("every {0} sweeps, halos {0} times as deep", plan.halo_depth));
-  report.add("figures", "figures", plan.figures.empty() ? Value() : Value(plan.figures),
-             plan.figures.empty()
-                 ? "none; for predicted times give reports of bench step (--figures)"
-                 : fmt::format("of {}; exchange after sweep, nothing "
-                               "overlapped",
-                               plan.figures));
   add_json_ways(report, plan);
   report.add_line("");
   add_shown_ways(report, plan);
   add_shown_refusals(report, plan);
-  if (!plan.notes.empty()) report.add_line("");
-  report.add_notes("notes", plan.notes);
   return report;
 }
 

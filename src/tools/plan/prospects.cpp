@@ -2,9 +2,6 @@
 #include "plan/prospects.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <map>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -49,8 +46,7 @@ Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_gri
                     .bytes = 0,
                     .memory_bytes = 0,
                     .imbalance = 1,
-                    .redundant = 0,
-                    .times = {}};
+                    .redundant = 0};
   // The first parts of an axis have one cell more, those inside have most neighbours: the busiest
   // rank is among the first three along each.
   const Int3 parts = process_grid.values();
@@ -93,120 +89,9 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
   return "a halo is wider than the neighbouring part";
 }
 
-/// What would make the figures like the run, as a clause that ends with a command.
-std::string words_for(Unlike unlike, const Plan& plan, const Prospect& prospect) {
-  const std::string step =
-      fmt::format("halocline bench step {} --ranks {} --json FILE", plan.problem, plan.ranks);
-  switch (unlike) {
-    case Unlike::ranks:
-      return fmt::format(
-          "the figures are of another number of ranks than {}, or left cores idle; ranks that "
-          "share caches and the "
-          "bandwidth of memory slow each other down, and others have other neighbours: use {}",
-          plan.ranks, step);
-    case Unlike::cells:
-      return fmt::format(
-          "the figures are of less than two thirds or more than 1.5 times as many cells per rank; "
-          "rates "
-          "change where fields no longer fit in a cache: use {} --cells {}",
-          step, grid::text_of(plan.cells));
-    case Unlike::norm:
-      return fmt::format(
-          "the figures have norms at other intervals than the run, which {}: use {} --norm-every "
-          "{}",
-          plan.norm_every == 0   ? std::string("has none")
-          : plan.norm_every == 1 ? std::string("has one each sweep")
-                                 : fmt::format("has one every {} sweeps", plan.norm_every),
-          step, std::max<std::int64_t>(1, plan.norm_every));
-    case Unlike::split:
-      return fmt::format(
-          "no figures are of halos that lie in memory as those of this process grid; single cells "
-          "take many times as long to pack as whole rows: use {} --process-grid {}",
-          step, grid::text_of(prospect.process_grid));
-    case Unlike::messages:
-      break;
-  }
-  return fmt::format(
-      "the figures have no exchange of as many messages with about as many bytes: use {} --cells "
-      "{} "
-      "--process-grid {}",
-      step, grid::text_of(plan.cells), grid::text_of(prospect.process_grid));
-}
-
-/// Notes in what figures are unlike the run, each with the first process grid it holds for.
-void note_differences(Plan& plan) {
-  for (const Unlike unlike :
-       {Unlike::ranks, Unlike::cells, Unlike::norm, Unlike::split, Unlike::messages}) {
-    const Prospect* first = nullptr;
-    std::size_t count = 0;
-    for (const Prospect& prospect : plan.prospects) {
-      const std::vector<Unlike>& all = prospect.times->unlike;
-      if (std::find(all.begin(), all.end(), unlike) == all.end()) continue;
-      if (first == nullptr) first = &prospect;
-      ++count;
-    }
-    if (first == nullptr) continue;
-    plan.notes.push_back(fmt::format(
-        "times may be off by more than 25 % for {}{}: {}", grid::text_of(first->process_grid),
-        count > 1 ? fmt::format(" and {}", counted(count - 1, "other process grid"))
-                  : std::string(),
-        words_for(unlike, plan, *first)));
-  }
-}
-
-/// The fastest first; those of one time stay in order.
-void sort_by_time(std::vector<Prospect>& prospects) {
-  // std::stable_sort brings false warnings of GCC 12, of values that are not initialised.
-  std::multimap<double, Prospect> by_seconds;
-  for (Prospect& prospect : prospects) {
-    const double seconds = prospect.times->together();
-    by_seconds.emplace(seconds, std::move(prospect));
-  }
-  prospects.clear();
-  for (auto& [seconds, prospect] : by_seconds) prospects.push_back(std::move(prospect));
-}
-
-void predict_all(Plan& plan, const Figures& figures) {
-  bool all = !plan.prospects.empty();
-  for (Prospect& prospect : plan.prospects) {
-    double cells = 1;
-    for (int axis = 0; axis < prospect.cells_per_rank.axes(); ++axis)
-      cells *= static_cast<double>(prospect.cells_per_rank[axis]);
-    prospect.times = predict(figures, {.problem = plan.problem,
-                                       .precision = plan.precision,
-                                       .ranks = plan.ranks,
-                                       .cells = cells,
-                                       .norm_every = plan.norm_every,
-                                       .messages = prospect.messages,
-                                       .bytes = prospect.bytes,
-                                       .split = split_of(prospect.process_grid)});
-    if (prospect.times) {
-      prospect.times->sweep *= 1 + prospect.redundant;
-      prospect.times->exchange /= static_cast<double>(plan.halo_depth);
-    }
-    all &= prospect.times.has_value();
-  }
-  if (all) {
-    sort_by_time(plan.prospects);
-    note_differences(plan);
-  } else if (!figures.empty()) {
-    plan.notes.push_back(fmt::format(
-        "the figures do not predict times: they need sweeps of {0} in {1}, and exchanges "
-        "if there are several ranks; halocline bench step {0} --ranks {2} has both on "
-        "CPUs, on GPUs halocline bench halo --ranks {2} has the exchanges",
-        plan.problem, plan.precision, plan.ranks));
-  }
-}
-
-std::string where_of(const Figures& figures, const Plan& plan) {
-  for (const Figures::Rate& rate : figures.rates)
-    if (rate.problem == plan.problem && rate.precision == plan.precision) return rate.where;
-  return "";
-}
-
 }  // namespace
 
-Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
+Plan make_plan(const SolveOptions& options, int ranks) {
   // What is asked of the process grid is looked at below, each for itself.
   SolveOptions open = options;
   if (options.cells_per_rank.axes() == 0) open.process_grid = {};
@@ -216,11 +101,8 @@ Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
             .cells = the_case.grid.cells,
             .ranks = ranks,
             .halo_depth = the_case.halo_depth,
-            .norm_every = the_case.norm == Norm::none ? 0 : the_case.norm_every,
             .prospects = {},
-            .refused = {},
-            .figures = {},
-            .notes = {}};
+            .refused = {}};
   if (options.process_grid.axes() > 0)
     grid::check_process_grid(options.process_grid, ranks, the_case.grid.cells);
 
@@ -244,9 +126,6 @@ Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures) {
   for (auto grid = all.rbegin(); grid != all.rend(); ++grid)
     if (std::find(possible.begin(), possible.end(), *grid) == possible.end())
       plan.refused.push_back({*grid, why_not(the_case, *grid)});
-  predict_all(plan, figures);
-  if (!plan.prospects.empty() && plan.prospects.front().times)
-    plan.figures = where_of(figures, plan);
   return plan;
 }
 

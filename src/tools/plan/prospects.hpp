@@ -4,13 +4,10 @@
 // no memory, no ranks.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <halocline/solver.hpp>
-
-#include "plan/figures.hpp"
 
 namespace halocline::plan {
 
@@ -18,11 +15,10 @@ namespace halocline::plan {
 struct Prospect {
   Extents process_grid;
   Extents cells_per_rank;
-  std::int64_t messages, bytes;     ///< per exchange, to other ranks
-  std::int64_t memory_bytes;        ///< of two time levels, halos included
-  double imbalance;                 ///< cells of the largest part over the mean
-  double redundant;                 ///< updates per cell beyond one, in a deep halo
-  std::optional<Prediction> times;  ///< per sweep, where figures were given
+  std::int64_t messages, bytes;  ///< per exchange, to other ranks
+  std::int64_t memory_bytes;     ///< of two time levels, halos included
+  double imbalance;              ///< cells of the largest part over the mean
+  double redundant;              ///< updates per cell beyond one, in a deep halo
 };
 
 struct Refusal {
@@ -35,15 +31,12 @@ struct Plan {
   Extents cells;
   int ranks;
   std::int64_t halo_depth;
-  std::int64_t norm_every;          ///< 0: no norms
-  std::vector<Prospect> prospects;  ///< least traffic first, or fastest first if that is predicted
+  std::vector<Prospect> prospects;  ///< least traffic cost first
   std::vector<Refusal> refused;
-  std::string figures;  ///< what predictions rest on, in words; empty without
-  std::vector<std::string> notes;
 };
 
 /// Throws usage for what solve would refuse whatever the process grid. A process grid that is asked
 /// for and cannot be is refused in the plan.
-Plan make_plan(const SolveOptions& options, int ranks, const Figures& figures);
+Plan make_plan(const SolveOptions& options, int ranks);
 
 }  // namespace halocline::plan
