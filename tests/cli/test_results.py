@@ -80,27 +80,6 @@ def test_results_are_kept_if_their_folder_has_gone(tmp_path):
     assert temporary_files(tmp_path / "here") == [] and os.listdir(tmp_path / "gone") == []
 
 
-# Tells by a file in the working folder that it has been called, and leaves time for a test to act.
-SLOW_FSYNC = """
-#include <fcntl.h>
-#include <unistd.h>
-int fsync(int file) { close(creat("in-fsync", 0600)); sleep(2); return 0; }
-"""
-
-
-def test_an_array_is_kept_if_its_folder_is_renamed_while_it_is_written(tmp_path, preload):
-    (tmp_path / "out").mkdir()
-    env = preload(SLOW_FSYNC)
-    with started("solve", *SMALL, "--output", "out/u.npy", cwd=tmp_path, env=env) as job:
-        wait_for((tmp_path / "in-fsync").exists)
-        (tmp_path / "out").rename(tmp_path / "moved")
-        end = job.finish()
-    assert end.code == 4 and "checksum" in end.out
-    kept, = kept_files(end)
-    assert kept.parent == tmp_path / "moved"
-    assert np.load(kept).shape == (50, 60)
-
-
 def as_ordinary_user(*words, **options):
     """Runs the command without the rights of root."""
     if os.geteuid() != 0:
@@ -121,21 +100,6 @@ def open_folder():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         yield pathlib.Path(folder)
-
-
-def test_a_file_in_a_sticky_folder_is_its_owners(open_folder):
-    if os.geteuid() != 0:
-        skip("files of two users need root", needs="users")
-    folder = open_folder / "sticky"
-    folder.mkdir()
-    folder.chmod(0o1777)
-    (folder / "u.npy").write_text("old")
-    (folder / "u.npy").chmod(0o666)
-    start = time.monotonic()
-    end = as_ordinary_user("solve", *LONG, "--sweeps", "10000000", "--output", folder / "u.npy")
-    refused(end, "u.npy", "sticky", "choose another name")
-    assert time.monotonic() - start < 60
-    assert (folder / "u.npy").read_text() == "old" and os.listdir(folder) == ["u.npy"]
 
 
 def test_a_start_that_may_not_be_read_is_told_so(open_folder):

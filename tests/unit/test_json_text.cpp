@@ -27,6 +27,8 @@ std::string json_refusal(const std::string& text) {
 
 TEST(JsonText, WholeNumbersAreTakenIfTheyFit) {
   EXPECT_EQ(parse_json("-3").get<int>(), -3);
+  EXPECT_EQ(parse_json("-9223372036854775808").get<std::int64_t>(),
+            std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(parse_json("9223372036854775807").get<std::int64_t>(),
             std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(parse_json("18446744073709551615").get<std::uint64_t>(),
@@ -57,6 +59,22 @@ TEST(JsonText, NoJsonIsDiscarded) {
        {std::string("Once upon a time"), std::string(10000, '['), std::string("[1"), std::string()})
     EXPECT_TRUE(parse_json(text).is_discarded()) << text.substr(0, 20);
   EXPECT_TRUE(parse_json('"' + std::string(10000, '[') + '"').is_string());
+}
+
+TEST(JsonText, IsTakenAsFarAsItIsNotDeep) {
+  const auto nested = [](std::size_t deep) {
+    return std::string(deep, '[') + std::string(deep, ']');
+  };
+  EXPECT_TRUE(parse_json(nested(50)).is_array());
+  EXPECT_TRUE(parse_json(nested(200'000)).is_discarded());
+  std::string objects, wide = "[0";
+  for (int i = 0; i < 200'000; ++i) {
+    objects += R"({"a":)";
+    wide += ",[]";
+  }
+  EXPECT_TRUE(parse_json(objects).is_discarded());
+  EXPECT_EQ(parse_json(wide + "]").size(), 200'001U);
+  EXPECT_EQ(parse_json(R"({"a": [1, "]]{{\"[["]})")["a"][0], 1);
 }
 
 TEST(JsonText, ObjectsOfManyMembersTakeNoTime) {

@@ -25,6 +25,7 @@ namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -407,17 +408,25 @@ TEST_F(TemporaryFileTest, SaysThatTheDiskIsFull) {
 }
 
 TEST_F(TemporaryFileTest, KeepsACompleteFileThatCannotBeRenamed) {
+  TemporaryFile file(in_folder("x.txt"));
+  file.write("all");
+  fs::create_directory(folder_ / "x.txt");
+  const auto [kind, message] = error_of([&] { file.commit(); });
+  EXPECT_EQ(kind, ErrorKind::resource);
+  EXPECT_EQ(content_of(file.path()), "all");
+  EXPECT_THAT(message, HasSubstr("the complete file is '" + file.path() + "'"));
+  EXPECT_THAT(message, HasSubstr(in_folder("x.txt")));
+}
+
+TEST_F(TemporaryFileTest, SaysThatItsFolderWasRenamed) {
   fs::create_directory(folder_ / "out");
   TemporaryFile file(in_folder("out/x.txt"));
   file.write("all");
   fs::rename(folder_ / "out", folder_ / "moved");
-  const auto [kind, message] = error_of([&] { file.commit(); });
-  EXPECT_EQ(kind, ErrorKind::resource);
-  ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "moved"), fs::directory_iterator()), 1);
-  const std::string kept = fs::directory_iterator(folder_ / "moved")->path().string();
-  EXPECT_EQ(content_of(kept), "all");
-  EXPECT_THAT(message, HasSubstr("the complete file is '" + fs::canonical(kept).string() + "'"));
-  EXPECT_THAT(message, HasSubstr(in_folder("out/x.txt")));
+  const std::string name = fs::path(file.path()).filename();
+  EXPECT_THAT(error_of([&] { file.commit(); }).second,
+              AllOf(HasSubstr("/out' was removed or renamed"), HasSubstr(name)));
+  EXPECT_EQ(content_of(folder_ / "moved" / name), "all");
 }
 
 /// Works in a folder until its end.
@@ -429,21 +438,6 @@ class WorkingFolder {
  private:
   fs::path before_ = fs::current_path();
 };
-
-TEST_F(TemporaryFileTest, SavesAFileWhoseFolderIsRemoved) {
-  fs::create_directories(folder_ / "out");
-  fs::create_directories(folder_ / "here");
-  TemporaryFile file(in_folder("out/x.txt"));
-  file.write("all");
-  fs::remove_all(folder_ / "out");
-  const WorkingFolder here(folder_ / "here");
-  const auto [kind, message] = error_of([&] { file.commit(); });
-  EXPECT_EQ(kind, ErrorKind::resource);
-  ASSERT_NE(fs::directory_iterator(folder_ / "here"), fs::directory_iterator());
-  const fs::path kept = fs::directory_iterator(folder_ / "here")->path();
-  EXPECT_EQ(content_of(kept), "all");
-  EXPECT_THAT(message, HasSubstr("/here/" + kept.filename().string() + "'"));
-}
 
 TEST_F(TemporaryFileTest, WritesToTheWorkingFolderOnlyIfAskedTo) {
   fs::create_directory(folder_ / "here");

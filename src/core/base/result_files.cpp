@@ -2,14 +2,13 @@
 #include "base/result_files.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
-#include <limits>
 #include <system_error>
-#include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <halocline/error.hpp>
@@ -23,86 +22,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where a file is, whatever its name: equal for links to one file. A file that does not exist yet
-/// is a name in a folder.
-struct Identity {
-  dev_t device = 0;
-  ino_t node = 0;
-  std::string name = {};
-  bool is_device = false;  ///< takes what several files have: /dev/null, a terminal
-
-  bool operator==(const Identity& other) const {
-    return std::tie(device, node, name) == std::tie(other.device, other.node, other.name);
-  }
-};
-
-std::optional<Identity> identity_of(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0)
-    return Identity{.device = status.st_dev,
-                    .node = status.st_ino,
-                    .is_device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)};
-  if (::stat(folder_of(path).c_str(), &status) != 0) return std::nullopt;
-  return Identity{
-      .device = status.st_dev, .node = status.st_ino, .name = fs::path(path).filename().string()};
-}
-
-/// A name and its file.
-struct Written {
-  std::string path;
-  std::optional<Identity> file = identity_of(path);
-};
-
-bool are_one_file(const Written& a, const Written& b) {
-  return a.file && b.file && !a.file->is_device && *a.file == *b.file;
+/// Where a file is, whatever its name; empty for what several files may be: /dev/null, a terminal.
+fs::path place_of(const fs::path& name) {
+  std::error_code error;
+  const fs::path path = fs::absolute(name, error), place = fs::weakly_canonical(path, error);
+  if (error) return path;
+  return fs::is_character_file(place, error) ? fs::path() : place;
 }
 
 /// Whether `path`, wherever it is, has the name of one of the numbered files.
 bool is_among(const ResultFile& result, const fs::path& path) {
   const std::string name = path.filename().string();
-  const std::string stem = fs::path(result.path).stem().string() + "-";
-  const std::string extension = fs::path(result.path).extension().string();
-  if (name.size() <= stem.size() + extension.size() || !name.starts_with(stem) ||
-      !name.ends_with(extension))
-    return false;
-  const std::string digits = name.substr(stem.size(), name.size() - stem.size() - extension.size());
-  if (digits.size() > 18 || digits.find_first_not_of("0123456789") != digits.npos) return false;
-  const std::int64_t number = std::stoll(digits);
-  return number <= result.numbers->last &&
+  const std::string before = fs::path(result.path).stem().string() + "-";
+  if (!name.starts_with(before)) return false;
+  std::int64_t number = -1;
+  std::from_chars(name.data() + before.size(), name.data() + name.size(), number);
+  return number >= 0 && number <= result.numbers->last &&
          name == fs::path(numbered(result.path, number)).filename().string();
 }
 
 /// Those of the numbered files that exist.
-std::vector<std::string> existing(const ResultFile& result) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  const fs::path folder = fs::path(result.path).parent_path();
-  for (fs::directory_iterator entry(folder.empty() ? "." : folder, error), end;
-       !error && entry != end; entry.increment(error))
-    if (is_among(result, entry->path())) paths.push_back(folder / entry->path().filename());
+std::vector<fs::path> existing(const ResultFile& result) {
+  std::vector<fs::path> paths = entries_of(folder_of(result.path));
+  std::erase_if(paths, [&](const fs::path& path) { return !is_among(result, path); });
   return paths;
 }
 
-/// The names of a result that another one could have: of numbered ones the first, those that exist,
-/// and those that others are called.
-std::vector<Written> written(const ResultFile& result, const RunFiles& files) {
-  if (!result.numbers) return {{result.path}};
-  std::vector<Written> all{{numbered(result.path, 0)}};
-  for (const std::string& path : existing(result)) all.push_back({path});
-  const auto add_if_among = [&](const fs::path& other) {
-    if (is_among(result, other))
-      all.push_back({fs::path(result.path).replace_filename(other.filename())});
-  };
-  for (const ResultFile& other : files.results)
-    if (!other.numbers) add_if_among(other.path);
-  for (const UsedFile& used : files.used) add_if_among(used.path);
-  return all;
+/// The name of a result, of numbered ones the first.
+std::string first_of(const ResultFile& result) {
+  return result.numbers ? numbered(result.path, 0) : result.path;
 }
 
-/// Returns the name of a file, with both names if they differ.
-std::string both(const std::string& a, const std::string& b) {
-  return a == b ? fmt::format("'{}'", a) : fmt::format("'{}' (also '{}')", a, b);
+/// Where a result is written, as far as files show: of numbered ones those that exist.
+std::vector<fs::path> places_of(const ResultFile& result) {
+  std::vector<fs::path> places{place_of(first_of(result))};
+  if (result.numbers)
+    for (const fs::path& path : existing(result)) places.push_back(place_of(path));
+  return places;
 }
+
+/// A result and where it is written.
+struct Written {
+  const ResultFile& result;
+  std::vector<fs::path> places = places_of(result);
+  fs::path folder = place_of(folder_of(result.path));
+
+  bool has(const std::string& name) const {
+    const fs::path place = place_of(name);
+    if (place.empty()) return false;
+    return std::find(places.begin(), places.end(), place) != places.end() ||
+           (result.numbers && is_among(result, place) && place.parent_path() == folder);
+  }
+};
 
 void require_name(const ResultFile& result) {
   if (result.path.empty())
@@ -115,50 +86,32 @@ void require_name(const ResultFile& result) {
 }
 
 void require_apart(const RunFiles& files) {
-  std::vector<std::vector<Written>> names;
-  for (const ResultFile& result : files.results) names.push_back(written(result, files));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const ResultFile& result = files.results[i];
-    for (std::size_t j = 0; j < i; ++j)
-      for (const Written& other : names[j])
-        for (const Written& one : names[i])
-          if (are_one_file(other, one))
-            throw Error(
-                ErrorKind::usage,
-                fmt::format("{} and {} would both write {}; give each a name of its own",
-                            files.results[j].option, result.option, both(one.path, other.path)));
-    for (const UsedFile& used : files.used) {
-      if (used.replaced_by == result.option) continue;
-      const Written file{used.path};
-      for (const Written& one : names[i])
-        if (are_one_file(file, one))
-          throw Error(ErrorKind::usage,
-                      fmt::format("{} would overwrite {} the file of {}; give another name",
-                                  result.option, both(one.path, used.path), used.option));
+  std::vector<Written> others;
+  for (const ResultFile& result : files.results) {
+    const Written& one = others.emplace_back(Written{result});
+    for (const UsedFile& used : files.used)
+      if (used.replaced_by != result.option && one.has(used.path))
+        throw Error(ErrorKind::usage,
+                    fmt::format("{} would overwrite '{}', the file of {}; give another name",
+                                result.option, used.path, used.option));
+    for (const Written& other : others) {
+      if (&other == &one) continue;
+      const bool is_in_other = other.has(first_of(result));
+      if (is_in_other || one.has(first_of(other.result)))
+        throw Error(ErrorKind::usage,
+                    fmt::format("{} and {} would both write '{}'; give each a name of its own",
+                                other.result.option, result.option,
+                                first_of(is_in_other ? result : other.result)));
     }
   }
-}
-
-/// Bytes of the regular files among these.
-double bytes_of(const std::vector<std::string>& paths) {
-  double bytes = 0;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    const std::uintmax_t size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
-    if (!error) bytes += static_cast<double>(size);
-  }
-  return bytes;
 }
 
 /// The file that a result replaces stays until it is complete, so its space does not count; of
 /// numbered ones only that of one.
 void require_room(const ResultFile& result) {
-  struct stat status {};
   if (result.bytes == 0) return;
-  std::error_code ignored;
-  const fs::path real = fs::canonical(result.path, ignored);
-  const fs::path path = real.empty() ? fs::path(result.path) : real;
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
+  const fs::path path = place_of(result.path);
+  if (std::error_code error; path.empty() || fs::is_fifo(path, error)) return;
   const std::int64_t count = result.numbers ? result.numbers->fewest : 1;
   const auto refuse = [&](const std::string& reason) {
     throw Error(ErrorKind::resource,
@@ -177,7 +130,11 @@ void require_room(const ResultFile& result) {
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   const auto each = static_cast<double>(result.bytes);
   double needed = static_cast<double>(count) * each;
-  if (count > 1) needed = std::max(each, needed - bytes_of(existing(result)));
+  if (count > 1)
+    for (const fs::path& old : existing(result))
+      if (std::error_code error; fs::is_regular_file(old, error))
+        needed -= static_cast<double>(fs::file_size(old, error));
+  needed = std::max(needed, each);
   if (free < needed)
     refuse(
         fmt::format("No space left on device: '{}' has {} free; free some space or write "
@@ -216,12 +173,12 @@ void check(const RunFiles& files) {
     // Also the longest of the names.
     check_target(numbered(result.path, 0));
     check_target(numbered(result.path, result.numbers->last));
-    for (const std::string& path : existing(result))
+    for (const fs::path& path : existing(result))
       if (std::error_code error; !fs::is_regular_file(path, error))
         throw Error(ErrorKind::usage,
                     fmt::format("cannot write '{}': what has that name is no ordinary file; remove "
                                 "it or give another name",
-                                path));
+                                path.string()));
   }
   require_apart(files);
   for (const ResultFile& result : files.results) require_room(result);

@@ -10,6 +10,8 @@
 
 #include <halocline/error.hpp>
 
+#include "base/descriptor.hpp"
+
 namespace halocline {
 
 /// The fallback for a file that cannot be created in its folder.
@@ -42,23 +44,16 @@ class TemporaryFile {
   void commit();
 
  private:
-  enum class Mode { rename, in_place, keep };
-
   void open_target();
-  void create_beside_target();
-  void create_in_working_folder();
   void open_in_place();
-  void take_name(const std::string& path);
-  [[noreturn]] void keep(const std::string& reason);
-  void copy_to_working_folder();
-  void close();
+  int create(const std::string& before, const std::string& after);
 
   std::string target_;
   std::string path_;
-  Mode mode_ = Mode::rename;
-  int descriptor_ = -1;
+  bool is_in_place_ = false;
+  Descriptor descriptor_;
   int place_ = -1;                     // among the files to remove on a signal
-  std::optional<Error> not_in_place_;  // why it is in the working folder
+  std::optional<Error> not_in_place_;  // why it cannot become the target
 };
 
 /// Whether a TemporaryFile has such a name, in a folder where none is written now: what a process
