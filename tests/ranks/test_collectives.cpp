@@ -23,7 +23,7 @@
 namespace halocline::test {
 namespace {
 
-using comm::NormAllReduce;
+using comm::NonblockingAllReduce;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -201,43 +201,43 @@ TEST_F(Collectives, NameTheFirstLineThatDiffers) {
 }
 
 TEST_F(Collectives, ReduceTheLargestNorm) {
-  NormAllReduce norm(world_);
+  NonblockingAllReduce norm(world_);
   EXPECT_FALSE(norm.in_flight());
-  norm.start(NormAllReduce::Kind::max, 1.0 + rank());
+  norm.start(NonblockingAllReduce::Kind::max, 1.0 + rank());
   EXPECT_TRUE(norm.in_flight());
   EXPECT_EQ(norm.finish(), static_cast<double>(ranks()));
   EXPECT_FALSE(norm.in_flight());
 }
 
 TEST_F(Collectives, ReduceNormsThatAreNotANumber) {
-  NormAllReduce norm(world_);
-  for (const auto kind : {NormAllReduce::Kind::max, NormAllReduce::Kind::sum})
+  NonblockingAllReduce norm(world_);
+  for (const auto kind : {NonblockingAllReduce::Kind::max, NonblockingAllReduce::Kind::sum})
     for (int bad = 0; bad < ranks(); ++bad) {
       const double nan = std::numeric_limits<double>::quiet_NaN();
       norm.start(kind, rank() == bad ? nan : 5.0);
       EXPECT_TRUE(std::isnan(norm.finish())) << "on rank " << bad;
     }
-  norm.start(NormAllReduce::Kind::max, rank() == last() ? HUGE_VAL : 0.0);
+  norm.start(NonblockingAllReduce::Kind::max, rank() == last() ? HUGE_VAL : 0.0);
   EXPECT_EQ(norm.finish(), HUGE_VAL);
 }
 
 TEST_F(Collectives, ReduceNormsInOrderOfRank) {
   double expected = 0;
   for (int other = 0; other < ranks(); ++other) expected += awkward(other);
-  NormAllReduce norm(world_);
+  NonblockingAllReduce norm(world_);
   for (int time = 0; time < 5; ++time) {
-    norm.start(NormAllReduce::Kind::sum, awkward(rank()));
+    norm.start(NonblockingAllReduce::Kind::sum, awkward(rank()));
     EXPECT_EQ(norm.finish(), expected);
   }
 }
 
 TEST_F(Collectives, ReduceTwoNormsInTurn) {
-  NormAllReduce even(world_), odd(world_);
-  even.start(NormAllReduce::Kind::max, 1.0);
+  NonblockingAllReduce even(world_), odd(world_);
+  even.start(NonblockingAllReduce::Kind::max, 1.0);
   for (int sweep = 1; sweep < 50; ++sweep) {
-    NormAllReduce& next = sweep % 2 == 0 ? even : odd;
-    NormAllReduce& previous = sweep % 2 == 0 ? odd : even;
-    next.start(NormAllReduce::Kind::max, sweep + 1.0 * rank());
+    NonblockingAllReduce& next = sweep % 2 == 0 ? even : odd;
+    NonblockingAllReduce& previous = sweep % 2 == 0 ? odd : even;
+    next.start(NonblockingAllReduce::Kind::max, sweep + 1.0 * rank());
     EXPECT_EQ(previous.finish(), sweep == 1 ? 1.0 : sweep - 1 + 1.0 * last());
   }
   const double final = odd.finish();

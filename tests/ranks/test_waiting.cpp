@@ -164,8 +164,8 @@ TEST(WaitingForOthers, EndsWhenANormNeverComes) {
   if (ranks() < 2) GTEST_SKIP() << "one rank waits for nobody";
   const Communicator communicator = impatient_communicator();
   const auto norm = [&] {
-    comm::NormAllReduce reduction(communicator);
-    reduction.start(comm::NormAllReduce::Kind::max, 1.0);
+    comm::NonblockingAllReduce reduction(communicator);
+    reduction.start(comm::NonblockingAllReduce::Kind::max, 1.0);
     reduction.finish();
   };
   if (rank() != 0) {

@@ -350,7 +350,7 @@ void require_same(const Communicator& communicator, const std::string& what,
 
 // Gathered, not reduced: MPI_SUM may add in another order each time, and the norm must not depend
 // on it. 8 bytes from each rank.
-struct NormAllReduce::Pending {
+struct NonblockingAllReduce::Pending {
   explicit Pending(const Communicator& c)
       : communicator(c), all(static_cast<std::size_t>(c.size())) {}
   Communicator communicator;
@@ -361,15 +361,15 @@ struct NormAllReduce::Pending {
   bool in_flight = false;
 };
 
-NormAllReduce::NormAllReduce(const Communicator& communicator)
+NonblockingAllReduce::NonblockingAllReduce(const Communicator& communicator)
     : pending_(std::make_unique<Pending>(communicator)) {}
 
-NormAllReduce::~NormAllReduce() {
+NonblockingAllReduce::~NonblockingAllReduce() {
   // In flight only after an error, when the other ranks may have none.
   if (pending_->in_flight) keep_for_mpi(std::move(pending_));
 }
 
-void NormAllReduce::start(Kind kind, double value) {
+void NonblockingAllReduce::start(Kind kind, double value) {
   Pending& p = *pending_;
   p.kind = kind;
   p.mine = value;
@@ -381,7 +381,7 @@ void NormAllReduce::start(Kind kind, double value) {
   p.in_flight = true;
 }
 
-double NormAllReduce::finish() {
+double NonblockingAllReduce::finish() {
   Pending& p = *pending_;
   wait_all(p.communicator.state(), {&p.request, 1},
            {.site = "norm, wait", .phase = Phase::reduce, .missing = [] {
@@ -391,6 +391,6 @@ double NormAllReduce::finish() {
   return p.kind == Kind::max ? largest(p.all) : in_order(p.all);
 }
 
-bool NormAllReduce::in_flight() const { return pending_->in_flight; }
+bool NonblockingAllReduce::in_flight() const { return pending_->in_flight; }
 
 }  // namespace halocline::comm

@@ -81,14 +81,15 @@ std::optional<Communicator> two_ranks(const Communicator& communicator, int firs
 void require_same(const Communicator& communicator, const std::string& what,
                   const std::vector<std::string>& lines);
 
-/// An all-reduce of a norm, started after one sweep and needed after the next.
-class NormAllReduce {
+/// An all-reduce of one number by the host: a norm or a vote, started after one sweep and needed
+/// after the next.
+class NonblockingAllReduce {
  public:
   enum class Kind { max, sum };
-  explicit NormAllReduce(const Communicator& communicator);
-  ~NormAllReduce();
-  NormAllReduce(const NormAllReduce&) = delete;
-  NormAllReduce& operator=(const NormAllReduce&) = delete;
+  explicit NonblockingAllReduce(const Communicator& communicator);
+  ~NonblockingAllReduce();
+  NonblockingAllReduce(const NonblockingAllReduce&) = delete;
+  NonblockingAllReduce& operator=(const NonblockingAllReduce&) = delete;
 
   void start(Kind kind, double value);
   /// Returns the maximum, or the sum in order of rank. Blocks, at most for the wait limit.

@@ -117,8 +117,8 @@ double norm(const Communicator& communicator, Norm kind, double share) {
   if (kind == Norm::none)
     throw Error(ErrorKind::usage,
                 fmt::format("there is no norm '{}'; there are: max, l2", name_of(kind)));
-  using Kind = comm::NormAllReduce::Kind;
-  comm::NormAllReduce reduction(communicator);
+  using Kind = comm::NonblockingAllReduce::Kind;
+  comm::NonblockingAllReduce reduction(communicator);
   reduction.start(kind == Norm::max ? Kind::max : Kind::sum, share);
   const double all = reduction.finish();
   return kind == Norm::max ? all : std::sqrt(all);

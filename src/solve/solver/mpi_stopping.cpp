@@ -16,7 +16,8 @@ class MpiStopping final : public Stopping {
   MpiStopping(const Communicator& communicator, const Case& the_case, const RunState& start,
               Stream stream)
       : Stopping(the_case, start),
-        reductions_{comm::NormAllReduce(communicator), comm::NormAllReduce(communicator)},
+        reductions_{comm::NonblockingAllReduce(communicator),
+                    comm::NonblockingAllReduce(communicator)},
         slots_{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())} {}
 
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
@@ -58,14 +59,17 @@ class MpiStopping final : public Stopping {
 
  private:
   static std::size_t index_of(std::int64_t sweep) { return static_cast<std::size_t>(sweep % 2); }
-  comm::NormAllReduce& reduction_of(std::int64_t sweep) { return reductions_[index_of(sweep)]; }
+  comm::NonblockingAllReduce& reduction_of(std::int64_t sweep) {
+    return reductions_[index_of(sweep)];
+  }
   NormSlot& slot_of(std::int64_t sweep) { return slots_[index_of(sweep)]; }
 
   /// Starts the all-reduce of the last partial norm of this rank, if it is pending.
   void offer_pending() {
     if (!pending_) return;
-    reduction_of(*pending_).start(the_case().norm == Norm::max ? comm::NormAllReduce::Kind::max
-                                                               : comm::NormAllReduce::Kind::sum,
+    reduction_of(*pending_).start(the_case().norm == Norm::max
+                                      ? comm::NonblockingAllReduce::Kind::max
+                                      : comm::NonblockingAllReduce::Kind::sum,
                                   slot_of(*pending_).value());
     pending_.reset();
   }
@@ -91,7 +95,7 @@ class MpiStopping final : public Stopping {
     if (sweep >= 0 && reduction_of(sweep).in_flight()) reduction_of(sweep).finish();
   }
 
-  std::array<comm::NormAllReduce, 2> reductions_;
+  std::array<comm::NonblockingAllReduce, 2> reductions_;
   std::array<NormSlot, 2> slots_;
   std::optional<std::int64_t> pending_;  // a sweep whose all-reduce has not started
   std::optional<std::pair<std::int64_t, double>>

@@ -28,7 +28,7 @@ void Requests::finish() { answer(); }
 
 /// `granted` is done next: this rank's request for it is not counted again.
 void Requests::ask(Request granted) {
-  using Kind = comm::NormAllReduce::Kind;
+  using Kind = comm::NonblockingAllReduce::Kind;
   const Request mine = mine_();
   wanted_.start(Kind::max, static_cast<double>(mine == granted ? Request::none : mine));
   seconds_.start(Kind::max, seconds_since(asked_));

@@ -33,7 +33,7 @@ class Requests {
   Request answer();
 
   std::function<Request()> mine_;
-  comm::NormAllReduce wanted_, seconds_;
+  comm::NonblockingAllReduce wanted_, seconds_;
   Clock::time_point asked_ = Clock::now();
   std::int64_t next_ = 0, step_ = 1;  // in sweeps
 };

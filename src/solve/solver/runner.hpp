@@ -13,7 +13,7 @@
 #include <halocline/grid.hpp>
 
 #include "base/notes.hpp"
-#include "link/norm_all_reduce.hpp"
+#include "link/gpu_all_reduce.hpp"
 #include "solver/case.hpp"
 #include "solver/graph_stepper.hpp"
 #include "solver/levels.hpp"
@@ -121,7 +121,7 @@ class Runner {
   std::unique_ptr<stencil::ChangingGhosts> changing_ghosts_;
   LevelExchange exchange_;
   bool norms_stay_ = false;
-  std::optional<link::NormAllReduce> all_reduce_;
+  std::optional<link::GpuAllReduce> all_reduce_;
   std::unique_ptr<transport::Gather> gather_;
   std::map<const Schedule*, MadeStepper> steppers_;  // those made so far
   Notes notes_;

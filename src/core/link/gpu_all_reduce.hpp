@@ -12,12 +12,12 @@
 
 namespace halocline::link {
 
-class NormAllReduce {
+class GpuAllReduce {
  public:
   /// Collective; all ranks on one node. Throws unavailable for more than
   /// device::most_ranks_to_reduce ranks or several nodes, device if GPUs cannot store into each
   /// other's memory.
-  explicit NormAllReduce(const Communicator& communicator);
+  explicit GpuAllReduce(const Communicator& communicator);
 
   const device::AllReducePort& on_gpu() const { return all_reduce_; }
 

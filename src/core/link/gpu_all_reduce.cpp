@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "link/norm_all_reduce.hpp"
+#include "link/gpu_all_reduce.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ std::vector<int> all_ranks(const Communicator& communicator) {
 
 }  // namespace
 
-NormAllReduce::NormAllReduce(const Communicator& communicator)
+GpuAllReduce::GpuAllReduce(const Communicator& communicator)
     : watch_(communicator, "norm {}",
              [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
       window_(communicator, communicator.size() * bytes_of_rank, all_ranks(communicator),
