@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bench/harness.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -13,8 +13,8 @@ constexpr std::int64_t rounds_to_time = 200'000;  // about 0.3 ms
 }  // namespace
 
 BusyWork::BusyWork(const Communicator& communicator) {
-  const TimeSummary time =
-      time_together(communicator, {.seconds = 0.02}, [&] { run(rounds_to_time); });
+  const timing::TimeSummary time =
+      timing::time_together(communicator, {.seconds = 0.02}, [&] { run(rounds_to_time); });
   seconds_per_round_ = time.median_seconds / static_cast<double>(rounds_to_time);
 }
 

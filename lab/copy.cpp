@@ -127,7 +127,7 @@ void CopyBench::time(const std::string& from, const std::string& to, std::int64_
   if (!timing.wrong) {
     const std::int64_t at_once = copies_at_once(bytes);
     const Stream stream = from == "host" && to == "host" ? Stream::host() : target_.stream();
-    const TimeSummary together = time_together(communicator_, options_.loop, [&] {
+    const timing::TimeSummary together = timing::time_together(communicator_, options_.loop, [&] {
       for (std::int64_t i = 0; i < at_once; ++i)
         device::copy(ends.target, ends.from.get(), bytes, stream);
       device::synchronize(stream);

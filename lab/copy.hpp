@@ -10,14 +10,14 @@
 #include <halocline/communicator.hpp>
 #include <halocline/run_result.hpp>
 
-#include "bench/harness.hpp"
 #include "report/report.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 
 struct CopyBenchOptions {
   std::vector<std::int64_t> sizes;  ///< bytes of a copy; empty: some from 4 KiB to 256 MiB
-  LoopOptions loop{.seconds = 0.05, .fewest = 10};  ///< of each case
+  timing::LoopOptions loop{.seconds = 0.05, .fewest = 10};  ///< of each case
 };
 
 /// The sizes that are timed, ascending. Throws usage for what cannot be copied.
@@ -32,7 +32,7 @@ struct CopyTiming {
   std::string from, to;  ///< "host", "pinned", "device", "next device": that of the next rank
   std::int64_t bytes = 0;
   std::optional<std::string> wrong{};  ///< the first wrong byte; then nothing was timed
-  TimeSummary time{};                  ///< of one copy: copies_at_once() of them, divided
+  timing::TimeSummary time{};          ///< of one copy: copies_at_once() of them, divided
   double gigabytes_per_second = 0;     ///< bytes copied over the median, of each rank
 };
 

@@ -12,13 +12,13 @@
 #include "base/notes.hpp"
 #include "base/recorder.hpp"
 #include "bench/combinations.hpp"
-#include "bench/harness.hpp"
 #include "bench/known_fields.hpp"
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
 #include "lab/measured.hpp"
 #include "link/wait_for.hpp"
 #include "machine/memory.hpp"
+#include "timing/harness.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -98,7 +98,7 @@ void find_steady(FirstUseTiming& timing) {
   const std::vector<double>& all = timing.seconds;
   std::vector<double> late(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
   std::sort(late.begin(), late.end());
-  timing.steady_seconds = percentile(late, 50);
+  timing.steady_seconds = timing::percentile(late, 50);
   std::size_t from = 0;
   for (std::size_t steady = 0; from + steady < all.size() && steady < in_a_row;) {
     if (all[from + steady] <= most_of_steady * timing.steady_seconds) {
@@ -142,7 +142,7 @@ FirstUseBenchResult run_first_use_bench(const Communicator& communicator,
         {.memories = options.memories, .transports = options.transports, .proofs = options.proofs},
         notes);
   });
-  note_crowding(communicator, notes);
+  timing::note_crowding(communicator, notes);
   for (const Combination& combination : combinations) {
     if (result.devices.empty() || combination.target.gpu)
       result.devices = devices_of(communicator, combination.target);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "bench/harness.hpp"
 #include "comm/collectives.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 
@@ -18,7 +18,7 @@ inline std::optional<std::string> first_said(const Communicator& communicator,
 }
 
 /// Returns the times of one piece of work, of `count` that were timed together.
-inline TimeSummary each_of(TimeSummary together, std::int64_t count) {
+inline timing::TimeSummary each_of(timing::TimeSummary together, std::int64_t count) {
   for (double* seconds : {&together.min_seconds, &together.median_seconds, &together.p99_seconds})
     *seconds /= static_cast<double>(count);
   return together;

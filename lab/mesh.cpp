@@ -159,7 +159,7 @@ MeshTiming MeshBench::time(MeshExchange& exchange, MeshOrder order) {
   }
   timing.wrong = first_said(communicator_, exchange.first_wrong(round));
   if (timing.wrong) return timing;
-  timing.time = time_together(communicator_, options_.loop, [&] { exchange.run(steps); });
+  timing.time = timing::time_together(communicator_, options_.loop, [&] { exchange.run(steps); });
   exchange.fill(++round);
   timing.timeline = typical_exchange(exchange, steps, timing.time.median_seconds);
   timing.wrong = first_said(communicator_, exchange.first_wrong(round));
@@ -183,7 +183,7 @@ MeshBenchResult MeshBench::run() {
       communicator_, static_cast<std::int64_t>(std::count_if(neighbours_.begin(), neighbours_.end(),
                                                              [](int n) { return n >= 0; })));
   Notes notes;
-  note_crowding(communicator_, notes);
+  timing::note_crowding(communicator_, notes);
   for (const std::int64_t bytes : options_.sizes) {
     comm::together(communicator_, [&] {
       machine::require_memory(communicator_, {.bytes_per_rank = MeshExchange::memory_bytes(bytes),

@@ -11,9 +11,9 @@
 #include <halocline/communicator.hpp>
 #include <halocline/grid.hpp>
 
-#include "bench/harness.hpp"
 #include "lab/mesh_order.hpp"
 #include "report/report.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 
@@ -22,7 +22,7 @@ struct MeshBenchOptions {
   std::vector<std::int64_t> sizes{1 << 10, 64 << 10, 1 << 20};  ///< bytes of a message
   Extents process_grid;            ///< two axes; empty: as square as can be
   std::array<bool, 3> periodic{};  ///< x and y
-  LoopOptions loop;                ///< of each case
+  timing::LoopOptions loop;        ///< of each case
 };
 
 /// A message as one of its two ranks sees it.
@@ -56,7 +56,7 @@ struct MeshTiming {
   MeshOrder order = MeshOrder::send_first;
   std::optional<MeshDeadlock> deadlock{};  ///< then nothing was timed
   std::optional<std::string> wrong{};      ///< the first wrong byte; then nothing was timed
-  TimeSummary time{};
+  timing::TimeSummary time{};
   MeshTimeline timeline{};  ///< of a typical exchange, or up to where it was stuck
 };
 

@@ -108,8 +108,8 @@ class OverheadBench {
   void time_messages(Stand stand);
   void time_pinning();
   void time_waiting(Stream stream);
-  TimeSummary time_call(const std::function<void()>& call,
-                        const std::function<void()>& afterwards) const;
+  timing::TimeSummary time_call(const std::function<void()>& call,
+                                const std::function<void()>& afterwards) const;
 
   Communicator communicator_;
   const OverheadBenchOptions& options_;
@@ -124,7 +124,7 @@ void OverheadBench::time_messages(Stand stand) {
       RoundTrips trips(*pair, stand == Stand::pinned ? Memory::pinned : Memory::host, bytes);
       MessageCost cost{.stand = stand, .bytes = bytes};
       trips.run();
-      cost.time = each_of(time_together(*pair, options_.loop, [&] { trips.run(); }),
+      cost.time = each_of(timing::time_together(*pair, options_.loop, [&] { trips.run(); }),
                           2 * round_trips_at_once);
       for (const std::string& text : comm::gather_texts(*pair, trips.first_wrong()))
         if (!text.empty() && !cost.wrong) cost.wrong = text;
@@ -134,8 +134,8 @@ void OverheadBench::time_messages(Stand stand) {
 }
 
 /// Times calls one by one; what is done afterwards does not count.
-TimeSummary OverheadBench::time_call(const std::function<void()>& call,
-                                     const std::function<void()>& afterwards) const {
+timing::TimeSummary OverheadBench::time_call(const std::function<void()>& call,
+                                             const std::function<void()>& afterwards) const {
   double each = 0;
   for (std::int64_t i = 0; i < calls_to_warm_up; ++i) {
     each = seconds_of([&] {
@@ -143,12 +143,13 @@ TimeSummary OverheadBench::time_call(const std::function<void()>& call,
       afterwards();
     });
   }
-  std::vector<double> seconds(static_cast<std::size_t>(repetitions_for(each, options_.loop)));
+  std::vector<double> seconds(
+      static_cast<std::size_t>(timing::repetitions_for(each, options_.loop)));
   for (double& one : seconds) {
     one = seconds_of(call);
     afterwards();
   }
-  return summarize(std::move(seconds));
+  return timing::summarize(std::move(seconds));
 }
 
 void OverheadBench::time_pinning() {
@@ -238,7 +239,7 @@ OverheadBenchResult OverheadBench::run() {
   result_.ranks = communicator_.size();
   result_.nodes = communicator_.node_count();
   Notes notes;
-  note_crowding(communicator_, notes);
+  timing::note_crowding(communicator_, notes);
   if (communicator_.size() < 2) notes.add("one rank has no partner for messages; use --ranks 2");
   time_messages(Stand::before_gpu);
   const solver::Target target = choose_gpu(communicator_, notes);

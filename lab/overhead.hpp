@@ -9,15 +9,15 @@
 #include <halocline/communicator.hpp>
 #include <halocline/run_result.hpp>
 
-#include "bench/harness.hpp"
 #include "report/report.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 
 struct OverheadBenchOptions {
   std::vector<std::int64_t> message_sizes{8, 64 << 10, 1 << 20};
   std::vector<std::int64_t> memory_sizes{4 << 10, 1 << 20, 64 << 20};
-  LoopOptions loop{.seconds = 0.1};  ///< of each measurement
+  timing::LoopOptions loop{.seconds = 0.1};  ///< of each measurement
 };
 
 /// MPI_Send and MPI_Recv between ranks 0 and 1: half of a round trip.
@@ -26,14 +26,14 @@ struct MessageCost {
   enum class Stand { before_gpu, host, pinned } stand = Stand::before_gpu;
   std::int64_t bytes = 0;
   std::optional<std::string> wrong{};  ///< the first wrong byte
-  TimeSummary time{};
+  timing::TimeSummary time{};
 };
 
 /// A call, or calls that belong together, and what the host spends on it. Rank 0's.
 struct CallCost {
   std::string name, text;
   std::int64_t bytes = 0;  ///< 0 where there are none
-  TimeSummary time{};
+  timing::TimeSummary time{};
 };
 
 struct OverheadBenchResult {

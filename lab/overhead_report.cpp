@@ -19,12 +19,12 @@ void add_where(Report& report, const OverheadBenchResult& result) {
   report.add("mpi", "MPI", result.mpi);
 }
 
-std::vector<Value> us_of(const TimeSummary& time) {
+std::vector<Value> us_of(const timing::TimeSummary& time) {
   return {time.min_seconds * 1e6, time.median_seconds * 1e6, time.p99_seconds * 1e6};
 }
 
 /// Adds what is measured to a row, and the row to a table.
-void add_row(Table& table, std::vector<Value> row, const TimeSummary& time) {
+void add_row(Table& table, std::vector<Value> row, const timing::TimeSummary& time) {
   for (Value& us : us_of(time)) row.push_back(std::move(us));
   table.add(std::move(row));
 }

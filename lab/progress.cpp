@@ -140,7 +140,7 @@ ProgressTiming::Mode ProgressBench::measure(Exchange& exchange, const solver::Ta
   const std::function<void()> work = during(
       exchange, mode, work_.rounds_for(apart.alone.median_seconds), thread ? &*thread : nullptr);
   ProgressTiming::Mode result{.mode = mode};
-  result.time = time_together(communicator_, options_.loop, [&] {
+  result.time = timing::time_together(communicator_, options_.loop, [&] {
     exchange.start(stream);
     work();
     exchange.finish(stream);
@@ -154,13 +154,13 @@ ProgressTiming::Mode ProgressBench::measure(Exchange& exchange, const solver::Ta
 ProgressTiming ProgressBench::measure(Exchange& exchange, const solver::Target& target) {
   const Stream stream = target.stream();
   ProgressTiming timing;
-  timing.alone = time_together(communicator_, options_.loop, [&] {
+  timing.alone = timing::time_together(communicator_, options_.loop, [&] {
     exchange.start(stream);
     exchange.finish(stream);
     link::wait_for(communicator_, stream);
   });
   const std::int64_t rounds = work_.rounds_for(timing.alone.median_seconds);
-  timing.work = time_together(communicator_, options_.loop, [&] { work_.run(rounds); });
+  timing.work = timing::time_together(communicator_, options_.loop, [&] { work_.run(rounds); });
   for (const ProgressMode mode : modes_)
     timing.modes.push_back(measure(exchange, target, timing, mode));
   return timing;

@@ -10,8 +10,8 @@
 #include <halocline/communicator.hpp>
 #include <halocline/run_result.hpp>
 
-#include "bench/harness.hpp"
 #include "report/report.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 
@@ -32,16 +32,16 @@ struct ProgressBenchOptions {
   std::vector<std::string> memories{"auto", "host"};                      ///< as solve --memory
   std::vector<std::string> transports;  ///< empty: all that can be used, proved
   std::vector<ProgressMode> modes{std::begin(progress_modes), std::end(progress_modes)};
-  std::int64_t parts = 16;            ///< of the work, with ProgressMode::tests
-  LoopOptions loop{.seconds = 0.1};   ///< of each measurement
-  std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
+  std::int64_t parts = 16;                   ///< of the work, with ProgressMode::tests
+  timing::LoopOptions loop{.seconds = 0.1};  ///< of each measurement
+  std::optional<std::string> proofs;         ///< as ExchangeOptions::proofs
 };
 
 /// One message each way between two ranks; the same on both.
 struct ProgressTiming {
   struct Mode {
     ProgressMode mode = ProgressMode::busy;
-    TimeSummary time{};  ///< of transfer and work together
+    timing::TimeSummary time{};  ///< of transfer and work together
     /// The share of the transfer that took no time: (alone + work - together) / alone, by medians.
     /// Below 0 where the two hinder each other.
     double overlap = 0;
@@ -49,8 +49,8 @@ struct ProgressTiming {
   std::string memory, transport;
   std::int64_t bytes = 0;
   std::optional<std::string> wrong{};  ///< the first wrong byte
-  TimeSummary alone{};                 ///< the transfer without work
-  TimeSummary work{};                  ///< the work without transfer, about as long
+  timing::TimeSummary alone{};         ///< the transfer without work
+  timing::TimeSummary work{};          ///< the work without transfer, about as long
   std::vector<Mode> modes{};
 };
 

@@ -34,7 +34,7 @@ void add_json_cases(Report& report, const ProgressBenchResult& result) {
                           "min_us", "median_us", "p99_us", "overlap"})
     table.columns.push_back({key, key});
   for (const ProgressTiming& timing : result.timings) {
-    const auto add = [&](std::string_view mode, const TimeSummary& time, Value overlap) {
+    const auto add = [&](std::string_view mode, const timing::TimeSummary& time, Value overlap) {
       const auto us = [&](double seconds) {
         return time.repetitions > 0 ? Value(seconds * 1e6) : Value();
       };

@@ -170,7 +170,7 @@ TEST(MeshTimeline, OfADeadlockHasNothingThatMoves) {
 MeshBenchResult made_up() {
   MeshBenchResult result{
       .mpi = "an MPI", .ranks = 2, .nodes = 1, .process_grid = {1, 2}, .messages = 1};
-  const bench::TimeSummary time{20, 1e-6, 2e-6, 3e-6};
+  const timing::TimeSummary time{20, 1e-6, 2e-6, 3e-6};
   for (const std::int64_t bytes : {1 << 10, 1 << 20}) {
     MeshTiming stuck{.bytes = bytes, .order = MeshOrder::send_first};
     stuck.deadlock = {{0, 1}, 0, "0 -> 1 -> 0: each is in a send"};

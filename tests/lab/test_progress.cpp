@@ -97,7 +97,7 @@ TEST(ProgressThread, HandsOverWhatWentWrong) {
 }
 
 TEST(ProgressReport, HasAColumnForEachModeThatWasTimed) {
-  const bench::TimeSummary time{20, 1e-6, 2e-6, 3e-6};
+  const timing::TimeSummary time{20, 1e-6, 2e-6, 3e-6};
   ProgressBenchResult result{.mpi = "an MPI",
                              .threads = "MPI_THREAD_FUNNELED",
                              .nodes = 1,
@@ -140,7 +140,7 @@ TEST(Overhead, RefusesWhatMakesNoSense) {
 }
 
 TEST(OverheadReport, PutsMessagesOfASizeTogether) {
-  const bench::TimeSummary time{20, 1e-6, 2e-6, 3e-6};
+  const timing::TimeSummary time{20, 1e-6, 2e-6, 3e-6};
   OverheadBenchResult result{.mpi = "an MPI", .ranks = 2, .nodes = 1};
   for (const auto stand :
        {MessageCost::Stand::before_gpu, MessageCost::Stand::host, MessageCost::Stand::pinned})

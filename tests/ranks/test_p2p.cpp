@@ -40,7 +40,7 @@ TEST(P2p, FindsWhatIsSane) {
     EXPECT_FALSE(timing.wrong) << *timing.wrong;
     EXPECT_EQ(timing.kind, proof::GpuPair::same_node);
     EXPECT_EQ(timing.memory, "host");
-    for (const bench::TimeSummary& time : {timing.latency, timing.one_way, timing.both_ways}) {
+    for (const timing::TimeSummary& time : {timing.latency, timing.one_way, timing.both_ways}) {
       EXPECT_EQ(time.repetitions, 3);
       EXPECT_GT(time.min_seconds, 0);
       EXPECT_LE(time.min_seconds, time.median_seconds);

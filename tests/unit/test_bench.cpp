@@ -13,6 +13,7 @@
 #include "bench/traits.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::test {
 namespace {
@@ -29,22 +30,22 @@ std::vector<double> up_to(int count) {
 }
 
 TEST(BenchHarness, TakesPercentilesByRank) {
-  EXPECT_EQ(bench::percentile({7}, 50), 7);
-  EXPECT_EQ(bench::percentile({7}, 99), 7);
-  EXPECT_EQ(bench::percentile({1, 2}, 50), 1);
-  EXPECT_EQ(bench::percentile({1, 2, 3}, 50), 2);
-  EXPECT_EQ(bench::percentile({1, 2, 3}, 0), 1);
-  EXPECT_EQ(bench::percentile(up_to(100), 99), 99);
-  EXPECT_EQ(bench::percentile(up_to(100), 100), 100);
-  EXPECT_EQ(bench::percentile(up_to(99), 99), 99);
-  EXPECT_EQ(bench::percentile(up_to(1000), 99), 990);
-  EXPECT_EQ(bench::percentile(up_to(1001), 50), 501);
+  EXPECT_EQ(timing::percentile({7}, 50), 7);
+  EXPECT_EQ(timing::percentile({7}, 99), 7);
+  EXPECT_EQ(timing::percentile({1, 2}, 50), 1);
+  EXPECT_EQ(timing::percentile({1, 2, 3}, 50), 2);
+  EXPECT_EQ(timing::percentile({1, 2, 3}, 0), 1);
+  EXPECT_EQ(timing::percentile(up_to(100), 99), 99);
+  EXPECT_EQ(timing::percentile(up_to(100), 100), 100);
+  EXPECT_EQ(timing::percentile(up_to(99), 99), 99);
+  EXPECT_EQ(timing::percentile(up_to(1000), 99), 990);
+  EXPECT_EQ(timing::percentile(up_to(1001), 50), 501);
 }
 
 TEST(BenchHarness, SumsUpInAnyOrder) {
   std::vector<double> seconds = up_to(200);
   std::shuffle(seconds.begin(), seconds.end(), std::mt19937(7));
-  const bench::TimeSummary summary = bench::summarize(seconds);
+  const timing::TimeSummary summary = timing::summarize(seconds);
   EXPECT_EQ(summary.repetitions, 200);
   EXPECT_EQ(summary.min_seconds, 1);
   EXPECT_EQ(summary.median_seconds, 100);
@@ -52,10 +53,10 @@ TEST(BenchHarness, SumsUpInAnyOrder) {
 }
 
 TEST(BenchHarness, ChoosesRepetitions) {
-  EXPECT_EQ(bench::repetitions_for(1e-3, {.seconds = 0.2}), 200);
-  EXPECT_EQ(bench::repetitions_for(10, {.seconds = 0.2}), 20) << "a median needs some";
-  EXPECT_EQ(bench::repetitions_for(0, {.seconds = 0.2}), 100'000);
-  EXPECT_EQ(bench::repetitions_for(10, {.repetitions = 3, .seconds = 0.2}), 3);
+  EXPECT_EQ(timing::repetitions_for(1e-3, {.seconds = 0.2}), 200);
+  EXPECT_EQ(timing::repetitions_for(10, {.seconds = 0.2}), 20) << "a median needs some";
+  EXPECT_EQ(timing::repetitions_for(0, {.seconds = 0.2}), 100'000);
+  EXPECT_EQ(timing::repetitions_for(10, {.repetitions = 3, .seconds = 0.2}), 3);
 }
 
 TEST(BenchCases, AreEveryCombinationSizesOutermost) {

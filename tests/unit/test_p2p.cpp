@@ -8,6 +8,7 @@
 #include "bench/p2p_report.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::test {
 namespace {

@@ -142,7 +142,8 @@ std::optional<std::string> HaloBench::first_wrong(const KnownFields& fields) con
 double HaloBench::memcpy_rate(std::int64_t bytes) {
   const auto known = memcpy_rates_.find(bytes);
   if (known != memcpy_rates_.end()) return known->second;
-  const double rate = static_cast<double>(bytes) / seconds_of_memcpy(communicator_, bytes) / 1e9;
+  const double rate =
+      static_cast<double>(bytes) / timing::seconds_of_memcpy(communicator_, bytes) / 1e9;
   return memcpy_rates_.emplace(bytes, rate).first->second;
 }
 
@@ -165,7 +166,7 @@ std::optional<double> HaloBench::link_rate(const Grid& grid) {
 void HaloBench::measure(HaloTiming& timing, const solver::Target& target,
                         const std::function<void()>& work) {
   Recorder& recorder = comm::recorder(communicator_);
-  timing.time = time_together(
+  timing.time = timing::time_together(
       communicator_, options_.loop,
       [&] {
         work();
@@ -328,7 +329,7 @@ HaloBenchResult HaloBench::run() {
   for (const Combination& combination : combinations)
     if (result.devices.empty() || combination.target.gpu)
       result.devices = devices_of(communicator_, combination.target);
-  note_crowding(communicator_, notes_);
+  timing::note_crowding(communicator_, notes_);
   for (const HaloCase& the_case : cases)
     for (const Combination& combination : combinations) {
       for (const std::string& transport : combination.transports)

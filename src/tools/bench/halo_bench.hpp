@@ -9,9 +9,9 @@
 
 #include <halocline/communicator.hpp>
 #include <halocline/exchange.hpp>
-#include <halocline/solver.hpp>
+#include <halocline/run_result.hpp>
 
-#include "bench/harness.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 
@@ -28,7 +28,7 @@ struct HaloBenchOptions {
   std::vector<std::string> rivals;  ///< to compare with, as rivals.hpp names them
   Extents process_grid;  ///< empty: the slowest axis is split, as `solve --cells-per-rank` does
   std::array<bool, 3> periodic{};
-  LoopOptions loop;                   ///< of each case
+  timing::LoopOptions loop;           ///< of each case
   std::optional<std::string> proofs;  ///< as ExchangeOptions::proofs
 };
 
@@ -58,7 +58,7 @@ struct HaloTiming {
   /// "on": times are those of `exchanges_per_graph` exchanges, divided by their number.
   std::string graph = "off";
   std::optional<std::string> wrong{};  ///< the first wrong byte; then nothing was timed
-  TimeSummary time{};
+  timing::TimeSummary time{};
   /// Bytes over the median; nothing if no byte leaves a rank.
   std::optional<double> gigabytes_per_second{};
   /// The same of a copy of as many bytes within the ranks; only where copies move them.

@@ -14,7 +14,6 @@
 #include "base/format.hpp"
 #include "base/notes.hpp"
 #include "base/words.hpp"
-#include "bench/harness.hpp"
 #include "bench/layout_report.hpp"
 #include "bench/layout_trial.hpp"
 #include "bench/usable_ways.hpp"
@@ -26,6 +25,7 @@
 #include "solver/alone.hpp"
 #include "solver/levels.hpp"
 #include "solver/verify.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -332,7 +332,7 @@ LayoutBenchResult LayoutBench::run() {
                           target_->gpu ? Processors::gpus : Processors::cpus);
   });
   say_what_runs();
-  note_crowding(communicator_, notes_);
+  timing::note_crowding(communicator_, notes_);
   const WaysAsked asked{.names = options_.ways,
                         .the_case = cases_[0].the_case,
                         .target = target_,
@@ -366,7 +366,7 @@ void summarize(LayoutTiming& timing, double cells) {
   std::vector<double> sorted = timing.seconds_per_sweep;
   std::sort(sorted.begin(), sorted.end());
   timing.best_seconds = sorted.front();
-  timing.median_seconds = percentile(sorted, 50);
+  timing.median_seconds = timing::percentile(sorted, 50);
   timing.worst_seconds = sorted.back();
   timing.glups = timing.median_seconds > 0 ? cells / timing.median_seconds / 1e9 : 0;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <halocline/communicator.hpp>
-#include <halocline/solver.hpp>
+#include <halocline/run_result.hpp>
 
 #include "solver/case.hpp"
 

@@ -7,12 +7,12 @@
 #include <set>
 #include <vector>
 
-#include "bench/harness.hpp"
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "grid/halo_regions.hpp"
 #include "link/window.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -45,11 +45,13 @@ double link_gigabytes_per_second(const Communicator& communicator, const Grid& g
   comm::together(communicator, [&] { from = device::allocate(Memory::device, each); });
   comm::together(communicator, [&] { window.emplace(communicator, count * each, peers, offsets); });
   const std::vector<device::OwnedStream> streams(peers.size());
-  const TimeSummary time = time_together(communicator, {.seconds = seconds_to_spend}, [&] {
-    for (std::size_t p = 0; p < peers.size(); ++p)
-      device::copy(window->of(p) + window->offsets_of(p)[0], from.get(), each, streams[p].get());
-    for (const device::OwnedStream& stream : streams) device::synchronize(stream.get());
-  });
+  const timing::TimeSummary time =
+      timing::time_together(communicator, {.seconds = seconds_to_spend}, [&] {
+        for (std::size_t p = 0; p < peers.size(); ++p)
+          device::copy(window->of(p) + window->offsets_of(p)[0], from.get(), each,
+                       streams[p].get());
+        for (const device::OwnedStream& stream : streams) device::synchronize(stream.get());
+      });
   return static_cast<double>(each * most) / time.median_seconds / 1e9;
 }
 

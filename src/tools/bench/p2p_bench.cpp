@@ -32,7 +32,7 @@ constexpr std::int64_t trips_of_short_ones = 10;
 
 /// What two ranks find out, to be told to the others.
 struct Times {
-  TimeSummary latency, one_way, both_ways;
+  timing::TimeSummary latency, one_way, both_ways;
 };
 
 /// One memory, and what the proofs say of it.
@@ -41,7 +41,7 @@ struct Reached {
   exchange::ProvedTransports proved;
 };
 
-void scale(TimeSummary& time, double factor) {
+void scale(timing::TimeSummary& time, double factor) {
   for (double* seconds : {&time.min_seconds, &time.median_seconds, &time.p99_seconds})
     *seconds *= factor;
 }
@@ -52,21 +52,21 @@ using Keep = std::function<std::function<void()>(P2pWork what, std::int64_t mess
 
 Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
                 const P2pBenchOptions& options, const Keep& keep) {
-  LoopOptions loop = options.loop;
-  loop.whose = LoopOptions::Whose::first;
+  timing::LoopOptions loop = options.loop;
+  loop.whose = timing::LoopOptions::Whose::first;
   const std::int64_t trips = bytes <= most_bytes_of_several ? trips_of_short_ones : 1;
   Times times;
-  times.latency = time_together(
+  times.latency = timing::time_together(
       pair, loop, keep(P2pWork::round_trips, 2 * trips, [&] { path.round_trips(trips); }));
   scale(times.latency, 0.5 / static_cast<double>(trips));
   // A window is many messages already.
   loop.fewest = 5;
   loop.warm_up = 1;
-  times.one_way = time_together(
+  times.one_way = timing::time_together(
       pair, loop, keep(P2pWork::one_way, options.window, [&] { path.one_way(options.window); }));
-  times.both_ways = time_together(pair, loop, keep(P2pWork::both_ways, 2 * options.window, [&] {
-                                    path.both_ways(options.window);
-                                  }));
+  times.both_ways = timing::time_together(
+      pair, loop,
+      keep(P2pWork::both_ways, 2 * options.window, [&] { path.both_ways(options.window); }));
   return times;
 }
 
@@ -234,7 +234,7 @@ P2pBenchResult P2pBench::run() {
   result_.window = options_.window;
   result_.hosts = comm::gather_texts(communicator_, host_name());
   reach_memories();
-  result_.are_crowded = note_crowding(communicator_, notes_);
+  result_.are_crowded = timing::note_crowding(communicator_, notes_);
   if (options_.keeps_spans) spans_.emplace(communicator_);
   for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);
   if (spans_) result_.spans = spans_->gather();

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include <halocline/communicator.hpp>
-#include <halocline/solver.hpp>
+#include <halocline/run_result.hpp>
 
-#include "bench/harness.hpp"
 #include "bench/p2p_timeline.hpp"
 #include "proof/records.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 
@@ -26,7 +26,7 @@ struct P2pBenchOptions {
   std::vector<std::string> transports;        ///< empty: all that can be used and are proved
   std::vector<std::string> memories{"auto"};  ///< as solve --memory
   std::int64_t window = 64;                   ///< messages for a bandwidth
-  LoopOptions loop{.seconds = 0.05};          ///< of each measurement
+  timing::LoopOptions loop{.seconds = 0.05};  ///< of each measurement
   std::optional<std::string> proofs;          ///< as ExchangeOptions::proofs
   bool keeps_spans = false;                   ///< for trace_of()
 };
@@ -44,9 +44,9 @@ struct P2pTiming {
   std::string memory, transport;
   std::int64_t bytes = 0;
   std::optional<std::string> wrong{};  ///< the first wrong byte; then no time counts
-  TimeSummary latency{};               ///< half of a round trip
-  TimeSummary one_way{};               ///< of a window of messages and a short answer
-  TimeSummary both_ways{};             ///< of a window in each direction at once
+  timing::TimeSummary latency{};       ///< half of a round trip
+  timing::TimeSummary one_way{};       ///< of a window of messages and a short answer
+  timing::TimeSummary both_ways{};     ///< of a window in each direction at once
 };
 
 /// A pair that stands out among those of its kind.

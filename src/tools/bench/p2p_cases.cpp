@@ -40,13 +40,13 @@ bool alike(const P2pTiming& a, const P2pTiming& b) {
 }
 
 /// Which pairs of `alike` ones stand out by one of their times; a bandwidth is their inverse.
-void find_outliers(const std::vector<const P2pTiming*>& alike, TimeSummary P2pTiming::*time,
+void find_outliers(const std::vector<const P2pTiming*>& alike, timing::TimeSummary P2pTiming::*time,
                    const std::string& what, std::vector<P2pOutlier>& found) {
   if (alike.size() < fewest_to_compare) return;
   std::vector<double> seconds;
   for (const P2pTiming* timing : alike) seconds.push_back((timing->*time).median_seconds);
   std::sort(seconds.begin(), seconds.end());
-  const double median = percentile(seconds, 50);
+  const double median = timing::percentile(seconds, 50);
   for (const P2pTiming* timing : alike) {
     const double share = (timing->*time).median_seconds / median;
     const bool is_latency = what == "latency";

@@ -59,11 +59,12 @@ std::vector<Point> points_of(const P2pBenchResult& result) {
 }
 
 /// The median over pairs.
-double median_of(const Point& point, TimeSummary P2pTiming::*time, double TimeSummary::*seconds) {
+double median_of(const Point& point, timing::TimeSummary P2pTiming::*time,
+                 double timing::TimeSummary::*seconds) {
   std::vector<double> values;
   for (const P2pTiming* timing : point.pairs) values.push_back(timing->*time.*seconds);
   std::sort(values.begin(), values.end());
-  return percentile(values, 50);
+  return timing::percentile(values, 50);
 }
 
 std::size_t most_pairs(const std::vector<Point>& points) {
@@ -97,17 +98,19 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
     std::vector<Value> row;
     for (const PointTrait& trait : columns) row.push_back(trait.text(point));
     if (most_pairs(points) > 1) row.push_back(point.pairs.size());
-    const auto us_of = [&](double TimeSummary::*seconds) {
+    const auto us_of = [&](double timing::TimeSummary::*seconds) {
       return Value(1e6 * median_of(point, &P2pTiming::latency, seconds));
     };
-    const auto rate_of = [&](TimeSummary P2pTiming::*time, double directions) {
-      return Value(1e-3 * directions *
-                   megabytes_per_second(result, *point.first,
-                                        median_of(point, time, &TimeSummary::median_seconds)));
+    const auto rate_of = [&](timing::TimeSummary P2pTiming::*time, double directions) {
+      return Value(
+          1e-3 * directions *
+          megabytes_per_second(result, *point.first,
+                               median_of(point, time, &timing::TimeSummary::median_seconds)));
     };
-    for (Value value : {us_of(&TimeSummary::min_seconds), us_of(&TimeSummary::median_seconds),
-                        us_of(&TimeSummary::p99_seconds), rate_of(&P2pTiming::one_way, 1),
-                        rate_of(&P2pTiming::both_ways, 2)})
+    for (Value value :
+         {us_of(&timing::TimeSummary::min_seconds), us_of(&timing::TimeSummary::median_seconds),
+          us_of(&timing::TimeSummary::p99_seconds), rate_of(&P2pTiming::one_way, 1),
+          rate_of(&P2pTiming::both_ways, 2)})
       row.push_back(std::move(value));
     table.add(std::move(row));
   }

@@ -12,9 +12,9 @@
 #include "base/notes.hpp"
 #include "base/recorder.hpp"
 #include "base/words.hpp"
-#include "bench/harness.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -153,7 +153,7 @@ void summarize(StepTiming& timing) {
   std::vector<double> sorted = timing.seconds_per_sweep;
   std::sort(sorted.begin(), sorted.end());
   timing.best_seconds = sorted.front();
-  timing.median_seconds = percentile(sorted, 50);
+  timing.median_seconds = timing::percentile(sorted, 50);
   timing.worst_seconds = sorted.back();
   double cells = 1;
   for (int axis = 0; axis < timing.cells.axes(); ++axis)

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <halocline/solver.hpp>
+#include <halocline/run_result.hpp>
 
 #include "program/run_report.hpp"
 #include "report/report.hpp"

@@ -53,7 +53,7 @@ void add_loop(const OptionGroup& group, LoopWords& words, const char* seconds) {
                fmt::format("or as many as fit into S seconds [default: {}]", seconds));
 }
 
-void read_loop(const LoopWords& words, bench::LoopOptions& loop) {
+void read_loop(const LoopWords& words, timing::LoopOptions& loop) {
   if (words.repetitions && words.seconds)
     throw Error(ErrorKind::usage, "give either --repetitions or --seconds, not both");
   if (words.repetitions && *words.repetitions < 1)

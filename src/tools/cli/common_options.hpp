@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "bench/harness.hpp"
 #include "cli/options.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::cli {
 
@@ -33,6 +33,6 @@ struct LoopWords {
 /// Adds --repetitions and --seconds; `seconds` is what is said of the latter's default.
 void add_loop(const OptionGroup& group, LoopWords& words, const char* seconds);
 /// Throws usage for both at once, and for repetitions that are none.
-void read_loop(const LoopWords& words, bench::LoopOptions& loop);
+void read_loop(const LoopWords& words, timing::LoopOptions& loop);
 
 }  // namespace halocline::cli

@@ -11,7 +11,6 @@
 #include <halocline/error.hpp>
 
 #include "base/recorder.hpp"
-#include "bench/harness.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "exchange/selection/race.hpp"
@@ -23,6 +22,7 @@
 #include "probe/ring.hpp"
 #include "proof/in_job.hpp"
 #include "proof/pattern.hpp"
+#include "timing/harness.hpp"
 
 namespace halocline::probe {
 namespace {
@@ -252,8 +252,8 @@ class Prober {
 
   double us_of(std::int64_t bytes, const std::function<void()>& work) const {
     // The best of them: a node that does other things too is not to be taken for a slow path.
-    const bench::LoopOptions loop{.repetitions = bytes < (1 << 20) ? 0 : 7, .seconds = 0.02};
-    return 1e6 * bench::time_together(communicator_, loop, work).min_seconds;
+    const timing::LoopOptions loop{.repetitions = bytes < (1 << 20) ? 0 : 7, .seconds = 0.02};
+    return 1e6 * timing::time_together(communicator_, loop, work).min_seconds;
   }
 
   const Communicator& communicator_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/harness.hpp"
+#include "timing/harness.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,7 @@
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 
-namespace halocline::bench {
+namespace halocline::timing {
 namespace {
 
 constexpr std::int64_t most_repetitions = 100'000;
@@ -129,4 +129,4 @@ double seconds_of_memcpy(const Communicator& communicator, std::int64_t bytes) {
   return summary.median_seconds / static_cast<double>(at_once);
 }
 
-}  // namespace halocline::bench
+}  // namespace halocline::timing

@@ -10,7 +10,7 @@
 
 #include "base/notes.hpp"
 
-namespace halocline::bench {
+namespace halocline::timing {
 
 /// How often to do it. The times of everything done count, but for the warm-up.
 struct LoopOptions {
@@ -55,4 +55,4 @@ bool note_crowding(const Communicator& communicator, Notes& notes);
 /// median, the slowest rank's. Such small copies come from the cache, as halos do. Collective.
 double seconds_of_memcpy(const Communicator& communicator, std::int64_t bytes);
 
-}  // namespace halocline::bench
+}  // namespace halocline::timing
