@@ -55,12 +55,6 @@ struct ExchangeInfo {
 
 using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;
 
-class Exchange;
-namespace exchange {
-Exchange beside_links(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-                      const ExchangeOptions& options);
-}  // namespace exchange
-
 /// A plan to fill the halos of some fields, made once and run many times: all fields, faces, edges
 /// and corners in one stage, with one message per peer. Between start() and finish() the program
 /// may read, but not write, owned cells within a halo's width of the boundary, and may neither read
@@ -102,12 +96,12 @@ class Exchange {
 
   const ExchangeInfo& info() const;
 
- private:
+ protected:
+  // For exchanges that the library makes for itself.
   class Plan;
   explicit Exchange(std::unique_ptr<Plan> plan);
-  friend Exchange exchange::beside_links(const Communicator& communicator, const Grid& grid,
-                                         const FieldList& fields, const ExchangeOptions& options);
 
+ private:
   std::unique_ptr<Plan> plan_;
 };
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/edge_links.hpp"
 
-#include <cstddef>
-#include <vector>
-
 #include <fmt/format.h>
 
 namespace halocline::exchange {
 namespace {
 
 using device::EdgeWords;
-using link::Window;
 
 constexpr std::int64_t vector_bytes = 16;
 
@@ -33,29 +29,18 @@ std::optional<std::string> EdgeLinks::unavailable(const Communicator& communicat
 }
 
 EdgeLinks::EdgeLinks(const Communicator& communicator, const Grid& grid, std::int64_t row_bytes)
-    : neighbours_(communicator, grid),
-      edge_bytes_(bytes_of_edge(grid, row_bytes)),
-      watch_(communicator, "sweep {}",
-             [neighbours = neighbours_](int end) {
-               return neighbours.name_of(static_cast<End>(end), "edge");
-             }),
-      edges_(communicator, 2 * edge_bytes_, neighbours_.peers(),
-             std::vector<Window::Offsets>(neighbours_.peers().size())),
+    : EdgeLinks(EndNeighbours(communicator, grid), bytes_of_edge(grid, row_bytes)) {}
+
+EdgeLinks::EdgeLinks(const EndNeighbours& neighbours, std::int64_t edge_bytes)
+    : watch_(neighbours.watch("edge")),
+      edges_(neighbours, 2 * edge_bytes, {0, edge_bytes, 0}),
       port_{.lower = side(at_lower), .upper = side(at_upper), .watch = watch_.on_gpu()} {
-  // The addresses of a side are const for readers; this code writes.
-  std::array<EndMemory, 2> memory;
-  for (const End end : ends)
-    memory[end] = {.to = (end == at_lower ? port_.lower : port_.upper).to,
-                   .from = edges_.mine() + end * edge_bytes_};
-  show_ends_to_work(communicator, neighbours_, memory, edge_bytes_);
+  edges_.show_to_work(edge_bytes);
 }
 
-/// Data that a rank sends upwards arrives from below, and vice versa.
 device::EdgeSide EdgeLinks::side(End end) const {
-  if (!neighbours_.has(end)) return {};
-  std::byte* const theirs = edges_.of(neighbours_.peer_of(end));
-  return {.to = reinterpret_cast<EdgeWords*>(theirs + opposite(end) * edge_bytes_),
-          .from = reinterpret_cast<const EdgeWords*>(edges_.mine() + end * edge_bytes_)};
+  return {.to = reinterpret_cast<EdgeWords*>(edges_.to(end)),
+          .from = reinterpret_cast<const EdgeWords*>(edges_.from(end))};
 }
 
 }  // namespace halocline::exchange

@@ -11,8 +11,6 @@
 
 #include "device/edge_port.hpp"
 #include "exchange/ends.hpp"
-#include "link/kernel_watch.hpp"
-#include "link/window.hpp"
 
 namespace halocline::exchange {
 
@@ -32,12 +30,11 @@ class EdgeLinks {
   void check() { watch_.check(); }
 
  private:
+  EdgeLinks(const EndNeighbours& neighbours, std::int64_t edge_bytes);
   device::EdgeSide side(End end) const;
 
-  EndNeighbours neighbours_;
-  std::int64_t edge_bytes_;
   link::KernelWatch watch_;
-  link::Window edges_;  // data from below, then data from above
+  EndLink edges_;  // data from below, then data from above
   device::EdgePort port_;
 };
 

@@ -12,6 +12,9 @@
 namespace halocline::exchange {
 namespace {
 
+/// The place of a field's step among the offsets.
+constexpr std::size_t step = 2;
+
 /// Returns the rank of this node beyond the lower or upper end of this rank's cells, or -1.
 int neighbour_at(const Communicator& communicator, const Grid& grid, End end) {
   Direction direction;
@@ -25,7 +28,8 @@ int neighbour_at(const Communicator& communicator, const Grid& grid, End end) {
 }  // namespace
 
 EndNeighbours::EndNeighbours(const Communicator& communicator, const Grid& grid)
-    : ranks_{neighbour_at(communicator, grid, at_lower),
+    : communicator_(communicator),
+      ranks_{neighbour_at(communicator, grid, at_lower),
              neighbour_at(communicator, grid, at_upper)},
       axis_("xyz"[grid.axes() - 1]) {}
 
@@ -36,34 +40,51 @@ std::vector<int> EndNeighbours::peers() const {
   return peers;
 }
 
-std::string EndNeighbours::name_of(End end, const std::string& what) const {
-  return fmt::format("rank {} ({} {}{})", (*this)[end], what, end == at_lower ? '-' : '+', axis_);
+link::KernelWatch EndNeighbours::watch(const std::string& what) const {
+  return {communicator_, "sweep {}", [ranks = ranks_, axis = axis_, what](int end) {
+            return fmt::format("rank {} ({} {}{})", ranks[static_cast<std::size_t>(end)], what,
+                               end == at_lower ? '-' : '+', axis);
+          }};
 }
 
-void show_ends_to_work(const Communicator& communicator, const EndNeighbours& neighbours,
-                       const std::array<EndMemory, 2>& memory, std::int64_t bytes) {
+std::byte* EndLink::from(End end) const {
+  return neighbours_.has(end) ? window_.mine() + offsets_[end] : nullptr;
+}
+
+std::byte* EndLink::to(End end) const {
+  if (!neighbours_.has(end)) return nullptr;
+  const std::size_t peer = neighbours_.peer_of(end);
+  return window_.of(peer) + window_.offsets_of(peer)[opposite(end)];
+}
+
+void EndLink::show_to_work(std::int64_t bytes, const std::array<bool, 2>& comes) const {
+  const Communicator& communicator = neighbours_.communicator();
   const int me = communicator.rank();
   std::vector<std::byte> pattern(static_cast<std::size_t>(bytes));
   // The same two ranks may be neighbours at both ends: the round distinguishes the ends.
   comm::together(communicator, [&] {
     for (const End end : ends) {
-      if (!neighbours.has(end) || memory[end].to == nullptr) continue;
-      proof::fill(pattern.data(), bytes, proof::seed_of(me, neighbours[end], opposite(end)));
-      device::copy(memory[end].to, pattern.data(), bytes, Stream::host());
+      if (!neighbours_.has(end)) continue;
+      if (window_.offsets_of(neighbours_.peer_of(end))[step] != offsets_[step])
+        throw Error(ErrorKind::unavailable,
+                    "the neighbours' fields have layers of different sizes");
+      if (!comes[opposite(end)]) continue;
+      proof::fill(pattern.data(), bytes, proof::seed_of(me, neighbours_[end], opposite(end)));
+      device::copy(to(end), pattern.data(), bytes, Stream::host());
     }
   });
   comm::together(communicator, [&] {
     for (const End end : ends) {
-      if (!neighbours.has(end) || memory[end].from == nullptr) continue;
-      const int from = neighbours[end];
-      device::copy(pattern.data(), memory[end].from, bytes, Stream::host());
+      if (!neighbours_.has(end) || !comes[end]) continue;
+      const int sender = neighbours_[end];
+      device::copy(pattern.data(), from(end), bytes, Stream::host());
       const std::int64_t at =
-          proof::first_difference(pattern.data(), bytes, proof::seed_of(from, me, end));
+          proof::first_difference(pattern.data(), bytes, proof::seed_of(sender, me, end));
       if (at < bytes)
         throw Error(ErrorKind::communication,
-                    proof::text_of({.at = at, .bytes = bytes, .from = from, .to = me},
+                    proof::text_of({.at = at, .bytes = bytes, .from = sender, .to = me},
                                    " stored by its GPU"));
-      device::clear(memory[end].from, bytes, Stream::host());
+      device::clear(from(end), bytes, Stream::host());
     }
   });
 }

@@ -16,8 +16,8 @@
 #include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
-#include "exchange/beside_links.hpp"
 #include "exchange/messages.hpp"
+#include "exchange/part_exchange.hpp"
 #include "exchange/poison.hpp"
 #include "exchange/selection/choice.hpp"
 #include "exchange/selection/decision.hpp"
@@ -146,18 +146,13 @@ exchange::PairsThere pairs_there(const Communicator& communicator,
   return there;
 }
 
-/// Leaves out what goes over links: halos beyond an end of the last axis, between ranks of a node.
-void leave_out_linked(std::vector<PeerMessage>& messages, const Communicator& communicator,
-                      int last_axis) {
-  const auto is_linked = [last_axis](const HaloPart& part) {
-    Direction across;
-    across[last_axis] = part.direction[last_axis];
-    return part.direction == across;
-  };
+void keep_only(std::vector<PeerMessage>& messages, const exchange::PartFilter& is_filled) {
   for (PeerMessage& message : messages) {
-    if (transport::pair_of(communicator, message.peer) == Pair::other_node) continue;
-    std::erase_if(message.send, is_linked);
-    std::erase_if(message.receive, is_linked);
+    const auto is_left_out = [&](const HaloPart& part) {
+      return !is_filled(part.direction, message.peer);
+    };
+    std::erase_if(message.send, is_left_out);
+    std::erase_if(message.receive, is_left_out);
   }
   std::erase_if(messages, [](const PeerMessage& message) {
     return message.send.empty() && message.receive.empty();
@@ -169,10 +164,9 @@ void leave_out_linked(std::vector<PeerMessage>& messages, const Communicator& co
 /// Channels, and the packing for them.
 class Exchange::Plan {
  public:
-  enum class Content { all, beside_links };
-
+  /// Fills what the filter names, or everything.
   Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-       const ExchangeOptions& options, Content content = Content::all);
+       const ExchangeOptions& options, const exchange::PartFilter& is_filled = {});
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -231,7 +225,7 @@ class Exchange::Plan {
 };
 
 Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
-                     const ExchangeOptions& options, Content content)
+                     const ExchangeOptions& options, const exchange::PartFilter& is_filled)
     : communicator_(communicator), fields_(fields) {
   comm::require_same(communicator, "exchange plans", describe(communicator, grid, fields, options));
   std::vector<PeerMessage> messages;
@@ -249,7 +243,7 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
     std::vector<HaloWidths> widths;
     for (const FieldStorage& field : fields) widths.push_back(widths_of(field, options));
     messages = exchange::messages_of(grid, grid.rank(), widths, options.neighbours);
-    if (content == Content::beside_links) leave_out_linked(messages, communicator, grid.axes() - 1);
+    if (is_filled) keep_only(messages, is_filled);
     if (field::checks_halos()) poison_.emplace(messages, fields, memory_);
   });
 
@@ -588,19 +582,10 @@ Exchange::~Exchange() = default;
 Exchange::Exchange(Exchange&&) noexcept = default;
 Exchange& Exchange::operator=(Exchange&&) noexcept = default;
 
-bool exchange::all_are_linked(const Communicator& communicator, const Grid& grid) {
-  if (communicator.node_count() > 1) return false;
-  for (int axis = 0; axis + 1 < grid.axes(); ++axis)
-    if (grid.process_grid().values()[axis] > 1 || grid.periodic(axis)) return false;
-  return true;
-}
-
-Exchange exchange::beside_links(const Communicator& communicator, const Grid& grid,
-                                const FieldList& fields, const ExchangeOptions& options) {
-  using Plan = Exchange::Plan;
-  return Exchange(
-      std::make_unique<Plan>(communicator, grid, fields, options, Plan::Content::beside_links));
-}
+exchange::PartExchange::PartExchange(const Communicator& communicator, const Grid& grid,
+                                     const FieldList& fields, const ExchangeOptions& options,
+                                     const PartFilter& is_filled)
+    : Exchange(std::make_unique<Plan>(communicator, grid, fields, options, is_filled)) {}
 
 void Exchange::start(Stream stream) { plan_->start(stream); }
 bool Exchange::progress() { return plan_->progress(); }

@@ -7,25 +7,15 @@
 
 #include <fmt/format.h>
 
-#include <halocline/error.hpp>
-
-#include "comm/collectives.hpp"
 #include "device/buffer.hpp"
-#include "device/queue.hpp"
 #include "exchange/cuda/face_flags.hpp"
 
 namespace halocline::exchange {
 namespace {
 
-using link::Window;
-
 // A tile of a sweep has at least 64 cells of a row, but for the first and the last one.
 constexpr std::int64_t fewest_cells_of_tile = 64;
 constexpr std::int64_t flag_bytes = sizeof(device::Epoch);
-
-/// A rank's data on its window: the offsets of the halos, or of the flags, at its two ends; and the
-/// elements from a layer to the next, which must be the neighbour's, too.
-constexpr std::size_t layer_step = 2;
 
 std::int64_t tiles_of_layer(const Grid& grid) {
   const Int3 cells = grid.owned().extent();
@@ -45,6 +35,22 @@ std::int64_t layer_offset(const FieldStorage& field, int axis, std::int64_t laye
 
 }  // namespace
 
+bool all_are_linked(const Communicator& communicator, const Grid& grid) {
+  if (communicator.node_count() > 1) return false;
+  for (int axis = 0; axis + 1 < grid.axes(); ++axis)
+    if (grid.process_grid().values()[axis] > 1 || grid.periodic(axis)) return false;
+  return true;
+}
+
+PartFilter not_linked(const Communicator& communicator, const Grid& grid) {
+  return [communicator, last = grid.axes() - 1](const Direction& direction, int peer) {
+    Direction across;
+    across[last] = direction[last];
+    return !(direction == across) ||
+           communicator.node_of(peer) != communicator.node_of(communicator.rank());
+  };
+}
+
 std::optional<std::string> FaceLinks::unavailable(const Communicator& communicator,
                                                   const Grid& grid, const FieldStorage& level) {
   if (communicator.size() == 1) return "there is only one rank";
@@ -60,19 +66,13 @@ std::optional<std::string> FaceLinks::unavailable(const Communicator& communicat
 FaceLinks::FaceLinks(const Communicator& communicator, const Grid& grid,
                      const std::vector<std::reference_wrapper<const FieldStorage>>& levels,
                      const HaloWidths& halo)
-    : communicator_(communicator),
-      neighbours_(communicator, grid),
+    : neighbours_(communicator, grid),
       axis_(grid.axes() - 1),
       halo_(halo),
       tiles_(tiles_of_layer(grid)),
-      watch_(communicator, "sweep {}",
-             [neighbours = neighbours_](int end) {
-               return neighbours.name_of(static_cast<End>(end), "halo");
-             }),
+      watch_(neighbours_.watch("halo")),
       swept_(device::allocate(Memory::device, 2 * tiles_ * flag_bytes)),
-      flags_(
-          communicator, 2 * tiles_ * flag_bytes, neighbours_.peers(),
-          std::vector<Window::Offsets>(neighbours_.peers().size(), {0, tiles_ * flag_bytes, 0})) {
+      flags_(neighbours_, 2 * tiles_ * flag_bytes, {0, tiles_ * flag_bytes, 0}) {
   for (const FieldStorage& level : levels) link(level);
   cuda::load_face_flags();
 }
@@ -85,48 +85,30 @@ std::int64_t FaceLinks::halo_at(End end) const {
   return (end == at_lower ? halo_.lower : halo_.upper)[axis_];
 }
 
-Window::Offsets FaceLinks::offsets_of(const FieldStorage& field) const {
-  const Box& owned = field.shape().owned;
-  return {layer_offset(field, axis_, owned.lower[axis_] - halo_at(at_lower)),
-          layer_offset(field, axis_, owned.upper[axis_]), step_of(field, axis_)};
-}
-
 /// Maps the neighbours' halos of a level and checks that the first row of each works.
 void FaceLinks::link(const FieldStorage& field) {
-  const Window::Offsets mine = offsets_of(field);
-  const std::vector<int> peers = neighbours_.peers();
+  const Box& owned = field.shape().owned;
   // While an error unwinds the stack, neighbours may still store to the field: then it stays.
   std::shared_ptr<void> held(std::make_shared<FieldStorage>(field), field.bytes());
-  const Window& level = *levels_.emplace_back(std::make_unique<Window>(
-      communicator_, std::move(held), peers, std::vector(peers.size(), mine)));
-  comm::together(communicator_, [&] {
-    for (std::size_t p = 0; p < peers.size(); ++p)
-      if (level.offsets_of(p)[layer_step] != mine[layer_step])
-        throw Error(ErrorKind::unavailable,
-                    "the neighbours' fields have layers of different sizes");
-  });
-  const device::FacePort& port = ports_.emplace_back(device::FacePort{
-      .lower = side(level, at_lower), .upper = side(level, at_upper), .watch = watch_.on_gpu()});
-  std::array<EndMemory, 2> memory;
-  for (const End end : ends) {
-    memory[end].to = (end == at_lower ? port.lower : port.upper).to;
-    if (halo_at(end) > 0) memory[end].from = field.bytes() + mine[end];
-  }
-  const std::int64_t row_bytes = field.shape().owned.extent().x * field.shape().element_bytes;
-  show_ends_to_work(communicator_, neighbours_, memory, row_bytes);
+  const link::Window::Offsets offsets{
+      layer_offset(field, axis_, owned.lower[axis_] - halo_at(at_lower)),
+      layer_offset(field, axis_, owned.upper[axis_]), step_of(field, axis_)};
+  const EndLink& level =
+      *levels_.emplace_back(std::make_unique<EndLink>(neighbours_, std::move(held), offsets));
+  ports_.push_back(
+      {.lower = side(level, at_lower), .upper = side(level, at_upper), .watch = watch_.on_gpu()});
+  level.show_to_work(owned.extent().x * field.shape().element_bytes,
+                     {halo_at(at_lower) > 0, halo_at(at_upper) > 0});
 }
 
-device::FaceSide FaceLinks::side(const Window& level, End end) const {
+device::FaceSide FaceLinks::side(const EndLink& level, End end) const {
   if (!neighbours_.has(end)) return {};
-  const std::size_t peer = neighbours_.peer_of(end);
-  const End there = opposite(end);
-  const auto layers = static_cast<int>(halo_at(there));
-  return {
-      .to = layers > 0 ? level.of(peer) + level.offsets_of(peer)[there] : nullptr,
-      .layers = layers,
-      .raise = reinterpret_cast<device::Epoch*>(flags_.of(peer) + flags_.offsets_of(peer)[there]),
-      .raised = reinterpret_cast<const device::Epoch*>(flags_.mine() + end * tiles_ * flag_bytes),
-      .swept = static_cast<device::Epoch*>(swept_.get()) + end * tiles_};
+  const auto layers = static_cast<int>(halo_at(opposite(end)));
+  return {.to = layers > 0 ? level.to(end) : nullptr,
+          .layers = layers,
+          .raise = reinterpret_cast<device::Epoch*>(flags_.to(end)),
+          .raised = reinterpret_cast<const device::Epoch*>(flags_.from(end)),
+          .swept = static_cast<device::Epoch*>(swept_.get()) + end * tiles_};
 }
 
 }  // namespace halocline::exchange

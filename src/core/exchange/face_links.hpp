@@ -15,13 +15,19 @@
 
 #include "device/face_port.hpp"
 #include "exchange/ends.hpp"
-#include "link/kernel_watch.hpp"
-#include "link/window.hpp"
+#include "exchange/part_exchange.hpp"
 
 namespace halocline::exchange {
 
+/// Returns whether all halos of a grid's ranks go over face links; the same on every rank.
+bool all_are_linked(const Communicator& communicator, const Grid& grid);
+
+/// Selects the halos that do not: between ranks of different nodes, and those that are not beyond
+/// an end of the last axis alone.
+PartFilter not_linked(const Communicator& communicator, const Grid& grid);
+
 /// For the time levels of a field: to the neighbours on the same node beyond the ends of the last
-/// axis. Halos from others are exchanged (exchange/beside_links.hpp).
+/// axis. Other halos are exchanged: not_linked().
 class FaceLinks {
  public:
   /// Returns why such ranks cannot have face links, or nothing; the same on every rank.
@@ -48,18 +54,16 @@ class FaceLinks {
  private:
   void link(const FieldStorage& field);
   std::int64_t halo_at(End end) const;
-  link::Window::Offsets offsets_of(const FieldStorage& field) const;
-  device::FaceSide side(const link::Window& level, End end) const;
+  device::FaceSide side(const EndLink& level, End end) const;
 
-  Communicator communicator_;
   EndNeighbours neighbours_;
   int axis_;
   HaloWidths halo_;
   std::int64_t tiles_;  // of a layer, at most
   link::KernelWatch watch_;
   std::shared_ptr<void> swept_;
-  link::Window flags_;
-  std::vector<std::unique_ptr<link::Window>> levels_;
+  EndLink flags_;
+  std::vector<std::unique_ptr<EndLink>> levels_;
   std::vector<device::FacePort> ports_;
 };
 

@@ -9,7 +9,6 @@
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
-#include "exchange/beside_links.hpp"
 #include "exchange/face_links.hpp"
 #include "solver/runner.hpp"
 #include "solver/schedules/schedules.hpp"
@@ -55,12 +54,13 @@ class FusedStepper final : public SingleSweeps {
                widths_of_halo(runner.the_case())) {
     if (exchange::all_are_linked(runner.communicator(), runner.exchange_grid())) return;
     for (const FieldStorage& field : fields_with_halo(runner))
-      beside_links_.push_back(
-          exchange::beside_links(runner.communicator(), runner.exchange_grid(), {field},
-                                 {.neighbours = runner.the_case().neighbours(),
-                                  .transport = runner.exchange_info().transport(),
-                                  .proofs = runner.proofs(),
-                                  .same_order = true}));
+      beside_links_.emplace_back(
+          runner.communicator(), runner.exchange_grid(), FieldList{field},
+          ExchangeOptions{.neighbours = runner.the_case().neighbours(),
+                          .transport = runner.exchange_info().transport(),
+                          .proofs = runner.proofs(),
+                          .same_order = true},
+          exchange::not_linked(runner.communicator(), runner.exchange_grid()));
   }
 
   void advance(Run& run, std::int64_t most) override {
@@ -99,8 +99,9 @@ class FusedStepper final : public SingleSweeps {
   std::int64_t depth() { return runner().the_case().halo_depth; }
 
   exchange::FaceLinks links_;
-  std::vector<Exchange> beside_links_;  // one for each level; none if all halos go over links
-  bool is_sent_ = false;                // the neighbours' sweeps send the halo of the next sweep
+  /// For each level; none if all halos go over links.
+  std::vector<exchange::PartExchange> beside_links_;
+  bool is_sent_ = false;  // the neighbours' sweeps send the halo of the next sweep
 };
 
 /// Returns why sweeps cannot send their own halos; nothing if they can, on every rank.
