@@ -45,6 +45,15 @@ TEST(WantedTransports, NameEachKindOfPairOnce) {
   EXPECT_THAT(error.text, testing::HasSubstr("same-node twice"));
 }
 
+TEST(Choice, IsTheSameAfterItWasWritten) {
+  const Choice choice = exchange::choose(exchange::read_wanted("auto"), {.there = no_self});
+  EXPECT_EQ(exchange::text_of(choice), "same-node=shared,other-node=mpi");
+  ExchangeInfo info;
+  info.transports = exchange::names_of(choice);
+  EXPECT_EQ(exchange::choice_of(info), choice);
+  EXPECT_EQ(exchange::text_of({}), "auto");
+}
+
 TEST(Choice, AutoTakesTheFirstThatServesEachPair) {
   EXPECT_EQ(chosen("auto"), "self/shared/mpi");
   EXPECT_EQ(chosen("auto", one_node), "self/shared/-");

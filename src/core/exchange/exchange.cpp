@@ -475,9 +475,7 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
     info_.messages += 1;
     for (const HaloPart& piece : message.send) info_.bytes += bytes_of(piece);
   }
-  for (const Pair pair : transport::pairs)
-    if (const Transport* transport = choice[static_cast<std::size_t>(pair)])
-      info_.transports.emplace_back(transport::name_of(pair), transport->name());
+  info_.transports = exchange::names_of(choice);
   for (const auto& channel : channels_)
     if (std::string note = channel->note(); !note.empty()) info_.notes.push_back(std::move(note));
 }

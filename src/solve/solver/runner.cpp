@@ -16,9 +16,7 @@
 namespace halocline::solver {
 namespace {
 
-transport::Capabilities capabilities_of(std::string_view transport) {
-  return transport::find_transport(transport).capabilities();
-}
+constexpr auto other_node = static_cast<std::size_t>(transport::Pair::other_node);
 
 Levels made_on_all_ranks(const Case& the_case, const Grid& grid, const RunnerParts& parts,
                          Level& coefficients) {
@@ -78,7 +76,8 @@ Runner::Runner(const Case& the_case, const RunnerParts& parts)
                 {.neighbours = case_.neighbours(),
                  .transport = parts.transport,
                  .proofs = parts.proofs,
-                 .same_order = true}) {
+                 .same_order = true}),
+      transports_(exchange::choice_of(exchange_.info())) {
   if (case_.model->ghosts_change())
     comm::together(parts_.communicator, [&] {
       changing_ghosts_ =
@@ -105,13 +104,13 @@ void Runner::make_all_reduce() {
 /// Where kernels do not reach all ranks, a transport of the exchange may. Returns why none does.
 std::string Runner::open_gather() {
   std::string why_not;
-  for (const auto& [pair, transport] : exchange_info().transports) {
-    if (gather_) break;
+  for (const transport::Transport* one : transports_) {
+    if (gather_ || one == nullptr) continue;
     try {
-      gather_ = transport::find_transport(transport).open_gather(parts_.communicator);
+      gather_ = one->open_gather(parts_.communicator);
     } catch (const Error& error) {  // the same on every rank
       if (error.kind() == ErrorKind::communication) throw;
-      why_not += fmt::format("; nor does transport {} gather them: {}", transport, error.what());
+      why_not += fmt::format("; nor does transport {} gather them: {}", one->name(), error.what());
     }
   }
   return why_not;
@@ -135,26 +134,22 @@ void Runner::fill_for_trial(int threads) {
 }
 
 bool Runner::needs_progress() const {
-  const auto& used = exchange_info().transports;
-  return std::any_of(used.begin(), used.end(),
-                     [](const auto& use) { return capabilities_of(use.second).needs_progress; });
-}
-
-bool Runner::calls_between_nodes() const {
-  const auto& used = exchange_info().transports;
-  return std::any_of(used.begin(), used.end(), [](const auto& use) {
-    return use.first == transport::name_of(transport::Pair::other_node) &&
-           capabilities_of(use.second).carrier == transport::Carrier::stream;
+  return std::any_of(transports_.begin(), transports_.end(), [](const auto* one) {
+    return one != nullptr && one->capabilities().needs_progress;
   });
 }
 
+bool Runner::calls_between_nodes() const {
+  const transport::Transport* one = transports_[other_node];
+  return one != nullptr && one->capabilities().carrier == transport::Carrier::stream;
+}
+
 std::optional<std::string> Runner::kernels_cannot_reach_because(Neighbour which) const {
-  for (const auto& [pair, transport] : exchange_info().transports) {
-    if (which == Neighbour::on_node && pair == transport::name_of(transport::Pair::other_node))
-      continue;
-    if (capabilities_of(transport).carrier != transport::Carrier::kernels)
-      return fmt::format("kernels cannot write through transport {}", transport);
-  }
+  const std::size_t count = which == Neighbour::on_node ? other_node : transports_.size();
+  for (std::size_t pair = 0; pair < count; ++pair)
+    if (const transport::Transport* one = transports_[pair];
+        one != nullptr && one->capabilities().carrier != transport::Carrier::kernels)
+      return fmt::format("kernels cannot write through transport {}", one->name());
   return std::nullopt;
 }
 
@@ -175,9 +170,9 @@ std::optional<std::string> Runner::unavailable(const Schedule& schedule) {
 std::optional<std::string> Runner::no_graphs_because() const {
   if (!parts_.target.gpu)
     return fmt::format("backend {} does not run on a GPU", parts_.target.backend->name());
-  for (const auto& [pair, transport] : exchange_info().transports)
-    if (!capabilities_of(transport).stays_on_stream())
-      return fmt::format("transport {} needs the host in every exchange", transport);
+  for (const transport::Transport* one : transports_)
+    if (one != nullptr && !one->capabilities().stays_on_stream())
+      return fmt::format("transport {} needs the host in every exchange", one->name());
   if (!norms_stay_) return "MPI reduces norms";
   return std::nullopt;
 }

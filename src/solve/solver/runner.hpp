@@ -13,6 +13,7 @@
 #include <halocline/grid.hpp>
 
 #include "base/notes.hpp"
+#include "exchange/selection/choice.hpp"
 #include "link/gpu_all_reduce.hpp"
 #include "solver/case.hpp"
 #include "solver/graph_stepper.hpp"
@@ -65,6 +66,8 @@ class Runner {
   LevelExchange& exchange() { return exchange_; }
   const std::optional<std::string>& proofs() const { return parts_.proofs; }
   const ExchangeInfo& exchange_info() const { return exchange_.info(); }
+  /// The transports of the exchange, by kind of pair.
+  const exchange::Choice& transports() const { return transports_; }
   /// Fallbacks, with reasons.
   const Notes& notes() const { return notes_; }
 
@@ -120,6 +123,7 @@ class Runner {
   stencil::Ghosts ghosts_;
   std::unique_ptr<stencil::ChangingGhosts> changing_ghosts_;
   LevelExchange exchange_;
+  exchange::Choice transports_;
   bool norms_stay_ = false;
   std::optional<link::GpuAllReduce> all_reduce_;
   std::unique_ptr<transport::Gather> gather_;

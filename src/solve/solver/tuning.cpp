@@ -279,18 +279,14 @@ std::vector<Extents> Chooser::other_process_grids() const {
 /// Returns what to ask for to get the other transports that raced between nodes.
 std::vector<std::string> Chooser::other_transports() const {
   std::vector<std::string> others;
-  const ExchangeInfo& info = runner_->exchange_info();
-  const std::string pair(transport::name_of(transport::Pair::other_node));
-  for (const ExchangeInfo::Race& race : info.races) {
-    if (race.pair != pair) continue;
-    std::string wanted;
-    bool is_other = false;
-    for (const auto& [kind, transport] : info.transports) {
-      is_other |= kind == pair && transport != race.transport;
-      wanted += fmt::format("{}{}={}", wanted.empty() ? "" : ",", kind,
-                            kind == pair ? race.transport : transport);
-    }
-    if (is_other) others.push_back(std::move(wanted));
+  exchange::Choice choice = runner_->transports();
+  const transport::Transport*& between =
+      choice[static_cast<std::size_t>(transport::Pair::other_node)];
+  const transport::Transport* const used = between;
+  for (const ExchangeInfo::Race& race : runner_->exchange_info().races) {
+    if (race.pair != transport::name_of(transport::Pair::other_node)) continue;
+    between = &transport::find_transport(race.transport);
+    if (between != used) others.push_back(exchange::text_of(choice));
   }
   return others;
 }

@@ -19,6 +19,7 @@
 #include "device/gpu.hpp"
 #include "device/graph.hpp"
 #include "device/queue.hpp"
+#include "exchange/selection/choice.hpp"
 #include "grid/text.hpp"
 #include "link/wait_for.hpp"
 #include "machine/cores.hpp"
@@ -52,10 +53,10 @@ std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::
   if (!target.gpu || target.memory != Memory::device)
     return fmt::format("exchanges of fields in {} memory cannot be recorded in CUDA graphs",
                        name_of(target.memory));
-  for (const auto& use : info.transports)
-    if (!transport::find_transport(use.second).capabilities().stays_on_stream())
+  for (const transport::Transport* one : exchange::choice_of(info))
+    if (one != nullptr && !one->capabilities().stays_on_stream())
       return fmt::format("exchanges by {} cannot be recorded in CUDA graphs: they need the host",
-                         use.second);
+                         one->name());
   return std::nullopt;
 }
 

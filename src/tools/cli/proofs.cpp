@@ -9,9 +9,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <halocline/error.hpp>
+
 #include "base/launched.hpp"
 #include "build_info.hpp"
 #include "cli/print.hpp"
+#include "exchange/selection/choice.hpp"
 #include "probe/ensure.hpp"
 #include "proof/surroundings.hpp"
 #include "transport/transport.hpp"
@@ -47,30 +50,36 @@ void say(const ProofWish& wish, const std::string& text) {
   if (wish.says == ProofWish::Says::what_it_does) remark(text);
 }
 
+/// Returns the transports that values of --transport request between ranks of a node, the only ones
+/// that a probe job of this node can prove; null stands for auto. Other values request none: the
+/// command knows them itself, or refuses them later, once for all ranks.
+std::set<const transport::Transport*> wanted_on_a_node(const std::vector<std::string>& transports) {
+  std::set<const transport::Transport*> wanted;
+  for (const std::string& text : transports) {
+    try {
+      wanted.insert(
+          exchange::read_wanted(text)[static_cast<std::size_t>(transport::Pair::same_node)]);
+    } catch (const Error&) {
+    }
+  }
+  return wanted;
+}
+
 }  // namespace
 
 std::vector<probe::Path> paths_to_prove(const std::vector<std::string>& transports,
                                         const std::vector<std::string>& memories) {
-  // "KIND=NAME": other kinds are left to auto.
-  const auto may_be_chosen = [&](std::string_view name) {
-    return std::any_of(transports.begin(), transports.end(), [&](const std::string& wanted) {
-      return wanted.find("auto") != std::string::npos || wanted.find('=') != std::string::npos ||
-             wanted.find(name) != std::string::npos;
-    });
-  };
+  const std::set<const transport::Transport*> wanted = wanted_on_a_node(transports);
   std::vector<probe::Path> paths;
   for (const transport::Transport* one : transport::transports()) {
-    if (!one->capabilities().needs_proof || !may_be_chosen(one->name())) continue;
+    if (!one->capabilities().needs_proof) continue;
     for (const std::string& name : memories) {
       const std::optional<Memory> memory = name == "auto" ? Memory::device : memory_named(name);
       if (!memory || one->unavailable(transport::Pair::same_node, *memory)) continue;
       // What auto takes only where kernels do not reach is proved where it is asked for: a job to
       // prove it takes seconds, and most nodes do not need it.
-      const bool is_named = std::any_of(
-          transports.begin(), transports.end(),
-          [&](const std::string& wanted) { return wanted.find(one->name()) != wanted.npos; });
       const bool is_for_auto = one->is_for_auto(*memory) && !one->capabilities().is_costly_to_start;
-      if (!is_named && !is_for_auto) continue;
+      if (!wanted.contains(one) && !(is_for_auto && wanted.contains(nullptr))) continue;
       const probe::Path path{std::string(one->name()), *memory};
       if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
     }

@@ -51,6 +51,29 @@ void require_serving(const Transport& transport, Pair pair, const ChoiceFacts& f
 
 }  // namespace
 
+Choice choice_of(const ExchangeInfo& info) {
+  Choice choice{};
+  for (const Pair pair : transport::pairs)
+    for (const auto& [kind, name] : info.transports)
+      if (kind == transport::name_of(pair))
+        choice[static_cast<std::size_t>(pair)] = &transport::find_transport(name);
+  return choice;
+}
+
+std::vector<std::pair<std::string, std::string>> names_of(const Choice& choice) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const Pair pair : transport::pairs)
+    if (const Transport* one = choice[static_cast<std::size_t>(pair)])
+      names.emplace_back(transport::name_of(pair), one->name());
+  return names;
+}
+
+std::string text_of(const Choice& choice) {
+  ExchangeInfo info;
+  info.transports = names_of(choice);
+  return info.transport();
+}
+
 WantedTransports read_wanted(const std::string& text) {
   WantedTransports wanted{};
   if (text == "auto") return wanted;

@@ -4,7 +4,10 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <halocline/exchange.hpp>
 
 #include "exchange/selection/proved.hpp"
 #include "transport/transport.hpp"
@@ -13,6 +16,13 @@ namespace halocline::exchange {
 
 /// One transport per kind of pair, in order of transport::pairs; null where no such pair exists.
 using Choice = std::array<const transport::Transport*, 3>;
+
+/// Returns a choice as ExchangeInfo::transports has it, and back.
+std::vector<std::pair<std::string, std::string>> names_of(const Choice& choice);
+Choice choice_of(const ExchangeInfo& info);
+
+/// Writes a choice as ExchangeOptions::transport requests it.
+std::string text_of(const Choice& choice);
 
 /// The transports that the user requests, likewise; null where auto chooses.
 using WantedTransports = std::array<const transport::Transport*, 3>;
