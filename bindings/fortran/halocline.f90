@@ -789,20 +789,16 @@ contains
     end if
   end subroutine
 
-  ! Bytes from one address to another.
-  integer(int64) function distance(from, to)
-    type(c_ptr), intent(in) :: from, to
-    distance = transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)
-  end function
-
-  ! Wraps an array of any number of axes; strides are 0 along those with one element.
-  subroutine wrap_array(this, grid, first, element_bytes, extents, strides, halo, name, sides, &
+  ! Wraps an array of any number of axes: `ends` has the addresses of its first element and of the
+  ! last one along each axis. One procedure for all ranks would need `select rank` of Fortran 2018,
+  ! which nvfortran does not have.
+  subroutine wrap_array(this, grid, ends, element_bytes, extents, halo, name, sides, &
                         component_axis, stat, errmsg)
     class(halocline_field), intent(inout) :: this
     class(halocline_grid), intent(in) :: grid
-    type(c_ptr), intent(in) :: first
+    type(c_ptr), intent(in) :: ends(0:)
     integer, intent(in) :: element_bytes
-    integer(int64), intent(in) :: extents(:), strides(:)
+    integer(int64), intent(in) :: extents(:)
     integer, intent(in), optional :: halo
     character(*), intent(in), optional :: name
     type(halocline_widths), intent(in), optional :: sides
@@ -811,7 +807,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_grid_info) :: info
     integer(c_int) :: status
-    integer(int64) :: component_stride
+    integer(int64) :: component_stride, bytes(0:size(extents)), strides(size(extents))
     integer :: axes, components
     logical :: is_space(size(extents))
     character(300) :: text
@@ -823,6 +819,8 @@ contains
       return
     end if
     axes = size(extents)
+    bytes = transfer(ends, bytes)
+    strides = (bytes(1:) - bytes(0))/(max(extents - 1, 1_int64)*element_bytes)
     components = 1
     component_stride = 0
     is_space = .true.
@@ -845,7 +843,7 @@ contains
     else if (any(extents < 1)) then
       call refuse('the array has no elements', stat, errmsg)
     else
-      call make_field(this, grid, first, element_bytes, halo, components, &
+      call make_field(this, grid, ends(0), element_bytes, halo, components, &
                       pack(extents, is_space), pack(strides, is_space), component_stride, &
                       name=name, wraps=.true., sides=sides, stat=stat, errmsg=errmsg)
     end if
@@ -861,14 +859,11 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(1)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2)))/8
-    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:1)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1)), c_loc(array(size(array)))]
+    call wrap_array(this, grid, ends, 8, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   subroutine wrap_real64_2(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
@@ -881,15 +876,12 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(2)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1, 1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/8
-    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/8
-    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:2)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1, 1)), c_loc(array(size(array, 1), 1)), &
+                                 c_loc(array(1, size(array, 2)))]
+    call wrap_array(this, grid, ends, 8, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   subroutine wrap_real64_3(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
@@ -902,16 +894,13 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(3)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1, 1, 1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1)))/8
-    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/8
-    if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2)))/8
-    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:3)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1, 1, 1)), c_loc(array(size(array, 1), 1, 1)), &
+                                 c_loc(array(1, size(array, 2), 1)), &
+                                 c_loc(array(1, 1, size(array, 3)))]
+    call wrap_array(this, grid, ends, 8, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   subroutine wrap_real64_4(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
@@ -924,17 +913,14 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(4)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1, 1, 1, 1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1, 1)))/8
-    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1, 1)))/8
-    if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2, 1)))/8
-    if (size(array, 4) > 1) strides(4) = distance(first, c_loc(array(1, 1, 1, 2)))/8
-    call wrap_array(this, grid, first, 8, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:4)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1, 1, 1, 1)), c_loc(array(size(array, 1), 1, 1, 1)), &
+                                 c_loc(array(1, size(array, 2), 1, 1)), &
+                                 c_loc(array(1, 1, size(array, 3), 1)), &
+                                 c_loc(array(1, 1, 1, size(array, 4)))]
+    call wrap_array(this, grid, ends, 8, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   subroutine wrap_real32_1(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
@@ -947,14 +933,11 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(1)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2)))/4
-    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:1)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1)), c_loc(array(size(array)))]
+    call wrap_array(this, grid, ends, 4, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   subroutine wrap_real32_2(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
@@ -967,15 +950,12 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(2)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1, 1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1)))/4
-    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2)))/4
-    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:2)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1, 1)), c_loc(array(size(array, 1), 1)), &
+                                 c_loc(array(1, size(array, 2)))]
+    call wrap_array(this, grid, ends, 4, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   subroutine wrap_real32_3(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
@@ -988,16 +968,13 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(3)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1, 1, 1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1)))/4
-    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1)))/4
-    if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2)))/4
-    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:3)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1, 1, 1)), c_loc(array(size(array, 1), 1, 1)), &
+                                 c_loc(array(1, size(array, 2), 1)), &
+                                 c_loc(array(1, 1, size(array, 3)))]
+    call wrap_array(this, grid, ends, 4, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   subroutine wrap_real32_4(this, grid, array, halo, name, sides, component_axis, stat, errmsg)
@@ -1010,17 +987,14 @@ contains
     integer, intent(in), optional :: component_axis
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: first
-    integer(int64) :: strides(4)
-    first = c_null_ptr
-    if (size(array) > 0) first = c_loc(array(1, 1, 1, 1))
-    strides = 0
-    if (size(array, 1) > 1) strides(1) = distance(first, c_loc(array(2, 1, 1, 1)))/4
-    if (size(array, 2) > 1) strides(2) = distance(first, c_loc(array(1, 2, 1, 1)))/4
-    if (size(array, 3) > 1) strides(3) = distance(first, c_loc(array(1, 1, 2, 1)))/4
-    if (size(array, 4) > 1) strides(4) = distance(first, c_loc(array(1, 1, 1, 2)))/4
-    call wrap_array(this, grid, first, 4, shape(array, int64), strides, halo, name, sides, &
-                    component_axis, stat, errmsg)
+    type(c_ptr) :: ends(0:4)
+    ends = c_null_ptr
+    if (size(array) > 0) ends = [c_loc(array(1, 1, 1, 1)), c_loc(array(size(array, 1), 1, 1, 1)), &
+                                 c_loc(array(1, size(array, 2), 1, 1)), &
+                                 c_loc(array(1, 1, size(array, 3), 1)), &
+                                 c_loc(array(1, 1, 1, size(array, 4)))]
+    call wrap_array(this, grid, ends, 4, shape(array, int64), halo, name, sides, component_axis, &
+                    stat, errmsg)
   end subroutine
 
   function field_address(this) result(address)
