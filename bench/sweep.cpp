@@ -22,7 +22,7 @@
 
 #include "problem/written.hpp"
 #include "solver/case.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 #include "stencil/compiled.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/ghosts.hpp"

@@ -8,7 +8,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"

@@ -9,8 +9,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/notes.hpp"
 #include "base/recorder.hpp"
+#include "base/text/notes.hpp"
 #include "bench/combinations.hpp"
 #include "bench/known_fields.hpp"
 #include "comm/collectives.hpp"

@@ -13,7 +13,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "bench/byte_ranges.hpp"
 
 namespace halocline::bench {

@@ -9,7 +9,7 @@
 
 #include <halocline/field.hpp>
 
-#include "base/descriptor.hpp"
+#include "base/files/descriptor.hpp"
 
 namespace halocline::bench {
 

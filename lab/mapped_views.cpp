@@ -18,7 +18,7 @@
 #include "lab/host_pages.hpp"
 #include "lab/viewed_bricks.hpp"
 #include "mpi/derived_types.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 
 namespace halocline::bench {
 namespace {

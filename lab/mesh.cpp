@@ -10,8 +10,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/notes.hpp"
-#include "base/refuse.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "lab/measured.hpp"

@@ -8,10 +8,10 @@
 
 #include <halocline/error.hpp>
 
-#include "base/notes.hpp"
 #include "base/pages.hpp"
 #include "base/recorder.hpp"
-#include "base/refuse.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/format.hpp"
+#include "base/text/format.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 #include "lab/overhead.hpp"

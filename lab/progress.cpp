@@ -10,9 +10,9 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
-#include "base/notes.hpp"
-#include "base/refuse.hpp"
-#include "base/words.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/refuse.hpp"
+#include "base/text/words.hpp"
 #include "bench/combinations.hpp"
 #include "comm/collectives.hpp"
 #include "comm/threads.hpp"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/format.hpp"
-#include "base/words.hpp"
+#include "base/text/format.hpp"
+#include "base/text/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 #include "lab/progress.hpp"

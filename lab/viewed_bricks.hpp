@@ -8,7 +8,7 @@
 
 #include "bench/halo_ways.hpp"
 #include "grid/halo_regions.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 
 namespace halocline::bench {
 

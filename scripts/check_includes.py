@@ -91,13 +91,13 @@ RESTRICTED = [
     (r"nvshmem(_host|x)?\.h", r"examples/nvshmem/|tests/cuda_on_cpu/",
      "examples/nvshmem and tests/cuda_on_cpu"),
 ]
-ENVIRONMENT = "src/core/base/environment.cpp"
+ENVIRONMENT = "src/core/base/process/environment.cpp"
 
 # What code says in a few files only: a pattern, the files, the rule.
 ONLY_IN = [
     (r"\b(secure_)?getenv\b", {ENVIRONMENT}, f"the environment is read only in {ENVIRONMENT}"),
     # The latter writes what has been read, members by their names.
-    (r"\.dump\(", {"src/core/base/json_text.cpp", "src/tools/doctor/changes.cpp"},
+    (r"\.dump\(", {"src/core/base/text/json_text.cpp", "src/tools/doctor/changes.cpp"},
      "write_json() writes JSON: the library's own way throws for bytes that are not UTF-8"),
 ]
 
@@ -278,9 +278,9 @@ def self_test():
         ({"src/core/comm/a.cpp": "int x;\n/* a\n */ auto v = std::getenv(name);\n"},
          "src/core/comm/a.cpp:3: the environment is read only in"),
         ({"src/core/comm/a.cpp": '// getenv\nauto text = "getenv";\n',
-          "src/core/base/environment.cpp": "auto v = std::getenv(name);\n"}, None),
+          "src/core/base/process/environment.cpp": "auto v = std::getenv(name);\n"}, None),
         ({"src/core/comm/a.cpp": "auto text = json.dump();\n"}, "write_json() writes JSON"),
-        ({"src/core/base/json_text.cpp": "auto text = json.dump();\n"}, None),
+        ({"src/core/base/text/json_text.cpp": "auto text = json.dump();\n"}, None),
     ]
     wrong = 0
     for files, expected in cases:

@@ -13,7 +13,7 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "support/communicators.hpp"
 #include "support/conversation.hpp"
 #include "support/port_kernel.hpp"

@@ -13,7 +13,7 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "exchange/selection/race.hpp"

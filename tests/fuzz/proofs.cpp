@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 #include "fuzz/hostile_file.hpp"
 #include "proof/records.hpp"
 

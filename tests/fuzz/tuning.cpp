@@ -12,8 +12,8 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/notes.hpp"
-#include "solver/tuning_file.hpp"
+#include "base/text/notes.hpp"
+#include "solver/engine/tuning_file.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // A schedule that Halocline does not know of: added to its table by another program, it is found by
 // name and tried by auto, and gives the bits that all schedules give.
 
-#include "solver/schedule.hpp"
+#include "solver/engine/schedule.hpp"
 
 #include <memory>
 
@@ -12,8 +12,8 @@
 #include <halocline/exchange.hpp>
 #include <halocline/solver.hpp>
 
-#include "solver/runner.hpp"
-#include "solver/schedules/single_sweeps.hpp"
+#include "solver/engine/runner.hpp"
+#include "solver/engine/schedules/single_sweeps.hpp"
 #include "support/caught.hpp"
 #include "support/small_solve.hpp"
 

@@ -17,7 +17,7 @@
 
 #include <halocline/exchange.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "device/buffer.hpp"

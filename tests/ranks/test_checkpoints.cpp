@@ -25,11 +25,11 @@
 #include <halocline/npy.hpp>
 #include <halocline/solver.hpp>
 
-#include "base/descriptor.hpp"
-#include "base/environment.hpp"
+#include "base/files/descriptor.hpp"
+#include "base/process/environment.hpp"
 #include "comm/collectives.hpp"
-#include "solver/requests.hpp"
-#include "solver/restart.hpp"
+#include "solver/run_files/requests.hpp"
+#include "solver/run_files/restart.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
 #include "support/random.hpp"

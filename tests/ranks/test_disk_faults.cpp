@@ -16,9 +16,9 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "comm/collectives.hpp"
-#include "solver/restart.hpp"
+#include "solver/run_files/restart.hpp"
 #include "support/caught.hpp"
 #include "support/disk_faults.hpp"
 #include "support/memories.hpp"

@@ -17,9 +17,9 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/environment.hpp"
-#include "base/notes.hpp"
-#include "base/variables.hpp"
+#include "base/process/environment.hpp"
+#include "base/process/variables.hpp"
+#include "base/text/notes.hpp"
 #include "device/gpu.hpp"
 #include "proof/environment_key.hpp"
 #include "proof/records.hpp"

@@ -13,7 +13,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "device/gpu.hpp"
 #include "device/graph.hpp"
 #include "support/caught.hpp"

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 #include "program/shares.hpp"
 #include "solver/case.hpp"
-#include "solver/runner.hpp"
-#include "solver/schedule.hpp"
-#include "solver/schedules/schedules.hpp"
+#include "solver/engine/runner.hpp"
+#include "solver/engine/schedule.hpp"
+#include "solver/engine/schedules/schedules.hpp"
 #include "solver/target.hpp"
 #include "support/memories.hpp"
 #include "support/small_solve.hpp"

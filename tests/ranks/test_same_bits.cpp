@@ -35,9 +35,9 @@
 #include <halocline/communicator.hpp>
 #include <halocline/mpi.hpp>
 
-#include "base/environment.hpp"
 #include "base/hash.hpp"
-#include "base/json_text.hpp"
+#include "base/process/environment.hpp"
+#include "base/text/json_text.hpp"
 #include "comm/collectives.hpp"
 #include "problem/catalogue.hpp"
 #include "ranks/command_runs.hpp"

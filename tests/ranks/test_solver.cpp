@@ -16,12 +16,12 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/environment.hpp"
-#include "base/record_file.hpp"
+#include "base/files/record_file.hpp"
+#include "base/process/environment.hpp"
 #include "comm/collectives.hpp"
 #include "solver/alone.hpp"
-#include "solver/levels.hpp"
-#include "solver/time_loop.hpp"
+#include "solver/engine/levels.hpp"
+#include "solver/engine/time_loop.hpp"
 #include "solver/verify.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"

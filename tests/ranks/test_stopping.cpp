@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "solver/case.hpp"
-#include "solver/levels.hpp"
-#include "solver/stopping.hpp"
+#include "solver/engine/levels.hpp"
+#include "solver/engine/stopping.hpp"
 #include "support/communicators.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"

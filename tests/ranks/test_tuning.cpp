@@ -13,7 +13,7 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/record_file.hpp"
+#include "base/files/record_file.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "support/communicators.hpp"

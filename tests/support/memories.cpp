@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "device/gpu.hpp"
 #include "support/ranks.hpp"
 

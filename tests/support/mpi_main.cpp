@@ -18,7 +18,7 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "mpi/threads.hpp"
 #include "support/ranks.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 
 namespace halocline::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 
 namespace halocline::test {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 
 namespace halocline::test {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/result_files.hpp"
+#include "base/files/result_files.hpp"
 #include "cli/benchmark.hpp"
 #include "cli/command_line.hpp"
 #include "cli/flags.hpp"

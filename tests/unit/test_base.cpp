@@ -11,9 +11,9 @@
 #include <halocline/box.hpp>
 
 #include "base/checked.hpp"
-#include "base/environment.hpp"
-#include "base/near_miss.hpp"
-#include "base/notes.hpp"
+#include "base/process/environment.hpp"
+#include "base/text/near_miss.hpp"
+#include "base/text/notes.hpp"
 #include "support/caught.hpp"
 
 namespace halocline::test {

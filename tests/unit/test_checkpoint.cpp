@@ -15,7 +15,7 @@
 #include "base/hash.hpp"
 #include "problem/catalogue.hpp"
 #include "solver/case.hpp"
-#include "solver/restart.hpp"
+#include "solver/run_files/restart.hpp"
 #include "support/caught.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/mutations.hpp"

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/allowed_cores.hpp"
+#include "base/process/allowed_cores.hpp"
 #include "launch/job.hpp"
 #include "machine/cores.hpp"
 #include "support/caught.hpp"

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/package_folders.hpp"
+#include "base/libraries/package_folders.hpp"
 #include "doctor/node_facts.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace halocline {
 namespace {

@@ -19,7 +19,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/launched.hpp"
+#include "base/process/launched.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 #include "launch/launcher.hpp"

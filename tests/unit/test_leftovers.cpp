@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "base/host_name.hpp"
+#include "base/process/host_name.hpp"
 #include "launch/child.hpp"
 #include "launch/job.hpp"
 #include "launch/leftovers.hpp"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "solver/norm_rounding.hpp"
+#include "solver/engine/norm_rounding.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/numbers.hpp"
+#include "base/text/numbers.hpp"
 #include "support/caught.hpp"
 
 namespace halocline {

@@ -12,8 +12,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/launched.hpp"
-#include "base/utc.hpp"
+#include "base/process/launched.hpp"
+#include "base/text/utc.hpp"
 #include "comm/collectives.hpp"
 #include "probe/ensure.hpp"
 #include "probe/jobs.hpp"

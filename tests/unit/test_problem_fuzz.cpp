@@ -22,12 +22,12 @@
 #include <halocline/error.hpp>
 #include <halocline/solver.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "field/cells.hpp"
 #include "field/elements.hpp"
 #include "problem/catalogue.hpp"
 #include "solver/case.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/ghosts.hpp"
 #include "stencil/sweep.hpp"

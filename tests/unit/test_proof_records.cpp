@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/utc.hpp"
+#include "base/text/utc.hpp"
 #include "proof/records.hpp"
 #include "support/temporary_folder.hpp"
 

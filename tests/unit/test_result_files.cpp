@@ -10,8 +10,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/attempts.hpp"
-#include "base/result_files.hpp"
+#include "base/files/attempts.hpp"
+#include "base/files/result_files.hpp"
 
 namespace halocline {
 namespace {

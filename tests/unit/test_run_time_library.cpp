@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/run_time_library.hpp"
+#include "base/libraries/run_time_library.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
 #include "cli/signals.hpp"
 #include "support/temporary_folder.hpp"
 

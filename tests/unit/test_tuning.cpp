@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "solver/tuning.hpp"
+#include "solver/engine/tuning.hpp"
 
 namespace halocline::solver {
 namespace {

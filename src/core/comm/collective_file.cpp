@@ -16,7 +16,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
 #include "comm/collectives.hpp"
 #include "comm/file_transfer.hpp"
 #include "comm/gate.hpp"

@@ -11,7 +11,7 @@
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 
-#include "base/descriptor.hpp"
+#include "base/files/descriptor.hpp"
 #include "comm/disk_work.hpp"
 #include "comm/file_rounds.hpp"
 

@@ -14,7 +14,7 @@
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 
-#include "base/mpi_family.hpp"
+#include "base/process/mpi_family.hpp"
 #include "base/recorder.hpp"
 
 namespace halocline::comm {

@@ -12,7 +12,7 @@
 #include <halocline/error.hpp>
 #include <halocline/mpi.hpp>
 
-#include "base/allowed_cores.hpp"
+#include "base/process/allowed_cores.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/start.hpp"

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "base/launched.hpp"
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
+#include "base/process/launched.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 

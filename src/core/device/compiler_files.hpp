@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/run_time_library.hpp"
+#include "base/libraries/run_time_library.hpp"
 
 namespace halocline::device {
 

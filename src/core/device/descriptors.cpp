@@ -24,7 +24,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/descriptor.hpp"
+#include "base/files/descriptor.hpp"
 
 namespace halocline::device {
 namespace {

@@ -9,7 +9,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "comm/running.hpp"
 #include "comm/settings.hpp"

@@ -6,7 +6,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "exchange/messages.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "device/queue.hpp"
 #include "grid/halo_regions.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::grid {

@@ -6,7 +6,7 @@
 #include <halocline/grid.hpp>
 
 #include "base/checked.hpp"
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "grid/decomposition.hpp"
 
 namespace halocline {

@@ -8,7 +8,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "grid/decomposition.hpp"
 #include "grid/text.hpp"
 

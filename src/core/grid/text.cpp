@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 
 namespace halocline::grid {
 

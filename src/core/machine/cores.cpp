@@ -9,9 +9,9 @@
 #include <sstream>
 #include <utility>
 
-#include "base/allowed_cores.hpp"
-#include "base/environment.hpp"
-#include "base/numbers.hpp"
+#include "base/process/allowed_cores.hpp"
+#include "base/process/environment.hpp"
+#include "base/text/numbers.hpp"
 #include "comm/collectives.hpp"
 
 namespace halocline::machine {

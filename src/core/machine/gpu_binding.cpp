@@ -13,8 +13,8 @@
 #include <halocline/error.hpp>
 #include <halocline/gpu.hpp>
 
-#include "base/notes.hpp"
-#include "base/words.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 #include "machine/matching.hpp"

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/allowed_cores.hpp"
-#include "base/environment.hpp"
-#include "base/host_name.hpp"
-#include "base/json_text.hpp"
+#include "base/process/allowed_cores.hpp"
+#include "base/process/environment.hpp"
+#include "base/process/host_name.hpp"
+#include "base/text/json_text.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
 
 namespace halocline::machine {
 

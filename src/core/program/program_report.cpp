@@ -8,8 +8,8 @@
 #include <halocline/measure.hpp>
 #include <halocline/program_report.hpp>
 
-#include "base/host_name.hpp"
-#include "base/words.hpp"
+#include "base/process/host_name.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "machine/cores.hpp"

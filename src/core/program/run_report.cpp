@@ -14,8 +14,8 @@
 #include <halocline/error.hpp>
 #include <halocline/precision.hpp>
 
-#include "base/temporary_file.hpp"
-#include "base/words.hpp"
+#include "base/files/temporary_file.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "report/render.hpp"

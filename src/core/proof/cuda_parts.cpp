@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
 
 namespace halocline::proof {
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 
 namespace halocline::proof {
 

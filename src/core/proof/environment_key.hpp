@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 
 namespace halocline::proof {
 

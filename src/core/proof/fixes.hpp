@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 
 namespace halocline::proof {
 

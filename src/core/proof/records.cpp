@@ -10,7 +10,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/record_file.hpp"
+#include "base/files/record_file.hpp"
 
 namespace halocline::proof {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <halocline/memory.hpp>
 
-#include "base/notes.hpp"
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
+#include "base/text/notes.hpp"
 
 namespace halocline::proof {
 

@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "base/numbers.hpp"
-#include "base/run_time_library.hpp"
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
+#include "base/libraries/run_time_library.hpp"
+#include "base/text/numbers.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "proof/cuda_parts.hpp"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "proof/environment_key.hpp"
 #include "proof/records.hpp"
 

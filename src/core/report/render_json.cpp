@@ -3,7 +3,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 #include "report/render.hpp"
 
 namespace halocline {

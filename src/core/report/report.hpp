@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/format.hpp"
+#include "base/text/format.hpp"
 
 namespace halocline {
 

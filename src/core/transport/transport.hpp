@@ -16,7 +16,7 @@
 #include <halocline/memory.hpp>
 #include <halocline/stream.hpp>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "device/port.hpp"
 
 namespace halocline::transport {

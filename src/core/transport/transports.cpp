@@ -5,7 +5,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/find_named.hpp"
+#include "base/text/find_named.hpp"
 #include "transport/gpu_aware/gpu_aware.hpp"
 #include "transport/mpi/mpi.hpp"
 #include "transport/nccl/nccl.hpp"

@@ -9,7 +9,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"

@@ -11,7 +11,7 @@
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 #include "files/checkpoint_head.hpp"
 #include "files/vtk_image.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <halocline/grid.hpp>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace halocline::files {
 

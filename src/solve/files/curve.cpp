@@ -7,7 +7,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "files/plot.hpp"
 #include "files/png.hpp"
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.hpp"
-#include "base/run_time_library.hpp"
+#include "base/files/descriptor.hpp"
+#include "base/libraries/run_time_library.hpp"
 #include "comm/collective_file.hpp"
 
 namespace halocline::files::hdf5 {

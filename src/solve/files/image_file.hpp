@@ -11,8 +11,8 @@
 #include <halocline/exchange.hpp>
 #include <halocline/grid.hpp>
 
-#include "base/json_text.hpp"
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
+#include "base/text/json_text.hpp"
 #include "files/vtk_image.hpp"
 
 namespace halocline::files {

@@ -16,8 +16,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/descriptor.hpp"
-#include "base/words.hpp"
+#include "base/files/descriptor.hpp"
+#include "base/text/words.hpp"
 #include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"

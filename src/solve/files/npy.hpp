@@ -8,7 +8,7 @@
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
 
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
 
 namespace halocline::files {
 

@@ -10,7 +10,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 
 namespace halocline::plot {
 namespace {

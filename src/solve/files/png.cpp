@@ -9,7 +9,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
 #include "files/canvas.hpp"
 #include "files/plot.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
 #include "files/colour_map.hpp"
 
 namespace halocline {

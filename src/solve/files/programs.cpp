@@ -14,7 +14,7 @@
 #include <halocline/error.hpp>
 #include <halocline/npy.hpp>
 
-#include "base/refuse.hpp"
+#include "base/text/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "files/checkpoint.hpp"
 #include "files/npy.hpp"

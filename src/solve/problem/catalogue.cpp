@@ -13,7 +13,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/near_miss.hpp"
+#include "base/text/near_miss.hpp"
 #include "problem/formula.hpp"
 
 namespace halocline::problem {

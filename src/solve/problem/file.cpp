@@ -16,7 +16,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/near_miss.hpp"
+#include "base/text/near_miss.hpp"
 #include "problem/elsewhere.hpp"
 #include "problem/keys.hpp"
 #include "problem/meaning.hpp"

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/near_miss.hpp"
-#include "base/words.hpp"
+#include "base/text/near_miss.hpp"
+#include "base/text/words.hpp"
 #include "problem/elsewhere.hpp"
 
 namespace halocline::problem {

@@ -13,8 +13,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/near_miss.hpp"
-#include "base/words.hpp"
+#include "base/text/near_miss.hpp"
+#include "base/text/words.hpp"
 #include "problem/meaning.hpp"
 #include "problem/mistakes.hpp"
 

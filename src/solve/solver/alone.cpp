@@ -11,7 +11,7 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 #include "field/cells.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 #include "stencil/ghosts.hpp"
 
 namespace halocline::solver {

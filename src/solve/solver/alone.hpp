@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "solver/case.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 #include "solver/target.hpp"
 #include "stencil/sweep.hpp"
 

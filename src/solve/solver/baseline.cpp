@@ -5,11 +5,11 @@
 
 #include <halocline/error.hpp>
 
-#include "base/format.hpp"
-#include "base/words.hpp"
+#include "base/text/format.hpp"
+#include "base/text/words.hpp"
 #include "program/shares.hpp"
-#include "solver/levels.hpp"
-#include "solver/tuning.hpp"
+#include "solver/engine/levels.hpp"
+#include "solver/engine/tuning.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 #include "solver/case.hpp"
 #include "solver/target.hpp"
 #include "stencil/sweep.hpp"

@@ -13,15 +13,15 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
-#include "base/near_miss.hpp"
-#include "base/numbers.hpp"
-#include "base/refuse.hpp"
-#include "base/words.hpp"
+#include "base/text/near_miss.hpp"
+#include "base/text/numbers.hpp"
+#include "base/text/refuse.hpp"
+#include "base/text/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "machine/cores.hpp"
-#include "solver/checkpoints.hpp"
-#include "solver/output_kind.hpp"
-#include "solver/restart.hpp"
+#include "solver/run_files/checkpoints.hpp"
+#include "solver/run_files/output_kind.hpp"
+#include "solver/run_files/restart.hpp"
 #include "solver/target.hpp"
 
 namespace halocline::solver {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "base/numbers.hpp"
-#include "base/refuse.hpp"
-#include "base/words.hpp"
+#include "base/text/numbers.hpp"
+#include "base/text/refuse.hpp"
+#include "base/text/words.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Values of options as words: on command lines, in C and Fortran, and in files.
-// Numbers are those of base/numbers.hpp.
+// Numbers are those of base/text/numbers.hpp.
 
 #include <optional>
 #include <string>

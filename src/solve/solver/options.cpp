@@ -11,9 +11,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/near_miss.hpp"
-#include "base/numbers.hpp"
-#include "base/refuse.hpp"
+#include "base/text/near_miss.hpp"
+#include "base/text/numbers.hpp"
+#include "base/text/refuse.hpp"
 #include "grid/text.hpp"
 #include "solver/option_words.hpp"
 #include "stencil/sweep.hpp"

@@ -11,7 +11,7 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace halocline::solver {
 

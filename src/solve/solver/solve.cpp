@@ -9,10 +9,10 @@
 #include <halocline/error.hpp>
 #include <halocline/solver.hpp>
 
-#include "base/attempts.hpp"
-#include "base/notes.hpp"
-#include "base/temporary_file.hpp"
-#include "base/words.hpp"
+#include "base/files/attempts.hpp"
+#include "base/files/temporary_file.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 #include "problem/written.hpp"
@@ -21,15 +21,15 @@
 #include "solver/alone.hpp"
 #include "solver/baseline.hpp"
 #include "solver/case.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
+#include "solver/engine/tuning.hpp"
 #include "solver/options.hpp"
-#include "solver/outputs.hpp"
-#include "solver/restart.hpp"
-#include "solver/series.hpp"
-#include "solver/standstill.hpp"
+#include "solver/run_files/outputs.hpp"
+#include "solver/run_files/restart.hpp"
+#include "solver/run_files/series.hpp"
+#include "solver/run_files/standstill.hpp"
+#include "solver/run_files/trace.hpp"
 #include "solver/target.hpp"
-#include "solver/trace.hpp"
-#include "solver/tuning.hpp"
 #include "solver/verify.hpp"
 
 namespace halocline {

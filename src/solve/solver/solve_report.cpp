@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "grid/text.hpp"
 #include "program/run_report.hpp"
 #include "report/render.hpp"

@@ -7,15 +7,15 @@
 
 #include <halocline/error.hpp>
 
-#include "base/format.hpp"
-#include "base/words.hpp"
+#include "base/text/format.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "link/window.hpp"
 #include "machine/cores.hpp"
 #include "machine/memory.hpp"
 #include "solver/alone.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 #include "solver/option_words.hpp"
 
 namespace halocline::solver {

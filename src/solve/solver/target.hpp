@@ -7,7 +7,7 @@
 
 #include <halocline/solver.hpp>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 #include "device/queue.hpp"
 #include "machine/gpu_binding.hpp"
 #include "solver/case.hpp"

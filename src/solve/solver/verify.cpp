@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "field/cells.hpp"
-#include "solver/norm_rounding.hpp"
+#include "solver/engine/norm_rounding.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/find_named.hpp"
+#include "base/text/find_named.hpp"
 #include "stencil/cpu/backend.hpp"
 #include "stencil/cuda/backend.hpp"
 #include "stencil/ghosts.hpp"

@@ -9,7 +9,7 @@
 #include <halocline/communicator.hpp>
 #include <halocline/memory.hpp>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 #include "exchange/selection/proved.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"

@@ -8,9 +8,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/format.hpp"
-#include "base/notes.hpp"
-#include "base/words.hpp"
+#include "base/text/format.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/words.hpp"
 #include "bench/combinations.hpp"
 #include "bench/known_fields.hpp"
 #include "bench/link.hpp"

@@ -6,8 +6,8 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
-#include "base/refuse.hpp"
-#include "base/words.hpp"
+#include "base/text/refuse.hpp"
+#include "base/text/words.hpp"
 #include "bench/halo_bench.hpp"
 #include "bench/rivals.hpp"
 #include "grid/halo_regions.hpp"

@@ -8,7 +8,7 @@
 
 #include <halocline/error.hpp>
 
-#include "solver/schedules/single_sweeps.hpp"
+#include "solver/engine/schedules/single_sweeps.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {

@@ -16,7 +16,7 @@
 #include <halocline/stream.hpp>
 
 #include "solver/case.hpp"
-#include "solver/runner.hpp"
+#include "solver/engine/runner.hpp"
 #include "solver/target.hpp"
 
 namespace halocline::bench {

@@ -15,7 +15,7 @@
 #include "device/stream_clock.hpp"
 #include "grid/halo_regions.hpp"
 #include "link/wait_for.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 
 namespace halocline::bench {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/format.hpp"
-#include "base/notes.hpp"
-#include "base/words.hpp"
+#include "base/text/format.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/words.hpp"
 #include "bench/layout_report.hpp"
 #include "bench/layout_trial.hpp"
 #include "bench/usable_ways.hpp"
@@ -23,7 +23,7 @@
 #include "machine/memory.hpp"
 #include "program/shares.hpp"
 #include "solver/alone.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 #include "solver/verify.hpp"
 #include "timing/harness.hpp"
 

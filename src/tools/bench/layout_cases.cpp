@@ -7,8 +7,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/refuse.hpp"
-#include "base/words.hpp"
+#include "base/text/refuse.hpp"
+#include "base/text/words.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
 #include "grid/decomposition.hpp"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"

@@ -2,7 +2,7 @@
 #include "bench/layout_trial.hpp"
 
 #include "comm/collectives.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 
 namespace halocline::bench {
 namespace {

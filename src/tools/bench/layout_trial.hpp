@@ -8,7 +8,7 @@
 
 #include "bench/layout_bench.hpp"
 #include "bench/usable_ways.hpp"
-#include "solver/runner.hpp"
+#include "solver/engine/runner.hpp"
 
 namespace halocline::bench {
 

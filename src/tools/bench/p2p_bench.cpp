@@ -9,9 +9,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/format.hpp"
-#include "base/host_name.hpp"
-#include "base/notes.hpp"
+#include "base/process/host_name.hpp"
+#include "base/text/format.hpp"
+#include "base/text/notes.hpp"
 #include "bench/combinations.hpp"
 #include "bench/pair_path.hpp"
 #include "comm/collectives.hpp"

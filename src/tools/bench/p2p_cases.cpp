@@ -7,7 +7,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/refuse.hpp"
+#include "base/text/refuse.hpp"
 #include "bench/combinations.hpp"
 #include "bench/p2p_bench.hpp"
 #include "transport/transport.hpp"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 

@@ -10,7 +10,7 @@
 #include <halocline/memory.hpp>
 #include <halocline/stream.hpp>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 
 namespace halocline::bench {
 

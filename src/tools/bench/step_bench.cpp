@@ -9,9 +9,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/notes.hpp"
 #include "base/recorder.hpp"
-#include "base/words.hpp"
+#include "base/text/notes.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 #include "timing/harness.hpp"

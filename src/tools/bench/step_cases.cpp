@@ -8,14 +8,14 @@
 
 #include <halocline/error.hpp>
 
-#include "base/refuse.hpp"
-#include "base/words.hpp"
+#include "base/text/refuse.hpp"
+#include "base/text/words.hpp"
 #include "bench/step_bench.hpp"
 #include "grid/text.hpp"
 #include "problem/catalogue.hpp"
 #include "problem/model.hpp"
+#include "solver/engine/schedule.hpp"
 #include "solver/option_words.hpp"
-#include "solver/schedule.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "bench/traits.hpp"
 #include "bench/wrong.hpp"
 #include "grid/text.hpp"

@@ -9,7 +9,7 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 #include "bench/halo_ways.hpp"
 #include "solver/case.hpp"
 #include "solver/target.hpp"

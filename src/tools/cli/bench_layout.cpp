@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/launched.hpp"
+#include "base/process/launched.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
 #include "bench/layout_report.hpp"

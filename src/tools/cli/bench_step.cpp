@@ -5,7 +5,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/launched.hpp"
+#include "base/process/launched.hpp"
 #include "bench/step_bench.hpp"
 #include "bench/step_report.hpp"
 #include "cli/benchmarks.hpp"

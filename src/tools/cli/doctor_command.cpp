@@ -11,8 +11,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/launched.hpp"
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
+#include "base/process/launched.hpp"
 #include "build_info.hpp"
 #include "cli/departure.hpp"
 #include "cli/exit_code.hpp"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/launched.hpp"
+#include "base/process/launched.hpp"
 #include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "comm/watchdog.hpp"

@@ -9,8 +9,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/numbers.hpp"
-#include "base/refuse.hpp"
+#include "base/text/numbers.hpp"
+#include "base/text/refuse.hpp"
 #include "cli/parse.hpp"
 
 namespace halocline::cli {

@@ -11,8 +11,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/near_miss.hpp"
-#include "base/refuse.hpp"
+#include "base/text/near_miss.hpp"
+#include "base/text/refuse.hpp"
 #include "cli/option_values.hpp"
 
 namespace halocline::cli {

@@ -25,7 +25,8 @@ using Target =
                      std::optional<std::uint64_t>, std::optional<double>, std::vector<std::string>,
                      std::vector<std::int64_t>>;
 
-/// An option, a flag, or a word without a name of its own. Numbers are those of base/numbers.hpp.
+/// An option, a flag, or a word without a name of its own. Numbers are those of
+/// base/text/numbers.hpp.
 struct Option {
   std::string name;  ///< "--ranks"; without dashes: a word without a name
   std::string type;  ///< what help calls its word: "N"; "FILE": the path of a file

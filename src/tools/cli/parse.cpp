@@ -8,7 +8,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/numbers.hpp"
+#include "base/text/numbers.hpp"
 
 namespace halocline::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Words of the command line to values. Every function throws usage with the word and what it
-// should look like; numbers are those of base/numbers.hpp, and `option` is named in errors.
+// should look like; numbers are those of base/text/numbers.hpp, and `option` is named in errors.
 
 #include <array>
 #include <cstdint>

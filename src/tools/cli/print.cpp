@@ -9,8 +9,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/attempts.hpp"
-#include "base/temporary_file.hpp"
+#include "base/files/attempts.hpp"
+#include "base/files/temporary_file.hpp"
 #include "cli/flags.hpp"
 #include "report/render.hpp"
 

@@ -11,8 +11,8 @@
 #include <halocline/error.hpp>
 #include <halocline/grid.hpp>
 
-#include "base/format.hpp"
-#include "base/words.hpp"
+#include "base/text/format.hpp"
+#include "base/text/words.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "doctor/speeds.hpp"
@@ -21,7 +21,7 @@
 #include "problem/catalogue.hpp"
 #include "problem/model.hpp"
 #include "problem/written.hpp"
-#include "solver/outputs.hpp"
+#include "solver/run_files/outputs.hpp"
 #include "stencil/compiled.hpp"
 #include "stencil/sweep.hpp"
 

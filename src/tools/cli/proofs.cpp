@@ -11,7 +11,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/launched.hpp"
+#include "base/process/launched.hpp"
 #include "build_info.hpp"
 #include "cli/print.hpp"
 #include "exchange/selection/choice.hpp"

@@ -14,10 +14,10 @@
 
 #include <halocline/error.hpp>
 
-#include "base/environment.hpp"
-#include "base/launched.hpp"
-#include "base/temporary_file.hpp"
-#include "base/words.hpp"
+#include "base/files/temporary_file.hpp"
+#include "base/process/environment.hpp"
+#include "base/process/launched.hpp"
+#include "base/text/words.hpp"
 #include "build_info.hpp"
 #include "cli/departure.hpp"
 #include "cli/exit_code.hpp"

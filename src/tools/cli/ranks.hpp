@@ -9,7 +9,7 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/result_files.hpp"
+#include "base/files/result_files.hpp"
 #include "cli/limited_runtime.hpp"
 #include "cli/proofs.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/temporary_file.hpp"
+#include "base/files/temporary_file.hpp"
 
 namespace halocline::cli {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/attempts.hpp"
-#include "base/words.hpp"
+#include "base/files/attempts.hpp"
+#include "base/text/words.hpp"
 #include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"

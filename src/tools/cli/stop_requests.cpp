@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
 
 namespace halocline::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "build_info.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"

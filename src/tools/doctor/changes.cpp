@@ -8,7 +8,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace halocline::doctor {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/notes.hpp"
 #include "base/recorder.hpp"
+#include "base/text/notes.hpp"
 #include "doctor/ask_ranks.hpp"
 #include "doctor/libraries.hpp"
 #include "doctor/node_facts.hpp"

@@ -8,8 +8,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/allowed_cores.hpp"
-#include "base/host_name.hpp"
+#include "base/process/allowed_cores.hpp"
+#include "base/process/host_name.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "doctor/direct_reads.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "launch/launcher.hpp"
 #include "launch/limits.hpp"
 #include "machine/gpu_facts.hpp"

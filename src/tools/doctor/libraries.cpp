@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "base/run_time_library.hpp"
+#include "base/libraries/run_time_library.hpp"
 #include "device/compiler_files.hpp"
 #include "device/gpu.hpp"
 #include "files/hdf5.hpp"

@@ -18,10 +18,10 @@
 
 #include <halocline/error.hpp>
 
-#include "base/allowed_cores.hpp"
-#include "base/find_program.hpp"
-#include "base/host_name.hpp"
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
+#include "base/libraries/find_program.hpp"
+#include "base/process/allowed_cores.hpp"
+#include "base/process/host_name.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "machine/cores.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "doctor/facts.hpp"
 
 namespace halocline::doctor {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/utc.hpp"
+#include "base/text/utc.hpp"
 #include "doctor/facts_report.hpp"
 
 namespace halocline::doctor {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/format.hpp"
+#include "base/text/format.hpp"
 #include "doctor/rules.hpp"
 #include "proof/fixes.hpp"
 

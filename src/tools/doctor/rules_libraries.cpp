@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/run_time_library.hpp"
+#include "base/libraries/run_time_library.hpp"
 #include "doctor/libraries.hpp"
 #include "doctor/rules.hpp"
 

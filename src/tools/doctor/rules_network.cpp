@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/format.hpp"
+#include "base/text/format.hpp"
 #include "doctor/rules.hpp"
 
 namespace halocline::doctor::rules {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 #include "probe/lines.hpp"
 
 namespace halocline::doctor {

@@ -14,7 +14,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/allowed_cores.hpp"
+#include "base/process/allowed_cores.hpp"
 
 namespace halocline {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "base/descriptor.hpp"
+#include "base/files/descriptor.hpp"
 
 namespace halocline {
 

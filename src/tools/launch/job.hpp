@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/find_program.hpp"
-#include "base/variables.hpp"
+#include "base/libraries/find_program.hpp"
+#include "base/process/variables.hpp"
 #include "launch/sieve.hpp"
 
 namespace halocline {

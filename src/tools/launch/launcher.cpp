@@ -16,8 +16,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/allowed_cores.hpp"
-#include "base/launched.hpp"
+#include "base/process/allowed_cores.hpp"
+#include "base/process/launched.hpp"
 #include "launch/interrupts.hpp"
 #include "launch/job.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/mpi_family.hpp"
-#include "base/variables.hpp"
+#include "base/process/mpi_family.hpp"
+#include "base/process/variables.hpp"
 
 namespace halocline {
 

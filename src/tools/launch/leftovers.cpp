@@ -13,8 +13,8 @@
 
 #include <fmt/core.h>
 
-#include "base/host_name.hpp"
-#include "base/small_files.hpp"
+#include "base/files/small_files.hpp"
+#include "base/process/host_name.hpp"
 
 namespace halocline {
 namespace {

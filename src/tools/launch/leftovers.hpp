@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "launch/process_tree.hpp"
 
 namespace halocline {

@@ -3,7 +3,7 @@
 // Variables that a launcher's own arguments set in its ranks, where the command that starts it does
 // not see them.
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "launch/launcher.hpp"
 
 namespace halocline {

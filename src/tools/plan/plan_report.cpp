@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "grid/text.hpp"
 #include "program/run_report.hpp"
 

@@ -7,13 +7,13 @@
 
 #include <halocline/error.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "exchange/messages.hpp"
 #include "grid/decomposition.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
 #include "solver/case.hpp"
-#include "solver/levels.hpp"
+#include "solver/engine/levels.hpp"
 
 namespace halocline::plan {
 namespace {

@@ -16,8 +16,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/launched.hpp"
-#include "base/utc.hpp"
+#include "base/process/launched.hpp"
+#include "base/text/utc.hpp"
 #include "comm/collectives.hpp"
 #include "launch/settings.hpp"
 

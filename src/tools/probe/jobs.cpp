@@ -9,7 +9,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/launched.hpp"
+#include "base/process/launched.hpp"
 #include "launch/job.hpp"
 #include "probe/end_of_job.hpp"
 #include "probe/lines.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json_text.hpp"
+#include "base/text/json_text.hpp"
 #include "probe/paths.hpp"
 
 namespace halocline::probe {

@@ -12,7 +12,7 @@
 
 #include <halocline/memory.hpp>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "device/allocator.hpp"
 #include "proof/records.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/words.hpp"
+#include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "machine/cores.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/notes.hpp"
+#include "base/text/notes.hpp"
 
 namespace halocline::timing {
 

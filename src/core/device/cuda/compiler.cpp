@@ -13,7 +13,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 #include "device/compiler_files.hpp"
 #include "device/cuda/driver.hpp"
 #include "device/cuda/runtime.hpp"

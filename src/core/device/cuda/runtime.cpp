@@ -17,7 +17,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/environment.hpp"
+#include "base/process/environment.hpp"
 #include "base/recorder.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/driver.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/copy_pieces.hpp"
+#include "base/files/copy_pieces.hpp"
 
 namespace halocline::pack {
 namespace {

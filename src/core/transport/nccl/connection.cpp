@@ -11,8 +11,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/environment.hpp"
-#include "base/format.hpp"
+#include "base/process/environment.hpp"
+#include "base/text/format.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 

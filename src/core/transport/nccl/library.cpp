@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/variables.hpp"
+#include "base/process/variables.hpp"
 
 namespace halocline::transport::nccl {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/run_time_library.hpp"
+#include "base/libraries/run_time_library.hpp"
 
 namespace halocline::transport::nccl {
 
@@ -26,7 +26,7 @@ inline constexpr int success = 0, in_progress = 7, bytes_type = 0, symmetric_win
 /// The functions that are used of it, as nccl.h declares them.
 struct Library {
   std::string path;      ///< of its file
-  std::string found_by;  ///< see base/run_time_library.hpp
+  std::string found_by;  ///< see base/libraries/run_time_library.hpp
   int version = 0;       ///< 22809 is 2.28.9
 
   int (*get_unique_id)(UniqueId*) = nullptr;

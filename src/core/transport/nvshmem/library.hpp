@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/run_time_library.hpp"
+#include "base/libraries/run_time_library.hpp"
 
 namespace halocline::transport::nvshmem {
 
@@ -49,7 +49,7 @@ inline constexpr int is_at_least = 5, set_signal = 9;
 /// The functions that are used of it.
 struct Library {
   std::string path;      ///< of its file
-  std::string found_by;  ///< see base/run_time_library.hpp
+  std::string found_by;  ///< see base/libraries/run_time_library.hpp
   std::string version;   ///< "3.4.5"
 
   int (*get_unique_id)(UniqueId*) = nullptr;

@@ -12,7 +12,7 @@
 
 #include <halocline/error.hpp>
 
-#include "base/format.hpp"
+#include "base/text/format.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/state.hpp"

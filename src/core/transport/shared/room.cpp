@@ -13,9 +13,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/environment.hpp"
-#include "base/format.hpp"
 #include "base/pages.hpp"
+#include "base/process/environment.hpp"
+#include "base/text/format.hpp"
 #include "comm/gate.hpp"
 #include "comm/tool_interface.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/copy_pieces.hpp"
+#include "base/files/copy_pieces.hpp"
 
 namespace halocline::stencil::cpu {
 namespace {

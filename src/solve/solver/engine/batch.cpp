@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/engine/batch.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace halocline::solver {
+
+std::int64_t batch_sweeps_of(const Case& the_case) {
+  const std::int64_t even =
+      static_cast<std::int64_t>(the_case.model->levels()) * the_case.halo_depth;
+  const bool has_norms = the_case.norm != Norm::none;
+  const std::int64_t period = has_norms ? std::lcm(even, the_case.norm_every) : even;
+  const std::int64_t unit = period <= longest_period ? period : std::min(even, longest_period);
+  return (fewest_batch_sweeps + unit - 1) / unit * unit;
+}
+
+}  // namespace halocline::solver

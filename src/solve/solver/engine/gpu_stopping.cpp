@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/waiting.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
+#include "link/wait_for.hpp"
+#include "solver/engine/batch.hpp"
+#include "solver/engine/stopping.hpp"
+
+namespace halocline::solver {
+namespace {
+
+// The next sweep reduces the norm of a sweep.
+constexpr std::int64_t lag = 1;
+
+class GpuStopping final : public Stopping {
+ public:
+  GpuStopping(const GpuStoppingParts& parts, const RunState& start)
+      : Stopping(parts.the_case, start),
+        parts_(parts),
+        batch_sweeps_(batch_sweeps_of(parts.the_case)),
+        sent_(first() / batch_sweeps_),
+        words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
+    if (parts.gather != nullptr) branch_.emplace();
+    for (auto& of_sweep : partial_norms_)
+      of_sweep = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
+    for (Batch& batch : batches_)
+      batch.on_host = device::allocate(Memory::pinned,
+                                       batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)));
+  }
+
+  void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
+    arguments.stop = &words().stop;
+    if (has_norm(sweep)) arguments.partial_norms = partial_norms_of(sweep);
+    if (!has_norm(sweep - lag)) return;
+    if (parts_.gather == nullptr)
+      arguments.reduction = reduction_in(sweep);
+    else
+      reduce_share(reduction_in(sweep), branch_->fork(stream));
+  }
+
+  // The exchange of this sweep comes before the gather: more waits for it.
+  void end(std::int64_t sweep, Stream stream) override {
+    if (parts_.gather == nullptr || !has_norm(sweep - lag)) return;
+    reduce_gathered(reduction_in(sweep), branch_->get());
+    branch_->join(stream);
+  }
+
+  void begin_batch(std::int64_t first, stencil::SweepBatch& batch) override {
+    const std::int64_t last = first + batch.count - 1;
+    batch.norm = the_case().norm;
+    batch.norm_every = the_case().norm_every;
+    batch.first_norm = (batch.norm_every - first % batch.norm_every) % batch.norm_every;
+    batch.reduction = reduction_in(first);
+    if (!has_norm(first - lag)) batch.reduction.parts = nullptr;
+    if (has_norm(last)) batch.partial_norms = partial_norms_of(last);
+  }
+
+  std::int64_t batch_sweeps() const override { return batch_sweeps_; }
+
+  bool stops_before(std::int64_t sweep) override {
+    if (sweep % batch_sweeps_ == 0 && sweep > first()) {
+      send(sweep / batch_sweeps_ - 1);
+      // Read the norms of the batch whose memory this one overwrites.
+      look_at(sweep / batch_sweeps_ - 2, sweep);
+    }
+    return stopping_sweep_.has_value();
+  }
+
+  /// Sweep n - 1 reduced the norm of sweep n - 2, the last one that can stop a run before n sweeps.
+  bool stopped_within(std::int64_t sweeps) override {
+    if (sweeps <= first()) return false;
+    const std::int64_t last = (sweeps - lag) / batch_sweeps_;
+    look_at(last - 1, sweeps - lag);
+    if (!batches_[index_of(last)].is_sent) copy(last);
+    look_at(last, sweeps - lag);
+    return stopping_sweep_.has_value();
+  }
+
+  /// The next sweep reduces it again: all ranks have one all-reduce more, and nothing else changes.
+  std::optional<double> norm_of_last(std::int64_t sweeps) override {
+    if (!has_norm(sweeps - 1)) return std::nullopt;
+    stencil::NormReduction reduction = reduction_in(sweeps - 1 + lag);
+    reduction.norm = &words().asked;
+    reduction.stop = nullptr;
+    reduce_now(reduction);
+    double norm = 0;
+    device::copy(&norm, reduction.norm, sizeof norm, parts_.stream);
+    link::wait_for(parts_.communicator, parts_.stream);
+    return norm;
+  }
+
+  std::int64_t finish(std::int64_t sweeps) override {
+    if (has_norm(sweeps - 1)) reduce_now(reduction_in(sweeps - 1 + lag));
+    const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
+    for (std::int64_t batch = sent_; batch <= last; ++batch) {
+      // One batch more than there is memory for, if the last sweep begins a batch.
+      look_at(batch - 2, sweeps);
+      send(batch);
+    }
+    for (std::int64_t batch = last - 1; batch <= last; ++batch) look_at(batch, sweeps);
+    return stopping_sweep_ ? *stopping_sweep_ + 1 : sweeps;
+  }
+
+ private:
+  /// In device memory. A norm is stored at the position of the sweep that reduces it.
+  struct Words {
+    double norms[2][most_batch_sweeps];
+    double asked;
+    unsigned stop;
+  };
+  struct Batch {
+    std::shared_ptr<void> on_host;  // the norms
+    device::Event arrived;
+    bool is_sent = false;
+  };
+
+  static std::size_t index_of(std::int64_t batch) { return static_cast<std::size_t>(batch % 2); }
+  // Only an address: the host cannot read this memory.
+  Words& words() const { return *static_cast<Words*>(words_.get()); }
+
+  stencil::PartialNorms* partial_norms_of(std::int64_t sweep) const {
+    return static_cast<stencil::PartialNorms*>(
+        partial_norms_[static_cast<std::size_t>(sweep % 2)].get());
+  }
+
+  /// The reduction that a sweep does.
+  stencil::NormReduction reduction_in(std::int64_t sweep) const {
+    return {.parts = partial_norms_of(sweep - lag),
+            .kind = the_case().norm,
+            .norm = &words().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
+            .stop = &words().stop,
+            .tolerance = the_case().tolerance.value_or(-1),
+            .least = the_case().least_norm,
+            .all_reduce = parts_.all_reduce};
+  }
+
+  /// The reduction that a sweep does, in launches of its own.
+  void reduce_now(const stencil::NormReduction& reduction) {
+    if (parts_.gather == nullptr) return parts_.sweep.reduce(reduction, parts_.stream);
+    reduce_share(reduction, parts_.stream);
+    reduce_gathered(reduction, parts_.stream);
+  }
+
+  void reduce_share(stencil::NormReduction reduction, Stream stream) {
+    reduction.share = parts_.gather->mine();
+    parts_.sweep.reduce(reduction, stream);
+  }
+
+  void reduce_gathered(stencil::NormReduction reduction, Stream stream) {
+    parts_.gather->run(stream);
+    reduction.shares = parts_.gather->all();
+    reduction.ranks = parts_.communicator.size();
+    parts_.sweep.reduce(reduction, stream);
+  }
+
+  void send(std::int64_t number) {
+    copy(number);
+    sent_ = number + 1;
+  }
+
+  void copy(std::int64_t number) {
+    Batch& batch = batches_[index_of(number)];
+    device::copy(batch.on_host.get(), words().norms[index_of(number)],
+                 batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)), parts_.stream);
+    batch.arrived.record(parts_.stream);
+    batch.is_sent = true;
+  }
+
+  /// Waits for the norms of a batch and enters those of the first `sweeps`, unless it has.
+  void look_at(std::int64_t number, std::int64_t sweeps) {
+    if (number < 0 || !batches_[index_of(number)].is_sent) return;
+    Batch& batch = batches_[index_of(number)];
+    batch.is_sent = false;
+    comm::wait_until(
+        parts_.communicator.state(),
+        {.site = "sweeps on the GPU",
+         .phase = Phase::other,  // the GPU's clock books them as compute
+         .missing = [] { return std::string("its own GPU to finish the queued sweeps"); }},
+        [&] { return batch.arrived.reached(); });
+    const auto* norms = static_cast<const double*>(batch.on_host.get());
+    for (std::int64_t i = 0; i < batch_sweeps_ && !stopping_sweep_; ++i) {
+      const std::int64_t sweep = number * batch_sweeps_ + i - lag;
+      if (sweep < entered_ || sweep >= sweeps) continue;
+      entered_ = sweep + 1;
+      if (has_norm(sweep) && enter(sweep, norms[i])) stopping_sweep_ = sweep;
+    }
+  }
+
+  GpuStoppingParts parts_;
+  std::optional<device::Branch> branch_;  // for norms that are gathered while a sweep runs
+  std::int64_t batch_sweeps_;
+  std::int64_t sent_;         // batches, including those before the run
+  std::int64_t entered_ = 0;  // sweeps whose norms were looked at
+  std::shared_ptr<void> words_;
+  std::array<std::shared_ptr<void>, 2> partial_norms_;  // of even and of odd sweeps
+  std::array<Batch, 2> batches_;
+  std::optional<std::int64_t> stopping_sweep_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stopping> make_gpu_stopping(const GpuStoppingParts& parts, const RunState& start) {
+  return std::make_unique<GpuStopping>(parts, start);
+}
+
+}  // namespace halocline::solver

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solver/engine/graph_stepper.hpp"
+
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
+#include "solver/engine/stopping.hpp"
+
+namespace halocline::solver {
+namespace {
+
+// A graph of 64 sweeps takes some hundred KiB on the host and as much on the GPU.
+constexpr std::size_t most_graphs = 16;
+// The host takes about 1 ms to record a batch; a launch saves some 0.2 ms against queueing its
+// sweeps one by one. If the interval of norms does not divide a batch, kinds of batches repeat only
+// after the least common multiple of both.
+constexpr int fewest_uses = 4, batches_to_look_ahead = 64;
+
+/// Whether such a batch ends with the same level and halo depth as it began, so that the next one
+/// can be of the same kind. Excludes the last sweeps of a run, whose regions shrink.
+bool recurs(const Case& the_case, std::int64_t first, std::int64_t count) {
+  return count > 1 &&
+         count % (static_cast<std::int64_t>(the_case.model->levels()) * the_case.halo_depth) == 0 &&
+         first + count + the_case.halo_depth <= the_case.sweeps;
+}
+
+}  // namespace
+
+GraphStepper::Kind GraphStepper::kind_of(const Run& run, std::int64_t first, std::int64_t count) {
+  Kind kind{.turn = first / count % 2,
+            .level = run.at.level,
+            .fresh_layers = run.at.fresh_layers,
+            .norms = {}};
+  for (std::int64_t sweep = first - 1; sweep < first + count; ++sweep)
+    kind.norms.push_back(sweep >= run.first && run.the_case.wants_norm(sweep));
+  return kind;
+}
+
+/// Whether a graph of this kind exists, or enough such batches follow: recording takes as long as
+/// queueing the batch once or twice.
+bool GraphStepper::pays(const Run& run, const Kind& kind, std::int64_t count) const {
+  if (recorded_.contains(kind)) return true;
+  if (recorded_.size() == most_graphs) return false;
+  int uses = 0;
+  for (int batch = 1; batch <= batches_to_look_ahead && uses < fewest_uses; ++batch) {
+    const std::int64_t later = run.at.sweep + batch * count;
+    if (!recurs(run.the_case, later, count)) return false;
+    if (kind_of(run, later, count) == kind) ++uses;
+  }
+  return uses == fewest_uses;
+}
+
+const device::Graph& GraphStepper::graph_of(const Kind& kind, const Run& run, std::int64_t count) {
+  auto graph = recorded_.find(kind);
+  if (graph == recorded_.end()) {
+    const auto queue_batch = [&] {
+      Run copy = run;
+      copy.graph_first = first_sweep_ ? static_cast<const long long*>(first_sweep_.get()) : nullptr;
+      copy.recorded_first = run.at.sweep;
+      while (copy.at.sweep < run.at.sweep + count) stepper_.advance(copy, 1);
+    };
+    graph = recorded_.emplace(kind, device::Graph::record(stream_, queue_batch)).first;
+  }
+  return graph->second;
+}
+
+/// Gives the next launch the number of its first sweep. The host is at most two batches ahead, so
+/// the GPU has read the number of the last batch of this turn.
+void GraphStepper::tell_time(std::int64_t first, std::int64_t turn) {
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(long long));
+  if (!first_sweep_) {
+    first_sweep_ = device::allocate(Memory::device, bytes);
+    on_host_ = device::allocate(Memory::pinned, 2 * bytes);
+  }
+  long long& mine = static_cast<long long*>(on_host_.get())[turn];
+  mine = first;
+  device::copy(first_sweep_.get(), &mine, bytes, stream_);
+}
+
+void GraphStepper::advance(Run& run, std::int64_t most) {
+  const std::int64_t count = run.stopping.batch_sweeps();
+  if (most != count || !recurs(run.the_case, run.at.sweep, count)) return stepper_.advance(run, 1);
+  const Kind kind = kind_of(run, run.at.sweep, count);
+  if (graphs_ == Graphs::where_they_pay && !pays(run, kind, count)) return stepper_.advance(run, 1);
+  if (run.the_case.model->depends_on_time()) tell_time(run.at.sweep, kind.turn);
+  const device::Graph& graph = graph_of(kind, run, count);
+  clock_.time(stream_, 0, [&] { graph.launch(stream_); });
+  run.at.sweep += count;
+  run.sweeps_in_graphs += count;
+}
+
+}  // namespace halocline::solver

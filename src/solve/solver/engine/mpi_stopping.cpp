@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "comm/collectives.hpp"
+#include "solver/engine/norm_slot.hpp"
+#include "solver/engine/stopping.hpp"
+
+namespace halocline::solver {
+namespace {
+
+class MpiStopping final : public Stopping {
+ public:
+  MpiStopping(const Communicator& communicator, const Case& the_case, const RunState& start,
+              Stream stream)
+      : Stopping(the_case, start),
+        reductions_{comm::NonblockingAllReduce(communicator),
+                    comm::NonblockingAllReduce(communicator)},
+        slots_{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())} {}
+
+  void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
+    if (has_norm(sweep)) arguments.norm_sum = slot_of(sweep).begin(stream);
+  }
+
+  void end(std::int64_t sweep, Stream stream) override {
+    // If halos were exchanged, a GPU has finished the previous sweep by now, too.
+    offer_pending();
+    if (!has_norm(sweep)) return;
+    slot_of(sweep).end(stream);
+    pending_ = sweep;
+    // On the host now, so that the next sweep hides the all-reduce.
+    if (stream.is_host()) offer_pending();
+  }
+
+  bool stops_before(std::int64_t sweep) override {
+    stopped_ = stopped_ || look_at(sweep - 2);
+    return stopped_;
+  }
+
+  std::optional<double> norm_of_last(std::int64_t sweeps) override {
+    offer_pending();
+    const std::int64_t last = sweeps - 1;
+    if (last < 0 || !reduction_of(last).in_flight()) return std::nullopt;
+    early_ = {last, norm_of(last)};
+    return early_->second;
+  }
+
+  std::int64_t finish(std::int64_t sweeps) override {
+    offer_pending();
+    if (stops_before(sweeps)) {
+      discard(sweeps - 1);
+      return sweeps - 1;  // one sweep too many
+    }
+    look_at(sweeps - 1);
+    return sweeps;
+  }
+
+ private:
+  static std::size_t index_of(std::int64_t sweep) { return static_cast<std::size_t>(sweep % 2); }
+  comm::NonblockingAllReduce& reduction_of(std::int64_t sweep) {
+    return reductions_[index_of(sweep)];
+  }
+  NormSlot& slot_of(std::int64_t sweep) { return slots_[index_of(sweep)]; }
+
+  /// Starts the all-reduce of the last partial norm of this rank, if it is pending.
+  void offer_pending() {
+    if (!pending_) return;
+    reduction_of(*pending_).start(the_case().norm == Norm::max
+                                      ? comm::NonblockingAllReduce::Kind::max
+                                      : comm::NonblockingAllReduce::Kind::sum,
+                                  slot_of(*pending_).value());
+    pending_.reset();
+  }
+
+  /// Waits for the norm of a sweep, if it has one; returns true if that norm stops the run.
+  bool look_at(std::int64_t sweep) {
+    if (early_ && early_->first == sweep) {
+      const double norm = early_->second;
+      early_.reset();
+      return enter(sweep, norm);
+    }
+    if (sweep < 0 || !reduction_of(sweep).in_flight()) return false;
+    return enter(sweep, norm_of(sweep));
+  }
+
+  double norm_of(std::int64_t sweep) {
+    const double sum = reduction_of(sweep).finish();
+    return the_case().norm == Norm::l2 ? std::sqrt(sum) : sum;
+  }
+
+  /// Finishes the all-reduce of a norm that no longer matters.
+  void discard(std::int64_t sweep) {
+    if (sweep >= 0 && reduction_of(sweep).in_flight()) reduction_of(sweep).finish();
+  }
+
+  std::array<comm::NonblockingAllReduce, 2> reductions_;
+  std::array<NormSlot, 2> slots_;
+  std::optional<std::int64_t> pending_;  // a sweep whose all-reduce has not started
+  std::optional<std::pair<std::int64_t, double>>
+      early_;  // a norm that was asked for before its turn
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Stopping> make_mpi_stopping(const Communicator& communicator, const Case& the_case,
+                                            const RunState& start, Stream stream) {
+  return std::make_unique<MpiStopping>(communicator, the_case, start, stream);
+}
+
+}  // namespace halocline::solver
