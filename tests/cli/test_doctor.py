@@ -296,7 +296,8 @@ def test_a_file_of_parameters_that_keeps_ranks_from_starting(mpi, tmp_path):
     (tmp_path / ".openmpi/mca-params.conf").write_text("btl = self\n")
     report = doctor(env={"HOME": str(tmp_path)})
     finding = found(report, f"{tmp_path}/.openmpi/mca-params.conf (btl = self)", "broken")
-    assert "unable to reach each other" in finding["seen"]
+    # Open MPI 4.1 loses one of its two messages now and then: "unable to reach each other", "unreachable".
+    assert "reach" in finding["seen"]
     assert path(report, "mpi")["outcome"] == "works"
 
 
