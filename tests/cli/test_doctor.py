@@ -829,7 +829,7 @@ def test_a_false_claim(preload, emulation):
     env = preload("int MPIX_Query_cuda_support(void) { return 1; }")
     report = doctor(env=with_gpus(1, **env))
     finding = found(report, "falsely claims to accept GPU memory", "broken")
-    assert "MPIX_Query_cuda_support() says yes" in finding["seen"]
+    assert "MPIX_Query_cuda_support() returns yes" in finding["seen"]
     assert report["facts"]["claims_gpu"] is True
 
 

@@ -226,7 +226,7 @@ TEST_F(FaultyDisk, IsToldWhileTheRunGoesOn) {
     ASSERT_EQ(told.size(), is_lasting ? 3u : 1u);
     for (std::size_t i = 0; i < told.size(); ++i)
       EXPECT_THAT(told[i], AllOf(HasSubstr(std::to_string(3 * (i + 1)) + " sweeps: "),
-                                 HasSubstr("No space left"), HasSubstr("the run goes on")));
+                                 HasSubstr("No space left"), HasSubstr("the run continues")));
   }
 }
 

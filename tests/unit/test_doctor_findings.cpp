@@ -578,7 +578,7 @@ TEST(DoctorFindings, AFalseClaim) {
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed, "signal 11");
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "falsely claims to accept GPU memory",
-                                  "MPIX_Query_cuda_support() says yes; signal 11", "")));
+                                  "MPIX_Query_cuda_support() returns yes; signal 11", "")));
 }
 
 TEST(DoctorFindings, ASettingThatCures) {

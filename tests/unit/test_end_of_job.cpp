@@ -47,11 +47,10 @@ TEST(EndOfJob, QuotesTheReasonOfOpenMpiWhole) {
 }
 
 TEST(EndOfJob, QuotesTheLibraryThatEndedARank) {
-  EXPECT_EQ(
-      complaint("halocline: MPI_Init ended this process: its own words stand above; 'halocline "
-                "doctor' looks for the cause\n"
-                "[vm:1] opal_shmem: No space left on device\n"),
-      "opal_shmem: No space left on device");
+  EXPECT_EQ(complaint("halocline: MPI_Init ended this process: its own output is above; 'halocline "
+                      "doctor' looks for the cause\n"
+                      "[vm:1] opal_shmem: No space left on device\n"),
+            "opal_shmem: No space left on device");
 }
 
 TEST(EndOfJob, QuotesEachReasonOnce) {

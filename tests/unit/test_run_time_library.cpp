@@ -60,7 +60,7 @@ TEST(RunTimeLibrary, SaysWhatIsWrongAndWhatHelps) {
             HasSubstr("2.12.10"), HasSubstr("PyPI: none-cu13"), HasSubstr("TEST_LIBRARY_FILE")));
   const LibraryToFind mute = wanted(no_version, "2.12.10");
   EXPECT_THAT(why_not(mute, named_by_variable(mute)),
-              AllOf(HasSubstr("does not tell its version"), HasSubstr("2.12.10"),
+              AllOf(HasSubstr("does not report its version"), HasSubstr("2.12.10"),
                     HasSubstr("PyPI: none-cu13"), HasSubstr("TEST_LIBRARY_FILE")));
   EXPECT_THAT(why_not(old, load_library(old, {{"/no/such/file", by_loader}})),
               AllOf(HasSubstr("/no/such/file"), HasSubstr("cannot be loaded"), HasSubstr("install"),

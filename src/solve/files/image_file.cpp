@@ -126,7 +126,7 @@ void ImageTimes::make_room(const std::vector<double>& kept) {
 
 void ImageTimes::refuse(const std::string& why) const {
   throw Error(ErrorKind::usage,
-              fmt::format("cannot go on with the times in '{}': {}; name another file by option "
+              fmt::format("cannot continue the times in '{}': {}; name another file by option "
                           "'output'",
                           path_, why));
 }

@@ -284,8 +284,9 @@ std::vector<Option> rows_of_how() {
           {"graph", "--graph", "WHEN", group,
            "auto, on or off: queue sweeps as CUDA graphs [default: auto]", of<&S::graph>()},
           {"writing", "--writing", "WHEN", group,
-           "auto, beside or between: write files and checkpoints on the way beside\n"
-           "the sweeps (by a thread, from copies of the fields) or between them\n[default: auto]",
+           "auto, beside or between: write files and checkpoints during the run in\n"
+           "a thread beside the sweeps, from copies of the fields, or between sweeps\n"
+           "[default: auto]",
            of<&S::writing>()},
           {"tuning_file", "--tune", "FILE", group,
            "keep the fastest process grid, schedule and graph setting here", of<&S::tuning_file>(),
@@ -297,14 +298,14 @@ std::vector<Option> rows_of_how() {
           {"halo_depth", "--halo-depth", "K", group,
            "exchange every K sweeps, halos K times as deep [default: 1]", of<&S::halo_depth>()},
           {"proofs", "--proofs", "FILE", group,
-           "keep here what probe jobs have proved\n[default: in the user's cache]",
-           of<&S::proofs>(), Ranks::differ}};
+           "file with the results of probe jobs\n[default: in the user's cache]", of<&S::proofs>(),
+           Ranks::differ}};
 }
 
 std::vector<Option> rows_of_checkpoints() {
   constexpr Group group = Group::checkpoints;
   return {{"checkpoint", "--checkpoint", "FOLDER", group,
-           "save all that a run needs to go on; the newest two are kept", of<&S::checkpoint>()},
+           "save the state of the run here; the newest two are kept", of<&S::checkpoint>()},
           {"checkpoint_every",
            "--checkpoint-every",
            "N|TIME",
@@ -314,7 +315,7 @@ std::vector<Option> rows_of_checkpoints() {
            Ranks::alike,
            AtRestart::inherit},
           {"restart", "--restart", "FOLDER", group,
-           "go on from the newest checkpoint in FOLDER, or from one by its\n"
+           "continue from the newest checkpoint in FOLDER, or from one by its\n"
            "name, on any ranks; needs no PROBLEM",
            of<&S::restart>()}};
 }

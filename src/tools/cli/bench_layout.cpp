@@ -19,7 +19,7 @@ namespace {
 constexpr auto layout_footer =
     "Separate list entries with commas. Each combination of way, layout and steps is a case: its\n"
     "result is compared with that of a plain run on one rank, bit by bit, and then it is timed.\n"
-    "docs/bricks.md tells what each way does.\n\n"
+    "docs/bricks.md describes each way.\n\n"
     "Examples:\n"
     "  {0} layout\n"
     "  {0} layout --ranks 4 --layouts array,brick:32x4x4 --steps 1,2,4\n"

@@ -26,7 +26,7 @@ constexpr auto about =
 
 constexpr auto exit_codes =
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure,\n"
-    "5 stopped on request; --restart goes on.";
+    "5 stopped on request: continue with --restart.";
 
 std::string problems_text() {
   return "Problems (details: halocline solve PROBLEM --help):\n" + list_of_problems();

@@ -13,7 +13,7 @@ void add_ranks(const OptionGroup& group, std::optional<int>& ranks, std::optiona
 
 void add_ranks(const OptionGroup& group, std::optional<int>& ranks, const std::string& otherwise) {
   group.option("--ranks", "N", ranks,
-               fmt::format("start N ranks (one GPU each); leave out under mpirun or srun\n"
+               fmt::format("start N ranks (one GPU each); omit under mpirun or srun\n"
                            "[default: {}]",
                            otherwise));
 }
@@ -26,7 +26,7 @@ void add_process_grid(const OptionGroup& group, std::optional<std::string>& word
 
 void add_proofs(const OptionGroup& group, std::optional<std::string>& file) {
   group.option("--proofs", "FILE", file,
-               "keep here what probe jobs have proved\n[default: in the user's cache]");
+               "file with the results of probe jobs\n[default: in the user's cache]");
 }
 
 void add_wait_limit(const OptionGroup& group, double& seconds) {

@@ -40,7 +40,7 @@ void stop_departure() {
   guarded = 0;
   const std::string_view stage = current_stage.load();
   tell(exit_failure, by_a_library,
-       fmt::format("{} ended this process: its own words stand above; 'halocline doctor' looks for "
+       fmt::format("{} ended this process: its own output is above; 'halocline doctor' looks for "
                    "the cause",
                    stage.empty() ? "a library" : stage));
   ::syscall(SYS_exit_group, exit_failure);

@@ -120,11 +120,11 @@ std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const Job
                        complaint.empty() ? "" : "\n", complaint);
   if (end.exit_code == exit_ok)
     return fmt::format(
-        "{} ended with exit code 0, but no rank has told that it finished: check that {} starts "
+        "{} ended with exit code 0, but no rank has reported its end: check that {} starts "
         "the command that it is given, on {}, and passes on what ranks print on standard error",
         launcher.path, launcher.path, counted(job.ranks, "rank"));
   if (complaint.empty()) complaint = complaint_of(launcher, job);
-  return fmt::format("{} ended with exit code {}, and no rank has told that it finished{}{}",
+  return fmt::format("{} ended with exit code {}, and no rank has reported its end{}{}",
                      launcher.path, end.exit_code, complaint.empty() ? "" : ":\n", complaint);
 }
 

@@ -69,7 +69,7 @@ void tell_how_to_go_on(const SolveResult& result) {
   complain(fmt::format(
       "stopped by {} after {}{}", result.stopped_by, counted(result.sweeps, "sweep"),
       result.checkpoints
-          ? fmt::format("; to go on: halocline solve --restart {}", result.checkpoints->folder)
+          ? fmt::format("; to continue: halocline solve --restart {}", result.checkpoints->folder)
           : ""));
 }
 

@@ -158,7 +158,7 @@ std::string pbs_script(const Start& start) {
   return text + run_of_a_job +
          "# After 28 of the 30 minutes the run writes a checkpoint and ends with exit code 5; "
          "submit\n"
-         "# this script again, and it goes on.\n"
+         "# this script again, and it continues.\n"
          "(sleep 1680 && touch checkpoints/stop) &\n" +
          in_script(start_command(start, program_of_a_job)) +
          "code=$?\n"

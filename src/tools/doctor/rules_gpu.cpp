@@ -199,7 +199,7 @@ Findings gpu_aware(const Evidence& evidence) {
              fmt::format("{} falsely claims to accept GPU memory: programs that trust it crash "
                          "or hang",
                          mpi),
-             fmt::format("MPIX_Query_cuda_support() says yes; {}", seen), fix}};
+             fmt::format("MPIX_Query_cuda_support() returns yes; {}", seen), fix}};
   if (attempt != nullptr && attempt->outcome == Outcome::works)
     return {{Severity::slow, fmt::format("{} accepts GPU memory only with other settings", mpi),
              fmt::format("with the current settings: {}", result->how), fix}};

@@ -64,22 +64,23 @@ bool may_hang_in_nvls(const Library& library) {
 std::string fix_within_a_node(const Evidence& evidence, const Library& library) {
   if (!small_shm(evidence, ranks_here(evidence)).empty()) return larger_shm(evidence.facts);
   if (library.name != nccl)
-    return "let NVSHMEM tell why: NVSHMEM_DEBUG=WARN; then try NVSHMEM_DISABLE_NVLS=1, which needs "
+    return "set NVSHMEM_DEBUG=WARN to see the cause; then try NVSHMEM_DISABLE_NVLS=1, which needs "
            "far less address space";
   return fmt::format(
-      "let NCCL tell why: NCCL_DEBUG=WARN; then try NCCL_P2P_DISABLE=1{} and NCCL_SHM_DISABLE=1: "
+      "set NCCL_DEBUG=WARN to see the cause; then try NCCL_P2P_DISABLE=1{} and NCCL_SHM_DISABLE=1: "
       "the one that helps shows which way between the GPUs is at fault",
       may_hang_in_nvls(library) ? ", NCCL_NVLS_ENABLE=0" : "");
 }
 
 std::string fix_between_nodes(const Evidence& evidence, const Library& library) {
   if (library.name != nccl)
-    return "let NVSHMEM tell why: NVSHMEM_DEBUG=WARN; NVSHMEM_REMOTE_TRANSPORT selects what goes "
+    return "set NVSHMEM_DEBUG=WARN to see the cause; NVSHMEM_REMOTE_TRANSPORT selects what goes "
            "over the network (ibrc, ucx, libfabric), NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=NAME the "
            "interface that processes find each other by (ip -brief address shows names)";
   const Library* plugin = library_named(evidence.facts, nccl_plugin);
   return fmt::format(
-      "let NCCL tell why: NCCL_DEBUG=WARN; NCCL_SOCKET_IFNAME=NAME selects the network (ip -brief "
+      "set NCCL_DEBUG=WARN to see the cause; NCCL_SOCKET_IFNAME=NAME selects the network (ip "
+      "-brief "
       "address shows names), NCCL_IB_DISABLE=1 shows whether InfiniBand is at fault{}",
       plugin != nullptr && !plugin->path.empty()
           ? fmt::format(", {}=none whether '{}' is", plugin_variable, plugin->path)

@@ -150,7 +150,8 @@ Findings network(const Evidence& evidence) {
   // What Ethernet carries, and a tenth more: a message may be in part on its way already.
   constexpr double gbit = 0.125 * 1.1;
   constexpr auto other_network =
-      "tell MPI if there is a faster network (ip -brief address; ethtool NAME shows its speed): "
+      "select a faster network for MPI, if there is one (ip -brief address; ethtool NAME shows its "
+      "speed): "
       "Open "
       "MPI --mca btl_tcp_if_include NAME or UCX_NET_DEVICES=NAME, MPICH -iface NAME or "
       "FI_TCP_IFACE=NAME";

@@ -73,10 +73,11 @@ std::string fix_for_srun(const Evidence& evidence, const Launcher& launcher,
                                                                  : "pmi2";
   const std::string told = srun_was_told(evidence, launcher);
   if (!told.empty() && !told.starts_with(fitting))
-    return fmt::format("srun was told --mpi={}: {} starts by --mpi={}, if srun --mpi=list shows it",
-                       told, name_of(node.family), fitting);
+    return fmt::format(
+        "srun was called with --mpi={}: {} starts by --mpi={}, if srun --mpi=list shows it", told,
+        name_of(node.family), fitting);
   if (told.empty())
-    return "tell srun how this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
+    return "pass srun the way this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
            "--mpi=cray_shasta "
            "for MPICH; srun --mpi=list shows the choices";
   return "";

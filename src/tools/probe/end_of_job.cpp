@@ -56,7 +56,7 @@ bool is_routine(const std::string& text) {
       "EXIT CODE:", "CLEANING UP REMAINING", "YOU CAN IGNORE THE BELOW", "BAD TERMINATION",
       "RUNNING AT", "EXIT STRING",
       // Our own, of a library that has said why.
-      "its own words stand above", "typically refers to a problem with your application",
+      "its own output is above", "typically refers to a problem with your application",
       "see the FAQ page"};
   return std::any_of(std::begin(phrases), std::end(phrases), [&](std::string_view phrase) {
     return text.find(phrase) != std::string::npos;

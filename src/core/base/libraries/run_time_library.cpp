@@ -122,7 +122,7 @@ LoadedLibrary open_library(const LibraryToFind& wanted, const FoundLibrary& file
   loaded.found.file = path_of_loaded(loaded.handle, file.file);
   loaded.version = wanted.version_of(loaded.handle);
   if (wanted.oldest != nullptr && loaded.version.empty())
-    loaded.problem = fmt::format("does not tell its version: it is not {}, or older than {}",
+    loaded.problem = fmt::format("does not report its version: it is not {}, or older than {}",
                                  wanted.name, wanted.oldest);
   else if (wanted.oldest != nullptr &&
            version_number(loaded.version) < version_number(wanted.oldest))

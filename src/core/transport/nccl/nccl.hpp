@@ -23,7 +23,7 @@ class NcclTransport final : public Transport {
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;
   std::string_view when_it_fails() const override {
-    return "NCCL_DEBUG=WARN lets NCCL tell why; see also halocline doctor";
+    return "set NCCL_DEBUG=WARN to see the cause; see also halocline doctor";
   }
   std::unique_ptr<Gather> open_gather(const Communicator& communicator) const override;
   void forget(const Communicator& communicator) const override;

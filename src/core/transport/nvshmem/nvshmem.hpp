@@ -22,7 +22,7 @@ class NvshmemTransport final : public Transport {
   std::unique_ptr<Channel> open(const Communicator& communicator, std::vector<Message> messages,
                                 Memory fields) const override;
   std::string_view when_it_fails() const override {
-    return "NVSHMEM_DEBUG=WARN lets NVSHMEM tell why; see also halocline doctor";
+    return "set NVSHMEM_DEBUG=WARN to see the cause; see also halocline doctor";
   }
   std::vector<std::filesystem::path> files(const Variables& variables) const override;
 };

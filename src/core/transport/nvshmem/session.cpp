@@ -92,8 +92,8 @@ Session& Session::of(const Communicator& communicator) {
           ErrorKind::unavailable,
           fmt::format("NVSHMEM {} cannot signal between ranks that share a GPU", library.version));
     throw Error(ErrorKind::resource,
-                fmt::format("NVSHMEM {} did not start (status {}; '{}'); NVSHMEM_DEBUG=WARN lets "
-                            "it tell why",
+                fmt::format("NVSHMEM {} did not start (status {}; '{}'); NVSHMEM_DEBUG=WARN shows "
+                            "the cause",
                             library.version, status, library.path));
   });
   return *session;

@@ -45,7 +45,7 @@ void require_own(const std::string& folder, const Case& the_case) {
                                                fs::path(newest.path).parent_path();
   if (!goes_on)
     refuse(
-        fmt::format("'{}' has the checkpoint of another run, '{}', of {}; go on from it by option "
+        fmt::format("'{}' has the checkpoint of another run, '{}', of {}; continue it with option "
                     "'restart', or name another folder by option 'checkpoint'",
                     folder, newest.path, counted(newest.sweeps, "sweep")));
 }

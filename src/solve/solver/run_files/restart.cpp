@@ -118,8 +118,9 @@ void take_options(SolveOptions& options, const Restart& restart) {
   for (const Option& option : solver::options()) {
     const bool is_given = option.is_given(options);
     if (option.restart == Option::Restart::refuse && is_given)
-      refuse(fmt::format("option '{}' has no place in a run that continues from '{}'; leave it out",
-                         option.name, restart.path));
+      refuse(
+          fmt::format("option '{}' cannot be used in a run that continues from '{}'; leave it out",
+                      option.name, restart.path));
     if (option.value.take == nullptr) continue;
     const Json& saved = restart.head.run.at(std::string(option.name));
     if (option.restart == Option::Restart::same && is_given && option.value.json(options) != saved)

@@ -183,7 +183,7 @@ void Standstill::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
                               const char* then) const {
   if (!attempts.error() || has_lost_a_rank(attempts)) return;
   if (communicator_.rank() == 0 && options_.on_trouble)
-    options_.on_trouble(fmt::format("after {}: {}; the run goes on, and {}",
+    options_.on_trouble(fmt::format("after {}: {}; the run continues, and {}",
                                     counted(sweeps, "sweep"), attempts.error()->what(), then));
 }
 

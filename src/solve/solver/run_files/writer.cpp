@@ -68,10 +68,12 @@ Writer::~Writer() {
 
 void Writer::wait_between(const std::string& because) {
   if (wish_ == Wish::beside)
-    throw Error(ErrorKind::unavailable,
-                fmt::format("files cannot be written beside the sweeps: {}; leave option 'writing' "
-                            "out",
-                            because));
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format(
+            "files cannot be written in parallel with the sweeps: {}; leave option 'writing' "
+            "out",
+            because));
   so_far_.waits_because = because;
 }
 
