@@ -91,6 +91,7 @@ class KernelChannel final : public Channel {
     return true;
   }
 
+  /// Not for exchanges, whose kernel waits for each chunk itself (pack/cuda/copies.cu).
   void finish(Stream stream) override {
     watch_.check();
     cuda::await_all(static_cast<const FlagRow*>(awaited_.get()), rows(), epoch_, watch_.on_gpu(),
