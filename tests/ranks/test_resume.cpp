@@ -163,9 +163,9 @@ void expect_the_same_with_stops(const SolveOptions& options, const solver::Execu
   const auto result = stopping.runner().run(
       the_case, execution, nothing, {},
       {.intervals = intervals,
-       .visit = [&](std::int64_t sweeps, std::size_t level, solver::Stopping&) {
+       .on_pause = [&](std::int64_t sweeps, std::size_t level, solver::Stopping&) {
          visits.emplace_back(sweeps, checksum_of(stopping, level));
-         return solver::Stops::Then::go_on;
+         return solver::Pauses::Then::resume;
        }});
   EXPECT_EQ(result.loop.sweeps, expected.loop.sweeps);
   EXPECT_EQ(result.loop.sweeps<*options.sweeps, *options.tolerance> 0);
@@ -213,7 +213,7 @@ void expect_the_same_with_stops(SolveOptions options, const solver::Execution& e
   }
 }
 
-TEST(Stops, LeaveTheBitsOfARun) {
+TEST(Pauses, LeaveTheBitsOfARun) {
   for (const std::int64_t depth : {1, 3})
     for (const solver::Schedule* schedule : solver::schedules()) {
       SolveOptions options = options_for(depth);
@@ -223,7 +223,7 @@ TEST(Stops, LeaveTheBitsOfARun) {
     }
 }
 
-TEST(Stops, LeaveTheBitsOfARunOnGpus) {
+TEST(Pauses, LeaveTheBitsOfARunOnGpus) {
   need_gpu();
   if (IsSkipped() || HasFatalFailure()) return;
   std::size_t number = 0;

@@ -369,11 +369,11 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
   solver::Levels levels = solver::make_levels(the_case, grid, 1, Memory::host);
   solver::fill_levels(the_case, grid, levels, {}, world(), 1);
   const solver::AloneResult alone =
-      solver::solve_alone(the_case, 0,
-                          {.backend = stencil::find_backend("reference"),
-                           .sweep = {},
-                           .memory = Memory::host,
-                           .stream = Stream::host()});
+      solver::solve_on_one_rank(the_case, 0,
+                                {.backend = stencil::find_backend("reference"),
+                                 .sweep = {},
+                                 .memory = Memory::host,
+                                 .stream = Stream::host()});
   const auto comparison = [&] {
     return solver::compare({.communicator = world(),
                             .the_case = the_case,
@@ -404,11 +404,12 @@ SolveResult::Verification verify_norm(double ours, double theirs) {
   const Grid grid(rank(), ranks(), the_case.grid);
   solver::Levels levels = solver::make_levels(the_case, grid, 1, Memory::host);
   solver::fill_levels(the_case, grid, levels, {}, world(), 1);
-  solver::AloneResult alone = solver::solve_alone(the_case, 0,
-                                                  {.backend = stencil::find_backend("reference"),
-                                                   .sweep = {},
-                                                   .memory = Memory::host,
-                                                   .stream = Stream::host()});
+  solver::AloneResult alone =
+      solver::solve_on_one_rank(the_case, 0,
+                                {.backend = stencil::find_backend("reference"),
+                                 .sweep = {},
+                                 .memory = Memory::host,
+                                 .stream = Stream::host()});
   alone.norm_history = {{0, theirs}};
   const std::vector<std::pair<std::int64_t, double>> norms{{0, ours}};
   return solver::compare({.communicator = world(),

@@ -130,15 +130,15 @@ TEST(SpotCheck, LeavesPartsThatAreTooNarrow) {
 
 TEST(SpotCheck, StopsOneSweepLaterToo) {
   for (std::int64_t every = 1; every < 8; ++every) {
-    const solver::Stops stops{.intervals = {every, 10}, .one_later = every};
+    const solver::Pauses pauses{.intervals = {every, 10}, .one_later = every};
     const auto is_stop = [&](std::int64_t sweeps) {
       return sweeps % every == 0 || sweeps % 10 == 0 || (sweeps > 0 && (sweeps - 1) % every == 0);
     };
     for (std::int64_t sweeps = 0; sweeps < 50; ++sweeps) {
-      EXPECT_EQ(stops.has(sweeps), is_stop(sweeps)) << every << ' ' << sweeps;
+      EXPECT_EQ(pauses.is_due(sweeps), is_stop(sweeps)) << every << ' ' << sweeps;
       std::int64_t next = sweeps + 1;
       while (!is_stop(next)) ++next;
-      EXPECT_EQ(stops.sweeps_left(sweeps), next - sweeps) << every << ' ' << sweeps;
+      EXPECT_EQ(pauses.sweeps_left(sweeps), next - sweeps) << every << ' ' << sweeps;
     }
   }
 }

@@ -66,7 +66,7 @@ TEST(DoctorFindings, AnSrunThatIsNotToldHowThisMpiStarts) {
   srun.arguments.push_back("--mpi=pmi2");
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "do not start", "OPAL",
-                                  "told --mpi=pmi2: Open MPI starts by --mpi=pmix")));
+                                  "called with --mpi=pmi2: Open MPI starts by --mpi=pmix")));
   srun.arguments.back() = "--mpi=pmix_v4";
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "do not start", "OPAL", "bench p2p")));

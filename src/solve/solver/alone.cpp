@@ -126,7 +126,8 @@ bool is_for_reference(const Case& the_case, std::int64_t sweeps) {
          most_operations;
 }
 
-AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOptions& options) {
+AloneResult solve_on_one_rank(const Case& the_case, std::int64_t sweeps,
+                              const AloneOptions& options) {
   GridOptions grid_options = the_case.grid;
   grid_options.process_grid = {};
   const Grid grid(0, 1, grid_options);
@@ -166,8 +167,8 @@ AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOp
   return {.fields = seen_by_host(levels[level], grid), .norm_history = norms.history()};
 }
 
-Judge choose_judge(const Case& the_case, std::int64_t sweeps, const Target& target,
-                   const stencil::SweepOptions& sweep) {
+Checker choose_checker(const Case& the_case, std::int64_t sweeps, const Target& target,
+                       const stencil::SweepOptions& sweep) {
   if (is_for_reference(the_case, sweeps))
     return {.options = {.backend = stencil::find_backend("reference"),
                         .sweep = {.threads = 1, .simd = "auto"},

@@ -34,15 +34,16 @@ struct AloneOptions {
 
 /// Runs `sweeps` sweeps of a case, whatever its norms. Returns fields that the host can read. Not
 /// collective.
-AloneResult solve_alone(const Case& the_case, std::int64_t sweeps, const AloneOptions& options);
+AloneResult solve_on_one_rank(const Case& the_case, std::int64_t sweeps,
+                              const AloneOptions& options);
 
 /// The run that a result is compared with, and its name for messages.
-struct Judge {
+struct Checker {
   AloneOptions options;
   std::string name;
 };
 /// Chooses plain loops where is_for_reference(), else the target's own backend with these options.
-Judge choose_judge(const Case& the_case, std::int64_t sweeps, const Target& target,
-                   const stencil::SweepOptions& sweep);
+Checker choose_checker(const Case& the_case, std::int64_t sweeps, const Target& target,
+                       const stencil::SweepOptions& sweep);
 
 }  // namespace halocline::solver

@@ -26,8 +26,8 @@
 #include "solver/options.hpp"
 #include "solver/run_files/outputs.hpp"
 #include "solver/run_files/restart.hpp"
+#include "solver/run_files/run_pauses.hpp"
 #include "solver/run_files/series.hpp"
-#include "solver/run_files/standstill.hpp"
 #include "solver/run_files/trace.hpp"
 #include "solver/target.hpp"
 #include "solver/verify.hpp"
@@ -96,11 +96,11 @@ class SolveRun {
   solver::Level answer_;
   Notes notes_;
   SolveResult result_;
-  std::optional<solver::Standstill> standstill_;  // last: it ends before what it writes
+  std::optional<solver::RunPauses> run_pauses_;  // last: it ends before what it writes
 };
 
 void SolveRun::prepare() {
-  standstill_.emplace(communicator_, case_, options_, problem_);
+  run_pauses_.emplace(communicator_, case_, options_, problem_);
   solver::check_files(communicator_, options_, case_);
   target_ = solver::choose_target(communicator_, options_, notes_, &case_);
   comm::together(communicator_, [&] {
@@ -128,7 +128,7 @@ void SolveRun::prepare() {
   comm::together(communicator_, [&] { check_arrays(); });
   chosen_.runner->fill(sweep_options_.threads);
   note_files_that_are_not_read();
-  standstill_->open(*chosen_.runner, target_, sweep_options_.threads);
+  run_pauses_->open(*chosen_.runner, target_, sweep_options_.threads);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
@@ -218,16 +218,16 @@ void SolveRun::loop() {
                                             : std::optional(stopping.history().back().second),
          .seconds = seconds,
          .glups = glups_of(static_cast<double>(sweep + 1 - start().sweep), seconds),
-         .saved = standstill_->saved()});
+         .saved = run_pauses_->saved()});
   };
   const auto [done, stopping] =
-      chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), standstill_->stops());
+      chosen_.runner->run(case_, chosen_.execution, after_sweep, start(), run_pauses_->pauses());
   last_level_ = done.level;
   const solver::Level& last = chosen_.runner->levels()[last_level_];
-  standstill_->finish(done.sweeps, last);
+  run_pauses_->finish(done.sweeps, last);
   answer_ = solver::seen_by_host(last, grid());
   result_.sweeps = done.sweeps;
-  standstill_->end_series(answer_, result_);
+  run_pauses_->end_series(answer_, result_);
   result_.exchanges = done.exchanges;
   result_.sweeps_in_graphs = done.sweeps_in_graphs;
   result_.converged = stopping->converged();
@@ -322,12 +322,13 @@ void SolveRun::measure() {
 }
 
 void SolveRun::verify() {
-  const solver::Judge judge = solver::choose_judge(case_, result_.sweeps, target_, sweep_options_);
+  const solver::Checker judge =
+      solver::choose_checker(case_, result_.sweeps, target_, sweep_options_);
   Case from_start = case_;
   from_start.restart.reset();
   std::optional<solver::AloneResult> alone;
   comm::on_first_rank(communicator_, [&] {
-    alone = solver::solve_alone(from_start, result_.sweeps, judge.options);
+    alone = solver::solve_on_one_rank(from_start, result_.sweeps, judge.options);
   });
   result_.verification = solver::compare({.communicator = communicator_,
                                           .the_case = case_,
@@ -421,11 +422,11 @@ SolveResult SolveRun::run() {
   say_what_ran();
   // From here on there is a result, which nothing that fails may take away. Files come first: what
   // follows them may take as long as the run, and more memory.
-  standstill_->save_end(answer(), result_, attempts_);
-  standstill_->tell(result_, notes_);
-  if (!standstill_->has_right_bits() || !result_.stopped_by.empty()) return end();
+  run_pauses_->save_end(answer(), result_, attempts_);
+  run_pauses_->tell(result_, notes_);
+  if (!run_pauses_->has_right_bits() || !result_.stopped_by.empty()) return end();
   attempts_.attempt([this] { give_arrays(); });
-  standstill_->write_end(answer(), result_.sweeps, attempts_, notes_);
+  run_pauses_->write_end(answer(), result_.sweeps, attempts_, notes_);
   if (options_.series) attempts_.attempt([this] { write_series(*options_.series); });
   if (options_.trace)
     attempts_.attempt([this] { solver::write_trace(communicator_, *options_.trace); });

@@ -47,7 +47,7 @@ class LayoutBench {
   void choose_target();
   void say_what_runs();
   void solve_plain();
-  void check_room_for_plain(const solver::Judge& judge) const;
+  void check_room_for_plain(const solver::Checker& judge) const;
   enum class Kernels { usual, plain };
   stencil::Sweep* sweep_for(const LayoutCase& layout, Kernels kernels);
   void try_out(const UsableWay& way, const LayoutCase& layout);
@@ -107,7 +107,7 @@ void LayoutBench::say_what_runs() {
 }
 
 /// Throws resource on rank 0 if the whole domain does not fit there.
-void LayoutBench::check_room_for_plain(const solver::Judge& judge) const {
+void LayoutBench::check_room_for_plain(const solver::Checker& judge) const {
   solver::Case alone = cases_[0].the_case;
   alone.halo_depth = 1;
   alone.grid.process_grid = {};
@@ -131,11 +131,11 @@ void LayoutBench::solve_plain() {
   const std::int64_t sweeps = options_.sweeps + 1;
   stencil::SweepOptions alone = sweep_options_;
   alone.communicator = nullptr;
-  const solver::Judge judge = solver::choose_judge(in_rows, sweeps, *target_, alone);
+  const solver::Checker judge = solver::choose_checker(in_rows, sweeps, *target_, alone);
   plain_checksums_.assign(in_rows.model->fields.size(), 0);
   comm::on_first_rank(communicator_, [&] {
     check_room_for_plain(judge);
-    plain_ = solver::solve_alone(in_rows, sweeps, judge.options);
+    plain_ = solver::solve_on_one_rank(in_rows, sweeps, judge.options);
     GridOptions whole = in_rows.grid;
     whole.process_grid = {};
     for (std::size_t f = 0; f < plain_checksums_.size(); ++f)

@@ -34,19 +34,19 @@ LayoutTrial::LayoutTrial(const LayoutTrialParts& parts)
 }
 
 LayoutTrial::Times LayoutTrial::run(std::int64_t sweeps) {
-  using Then = solver::Stops::Then;
+  using Then = solver::Pauses::Then;
   const solver::Execution execution{
       .schedule = moved_sweeps_ ? moved_sweeps_.get() : &solver::find_schedule("sequential")};
   // A run that ended with the last sweep that counts would give that one no rim.
   solver::Case longer = runner_.the_case();
   longer.sweeps = sweeps + longer.halo_depth;
-  const solver::Stops stops{.intervals = {sweeps + 1},
-                            .visit = [](std::int64_t done, std::size_t, solver::Stopping&) {
-                              return done == 0 ? Then::go_on : Then::end;
-                            }};
+  const solver::Pauses pauses{.intervals = {sweeps + 1},
+                              .on_pause = [](std::int64_t done, std::size_t, solver::Stopping&) {
+                                return done == 0 ? Then::resume : Then::end;
+                              }};
   const auto after_sweep = [](std::int64_t, const solver::Stopping&) {};
   const solver::RunState start{.level = level_, .norms = {}};
-  const solver::LoopResult done = runner_.run(longer, execution, after_sweep, start, stops).loop;
+  const solver::LoopResult done = runner_.run(longer, execution, after_sweep, start, pauses).loop;
   level_ = done.level;
   return times_of(comm::recorder(communicator_), done);
 }

@@ -14,8 +14,8 @@
 #include "base/files/temporary_file.hpp"
 #include "base/process/launched.hpp"
 #include "build_info.hpp"
-#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/exit_report.hpp"
 #include "cli/flags.hpp"
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
@@ -27,7 +27,7 @@ namespace {
 void refuse_to_be_a_rank(const Variables& variables) {
   const std::optional<Launched> launched = launched_by(variables);
   if (!launched) return;
-  if (launched->rank.value_or(0) != 0) std::exit(leave(exit_usage));
+  if (launched->rank.value_or(0) != 0) std::exit(report_exit(exit_usage));
   throw Error(ErrorKind::usage,
               fmt::format("doctor starts ranks by itself; run it without {}, where you would call "
                           "that",

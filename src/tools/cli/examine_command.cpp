@@ -6,8 +6,8 @@
 
 #include <halocline/error.hpp>
 
-#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/exit_report.hpp"
 #include "cli/limited_runtime.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
@@ -63,7 +63,7 @@ probe::PathsToTry wanted_by(const ExamineWords& words) {
 void say(const std::string& line) { print(line + "\n"); }
 
 [[noreturn]] void end_all(const Communicator& world, const std::string& text, int code) {
-  comm::abort(world, leave(code, fmt::format("rank {}: {}", world.rank(), text)));
+  comm::abort(world, report_exit(code, fmt::format("rank {}: {}", world.rank(), text)));
 }
 
 }  // namespace

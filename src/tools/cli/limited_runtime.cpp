@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/process/launched.hpp"
-#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/exit_report.hpp"
 #include "comm/watchdog.hpp"
 
 namespace halocline::cli {
@@ -28,8 +28,8 @@ LimitedRuntime::~LimitedRuntime() {
         const std::optional<Launched> launched = launched_by(current_variables());
         const std::string rank =
             launched && launched->rank ? fmt::format("rank {}: ", *launched->rank) : "";
-        std::_Exit(
-            leave(exit_failure, fmt::format("{}{}; this rank had finished its work", rank, text)));
+        std::_Exit(report_exit(exit_failure,
+                               fmt::format("{}{}; this rank had finished its work", rank, text)));
       },
       std::chrono::duration<double>(limit_seconds_));
   const comm::Watchdog::Guard guard(watchdog, "MPI_Finalize");

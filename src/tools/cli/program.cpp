@@ -7,9 +7,9 @@
 
 #include <halocline/error.hpp>
 
-#include "cli/departure.hpp"
 #include "cli/examine_command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/exit_report.hpp"
 #include "cli/print.hpp"
 #include "cli/signals.hpp"
 
@@ -29,16 +29,16 @@ int run_program(int argc, char** argv, int (*run)(const std::vector<std::string>
   fill_standard_streams();
   std::vector<std::string> words(argv + 1, argv + argc);
   take_start(words);
-  guard_departure();
+  guard_exit();
   try {
     let_large_files_be_errors();
-    return leave(is_examination(words) ? run_examination(words) : run(words));
+    return report_exit(is_examination(words) ? run_examination(words) : run(words));
   } catch (const Error& error) {
     complain(error.what());
-    return leave(exit_code(error.kind()));
+    return report_exit(exit_code(error.kind()));
   } catch (const std::exception& error) {
     complain(error.what());
-    return leave(exit_failure);
+    return report_exit(exit_failure);
   }
 }
 

@@ -19,8 +19,8 @@
 #include "base/process/launched.hpp"
 #include "base/text/words.hpp"
 #include "build_info.hpp"
-#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/exit_report.hpp"
 #include "cli/print.hpp"
 #include "cli/signals.hpp"
 #include "comm/collectives.hpp"
@@ -56,7 +56,7 @@ int work_together(const RankJob& job, const Communicator& world) {
 /// Ends all ranks from whatever thread finds out that the others will not come.
 [[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
   remove_temporary_files();
-  comm::abort(world, leave(code, text));
+  comm::abort(world, report_exit(code, text));
 }
 
 /// True if all ranks come here soon: then they all have the same error.
@@ -74,7 +74,7 @@ void require_to_be_found() {
   const std::optional<std::string> why = comm::why_alone();
   if (!why) return;
   const Launched launched = launched_by(current_variables()).value();
-  if (launched.rank.value_or(0) != 0) std::exit(leave(exit_unavailable));
+  if (launched.rank.value_or(0) != 0) std::exit(report_exit(exit_unavailable));
   throw Error(ErrorKind::unavailable, fmt::format("{}, or with --ranks {}", *why, *launched.size));
 }
 
@@ -91,7 +91,7 @@ int work_as_rank(const RankJob& job) {
   options.wait_limit = std::chrono::duration<double>(job.wait_limit_seconds);
   const Communicator world = Communicator::world(options);
   set_rank(world.rank());
-  if (world.rank() == 0) tell_begin();
+  if (world.rank() == 0) report_begin();
   options.wait_limit = std::chrono::seconds(5);
   const Communicator brief = Communicator::world(options);
   comm::set_stall_handler(world, [&world](const std::string& text) {
@@ -131,7 +131,7 @@ std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const Job
 /// Returns the exit code of a job that ran to its end, as its ranks told it. Throws communication
 /// if they did not.
 int exit_code_of(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
-  const Departures departures = read_departures(end.marked);
+  const ExitReports departures = read_exit_reports(end.marked);
   const bool exited = end.how == JobEnd::How::exited;
   const int code = departures.code.value_or(exit_failure);
   const bool crashed = code < exit_usage && signal_of_rank(launcher.kind, end.exit_code);

@@ -9,8 +9,8 @@
 
 #include "base/files/attempts.hpp"
 #include "base/text/words.hpp"
-#include "cli/departure.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/exit_report.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/stop_requests.hpp"

@@ -201,7 +201,7 @@ std::int64_t Runner::batch_sweeps() const { return norms_stay_ ? batch_sweeps_of
 
 Runner::Result Runner::run(const Case& the_case, const Execution& execution,
                            const AfterSweep& after_sweep, const RunState& start,
-                           const Stops& stops) {
+                           const Pauses& pauses) {
   std::unique_ptr<Stopping> stopping;
   comm::together(parts_.communicator, [&] { stopping = stopping_for(the_case, start); });
   if (const auto why_not = unavailable(*execution.schedule))
@@ -214,7 +214,7 @@ Runner::Result Runner::run(const Case& the_case, const Execution& execution,
                                  comm::recorder(parts_.communicator));
   const Run run{.the_case = the_case, .stopping = *stopping, .at = start};
   const LoopResult done = run_loop(
-      *this, *stepper, run, [&](std::int64_t sweep) { after_sweep(sweep, *stopping); }, stops);
+      *this, *stepper, run, [&](std::int64_t sweep) { after_sweep(sweep, *stopping); }, pauses);
   return {done, std::move(stopping)};
 }
 

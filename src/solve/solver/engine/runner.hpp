@@ -100,7 +100,7 @@ class Runner {
   /// Runs sweeps from state `start` on, with the levels as they are. `the_case` may differ from the
   /// runner's own in sweeps and tolerance, and must outlive the result. Collective.
   Result run(const Case& the_case, const Execution& execution, const AfterSweep& after_sweep,
-             const RunState& start = {}, const Stops& stops = {});
+             const RunState& start = {}, const Pauses& pauses = {});
 
   /// Fills levels and coefficients: see fill_levels(). Collective if the case starts from a file.
   void fill(int threads);

@@ -13,13 +13,13 @@
 
 namespace halocline::solver {
 
-bool Stops::has(std::int64_t sweeps) const {
+bool Pauses::is_due(std::int64_t sweeps) const {
   return std::any_of(intervals.begin(), intervals.end(),
                      [&](std::int64_t interval) { return sweeps % interval == 0; }) ||
          (one_later && sweeps > 0 && (sweeps - 1) % *one_later == 0);
 }
 
-std::int64_t Stops::sweeps_left(std::int64_t sweeps) const {
+std::int64_t Pauses::sweeps_left(std::int64_t sweeps) const {
   std::int64_t left = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t interval : intervals) left = std::min(left, interval - sweeps % interval);
   if (one_later) left = std::min(left, sweeps == 0 ? 1 : *one_later - (sweeps - 1) % *one_later);
@@ -27,7 +27,7 @@ std::int64_t Stops::sweeps_left(std::int64_t sweeps) const {
 }
 
 LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep,
-                    const Stops& stops) {
+                    const Pauses& pauses) {
   const std::int64_t sweeps = run.the_case.sweeps;
   const RunState start = run.at;
   const Stream stream = runner.target().stream();
@@ -38,22 +38,22 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   double first_sweep_seconds = 0;
 
   // Returns false if the run ends there or has stopped before.
-  const auto stand_still = [&] {
+  const auto pause = [&] {
     link::wait_for(runner.communicator(), stream);
     if (run.stopping.stopped_within(run.at.sweep)) return false;
     const auto stopped = Clock::now();
-    const Stops::Then then = stops.visit(run.at.sweep, run.at.level, run.stopping);
+    const Pauses::Then then = pauses.on_pause(run.at.sweep, run.at.level, run.stopping);
     begun += Clock::now() - stopped;
-    return then == Stops::Then::go_on;
+    return then == Pauses::Then::resume;
   };
 
   while (run.at.sweep < sweeps && !run.stopping.stops_before(run.at.sweep)) {
-    const bool is_asked = stops.asks && stops.asks(run.at.sweep);
-    if ((is_asked || stops.has(run.at.sweep)) && !stand_still()) break;
+    const bool is_asked = pauses.is_requested && pauses.is_requested(run.at.sweep);
+    if ((is_asked || pauses.is_due(run.at.sweep)) && !pause()) break;
     const bool is_first = run.at.sweep == run.first;
     const std::int64_t at_once = is_first ? 1
                                           : std::min(run.stopping.sweeps_at_once(run.at.sweep),
-                                                     stops.sweeps_left(run.at.sweep));
+                                                     pauses.sweeps_left(run.at.sweep));
     stepper.advance(run, std::min(at_once, sweeps - run.at.sweep));
     if (is_first) {
       link::wait_for(runner.communicator(), stream);

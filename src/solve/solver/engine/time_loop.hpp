@@ -26,19 +26,19 @@ using AfterSweep = std::function<void(std::int64_t sweep)>;
 
 /// When a run pauses so that its fields can be read: at multiples of an interval of sweeps,
 /// optionally one sweep later, or on request, but not after the last sweep.
-struct Stops {
+struct Pauses {
   std::vector<std::int64_t> intervals = {};
   std::optional<std::int64_t> one_later = {};  ///< an interval
   /// Called on every rank, at the same sweeps, as often as sweeps are queued; must be cheap.
   /// Returns, the same on every rank, whether the run pauses there.
-  std::function<bool(std::int64_t sweeps)> asks = {};
-  enum class Then { go_on, end };
+  std::function<bool(std::int64_t sweeps)> is_requested = {};
+  enum class Then { resume, end };
   /// Called on every rank, after the same number of sweeps, all of which count; the level has
   /// the values after them. It must not change them. Its time counts as none of the loop's.
   /// Returns, the same on every rank, whether the run ends there.
-  std::function<Then(std::int64_t sweeps, std::size_t level, Stopping& stopping)> visit = {};
+  std::function<Then(std::int64_t sweeps, std::size_t level, Stopping& stopping)> on_pause = {};
 
-  bool has(std::int64_t sweeps) const;
+  bool is_due(std::int64_t sweeps) const;
   /// Returns how many sweeps are left until the next one, at least 1.
   std::int64_t sweeps_left(std::int64_t sweeps) const;
 };
@@ -46,6 +46,6 @@ struct Stops {
 /// Runs a case from the state `run.at` to its last sweep, and waits until all sweeps are done.
 /// Collective. Throws communication if a neighbour does not answer.
 LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep,
-                    const Stops& stops);
+                    const Pauses& pauses);
 
 }  // namespace halocline::solver

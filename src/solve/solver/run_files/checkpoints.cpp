@@ -105,12 +105,12 @@ void Checkpoints::hold_folder() {
                     so_far_.folder));
 }
 
-bool Checkpoints::is_time() const {
+bool Checkpoints::is_due_by_clock() const {
   if (options_.checkpoint_every && !options_.checkpoint_seconds) return false;
   return seconds_since(last_) >= options_.checkpoint_seconds.value_or(seconds_by_default);
 }
 
-bool Checkpoints::is_time(std::int64_t sweeps) const {
+bool Checkpoints::is_due_at(std::int64_t sweeps) const {
   return options_.checkpoint_every && sweeps % *options_.checkpoint_every == 0;
 }
 

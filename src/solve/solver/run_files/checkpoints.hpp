@@ -39,9 +39,9 @@ class Checkpoints {
 
   /// Whether it is time for one, by the clock. For rank 0, not collective, nor while one is
   /// written.
-  bool is_time() const;
+  bool is_due_by_clock() const;
   /// Returns whether a checkpoint is due after this number of sweeps.
-  bool is_time(std::int64_t sweeps) const;
+  bool is_due_at(std::int64_t sweeps) const;
 
   struct State {
     const Grid& grid;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How this process begins and ends, and how the command that started it as one of its ranks hears
-// of it. A launcher's exit code does not tell: it may be the launcher's own, or that of a rank that
-// a library ended.
+// Exit codes from ranks to the command that started them. The launcher's exit code cannot be used:
+// it may be the launcher's own, or that of a rank that a library ended.
 
 #include <cstdint>
 #include <optional>
@@ -19,8 +18,8 @@ struct Start {
 };
 
 Start new_start(int ranks);
-/// Returns what begins the lines that tell of an end, on standard error. It is not in the command
-/// line, which a launcher may print.
+/// Returns the beginning of lines with reports on standard error. It is not in the command line,
+/// which a launcher may print.
 std::string mark_of(const Start& start);
 /// Returns the word that goes before the other words of a rank's command line.
 std::string word_of(const Start& start);
@@ -29,30 +28,29 @@ void take_start(std::vector<std::string>& words);
 /// Returns how this process was started, if by another command.
 const std::optional<Start>& start_of_this_rank();
 
-/// Tells the command that started this rank that its work begins.
-void tell_begin();
+/// Reports to the command that started this rank that its work begins.
+void report_begin();
 
 /// From now on, a library that ends this process makes it end with exit_failure and a line that
 /// says so: 1 means a wrong result and nothing else.
-void guard_departure();
+void guard_exit();
 /// Names what is being done, for that line: a string literal, "MPI_Init".
 void set_stage(const char* stage);
-/// Prepares for an end that this program wants, and tells of it where somebody listens: of success
-/// only the first rank tells, of failures every rank, since the first may not live to do so.
-/// Returns `code`.
-int leave(int code);
+/// Reports the exit code to the command that started this rank, if there is one: on success rank 0
+/// only, on failure every rank, since rank 0 may be dead. Returns `code`.
+int report_exit(int code);
 /// The same, and prints what went wrong, as complain() does.
-int leave(int code, const std::string& text);
+int report_exit(int code, const std::string& text);
 
-/// Says which rank this is. Until then it is taken for another than the first.
+/// Sets this process's rank. Until then it is not taken for rank 0.
 void set_rank(int rank);
 
-/// What ranks have told of their ends.
-struct Departures {
-  std::optional<int> code;    ///< the highest; nothing if none told
+/// The ends that ranks have reported.
+struct ExitReports {
+  std::optional<int> code;    ///< the highest; nothing without a report
   bool by_a_library = false;  ///< one was ended by a library
 };
 /// Reads the lines behind the mark.
-Departures read_departures(const std::vector<std::string>& lines);
+ExitReports read_exit_reports(const std::vector<std::string>& lines);
 
 }  // namespace halocline::cli

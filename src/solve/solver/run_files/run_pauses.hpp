@@ -30,20 +30,20 @@
 namespace halocline::solver {
 
 /// All functions are collective unless documented otherwise.
-class Standstill {
+class RunPauses {
  public:
   /// Holds the folder of the checkpoints, before the run takes time and memory. Throws as Writer
   /// and Checkpoints do. The parts must outlive it.
-  Standstill(const Communicator& communicator, const Case& the_case, const SolveOptions& options,
-             const problem::ProblemText& problem);
-  Standstill(const Standstill&) = delete;
-  Standstill& operator=(const Standstill&) = delete;
+  RunPauses(const Communicator& communicator, const Case& the_case, const SolveOptions& options,
+            const problem::ProblemText& problem);
+  RunPauses(const RunPauses&) = delete;
+  RunPauses& operator=(const RunPauses&) = delete;
 
   /// Takes memory for what is to be done. The parts must outlive it.
   void open(const Runner& runner, const Target& target, int threads);
   /// Returns when a loop pauses, and for which work. Failures are kept, unless another rank is
   /// lost.
-  Stops stops();
+  Pauses pauses();
   /// Ends the work in parallel with the sweeps, and checks the last of them, whose level this is.
   /// Throws communication if another rank was lost meanwhile.
   void finish(std::int64_t sweeps, const Level& level);
@@ -72,7 +72,7 @@ class Standstill {
 
   Request request() const;
   std::string reason_to_stop() const;
-  Stops::Then visit(std::int64_t sweeps, std::size_t level, Stopping& stopping);
+  Pauses::Then pause(std::int64_t sweeps, std::size_t level, Stopping& stopping);
   bool looks_for_what_is_not_finite() const;
   bool is_finite(const Level& level) const;
   void check_bits(std::int64_t sweeps, const Level& level);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/departure.hpp"
+#include "cli/exit_report.hpp"
 
 #include <unistd.h>
 
@@ -75,11 +75,11 @@ void take_start(std::vector<std::string>& words) {
 
 const std::optional<Start>& start_of_this_rank() { return our_start; }
 
-void tell_begin() {
+void report_begin() {
   if (our_start) complain_after(mark_of(*our_start) + "begins\n", "");
 }
 
-void guard_departure() {
+void guard_exit() {
   guarded = ::getpid();
   std::atexit(stop_departure);
 }
@@ -88,20 +88,20 @@ void set_stage(const char* stage) { current_stage = stage; }
 
 void set_rank(int rank) { is_first_rank = rank == 0; }
 
-int leave(int code) {
+int report_exit(int code) {
   guarded = 0;
   if (our_start && (code != exit_ok || is_first_rank)) tell(code, "", "");
   return code;
 }
 
-int leave(int code, const std::string& text) {
+int report_exit(int code, const std::string& text) {
   guarded = 0;
   tell(code, "", text);
   return code;
 }
 
-Departures read_departures(const std::vector<std::string>& lines) {
-  Departures departures;
+ExitReports read_exit_reports(const std::vector<std::string>& lines) {
+  ExitReports departures;
   for (const std::string& line : lines) {
     int code = 0;
     const char* const end = line.data() + line.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solver/run_files/standstill.hpp"
+#include "solver/run_files/run_pauses.hpp"
 
 #include <algorithm>
 
@@ -22,14 +22,14 @@ bool has_lost_a_rank(const Attempts& attempts) {
 
 }  // namespace
 
-Standstill::Standstill(const Communicator& communicator, const Case& the_case,
-                       const SolveOptions& options, const problem::ProblemText& problem)
+RunPauses::RunPauses(const Communicator& communicator, const Case& the_case,
+                     const SolveOptions& options, const problem::ProblemText& problem)
     : communicator_(communicator), case_(the_case), options_(options) {
   if (options.checkpoint || the_case.output_every) writer_.emplace(communicator, options.writing);
   if (options.checkpoint) checkpoints_.emplace(writer_->communicator(), the_case, options, problem);
 }
 
-void Standstill::open(const Runner& runner, const Target& target, int threads) {
+void RunPauses::open(const Runner& runner, const Target& target, int threads) {
   runner_ = &runner;
   target_ = &target;
   threads_ = threads;
@@ -47,39 +47,39 @@ void Standstill::open(const Runner& runner, const Target& target, int threads) {
   if (options_.verify_every) spot_check_.emplace(case_, grid);
 }
 
-std::string Standstill::reason_to_stop() const {
+std::string RunPauses::reason_to_stop() const {
   return options_.stop_request ? options_.stop_request() : std::string();
 }
 
 /// Returns the request of this rank.
-Request Standstill::request() const {
+Request RunPauses::request() const {
   if (!reason_to_stop().empty()) return Request::stop;
-  const bool is_time =
-      checkpoints_ && communicator_.rank() == 0 && !writer_->is_busy() && checkpoints_->is_time();
+  const bool is_time = checkpoints_ && communicator_.rank() == 0 && !writer_->is_busy() &&
+                       checkpoints_->is_due_by_clock();
   return is_time ? Request::checkpoint : Request::none;
 }
 
-Stops Standstill::stops() {
-  Stops stops{.visit = [this](std::int64_t sweeps, std::size_t level, Stopping& stopping) {
-    return visit(sweeps, level, stopping);
+Pauses RunPauses::pauses() {
+  Pauses pauses{.on_pause = [this](std::int64_t sweeps, std::size_t level, Stopping& stopping) {
+    return pause(sweeps, level, stopping);
   }};
   if (requests_)
-    stops.asks = [this](std::int64_t sweeps) {
+    pauses.is_requested = [this](std::int64_t sweeps) {
       requested_ = requests_->agreed(sweeps);
       return requested_ != Request::none;
     };
   if (checkpoints_ && options_.checkpoint_every)
-    stops.intervals.push_back(*options_.checkpoint_every);
-  if (case_.output_every) stops.intervals.push_back(*case_.output_every);
-  if (series_) stops.intervals.push_back(case_.series_every);
-  if (looks_for_what_is_not_finite()) stops.intervals.push_back(sweeps_between_looks);
-  if (spot_check_) stops.intervals.push_back(*options_.verify_every);
-  stops.one_later = options_.verify_every;
-  return stops;
+    pauses.intervals.push_back(*options_.checkpoint_every);
+  if (case_.output_every) pauses.intervals.push_back(*case_.output_every);
+  if (series_) pauses.intervals.push_back(case_.series_every);
+  if (looks_for_what_is_not_finite()) pauses.intervals.push_back(sweeps_between_looks);
+  if (spot_check_) pauses.intervals.push_back(*options_.verify_every);
+  pauses.one_later = options_.verify_every;
+  return pauses;
 }
 
-Stops::Then Standstill::visit(std::int64_t sweeps, std::size_t level, Stopping& stopping) {
-  using Then = Stops::Then;
+Pauses::Then RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& stopping) {
+  using Then = Pauses::Then;
   const Level& fields = runner_->levels()[level];
   check_bits(sweeps, fields);
   if (!has_right_bits()) return Then::end;
@@ -100,17 +100,17 @@ Stops::Then Standstill::visit(std::int64_t sweeps, std::size_t level, Stopping& 
   if (!due) due.emplace();
   due->output = has_output;
   write(sweeps, fields, std::move(*due));
-  if (requested_ != Request::stop) return ends_by_norm ? Then::end : Then::go_on;
+  if (requested_ != Request::stop) return ends_by_norm ? Then::end : Then::resume;
   stopped_by_ = comm::first_text(communicator_, reason_to_stop());
   return Then::end;
 }
 
 /// The norm finds it in the fields that it is of; from a GPU others would have to be copied.
-bool Standstill::looks_for_what_is_not_finite() const {
+bool RunPauses::looks_for_what_is_not_finite() const {
   return case_.model->fields.size() > 1 && !target_->gpu;
 }
 
-bool Standstill::is_finite(const Level& level) const {
+bool RunPauses::is_finite(const Level& level) const {
   const bool is_here = std::all_of(level.begin(), level.end(), [&](const FieldStorage& field) {
     return program::is_finite(field, threads_);
   });
@@ -118,7 +118,7 @@ bool Standstill::is_finite(const Level& level) const {
 }
 
 /// Those of the last sweep, if it was to be checked.
-void Standstill::check_bits(std::int64_t sweeps, const Level& level) {
+void RunPauses::check_bits(std::int64_t sweeps, const Level& level) {
   if (!spot_check_) return;
   std::string wrong;
   comm::together(communicator_, [&] { wrong = spot_check_->compare(level, sweeps); });
@@ -130,11 +130,11 @@ void Standstill::check_bits(std::int64_t sweeps, const Level& level) {
 
 /// Returns nothing if the run ends here by its norm, which the last sweep has and no rank has seen
 /// yet: then the end of the run saves it.
-std::optional<Standstill::Due> Standstill::what_is_due(std::int64_t sweeps,
-                                                       Stopping& stopping) const {
+std::optional<RunPauses::Due> RunPauses::what_is_due(std::int64_t sweeps,
+                                                     Stopping& stopping) const {
   const std::int64_t begun_at = case_.restart ? case_.restart->state.sweep : 0;
   const bool is_time =
-      requested_ != Request::none || (checkpoints_ && checkpoints_->is_time(sweeps));
+      requested_ != Request::none || (checkpoints_ && checkpoints_->is_due_at(sweeps));
   if (!checkpoints_ || !is_time || sweeps == begun_at) return Due();
   Due due{.checkpoint = true, .norms = stopping.history()};
   if (const auto norm = stopping.norm_of_last(sweeps)) {
@@ -144,7 +144,7 @@ std::optional<Standstill::Due> Standstill::what_is_due(std::int64_t sweeps,
   return due;
 }
 
-std::set<std::size_t> Standstill::fields_of(const Due& due) const {
+std::set<std::size_t> RunPauses::fields_of(const Due& due) const {
   std::set<std::size_t> fields;
   if (due.output)
     for (const Case::Output& output : case_.outputs)
@@ -154,7 +154,7 @@ std::set<std::size_t> Standstill::fields_of(const Due& due) const {
   return fields;
 }
 
-void Standstill::write(std::int64_t sweeps, const Level& level, Due due) {
+void RunPauses::write(std::int64_t sweeps, const Level& level, Due due) {
   const std::set<std::size_t> fields = fields_of(due);
   if (fields.empty()) return;
   finish_writing();
@@ -179,8 +179,8 @@ void Standstill::write(std::int64_t sweeps, const Level& level, Due due) {
 }
 
 /// A lost rank ends the run, whose error reports it.
-void Standstill::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
-                              const char* then) const {
+void RunPauses::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
+                             const char* then) const {
   if (!attempts.error() || has_lost_a_rank(attempts)) return;
   if (communicator_.rank() == 0 && options_.on_trouble)
     options_.on_trouble(fmt::format("after {}: {}; the run continues, and {}",
@@ -188,17 +188,17 @@ void Standstill::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
 }
 
 /// Another rank that is lost ends the run now; other failures are reported at the end.
-void Standstill::finish_writing() {
+void RunPauses::finish_writing() {
   writer_->finish();
   for (const Attempts* attempts : {&writing_, &saving_})
     if (has_lost_a_rank(*attempts)) attempts->finish();
 }
 
-std::vector<SolveResult::Series::Row> Standstill::rows() const {
+std::vector<SolveResult::Series::Row> RunPauses::rows() const {
   return series_ ? series_->so_far().rows : std::vector<SolveResult::Series::Row>();
 }
 
-void Standstill::finish(std::int64_t sweeps, const Level& level) {
+void RunPauses::finish(std::int64_t sweeps, const Level& level) {
   if (requests_) requests_->finish();
   if (writer_) {
     finish_writing();
@@ -210,19 +210,19 @@ void Standstill::finish(std::int64_t sweeps, const Level& level) {
       communicator_, static_cast<std::uint64_t>(spot_check_->cells_checked())));
 }
 
-bool Standstill::has_right_bits() const { return wrong_bits_.empty(); }
+bool RunPauses::has_right_bits() const { return wrong_bits_.empty(); }
 
-std::optional<std::int64_t> Standstill::saved() const {
+std::optional<std::int64_t> RunPauses::saved() const {
   return checkpoints_ ? checkpoints_->newest() : std::nullopt;
 }
 
-void Standstill::end_series(const Level& answer, SolveResult& result) {
+void RunPauses::end_series(const Level& answer, SolveResult& result) {
   if (!series_) return;
   series_->add(answer, result.sweeps);
   result.series = series_->so_far();
 }
 
-void Standstill::tell(SolveResult& result, Notes& notes) const {
+void RunPauses::tell(SolveResult& result, Notes& notes) const {
   result.stopped_by = stopped_by_;
   if (checkpoints_) {
     result.checkpoints = checkpoints_->so_far();
@@ -235,7 +235,7 @@ void Standstill::tell(SolveResult& result, Notes& notes) const {
 }
 
 /// The end can be gone on from, too, with more sweeps.
-void Standstill::save_end(const Level& answer, const SolveResult& result, Attempts& attempts) {
+void RunPauses::save_end(const Level& answer, const SolveResult& result, Attempts& attempts) {
   attempts = writing_;
   if (!checkpoints_) return;
   attempts.attempt([&] {
@@ -251,8 +251,8 @@ void Standstill::save_end(const Level& answer, const SolveResult& result, Attemp
   });
 }
 
-void Standstill::write_end(const Level& answer, std::int64_t sweeps, Attempts& attempts,
-                           Notes& notes) {
+void RunPauses::write_end(const Level& answer, std::int64_t sweeps, Attempts& attempts,
+                          Notes& notes) {
   outputs_->write_last(answer, sweeps, attempts);
   attempts.attempt([&] { outputs_->note(notes); });
 }
