@@ -70,7 +70,7 @@ def test_files_are_written_beside_the_sweeps_or_between_them(tmp_path):
         else:
             assert told["beside_sweeps"] is True and told["why_not"] is None
             assert told["copies_bytes"] > 0
-            assert re.search(r"files +in parallel with the sweeps, from .* of copies in (host|device) memory; the sweeps waited",
+            assert re.search(r"files +during the sweeps, from .* of copies in (host|device) memory; the sweeps waited",
                              end.out), end.out
         assert left_behind(folder / "saved") == []
     names = sorted(path.name for path in (tmp_path / "between").glob("u-*.npy"))

@@ -156,9 +156,10 @@ def test_smoke_help():
 
 
 def documents():
-    """Whose commands are right as they stand. Others name files of yours, or options of compilers and of the laboratory."""
+    """Whose commands are right as they stand. Others name files of yours, or options of compilers, of the
+    laboratory and of probes."""
     others = {"bricks.md", "built-in-problems.md", "conversion-gpu.md", "conversion.md", "directives.md", "figures.md",
-              "glossary.md", "installing.md", "problem-files.md", "problem-functions.md"}
+              "glossary.md", "how-it-works.md", "installing.md", "problem-files.md", "problem-functions.md"}
     paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
              *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in others)]
     return {path.relative_to(ROOT).as_posix(): path.read_text() for path in paths}

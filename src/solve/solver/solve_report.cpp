@@ -269,13 +269,12 @@ void add_writing(Report& report, const SolveResult& result) {
   writing.add_json("copies_bytes", bytes);
   writing.add_json("waited_ms", seconds_waited * 1e3);
   const std::string waited = write_number(seconds_waited, Format::time());
-  report.add_text(
-      "files",
-      is_beside
-          ? fmt::format("in parallel with the sweeps, from {} of copies in {} memory; "
-                        "the sweeps waited {}",
-                        bytes_text(bytes), copies_in, waited)
-          : fmt::format("between the sweeps, which waited {}, because {}", waited, waits_because));
+  report.add_text("files", is_beside
+                               ? fmt::format("during the sweeps, from {} of copies in {} memory; "
+                                             "the sweeps waited {}",
+                                             bytes_text(bytes), copies_in, waited)
+                               : fmt::format("between the sweeps, which waited {}, because {}",
+                                             waited, waits_because));
 }
 
 void add_halo(Report& report, const SolveResult& result) {
