@@ -396,7 +396,8 @@ bool Option::is_given(const SolveOptions& options) const {
 }
 
 std::span<const Option> options() {
-  static const std::vector<Option> rows = all_rows();
+  // Never destroyed: errors at the exit of the process name options, too.
+  static const auto& rows = *new std::vector<Option>(all_rows());
   return rows;
 }
 
