@@ -116,11 +116,11 @@ MUTANTS = [
            "look_at(last, sweeps - lag);\n"
            "    return stopping_sweep_.has_value();",
            "return false;",
-           "ranks_tests", "Pauses.*"),
+           "ranks_tests", "Pauses.*", 2),
     Mutant("norms entered twice at a stop", "src/solve/solver/engine/gpu_stopping.cpp",
            "if (sweep < entered_ || sweep >= sweeps) continue;",
            "if (sweep >= sweeps) continue;",
-           "ranks_tests", "Pauses.*"),
+           "ranks_tests", "Pauses.*", 2),
     Mutant("a sum rounded by its leading bits alone", "src/core/program/exact_sum.cpp",
            "if (has_more) bits |= 1;", "",
            "unit_tests", "ExactSum.*"),
