@@ -28,9 +28,9 @@
 #include <halocline/measure.hpp>
 #include <halocline/npy.hpp>
 
-#include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/npy.hpp"
+#include "files/parallel/collective_file.hpp"
 #include "files/picture.hpp"
 #include "files/png.hpp"
 #include "support/caught.hpp"
@@ -44,10 +44,10 @@ namespace halocline::test {
 namespace {
 
 namespace fs = std::filesystem;
-using comm::ArrayInFile;
-using comm::CollectiveFile;
-using comm::FileToOpen;
-using comm::PartInMemory;
+using files::ArrayInFile;
+using files::CollectiveFile;
+using files::FileToOpen;
+using files::PartInMemory;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -259,13 +259,13 @@ TEST_F(Files, AllChunksTogetherAreTheArray) {
                          .element_bytes = 8};
   const ArrayInFile odd{.offset_bytes = 77, .cells = {7, 5, 3}, .element_bytes = 12};
   for (const int count : {1, 3, 8, 100'000}) {
-    const comm::FileRounds rounds(huge, count, 1 << 20);
+    const files::FileRounds rounds(huge, count, 1 << 20);
     const std::int64_t cells = huge.bytes() / 8;
     EXPECT_GE(rounds.rounds() * count * (1 << 20), huge.bytes());
     std::int64_t most = 0;
     for (const int rank : {0, count / 2, count - 1}) {
       for (const std::int64_t round : {std::int64_t{0}, rounds.rounds() / 2, rounds.rounds() - 1}) {
-        const comm::CellRange range = rounds.range(rank, round);
+        const files::CellRange range = rounds.range(rank, round);
         EXPECT_LE(range.begin, range.end);
         EXPECT_LE(range.end, cells);
         most = std::max(most, range.cells());
@@ -274,11 +274,11 @@ TEST_F(Files, AllChunksTogetherAreTheArray) {
     EXPECT_EQ(most, 1 << 17);
   }
   for (const std::int64_t chunk : {1, 5, 12, 13, 100, 10'000}) {
-    const comm::FileRounds rounds(odd, 4, chunk);
+    const files::FileRounds rounds(odd, 4, chunk);
     std::vector<int> times(7 * 5 * 3);
     for (int rank = 0; rank < 4; ++rank)
       for (std::int64_t round = 0; round < rounds.rounds(); ++round) {
-        const comm::CellRange range = rounds.range(rank, round);
+        const files::CellRange range = rounds.range(rank, round);
         for (std::int64_t i = range.begin; i < range.end; ++i) ++times[static_cast<std::size_t>(i)];
       }
     EXPECT_EQ(times, std::vector<int>(7 * 5 * 3, 1)) << chunk;

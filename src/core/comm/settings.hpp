@@ -18,7 +18,7 @@ struct Settings {
   int ranks_per_node = 0;
   /// A launcher of another MPI may have started the ranks: see comm/start.hpp.
   bool may_be_alone = false;
-  /// For a second thread, not the one that exchanges halos: see comm/threads.hpp.
+  /// For a second thread, not the one that exchanges halos.
   bool is_for_thread = false;
 };
 

@@ -10,11 +10,11 @@
 #include <halocline/error.hpp>
 
 #include "base/files/temporary_file.hpp"
-#include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"
 #include "files/framed_text.hpp"
 #include "files/hdf5.hpp"
+#include "files/parallel/collective_file.hpp"
 
 namespace halocline::files {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::int64_t alignment = 4096;
 /// The layout of a file that rank 0 is about to write.
 struct Plan {
   std::int64_t head_bytes = 0;
-  std::vector<comm::FilePiece> frame = {};  ///< all but the head and the fields
+  std::vector<FilePiece> frame = {};  ///< all but the head and the fields
   std::vector<CheckpointPart> fields = {}, texts = {};
   std::int64_t end = 0;
 };
@@ -113,9 +113,9 @@ void write_checkpoint(const Communicator& communicator, const Grid& grid,
     temporary.emplace(path);
     plan = make_plan(content);
   });
-  comm::CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
-                                           .access = comm::FileToOpen::Access::write,
-                                           .name_in_errors = path});
+  CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
+                                     .access = FileToOpen::Access::write,
+                                     .name_in_errors = path});
   file.write_on_first(plan.frame);
   for (std::size_t f = 0; f < content.fields.size(); ++f) {
     const std::int64_t offset =
@@ -137,7 +137,7 @@ void read_checkpoint_field(const Communicator& communicator, const Grid& grid,
   const auto part = std::find_if(head.fields.begin(), head.fields.end(),
                                  [&](const CheckpointPart& one) { return one.name == name; });
   if (part == head.fields.end()) refuse_damaged(path, fmt::format("it has no field '{}'", name));
-  comm::CollectiveFile file(communicator, {.path = path});
+  CollectiveFile file(communicator, {.path = path});
   const std::uint64_t hash = FieldArray(communicator, grid, field).read(file, part->offset);
   file.close();
   if (hash != part->hash)

@@ -13,7 +13,7 @@
 namespace halocline::files {
 namespace {
 
-void copy_rows(const comm::RowsToCopy& rows) {
+void copy_rows(const RowsToCopy& rows) {
   const bool are_together = rows.to_stride == rows.bytes && rows.from_stride == rows.bytes;
   if (rows.count == 1 || are_together)
     return device::copy(rows.to, rows.from, rows.count * rows.bytes, Stream::host());
@@ -47,13 +47,13 @@ FieldArray::FieldArray(const Communicator& communicator, const Grid& grid,
   });
 }
 
-comm::ArrayInFile FieldArray::in_file(std::int64_t offset_bytes) const {
+ArrayInFile FieldArray::in_file(std::int64_t offset_bytes) const {
   return {.offset_bytes = offset_bytes,
           .cells = grid_.cells().values(),
           .element_bytes = field_.shape().element_bytes};
 }
 
-comm::PartInMemory FieldArray::in_memory() const {
+PartInMemory FieldArray::in_memory() const {
   const Strides& strides = rows_.strides();
   const std::int64_t element = field_.shape().element_bytes;
   return {.box = rows_.shape().owned,
@@ -62,12 +62,12 @@ comm::PartInMemory FieldArray::in_memory() const {
           .copy_rows = rows_.shape().memory == Memory::device ? copy_rows : nullptr};
 }
 
-std::uint64_t FieldArray::write(comm::CollectiveFile& file, std::int64_t offset_bytes) const {
+std::uint64_t FieldArray::write(CollectiveFile& file, std::int64_t offset_bytes) const {
   if (is_copied_) comm::together(communicator_, [this] { program::copy_owned(field_, rows_); });
   return file.write(in_file(offset_bytes), in_memory());
 }
 
-std::uint64_t FieldArray::read(comm::CollectiveFile& file, std::int64_t offset_bytes) const {
+std::uint64_t FieldArray::read(CollectiveFile& file, std::int64_t offset_bytes) const {
   const std::uint64_t hash = file.read(in_file(offset_bytes), in_memory());
   if (is_copied_) comm::together(communicator_, [this] { program::copy_owned(rows_, field_); });
   return hash;

@@ -8,7 +8,7 @@
 #include <halocline/field.hpp>
 #include <halocline/grid.hpp>
 
-#include "comm/collective_file.hpp"
+#include "files/parallel/collective_file.hpp"
 
 namespace halocline::files {
 
@@ -22,13 +22,13 @@ class FieldArray {
   FieldArray(const Communicator& communicator, const Grid& grid, const FieldStorage& field);
 
   /// Writes the array from such an offset on. Returns its hash: see CollectiveFile.
-  std::uint64_t write(comm::CollectiveFile& file, std::int64_t offset_bytes) const;
+  std::uint64_t write(CollectiveFile& file, std::int64_t offset_bytes) const;
   /// Reads it into the owned cells; leaves the halo unchanged.
-  std::uint64_t read(comm::CollectiveFile& file, std::int64_t offset_bytes) const;
+  std::uint64_t read(CollectiveFile& file, std::int64_t offset_bytes) const;
 
  private:
-  comm::ArrayInFile in_file(std::int64_t offset_bytes) const;
-  comm::PartInMemory in_memory() const;
+  ArrayInFile in_file(std::int64_t offset_bytes) const;
+  PartInMemory in_memory() const;
 
   const Communicator& communicator_;
   const Grid& grid_;

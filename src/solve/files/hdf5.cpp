@@ -237,8 +237,8 @@ std::shared_ptr<Item> new_file(const Descriptor& memory, std::int64_t user_bytes
       hdf5.close_file);
 }
 
-comm::FilePiece piece_of(const Descriptor& memory, std::int64_t begin, std::int64_t end) {
-  comm::FilePiece piece{begin, std::string(static_cast<std::size_t>(end - begin), '\0')};
+FilePiece piece_of(const Descriptor& memory, std::int64_t begin, std::int64_t end) {
+  FilePiece piece{begin, std::string(static_cast<std::size_t>(end - begin), '\0')};
   const ssize_t got = ::pread(memory.get(), piece.bytes.data(), piece.bytes.size(), begin);
   if (got != std::ssize(piece.bytes)) checked(-1, "give back the file's structure");
   return piece;
@@ -322,10 +322,10 @@ Structure::Structure(std::int64_t user_bytes)
     : memory_(new_memory()), root_(new_file(memory_, user_bytes)) {}
 
 /// Bytes that were not written are holes, however long the arrays are.
-std::vector<comm::FilePiece> Structure::pieces() {
+std::vector<FilePiece> Structure::pieces() {
   checked(root_.item_->close(), "end the file's structure");
   const off_t length = ::lseek(memory_.get(), 0, SEEK_END);
-  std::vector<comm::FilePiece> pieces;
+  std::vector<FilePiece> pieces;
   off_t end = 0;
   for (;;) {
     const off_t begin = ::lseek(memory_.get(), end, SEEK_DATA);

@@ -16,7 +16,7 @@
 
 #include "base/files/descriptor.hpp"
 #include "base/libraries/run_time_library.hpp"
-#include "comm/collective_file.hpp"
+#include "files/parallel/collective_file.hpp"
 
 namespace halocline::files::hdf5 {
 
@@ -82,7 +82,7 @@ class Structure {
   const Group& root() const { return root_; }
   /// Returns all that HDF5 has in the file, the last byte at its end. Places of arrays may be in
   /// it. Groups of it must be gone.
-  std::vector<comm::FilePiece> pieces();
+  std::vector<FilePiece> pieces();
 
  private:
   Descriptor memory_;

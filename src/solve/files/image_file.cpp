@@ -11,11 +11,11 @@
 
 #include <halocline/error.hpp>
 
-#include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/bytes_of.hpp"
 #include "files/field_array.hpp"
 #include "files/framed_text.hpp"
+#include "files/parallel/collective_file.hpp"
 
 namespace halocline::files {
 namespace {
@@ -43,10 +43,10 @@ std::vector<std::int64_t> shared(const Communicator& communicator,
   return all;
 }
 
-comm::CollectiveFile opened(const Communicator& communicator, const std::string& path,
-                            const std::string& name) {
+CollectiveFile opened(const Communicator& communicator, const std::string& path,
+                      const std::string& name) {
   return {communicator,
-          {.path = path, .access = comm::FileToOpen::Access::write, .name_in_errors = name}};
+          {.path = path, .access = FileToOpen::Access::write, .name_in_errors = name}};
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void write_image(const Communicator& communicator, const Grid& grid, const Image
     layout = path.ends_with(".vtkhdf") ? vtkhdf_layout(image) : vti_layout(image);
   });
   layout.fields = shared(communicator, layout.fields);
-  comm::CollectiveFile file = opened(communicator, temporary ? temporary->path() : "", path);
+  CollectiveFile file = opened(communicator, temporary ? temporary->path() : "", path);
   file.write_on_first(layout.frame);
   for (std::size_t f = 0; f < fields.size(); ++f)
     FieldArray(communicator, grid, fields[f]).write(file, layout.fields[f]);
@@ -108,8 +108,8 @@ void ImageTimes::make_room(const std::vector<double>& kept) {
   const FieldArray array(communicator_, grid_, *one);
   std::optional<TemporaryFile> temporary;
   const std::string path = begin(temporary, Otherwise::fail);
-  comm::CollectiveFile from(communicator_, {.path = path_});
-  comm::CollectiveFile to = opened(communicator_, path, path_);
+  CollectiveFile from(communicator_, {.path = path_});
+  CollectiveFile to = opened(communicator_, path, path_);
   for (std::int64_t time = 0; time < count_; ++time)
     for (std::size_t f = 0; f < image_.fields.size(); ++f) {
       array.read(from, old.place(f, time));
@@ -205,7 +205,7 @@ std::string ImageTimes::begin(std::optional<TemporaryFile>& temporary, Otherwise
   });
   layout_.first.fields = shared(communicator_, layout_.first.fields);
   const std::string path = temporary ? temporary->path() : "";
-  comm::CollectiveFile file = opened(communicator_, path, path_);
+  CollectiveFile file = opened(communicator_, path, path_);
   file.write_on_first(layout_.first.frame);
   file.close();
   return path;
@@ -219,7 +219,7 @@ std::int64_t ImageTimes::place(std::size_t field, std::int64_t time) const {
 
 /// Beyond the times that the file counts.
 void ImageTimes::write(const FieldList& fields, double time, const std::string& path) {
-  comm::CollectiveFile file = opened(communicator_, path, path_);
+  CollectiveFile file = opened(communicator_, path, path_);
   for (std::size_t f = 0; f < fields.size(); ++f)
     FieldArray(communicator_, grid_, fields[f]).write(file, place(f, count_));
   const std::int64_t value = layout_.values + count_ * static_cast<std::int64_t>(sizeof time);
@@ -231,7 +231,7 @@ void ImageTimes::write(const FieldList& fields, double time, const std::string& 
 /// times than the file counts.
 void ImageTimes::count(std::int64_t times, const std::string& path) {
   const std::string count = bytes_of(times);
-  comm::CollectiveFile file = opened(communicator_, path, path_);
+  CollectiveFile file = opened(communicator_, path, path_);
   file.write_on_first(
       {{layout_.count, count}, {layout_.lengths[0], count}, {layout_.lengths[1], count}});
   file.close();

@@ -18,10 +18,10 @@
 
 #include "base/files/descriptor.hpp"
 #include "base/text/words.hpp"
-#include "comm/collective_file.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"
 #include "files/npy_header.hpp"
+#include "files/parallel/collective_file.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::files {
@@ -85,9 +85,9 @@ void write_npy(const Communicator& communicator, const Grid& grid, const FieldSt
   std::optional<TemporaryFile> temporary;  // on rank 0
   comm::on_first_rank(communicator, [&] { temporary.emplace(path, otherwise); });
 
-  comm::CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
-                                           .access = comm::FileToOpen::Access::write,
-                                           .name_in_errors = path});
+  CollectiveFile file(communicator, {.path = temporary ? temporary->path() : "",
+                                     .access = FileToOpen::Access::write,
+                                     .name_in_errors = path});
   const std::string header = format_npy_header(
       {.shape = shape_of(grid.cells()), .descr = descr_of(field.shape().element_bytes)});
   file.write_on_first({{0, header}});
@@ -99,7 +99,7 @@ void write_npy(const Communicator& communicator, const Grid& grid, const FieldSt
 void read_npy(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
               const std::string& path) {
   const FieldArray array(communicator, grid, field);
-  comm::CollectiveFile file(communicator, {.path = path, .name_in_errors = path});
+  CollectiveFile file(communicator, {.path = path, .name_in_errors = path});
   // Every rank reads the same bytes and finds the same error.
   const std::string start = file.read_start(npy_start_bytes);
   const NpyHeader header = parse_npy_header(std::as_bytes(std::span(start)), path);

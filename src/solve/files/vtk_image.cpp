@@ -63,7 +63,7 @@ std::int64_t add(const hdf5::Group& group, const ExtraData& data) {
 }
 
 /// Returns the places of a number in a file; `count` of them must exist.
-std::vector<std::int64_t> places_of(std::int64_t number, const std::vector<comm::FilePiece>& file,
+std::vector<std::int64_t> places_of(std::int64_t number, const std::vector<FilePiece>& file,
                                     std::size_t count) {
   const std::string pattern = bytes_of(number);
   std::vector<std::int64_t> found;

@@ -10,7 +10,7 @@
 
 #include <halocline/grid.hpp>
 
-#include "comm/collective_file.hpp"
+#include "files/parallel/collective_file.hpp"
 
 namespace halocline::files {
 
@@ -32,7 +32,7 @@ struct ExtraData {
 /// Places are offsets in the file, in bytes.
 struct ImageLayout {
   /// All that is no array. Written first: places of arrays may be in it.
-  std::vector<comm::FilePiece> frame;
+  std::vector<FilePiece> frame;
   std::vector<std::int64_t> fields;  ///< of the first cell of each
   std::vector<std::int64_t> extra;   ///< of the data besides
 };

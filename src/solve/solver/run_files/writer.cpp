@@ -13,8 +13,8 @@
 #include "base/recorder.hpp"
 #include "base/text/format.hpp"
 #include "comm/collectives.hpp"
-#include "comm/threads.hpp"
 #include "device/gpu.hpp"
+#include "files/parallel/threads.hpp"
 #include "machine/memory.hpp"
 #include "program/copy_cells.hpp"
 
@@ -52,9 +52,9 @@ Room room_for(const Communicator& communicator, double bytes, const Target& targ
 Writer::Writer(const Communicator& communicator, Wish wish)
     : wish_(wish), communicator_(communicator) {
   const std::string why_not = wish == Wish::between ? "option 'writing' asks for that"
-                                                    : comm::no_thread_because(communicator);
+                                                    : files::no_thread_because(communicator);
   if (why_not.empty())
-    communicator_ = comm::for_thread(communicator);
+    communicator_ = files::for_thread(communicator);
   else
     wait_between(why_not);
 }
@@ -62,7 +62,7 @@ Writer::Writer(const Communicator& communicator, Wish wish)
 Writer::~Writer() {
   if (!work_.valid()) return;
   // Other ranks may be gone; the error that unwinds must not wait for them.
-  if (std::uncaught_exceptions() > 0) comm::give_up(communicator_);
+  if (std::uncaught_exceptions() > 0) files::give_up(communicator_);
   work_.wait();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/file_transfer.hpp"
+#include "files/parallel/file_transfer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 
-namespace halocline::comm {
+namespace halocline::files {
 namespace {
 
 /// Bytes that a rank reads or writes at once. From 1 to 16 MiB it took the same time to write 1 GiB
@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t largest_chunk_bytes = std::int64_t{4} << 20;
 
 std::int64_t chunk_bytes(const Communicator& communicator) {
-  return std::min(settings_of(communicator).piece_bytes, largest_chunk_bytes);
+  return std::min(comm::settings_of(communicator).piece_bytes, largest_chunk_bytes);
 }
 
 struct ReadLine {
@@ -64,7 +64,7 @@ FileTransfer::FileTransfer(const Communicator& communicator, const ArrayInFile& 
       file_(std::move(file)),
       rounds_(array, communicator.size(), chunk_bytes(communicator)),
       tag_(communicator.state().next_tag()) {
-  together(communicator, [&] { allocate(); });
+  comm::together(communicator, [&] { allocate(); });
   gather_boxes();
   const int ranks = communicator.size();
   for (int rank = 0; rank < ranks; ++rank)
@@ -90,15 +90,15 @@ void FileTransfer::gather_boxes() {
     Corners mine;
     std::vector<Corners> all;
   };
-  State& state = communicator_.state();
+  comm::State& state = communicator_.state();
   const Int3 lower = part_.box.lower, upper = part_.box.upper;
   const auto values = std::make_shared<Values>(
       Values{{lower.x, lower.y, lower.z, upper.x, upper.y, upper.z},
              std::vector<Corners>(static_cast<std::size_t>(state.size()))});
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallgather(values->mine.data(), 6, MPI_INT64_T, values->all.data(), 6, MPI_INT64_T,
-                       state.all(), &request),
-        "MPI_Iallgather");
+  comm::check(MPI_Iallgather(values->mine.data(), 6, MPI_INT64_T, values->all.data(), 6,
+                             MPI_INT64_T, state.all(), &request),
+              "MPI_Iallgather");
   wait_all(state, {&request, 1}, {.site = "file, boxes", .phase = Phase::other, .missing = {}},
            values);
   for (const Corners& c : values->all) boxes_.push_back({{c[0], c[1], c[2]}, {c[3], c[4], c[5]}});
@@ -137,7 +137,7 @@ void FileTransfer::collect(std::int64_t round) {
   try {
     collect_at_once(round);
   } catch (...) {
-    keep_for_mpi(buffers_);
+    comm::keep_for_mpi(buffers_);
     throw;
   }
 }
@@ -146,7 +146,7 @@ void FileTransfer::distribute(std::int64_t round) {
   try {
     distribute_at_once(round);
   } catch (...) {
-    keep_for_mpi(buffers_);
+    comm::keep_for_mpi(buffers_);
     throw;
   }
 }
@@ -270,7 +270,7 @@ bool FileTransfer::copy_rows(const RowsToCopy& rows) const {
 }
 
 void FileTransfer::finish() {
-  together(communicator_, [this] {
+  comm::together(communicator_, [this] {
     if (failed_) std::rethrow_exception(failed_);
   });
 }
@@ -328,7 +328,7 @@ void FileTransfer::post_receive(int peer, std::int64_t bytes) {
   Mail& mail = buffers_->incoming;
   const Message message = add(mail, peer, bytes);
   mail.requests.push_back(MPI_REQUEST_NULL);
-  State& state = communicator_.state();
+  comm::State& state = communicator_.state();
   post(state, mail.site, bytes, [&] {
     return MPI_Irecv(message.bytes.data(), checked_cast<int>(bytes), MPI_BYTE, peer, tag_,
                      state.all(), &mail.requests.back());
@@ -340,7 +340,7 @@ void FileTransfer::post_receive(int peer, std::int64_t bytes) {
 void FileTransfer::post_send(const Message& message) {
   Mail& mail = buffers_->outgoing;
   mail.requests.push_back(MPI_REQUEST_NULL);
-  State& state = communicator_.state();
+  comm::State& state = communicator_.state();
   post(state, mail.site, static_cast<std::int64_t>(message.bytes.size()), [&] {
     return MPI_Issend(message.bytes.data(), checked_cast<int>(message.bytes.size()), MPI_BYTE,
                       message.peer, tag_, state.all(), &mail.requests.back());
@@ -366,4 +366,4 @@ void FileTransfer::clear(Mail& mail) {
   mail.requests.clear();
 }
 
-}  // namespace halocline::comm
+}  // namespace halocline::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/collective_file.hpp"
+#include "files/parallel/collective_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@
 
 #include "base/files/small_files.hpp"
 #include "comm/collectives.hpp"
-#include "comm/file_transfer.hpp"
 #include "comm/gate.hpp"
+#include "files/parallel/file_transfer.hpp"
 
 // Why not MPI-IO. Open MPI 4.1.4 (OMPIO) reports success when a collective write meets a full
 // disk, and so does its MPI_File_preallocate; its independent writes lose the reason, which they
@@ -29,7 +29,7 @@
 // brings the cells to the ranks that write them, and each rank makes system calls, whose errors can
 // be trusted, for a part of the file that is its own.
 
-namespace halocline::comm {
+namespace halocline::files {
 namespace {
 
 /// In addition to the system's error numbers.
@@ -127,15 +127,15 @@ int sync(const Descriptor& file, bool is_regular) {
 CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpen& file)
     : communicator_(communicator), file_(file), tag_(communicator.state().next_tag()) {
   if (file_.name_in_errors.empty()) file_.name_in_errors = file_.path;
-  on_first_rank(communicator_, [this] {
+  comm::on_first_rank(communicator_, [this] {
     open();
     file_.path = std::filesystem::absolute(file_.path).string();
   });
-  file_.path = broadcast(communicator_, file_.path, 0);
-  together(communicator_, [this] {
+  file_.path = comm::broadcast(communicator_, file_.path, 0);
+  comm::together(communicator_, [this] {
     if (communicator_.rank() != 0) open();
   });
-  bytes_ = max_over_ranks(communicator_, bytes_);
+  bytes_ = comm::max_over_ranks(communicator_, bytes_);
 }
 
 void CollectiveFile::open() {
@@ -169,18 +169,18 @@ void CollectiveFile::look_at_type() {
 
 std::string CollectiveFile::read_start(std::int64_t most_bytes) {
   std::string text;
-  on_first_rank(communicator_, [&] {
+  comm::on_first_rank(communicator_, [&] {
     text.resize(static_cast<std::size_t>(std::min(most_bytes, bytes_)));
     const ReadResult result =
         read_at(descriptor_->get(), std::as_writable_bytes(std::span(text)), 0);
     if (result.error != 0) fail(result.error);
     text.resize(result.bytes);
   });
-  return broadcast(communicator_, std::move(text), 0);
+  return comm::broadcast(communicator_, std::move(text), 0);
 }
 
 void CollectiveFile::write_on_first(const std::vector<FilePiece>& pieces) {
-  on_first_rank(communicator_, [&] {
+  comm::on_first_rank(communicator_, [&] {
     for (const auto& [offset_bytes, bytes] : pieces) {
       const int error = write_at(descriptor_->get(), std::as_bytes(std::span(bytes)), offset_bytes);
       if (error != 0) fail(error);
@@ -193,7 +193,7 @@ std::uint64_t CollectiveFile::write(const ArrayInFile& array, const PartInMemory
   FileTransfer transfer(communicator_, array, part, file_.name_in_errors);
   if (transfer.cells_held() != array.cells.x * array.cells.y * array.cells.z)
     fail(ErrorKind::internal, "the ranks hold fewer or more cells than the array has");
-  on_first_rank(communicator_, [&] { reserve(array); });
+  comm::on_first_rank(communicator_, [&] { reserve(array); });
   std::uint64_t hash = 0;
   // One round is written while the next one is collected.
   DiskWork writing(communicator_, tag_);
@@ -201,7 +201,7 @@ std::uint64_t CollectiveFile::write(const ArrayInFile& array, const PartInMemory
     transfer.collect(round);
     const std::span<const std::byte> chunk = transfer.chunk(round);
     hash += transfer.hash_of_chunk(round);
-    const Span span(recorder(communicator_), Phase::other, "file, write",
+    const Span span(comm::recorder(communicator_), Phase::other, "file, write",
                     static_cast<std::int64_t>(chunk.size()));
     finish(writing);
     writing.start(
@@ -211,7 +211,7 @@ std::uint64_t CollectiveFile::write(const ArrayInFile& array, const PartInMemory
   finish(writing);
   transfer.finish();
   written_to_ = std::max(written_to_, array.end_bytes());
-  return sum_over_ranks(communicator_, hash);
+  return comm::sum_over_ranks(communicator_, hash);
 }
 
 /// Reports a disk that is too small at once, not after hours. File systems that cannot reserve
@@ -240,7 +240,7 @@ std::uint64_t CollectiveFile::read(const ArrayInFile& array, const PartInMemory&
   if (transfer.rounds() > 0) start(0);
   for (std::int64_t round = 0; round < transfer.rounds(); ++round) {
     {
-      const Span span(recorder(communicator_), Phase::other, "file, read",
+      const Span span(comm::recorder(communicator_), Phase::other, "file, read",
                       static_cast<std::int64_t>(transfer.chunk(round).size()));
       finish(reading);
     }
@@ -249,7 +249,7 @@ std::uint64_t CollectiveFile::read(const ArrayInFile& array, const PartInMemory&
     transfer.distribute(round);
   }
   transfer.finish();
-  return sum_over_ranks(communicator_, hash);
+  return comm::sum_over_ranks(communicator_, hash);
 }
 
 /// Runs `work`, which returns an error number or 0, on every rank; throws, on every rank, if it
@@ -263,7 +263,7 @@ void CollectiveFile::on_disks(const std::function<int()>& work) {
 void CollectiveFile::finish(DiskWork& work) {
   const DiskEnd end = work.finish();
   if (end.on_all) return;
-  together(communicator_, [&] {
+  comm::together(communicator_, [&] {
     if (end.error == ended_early) fail(ErrorKind::resource, "it ends before the array does");
     if (end.error != 0) fail(end.error);
   });
@@ -271,9 +271,9 @@ void CollectiveFile::finish(DiskWork& work) {
 
 void CollectiveFile::close() {
   if (file_.access == FileToOpen::Access::write) {
-    const Span span(recorder(communicator_), Phase::other, "file, sync");
+    const Span span(comm::recorder(communicator_), Phase::other, "file, sync");
     on_disks([file = descriptor_, is_regular = is_regular_] { return sync(*file, is_regular); });
-    on_first_rank(communicator_, [this] { check_length(); });
+    comm::on_first_rank(communicator_, [this] { check_length(); });
   }
   // Network file systems report late errors here.
   on_disks([file = descriptor_] { return file->close(); });
@@ -298,4 +298,4 @@ void CollectiveFile::fail(ErrorKind kind, const std::string& reason) const {
                                 file_.name_in_errors, reason));
 }
 
-}  // namespace halocline::comm
+}  // namespace halocline::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/disk_work.hpp"
+#include "files/parallel/disk_work.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 
 #include "comm/gate.hpp"
 
-namespace halocline::comm {
+namespace halocline::files {
 namespace {
 
 constexpr const char* site = "file, disks";
@@ -24,7 +24,7 @@ constexpr int root = 0;
 enum class Said : int { busy, failed, done };
 
 /// The interval at which a rank reports that its work takes longer. No write to an idle disk does.
-std::chrono::duration<double> interval_of(const State& state) {
+std::chrono::duration<double> interval_of(const comm::State& state) {
   const double limit = state.settings().wait_limit.count();
   return std::chrono::duration<double>(limit > 0 ? std::min(0.5, limit / 4) : 0.5);
 }
@@ -46,43 +46,43 @@ std::string missing_of(const std::vector<MPI_Request>& requests) {
 }
 
 /// The root hears every rank, then answers all.
-void ask_all(State& state, int tag, const std::shared_ptr<Words>& words) {
+void ask_all(comm::State& state, int tag, const std::shared_ptr<Words>& words) {
   const auto others = static_cast<std::size_t>(state.size() - 1);
   words->of_ranks.assign(others, 0);
   std::vector<MPI_Request> requests(others, MPI_REQUEST_NULL);
   for (std::size_t i = 0; i < others; ++i)
-    check(MPI_Irecv(&words->of_ranks[i], 1, MPI_INT, static_cast<int>(i) + 1, tag, state.all(),
-                    &requests[i]),
-          site);
+    comm::check(MPI_Irecv(&words->of_ranks[i], 1, MPI_INT, static_cast<int>(i) + 1, tag,
+                          state.all(), &requests[i]),
+                site);
   wait_all(state, requests,
            {.site = site, .phase = Phase::other, .missing = [&] { return missing_of(requests); }},
            words);
   words->of_all =
       std::min(words->mine, *std::min_element(words->of_ranks.begin(), words->of_ranks.end()));
   for (std::size_t i = 0; i < others; ++i)
-    check(MPI_Isend(&words->of_all, 1, MPI_INT, static_cast<int>(i) + 1, tag, state.all(),
-                    &requests[i]),
-          site);
+    comm::check(MPI_Isend(&words->of_all, 1, MPI_INT, static_cast<int>(i) + 1, tag, state.all(),
+                          &requests[i]),
+                site);
   wait_all(state, requests,
            {.site = site, .phase = Phase::other, .missing = [&] { return missing_of(requests); }},
            words);
 }
 
 /// The others wait longer: the root, which waits for the same rank as they do, can name it.
-void ask_root(State& state, int tag, const std::shared_ptr<Words>& words) {
+void ask_root(comm::State& state, int tag, const std::shared_ptr<Words>& words) {
   std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
-  check(MPI_Isend(&words->mine, 1, MPI_INT, root, tag, state.all(), &requests[0]), site);
-  check(MPI_Irecv(&words->of_all, 1, MPI_INT, root, tag, state.all(), &requests[1]), site);
+  comm::check(MPI_Isend(&words->mine, 1, MPI_INT, root, tag, state.all(), &requests[0]), site);
+  comm::check(MPI_Irecv(&words->of_all, 1, MPI_INT, root, tag, state.all(), &requests[1]), site);
   wait_all(state, requests,
            {.site = site,
             .phase = Phase::other,
             .missing = [] { return fmt::format("rank {}", root); },
-            .limit = Wait::Limit::twice},
+            .limit = comm::Wait::Limit::twice},
            words);
 }
 
 /// Collective.
-Said agree(State& state, int tag, Said mine) {
+Said agree(comm::State& state, int tag, Said mine) {
   const auto words = std::make_shared<Words>();
   words->mine = static_cast<int>(mine);
   if (state.rank() == root)
@@ -109,7 +109,7 @@ void DiskWork::start(const std::function<int()>& work) {
 DiskEnd DiskWork::finish() {
   DiskEnd end;
   if (!result_.valid()) return end;
-  State& state = communicator_.state();
+  comm::State& state = communicator_.state();
   const auto interval = interval_of(state);
   Said mine = Said::busy;
   for (;;) {
@@ -125,4 +125,4 @@ DiskEnd DiskWork::finish() {
   }
 }
 
-}  // namespace halocline::comm
+}  // namespace halocline::files

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work of all ranks that a disk may delay for any time, and the end of waiting for a rank that is
-// stopped or lost. For comm only: it includes mpi.h.
+// stopped or lost.
 
 #include <functional>
 #include <future>
 
 #include <halocline/communicator.hpp>
 
-namespace halocline::comm {
+namespace halocline::files {
 
 /// How work on a disk ended.
 struct DiskEnd {
@@ -37,4 +37,4 @@ class DiskWork {
   std::future<int> result_;
 };
 
-}  // namespace halocline::comm
+}  // namespace halocline::files

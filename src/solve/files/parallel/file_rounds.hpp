@@ -8,7 +8,7 @@
 
 #include <halocline/box.hpp>
 
-namespace halocline::comm {
+namespace halocline::files {
 
 /// An array in a file, in C order: x runs fastest.
 struct ArrayInFile {
@@ -114,4 +114,4 @@ void for_each_rows(const Int3& cells, const Box& box, CellRange range, Use&& use
 /// Counts the cells that lie both in `box` and in `range`.
 std::int64_t cells_in(const Int3& cells, const Box& box, CellRange range);
 
-}  // namespace halocline::comm
+}  // namespace halocline::files

@@ -12,10 +12,10 @@
 #include <halocline/error.hpp>
 
 #include "base/files/descriptor.hpp"
-#include "comm/disk_work.hpp"
-#include "comm/file_rounds.hpp"
+#include "files/parallel/disk_work.hpp"
+#include "files/parallel/file_rounds.hpp"
 
-namespace halocline::comm {
+namespace halocline::files {
 
 struct FileToOpen {
   enum class Access { read, write };
@@ -78,4 +78,4 @@ class CollectiveFile {
   std::int64_t written_to_ = 0;  ///< the end of all that was written
 };
 
-}  // namespace halocline::comm
+}  // namespace halocline::files

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/file_rounds.hpp"
+#include "files/parallel/file_rounds.hpp"
 
-namespace halocline::comm {
+namespace halocline::files {
 namespace {
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
@@ -43,4 +43,4 @@ std::int64_t cells_in(const Int3& cells, const Box& box, CellRange range) {
   return count;
 }
 
-}  // namespace halocline::comm
+}  // namespace halocline::files

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Moves cells of an array between the ranks that hold them in memory and the ranks that read or
-// write their part of the file. For comm only: it includes mpi.h.
+// write their part of the file. For sources of this folder: it includes mpi.h.
 
 #include <mpi.h>
 
@@ -16,9 +16,9 @@
 
 #include <halocline/communicator.hpp>
 
-#include "comm/file_rounds.hpp"
+#include "files/parallel/file_rounds.hpp"
 
-namespace halocline::comm {
+namespace halocline::files {
 
 /// Elements with a constant stride in memory.
 struct Line {
@@ -114,4 +114,4 @@ class FileTransfer {
   std::shared_ptr<Buffers> buffers_ = std::make_shared<Buffers>();
 };
 
-}  // namespace halocline::comm
+}  // namespace halocline::files
