@@ -33,7 +33,8 @@ LIBRARIES = {
         "problem": ["program"],
         "stencil": ["field", "problem"],
         "files": ["program"],
-        "solver": ["exchange", "stencil", "files", "report"],
+        "links": ["exchange"],
+        "solver": ["exchange", "stencil", "files", "links", "report"],
     },
     "tools": {
         "launch": [],

@@ -280,7 +280,7 @@ MUTANTS = [
            "src/solve/solver/engine/schedules/fused.cpp",
            "!beside_links_.empty()", "beside_links_.size() > 2",
            "ranks_tests", "*SendHalosWithinNodes", 3, gpus=3),
-    Mutant("edges and corners taken for what sweeps send", "src/core/exchange/face_links.cpp",
+    Mutant("edges and corners taken for what sweeps send", "src/solve/links/face_links.cpp",
            "!(direction == across)", "direction[last] == 0",
            "ranks_tests", "*SendSomeHalos*", 4, gpus=4),
     Mutant("deep halos stored over before all have read them", "src/solve/solver/engine/schedules/fused.cpp",

@@ -149,7 +149,7 @@ Target choose_target(const Communicator& communicator, const SolveOptions& optio
   target.gpu = machine::bind_gpu(communicator);
   for (const std::string& note : target.gpu->notes) notes.add(note);
   comm::together(communicator, [&] { target.own_stream.emplace(); });
-  // Before the time levels are allocated: neighbours may write to them (exchange/face_links.hpp).
+  // Before the time levels are allocated: neighbours may write to them (links/face_links.hpp).
   if (target.memory == Memory::device && communicator.size() > 1)
     link::agree_on_sharing(communicator);
   return target;

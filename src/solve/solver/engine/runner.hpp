@@ -14,7 +14,7 @@
 
 #include "base/text/notes.hpp"
 #include "exchange/selection/choice.hpp"
-#include "link/gpu_all_reduce.hpp"
+#include "links/gpu_all_reduce.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/graph_stepper.hpp"
 #include "solver/engine/levels.hpp"
@@ -125,7 +125,7 @@ class Runner {
   LevelExchange exchange_;
   exchange::Choice transports_;
   bool norms_stay_ = false;
-  std::optional<link::GpuAllReduce> all_reduce_;
+  std::optional<links::GpuAllReduce> all_reduce_;
   std::unique_ptr<transport::Gather> gather_;
   std::map<const Schedule*, MadeStepper> steppers_;  // those made so far
   Notes notes_;

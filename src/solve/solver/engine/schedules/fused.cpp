@@ -9,7 +9,7 @@
 #include <halocline/exchange.hpp>
 
 #include "comm/collectives.hpp"
-#include "exchange/face_links.hpp"
+#include "links/face_links.hpp"
 #include "solver/engine/runner.hpp"
 #include "solver/engine/schedules/schedules.hpp"
 #include "solver/engine/schedules/single_sweeps.hpp"
@@ -52,15 +52,14 @@ class FusedStepper final : public SingleSweeps {
       : SingleSweeps(runner),
         links_(runner.communicator(), runner.exchange_grid(), fields_with_halo(runner),
                widths_of_halo(runner.the_case())) {
-    if (exchange::all_are_linked(runner.communicator(), runner.exchange_grid())) return;
+    if (links::all_are_linked(runner.communicator(), runner.exchange_grid())) return;
     for (const FieldStorage& field : fields_with_halo(runner))
-      beside_links_.emplace_back(
-          runner.communicator(), runner.exchange_grid(), FieldList{field},
-          ExchangeOptions{.neighbours = runner.the_case().neighbours(),
-                          .transport = runner.exchange_info().transport(),
-                          .proofs = runner.proofs(),
-                          .same_order = true},
-          exchange::not_linked(runner.communicator(), runner.exchange_grid()));
+      beside_links_.emplace_back(runner.communicator(), runner.exchange_grid(), FieldList{field},
+                                 ExchangeOptions{.neighbours = runner.the_case().neighbours(),
+                                                 .transport = runner.exchange_info().transport(),
+                                                 .proofs = runner.proofs(),
+                                                 .same_order = true},
+                                 links::not_linked(runner.communicator(), runner.exchange_grid()));
   }
 
   void advance(Run& run, std::int64_t most) override {
@@ -98,7 +97,7 @@ class FusedStepper final : public SingleSweeps {
 
   std::int64_t depth() { return runner().the_case().halo_depth; }
 
-  exchange::FaceLinks links_;
+  links::FaceLinks links_;
   /// For each level; none if all halos go over links.
   std::vector<exchange::PartExchange> beside_links_;
   bool is_sent_ = false;  // the neighbours' sweeps send the halo of the next sweep
@@ -119,8 +118,8 @@ std::optional<std::string> no_links_because(const Runner& runner) {
         "with a halo depth of {} the halos of {} fields are exchanged, and sweeps send only one's",
         runner.the_case().halo_depth, fields);
   const Levels& levels = runner.levels();
-  if (auto why = exchange::FaceLinks::unavailable(runner.communicator(), runner.exchange_grid(),
-                                                  levels[0][0]))
+  if (auto why = links::FaceLinks::unavailable(runner.communicator(), runner.exchange_grid(),
+                                               levels[0][0]))
     return why;
   if (auto why = runner.kernels_cannot_reach_because(Runner::Neighbour::on_node)) return why;
   if (runner.communicator().node_count() > 1 && !runner.calls_between_nodes())
@@ -166,7 +165,7 @@ class Fused final : public Schedule {
   }
   bool is_about_halos() const override { return true; }
   SolveResult::HalosBySweeps halos_by_sweeps(const Runner& runner) const override {
-    return exchange::all_are_linked(runner.communicator(), runner.exchange_grid())
+    return links::all_are_linked(runner.communicator(), runner.exchange_grid())
                ? SolveResult::HalosBySweeps::all
                : SolveResult::HalosBySweeps::some;
   }

@@ -11,7 +11,7 @@
 
 #include "comm/collectives.hpp"
 #include "device/stream_clock.hpp"
-#include "exchange/edge_links.hpp"
+#include "links/edge_links.hpp"
 #include "solver/engine/runner.hpp"
 #include "solver/engine/schedules/schedules.hpp"
 #include "solver/engine/stopping.hpp"
@@ -19,7 +19,7 @@
 namespace halocline::solver {
 namespace {
 
-using Links = std::unique_ptr<exchange::EdgeLinks>;
+using Links = std::unique_ptr<links::EdgeLinks>;
 using ManySweeps = std::unique_ptr<stencil::PersistentSweep>;
 
 class PersistentStepper final : public Stepper {
@@ -65,7 +65,7 @@ std::optional<std::string> no_persistence_because(const Runner& runner) {
   if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";
   if (runner.changing_ghosts() != nullptr) return "its boundaries change during the run";
   if (target.memory != Memory::device) return "the fields are not in device memory";
-  if (auto why = exchange::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;
+  if (auto why = links::EdgeLinks::unavailable(runner.communicator(), runner.grid())) return why;
   if (auto why = runner.kernels_cannot_reach_because(Runner::Neighbour::any)) return why;
   if (!runner.norms_stay_on_gpus()) return "MPI reduces norms";
   if (comm::max_over_ranks(runner.communicator(), std::int64_t{target.gpu->ranks_on_gpu}) > 1)
@@ -76,10 +76,10 @@ std::optional<std::string> no_persistence_because(const Runner& runner) {
 Links make_links(const Runner& runner) {
   const std::int64_t row_bytes =
       runner.grid().owned().extent().x * runner.the_case().element_bytes();
-  return std::make_unique<exchange::EdgeLinks>(runner.communicator(), runner.grid(), row_bytes);
+  return std::make_unique<links::EdgeLinks>(runner.communicator(), runner.grid(), row_bytes);
 }
 
-ManySweeps make_sweeps(const Runner& runner, const exchange::EdgeLinks& links) {
+ManySweeps make_sweeps(const Runner& runner, const links::EdgeLinks& links) {
   return runner.target().backend->make_persistent(
       {.model = *runner.the_case().model,
        .levels = {runner.levels()[0][0], runner.levels()[1][0]},

@@ -14,17 +14,17 @@
 #include <halocline/stream.hpp>
 
 #include "device/face_port.hpp"
-#include "exchange/ends.hpp"
 #include "exchange/part_exchange.hpp"
+#include "links/ends.hpp"
 
-namespace halocline::exchange {
+namespace halocline::links {
 
 /// Returns whether all halos of a grid's ranks go over face links; the same on every rank.
 bool all_are_linked(const Communicator& communicator, const Grid& grid);
 
 /// Selects the halos that do not: between ranks of different nodes, and those that are not beyond
 /// an end of the last axis alone.
-PartFilter not_linked(const Communicator& communicator, const Grid& grid);
+exchange::PartFilter not_linked(const Communicator& communicator, const Grid& grid);
 
 /// For the time levels of a field: to the neighbours on the same node beyond the ends of the last
 /// axis. Other halos are exchanged: not_linked().
@@ -67,4 +67,4 @@ class FaceLinks {
   std::vector<device::FacePort> ports_;
 };
 
-}  // namespace halocline::exchange
+}  // namespace halocline::links

@@ -2,9 +2,9 @@
 #include "device/cuda/early.cuh"
 #include "device/cuda/flags.cuh"
 #include "device/cuda/launch.cuh"
-#include "exchange/cuda/face_flags.hpp"
+#include "links/cuda/face_flags.hpp"
 
-namespace halocline::exchange::cuda {
+namespace halocline::links::cuda {
 namespace {
 
 using device::Epoch;
@@ -65,4 +65,4 @@ void meet_all(const FacePort& port, std::int64_t tiles, Stream stream) {
   launch<true>(port, tiles, stream);
 }
 
-}  // namespace halocline::exchange::cuda
+}  // namespace halocline::links::cuda

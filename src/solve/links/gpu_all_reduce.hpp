@@ -10,7 +10,7 @@
 #include "link/kernel_watch.hpp"
 #include "link/window.hpp"
 
-namespace halocline::link {
+namespace halocline::links {
 
 class GpuAllReduce {
  public:
@@ -22,10 +22,10 @@ class GpuAllReduce {
   const device::AllReducePort& on_gpu() const { return all_reduce_; }
 
  private:
-  KernelWatch watch_;
-  Window window_;
+  link::KernelWatch watch_;
+  link::Window window_;
   std::shared_ptr<void> to_, count_;
   device::AllReducePort all_reduce_{};
 };
 
-}  // namespace halocline::link
+}  // namespace halocline::links

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "link/gpu_all_reduce.hpp"
+#include "links/gpu_all_reduce.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
 
-namespace halocline::link {
+namespace halocline::links {
 namespace {
 
 constexpr std::int64_t bytes_of_rank = 2 * sizeof(device::EdgeWords);
@@ -31,7 +31,7 @@ GpuAllReduce::GpuAllReduce(const Communicator& communicator)
     : watch_(communicator, "norm {}",
              [](int rank) { return fmt::format("rank {} (its norm)", rank); }),
       window_(communicator, communicator.size() * bytes_of_rank, all_ranks(communicator),
-              std::vector<Window::Offsets>(static_cast<std::size_t>(communicator.size()))),
+              std::vector<link::Window::Offsets>(static_cast<std::size_t>(communicator.size()))),
       count_(device::allocate(Memory::device, sizeof(device::Epoch))) {
   const std::int64_t ranks = communicator.size(), me = communicator.rank();
   std::vector<void*> to;
@@ -47,4 +47,4 @@ GpuAllReduce::GpuAllReduce(const Communicator& communicator)
                  .watch = watch_.on_gpu()};
 }
 
-}  // namespace halocline::link
+}  // namespace halocline::links

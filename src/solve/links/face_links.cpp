@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/face_links.hpp"
+#include "links/face_links.hpp"
 
 #include <memory>
 #include <utility>
@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "device/buffer.hpp"
-#include "exchange/cuda/face_flags.hpp"
+#include "links/cuda/face_flags.hpp"
 
-namespace halocline::exchange {
+namespace halocline::links {
 namespace {
 
 // A tile of a sweep has at least 64 cells of a row, but for the first and the last one.
@@ -42,7 +42,7 @@ bool all_are_linked(const Communicator& communicator, const Grid& grid) {
   return true;
 }
 
-PartFilter not_linked(const Communicator& communicator, const Grid& grid) {
+exchange::PartFilter not_linked(const Communicator& communicator, const Grid& grid) {
   return [communicator, last = grid.axes() - 1](const Direction& direction, int peer) {
     Direction across;
     across[last] = direction[last];
@@ -111,4 +111,4 @@ device::FaceSide FaceLinks::side(const EndLink& level, End end) const {
           .swept = static_cast<device::Epoch*>(swept_.get()) + end * tiles_};
 }
 
-}  // namespace halocline::exchange
+}  // namespace halocline::links

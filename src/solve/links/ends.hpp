@@ -16,7 +16,7 @@
 #include "link/kernel_watch.hpp"
 #include "link/window.hpp"
 
-namespace halocline::exchange {
+namespace halocline::links {
 
 enum End : unsigned char { at_lower, at_upper };
 inline constexpr std::array ends{at_lower, at_upper};
@@ -79,4 +79,4 @@ class EndLink {
   link::Window window_;
 };
 
-}  // namespace halocline::exchange
+}  // namespace halocline::links

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/ends.hpp"
+#include "links/ends.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "device/queue.hpp"
 #include "proof/pattern.hpp"
 
-namespace halocline::exchange {
+namespace halocline::links {
 namespace {
 
 /// The place of a field's step among the offsets.
@@ -89,4 +89,4 @@ void EndLink::show_to_work(std::int64_t bytes, const std::array<bool, 2>& comes)
   });
 }
 
-}  // namespace halocline::exchange
+}  // namespace halocline::links

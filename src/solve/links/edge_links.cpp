@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/edge_links.hpp"
+#include "links/edge_links.hpp"
 
 #include <fmt/format.h>
 
-namespace halocline::exchange {
+namespace halocline::links {
 namespace {
 
 using device::EdgeWords;
@@ -43,4 +43,4 @@ device::EdgeSide EdgeLinks::side(End end) const {
           .from = reinterpret_cast<const EdgeWords*>(edges_.from(end))};
 }
 
-}  // namespace halocline::exchange
+}  // namespace halocline::links

@@ -10,9 +10,9 @@
 #include <halocline/grid.hpp>
 
 #include "device/edge_port.hpp"
-#include "exchange/ends.hpp"
+#include "links/ends.hpp"
 
-namespace halocline::exchange {
+namespace halocline::links {
 
 /// For ranks that split only the last of two or three axes, on the GPUs of one node; a rank may be
 /// its own neighbour.
@@ -38,4 +38,4 @@ class EdgeLinks {
   device::EdgePort port_;
 };
 
-}  // namespace halocline::exchange
+}  // namespace halocline::links

@@ -8,7 +8,7 @@
 
 #include "device/face_port.hpp"
 
-namespace halocline::exchange::cuda {
+namespace halocline::links::cuda {
 
 /// Loads the kernels, because no kernel may be loaded while neighbours wait.
 void load_face_flags();
@@ -21,4 +21,4 @@ void await_all(const device::FacePort& port, std::int64_t tiles, Stream stream);
 /// the neighbours, counts as a sweep.
 void meet_all(const device::FacePort& port, std::int64_t tiles, Stream stream);
 
-}  // namespace halocline::exchange::cuda
+}  // namespace halocline::links::cuda
