@@ -21,8 +21,8 @@
 #include <halocline/error.hpp>
 #include <halocline/field.hpp>
 
+#include "compiler/cuda/compiler.hpp"
 #include "device/buffer.hpp"
-#include "device/cuda/compiler.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
 #include "problem/catalogue.hpp"
@@ -40,7 +40,7 @@ using Clock = std::chrono::steady_clock;
 struct Tried {
   WalkShape shape;
   std::size_t block_bytes = 0;
-  device::cuda::Code code{};
+  compiler::Code code{};
   double compile_seconds = 0;
 };
 
@@ -82,7 +82,7 @@ class OneShape final : public Kernels<Real_, most_inputs, most_outputs> {
   WalkShape shape_;
   PrintedConstants<Real_> constants_;
   std::size_t block_bytes_;
-  device::cuda::Module module_;
+  compiler::Module module_;
   Kernel kernel_;
 };
 
@@ -218,10 +218,10 @@ void run(int argc, char** argv) {
     threads.emplace_back([&] {
       device::use(device::gpus().list.front());
       const auto begun = Clock::now();
-      tried.code = device::cuda::compile(
-          {.text = update.source,
-           .headers = kernel_headers(),
-           .kernel = name_of_march(model, halocline::Norm::none, tried.shape)});
+      tried.code =
+          compiler::compile({.text = update.source,
+                             .headers = kernel_headers(),
+                             .kernel = name_of_march(model, halocline::Norm::none, tried.shape)});
       tried.compile_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     });
   for (std::thread& thread : threads) thread.join();

@@ -31,7 +31,8 @@ LIBRARIES = {
     },
     "solve": {
         "problem": ["program"],
-        "stencil": ["field", "problem"],
+        "compiler": ["device"],
+        "stencil": ["field", "problem", "compiler"],
         "files": ["program"],
         "links": ["exchange"],
         "solver": ["exchange", "stencil", "files", "links", "report"],
@@ -44,7 +45,7 @@ LIBRARIES = {
         "probe": ["launch", "exchange", "mpi", "gpu", "timing"],
         "plan": ["solver"],
         "bench": ["solver", "mpi", "gpu", "timing"],
-        "doctor": ["probe", "files"],
+        "doctor": ["probe", "files", "compiler"],
         "cli": ["plan", "bench", "doctor"],
     },
 }

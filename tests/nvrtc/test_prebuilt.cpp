@@ -25,8 +25,8 @@ class Prebuilt : public testing::Test {
   static PrintedUpdate printed(const problem::Model& model) {
     return print_update(model, pushed_by_walks(model));
   }
-  static std::optional<device::cuda::Code> march_of(const problem::Model& model, Norm norm,
-                                                    int for_capability = capability) {
+  static std::optional<compiler::Code> march_of(const problem::Model& model, Norm norm,
+                                                int for_capability = capability) {
     const PrintedUpdate update = printed(model);
     return prebuilt_code(
         update.source,

@@ -36,7 +36,7 @@ std::string ptx_of(nvrtcProgram program) {
 
 void expect_compiles(const std::string& source, const std::string& kernel) {
   std::vector<const char*> names, texts;
-  for (const device::cuda::Header& header : stencil::cuda::kernel_headers()) {
+  for (const compiler::Header& header : stencil::cuda::kernel_headers()) {
     names.push_back(header.name);
     texts.push_back(header.text);
   }
@@ -46,7 +46,7 @@ void expect_compiles(const std::string& source, const std::string& kernel) {
             NVRTC_SUCCESS);
   ASSERT_EQ(nvrtcAddNameExpression(program, kernel.c_str()), NVRTC_SUCCESS);
   std::vector<const char*> options;
-  for (const char* option : device::cuda::compiler_options) options.push_back(option);
+  for (const char* option : compiler::compiler_options) options.push_back(option);
   options.push_back("--gpu-architecture=compute_80");
   EXPECT_EQ(nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()),
             NVRTC_SUCCESS)

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/libraries/run_time_library.hpp"
-#include "device/compiler_files.hpp"
+#include "compiler/compiler_files.hpp"
 #include "device/gpu.hpp"
 #include "files/hdf5.hpp"
 #include "proof/cuda_parts.hpp"
@@ -70,7 +70,7 @@ bool is_ours(const Row& row) { return row.wanted.variable != nullptr; }
 std::optional<LibraryToFind> own_library(const std::string& name) {
   for (const Row& row : rows)
     if (is_ours(row) && name == row.wanted.name) return row.wanted;
-  if (name == kernel_compiler) return device::find_compiler("", {}).wanted;
+  if (name == kernel_compiler) return compiler::find_compiler("", {}).wanted;
   if (name == file_library) return files::hdf5::find_library({}).wanted;
   return std::nullopt;
 }
@@ -160,7 +160,7 @@ std::vector<Library> find_libraries(const Variables& variables,
   std::array<std::vector<FoundLibrary>, std::size(rows)> files;
   for (std::size_t i = 0; i < files.size(); ++i)
     files[i] = files_to_load(rows[i].wanted, variables);
-  const device::CompilerFiles nvrtc = device::find_compiler(device::gpus().driver, variables);
+  const compiler::CompilerFiles nvrtc = compiler::find_compiler(device::gpus().driver, variables);
   const files::hdf5::LibraryFiles hdf5 = files::hdf5::find_library(variables);
   std::vector<Library> found;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -184,7 +184,7 @@ std::vector<Library> find_own_libraries(const Variables& variables) {
   for (const Row& row : rows)
     if (is_ours(row))
       found.push_back(look_as_halocline(row.wanted, files_to_load(row.wanted, variables)));
-  const auto [nvrtc, files] = device::find_compiler(device::gpus().driver, variables);
+  const auto [nvrtc, files] = compiler::find_compiler(device::gpus().driver, variables);
   found.push_back(look_as_halocline(nvrtc, files));
   const auto [hdf5, files_of_hdf5] = files::hdf5::find_library(variables);
   found.push_back(look_as_halocline(hdf5, files_of_hdf5));

@@ -3,7 +3,7 @@
 
 #include <halocline/error.hpp>
 
-#include "device/cuda/compiler.hpp"
+#include "compiler/cuda/compiler.hpp"
 #include "device/gpu.hpp"
 #include "stencil/compiled.hpp"
 #include "stencil/cuda/prebuilt.hpp"
@@ -19,7 +19,7 @@ std::optional<std::string> Backend::cannot_sweep_because(const problem::Model& m
   if (auto why = cannot_be_compiled_because(model)) return why;
   if (print_rules(model).empty() && is_prebuilt(print_update(model, pushed_by_walks(model)).source))
     return std::nullopt;
-  if (auto why = device::cuda::no_compiler_because())
+  if (auto why = compiler::no_compiler_because())
     return "its formulas have to be compiled for GPUs: " + *why;
   return std::nullopt;
 }

@@ -30,12 +30,12 @@ Build made(const Communicator* communicator, const std::function<Build()>& make)
   comm::on_first_rank(*communicator, [&] {
     build = make();
     facts = fmt::format("{}\n", build.choice);
-    for (const device::cuda::Code& code : build.codes)
+    for (const compiler::Code& code : build.codes)
       facts += fmt::format("{} {:d}\n", code.kernel, code.is_prebuilt);
   });
   std::istringstream lines(comm::broadcast(*communicator, std::move(facts), 0));
   lines >> build.choice;
-  device::cuda::Code code;
+  compiler::Code code;
   for (std::size_t at = 0; lines >> code.kernel >> code.is_prebuilt; ++at) {
     if (at == build.codes.size()) build.codes.push_back(code);
     std::string& image = build.codes[at].image;
@@ -50,7 +50,7 @@ Build build_for_all(const Communicator* communicator, const std::function<Build(
   const auto begun = std::chrono::steady_clock::now();
   Build build = made(communicator, make);
   if (!std::all_of(build.codes.begin(), build.codes.end(),
-                   [](const device::cuda::Code& code) { return code.is_prebuilt; }))
+                   [](const compiler::Code& code) { return code.is_prebuilt; }))
     build.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   return build;
 }

@@ -8,12 +8,12 @@
 
 #include <halocline/communicator.hpp>
 
-#include "device/cuda/compiler.hpp"
+#include "compiler/cuda/compiler.hpp"
 
 namespace halocline::stencil::cuda {
 
 struct Build {
-  std::vector<device::cuda::Code> codes;
+  std::vector<compiler::Code> codes;
   std::size_t choice = 0;  ///< of the kernels that were tried
   double seconds = 0;      ///< until this rank had it; 0 if all came with the program
 };

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cuda/compiler.hpp"
+#include "compiler/cuda/compiler.hpp"
 #include "stencil/cuda/build.hpp"
 #include "stencil/cuda/launches.cuh"
 #include "stencil/cuda/prebuilt.hpp"
@@ -27,7 +27,7 @@ halocline::Norm kind_of(Norm kind) {
 /// Whether there are walks at all. Those over bricks have to be compiled now: where that cannot be,
 /// bricks are updated cell by cell.
 bool walks(const SweepOptions& options) {
-  return !options.plain && !(options.in_bricks && device::cuda::no_compiler_because());
+  return !options.plain && !(options.in_bricks && compiler::no_compiler_because());
 }
 
 template <class Real_, int inputs, int outputs>
@@ -84,7 +84,7 @@ class GeneratedKernels final : public Kernels<Real_, inputs, outputs> {
 
  private:
   static constexpr ArgumentRoom room{inputs, outputs};
-  using Code = device::cuda::Code;
+  using Code = compiler::Code;
 
   Code code_of_march(Norm kind, std::size_t shape) const {
     return code_of(update_.source, name_of_march(model_, kind_of(kind),
@@ -123,7 +123,7 @@ class GeneratedKernels final : public Kernels<Real_, inputs, outputs> {
   }
 
   static std::size_t spilled_bytes_of(const Code& code) {
-    const device::cuda::Module loaded(code);
+    const compiler::Module loaded(code);
     return device::cuda::spilled_bytes(loaded.kernel<std::remove_pointer_t<Kernel>>());
   }
 
@@ -147,7 +147,7 @@ class GeneratedKernels final : public Kernels<Real_, inputs, outputs> {
   std::size_t shape_ = 0;
   double compile_seconds_ = 0;
   // Kernels of other norms and for other strides are made when they are asked for.
-  mutable std::vector<device::cuda::Module> modules_;
+  mutable std::vector<compiler::Module> modules_;
   mutable std::map<Norm, March<Kernel>> marches_;
   mutable std::map<Norm, Kernel> cells_;
 };

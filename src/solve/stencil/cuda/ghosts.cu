@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/cuda/compiler.hpp"
 #include "device/buffer.hpp"
-#include "device/cuda/compiler.hpp"
 #include "device/cuda/launch.cuh"
 #include "device/queue.hpp"
 #include "field/cells.hpp"
@@ -30,7 +30,7 @@ class GpuGhosts final : public ChangingGhosts {
  public:
   using Kernel = void (*)(GhostWork<Real>, Rules);
 
-  GpuGhosts(const Ghosts& ghosts, Kernel kernel, std::optional<device::cuda::Module> module = {},
+  GpuGhosts(const Ghosts& ghosts, Kernel kernel, std::optional<compiler::Module> module = {},
             double compile_seconds = 0)
       : ghosts_(ghosts),
         start_(device::cuda::earliest_start()),
@@ -135,7 +135,7 @@ class GpuGhosts final : public ChangingGhosts {
 
   const Ghosts& ghosts_;
   device::cuda::Start start_;
-  std::optional<device::cuda::Module> module_;
+  std::optional<compiler::Module> module_;
   Kernel kernel_;
   double compile_seconds_;
   std::vector<Prepared> sides_[3];  // by axis
@@ -147,12 +147,12 @@ std::unique_ptr<ChangingGhosts> make_for(const Ghosts& ghosts, const SweepOption
   if (rules.empty())
     return std::make_unique<GpuGhosts<Real, NoRules>>(ghosts, fill_ghosts<Real, NoRules>);
   const Build build = build_for_all(options.communicator, [&] {
-    return Build{.codes = {device::cuda::compile({.text = rules,
-                                                  .headers = kernel_headers(),
-                                                  .kernel = name_of_ghosts(ghosts.model())})}};
+    return Build{.codes = {compiler::compile({.text = rules,
+                                              .headers = kernel_headers(),
+                                              .kernel = name_of_ghosts(ghosts.model())})}};
   });
   using Filling = GpuGhosts<Real, PrintedRules>;
-  std::optional<device::cuda::Module> loaded(build.codes.front());
+  std::optional<compiler::Module> loaded(build.codes.front());
   auto* const kernel = loaded->template kernel<std::remove_pointer_t<typename Filling::Kernel>>();
   return std::make_unique<Filling>(ghosts, kernel, std::move(loaded), build.seconds);
 }

@@ -3,11 +3,11 @@
 
 #include <span>
 
-#include "device/cuda/compiler.hpp"
+#include "compiler/cuda/compiler.hpp"
 
 namespace halocline::stencil::cuda {
 
 /// The texts of generated.cuh and of what it includes.
-std::span<const device::cuda::Header> kernel_headers();
+std::span<const compiler::Header> kernel_headers();
 
 }  // namespace halocline::stencil::cuda

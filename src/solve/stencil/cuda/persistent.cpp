@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/cuda/compiler.hpp"
 #include "device/buffer.hpp"
-#include "device/cuda/compiler.hpp"
 #include "device/cuda/launch.cuh"
 #include "stencil/cuda/arguments.hpp"
 #include "stencil/cuda/build.hpp"
@@ -124,7 +124,7 @@ class PersistentKernels {
  private:
   PersistentParts parts_;
   PrintedUpdate update_;
-  std::vector<device::cuda::Module> modules_;
+  std::vector<compiler::Module> modules_;
   double compile_seconds_ = 0;
 };
 

@@ -48,8 +48,8 @@ void mix(std::uint64_t& number, std::string_view text) {
 std::uint64_t text_number(const std::string& text) {
   static const std::uint64_t of_headers = [] {
     std::uint64_t number = 0xcbf29ce484222325u;
-    for (const char* option : device::cuda::compiler_options) mix(number, option);
-    for (const device::cuda::Header& header : kernel_headers()) {
+    for (const char* option : compiler::compiler_options) mix(number, option);
+    for (const compiler::Header& header : kernel_headers()) {
       mix(number, header.name);
       mix(number, header.text);
     }
@@ -78,7 +78,7 @@ Prebuilt taken(std::string_view& bundle) {
 
 /// Compiles a kernel, for a bundle.
 std::string compiled(const KernelOfText& one, int capability) {
-  const device::cuda::Code code = device::cuda::compile_for(
+  const compiler::Code code = compiler::compile_for(
       {.text = one.text, .headers = kernel_headers(), .kernel = one.kernel}, capability);
   std::string packed(compressBound(code.image.size()), 0);
   uLongf bytes = packed.size();
@@ -113,14 +113,14 @@ std::optional<Prebuilt> best_of(const std::string& text, int capability, const F
 
 }  // namespace
 
-std::optional<device::cuda::Code> prebuilt_code(const std::string& text, const std::string& kernel,
-                                                int capability) {
+std::optional<compiler::Code> prebuilt_code(const std::string& text, const std::string& kernel,
+                                            int capability) {
   const auto found =
       best_of(text, capability, [&](const Prebuilt& one) { return one.kernel == kernel; });
   if (!found) return std::nullopt;
-  device::cuda::Code code{.image = std::string(found->head.code_bytes, 0),
-                          .kernel = std::string(found->name),
-                          .is_prebuilt = true};
+  compiler::Code code{.image = std::string(found->head.code_bytes, 0),
+                      .kernel = std::string(found->name),
+                      .is_prebuilt = true};
   uLongf bytes = code.image.size();
   const int result =
       uncompress(reinterpret_cast<Bytef*>(code.image.data()), &bytes,
@@ -154,9 +154,9 @@ bool is_prebuilt(const std::string& text, const std::optional<std::string>& kern
       .has_value();
 }
 
-device::cuda::Code code_of(const std::string& text, const std::string& kernel) {
+compiler::Code code_of(const std::string& text, const std::string& kernel) {
   if (auto code = prebuilt_code(text, kernel, device::cuda::compute_capability())) return *code;
-  return device::cuda::compile({.text = text, .headers = kernel_headers(), .kernel = kernel});
+  return compiler::compile({.text = text, .headers = kernel_headers(), .kernel = kernel});
 }
 
 }  // namespace halocline::stencil::cuda

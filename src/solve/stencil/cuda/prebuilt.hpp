@@ -9,21 +9,21 @@
 #include <string_view>
 #include <vector>
 
-#include "device/cuda/compiler.hpp"
+#include "compiler/cuda/compiler.hpp"
 
 namespace halocline::stencil::cuda {
 
 /// Returns a kernel of a text for the current GPU: as it was compiled with the program, or else
-/// compiled now. Throws as device::cuda::compile().
-device::cuda::Code code_of(const std::string& text, const std::string& kernel);
+/// compiled now. Throws as compiler::compile().
+compiler::Code code_of(const std::string& text, const std::string& kernel);
 
 /// Whether a kernel of the text, or any, came with the program, for the current GPU; if there is
 /// none, no.
 bool is_prebuilt(const std::string& text, const std::optional<std::string>& kernel = std::nullopt);
 
 /// Returns a kernel that came with the program, for GPUs of that compute capability (90: 9.0).
-std::optional<device::cuda::Code> prebuilt_code(const std::string& text, const std::string& kernel,
-                                                int capability);
+std::optional<compiler::Code> prebuilt_code(const std::string& text, const std::string& kernel,
+                                            int capability);
 
 struct KernelOfText {
   std::string text, kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/cuda/compiler.hpp"
+#include "compiler/cuda/compiler.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -14,12 +14,12 @@
 #include <halocline/error.hpp>
 
 #include "base/process/variables.hpp"
-#include "device/compiler_files.hpp"
+#include "compiler/compiler_files.hpp"
 #include "device/cuda/driver.hpp"
 #include "device/cuda/runtime.hpp"
 #include "device/gpu.hpp"
 
-namespace halocline::device::cuda {
+namespace halocline::compiler {
 namespace {
 
 /// NVRTC's program, opaque here too.
@@ -55,7 +55,7 @@ struct Loaded {
 
 /// Takes the first file for the driver's CUDA version, or an earlier one.
 Loaded load() {
-  const auto [wanted, files] = find_compiler(gpus().driver, current_variables());
+  const auto [wanted, files] = find_compiler(device::gpus().driver, current_variables());
   LoadedLibrary opened = load_library(wanted, files);
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
   Nvrtc nvrtc{.path = opened.found.file.string(), .version = opened.version};
@@ -163,9 +163,9 @@ struct LibraryFunctions {
   decltype(&cuLibraryGetKernel) kernel;
 
   LibraryFunctions() {
-    find_in_driver(load, "cuLibraryLoadData");
-    find_in_driver(unload, "cuLibraryUnload");
-    find_in_driver(kernel, "cuLibraryGetKernel");
+    device::cuda::find_in_driver(load, "cuLibraryLoadData");
+    device::cuda::find_in_driver(unload, "cuLibraryUnload");
+    device::cuda::find_in_driver(kernel, "cuLibraryGetKernel");
   }
 };
 
@@ -184,7 +184,7 @@ std::optional<std::string> no_compiler_because() {
 Code compile(const Source& source) {
   static std::mutex one_at_a_time;
   static std::map<std::string, Code> known;
-  const int capability = cuda::compute_capability();
+  const int capability = device::cuda::compute_capability();
   const std::lock_guard guard(one_at_a_time);
   const std::string key = fmt::format("{}\n{}\n{}", capability, source.kernel, source.text);
   const auto found = known.find(key);
@@ -199,19 +199,19 @@ Code compile_for(const Source& source, int capability) {
 
 Module::Module(const Code& code) : kernel_(code.kernel) {
   CUlibrary library = nullptr;
-  require(library_functions().load(&library, code.image.data(), nullptr, nullptr, 0, nullptr,
-                                   nullptr, 0),
-          "cuLibraryLoadData");
+  device::cuda::require(library_functions().load(&library, code.image.data(), nullptr, nullptr, 0,
+                                                 nullptr, nullptr, 0),
+                        "cuLibraryLoadData");
   library_.reset(static_cast<void*>(library),
                  [](void* all) { library_functions().unload(static_cast<CUlibrary>(all)); });
 }
 
 void* Module::address() const {
   CUkernel kernel = nullptr;
-  require(
+  device::cuda::require(
       library_functions().kernel(&kernel, static_cast<CUlibrary>(library_.get()), kernel_.c_str()),
       "cuLibraryGetKernel");
   return static_cast<void*>(kernel);
 }
 
-}  // namespace halocline::device::cuda
+}  // namespace halocline::compiler

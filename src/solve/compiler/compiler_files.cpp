@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/compiler_files.hpp"
+#include "compiler/compiler_files.hpp"
 
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace halocline::device {
+namespace halocline::compiler {
 namespace {
 
 // The oldest CUDA with which Halocline builds, and the newest whose file's name is known.
@@ -62,4 +62,4 @@ CompilerFiles find_compiler(const std::string& driver, const Variables& variable
   return {nvrtc_of(newest), {}};
 }
 
-}  // namespace halocline::device
+}  // namespace halocline::compiler

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where NVRTC is, which compiles kernels when a program runs: device/cuda/compiler.hpp loads it.
+// Where NVRTC is, which compiles kernels when a program runs: compiler/cuda/compiler.hpp loads it.
 
 #include <string>
 #include <vector>
 
 #include "base/libraries/run_time_library.hpp"
 
-namespace halocline::device {
+namespace halocline::compiler {
 
 struct CompilerFiles {
   LibraryToFind wanted;             ///< of one CUDA version
@@ -18,4 +18,4 @@ struct CompilerFiles {
 /// or else of an earlier one: the driver would not run a later one's code. Loads none.
 CompilerFiles find_compiler(const std::string& driver, const Variables& variables);
 
-}  // namespace halocline::device
+}  // namespace halocline::compiler

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace halocline::device::cuda {
+namespace halocline::compiler {
 
 /// A file that a source can include by this name.
 struct Header {
@@ -62,4 +62,4 @@ class Module {
   std::string kernel_;
 };
 
-}  // namespace halocline::device::cuda
+}  // namespace halocline::compiler
