@@ -14,8 +14,8 @@
 #include "device/queue.hpp"
 #include "lab/measured.hpp"
 #include "link/window.hpp"
-#include "machine/memory.hpp"
 #include "proof/pattern.hpp"
+#include "solver/memory.hpp"
 #include "solver/target.hpp"
 
 namespace halocline::bench {
@@ -117,9 +117,9 @@ void CopyBench::time(const std::string& from, const std::string& to, std::int64_
   const std::int64_t on_host =
       1 + std::int64_t{from != "device"} + std::int64_t{to != "device" && to != "next device"};
   comm::together(communicator_, [&] {
-    machine::require_memory(communicator_, {.bytes_per_rank = on_host * bytes,
-                                            .what = fmt::format("copies of {} bytes", bytes),
-                                            .advice = "copy fewer bytes, or use fewer ranks"});
+    solver::require_memory(communicator_, {.bytes_per_rank = on_host * bytes,
+                                           .what = fmt::format("copies of {} bytes", bytes),
+                                           .advice = "copy fewer bytes, or use fewer ranks"});
   });
   const Ends ends = make_ends(from, to, bytes);
   CopyTiming timing{.from = from, .to = to, .bytes = bytes};

@@ -17,7 +17,7 @@
 #include "device/queue.hpp"
 #include "lab/measured.hpp"
 #include "link/wait_for.hpp"
-#include "machine/memory.hpp"
+#include "solver/memory.hpp"
 #include "timing/harness.hpp"
 #include "transport/transport.hpp"
 
@@ -48,10 +48,10 @@ FirstUseTiming time(const Communicator& communicator, const FirstUseBenchOptions
   std::unique_ptr<KnownFields> fields;
   comm::together(communicator, [&] {
     // The owned cells and the halos on both sides; a field on a GPU is filled from the host.
-    machine::require_memory(communicator,
-                            {.bytes_per_rank = 3 * bytes,
-                             .what = fmt::format("fields with {} bytes for each neighbour", bytes),
-                             .advice = "use smaller messages or fewer ranks"});
+    solver::require_memory(communicator,
+                           {.bytes_per_rank = 3 * bytes,
+                            .what = fmt::format("fields with {} bytes for each neighbour", bytes),
+                            .advice = "use smaller messages or fewer ranks"});
     fields = make_known_fields(
         grid, {.element_bytes = element_bytes, .width = cells, .memory = target.memory});
     fields->fill();

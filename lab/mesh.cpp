@@ -11,12 +11,12 @@
 #include <halocline/error.hpp>
 
 #include "base/text/notes.hpp"
-#include "base/text/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "lab/measured.hpp"
 #include "lab/mesh_exchange.hpp"
-#include "machine/memory.hpp"
+#include "solver/memory.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -186,9 +186,9 @@ MeshBenchResult MeshBench::run() {
   timing::note_crowding(communicator_, notes);
   for (const std::int64_t bytes : options_.sizes) {
     comm::together(communicator_, [&] {
-      machine::require_memory(communicator_, {.bytes_per_rank = MeshExchange::memory_bytes(bytes),
-                                              .what = fmt::format("messages of {} bytes", bytes),
-                                              .advice = "use smaller messages or fewer ranks"});
+      solver::require_memory(communicator_, {.bytes_per_rank = MeshExchange::memory_bytes(bytes),
+                                             .what = fmt::format("messages of {} bytes", bytes),
+                                             .advice = "use smaller messages or fewer ranks"});
     });
     MeshExchange exchange(communicator_, neighbours_, bytes);
     for (const MeshOrder order : options_.orders) {

@@ -11,7 +11,6 @@
 #include "base/pages.hpp"
 #include "base/recorder.hpp"
 #include "base/text/notes.hpp"
-#include "base/text/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
@@ -21,6 +20,7 @@
 #include "mpi/mpi_messages.hpp"
 #include "proof/pattern.hpp"
 #include "solver/target.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::bench {
 namespace {

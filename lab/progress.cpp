@@ -11,7 +11,6 @@
 #include <halocline/exchange.hpp>
 
 #include "base/text/notes.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "bench/combinations.hpp"
 #include "comm/collectives.hpp"
@@ -23,9 +22,10 @@
 #include "lab/progress_thread.hpp"
 #include "link/wait_for.hpp"
 #include "machine/cores.hpp"
-#include "machine/memory.hpp"
 #include "proof/pattern.hpp"
+#include "solver/memory.hpp"
 #include "solver/target.hpp"
+#include "text/refuse.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -171,9 +171,9 @@ void ProgressBench::time(const solver::Target& target, const std::string& transp
   std::unique_ptr<SentRow> row;
   comm::together(communicator_, [&] {
     // The owned bytes, the halos on both sides, and a copy to check what came.
-    machine::require_memory(communicator_, {.bytes_per_rank = 4 * bytes,
-                                            .what = fmt::format("messages of {} bytes", bytes),
-                                            .advice = "use smaller messages"});
+    solver::require_memory(communicator_, {.bytes_per_rank = 4 * bytes,
+                                           .what = fmt::format("messages of {} bytes", bytes),
+                                           .advice = "use smaller messages"});
     row = std::make_unique<SentRow>(communicator_, bytes, target.memory);
     row->fill(0);
   });

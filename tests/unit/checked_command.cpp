@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "base/files/result_files.hpp"
 #include "cli/benchmark.hpp"
 #include "cli/command_line.hpp"
 #include "cli/flags.hpp"
 #include "cli/plan_command.hpp"
 #include "cli/print.hpp"
 #include "cli/solve_command.hpp"
+#include "files/result_files.hpp"
 
 namespace halocline::test {
 namespace {

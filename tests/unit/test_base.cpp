@@ -12,9 +12,9 @@
 
 #include "base/checked.hpp"
 #include "base/process/environment.hpp"
-#include "base/text/near_miss.hpp"
 #include "base/text/notes.hpp"
 #include "support/caught.hpp"
+#include "text/near_miss.hpp"
 
 namespace halocline::test {
 namespace {

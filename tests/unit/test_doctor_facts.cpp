@@ -138,7 +138,7 @@ TEST(DoctorFacts, AdaptersNearGpus) {
   ASSERT_EQ(near.size(), 1U);
   EXPECT_EQ(near[0].gpu, 3);
   EXPECT_EQ(near[0].adapter, "mlx5_0");
-  EXPECT_EQ(near[0].nearness, machine::Nearness::pix);
+  EXPECT_EQ(near[0].nearness, doctor::Nearness::pix);
 }
 
 TEST(DoctorFacts, PackagesOfPython) {

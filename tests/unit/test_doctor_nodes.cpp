@@ -185,7 +185,7 @@ TEST(DoctorNodes, AreAllTakenInTheLaunchLine) {
 }
 
 TEST(DoctorNodes, AnAdapterForEachGpu) {
-  using machine::Nearness;
+  using doctor::Nearness;
   Evidence evidence = three_nodes();
   for (NodeSeen& node : evidence.facts.ranks.nodes) {
     node.gpus = {"NVIDIA H200", "NVIDIA H200"};
@@ -217,7 +217,7 @@ TEST(DoctorNodes, AnAdapterForEachGpu) {
 
 TEST(DoctorNodes, SayWhatTheyAre) {
   NodeSeen node = three_nodes().facts.ranks.nodes[1];
-  node.near_adapters = {{0, "mlx5_1", machine::Nearness::pxb}};
+  node.near_adapters = {{0, "mlx5_1", doctor::Nearness::pxb}};
   const RankFacts facts =
       read_rank_facts(line_of(node) + "\n" + speed_line(1, node.speeds[0]) + "\n" +
                       line_of(three_nodes().facts.ranks.nodes[0]) + "\n" +
@@ -228,7 +228,7 @@ TEST(DoctorNodes, SayWhatTheyAre) {
   EXPECT_FALSE(facts.nodes[1].shm_bytes);
   ASSERT_EQ(facts.nodes[1].near_adapters.size(), 1U);
   EXPECT_EQ(facts.nodes[1].near_adapters[0].adapter, "mlx5_1");
-  EXPECT_EQ(facts.nodes[1].near_adapters[0].nearness, machine::Nearness::pxb);
+  EXPECT_EQ(facts.nodes[1].near_adapters[0].nearness, doctor::Nearness::pxb);
   ASSERT_EQ(facts.nodes[1].speeds.size(), 1U);
   EXPECT_EQ(facts.nodes[1].speeds[0].copy_gb_per_s, 4000);
   ASSERT_EQ(facts.links.size(), 1U);

@@ -90,9 +90,9 @@ TEST(DoctorReport, ShowsWhatIsBetweenGpusAndAdapters) {
         2 * ordinal, 2 * ordinal + 1};
   evidence.facts.ranks.nodes.push_back({.host = "node1",
                                         .adapters = {"mlx5_0", "mlx5_1"},
-                                        .near_adapters = {{0, "mlx5_0", machine::Nearness::pix},
-                                                          {0, "mlx5_1", machine::Nearness::sys},
-                                                          {1, "mlx5_1", machine::Nearness::node}}});
+                                        .near_adapters = {{0, "mlx5_0", doctor::Nearness::pix},
+                                                          {0, "mlx5_1", doctor::Nearness::sys},
+                                                          {1, "mlx5_1", doctor::Nearness::node}}});
   EXPECT_THAT(text_of(evidence, FactsFor::all),
               AllOf(HasSubstr(title), ContainsRegex("0 +PIX +SYS +0-1\n"),
                     ContainsRegex("1 +- +NODE +2-3\n")));

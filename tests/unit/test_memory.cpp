@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/memory.hpp"
+#include "solver/memory.hpp"
 
-namespace halocline::machine {
+namespace halocline::solver {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ TEST_F(ControlGroups, OfVersionOneCount) {
 }
 
 }  // namespace
-}  // namespace halocline::machine
+}  // namespace halocline::solver

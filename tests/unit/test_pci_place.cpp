@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/pci_place.hpp"
+#include "doctor/pci_place.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {
 namespace {
 
-using machine::Nearness;
-using machine::PciPlace;
+using doctor::Nearness;
+using doctor::PciPlace;
 
 /// A system with two sockets; on the first, two switches below one host bridge.
 class PciPlaces : public testing::Test {
@@ -32,11 +32,11 @@ class PciPlaces : public testing::Test {
     std::filesystem::create_directory_symlink("devices/" + path, folder_ / name);
   }
 
-  PciPlace place(const char* name) const { return machine::pci_place(folder_ / name).value(); }
+  PciPlace place(const char* name) const { return doctor::pci_place(folder_ / name).value(); }
 
   Nearness from_gpu(const char* name) const {
-    const Nearness there = machine::nearness(place("gpu0"), place(name));
-    EXPECT_EQ(machine::nearness(place(name), place("gpu0")), there) << "either way";
+    const Nearness there = doctor::nearness(place("gpu0"), place(name));
+    EXPECT_EQ(doctor::nearness(place(name), place("gpu0")), there) << "either way";
     return there;
   }
 
@@ -50,9 +50,9 @@ TEST_F(PciPlaces, AreReadFromTheSystem) {
             (std::vector<std::string>{"0000:15:01.0", "0000:16:00.0", "0000:17:01.0"}));
   EXPECT_EQ(gpu.numa_node, 0);
   EXPECT_EQ(place("nic4").numa_node, 1);
-  EXPECT_FALSE(machine::pci_place(folder_ / "nothing"));
+  EXPECT_FALSE(doctor::pci_place(folder_ / "nothing"));
   folder_.put("devices/virtual/net/lo/x", "");
-  EXPECT_FALSE(machine::pci_place(folder_ / "devices/virtual/net/lo")) << "no PCIe";
+  EXPECT_FALSE(doctor::pci_place(folder_ / "devices/virtual/net/lo")) << "no PCIe";
 }
 
 TEST_F(PciPlaces, AreNearAsTheDriversToolSays) {
@@ -66,7 +66,7 @@ TEST_F(PciPlaces, AreNearAsTheDriversToolSays) {
 TEST_F(PciPlaces, OfAVirtualMachineAreAllOnOneBus) {
   put("gpu", "pci0001:00/0001:00:05.0", "-1");
   put("nic", "pci0001:00/0001:00:06.0", "-1");
-  EXPECT_EQ(machine::nearness(place("gpu"), place("nic")), Nearness::phb);
+  EXPECT_EQ(doctor::nearness(place("gpu"), place("nic")), Nearness::phb);
 }
 
 }  // namespace

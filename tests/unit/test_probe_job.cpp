@@ -13,11 +13,11 @@
 #include <halocline/error.hpp>
 
 #include "base/process/launched.hpp"
-#include "base/text/utc.hpp"
 #include "comm/collectives.hpp"
 #include "probe/ensure.hpp"
 #include "probe/jobs.hpp"
 #include "support/temporary_folder.hpp"
+#include "text/utc.hpp"
 
 namespace halocline::test {
 namespace {

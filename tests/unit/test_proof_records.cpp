@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/text/utc.hpp"
 #include "proof/records.hpp"
 #include "support/temporary_folder.hpp"
+#include "text/utc.hpp"
 
 namespace halocline::test {
 namespace {

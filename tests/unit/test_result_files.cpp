@@ -10,8 +10,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/files/attempts.hpp"
-#include "base/files/result_files.hpp"
+#include "files/attempts.hpp"
+#include "files/result_files.hpp"
 
 namespace halocline {
 namespace {

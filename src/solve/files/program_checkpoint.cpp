@@ -14,12 +14,12 @@
 #include <halocline/error.hpp>
 #include <halocline/npy.hpp>
 
-#include "base/text/refuse.hpp"
 #include "comm/collectives.hpp"
 #include "files/checkpoint.hpp"
 #include "files/npy.hpp"
 #include "files/scalar_field.hpp"
 #include "grid/text.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline {
 namespace {

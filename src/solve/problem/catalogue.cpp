@@ -13,8 +13,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/near_miss.hpp"
 #include "problem/formula.hpp"
+#include "text/near_miss.hpp"
 
 namespace halocline::problem {
 namespace {

@@ -16,12 +16,12 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/near_miss.hpp"
 #include "problem/elsewhere.hpp"
 #include "problem/keys.hpp"
 #include "problem/meaning.hpp"
 #include "problem/slips.hpp"
 #include "problem/toml.hpp"
+#include "text/near_miss.hpp"
 
 namespace halocline::problem {
 namespace {

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/near_miss.hpp"
 #include "base/text/words.hpp"
 #include "problem/elsewhere.hpp"
+#include "text/near_miss.hpp"
 
 namespace halocline::problem {
 namespace {

@@ -13,10 +13,10 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/near_miss.hpp"
 #include "base/text/words.hpp"
 #include "problem/meaning.hpp"
 #include "problem/mistakes.hpp"
+#include "text/near_miss.hpp"
 
 namespace halocline::problem {
 namespace {

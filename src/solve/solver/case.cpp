@@ -13,9 +13,7 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
-#include "base/text/near_miss.hpp"
 #include "base/text/numbers.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "grid/halo_regions.hpp"
 #include "machine/cores.hpp"
@@ -23,6 +21,8 @@
 #include "solver/run_files/output_kind.hpp"
 #include "solver/run_files/restart.hpp"
 #include "solver/target.hpp"
+#include "text/near_miss.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 namespace {

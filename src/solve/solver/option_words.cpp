@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/text/numbers.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 namespace {

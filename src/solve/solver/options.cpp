@@ -11,12 +11,12 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/near_miss.hpp"
 #include "base/text/numbers.hpp"
-#include "base/text/refuse.hpp"
 #include "grid/text.hpp"
 #include "solver/option_words.hpp"
 #include "stencil/sweep.hpp"
+#include "text/near_miss.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 namespace {

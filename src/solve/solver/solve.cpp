@@ -9,11 +9,11 @@
 #include <halocline/error.hpp>
 #include <halocline/solver.hpp>
 
-#include "base/files/attempts.hpp"
 #include "base/files/temporary_file.hpp"
 #include "base/text/notes.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
+#include "files/attempts.hpp"
 #include "machine/cores.hpp"
 #include "problem/written.hpp"
 #include "program/copy_cells.hpp"

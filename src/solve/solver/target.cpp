@@ -13,9 +13,9 @@
 #include "grid/text.hpp"
 #include "link/window.hpp"
 #include "machine/cores.hpp"
-#include "machine/memory.hpp"
 #include "solver/alone.hpp"
 #include "solver/engine/levels.hpp"
+#include "solver/memory.hpp"
 #include "solver/option_words.hpp"
 
 namespace halocline::solver {
@@ -159,7 +159,7 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
                   const Target& target) {
   const double all = bytes_of_all(the_case, grid), field = bytes_of_field(the_case, grid);
   const std::string arrays = arrays_text(the_case);
-  const machine::NodeMemory node = machine::node_memory();
+  const NodeMemory node = node_memory();
   const int on_node = communicator.node_size();
   const auto node_free = static_cast<double>(node.available_bytes);
   const auto node_total = static_cast<double>(node.total_bytes);
@@ -205,7 +205,7 @@ void check_memory_alone(const Communicator& communicator, const Case& the_case, 
             static_cast<double>(device::gpu_memory().free_bytes),
             fmt::format("GPU {}", target.gpu->gpu.ordinal));
   require((is_on_gpu(target) ? field : all) * communicator.node_size(), whole.on_host,
-          static_cast<double>(machine::node_memory().available_bytes), "the node");
+          static_cast<double>(node_memory().available_bytes), "the node");
 }
 
 std::vector<RunDevice> devices_of(const Communicator& communicator, const Target& target) {

@@ -23,7 +23,7 @@
 #include "grid/text.hpp"
 #include "link/wait_for.hpp"
 #include "machine/cores.hpp"
-#include "machine/memory.hpp"
+#include "solver/memory.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"
 
@@ -129,7 +129,7 @@ void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
             fmt::format("on GPU {}", target.gpu->gpu.ordinal));
   // Values for a GPU pass through the host, field by field.
   require((on_gpu ? 1 : fields) * field * communicator_.node_size(),
-          static_cast<double>(machine::node_memory().available_bytes), "on this node");
+          static_cast<double>(solver::node_memory().available_bytes), "on this node");
 }
 
 /// The wrong byte of the lowest rank that has one, on every rank.

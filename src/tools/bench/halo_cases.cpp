@@ -6,12 +6,12 @@
 #include <halocline/error.hpp>
 
 #include "base/checked.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "bench/halo_bench.hpp"
 #include "bench/rivals.hpp"
 #include "grid/halo_regions.hpp"
 #include "grid/text.hpp"
+#include "text/refuse.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {

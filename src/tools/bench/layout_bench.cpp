@@ -20,10 +20,10 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "machine/cores.hpp"
-#include "machine/memory.hpp"
 #include "program/shares.hpp"
 #include "solver/alone.hpp"
 #include "solver/engine/levels.hpp"
+#include "solver/memory.hpp"
 #include "solver/verify.hpp"
 #include "timing/harness.hpp"
 
@@ -115,7 +115,7 @@ void LayoutBench::check_room_for_plain(const solver::Checker& judge) const {
   const bool on_gpu = judge.options.memory == Memory::device;
   const double wanted = solver::bytes_of_all(alone, grid);
   const auto free = static_cast<double>(on_gpu ? device::gpu_memory().free_bytes
-                                               : machine::node_memory().available_bytes);
+                                               : solver::node_memory().available_bytes);
   if (wanted > free)
     throw Error(ErrorKind::resource,
                 fmt::format("the plain run on one rank, which all results are compared with, takes "

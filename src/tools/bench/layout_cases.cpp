@@ -7,7 +7,6 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
@@ -15,6 +14,7 @@
 #include "problem/catalogue.hpp"
 #include "problem/model.hpp"
 #include "solver/option_words.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include "bench/combinations.hpp"
 #include "bench/pair_path.hpp"
 #include "comm/collectives.hpp"
-#include "machine/memory.hpp"
+#include "solver/memory.hpp"
 #include "solver/option_words.hpp"
 #include "solver/target.hpp"
 #include "transport/transport.hpp"
@@ -170,9 +170,9 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
   const auto work = [&] {
     // What is sent, what is received, and a copy to check it.
     comm::together(*pair, [&] {
-      machine::require_memory(*pair, {.bytes_per_rank = 3 * timing.bytes,
-                                      .what = fmt::format("messages of {} bytes", timing.bytes),
-                                      .advice = "use smaller messages"});
+      solver::require_memory(*pair, {.bytes_per_rank = 3 * timing.bytes,
+                                     .what = fmt::format("messages of {} bytes", timing.bytes),
+                                     .advice = "use smaller messages"});
     });
     const auto path = make_pair_path(communicator_, *pair,
                                      {.transport = timing.transport,

@@ -7,9 +7,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/refuse.hpp"
 #include "bench/combinations.hpp"
 #include "bench/p2p_bench.hpp"
+#include "text/refuse.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {

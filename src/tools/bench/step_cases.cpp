@@ -8,7 +8,6 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "bench/step_bench.hpp"
 #include "grid/text.hpp"
@@ -16,6 +15,7 @@
 #include "problem/model.hpp"
 #include "solver/engine/schedule.hpp"
 #include "solver/option_words.hpp"
+#include "text/refuse.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/benchmark.hpp"
 
-#include "base/files/attempts.hpp"
 #include "base/files/temporary_file.hpp"
 #include "base/process/launched.hpp"
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
+#include "files/attempts.hpp"
 
 namespace halocline::cli {
 

@@ -10,8 +10,8 @@
 #include <halocline/error.hpp>
 
 #include "base/text/numbers.hpp"
-#include "base/text/refuse.hpp"
 #include "cli/parse.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::cli {
 namespace {

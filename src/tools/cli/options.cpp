@@ -11,9 +11,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/near_miss.hpp"
-#include "base/text/refuse.hpp"
 #include "cli/option_values.hpp"
+#include "text/near_miss.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::cli {
 namespace {

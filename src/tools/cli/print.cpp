@@ -9,9 +9,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/files/attempts.hpp"
 #include "base/files/temporary_file.hpp"
 #include "cli/flags.hpp"
+#include "files/attempts.hpp"
 #include "report/render.hpp"
 
 namespace halocline::cli {

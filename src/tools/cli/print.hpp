@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/result_files.hpp"
+#include "files/result_files.hpp"
 #include "report/report.hpp"
 
 namespace halocline::cli {

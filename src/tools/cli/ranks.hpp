@@ -9,9 +9,9 @@
 
 #include <halocline/communicator.hpp>
 
-#include "base/files/result_files.hpp"
 #include "cli/limited_runtime.hpp"
 #include "cli/proofs.hpp"
+#include "files/result_files.hpp"
 
 namespace halocline::cli {
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/files/attempts.hpp"
 #include "base/text/words.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/exit_report.hpp"
@@ -15,6 +14,7 @@
 #include "cli/progress_line.hpp"
 #include "cli/stop_requests.hpp"
 #include "comm/collectives.hpp"
+#include "files/attempts.hpp"
 #include "solver/option_words.hpp"
 #include "solver/solve_report.hpp"
 #include "solver/verify.hpp"

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/process/variables.hpp"
+#include "doctor/pci_place.hpp"
 #include "launch/launcher.hpp"
 #include "launch/limits.hpp"
 #include "machine/gpu_facts.hpp"
-#include "machine/pci_place.hpp"
 #include "mpi/claims.hpp"
 #include "probe/paths.hpp"
 
@@ -58,14 +58,14 @@ struct ParameterFile {
 struct Adapter {
   std::string name;
   std::string near_cores;  ///< "0-15"; empty if not known
-  std::optional<machine::PciPlace> place = {};
+  std::optional<PciPlace> place = {};
 };
 
 /// How near a GPU and an adapter of a node are.
 struct NearAdapter {
   int gpu = 0;  ///< as its node's first rank counts them
   std::string adapter = {};
-  machine::Nearness nearness = machine::Nearness::sys;
+  Nearness nearness = Nearness::sys;
 };
 
 /// The launcher that starts ranks of this program here.

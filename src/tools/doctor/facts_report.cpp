@@ -202,7 +202,7 @@ void add_near_adapters(Section& section, const Facts& facts) {
       cells.emplace_back("-");
       for (const NearAdapter& near : node.near_adapters)
         if (near.gpu == gpu.ordinal && near.adapter == adapter)
-          cells.back() = machine::name_of(near.nearness);
+          cells.back() = name_of(near.nearness);
     }
     cells.emplace_back(machine::ranges_of(near_cores));
     table.add(std::move(cells));
@@ -217,7 +217,7 @@ void add_near_adapters_for_programs(Section& facts, const RankFacts& ranks) {
        .audience = Audience::json});
   for (const NodeSeen& node : ranks.nodes)
     for (const NearAdapter& near : node.near_adapters)
-      table.add({node.host, near.gpu, near.adapter, machine::name_of(near.nearness)});
+      table.add({node.host, near.gpu, near.adapter, name_of(near.nearness)});
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ std::vector<Adapter> read_adapters(const fs::path& root) {
   for (const char* kind : {"sys/class/infiniband", "sys/class/cxi"})
     for (const fs::path& adapter : entries_of(root / kind))
       adapters.push_back({adapter.filename().string(), first_line(adapter / "device/local_cpulist"),
-                          machine::pci_place(adapter / "device")});
+                          pci_place(adapter / "device")});
   return adapters;
 }
 
@@ -205,10 +205,10 @@ std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
                                        const std::vector<Adapter>& adapters, const fs::path& root) {
   std::vector<NearAdapter> near;
   for (const device::Gpu& gpu : gpus) {
-    const auto place = machine::pci_place(root / "sys/bus/pci/devices" / gpu.pci);
+    const auto place = pci_place(root / "sys/bus/pci/devices" / gpu.pci);
     for (const Adapter& adapter : adapters)
       if (place && adapter.place)
-        near.push_back({gpu.ordinal, adapter.name, machine::nearness(*place, *adapter.place)});
+        near.push_back({gpu.ordinal, adapter.name, nearness(*place, *adapter.place)});
   }
   return near;
 }

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/utc.hpp"
 #include "doctor/facts_report.hpp"
+#include "text/utc.hpp"
 
 namespace halocline::doctor {
 namespace {

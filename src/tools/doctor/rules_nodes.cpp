@@ -177,7 +177,7 @@ const NearAdapter* own_adapter(const NodeSeen& node, int gpu) {
     is_alone = nearest == nullptr || one.nearness < nearest->nearness;
     nearest = &one;
   }
-  return is_alone && nearest->nearness <= machine::Nearness::pxb ? nearest : nullptr;
+  return is_alone && nearest->nearness <= Nearness::pxb ? nearest : nullptr;
 }
 
 }  // namespace

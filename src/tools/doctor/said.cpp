@@ -40,7 +40,7 @@ NodeSeen node_from(const Json& json) {
   json.at("adapters").get_to(node.adapters);
   for (const Json& near : json.at("near_adapters"))
     node.near_adapters.push_back(
-        {near.at(0), near.at(1), static_cast<machine::Nearness>(near.at(2).get<int>())});
+        {near.at(0), near.at(1), static_cast<Nearness>(near.at(2).get<int>())});
   node.shm_bytes = optional_in<std::int64_t>(json.at("shm_bytes"));
   json.at("memory_gb_per_s").get_to(node.memory_gb_per_s);
   json.at("count_us").get_to(node.count_us);

@@ -17,9 +17,9 @@
 #include <halocline/error.hpp>
 
 #include "base/process/launched.hpp"
-#include "base/text/utc.hpp"
 #include "comm/collectives.hpp"
 #include "launch/settings.hpp"
+#include "text/utc.hpp"
 
 namespace halocline::probe {
 namespace {

@@ -11,11 +11,11 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/utc.hpp"
 #include "comm/collectives.hpp"
 #include "grid/decomposition.hpp"
 #include "grid/text.hpp"
 #include "solver/engine/tuning_file.hpp"
+#include "text/utc.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::solver {

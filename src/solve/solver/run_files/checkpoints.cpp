@@ -16,9 +16,9 @@
 
 #include "base/files/small_files.hpp"
 #include "base/files/temporary_file.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -14,10 +14,10 @@
 #include <halocline/grid.hpp>
 #include <halocline/solver.hpp>
 
-#include "base/files/attempts.hpp"
 #include "base/files/descriptor.hpp"
 #include "base/recorder.hpp"
 #include "base/text/notes.hpp"
+#include "files/attempts.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/engine/stopping.hpp"

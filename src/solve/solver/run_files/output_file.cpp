@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "base/files/result_files.hpp"
 #include "comm/collectives.hpp"
 #include "files/image_file.hpp"
 #include "files/npy.hpp"
 #include "files/picture.hpp"
+#include "files/result_files.hpp"
 #include "grid/text.hpp"
 #include "solver/run_files/output_kind.hpp"
 #include "solver/run_files/restart.hpp"

@@ -8,11 +8,11 @@
 
 #include <halocline/error.hpp>
 
-#include "base/files/result_files.hpp"
 #include "comm/collectives.hpp"
 #include "files/hdf5.hpp"
 #include "files/npy.hpp"
 #include "files/npy_header.hpp"
+#include "files/result_files.hpp"
 #include "solver/run_files/checkpoints.hpp"
 #include "solver/run_files/output_kind.hpp"
 

@@ -12,8 +12,8 @@
 #include <halocline/grid.hpp>
 #include <halocline/solver.hpp>
 
-#include "base/files/attempts.hpp"
 #include "base/text/notes.hpp"
+#include "files/attempts.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/run_files/output_file.hpp"

@@ -14,11 +14,11 @@
 #include <halocline/error.hpp>
 
 #include "base/files/small_files.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
 #include "solver/options.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -13,8 +13,8 @@
 #include <halocline/communicator.hpp>
 #include <halocline/solver.hpp>
 
-#include "base/files/attempts.hpp"
 #include "base/text/notes.hpp"
+#include "files/attempts.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/engine/runner.hpp"

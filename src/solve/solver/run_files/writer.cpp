@@ -15,8 +15,8 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "files/parallel/threads.hpp"
-#include "machine/memory.hpp"
 #include "program/copy_cells.hpp"
+#include "solver/memory.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -40,7 +40,7 @@ Room room_for(const Communicator& communicator, double bytes, const Target& targ
                  static_cast<double>(gpu.total_bytes)))
       return Room::beside_fields;
   }
-  const machine::NodeMemory node = machine::node_memory();
+  const NodeMemory node = node_memory();
   if (has_room(bytes * communicator.node_size(), static_cast<double>(node.available_bytes),
                static_cast<double>(node.total_bytes)))
     return on_gpu ? Room::on_host : Room::beside_fields;

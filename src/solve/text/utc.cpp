@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/text/utc.hpp"
+#include "text/utc.hpp"
 
 #include <array>
 #include <ctime>

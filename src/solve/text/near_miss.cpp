@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/text/near_miss.hpp"
+#include "text/near_miss.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/memory.hpp"
+#include "solver/memory.hpp"
 
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 
 #include "base/pages.hpp"
 
-namespace halocline::machine {
+namespace halocline::solver {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 /// A number in a file of one word; `unlimited` for "max" or a missing file.
-std::int64_t read_number(const fs::path& path) {
+std::int64_t single_number(const fs::path& path) {
   std::ifstream file(path);
   std::int64_t number = unlimited;
   return file >> number ? number : unlimited;
@@ -74,9 +74,9 @@ std::vector<Hierarchy> hierarchies_of(const MemoryPlaces& places) {
 
 /// Lowers `memory` to what a group leaves.
 void apply(NodeMemory& memory, const Hierarchy& hierarchy, const fs::path& folder) {
-  const std::int64_t limit = read_number(folder / hierarchy.limit);
+  const std::int64_t limit = single_number(folder / hierarchy.limit);
   if (limit == unlimited) return;
-  std::int64_t used = read_number(folder / hierarchy.usage);
+  std::int64_t used = single_number(folder / hierarchy.usage);
   if (used == unlimited) used = 0;
   for (const char* files : {hierarchy.inactive_files, hierarchy.active_files})
     used -= number_after(folder / "memory.stat", files).value_or(0);
@@ -117,4 +117,4 @@ void require_memory(const Communicator& communicator, const HostNeed& need) {
                           need.advice));
 }
 
-}  // namespace halocline::machine
+}  // namespace halocline::solver

@@ -7,7 +7,7 @@
 
 #include <halocline/communicator.hpp>
 
-namespace halocline::machine {
+namespace halocline::solver {
 
 struct NodeMemory {
   std::int64_t available_bytes;  ///< without swapping or killing processes
@@ -36,4 +36,4 @@ struct HostNeed {
 /// together need more memory than it has available.
 void require_memory(const Communicator& communicator, const HostNeed& need);
 
-}  // namespace halocline::machine
+}  // namespace halocline::solver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/pci_place.hpp"
+#include "doctor/pci_place.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "base/files/small_files.hpp"
 
-namespace halocline::machine {
+namespace halocline::doctor {
 
 namespace fs = std::filesystem;
 
@@ -44,4 +44,4 @@ Nearness nearness(const PciPlace& a, const PciPlace& b) {
   return a.bridges.end() - of_a <= 1 && b.bridges.end() - of_b <= 1 ? Nearness::pix : Nearness::pxb;
 }
 
-}  // namespace halocline::machine
+}  // namespace halocline::doctor

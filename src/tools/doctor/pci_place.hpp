@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace halocline::machine {
+namespace halocline::doctor {
 
 /// The connection of two devices, with the names of `nvidia-smi topo -m`; nearest first.
 enum class Nearness {
@@ -33,4 +33,4 @@ std::optional<PciPlace> pci_place(const std::filesystem::path& device);
 
 Nearness nearness(const PciPlace& a, const PciPlace& b);
 
-}  // namespace halocline::machine
+}  // namespace halocline::doctor

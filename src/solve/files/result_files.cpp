@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/files/result_files.hpp"
+#include "files/result_files.hpp"
 
 #include <algorithm>
 #include <charconv>
