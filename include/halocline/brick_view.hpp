@@ -13,7 +13,7 @@
 
 namespace halocline {
 
-/// Where the cells of a field in bricks lie. A brick is a box of cells that lie together, x first,
+/// The addressing of a field in bricks. A brick is a box of cells that lie together, x first,
 /// then y, then z; the bricks follow each other in the same order, and the first owned cell begins
 /// one. So the distance of a cell from the first owned one is a sum over the axes: along each,
 /// whole bricks and the cells within the last.

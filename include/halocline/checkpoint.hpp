@@ -23,7 +23,7 @@ struct CheckpointOptions {
   /// Text for the program's own use after reading: its step, its time, its parameters. Taken from
   /// rank 0; at most 16 MiB.
   std::string text = {};
-  /// Where viewers place the first cell's lower corner, and the size of a cell.
+  /// The coordinates of the first cell's lower corner and the size of a cell, for viewers.
   std::array<double, 3> origin{}, spacing{1, 1, 1};
 };
 
@@ -42,8 +42,8 @@ void write_checkpoint(const Communicator& communicator, const Grid& grid,
 /// Reads fields of a file, those named, into their owned cells; leaves halos unchanged. Returns the
 /// text, on every rank. Checks all that it reads by hashes that the file has. Also reads
 /// checkpoints of `halocline solve`, which have no text. Collective. Throws, on every rank, usage
-/// as write_checkpoint(), if the file does not exist, is no checkpoint or is damaged, and if it has
-/// other cells, no such field or another precision; resource if the disk fails. After an error
+/// as write_checkpoint(), if the file does not exist, is not a checkpoint or is damaged, and if it
+/// has other cells, no such field or another precision; resource if the disk fails. After an error
 /// fields may have new values in part. Takes what write_checkpoint() does.
 std::string read_checkpoint(const Communicator& communicator, const Grid& grid,
                             const std::vector<NamedField>& fields, const std::string& path);

@@ -13,10 +13,10 @@ class State;
 }
 
 /// Initialises MPI, with MPI_THREAD_FUNNELED, unless it is running already; the destructor
-/// finalises MPI if this object initialised it and nobody has finalised it. Create one first in
-/// main(); a program that calls MPI_Init itself needs none. With Open MPI the constructor waits
-/// until the threads that MPI has started sleep, a second at most and mostly not at all. Throws
-/// unavailable if MPI offers less than MPI_THREAD_FUNNELED, usage if MPI is finalised.
+/// finalises MPI if this object initialised it and MPI still runs. Create one first in main(); a
+/// program that calls MPI_Init itself needs none. With Open MPI the constructor waits until the
+/// threads that MPI has started sleep, a second at most and mostly not at all. Throws unavailable
+/// if MPI offers less than MPI_THREAD_FUNNELED, usage if MPI is finalised.
 class Runtime {
  public:
   Runtime();

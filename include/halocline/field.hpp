@@ -51,7 +51,7 @@ class Layout {
   /// the first owned cell. Nothing for other layouts, such as blocks of cells or a space-filling
   /// curve.
   virtual std::optional<Strides> as_strided() const { return std::nullopt; }
-  /// Returns where cells lie if they lie in bricks. Nothing for other layouts.
+  /// Returns the addressing of cells in bricks; nothing for other layouts.
   virtual std::optional<Bricks> as_bricks() const { return std::nullopt; }
 };
 
@@ -95,7 +95,7 @@ class FieldStorage {
   std::byte* first_owned() const { return first_owned_; }
   /// Returns the strides in elements; nothing if the layout has no strides.
   const std::optional<Strides>& as_strided() const { return strides_; }
-  /// Returns where cells lie if they lie in bricks; nothing for other layouts.
+  /// Returns the addressing of cells in bricks; nothing for other layouts.
   const std::optional<Bricks>& as_bricks() const { return bricks_; }
   /// Returns a view for kernels and loops of the values, of type T, of a field in bricks; see
   /// BrickView. Throws usage for other layouts and if T has another size than an element.

@@ -11,7 +11,7 @@
 //   };
 //   problem.update("u", Heat{0.2}(halocline::Cells("u")));
 //
-// Such code runs once, on the CPU. What it computes with are no numbers: they record operations,
+// Such code runs once, on the CPU. Its operands are not numbers: they record operations,
 // which then run on CPUs and GPUs as the formulas of a problem file do, with the same bits. So it
 // cannot branch on them; select() is for that. docs/problem-functions.md defines each operation.
 

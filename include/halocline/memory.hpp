@@ -7,7 +7,7 @@
 
 namespace halocline {
 
-/// Where bytes live: ordinary host memory; host memory pinned for a GPU; a GPU's own memory;
+/// Ordinary host memory; host memory pinned for a GPU; a GPU's own memory;
 /// memory that the driver migrates; ordinary host memory that a GPU can read too.
 enum class Memory { host, pinned, device, managed, system };
 

@@ -21,8 +21,8 @@ class Problem {
   Problem(const char* name_or_path) : name_(name_or_path) {}             // NOLINT
   /// A problem file, whatever its name is.
   static Problem from_file(const std::string& path);
-  /// The text of a problem file, the same on every rank. `name` is what reports and errors call it,
-  /// and as of a file its folder is where the arrays lie that the text names.
+  /// The text of a problem file, the same on every rank. Reports and errors use `name`;
+  /// arrays that the text names are looked up in its folder, as for a file.
   static Problem from_text(std::string text, std::string name = "text");
 
   /// Adds the update of a field, by C++ code instead of text: the problem's own text has no

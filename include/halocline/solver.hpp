@@ -180,7 +180,7 @@ struct SiteProfile {
 /// `total_seconds`.
 struct SolveResult : RunResult {
   std::optional<double> time;  ///< that the sweeps have reached, if the problem has a step in time
-  /// From the start of solve() to its end, with files, checks and what else was asked for.
+  /// From the start of solve() to its end, with files and checks.
   double total_seconds = 0;
   struct Field {
     std::string name;
@@ -188,7 +188,7 @@ struct SolveResult : RunResult {
     double sum = 0;
   };
   /// The first field, in the problem's order, with a value that is not finite, and the cell of the
-  /// lowest global index where that is so. Such a run is wrong, if it did as asked.
+  /// lowest global index where that is so.
   struct NotFinite {
     std::string field;
     Int3 cell;
@@ -216,9 +216,9 @@ struct SolveResult : RunResult {
   };
   std::optional<Series> series;
 
-  /// Where the run went on from, with option 'restart'.
+  /// The checkpoint from which the run continued, with option 'restart'.
   struct Restart {
-    std::string path;  ///< of the checkpoint
+    std::string path;
     std::int64_t sweeps;
   };
   std::optional<Restart> restart;
@@ -229,7 +229,7 @@ struct SolveResult : RunResult {
     double seconds = 0;     ///< spent on writing them
   };
   std::optional<Checkpoints> checkpoints;
-  /// How files were written while the run went on, if there were any.
+  /// The writing of files during the sweeps, if there were any.
   struct Writing {
     std::string waits_because;  ///< why the sweeps wait while it writes; empty if they do not
     std::string copies_in;      ///< the memory of the copies of fields, "device"

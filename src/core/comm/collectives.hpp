@@ -36,7 +36,7 @@ double max_over_ranks(const Communicator& communicator, double value);
 std::int64_t max_over_ranks(const Communicator& communicator, std::int64_t value);
 /// Modulo 2^64.
 std::uint64_t sum_over_ranks(const Communicator& communicator, std::uint64_t value);
-/// The same for each of several values, as many on every rank.
+/// The same for each of several values; every rank passes the same number of them.
 std::vector<std::uint64_t> sum_over_ranks(const Communicator& communicator,
                                           std::vector<std::uint64_t> values);
 /// Returns every rank's value, in order of rank.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The gate for all MPI calls: checks the return code, records time and bytes by call site, and
-// names the missing rank when a wait takes too long. For comm and transport only: it includes
-// mpi.h.
+// names the missing rank when a wait takes too long. Includes mpi.h.
 
 #include <mpi.h>
 

@@ -9,7 +9,7 @@ namespace halocline::comm {
 
 /// MPI_Init_thread; returns the level of thread support that MPI provides. Waits, a second at most,
 /// until the threads sleep that Open MPI has started: one has an event from MPI_Init to handle, and
-/// MPI_Finalize of Open MPI 4 unloads the plug-in that does so without asking whether it has. On
+/// MPI_Finalize of Open MPI 4 unloads the plug-in that does so without checking that it has. On
 /// crowded cores short runs then ended with a segmentation fault, after their result. Open MPI's
 /// issue 10117 (github.com/open-mpi/ompi) describes a similar crash.
 int start_mpi(int thread_level);

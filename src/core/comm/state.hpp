@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The state behind a Communicator. For comm and transport only: it includes mpi.h.
+// The state behind a Communicator. Includes mpi.h.
 
 #include <mpi.h>
 
@@ -66,7 +66,7 @@ class State {
     if (!place) place = make();
     return std::static_pointer_cast<Kept>(place);
   }
-  /// Destroys it if nobody else holds it.
+  /// Destroys it unless it is in use.
   template <class Kept>
   void forget() {
     const auto place = kept_.find(typeid(Kept));

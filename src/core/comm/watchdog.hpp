@@ -18,7 +18,7 @@ class Watchdog {
  public:
   using Handler = std::function<void(const std::string&)>;
 
-  /// Returns that of the end of MPI, when communicators are gone.
+  /// Returns the one for MPI_Finalize, when communicators are gone.
   static Watchdog& of_end();
 
   Watchdog() = default;

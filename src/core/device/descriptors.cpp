@@ -50,14 +50,14 @@ Descriptor make_socket() {
 struct Parcel {
   char byte = 0;
   iovec bytes{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> beside{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
 
   Parcel() {
     message.msg_iov = &bytes;
     message.msg_iovlen = 1;
-    message.msg_control = beside.data();
-    message.msg_controllen = beside.size();
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
   }
   void put(int descriptor) {
     cmsghdr* const header = CMSG_FIRSTHDR(&message);

@@ -26,7 +26,8 @@ class Poison {
 
   /// Fills these halos, in the order of a stream that may copy them.
   void run(Stream stream) const { all_.run(stream); }
-  /// Fills those of fields that had no plan as this one was made: others may have been exchanged.
+  /// Fills the halos of fields that had no plan when this one was made: others may have been
+  /// exchanged.
   void run_first(Stream stream) const { first_.run(stream); }
 
  private:

@@ -19,8 +19,8 @@ FieldView<Real> view_of(const FieldStorage& field) {
   return {reinterpret_cast<Real*>(field.first_owned()), field.shape().owned.lower, field.strides()};
 }
 
-/// Where the cells of a field in rows or in bricks lie: rows are bricks of one cell. Throws usage
-/// for other layouts.
+/// Returns the addressing of a field in rows or in bricks: rows are bricks of one cell. Throws
+/// usage for other layouts.
 inline Bricks places_of(const FieldStorage& field) {
   if (field.as_bricks()) return *field.as_bricks();
   return {.shift = {}, .brick_step = steps_of(field), .cell_step = {}};

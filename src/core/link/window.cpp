@@ -174,12 +174,12 @@ void agree_on_sharing(const Communicator& communicator) {
   const std::size_t count = on_node.size();
   const auto me = static_cast<std::size_t>(
       std::find(on_node.begin(), on_node.end(), communicator.rank()) - on_node.begin());
-  std::vector<int> beside;
-  if (count > 1) beside.push_back(on_node[(me + 1) % count]);
-  if (count > 2) beside.push_back(on_node[(me + count - 1) % count]);
+  std::vector<int> neighbours;
+  if (count > 1) neighbours.push_back(on_node[(me + 1) % count]);
+  if (count > 2) neighbours.push_back(on_node[(me + count - 1) % count]);
   try {
-    const Window trial(communicator, std::int64_t{1}, beside,
-                       std::vector<Window::Offsets>(beside.size()));
+    const Window trial(communicator, std::int64_t{1}, neighbours,
+                       std::vector<Window::Offsets>(neighbours.size()));
   } catch (const Error& error) {
     // Code that has to share memory will report it.
     if (error.kind() != ErrorKind::unavailable) throw;

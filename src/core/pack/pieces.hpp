@@ -27,7 +27,7 @@ std::int64_t bytes_of(const FieldRuns& runs);
 std::vector<Pieces> pieces_of(const Bundle& bundle, Direction direction, std::byte* slot);
 
 /// Returns what a move copies, in the order of its runs, which may be cut differently on both
-/// sides. Throws internal if they do not have as many bytes.
+/// sides. Throws internal if their numbers of bytes differ.
 std::vector<Pieces> pieces_of(const Move& move);
 
 }  // namespace halocline::pack

@@ -22,7 +22,7 @@ class ExactSum {
 
   void add(double value);
   void add(const ExactSum& other);
-  /// Returns the sum, rounded once; -0.0 counts as +0.0. Infinite or no number if one of those
+  /// Returns the sum, rounded once; -0.0 counts as +0.0. Infinite or NaN if one of those
   /// added is.
   double total() const;
   std::array<std::uint64_t, words> in_words() const;

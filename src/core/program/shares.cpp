@@ -133,7 +133,7 @@ bool is_finite(const FieldStorage& field, int threads) {
     unsigned bad = 0;
 #pragma omp parallel for num_threads(threads) reduction(| : bad)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
-      // No number but a finite one is 0 when multiplied by 0. Vectors need values side by side.
+      // Only finite numbers give 0 when multiplied by 0. Vectors need adjacent values.
       if (rows.are_side_by_side()) {
         const Real* const values = rows.first_value<Real>(row);
         for (std::int64_t i = 0; i < rows.cells(); ++i)

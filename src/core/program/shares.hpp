@@ -29,8 +29,8 @@ ExactSum exact_sum(const FieldStorage& field, int threads);
 /// bricks longer.
 bool is_finite(const FieldStorage& field, int threads);
 
-/// Returns the lowest global linear index of this rank's owned cells that are infinite or no
-/// number; nothing if there are none.
+/// Returns the lowest global linear index of this rank's owned cells that are infinite or
+/// NaN; nothing if there are none.
 std::optional<std::int64_t> first_not_finite(const FieldStorage& field, const Grid& grid);
 
 }  // namespace halocline::program

@@ -29,8 +29,7 @@ bool is_off(const std::string& value) {
   return word == "n" || word == "no" || word == "0" || word == "off";
 }
 
-/// Tried with Open MPI 4.1.6 and 5.0.11 and the PyPI wheel of UCX 1.22 on H200: design of
-/// gpu_aware, ARCHITECTURE.md.
+/// Tried with Open MPI 4.1.6 and 5.0.11 and the PyPI wheel of UCX 1.22 on H200.
 std::string for_open_mpi(const Variables& variables, int signal) {
   const bool uses_ucx = value_of(variables, "OMPI_MCA_pml") == "ucx";
   // Without these two, Open MPI does not use UCX if there is no InfiniBand.

@@ -32,7 +32,7 @@ enum class Outcome {
 };
 std::string_view name_of(Outcome outcome);
 std::optional<Outcome> outcome_named(std::string_view name);
-/// Tried, and not as it should be.
+/// True for wrong, out_of_order and failed.
 bool is_failure(Outcome outcome);
 
 struct Proof {

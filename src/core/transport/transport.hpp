@@ -115,7 +115,7 @@ struct Capabilities {
   bool needs_proof = false;
   /// Channels of one communicator must start in the same order on every rank.
   bool needs_order = false;
-  /// Its first channel takes long and memory of each GPU: auto looks at it only where kernels
+  /// Its first channel takes long, and memory of each GPU: auto considers it only where kernels
   /// cannot store into the peers' memory, which is as fast or faster.
   bool is_costly_to_start = false;
   /// Gives GPU memory to an MPI that may crash on it.

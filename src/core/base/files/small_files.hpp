@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small questions to the file system: files such as those in /proc and /sys, and folders.
+// Short queries of the file system: files such as those in /proc and /sys, and folders.
 
 #include <filesystem>
 #include <string>

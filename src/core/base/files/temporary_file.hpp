@@ -56,8 +56,8 @@ class TemporaryFile {
   std::optional<Error> not_in_place_;  // why it cannot become the target
 };
 
-/// Whether a TemporaryFile has such a name, in a folder where none is written now: what a process
-/// that was killed has left.
+/// Whether a TemporaryFile has such a name. In a folder where none is written now, it was left by a
+/// killed process.
 bool is_temporary_name(std::string_view name);
 
 /// Writes a whole file through a TemporaryFile.
@@ -65,7 +65,7 @@ void write_text_file(const std::string& path, std::string_view text,
                      Otherwise otherwise = Otherwise::fail);
 
 /// Throws the usage error that a TemporaryFile for this target would meet now. Opens no pipe or
-/// device: whoever reads a pipe would take that for its end.
+/// device: the reader of a pipe would see it end.
 void check_target(const std::string& target);
 
 /// Removes the temporary files of this process, which is about to end. Async-signal-safe.

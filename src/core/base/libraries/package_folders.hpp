@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where libraries lie that the loader does not look for: in packages of Python, environments of
-// conda, NVIDIA's HPC SDK.
+// Folders of libraries that the loader does not search: those of Python packages, of conda
+// environments and of NVIDIA's HPC SDK.
 
 #include <filesystem>
 #include <vector>

@@ -63,12 +63,12 @@ fs::path loaded_already(const char* name) {
 }  // namespace
 
 std::vector<fs::path> folders_of_loader(const Variables& variables, const fs::path& root,
-                                        const fs::path& beside) {
+                                        const fs::path& library) {
   std::vector<fs::path> folders;
   std::istringstream search_path(value_of(variables, "LD_LIBRARY_PATH"));
   for (std::string folder; std::getline(search_path, folder, ':');)
     if (!folder.empty()) folders.emplace_back(folder);
-  if (!beside.empty()) folders.push_back(beside.parent_path());
+  if (!library.empty()) folders.push_back(library.parent_path());
   add_configured(root / "etc/ld.so.conf", root, folders);
   for (const char* folder :
        {"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu",

@@ -27,11 +27,11 @@ struct LibraryToFind {
 };
 
 /// Returns the folders in which the loader looks, as far as they can be known without it: those of
-/// LD_LIBRARY_PATH, that of a library with others in its folder (`beside`), those of
+/// LD_LIBRARY_PATH, that of `library`, which may have others in its folder, those of
 /// /etc/ld.so.conf, the usual ones; the last two below `root`.
 std::vector<std::filesystem::path> folders_of_loader(const Variables& variables,
                                                      const std::filesystem::path& root = "/",
-                                                     const std::filesystem::path& beside = {});
+                                                     const std::filesystem::path& library = {});
 
 // Values of FoundLibrary::by, in addition to names of variables.
 inline constexpr const char* by_program = "the program";  ///< has loaded it already

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Are we already one rank of a job?
+// Detects whether this process is a rank of a job already.
 
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ struct Launched {
 inline constexpr const char* launched_variable = "HALOCLINE_LAUNCHED";
 
 /// Finds the launcher that started this process, if one did. A shell inside a Slurm allocation
-/// (salloc, sbatch, srun --pty) counts as started by nobody, although Slurm's variables are there.
+/// (salloc, sbatch, srun --pty) has no launcher, although Slurm's variables are set.
 std::optional<Launched> launched_by(const Variables& variables);
 
 /// Finds which rank of its node this process is, before MPI is started. What a shell of Slurm or

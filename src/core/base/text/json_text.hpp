@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON from files that anybody may have written, and to files. Every source gets it from here.
+// JSON from files, which may be malformed or hostile, and to files. The only header that includes
+// the JSON library.
 
 #include <cstdint>
 #include <memory>
@@ -23,14 +24,14 @@ using Json =
     nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                          std::uint64_t, double, std::allocator, JsonSerializer>;
 
-/// A value is no whole number, or none that its reader can hold.
+/// A value is not a whole number, or does not fit the reader's type.
 class NotWhole : public Json::exception {
  public:
   explicit NotWhole(const Json& value);
 };
 
-/// Returns `json` as a whole number, or throws NotWhole. The library's own way takes any number:
-/// what 1e30 becomes there is undefined.
+/// Returns `json` as a whole number, or throws NotWhole. The library's own conversion takes any
+/// number, and is undefined for 1e30.
 template <class Whole>
 Whole whole_number(const Json& json) {
   if (json.is_number_unsigned()) {
@@ -53,14 +54,14 @@ struct JsonSerializer<Whole,
   static void to_json(Json& json, Whole number) { nlohmann::to_json(json, number); }
 };
 
-/// Parses a text; returns a discarded value for one that is no JSON, is nested so deeply that the
+/// Parses a text; returns a discarded value for one that is not JSON, is nested so deeply that the
 /// recursion over its values could overflow the stack, or has an object of more than 10 000
 /// members, each of which is looked for among all others. Throws nothing.
 Json parse_json(std::string_view text);
 
 /// Returns the text of a value, in lines indented by `indent`, or in one if that is negative.
-/// Paths, variables and names from outside may hold bytes that are not UTF-8, for which JSON has no
-/// way: U+FFFD takes their place. The library's own way throws for them.
+/// Paths, variables and names from outside may hold bytes that are not UTF-8, which JSON cannot
+/// represent: U+FFFD takes their place. The library's own function throws for them.
 std::string write_json(const Json& json, int indent = -1);
 
 }  // namespace halocline

@@ -20,8 +20,8 @@ struct WholeBounds {
 std::uint64_t read_whole_within(std::string_view word, std::string_view what,
                                 const WholeBounds& bounds);
 
-/// Reads a whole number. Throws usage for an empty word, one that is no whole number, and one out
-/// of bounds, which are those of the type at the widest. The text begins with `what`, such as
+/// Reads a whole number. Throws usage for an empty word, one that is not a whole number, and one
+/// out of bounds, which are those of the type at the widest. The text begins with `what`, such as
 /// "--sweeps", and the word.
 template <std::integral Integer>
 Integer read_whole(std::string_view word, std::string_view what,
@@ -31,8 +31,8 @@ Integer read_whole(std::string_view word, std::string_view what,
       word, what, {static_cast<std::int64_t>(least), static_cast<std::uint64_t>(most)}));
 }
 
-/// Reads a number. Throws usage, with a text like read_whole(), for an empty word, one that is no
-/// number, an infinite one, NaN, and one that is too large or too small for a double.
+/// Reads a number. Throws usage, with a text like read_whole(), for an empty word, one that is not
+/// a number, an infinite one, NaN, and one that is too large or too small for a double.
 double read_number(std::string_view word, std::string_view what);
 
 }  // namespace halocline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// NCCL's communicator of the ranks of one of ours.
+// NCCL's communicator for the ranks of a Communicator.
 
 #include <memory>
 #include <string>

@@ -17,7 +17,7 @@ namespace halocline::transport::nccl {
 /// on other nodes of one NVLink domain.
 class Window {
  public:
-  /// Registers as many bytes as the rank that requests most. Collective, and so is its end. Throws
+  /// Registers the largest number of bytes that a rank requests. Collective, as its end is. Throws
   /// the same on every rank: unavailable if NCCL cannot, resource.
   Window(const Communicator& communicator, std::shared_ptr<Connection> connection,
          std::int64_t bytes);

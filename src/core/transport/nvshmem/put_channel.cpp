@@ -145,7 +145,7 @@ class PutChannel final : public Channel, private comm::InFlight {
     return fmt::format("NVSHMEM for {}", text);
   }
 
-  /// Ends waits of this rank's streams that nobody will end, those of graphs too, which reset the
+  /// Ends waits of this rank's streams that no peer will end, also those of graphs, which reset the
   /// words in between.
   static void release(const std::vector<End>& ends, Stream stream, const device::Gpu& gpu) {
     constexpr int times = 20000;

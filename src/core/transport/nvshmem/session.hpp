@@ -30,8 +30,8 @@ class Session {
   /// Whether MPI_Finalize has ended it. Callable from any thread.
   static bool is_over();
 
-  /// Allocates zeros in the symmetric heap, as many bytes as the rank that requests most.
-  /// Collective, and so is the end of the memory. Throws resource.
+  /// Allocates zeros in the symmetric heap, the largest number of bytes that a rank requests.
+  /// Collective, as the release of the memory is. Throws resource.
   std::shared_ptr<void> allocate(const Communicator& communicator, std::int64_t bytes);
 
  private:
