@@ -21,7 +21,7 @@ constexpr int root = 0;
 
 /// The state that a rank reports to the root, and the root to all: the first that is true of any
 /// rank.
-enum class Said : int { busy, failed, done };
+enum class Progress : int { busy, failed, done };
 
 /// The interval at which a rank reports that its work takes longer. No write to an idle disk does.
 std::chrono::duration<double> interval_of(const comm::State& state) {
@@ -45,7 +45,7 @@ std::string missing_of(const std::vector<MPI_Request>& requests) {
   return names;
 }
 
-/// The root hears every rank, then answers all.
+/// The root receives the state of every rank, then sends the result to all.
 void ask_all(comm::State& state, int tag, const std::shared_ptr<Words>& words) {
   const auto others = static_cast<std::size_t>(state.size() - 1);
   words->of_ranks.assign(others, 0);
@@ -82,14 +82,14 @@ void ask_root(comm::State& state, int tag, const std::shared_ptr<Words>& words) 
 }
 
 /// Collective.
-Said agree(comm::State& state, int tag, Said mine) {
+Progress agree(comm::State& state, int tag, Progress mine) {
   const auto words = std::make_shared<Words>();
   words->mine = static_cast<int>(mine);
   if (state.rank() == root)
     ask_all(state, tag, words);
   else
     ask_root(state, tag, words);
-  return static_cast<Said>(words->of_all);
+  return static_cast<Progress>(words->of_all);
 }
 
 }  // namespace
@@ -111,16 +111,16 @@ DiskEnd DiskWork::finish() {
   if (!result_.valid()) return end;
   comm::State& state = communicator_.state();
   const auto interval = interval_of(state);
-  Said mine = Said::busy;
+  Progress mine = Progress::busy;
   for (;;) {
     if (state.size() == 1) result_.wait();
-    if (mine == Said::busy && result_.wait_for(interval) == std::future_status::ready) {
+    if (mine == Progress::busy && result_.wait_for(interval) == std::future_status::ready) {
       end.error = result_.get();
-      mine = end.error == 0 ? Said::done : Said::failed;
+      mine = end.error == 0 ? Progress::done : Progress::failed;
     }
-    const Said all = state.size() == 1 ? mine : agree(state, tag_, mine);
-    if (all == Said::busy) continue;
-    end.on_all = all == Said::done;
+    const Progress all = state.size() == 1 ? mine : agree(state, tag_, mine);
+    if (all == Progress::busy) continue;
+    end.on_all = all == Progress::done;
     return end;
   }
 }

@@ -53,7 +53,7 @@ class FileTransfer {
   /// Copies the chunks of all ranks to the cells that the ranks hold.
   void distribute(std::int64_t round);
   /// Throws, on every rank, what copying cells from or to a GPU has thrown on any, after which the
-  /// transfer went on without them: others wait for its messages. Collective.
+  /// transfer continued without them: others wait for its messages. Collective.
   void finish();
 
  private:
