@@ -19,9 +19,9 @@
 #include "base/files/record_file.hpp"
 #include "base/process/environment.hpp"
 #include "comm/collectives.hpp"
-#include "solver/alone.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/engine/time_loop.hpp"
+#include "solver/reference_solve.hpp"
 #include "solver/verify.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
@@ -368,7 +368,7 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
   const Grid grid(rank(), ranks(), the_case.grid);
   solver::Levels levels = solver::make_levels(the_case, grid, 1, Memory::host);
   solver::fill_levels(the_case, grid, levels, {}, world(), 1);
-  const solver::AloneResult alone =
+  const solver::ReferenceResult alone =
       solver::solve_on_one_rank(the_case, 0,
                                 {.backend = stencil::find_backend("reference"),
                                  .sweep = {},
@@ -380,8 +380,8 @@ TEST(Verify, FindsTheFirstCellThatDiffers) {
                             .grid = grid,
                             .fields = levels[0],
                             .norm_history = {},
-                            .alone = &alone,
-                            .against = "the other"});
+                            .expected = &alone,
+                            .reference = "the other"});
   };
   EXPECT_TRUE(comparison().passed);
 
@@ -404,7 +404,7 @@ SolveResult::Verification verify_norm(double ours, double theirs) {
   const Grid grid(rank(), ranks(), the_case.grid);
   solver::Levels levels = solver::make_levels(the_case, grid, 1, Memory::host);
   solver::fill_levels(the_case, grid, levels, {}, world(), 1);
-  solver::AloneResult alone =
+  solver::ReferenceResult alone =
       solver::solve_on_one_rank(the_case, 0,
                                 {.backend = stencil::find_backend("reference"),
                                  .sweep = {},
@@ -417,8 +417,8 @@ SolveResult::Verification verify_norm(double ours, double theirs) {
                           .grid = grid,
                           .fields = levels[0],
                           .norm_history = norms,
-                          .alone = &alone,
-                          .against = "the other"});
+                          .expected = &alone,
+                          .reference = "the other"});
 }
 
 TEST(Verify, HoldsNormsToWhatTheirOrderMakes) {

@@ -13,10 +13,10 @@
 #include "grid/text.hpp"
 #include "link/window.hpp"
 #include "machine/cores.hpp"
-#include "solver/alone.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/memory.hpp"
 #include "solver/option_words.hpp"
+#include "solver/reference_solve.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -116,7 +116,7 @@ WholeGrid whole_grid(const Case& the_case, const Target& target, bool may_use_re
   const double all = bytes_of_all(alone, grid), field = bytes_of_field(alone, grid);
   if (!is_on_gpu(target)) return {.on_host = all};
   // The reference backend sweeps on the host. A run that converges early may come to it, too.
-  const bool by_reference = may_use_reference && is_for_reference(the_case, 1);
+  const bool by_reference = may_use_reference && uses_reference_backend(the_case, 1);
   return {.on_gpu = all, .on_host = by_reference ? all : field};
 }
 
@@ -179,8 +179,8 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
   }
 }
 
-void check_memory_alone(const Communicator& communicator, const Case& the_case, const Grid& grid,
-                        const Target& target, const SolveOptions& options) {
+void check_memory_of_one_rank(const Communicator& communicator, const Case& the_case,
+                              const Grid& grid, const Target& target, const SolveOptions& options) {
   using Extra = SolveOptions::Extra;
   const bool verifies = options.verify == Extra::yes;
   if ((!verifies && options.baseline != Extra::yes) || communicator.rank() != 0) return;

@@ -39,8 +39,8 @@ void check_memory(const Communicator& communicator, const Case& the_case, const 
 
 /// Throws resource if rank 0's node or GPU has no room, in addition to these time levels, for the
 /// run of the whole grid on one rank that options 'verify' and 'baseline' need.
-void check_memory_alone(const Communicator& communicator, const Case& the_case, const Grid& grid,
-                        const Target& target, const SolveOptions& options);
+void check_memory_of_one_rank(const Communicator& communicator, const Case& the_case,
+                              const Grid& grid, const Target& target, const SolveOptions& options);
 
 /// Lists the devices that compute sweeps, in the order of their first ranks. Collective.
 std::vector<RunDevice> devices_of(const Communicator& communicator, const Target& target);

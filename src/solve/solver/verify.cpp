@@ -73,7 +73,7 @@ Difference compare_all(const Comparison& c, std::size_t f) {
         if (rank > 0) comm::receive(c.communicator, rank, row);
         compare_row(c.the_case, first, count,
                     rank > 0 ? row.data() : field::address_of(c.fields[f], first),
-                    field::address_of(c.alone->fields[f], first), difference);
+                    field::address_of(c.expected->fields[f], first), difference);
       }
   }
   return difference;
@@ -81,14 +81,14 @@ Difference compare_all(const Comparison& c, std::size_t f) {
 
 /// Compares maximum norms exactly; L2 sums may be added up in another order.
 std::optional<std::string> compare_norms(const Comparison& c) {
-  const auto& theirs = c.alone->norm_history;
+  const auto& theirs = c.expected->norm_history;
   for (std::size_t i = 0; i < c.norm_history.size(); ++i) {
     const auto& [sweep, norm] = c.norm_history[i];
     if (i < theirs.size() && theirs[i].first == sweep &&
         is_same_norm(c.the_case, norm, theirs[i].second))
       continue;
     return fmt::format("the norm of sweep {} is {:.17g}, but {} gives {:.17g}", sweep, norm,
-                       c.against, i < theirs.size() ? theirs[i].second : std::nan(""));
+                       c.reference, i < theirs.size() ? theirs[i].second : std::nan(""));
   }
   return std::nullopt;
 }
@@ -108,14 +108,14 @@ SolveResult::Verification compare(const Comparison& c) {
     return {text.front() == 'y', text.substr(1)};
   }
   const problem::Model& model = *c.the_case.model;
-  SolveResult::Verification result{true, fmt::format("every cell and norm as {}", c.against)};
+  SolveResult::Verification result{true, fmt::format("every cell and norm as {}", c.reference)};
   for (std::size_t f = 0; f < c.fields.size(); ++f) {
     const Difference difference = compare_all(c, f);
     if (difference.cells == 0 || !result.passed) continue;
     result = {false, fmt::format("cell {}{} is {:.17g}, but {} gives {:.17g}; {} of {} differ",
                                  cell_text(difference.first, model.axes),
                                  c.fields.size() > 1 ? " of field " + model.fields[f].name : "",
-                                 difference.ours, c.against, difference.theirs, difference.cells,
+                                 difference.ours, c.reference, difference.theirs, difference.cells,
                                  counted(c.the_case.cells(), "cell"))};
   }
   if (const auto norms = compare_norms(c); norms && result.passed) result = {false, *norms};

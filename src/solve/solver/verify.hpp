@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Compares a distributed result with that of one rank, cell by cell.
+// Compares a distributed result with the reference solve, cell by cell.
 
 #include <halocline/solver.hpp>
 
-#include "solver/alone.hpp"
+#include "solver/reference_solve.hpp"
 
 namespace halocline::solver {
 
@@ -15,8 +15,8 @@ struct Comparison {
   const Grid& grid;
   const Level& fields;
   const std::vector<std::pair<std::int64_t, double>>& norm_history;
-  const AloneResult* alone;  ///< on rank 0
-  std::string against;       ///< the source of `alone`, for messages
+  const ReferenceResult* expected;  ///< on rank 0
+  std::string reference;            ///< that made it, for messages
 };
 
 /// "(3, 5)"

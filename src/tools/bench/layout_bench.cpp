@@ -21,9 +21,9 @@
 #include "device/gpu.hpp"
 #include "machine/cores.hpp"
 #include "program/shares.hpp"
-#include "solver/alone.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/memory.hpp"
+#include "solver/reference_solve.hpp"
 #include "solver/verify.hpp"
 #include "timing/harness.hpp"
 
@@ -47,7 +47,7 @@ class LayoutBench {
   void choose_target();
   void say_what_runs();
   void solve_plain();
-  void check_room_for_plain(const solver::Checker& judge) const;
+  void check_room_for_plain(const solver::Reference& reference) const;
   enum class Kernels { usual, plain };
   stencil::Sweep* sweep_for(const LayoutCase& layout, Kernels kernels);
   void try_out(const UsableWay& way, const LayoutCase& layout);
@@ -70,7 +70,7 @@ class LayoutBench {
   stencil::SweepOptions sweep_options_;
   // Over bricks or over rows.
   std::map<std::pair<bool, Kernels>, std::unique_ptr<stencil::Sweep>> sweeps_;
-  std::optional<solver::AloneResult> plain_;  // on rank 0
+  std::optional<solver::ReferenceResult> plain_;  // on rank 0
   Checksums plain_checksums_;
   std::optional<std::pair<std::string, Checksums>> end_;  // of the first combination timed
   Notes notes_;
@@ -107,12 +107,12 @@ void LayoutBench::say_what_runs() {
 }
 
 /// Throws resource on rank 0 if the whole domain does not fit there.
-void LayoutBench::check_room_for_plain(const solver::Checker& judge) const {
+void LayoutBench::check_room_for_plain(const solver::Reference& reference) const {
   solver::Case alone = cases_[0].the_case;
   alone.halo_depth = 1;
   alone.grid.process_grid = {};
   const Grid grid(0, 1, alone.grid);
-  const bool on_gpu = judge.options.memory == Memory::device;
+  const bool on_gpu = reference.memory == Memory::device;
   const double wanted = solver::bytes_of_all(alone, grid);
   const auto free = static_cast<double>(on_gpu ? device::gpu_memory().free_bytes
                                                : solver::node_memory().available_bytes);
@@ -131,11 +131,11 @@ void LayoutBench::solve_plain() {
   const std::int64_t sweeps = options_.sweeps + 1;
   stencil::SweepOptions alone = sweep_options_;
   alone.communicator = nullptr;
-  const solver::Checker judge = solver::choose_checker(in_rows, sweeps, *target_, alone);
+  const solver::Reference reference = solver::choose_reference(in_rows, sweeps, *target_, alone);
   plain_checksums_.assign(in_rows.model->fields.size(), 0);
   comm::on_first_rank(communicator_, [&] {
-    check_room_for_plain(judge);
-    plain_ = solver::solve_on_one_rank(in_rows, sweeps, judge.options);
+    check_room_for_plain(reference);
+    plain_ = solver::solve_on_one_rank(in_rows, sweeps, reference);
     GridOptions whole = in_rows.grid;
     whole.process_grid = {};
     for (std::size_t f = 0; f < plain_checksums_.size(); ++f)
@@ -143,7 +143,7 @@ void LayoutBench::solve_plain() {
           program::checksum(plain_->fields[f], Grid(0, 1, whole), sweep_options_.threads);
   });
   plain_checksums_ = comm::sum_over_ranks(communicator_, plain_checksums_);
-  result_.judge = judge.name;
+  result_.judge = reference.name;
   result_.checksum = plain_checksums_[0];
 }
 
@@ -185,8 +185,8 @@ std::optional<std::string> LayoutBench::difference(const LayoutTrial& trial) con
                                                            .grid = trial.runner().grid(),
                                                            .fields = trial.newest(),
                                                            .norm_history = no_norms,
-                                                           .alone = plain_ ? &*plain_ : nullptr,
-                                                           .against = result_.judge});
+                                                           .expected = plain_ ? &*plain_ : nullptr,
+                                                           .reference = result_.judge});
   return fmt::format("checksum {:016x} instead of {:016x}: {}", checksums[0], result_.checksum,
                      cells.text);
 }

@@ -36,7 +36,7 @@ void RunPauses::open(const Runner& runner, const Target& target, int threads) {
   const Grid& grid = runner.grid();
   outputs_.emplace(writer_ ? writer_->communicator() : communicator_, grid, case_);
   if (case_.has_series()) series_.emplace(communicator_, grid, case_, threads);
-  if (series_ && case_.restart) series_->go_on(case_.restart->rows);
+  if (series_ && case_.restart) series_->resume(case_.restart->rows);
   if (options_.checkpoint || options_.stop_request)
     requests_.emplace(communicator_, [this] { return request(); });
   if (writer_)
@@ -164,7 +164,7 @@ void RunPauses::write(std::int64_t sweeps, const Level& level, Due due) {
                      Attempts now;
                      now.attempt([&] { outputs_->write_some(copies, sweeps, now); });
                      writing_.attempt([&] { now.finish(); });
-                     tell_trouble(sweeps, now, "it is not tried again before the end");
+                     report_trouble(sweeps, now, "it is not tried again before the end");
                    }
                    if (!due.checkpoint || has_lost_a_rank(writing_)) return;
                    checkpoints_->write({.grid = runner_->grid(),
@@ -174,13 +174,13 @@ void RunPauses::write(std::int64_t sweeps, const Level& level, Due due) {
                                         .norms = due.norms,
                                         .rows = rows},
                                        saving_);
-                   tell_trouble(sweeps, saving_, "the next checkpoint is tried when it is due");
+                   report_trouble(sweeps, saving_, "the next checkpoint is tried when it is due");
                  });
 }
 
 /// A lost rank ends the run, whose error reports it.
-void RunPauses::tell_trouble(std::int64_t sweeps, const Attempts& attempts,
-                             const char* then) const {
+void RunPauses::report_trouble(std::int64_t sweeps, const Attempts& attempts,
+                               const char* then) const {
   if (!attempts.error() || has_lost_a_rank(attempts)) return;
   if (communicator_.rank() == 0 && options_.on_trouble)
     options_.on_trouble(fmt::format("after {}: {}; the run continues, and {}",
@@ -222,7 +222,7 @@ void RunPauses::end_series(const Level& answer, SolveResult& result) {
   result.series = series_->so_far();
 }
 
-void RunPauses::tell(SolveResult& result, Notes& notes) const {
+void RunPauses::report(SolveResult& result, Notes& notes) const {
   result.stopped_by = stopped_by_;
   if (checkpoints_) {
     result.checkpoints = checkpoints_->so_far();

@@ -56,7 +56,7 @@ class RunPauses {
   /// Adds the row of the end, if there is a series, and the whole of it to the result.
   void end_series(const Level& answer, SolveResult& result);
   /// Adds what became of requests, checkpoints, files and checks. Not collective.
-  void tell(SolveResult& result, Notes& notes) const;
+  void report(SolveResult& result, Notes& notes) const;
   /// Writes the checkpoint of the end, unless a bit was wrong; keeps what failed, also before.
   void save_end(const Level& answer, const SolveResult& result, Attempts& attempts);
   /// Writes the files of the result.
@@ -79,7 +79,7 @@ class RunPauses {
   std::optional<Due> what_is_due(std::int64_t sweeps, Stopping& stopping) const;
   std::set<std::size_t> fields_of(const Due& due) const;
   void write(std::int64_t sweeps, const Level& level, Due due);
-  void tell_trouble(std::int64_t sweeps, const Attempts& attempts, const char* then) const;
+  void report_trouble(std::int64_t sweeps, const Attempts& attempts, const char* then) const;
   void finish_writing();
   std::vector<SolveResult::Series::Row> rows() const;
 

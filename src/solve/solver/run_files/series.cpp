@@ -29,7 +29,7 @@ Series::Series(const Communicator& communicator, const Grid& grid, const Case& t
   }
 }
 
-void Series::go_on(std::vector<SolveResult::Series::Row> rows) {
+void Series::resume(std::vector<SolveResult::Series::Row> rows) {
   std::erase_if(rows, [&](const SolveResult::Series::Row& row) {
     return row.sweeps % case_.series_every != 0 && row.sweeps != case_.sweeps;
   });

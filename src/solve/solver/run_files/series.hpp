@@ -24,7 +24,7 @@ class Series {
 
   /// Begins with the rows of an earlier run, but for one of its end, which a longer one would not
   /// have.
-  void go_on(std::vector<SolveResult::Series::Row> rows);
+  void resume(std::vector<SolveResult::Series::Row> rows);
   /// Adds the row of the fields after `sweeps` sweeps, unless it exists. Copies fields in GPU
   /// memory to the host for their sums, and single cells for probes. Collective.
   void add(const Level& level, std::int64_t sweeps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solver/alone.hpp"
+#include "solver/reference_solve.hpp"
 
 #include <algorithm>
 #include <array>
@@ -116,7 +116,7 @@ class NormList {
 
 }  // namespace
 
-bool is_for_reference(const Case& the_case, std::int64_t sweeps) {
+bool uses_reference_backend(const Case& the_case, std::int64_t sweeps) {
   // 7 ns each on a core of a Xeon.
   constexpr double most_operations = 1e9;
   const auto operations =
@@ -126,23 +126,23 @@ bool is_for_reference(const Case& the_case, std::int64_t sweeps) {
          most_operations;
 }
 
-AloneResult solve_on_one_rank(const Case& the_case, std::int64_t sweeps,
-                              const AloneOptions& options) {
+ReferenceResult solve_on_one_rank(const Case& the_case, std::int64_t sweeps,
+                                  const Reference& reference) {
   GridOptions grid_options = the_case.grid;
   grid_options.process_grid = {};
   const Grid grid(0, 1, grid_options);
   Case in_rows = the_case;
   in_rows.brick = {};
-  Levels levels = make_levels(in_rows, grid, 1, options.memory);
-  const Level coefficients = make_coefficients(in_rows, grid, 1, options.memory);
+  Levels levels = make_levels(in_rows, grid, 1, reference.memory);
+  const Level coefficients = make_coefficients(in_rows, grid, 1, reference.memory);
   const Communicator self = Communicator::self();
-  fill_levels(the_case, grid, levels, coefficients, self, options.sweep.threads);
+  fill_levels(the_case, grid, levels, coefficients, self, reference.sweep.threads);
   const problem::Model& model = *the_case.model;
   const stencil::Ghosts ghosts(model, grid, levels[0][0].shape());
   const auto changing_ghosts =
-      model.ghosts_change() ? options.backend.make_ghosts(ghosts, options.sweep) : nullptr;
-  const auto sweep = options.backend.make(model, options.sweep);
-  const Stream stream = options.stream;
+      model.ghosts_change() ? reference.backend.make_ghosts(ghosts, reference.sweep) : nullptr;
+  const auto sweep = reference.backend.make(model, reference.sweep);
+  const Stream stream = reference.stream;
   NormList norms(the_case, sweeps, !stream.is_host());
 
   std::size_t level = 0;
@@ -167,18 +167,18 @@ AloneResult solve_on_one_rank(const Case& the_case, std::int64_t sweeps,
   return {.fields = seen_by_host(levels[level], grid), .norm_history = norms.history()};
 }
 
-Checker choose_checker(const Case& the_case, std::int64_t sweeps, const Target& target,
-                       const stencil::SweepOptions& sweep) {
-  if (is_for_reference(the_case, sweeps))
-    return {.options = {.backend = stencil::find_backend("reference"),
-                        .sweep = {.threads = 1, .simd = "auto"},
-                        .memory = Memory::host,
-                        .stream = Stream::host()},
+Reference choose_reference(const Case& the_case, std::int64_t sweeps, const Target& target,
+                           const stencil::SweepOptions& sweep) {
+  if (uses_reference_backend(the_case, sweeps))
+    return {.backend = stencil::find_backend("reference"),
+            .sweep = {.threads = 1, .simd = "auto"},
+            .memory = Memory::host,
+            .stream = Stream::host(),
             .name = "the reference backend on one rank"};
-  return {.options = {.backend = *target.backend,
-                      .sweep = sweep,
-                      .memory = target.memory,
-                      .stream = target.stream()},
+  return {.backend = *target.backend,
+          .sweep = sweep,
+          .memory = target.memory,
+          .stream = target.stream(),
           .name = fmt::format("the {} backend on one rank alone", target.backend->name())};
 }
 
