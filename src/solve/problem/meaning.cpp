@@ -101,18 +101,19 @@ class Meaning {
  public:
   Meaning(Tree& tree, const Names& names, Use use) : tree_(tree), names_(names), use_(use) {}
 
-  Ref of(const Syntax& syntax) {
-    if (++level_ > most_levels)
+  Ref number(const Syntax& syntax) {
+    const Ref node = of(syntax);
+    if (is_truth(node))
       throw Mistake(syntax.at, syntax.length,
-                    fmt::format("an expression and the [locals] in it are more than {} levels deep",
-                                most_levels));
-    try {
-      const Ref node = translated(syntax);
-      --level_;
-      return node;
-    } catch (const std::length_error& error) {
-      throw Mistake(syntax.at, syntax.length, error.what());
-    }
+                    "a number is expected, not a truth value; use select(condition, 1, 0)");
+    return node;
+  }
+  Ref truth(const Syntax& syntax) {
+    const Ref node = of(syntax);
+    if (!is_truth(node))
+      throw Mistake(syntax.at, syntax.length,
+                    "a truth value is expected, not a number; compare it, as in u > 0");
+    return node;
   }
 
   /// Names of other numbers of axes are known, too.
@@ -127,6 +128,20 @@ class Meaning {
   }
 
  private:
+  Ref of(const Syntax& syntax) {
+    if (++level_ > most_levels)
+      throw Mistake(syntax.at, syntax.length,
+                    fmt::format("an expression and the [locals] in it are more than {} levels deep",
+                                most_levels));
+    try {
+      const Ref node = translated(syntax);
+      --level_;
+      return node;
+    } catch (const std::length_error& error) {
+      throw Mistake(syntax.at, syntax.length, error.what());
+    }
+  }
+
   Ref translated(const Syntax& syntax) {
     switch (syntax.kind) {
       case Kind::number:
@@ -146,20 +161,6 @@ class Meaning {
     throw Mistake(syntax.at, syntax.length, "not an expression");
   }
 
-  Ref number(const Syntax& syntax) {
-    const Ref node = of(syntax);
-    if (is_truth(node))
-      throw Mistake(syntax.at, syntax.length,
-                    "a number is expected, not a truth value; use select(condition, 1, 0)");
-    return node;
-  }
-  Ref truth(const Syntax& syntax) {
-    const Ref node = of(syntax);
-    if (!is_truth(node))
-      throw Mistake(syntax.at, syntax.length,
-                    "a truth value is expected, not a number; compare it, as in u > 0");
-    return node;
-  }
   bool is_truth(Ref node) const { return tree_[node].is_truth; }
 
   Ref operation(const Syntax& syntax) {
@@ -535,19 +536,11 @@ bool is_reserved(std::string_view name) {
 }
 
 Ref condition_of(Tree& tree, const Syntax& syntax, const Names& names, Use use) {
-  const Ref node = Meaning(tree, names, use).of(syntax);
-  if (!tree[node].is_truth)
-    throw Mistake(syntax.at, syntax.length,
-                  "a truth value is expected, not a number; compare it, as in u > 0");
-  return node;
+  return Meaning(tree, names, use).truth(syntax);
 }
 
 Ref meaning_of(Tree& tree, const Syntax& syntax, const Names& names, Use use) {
-  const Ref node = Meaning(tree, names, use).of(syntax);
-  if (tree[node].is_truth)
-    throw Mistake(syntax.at, syntax.length,
-                  "a number is expected, not a truth value; use select(condition, 1, 0)");
-  return node;
+  return Meaning(tree, names, use).number(syntax);
 }
 
 void check_names(const Syntax& syntax, const Names& names) {
