@@ -32,29 +32,13 @@ struct Function {
   int fewest, most;  // arguments
 };
 
-constexpr std::array<Function, 19> functions{{{"abs", 1, 1},
-                                              {"sqrt", 1, 1},
-                                              {"exp", 1, 1},
-                                              {"log", 1, 1},
-                                              {"sin", 1, 1},
-                                              {"cos", 1, 1},
-                                              {"tanh", 1, 1},
-                                              {"pow", 2, 2},
-                                              {"min", 2, 2},
-                                              {"max", 2, 2},
-                                              {"fma", 3, 3},
-                                              {"select", 3, 3},
-                                              {"noise", 0, 1},
-                                              {"laplace", 1, 2},
-                                              {"ddx", 1, 2},
-                                              {"ddy", 1, 2},
-                                              {"ddz", 1, 2},
-                                              {"d2dx2", 1, 2},
-                                              {"d2dy2", 1, 2}}};
-constexpr Function last_function{"d2dz2", 1, 2};
+constexpr std::array<Function, 20> functions{
+    {{"abs", 1, 1}, {"sqrt", 1, 1},   {"exp", 1, 1},   {"log", 1, 1},     {"sin", 1, 1},
+     {"cos", 1, 1}, {"tanh", 1, 1},   {"pow", 2, 2},   {"min", 2, 2},     {"max", 2, 2},
+     {"fma", 3, 3}, {"select", 3, 3}, {"noise", 0, 1}, {"laplace", 1, 2}, {"ddx", 1, 2},
+     {"ddy", 1, 2}, {"ddz", 1, 2},    {"d2dx2", 1, 2}, {"d2dy2", 1, 2},   {"d2dz2", 1, 2}}};
 
 const Function* function_named(std::string_view name) {
-  if (name == last_function.name) return &last_function;
   const auto found = std::find_if(functions.begin(), functions.end(),
                                   [&](const Function& one) { return one.name == name; });
   return found == functions.end() ? nullptr : &*found;
@@ -63,7 +47,6 @@ const Function* function_named(std::string_view name) {
 std::vector<std::string> function_names() {
   std::vector<std::string> names;
   for (const Function& one : functions) names.emplace_back(one.name);
-  names.emplace_back(last_function.name);
   return names;
 }
 
@@ -164,21 +147,12 @@ class Meaning {
   bool is_truth(Ref node) const { return tree_[node].is_truth; }
 
   Ref operation(const Syntax& syntax) {
-    static const std::map<std::string_view, Op> numeric{
-        {"+", Op::add},    {"-", Op::subtract},    {"*", Op::multiply}, {"/", Op::divide},
-        {"<", Op::less},   {"<=", Op::less_equal}, {">", Op::greater},  {">=", Op::greater_equal},
-        {"==", Op::equal}, {"!=", Op::not_equal}};
     const Syntax &left = syntax.parts[0], &right = syntax.parts[1];
     if (syntax.name == "^") return power(left, right);
-    if (syntax.name == "and") return both(Op::logical_and, left, right);
-    if (syntax.name == "or") return both(Op::logical_or, left, right);
-    const Ref a = number(left);
-    return tree_.operation(numeric.at(syntax.name), a, number(right));
-  }
-
-  Ref both(Op op, const Syntax& left, const Syntax& right) {
-    const Ref a = truth(left);
-    return tree_.operation(op, a, truth(right));
+    const Op op = operator_of(syntax.name).value();
+    const bool is_of_truths = op == Op::logical_and || op == Op::logical_or;
+    const Ref a = is_of_truths ? truth(left) : number(left);
+    return tree_.operation(op, a, is_of_truths ? truth(right) : number(right));
   }
 
   Ref power(const Syntax& base, const Syntax& exponent) {
@@ -314,25 +288,14 @@ class Meaning {
     const std::string_view name = function->name;
     if (name == "noise") return noise(syntax);
     if (name == "min" || name == "max") return extreme(name == "min", parts);
-    if (name == "fma") {
-      const Ref a = number(parts[0]), b = number(parts[1]);
-      return tree_.operation(Op::fma, a, b, number(parts[2]));
-    }
-    if (name == "select") {
-      const Ref condition = truth(parts[0]), yes = number(parts[1]);
-      return tree_.operation(Op::select, condition, yes, number(parts[2]));
-    }
-    if (name == "pow") {
-      const Ref a = number(parts[0]);
-      return tree_.operation(Op::pow, a, number(parts[1]));
-    }
     if (name == "laplace") return laplace(syntax);
     if (name.starts_with("dd")) return difference(syntax, axis_named(syntax, name.back()), false);
     if (name.starts_with("d2")) return difference(syntax, axis_named(syntax, name[3]), true);
-    static const std::map<std::string_view, Op> of_one{
-        {"abs", Op::abs}, {"sqrt", Op::sqrt}, {"exp", Op::exp},  {"log", Op::log},
-        {"sin", Op::sin}, {"cos", Op::cos},   {"tanh", Op::tanh}};
-    return tree_.operation(of_one.at(name), number(parts[0]));
+    const Op op = function_of(name).value();
+    std::array<Ref, 3> operands{};
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      operands[i] = op == Op::select && i == 0 ? truth(parts[i]) : number(parts[i]);
+    return tree_.operation(op, operands);
   }
 
   static void check_count(const Syntax& syntax, const Function& function) {

@@ -16,30 +16,46 @@
 namespace halocline::problem {
 namespace {
 
-struct OpFacts {
-  std::string_view name;
-  int operands;
-  bool is_truth = false;
-};
-
-constexpr std::array<OpFacts, 30> facts{{{"constant", 0},      {"access", 0},
-                                         {"coordinate", 0},    {"index", 0},
-                                         {"time", 0},          {"noise", 0},
-                                         {"negate", 1},        {"abs", 1},
-                                         {"sqrt", 1},          {"exp", 1},
-                                         {"log", 1},           {"sin", 1},
-                                         {"cos", 1},           {"tanh", 1},
-                                         {"not", 1, true},     {"add", 2},
-                                         {"subtract", 2},      {"multiply", 2},
-                                         {"divide", 2},        {"pow", 2},
-                                         {"less", 2, true},    {"less_equal", 2, true},
-                                         {"greater", 2, true}, {"greater_equal", 2, true},
-                                         {"equal", 2, true},   {"not_equal", 2, true},
-                                         {"and", 2, true},     {"or", 2, true},
-                                         {"fma", 3},           {"select", 3}}};
+constexpr std::array<OpFacts, 30> facts{{
+    {"constant", 0},
+    {"access", 0},
+    {"coordinate", 0},
+    {"index", 0},
+    {"time", 0},
+    {"noise", 0},
+    {"negate", 1, false, "-", 7},
+    {"abs", 1},
+    {"sqrt", 1},
+    {"exp", 1},
+    {"log", 1},
+    {"sin", 1},
+    {"cos", 1},
+    {"tanh", 1},
+    {"not", 1, true, "not", 3},
+    {"add", 2, false, "+", 5},
+    {"subtract", 2, false, "-", 5},
+    {"multiply", 2, false, "*", 6},
+    {"divide", 2, false, "/", 6},
+    {"pow", 2},
+    {"less", 2, true, "<", 4},
+    {"less_equal", 2, true, "<=", 4},
+    {"greater", 2, true, ">", 4},
+    {"greater_equal", 2, true, ">=", 4},
+    {"equal", 2, true, "==", 4},
+    {"not_equal", 2, true, "!=", 4},
+    {"and", 2, true, "and", 2},
+    {"or", 2, true, "or", 1},
+    {"fma", 3},
+    {"select", 3},
+}};
 static_assert(facts.size() == static_cast<std::size_t>(Op::select) + 1);
 
-const OpFacts& facts_of(Op op) { return facts[static_cast<std::size_t>(op)]; }
+template <class Is>
+std::optional<Op> op_that(Is is) {
+  const auto found = std::find_if(facts.begin(), facts.end(), is);
+  if (found == facts.end()) return std::nullopt;
+  return static_cast<Op>(found - facts.begin());
+}
 
 /// All that makes two nodes differ. Numbers by their bits: -0.0 is not 0.0.
 auto key_of(const Node& node) {
@@ -55,18 +71,24 @@ std::vector<Ref> nodes_below(const Tree& tree, std::vector<Ref> waiting, const I
     const Ref node = waiting.back();
     waiting.pop_back();
     if (is_known(node) || !needed.insert(node).second) continue;
-    const Node& found = tree[node];
-    for (std::size_t i = 0; i < static_cast<std::size_t>(operands_of(found.op)); ++i)
-      waiting.push_back(found.operands[i]);
+    const std::span<const Ref> operands = operands_of(tree[node]);
+    waiting.insert(waiting.end(), operands.begin(), operands.end());
   }
   return {needed.begin(), needed.end()};
 }
 
 }  // namespace
 
-std::string_view name_of(Op op) { return facts_of(op).name; }
-int operands_of(Op op) { return facts_of(op).operands; }
-bool is_truth(Op op) { return facts_of(op).is_truth; }
+const OpFacts& facts_of(Op op) { return facts[static_cast<std::size_t>(op)]; }
+
+std::optional<Op> function_of(std::string_view name) {
+  return op_that(
+      [&](const OpFacts& one) { return one.name == name && one.operands > 0 && one.sign.empty(); });
+}
+
+std::optional<Op> operator_of(std::string_view sign) {
+  return op_that([&](const OpFacts& one) { return one.sign == sign && one.operands == 2; });
+}
 
 bool Tree::Less::operator()(const Node& a, const Node& b) const { return key_of(a) < key_of(b); }
 
@@ -104,16 +126,11 @@ Ref Tree::index(int axis) {
   return add({.op = Op::index, .symbol = static_cast<std::uint8_t>(axis)});
 }
 
-Ref Tree::operation(Op op, Ref a) { return made(op, {a, 0, 0}); }
-Ref Tree::operation(Op op, Ref a, Ref b) { return made(op, {a, b, 0}); }
-Ref Tree::operation(Op op, Ref a, Ref b, Ref c) { return made(op, {a, b, c}); }
-
-Ref Tree::made(Op op, std::array<Ref, 3> operands) {
-  const auto count = static_cast<std::size_t>(operands_of(op));
+Ref Tree::operation(Op op, std::array<Ref, 3> operands) {
   Node node{.op = op, .is_truth = problem::is_truth(op), .operands = operands};
   bool all_constant = true;
   std::array<double, 3> values{};
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < operands_of(node).size(); ++i) {
     const Node& operand = nodes_[operands[i]];
     all_constant &= operand.op == Op::constant;
     values[i] = operand.value;
@@ -160,7 +177,7 @@ Ref Tree::shifted(Ref node, std::array<int, 3> by) {
     const auto count = static_cast<std::size_t>(operands_of(old.op));
     std::array<Ref, 3> operands{};
     for (std::size_t i = 0; i < count; ++i) operands[i] = shifted_.at({old.operands[i], by});
-    shifted_[{at, by}] = count == 0 ? add(moved_leaf(old, by)) : made(old.op, operands);
+    shifted_[{at, by}] = count == 0 ? add(moved_leaf(old, by)) : operation(old.op, operands);
   }
   return shifted_.at({node, by});
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -50,11 +51,21 @@ enum class Op : unsigned char {
   select
 };
 
-/// "add", "select"; for messages and tests.
-std::string_view name_of(Op op);
-int operands_of(Op op);
-/// Whether its value is a truth value: for select, and, or, not alone.
-bool is_truth(Op op);
+/// The facts of an operation that the text of expressions needs.
+struct OpFacts {
+  std::string_view name;  ///< "abs", "select": of a function, its name in the language
+  int operands;
+  bool is_truth = false;       ///< whether its value is a truth value: for select, and, or, not
+  std::string_view sign = {};  ///< of an operator: "+", "and"
+  int rank = 8;                ///< of an operator, as in syntax.hpp: higher ones bind more tightly
+};
+const OpFacts& facts_of(Op op);
+inline std::string_view name_of(Op op) { return facts_of(op).name; }
+inline int operands_of(Op op) { return facts_of(op).operands; }
+inline bool is_truth(Op op) { return facts_of(op).is_truth; }
+/// Returns the function of this name, or the operator of two operands of this sign.
+std::optional<Op> function_of(std::string_view name);
+std::optional<Op> operator_of(std::string_view sign);
 
 /// A node's index in its tree. Operands come before the nodes that use them.
 using Ref = std::uint32_t;
@@ -68,6 +79,9 @@ struct Node {
   double value = 0;  ///< of a constant (a truth value: 0 or 1)
   std::uint16_t depth = 1;
 };
+inline std::span<const Ref> operands_of(const Node& node) {
+  return std::span(node.operands).first(static_cast<std::size_t>(operands_of(node.op)));
+}
 
 /// The farthest neighbour that a formula may read, along each axis.
 inline constexpr int farthest = 8;
@@ -85,9 +99,8 @@ class Tree {
   Ref index(int axis);
   Ref time();
   Ref noise(double number);
-  Ref operation(Op op, Ref a);
-  Ref operation(Op op, Ref a, Ref b);
-  Ref operation(Op op, Ref a, Ref b, Ref c);
+  Ref operation(Op op, std::array<Ref, 3> operands);
+  Ref operation(Op op, Ref a, Ref b = 0, Ref c = 0) { return operation(op, {a, b, c}); }
   /// a multiplied by itself: ((a*a)*a)..., for 1 <= times <= 16.
   Ref power(Ref a, int times);
   /// The same formula for the cell at an offset.
@@ -99,7 +112,6 @@ class Tree {
 
  private:
   Ref add(Node node);
-  Ref made(Op op, std::array<Ref, 3> operands);
   static Node moved_leaf(Node leaf, const std::array<int, 3>& by);
 
   struct Less {

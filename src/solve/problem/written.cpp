@@ -6,48 +6,10 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace halocline::problem {
 namespace {
-
-/// The rank of an operator, as in syntax.hpp; calls and leaves bind most tightly.
-int rank_of(Op op) {
-  switch (op) {
-    case Op::logical_or:
-      return 1;
-    case Op::logical_and:
-      return 2;
-    case Op::logical_not:
-      return 3;
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal:
-    case Op::equal:
-    case Op::not_equal:
-      return 4;
-    case Op::add:
-    case Op::subtract:
-      return 5;
-    case Op::multiply:
-    case Op::divide:
-      return 6;
-    case Op::negate:
-      return 7;
-    default:
-      return 8;
-  }
-}
-
-std::string_view sign_of(Op op) {
-  static const std::map<Op, std::string_view> signs{
-      {Op::add, " + "},        {Op::subtract, " - "},       {Op::multiply, "*"},
-      {Op::divide, "/"},       {Op::less, " < "},           {Op::less_equal, " <= "},
-      {Op::greater, " > "},    {Op::greater_equal, " >= "}, {Op::equal, " == "},
-      {Op::not_equal, " != "}, {Op::logical_and, " and "},  {Op::logical_or, " or "},
-      {Op::negate, "-"},       {Op::logical_not, "not "}};
-  return signs.at(op);
-}
 
 class Writer {
  public:
@@ -56,8 +18,7 @@ class Writer {
     const std::vector<Ref> nodes = nodes_of(tree_, updates);
     std::map<Ref, int> users;
     for (const Ref node : nodes)
-      for (int i = 0; i < operands_of(tree_[node].op); ++i)
-        ++users[tree_[node].operands[static_cast<std::size_t>(i)]];
+      for (const Ref operand : operands_of(tree_[node])) ++users[operand];
     for (const Ref node : nodes)
       if (operands_of(tree_[node].op) > 0 && users[node] > 1) {
         const std::string text = whole(node);
@@ -79,24 +40,27 @@ class Writer {
   std::string part(Ref node, int least_rank) const {
     if (const auto name = names_.find(node); name != names_.end()) return name->second;
     const bool is_negative = tree_[node].op == Op::constant && tree_[node].value < 0;
-    const int rank = is_negative ? rank_of(Op::negate) : rank_of(tree_[node].op);
+    const int rank = facts_of(is_negative ? Op::negate : tree_[node].op).rank;
     const std::string text = whole(node);
     return rank < least_rank ? "(" + text + ")" : text;
   }
 
   std::string whole(Ref at) const {
     const Node& node = tree_[at];
-    const auto operand = [&](std::size_t i, int least) { return part(node.operands[i], least); };
-    const int rank = rank_of(node.op);
-    if (operands_of(node.op) == 0) return leaf(node);
-    if (node.op == Op::negate || node.op == Op::logical_not)
-      return std::string(sign_of(node.op)) + operand(0, rank);
+    const std::span<const Ref> operands = operands_of(node);
+    const auto& [name, count, is_truth, sign, rank] = facts_of(node.op);
+    if (count == 0) return leaf(node);
+    if (sign.empty()) {
+      std::vector<std::string> parts;
+      for (const Ref operand : operands) parts.push_back(part(operand, 0));
+      return fmt::format("{}({})", name, fmt::join(parts, ", "));
+    }
+    if (count == 1)
+      return fmt::format("{}{}{}", sign, is_truth ? " " : "", part(operands[0], rank));
     // From left to right: the right operand needs parentheses at equal rank.
-    if (rank < 7) return operand(0, rank) + std::string(sign_of(node.op)) + operand(1, rank + 1);
-    std::string text = fmt::format("{}(", name_of(node.op));
-    for (int i = 0; i < operands_of(node.op); ++i)
-      text += (i > 0 ? ", " : "") + operand(static_cast<std::size_t>(i), 0);
-    return text + ")";
+    const char* const space = node.op == Op::multiply || node.op == Op::divide ? "" : " ";
+    return fmt::format("{0}{2}{1}{2}{3}", part(operands[0], rank), sign, space,
+                       part(operands[1], rank + 1));
   }
 
   std::string leaf(const Node& node) const {

@@ -18,10 +18,6 @@ using problem::Op;
 using problem::Ref;
 using problem::Tree;
 
-std::size_t operands_of(const Node& node) {
-  return static_cast<std::size_t>(problem::operands_of(node.op));
-}
-
 /// Whether it takes many instructions.
 bool is_slow(Op op) {
   return op == Op::divide || op == Op::sqrt || op == Op::exp || op == Op::log || op == Op::sin ||
@@ -60,11 +56,11 @@ class Kinds {
     std::array<int, 3> offset{node.offset[0], node.offset[1], node.offset[2]};
     if (node.op == Op::access || (is_place && node.symbol == axis))
       layer = std::exchange(offset[axis], 0);
-    for (std::size_t i = 0; i < operands_of(node); ++i)
-      if (const auto of_operand = this->layer(node.operands[i]))
+    for (const Ref operand : operands_of(node))
+      if (const auto of_operand = this->layer(operand))
         layer = std::max(layer.value_or(*of_operand), *of_operand);
     std::array<Operand, 3> operands{};
-    for (std::size_t i = 0; i < operands_of(node); ++i) {
+    for (std::size_t i = 0; i < operands_of(node).size(); ++i) {
       const auto of_operand = this->layer(node.operands[i]);
       operands[i] = {kind(node.operands[i]), of_operand ? *layer - *of_operand : -1};
     }
@@ -73,8 +69,8 @@ class Kinds {
     const auto [known, is_new] = kinds_.emplace(shape, static_cast<int>(kinds_.size()));
     Found found{.kind = known->second, .layer = layer, .is_worth_it = is_slow(node.op)};
     if (node.op == Op::access) found.cell = node.offset;
-    for (std::size_t i = 0; i < operands_of(node); ++i) {
-      const Found& operand = of_.at(node.operands[i]);
+    for (const Ref below : operands_of(node)) {
+      const Found& operand = of_.at(below);
       const bool differ = found.cell && operand.cell && found.cell != operand.cell;
       found.is_worth_it = found.is_worth_it || operand.is_worth_it || differ;
       if (!found.cell) found.cell = operand.cell;
@@ -94,7 +90,7 @@ class Search {
         nodes_(nodes_of(tree, formulas)),
         kinds_(tree, nodes_, static_cast<std::size_t>(axis)) {
     for (const Ref node : nodes_)
-      if (operands_of(tree_[node]) > 0 && kinds_.layer(node)) find_leading(node);
+      if (!operands_of(tree_[node]).empty() && kinds_.layer(node)) find_leading(node);
   }
 
   Carried found() {
@@ -138,7 +134,7 @@ class Search {
       steps = std::max(steps, behind(node));
       return compute(leading_.at(kinds_.kind(node)));
     }
-    for (std::size_t i = 0; i < operands_of(tree_[node]); ++i) compute(tree_[node].operands[i]);
+    for (const Ref operand : operands_of(tree_[node])) compute(operand);
     computed_.insert(node);
   }
 
@@ -154,8 +150,7 @@ class Search {
     // Operands come before their users, but a leading node may come after them: then once more.
     for (bool once_more = true; std::exchange(once_more, false);)
       for (auto node = computed_.rbegin(); node != computed_.rend(); ++node)
-        for (std::size_t i = 0; i < operands_of(tree_[*node]); ++i) {
-          const Ref operand = tree_[*node].operands[i];
+        for (const Ref operand : operands_of(tree_[*node])) {
           if (!kept_.contains(operand))
             need(operand, needed[*node]);
           else if (need(leading_.at(kinds_.kind(operand)), needed[*node] + behind(operand)))

@@ -56,7 +56,7 @@ class Matching {
              fits(static_cast<std::size_t>(wanted.symbol - 1), found.value);
     if (wanted.op != found.op || wanted.symbol != found.symbol || wanted.offset != found.offset)
       return false;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(operands_of(wanted.op)); ++i)
+    for (std::size_t i = 0; i < operands_of(wanted).size(); ++i)
       if (!matches(wanted.operands[i], found.operands[i])) return false;
     return true;
   }

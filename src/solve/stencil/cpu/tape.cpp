@@ -13,10 +13,6 @@ using problem::Node;
 using problem::Op;
 using problem::Ref;
 
-std::size_t operands_of(const Node& node) {
-  return static_cast<std::size_t>(problem::operands_of(node.op));
-}
-
 bool is_simple(Op op) { return op == Op::add || op == Op::subtract || op == Op::multiply; }
 
 /// Operations on nodes, before they have registers.
@@ -48,8 +44,7 @@ class Recorder {
  private:
   void count_uses(const std::vector<Ref>& nodes) {
     for (const Ref at : nodes)
-      for (std::size_t i = 0; i < operands_of(model_.tree[at]); ++i)
-        ++uses_[model_.tree[at].operands[i]];
+      for (const Ref operand : operands_of(model_.tree[at])) ++uses_[operand];
     for (const Ref update : updates_) ++uses_[update];
   }
 
@@ -65,21 +60,19 @@ class Recorder {
       operands_[at] = {Operand::Kind::row, tape_.rows.size()};
       tape_.rows.push_back(at);
     } else {
-      Step step{.op = node.op, .from = {}};
-      step.from.assign(node.operands.begin(), node.operands.begin() + operands_of(node));
-      steps_.emplace(at, with_earlier(step));
+      const std::span<const Ref> from = operands_of(node);
+      steps_.emplace(at, with_earlier({.op = node.op, .from = {from.begin(), from.end()}}));
     }
   }
 
   bool is_of_row(const Node& node) const {
     if (node.op == Op::coordinate || node.op == Op::index) return node.symbol != 0;
-    for (std::size_t i = 0; i < operands_of(node); ++i) {
-      const auto operand = operands_.find(node.operands[i]);
-      if (operand == operands_.end() || (operand->second.kind != Operand::Kind::row &&
-                                         operand->second.kind != Operand::Kind::number))
-        return false;
-    }
-    return true;
+    const std::span<const Ref> all = operands_of(node);
+    return std::all_of(all.begin(), all.end(), [this](Ref at) {
+      const auto operand = operands_.find(at);
+      return operand != operands_.end() && (operand->second.kind == Operand::Kind::row ||
+                                            operand->second.kind == Operand::Kind::number);
+    });
   }
 
   bool is_number(Ref at) const { return model_.tree[at].op == Op::constant; }
