@@ -15,11 +15,8 @@
 namespace halocline::problem {
 
 /// The average of all neighbours: laplace, jacobi.
-template <int Axes, class Real>
-struct AverageFormula;
-
 template <class Real>
-struct AverageFormula<2, Real> {
+struct Average2 {
   Real quarter;
   template <class Cells>
   auto operator()(const Cells& u) const {
@@ -28,7 +25,7 @@ struct AverageFormula<2, Real> {
 };
 
 template <class Real>
-struct AverageFormula<3, Real> {
+struct Average3 {
   Real sixth;
   template <class Cells>
   auto operator()(const Cells& u) const {
@@ -37,11 +34,8 @@ struct AverageFormula<3, Real> {
 };
 
 /// Explicit diffusion: heat.
-template <int Axes, class Real>
-struct HeatFormula;
-
 template <class Real>
-struct HeatFormula<1, Real> {
+struct Heat1 {
   Real r, two;
   template <class Cells>
   auto operator()(const Cells& u) const {
@@ -51,7 +45,7 @@ struct HeatFormula<1, Real> {
 };
 
 template <class Real>
-struct HeatFormula<2, Real> {
+struct Heat2 {
   Real r, two;
   template <class Cells>
   auto operator()(const Cells& u) const {
@@ -61,7 +55,7 @@ struct HeatFormula<2, Real> {
 };
 
 template <class Real>
-struct HeatFormula<3, Real> {
+struct Heat3 {
   Real r, two;
   template <class Cells>
   auto operator()(const Cells& u) const {
@@ -72,11 +66,8 @@ struct HeatFormula<3, Real> {
 };
 
 /// A weighted 7-point average: star7.
-template <int Axes, class Real>
-struct StarFormula;
-
 template <class Real>
-struct StarFormula<3, Real> {
+struct Star3 {
   Real centre, side;
   template <class Cells>
   auto operator()(const Cells& u) const {
@@ -85,21 +76,24 @@ struct StarFormula<3, Real> {
   }
 };
 
-/// A formula for some numbers of axes. Has the number of its constants.
-template <template <int, class> class Formula, int fewest, int most, int constants_>
-struct Formulas {
-  template <int Axes, class Real>
-  using For = Formula<Axes, Real>;
-  static constexpr int fewest_axes = fewest, most_axes = most, constants = constants_;
+/// A formula with the numbers of its axes and constants.
+template <template <class> class Formula, int axes_, int constants_>
+struct CompiledFormula {
+  template <class Real>
+  using For = Formula<Real>;
+  static constexpr int axes = axes_, constants = constants_;
 };
 
 template <class... All>
 struct List {};
 
 /// To add one, add a row.
-using CompiledFormulas = List<          //
-    Formulas<AverageFormula, 2, 3, 1>,  //
-    Formulas<HeatFormula, 1, 3, 2>,     //
-    Formulas<StarFormula, 3, 3, 2>>;
+using CompiledFormulas = List<        //
+    CompiledFormula<Average2, 2, 1>,  //
+    CompiledFormula<Average3, 3, 1>,  //
+    CompiledFormula<Heat1, 1, 2>,     //
+    CompiledFormula<Heat2, 2, 2>,     //
+    CompiledFormula<Heat3, 3, 2>,     //
+    CompiledFormula<Star3, 3, 2>>;
 
 }  // namespace halocline::problem

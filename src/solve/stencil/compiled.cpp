@@ -75,30 +75,23 @@ class Matching {
   std::array<bool, 4> is_known_{};
 };
 
-template <class Row, int axes, int... slot>
+template <class Row, int... slot>
 bool equals(const problem::Model& model, Compiled& compiled, std::integer_sequence<int, slot...>) {
-  if constexpr (axes < Row::fewest_axes || axes > Row::most_axes) {
-    return false;
-  } else {
-    if (model.axes != axes) return false;
-    Tree tree;
-    const typename Row::template For<axes, Slot> formula{Slot{slot}...};
-    Matching matching(tree, model.tree);
-    const bool result =
-        matching.matches(formula(SymbolicCells{&tree}).node, model.fields[0].update);
-    compiled.constants = matching.constants();
-    return result;
-  }
+  if (model.axes != Row::axes) return false;
+  Tree tree;
+  const typename Row::template For<Slot> formula{Slot{slot}...};
+  Matching matching(tree, model.tree);
+  const bool result = matching.matches(formula(SymbolicCells{&tree}).node, model.fields[0].update);
+  compiled.constants = matching.constants();
+  return result;
 }
 
 template <class... Rows>
 std::optional<Compiled> find(const problem::Model& model, problem::List<Rows...>) {
   Compiled compiled;
   const auto is_row = [&]<class Row>() {
-    using Slots = std::make_integer_sequence<int, Row::constants>;
-    const bool found = equals<Row, 1>(model, compiled, Slots()) ||
-                       equals<Row, 2>(model, compiled, Slots()) ||
-                       equals<Row, 3>(model, compiled, Slots());
+    const bool found =
+        equals<Row>(model, compiled, std::make_integer_sequence<int, Row::constants>());
     if (!found) ++compiled.row;
     return found;
   };

@@ -29,43 +29,25 @@ inline constexpr int most_inputs = 32;
 /// Returns why kernels for GPUs cannot be compiled of the model's updates, or nothing.
 std::optional<std::string> cannot_be_compiled_because(const problem::Model& model);
 
-/// Calls `maker.template make<Real, axes>(formula)` with the compiled formula of the model, and
-/// returns its result; an empty result if there is no such formula.
-template <class Maker, class... Rows>
-typename Maker::Result make_compiled(const problem::Model& model, const Maker& maker,
-                                     problem::List<Rows...>) {
-  typename Maker::Result result{};
+/// Calls use.operator()<Real>(formula) with the compiled formula of the model, if there is one.
+template <class Use, class... Rows>
+void use_compiled(const problem::Model& model, const Use& use, problem::List<Rows...>) {
   const std::optional<Compiled> compiled = compiled_formula_of(model);
-  if (!compiled) return result;
-  const auto make_for = [&]<class Row, int axes, class Real, std::size_t... i>(
-                            std::index_sequence<i...>) {
-    using Formula = typename Row::template For<axes, Real>;
-    result = maker.template make<Real, axes>(Formula{static_cast<Real>(compiled->constants[i])...});
-  };
-  const auto try_axes = [&]<class Row, int axes>() {
-    if constexpr (axes >= Row::fewest_axes && axes <= Row::most_axes) {
-      using Constants = std::make_index_sequence<Row::constants>;
-      if (model.axes != axes) return;
-      if (model.precision == Precision::f32)
-        make_for.template operator()<Row, axes, float>(Constants());
-      else
-        make_for.template operator()<Row, axes, double>(Constants());
-    }
+  if (!compiled) return;
+  const auto use_as = [&]<class Row, class Real, std::size_t... i>(std::index_sequence<i...>) {
+    using Formula = typename Row::template For<Real>;
+    use.template operator()<Real>(Formula{static_cast<Real>(compiled->constants[i])...});
   };
   std::size_t row = 0;
   const auto try_row = [&]<class Row>() {
+    using Constants = std::make_index_sequence<Row::constants>;
     if (row++ != compiled->row) return;
-    try_axes.template operator()<Row, 1>();
-    try_axes.template operator()<Row, 2>();
-    try_axes.template operator()<Row, 3>();
+    if (model.precision == Precision::f32)
+      use_as.template operator()<Row, float>(Constants());
+    else
+      use_as.template operator()<Row, double>(Constants());
   };
   (try_row.template operator()<Rows>(), ...);
-  return result;
-}
-
-template <class Maker>
-typename Maker::Result make_compiled(const problem::Model& model, const Maker& maker) {
-  return make_compiled(model, maker, problem::CompiledFormulas{});
 }
 
 }  // namespace halocline::stencil

@@ -58,38 +58,41 @@ struct First {
 
 /// A cell of the input, and the distances in elements to its neighbours.
 template <class Real>
-struct Place {
+struct CellPointer {
   const Real* cell;
   std::int64_t y, z;
 };
 
 template <class Lanes, class Real, int X, int Y, int Z>
-HWY_INLINE auto evaluate(const Lanes& lanes, Cell<X, Y, Z>, const Place<Real>& at) {
+HWY_INLINE auto evaluate(const Lanes& lanes, Cell<X, Y, Z>, const CellPointer<Real>& at) {
   return lanes.load(at.cell + X + Y * at.y + Z * at.z);
 }
 template <class Lanes, class Real>
-HWY_INLINE auto evaluate(const Lanes& lanes, const Constant<Real>& constant, const Place<Real>&) {
+HWY_INLINE auto evaluate(const Lanes& lanes, const Constant<Real>& constant,
+                         const CellPointer<Real>&) {
   return hn::Set(lanes.d, constant.value);
 }
 template <class Lanes, class Real, class L, class R>
-HWY_INLINE auto evaluate(const Lanes& lanes, const Sum<L, R>& sum, const Place<Real>& at);
+HWY_INLINE auto evaluate(const Lanes& lanes, const Sum<L, R>& sum, const CellPointer<Real>& at);
 template <class Lanes, class Real, class L, class R>
 HWY_INLINE auto evaluate(const Lanes& lanes, const Difference<L, R>& difference,
-                         const Place<Real>& at);
+                         const CellPointer<Real>& at);
 template <class Lanes, class Real, class L, class R>
-HWY_INLINE auto evaluate(const Lanes& lanes, const Product<L, R>& product, const Place<Real>& at);
+HWY_INLINE auto evaluate(const Lanes& lanes, const Product<L, R>& product,
+                         const CellPointer<Real>& at);
 
 template <class Lanes, class Real, class L, class R>
-HWY_INLINE auto evaluate(const Lanes& lanes, const Sum<L, R>& sum, const Place<Real>& at) {
+HWY_INLINE auto evaluate(const Lanes& lanes, const Sum<L, R>& sum, const CellPointer<Real>& at) {
   return hn::Add(evaluate(lanes, sum.left, at), evaluate(lanes, sum.right, at));
 }
 template <class Lanes, class Real, class L, class R>
 HWY_INLINE auto evaluate(const Lanes& lanes, const Difference<L, R>& difference,
-                         const Place<Real>& at) {
+                         const CellPointer<Real>& at) {
   return hn::Sub(evaluate(lanes, difference.left, at), evaluate(lanes, difference.right, at));
 }
 template <class Lanes, class Real, class L, class R>
-HWY_INLINE auto evaluate(const Lanes& lanes, const Product<L, R>& product, const Place<Real>& at) {
+HWY_INLINE auto evaluate(const Lanes& lanes, const Product<L, R>& product,
+                         const CellPointer<Real>& at) {
   return hn::Mul(evaluate(lanes, product.left, at), evaluate(lanes, product.right, at));
 }
 
@@ -238,7 +241,7 @@ struct Rows {
   std::int64_t in_y, in_z, out_y, out_z;
   std::int64_t number, number_z;  // of the first row's sum of squares; step to the next plane's
 
-  HWY_INLINE Place<Real> place(std::int64_t x, int row, int plane) const {
+  HWY_INLINE CellPointer<Real> cell_at(std::int64_t x, int row, int plane) const {
     return {in + row * in_y + plane * in_z + x, in_y, in_z};
   }
   HWY_INLINE Real* target(std::int64_t x, int row, int plane) const {
@@ -249,7 +252,7 @@ struct Rows {
   }
   HWY_INLINE Rows only(int row, int plane) const {
     Rows one = *this;
-    one.in = place(0, row, plane).cell;
+    one.in = cell_at(0, row, plane).cell;
     one.out = target(0, row, plane);
     one.number = number_of(row, plane);
     return one;
@@ -368,11 +371,12 @@ class VectorKernel final : public Kernel {
     // Prefetch the rows after the next step's; this step already reads the first of the next
     // step's.
     if constexpr (S::planes > 1)
-      (hwy::Prefetch(rows.place(x, S::row(i) + S::rows + 1, S::plane(i) + 1).cell), ...);
-    const Place<Real> places[] = {rows.place(x + S::vector(i) * width, S::row(i), S::plane(i))...};
+      (hwy::Prefetch(rows.cell_at(x, S::row(i) + S::rows + 1, S::plane(i) + 1).cell), ...);
+    const CellPointer<Real> cells[] = {
+        rows.cell_at(x + S::vector(i) * width, S::row(i), S::plane(i))...};
     // All loads before the first store, so that values that two rows need are loaded once.
-    const hn::Vec<Wide> updated[] = {evaluate(lanes, formula, places[i])...};
-    (sum.add(lanes, hn::Sub(updated[i], lanes.load(places[i].cell)), i / S::vectors), ...);
+    const hn::Vec<Wide> updated[] = {evaluate(lanes, formula, cells[i])...};
+    (sum.add(lanes, hn::Sub(updated[i], lanes.load(cells[i].cell)), i / S::vectors), ...);
     (store<stores>(updated[i], rows.target(x + S::vector(i) * width, S::row(i), S::plane(i))), ...);
   }
 
@@ -398,14 +402,14 @@ class VectorKernel final : public Kernel {
     if (from == to) return;
     if constexpr (has_masked_stores) {
       const First<Wide> lanes{Wide(), hn::FirstN(Wide(), static_cast<std::size_t>(to - from))};
-      const Place<Real> at = row.place(from, 0, 0);
+      const CellPointer<Real> at = row.cell_at(from, 0, 0);
       const auto updated = evaluate(lanes, formula, at);
       sum.add(lanes, hn::Sub(updated, lanes.load(at.cell)), 0);
       hn::BlendedStore(updated, lanes.mask, lanes.d, row.target(from, 0, 0));
     } else {
       const All<Single> lanes{};
       for (std::int64_t x = from; x < to; ++x) {
-        const Place<Real> at = row.place(x, 0, 0);
+        const CellPointer<Real> at = row.cell_at(x, 0, 0);
         const auto updated = evaluate(lanes, formula, at);
         sum.add(lanes, hn::Sub(updated, lanes.load(at.cell)), 0);
         hn::StoreU(updated, lanes.d, row.target(x, 0, 0));
@@ -422,20 +426,17 @@ class VectorKernel final : public Kernel {
   Formula formula_;
 };
 
-struct Maker {
-  using Result = std::unique_ptr<Kernel>;
-  template <class Real, int, class Formula>
-  Result make(const Formula& formula) const {
-    const auto expression = formula(Symbols<Real>());
-    using Expression = std::remove_const_t<decltype(expression)>;
-    return std::make_unique<VectorKernel<Real, Expression>>(expression);
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Kernel> make_kernel(const problem::Model& model) {
-  return make_compiled(model, Maker{});
+  std::unique_ptr<Kernel> kernel;
+  const auto make = [&]<class Real>(const auto& formula) {
+    const auto expression = formula(Symbols<Real>());
+    using Expression = std::remove_const_t<decltype(expression)>;
+    kernel = std::make_unique<VectorKernel<Real, Expression>>(expression);
+  };
+  use_compiled(model, make, problem::CompiledFormulas{});
+  return kernel;
 }
 
 }  // namespace HWY_NAMESPACE
