@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "problem/cell_position.hpp"
 #include "problem/ghost.hpp"
 #include "problem/interpreter.hpp"
-#include "problem/place.hpp"
 #include "support/cells.hpp"
 
 namespace halocline::problem {

@@ -16,8 +16,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "problem/elsewhere.hpp"
 #include "problem/meaning.hpp"
+#include "problem/other_languages.hpp"
 #include "problem/syntax.hpp"
 #include "problem/tree.hpp"
 
@@ -352,7 +352,7 @@ TEST(Expressions, GrowNoFasterThanTheirText) {
 /// The proposal for a function, ready to compute values.
 class Proposal {
  public:
-  explicit Proposal(const problem::Elsewhere& function) {
+  explicit Proposal(const problem::ForeignFunction& function) {
     std::string text = function.text;
     const auto replace = [&](std::string_view word, std::string_view by) {
       text = std::regex_replace(text, std::regex(fmt::format("\\b{}\\b", word)),
@@ -459,16 +459,16 @@ const std::map<std::string_view, Right>& right_values() {
   return all;
 }
 
-bool is_derivative(const problem::Elsewhere& function) {
+bool is_derivative(const problem::ForeignFunction& function) {
   return function.text.starts_with("dd") || function.text.starts_with("d2") ||
          function.text.starts_with("laplace");
 }
 
-TEST(Elsewhere, ProposesTheRightValues) {
+TEST(OtherLanguages, ProposesTheRightValues) {
   // Quotients are exact, so that functions that jump are told by them.
   const std::vector<double> numbers{-1e6, -7, -2.5, -1, -0.75, -0.125, 0,  0.125,
                                     0.5,  1,  1.5,  2,  3.25,  6,      1e6};
-  for (const problem::Elsewhere& function : problem::functions_elsewhere()) {
+  for (const problem::ForeignFunction& function : problem::foreign_functions()) {
     if (is_derivative(function)) continue;
     const auto right = right_values().find(function.names[0]);
     ASSERT_NE(right, right_values().end()) << function.names[0];
@@ -493,8 +493,8 @@ TEST(Elsewhere, ProposesTheRightValues) {
     EXPECT_GE(tried, 15) << function.names[0];
   }
   const auto named = [](std::string_view name) {
-    const auto all = problem::functions_elsewhere();
-    return Proposal(*std::find_if(all.begin(), all.end(), [&](const problem::Elsewhere& one) {
+    const auto all = problem::foreign_functions();
+    return Proposal(*std::find_if(all.begin(), all.end(), [&](const problem::ForeignFunction& one) {
       return one.names[0] == name;
     }));
   };
@@ -525,9 +525,9 @@ double at_zero(const std::string& text, const std::array<int, 3>& powers) {
   return values.at(node);
 }
 
-TEST(Elsewhere, ProposesTheRightDerivatives) {
+TEST(OtherLanguages, ProposesTheRightDerivatives) {
   const auto expect = [](std::string_view name, const std::array<int, 3>& powers, double wanted) {
-    for (const problem::Elsewhere& one : problem::functions_elsewhere())
+    for (const problem::ForeignFunction& one : problem::foreign_functions())
       if (std::find(one.names.begin(), one.names.end(), name) != one.names.end()) {
         EXPECT_EQ(at_zero(one.text, powers), wanted) << name;
         return;
@@ -551,7 +551,7 @@ TEST(Elsewhere, ProposesTheRightDerivatives) {
   expect("biharmonic", {0, 0, 4}, 24);
 }
 
-TEST(Elsewhere, SaysHowToWriteWhatHasLettersOfItsOwn) {
+TEST(OtherLanguages, SaysHowToWriteWhatHasLettersOfItsOwn) {
   EXPECT_EQ(problem::advice_on_function("tan"), "for tan(a) write sin(a)/cos(a)");
   EXPECT_EQ(problem::advice_on_function("rint"),
             "for rint(a) write a + C - C, where C is 1.5*2^52 (1.5*2^23 in updates of precision "

@@ -122,7 +122,7 @@ bool is_obeyed(std::uint32_t point) {
          (point >= 0x2066 && point <= 0x2069);
 }
 
-Foreign foreign_character(std::string_view text) {
+ForeignCharacter foreign_character(std::string_view text) {
   const std::string_view bytes = take_point(text);
   const std::optional<std::uint32_t> point = decoded(bytes);
   if (!point || *point < 0x80) return {};

@@ -27,12 +27,12 @@ bool is_obeyed(std::uint32_t point);
 
 /// A character beyond ASCII: "'×' (U+00D7)", and what to do: "write *". Both are empty where it is
 /// not UTF-8; the advice is where nothing is known to be meant.
-struct Foreign {
+struct ForeignCharacter {
   std::string name = {}, advice = {};
 };
 /// The advice on quotes that are not ASCII.
 inline constexpr std::string_view ascii_quote = "write \" or '";
 /// Names the character that a text begins with.
-Foreign foreign_character(std::string_view text);
+ForeignCharacter foreign_character(std::string_view text);
 
 }  // namespace halocline::problem

@@ -16,17 +16,14 @@
 
 #include <halocline/error.hpp>
 
-#include "problem/elsewhere.hpp"
-#include "problem/keys.hpp"
 #include "problem/meaning.hpp"
-#include "problem/slips.hpp"
+#include "problem/other_languages.hpp"
 #include "problem/toml.hpp"
+#include "problem/toml_mistakes.hpp"
 #include "text/near_miss.hpp"
 
 namespace halocline::problem {
 namespace {
-
-constexpr std::string_view axis_names = "xyz";
 
 /// A key with its value, and where they are.
 struct Entry {
@@ -91,8 +88,8 @@ class Reader {
       return toml::parse(std::string_view(file_.source.text()));
     } catch (const toml::parse_error& error) {
       const std::size_t at = place_of(error.source().begin);
-      if (const auto slip = find_slip(file_.source.text(), at))
-        refuse(slip->at, slip->length, slip->what);
+      if (const auto mistake = find_toml_mistake(file_.source.text(), at))
+        refuse(mistake->at, mistake->length, mistake->what);
       refuse(at, 1, std::string(error.description()));
     }
   }
@@ -212,14 +209,7 @@ class Reader {
   enum class Spacing { refused, allowed };
   void declare(const Entry& entry, Spacing spacing = Spacing::refused) {
     const std::string& name = entry.key;
-    const auto is_letter = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    };
-    const bool is_well_formed =
-        !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
-          return is_letter(c) || (c >= '0' && c <= '9');
-        });
-    if (!is_well_formed)
+    if (name.empty() || !begins_name(name[0]) || !std::all_of(name.begin(), name.end(), is_of_name))
       refuse(entry,
              fmt::format("'{}' is no name: use letters, digits and _, a letter first", name));
     const bool is_spacing = name == "dx" || name == "dy" || name == "dz";
@@ -603,7 +593,7 @@ File read_text(const std::string& name, std::string text) {
 }
 
 std::string text_of_file(const std::string& path) {
-  // To open one waits for somebody who writes to it, and who reads it first leaves nothing.
+  // Opening one waits for a writer, and its text can be read only once.
   std::error_code ignored;
   if (std::filesystem::is_fifo(path, ignored))
     throw Error(ErrorKind::usage,

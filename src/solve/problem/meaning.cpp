@@ -13,7 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text/words.hpp"
-#include "problem/elsewhere.hpp"
+#include "problem/other_languages.hpp"
 #include "text/near_miss.hpp"
 
 namespace halocline::problem {

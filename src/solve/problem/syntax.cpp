@@ -12,17 +12,12 @@
 #include <fmt/format.h>
 
 #include "problem/characters.hpp"
-#include "problem/elsewhere.hpp"
+#include "problem/other_languages.hpp"
 
 namespace halocline::problem {
 namespace {
 
 using Kind = Syntax::Kind;
-
-// ASCII only, whatever the locale is.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_of_name(char c) { return begins_name(c) || is_digit(c); }
 
 struct Token {
   enum class Kind : unsigned char { number, word, sign, end } kind = Kind::end;
@@ -135,7 +130,7 @@ class Tokens {
     const auto c = static_cast<unsigned char>(rest[0]);
     if (c > 0x20 && c < 0x7f)
       throw Mistake(at_, 1, no_sign(fmt::format("'{}'", rest[0]), instead_of(rest[0])));
-    const Foreign foreign = foreign_character(rest);
+    const ForeignCharacter foreign = foreign_character(rest);
     if (foreign.name.empty())
       throw Mistake(at_, 1, fmt::format("an expression has no byte {:#04x}", c));
     throw Mistake(at_, 1, no_sign(foreign.name, foreign.advice));

@@ -12,7 +12,7 @@
 
 namespace halocline::problem {
 
-/// A mistake in the text of an expression: what is wrong, and where.
+/// A mistake in the text of an expression, with its place.
 class Mistake : public std::runtime_error {
  public:
   Mistake(std::size_t at, std::size_t length, const std::string& what,
@@ -51,6 +51,13 @@ struct Syntax {
 inline constexpr int deepest = 256;
 /// The letters of a name that a file gives, at most.
 inline constexpr std::size_t most_letters = 64;
+
+// ASCII only, whatever the locale is.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool begins_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+constexpr bool is_of_name(char c) { return begins_name(c) || is_digit(c); }
 
 /// Parses an expression. From the tightest: `^` (right to left), unary minus, `* /`, `+ -`,
 /// comparisons, `not`, `and`, `or`; operators of equal rank from left to right. Throws Mistake.

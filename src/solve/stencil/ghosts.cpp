@@ -69,10 +69,10 @@ class HostGhosts final : public ChangingGhosts {
 RuleValues::RuleValues(const Model& model, const SideRule& rule, int axis, int end, double time)
     : rule_(rule),
       count_(static_cast<std::size_t>(values_of(rule.kind))),
-      place_{.model = model, .at = {}, .now = time},
+      position_{.model = model, .at = {}, .now = time},
       interpreter_(model.tree, std::span(rule.values.data(), count_),
                    rule.depends_on_time ? problem::Functions::own : problem::Functions::library) {
-  if (rule.kind != BoundaryKind::outside) place_.move_to_face(axis, end);
+  if (rule.kind != BoundaryKind::outside) position_.move_to_face(axis, end);
   are_constant_ = std::all_of(rule.values.begin(), rule.values.begin() + std::ptrdiff_t(count_),
                               [&](problem::Ref value) { return model.tree.is_constant(value); });
   evaluate();
@@ -80,14 +80,14 @@ RuleValues::RuleValues(const Model& model, const SideRule& rule, int axis, int e
 
 const std::array<double, 3>& RuleValues::at(Int3 cell) {
   if (!are_constant_) {
-    place_.at = cell;
+    position_.at = cell;
     evaluate();
   }
   return values_;
 }
 
 void RuleValues::evaluate() {
-  interpreter_.evaluate(place_);
+  interpreter_.evaluate(position_);
   for (std::size_t i = 0; i < count_; ++i) values_[i] = interpreter_.value(rule_.values[i]);
 }
 

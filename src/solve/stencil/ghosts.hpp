@@ -9,9 +9,9 @@
 #include <halocline/grid.hpp>
 #include <halocline/stream.hpp>
 
+#include "problem/cell_position.hpp"
 #include "problem/interpreter.hpp"
 #include "problem/model.hpp"
-#include "problem/place.hpp"
 #include "stencil/fields.hpp"
 #include "stencil/graph_clock.hpp"
 
@@ -32,7 +32,7 @@ class RuleValues {
 
   const problem::SideRule& rule_;
   std::size_t count_;
-  problem::Place place_;
+  problem::CellPosition position_;
   problem::Interpreter<double> interpreter_;
   bool are_constant_ = false;
   std::array<double, 3> values_{};

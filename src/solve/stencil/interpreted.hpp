@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "problem/cell_position.hpp"
 #include "problem/interpreter.hpp"
-#include "problem/place.hpp"
 
 namespace halocline::stencil {
 
@@ -20,11 +20,11 @@ struct CellOf {
 
 /// A place with the cells there: of the fields, then of the coefficients.
 template <class Real>
-struct InterpretedCell : problem::Place {
+struct InterpretedCell : problem::CellPosition {
   const std::vector<CellOf<Real>>& cells;
 
-  InterpretedCell(const problem::Place& place, const std::vector<CellOf<Real>>& all)
-      : Place(place), cells(all) {}
+  InterpretedCell(const problem::CellPosition& position, const std::vector<CellOf<Real>>& all)
+      : CellPosition(position), cells(all) {}
   Real access(int symbol, const std::array<std::int8_t, 3>& offset) const {
     const CellOf<Real>& one = cells[static_cast<std::size_t>(symbol)];
     return one.cell[offset[0] * one.step.x + offset[1] * one.step.y + offset[2] * one.step.z];

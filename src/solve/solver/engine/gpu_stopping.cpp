@@ -26,7 +26,8 @@ class GpuStopping final : public Stopping {
         parts_(parts),
         batch_sweeps_(batch_sweeps_of(parts.the_case)),
         sent_(first() / batch_sweeps_),
-        words_(device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(Words)))) {
+        on_device_(
+            device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(DeviceState)))) {
     if (parts.gather != nullptr) branch_.emplace();
     for (auto& of_sweep : partial_norms_)
       of_sweep = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
@@ -36,7 +37,7 @@ class GpuStopping final : public Stopping {
   }
 
   void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
-    arguments.stop = &words().stop;
+    arguments.stop = &on_device().stop;
     if (has_norm(sweep)) arguments.partial_norms = partial_norms_of(sweep);
     if (!has_norm(sweep - lag)) return;
     if (parts_.gather == nullptr)
@@ -87,7 +88,7 @@ class GpuStopping final : public Stopping {
   std::optional<double> norm_of_last(std::int64_t sweeps) override {
     if (!has_norm(sweeps - 1)) return std::nullopt;
     stencil::NormReduction reduction = reduction_in(sweeps - 1 + lag);
-    reduction.norm = &words().asked;
+    reduction.norm = &on_device().asked;
     reduction.stop = nullptr;
     reduce_now(reduction);
     double norm = 0;
@@ -110,7 +111,7 @@ class GpuStopping final : public Stopping {
 
  private:
   /// In device memory. A norm is stored at the position of the sweep that reduces it.
-  struct Words {
+  struct DeviceState {
     double norms[2][most_batch_sweeps];
     double asked;
     unsigned stop;
@@ -123,7 +124,7 @@ class GpuStopping final : public Stopping {
 
   static std::size_t index_of(std::int64_t batch) { return static_cast<std::size_t>(batch % 2); }
   // Only an address: the host cannot read this memory.
-  Words& words() const { return *static_cast<Words*>(words_.get()); }
+  DeviceState& on_device() const { return *static_cast<DeviceState*>(on_device_.get()); }
 
   stencil::PartialNorms* partial_norms_of(std::int64_t sweep) const {
     return static_cast<stencil::PartialNorms*>(
@@ -134,8 +135,8 @@ class GpuStopping final : public Stopping {
   stencil::NormReduction reduction_in(std::int64_t sweep) const {
     return {.parts = partial_norms_of(sweep - lag),
             .kind = the_case().norm,
-            .norm = &words().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
-            .stop = &words().stop,
+            .norm = &on_device().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
+            .stop = &on_device().stop,
             .tolerance = the_case().tolerance.value_or(-1),
             .least = the_case().least_norm,
             .all_reduce = parts_.all_reduce};
@@ -167,7 +168,7 @@ class GpuStopping final : public Stopping {
 
   void copy(std::int64_t number) {
     Batch& batch = batches_[index_of(number)];
-    device::copy(batch.on_host.get(), words().norms[index_of(number)],
+    device::copy(batch.on_host.get(), on_device().norms[index_of(number)],
                  batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)), parts_.stream);
     batch.arrived.record(parts_.stream);
     batch.is_sent = true;
@@ -198,7 +199,7 @@ class GpuStopping final : public Stopping {
   std::int64_t batch_sweeps_;
   std::int64_t sent_;         // batches, including those before the run
   std::int64_t entered_ = 0;  // sweeps whose norms were looked at
-  std::shared_ptr<void> words_;
+  std::shared_ptr<void> on_device_;
   std::array<std::shared_ptr<void>, 2> partial_norms_;  // of even and of odd sweeps
   std::array<Batch, 2> batches_;
   std::optional<std::int64_t> stopping_sweep_;

@@ -16,7 +16,7 @@ constexpr std::size_t most_graphs = 16;
 constexpr int fewest_uses = 4, batches_to_look_ahead = 64;
 
 /// Whether such a batch ends with the same level and halo depth as it began, so that the next one
-/// can be of the same kind. Excludes the last sweeps of a run, whose regions shrink.
+/// can have the same key. Excludes the last sweeps of a run, whose regions shrink.
 bool recurs(const Case& the_case, std::int64_t first, std::int64_t count) {
   return count > 1 &&
          count % (static_cast<std::int64_t>(the_case.model->levels()) * the_case.halo_depth) == 0 &&
@@ -25,32 +25,34 @@ bool recurs(const Case& the_case, std::int64_t first, std::int64_t count) {
 
 }  // namespace
 
-GraphStepper::Kind GraphStepper::kind_of(const Run& run, std::int64_t first, std::int64_t count) {
-  Kind kind{.turn = first / count % 2,
-            .level = run.at.level,
-            .fresh_layers = run.at.fresh_layers,
-            .norms = {}};
+GraphStepper::GraphKey GraphStepper::key_of(const Run& run, std::int64_t first,
+                                            std::int64_t count) {
+  GraphKey key{.turn = first / count % 2,
+               .level = run.at.level,
+               .fresh_layers = run.at.fresh_layers,
+               .norms = {}};
   for (std::int64_t sweep = first - 1; sweep < first + count; ++sweep)
-    kind.norms.push_back(sweep >= run.first && run.the_case.wants_norm(sweep));
-  return kind;
+    key.norms.push_back(sweep >= run.first && run.the_case.wants_norm(sweep));
+  return key;
 }
 
 /// Whether a graph of this kind exists, or enough such batches follow: recording takes as long as
 /// queueing the batch once or twice.
-bool GraphStepper::pays(const Run& run, const Kind& kind, std::int64_t count) const {
-  if (recorded_.contains(kind)) return true;
+bool GraphStepper::pays(const Run& run, const GraphKey& key, std::int64_t count) const {
+  if (recorded_.contains(key)) return true;
   if (recorded_.size() == most_graphs) return false;
   int uses = 0;
   for (int batch = 1; batch <= batches_to_look_ahead && uses < fewest_uses; ++batch) {
     const std::int64_t later = run.at.sweep + batch * count;
     if (!recurs(run.the_case, later, count)) return false;
-    if (kind_of(run, later, count) == kind) ++uses;
+    if (key_of(run, later, count) == key) ++uses;
   }
   return uses == fewest_uses;
 }
 
-const device::Graph& GraphStepper::graph_of(const Kind& kind, const Run& run, std::int64_t count) {
-  auto graph = recorded_.find(kind);
+const device::Graph& GraphStepper::graph_of(const GraphKey& key, const Run& run,
+                                            std::int64_t count) {
+  auto graph = recorded_.find(key);
   if (graph == recorded_.end()) {
     const auto queue_batch = [&] {
       Run copy = run;
@@ -58,14 +60,14 @@ const device::Graph& GraphStepper::graph_of(const Kind& kind, const Run& run, st
       copy.recorded_first = run.at.sweep;
       while (copy.at.sweep < run.at.sweep + count) stepper_.advance(copy, 1);
     };
-    graph = recorded_.emplace(kind, device::Graph::record(stream_, queue_batch)).first;
+    graph = recorded_.emplace(key, device::Graph::record(stream_, queue_batch)).first;
   }
   return graph->second;
 }
 
 /// Gives the next launch the number of its first sweep. The host is at most two batches ahead, so
 /// the GPU has read the number of the last batch of this turn.
-void GraphStepper::tell_time(std::int64_t first, std::int64_t turn) {
+void GraphStepper::send_first_sweep(std::int64_t first, std::int64_t turn) {
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(long long));
   if (!first_sweep_) {
     first_sweep_ = device::allocate(Memory::device, bytes);
@@ -79,10 +81,10 @@ void GraphStepper::tell_time(std::int64_t first, std::int64_t turn) {
 void GraphStepper::advance(Run& run, std::int64_t most) {
   const std::int64_t count = run.stopping.batch_sweeps();
   if (most != count || !recurs(run.the_case, run.at.sweep, count)) return stepper_.advance(run, 1);
-  const Kind kind = kind_of(run, run.at.sweep, count);
-  if (graphs_ == Graphs::where_they_pay && !pays(run, kind, count)) return stepper_.advance(run, 1);
-  if (run.the_case.model->depends_on_time()) tell_time(run.at.sweep, kind.turn);
-  const device::Graph& graph = graph_of(kind, run, count);
+  const GraphKey key = key_of(run, run.at.sweep, count);
+  if (graphs_ == Graphs::where_they_pay && !pays(run, key, count)) return stepper_.advance(run, 1);
+  if (run.the_case.model->depends_on_time()) send_first_sweep(run.at.sweep, key.turn);
+  const device::Graph& graph = graph_of(key, run, count);
   clock_.time(stream_, 0, [&] { graph.launch(stream_); });
   run.at.sweep += count;
   run.sweeps_in_graphs += count;

@@ -37,28 +37,28 @@ class GraphStepper final : public Stepper {
   void check() override { stepper_.check(); }
 
  private:
-  /// Batches of one kind queue the same work, so that one graph serves all.
-  struct Kind {
+  /// Batches of one key queue the same work, so that one graph serves all.
+  struct GraphKey {
     std::int64_t turn;          ///< which of two buffers gets the norms of the batch
     std::size_t level;          ///< input of the first sweep
     std::int64_t fresh_layers;  ///< of the halo of that level
     std::vector<bool> norms;    ///< whether a sweep has a norm, from the one before the batch on
-    friend bool operator==(const Kind&, const Kind&) = default;
-    friend bool operator<(const Kind& a, const Kind& b) {
+    friend bool operator==(const GraphKey&, const GraphKey&) = default;
+    friend bool operator<(const GraphKey& a, const GraphKey& b) {
       return std::tie(a.turn, a.level, a.fresh_layers, a.norms) <
              std::tie(b.turn, b.level, b.fresh_layers, b.norms);
     }
   };
-  static Kind kind_of(const Run& run, std::int64_t first, std::int64_t count);
-  bool pays(const Run& run, const Kind& kind, std::int64_t count) const;
-  const device::Graph& graph_of(const Kind& kind, const Run& run, std::int64_t count);
-  void tell_time(std::int64_t first, std::int64_t turn);
+  static GraphKey key_of(const Run& run, std::int64_t first, std::int64_t count);
+  bool pays(const Run& run, const GraphKey& key, std::int64_t count) const;
+  const device::Graph& graph_of(const GraphKey& key, const Run& run, std::int64_t count);
+  void send_first_sweep(std::int64_t first, std::int64_t turn);
 
   Stepper& stepper_;
   Graphs graphs_;
   Stream stream_;
   device::StreamClock clock_;
-  std::map<Kind, device::Graph> recorded_;
+  std::map<GraphKey, device::Graph> recorded_;
   // The number of a launch's first sweep, in device memory and for each turn in pinned; null where
   // no kernel asks for the time.
   std::shared_ptr<void> first_sweep_, on_host_;

@@ -42,9 +42,9 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
     link::wait_for(runner.communicator(), stream);
     if (run.stopping.stopped_within(run.at.sweep)) return false;
     const auto stopped = Clock::now();
-    const Pauses::Then then = pauses.on_pause(run.at.sweep, run.at.level, run.stopping);
+    const Pauses::Next next = pauses.on_pause(run.at.sweep, run.at.level, run.stopping);
     begun += Clock::now() - stopped;
-    return then == Pauses::Then::resume;
+    return next == Pauses::Next::resume;
   };
 
   while (run.at.sweep < sweeps && !run.stopping.stops_before(run.at.sweep)) {

@@ -32,11 +32,11 @@ struct Pauses {
   /// Called on every rank, at the same sweeps, as often as sweeps are queued; must be cheap.
   /// Returns, the same on every rank, whether the run pauses there.
   std::function<bool(std::int64_t sweeps)> is_requested = {};
-  enum class Then { resume, end };
+  enum class Next { resume, end };
   /// Called on every rank, after the same number of sweeps, all of which count; the level has
   /// the values after them. It must not change them. Its time counts as none of the loop's.
   /// Returns, the same on every rank, whether the run ends there.
-  std::function<Then(std::int64_t sweeps, std::size_t level, Stopping& stopping)> on_pause = {};
+  std::function<Next(std::int64_t sweeps, std::size_t level, Stopping& stopping)> on_pause = {};
 
   bool is_due(std::int64_t sweeps) const;
   /// Returns how many sweeps are left until the next one, at least 1.

@@ -167,10 +167,11 @@ void Outputs::write_some(const Level& level, std::int64_t sweeps, Attempts& atte
   }
 }
 
-void Outputs::write_last(const Level& answer, std::int64_t sweeps, Attempts& attempts) {
+void Outputs::write_last(const Level& result_level, std::int64_t sweeps, Attempts& attempts) {
   for (Output& output : outputs_)
     if (output.last_written != sweeps)
-      attempts.attempt([&] { output.file->write(answer, sweeps, Otherwise::use_working_folder); });
+      attempts.attempt(
+          [&] { output.file->write(result_level, sweeps, Otherwise::use_working_folder); });
 }
 
 void Outputs::note(Notes& notes) const {

@@ -42,7 +42,7 @@ class Outputs {
   /// from then on; `attempts` keeps the error.
   void write_some(const Level& level, std::int64_t sweeps, Attempts& attempts);
   /// Writes the result, under the plain names or as the last of the numbered files.
-  void write_last(const Level& answer, std::int64_t sweeps, Attempts& attempts);
+  void write_last(const Level& result_level, std::int64_t sweeps, Attempts& attempts);
   /// Adds notes about all that was written.
   void note(Notes& notes) const;
 

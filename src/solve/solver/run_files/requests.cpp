@@ -18,13 +18,13 @@ Requests::Requests(const Communicator& communicator, std::function<Request()> mi
 
 Request Requests::agreed(std::int64_t sweeps) {
   if (sweeps < next_) return Request::none;
-  const Request request = answer();
+  const Request request = finish_round();
   ask(request);
   next_ = sweeps + step_;
   return request;
 }
 
-void Requests::finish() { answer(); }
+void Requests::finish() { finish_round(); }
 
 /// `granted` is done next: this rank's request for it is not counted again.
 void Requests::ask(Request granted) {
@@ -36,7 +36,7 @@ void Requests::ask(Request granted) {
 }
 
 /// The time of a turn is the slowest rank's, so that all take steps of one length.
-Request Requests::answer() {
+Request Requests::finish_round() {
   if (!wanted_.in_flight()) return Request::none;
   const auto request = static_cast<Request>(static_cast<int>(wanted_.finish()));
   const double seconds = seconds_.finish();

@@ -30,7 +30,7 @@ class Requests {
 
  private:
   void ask(Request granted);
-  Request answer();
+  Request finish_round();
 
   std::function<Request()> mine_;
   comm::NonblockingAllReduce wanted_, seconds_;

@@ -78,11 +78,11 @@ Pauses RunPauses::pauses() {
   return pauses;
 }
 
-Pauses::Then RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& stopping) {
-  using Then = Pauses::Then;
+Pauses::Next RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& stopping) {
+  using Next = Pauses::Next;
   const Level& fields = runner_->levels()[level];
   check_bits(sweeps, fields);
-  if (!has_right_bits()) return Then::end;
+  if (!has_right_bits()) return Next::end;
   if (spot_check_ && sweeps % *options_.verify_every == 0)
     comm::together(communicator_,
                    [&] { spot_check_->take(fields, runner_->coefficients(), sweeps); });
@@ -93,16 +93,16 @@ Pauses::Then RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& 
   const bool is_time =
       has_output || (has_row && !case_.sums.empty()) || sweeps % sweeps_between_looks == 0;
   if (sweeps > 0 && is_time && looks_for_what_is_not_finite() && !is_finite(fields))
-    return Then::end;
+    return Next::end;
   if (has_row) series_->add(fields, sweeps);
   std::optional<Due> due = what_is_due(sweeps, stopping);
   const bool ends_by_norm = !due;
   if (!due) due.emplace();
   due->output = has_output;
   write(sweeps, fields, std::move(*due));
-  if (requested_ != Request::stop) return ends_by_norm ? Then::end : Then::resume;
+  if (requested_ != Request::stop) return ends_by_norm ? Next::end : Next::resume;
   stopped_by_ = comm::first_text(communicator_, reason_to_stop());
-  return Then::end;
+  return Next::end;
 }
 
 /// The norm finds it in the fields that it is of; from a GPU others would have to be copied.
@@ -216,9 +216,9 @@ std::optional<std::int64_t> RunPauses::saved() const {
   return checkpoints_ ? checkpoints_->newest() : std::nullopt;
 }
 
-void RunPauses::end_series(const Level& answer, SolveResult& result) {
+void RunPauses::end_series(const Level& result_level, SolveResult& result) {
   if (!series_) return;
-  series_->add(answer, result.sweeps);
+  series_->add(result_level, result.sweeps);
   result.series = series_->so_far();
 }
 
@@ -235,13 +235,13 @@ void RunPauses::report(SolveResult& result, Notes& notes) const {
 }
 
 /// The end can be gone on from, too, with more sweeps.
-void RunPauses::save_end(const Level& answer, const SolveResult& result, Attempts& attempts) {
+void RunPauses::save_end(const Level& result_level, const SolveResult& result, Attempts& attempts) {
   attempts = writing_;
   if (!checkpoints_) return;
   attempts.attempt([&] {
     if (has_right_bits())
       checkpoints_->write({.grid = runner_->grid(),
-                           .level = answer,
+                           .level = result_level,
                            .coefficients = runner_->coefficients(),
                            .sweeps = result.sweeps,
                            .norms = result.norm_history,
@@ -251,9 +251,9 @@ void RunPauses::save_end(const Level& answer, const SolveResult& result, Attempt
   });
 }
 
-void RunPauses::write_end(const Level& answer, std::int64_t sweeps, Attempts& attempts,
+void RunPauses::write_end(const Level& result_level, std::int64_t sweeps, Attempts& attempts,
                           Notes& notes) {
-  outputs_->write_last(answer, sweeps, attempts);
+  outputs_->write_last(result_level, sweeps, attempts);
   attempts.attempt([&] { outputs_->note(notes); });
 }
 

@@ -54,13 +54,13 @@ class RunPauses {
   std::optional<std::int64_t> saved() const;
 
   /// Adds the row of the end, if there is a series, and the whole of it to the result.
-  void end_series(const Level& answer, SolveResult& result);
+  void end_series(const Level& result_level, SolveResult& result);
   /// Adds what became of requests, checkpoints, files and checks. Not collective.
   void report(SolveResult& result, Notes& notes) const;
   /// Writes the checkpoint of the end, unless a bit was wrong; keeps what failed, also before.
-  void save_end(const Level& answer, const SolveResult& result, Attempts& attempts);
+  void save_end(const Level& result_level, const SolveResult& result, Attempts& attempts);
   /// Writes the files of the result.
-  void write_end(const Level& answer, std::int64_t sweeps, Attempts& attempts, Notes& notes);
+  void write_end(const Level& result_level, std::int64_t sweeps, Attempts& attempts, Notes& notes);
 
  private:
   /// The files to write after a sweep.
@@ -72,7 +72,7 @@ class RunPauses {
 
   Request request() const;
   std::string reason_to_stop() const;
-  Pauses::Then pause(std::int64_t sweeps, std::size_t level, Stopping& stopping);
+  Pauses::Next pause(std::int64_t sweeps, std::size_t level, Stopping& stopping);
   bool looks_for_what_is_not_finite() const;
   bool is_finite(const Level& level) const;
   void check_bits(std::int64_t sweeps, const Level& level);

@@ -19,10 +19,10 @@ bool is_simple(Op op) { return op == Op::add || op == Op::subtract || op == Op::
 struct Step {
   Op op;
   std::vector<Ref> from;
-  Then then = Then::nothing;
+  SecondOp second = SecondOp::nothing;
   std::optional<Ref> factor{};
 
-  bool is_single() const { return then == Then::nothing && !factor; }
+  bool is_single() const { return second == SecondOp::nothing && !factor; }
 };
 
 class Recorder {
@@ -89,10 +89,10 @@ class Recorder {
       if (step.op == Op::multiply && is_number(other)) {
         joined.factor = other;
       } else if (joined.is_single() && read_no_rows({other})) {
-        joined.then = step.op == Op::add        ? Then::add
-                      : step.op == Op::multiply ? Then::multiply
-                      : i == 0                  ? Then::subtract
-                                                : Then::subtract_from;
+        joined.second = step.op == Op::add        ? SecondOp::add
+                        : step.op == Op::multiply ? SecondOp::multiply
+                        : i == 0                  ? SecondOp::subtract
+                                                  : SecondOp::subtract_from;
         joined.from.push_back(other);
       } else {
         continue;
@@ -119,7 +119,7 @@ class Recorder {
   }
 
   void add_instruction(Ref at, const Step& step) {
-    Instruction instruction{.op = step.op, .then = step.then};
+    Instruction instruction{.op = step.op, .second = step.second};
     instruction.offset = int{model_.tree[at].offset[0]};  // NOLINT: it has a sign
     if (step.factor) instruction.factor = operands_.at(*step.factor).index;
     for (std::size_t i = 0; i < step.from.size(); ++i) {

@@ -24,8 +24,8 @@ struct Operand {
   std::size_t index = 0;
 };
 
-/// The operation that follows at once on a result r, with one more operand c.
-enum class Then : unsigned char { nothing, add, subtract, subtract_from, multiply };
+/// An operation on the result r in the same pass, with one more operand c.
+enum class SecondOp : unsigned char { nothing, add, subtract, subtract_from, multiply };
 
 /// Computes a register for each cell of a tile: an operation, or two in one pass, and a factor.
 struct Instruction {
@@ -33,7 +33,7 @@ struct Instruction {
   std::array<Operand, 3> from{};  ///< of a pair of operations, the third is the second one's other
   std::size_t to = 0;
   int offset = 0;                       ///< of a coordinate or index along x
-  Then then = Then::nothing;            ///< r + c, r - c, c - r, r * c
+  SecondOp second = SecondOp::nothing;  ///< r + c, r - c, c - r, r * c
   std::optional<std::size_t> factor{};  ///< a number, by which the result is multiplied last
 };
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "problem/cell_position.hpp"
 #include "problem/functions.hpp"
 #include "problem/interpreter.hpp"
-#include "problem/place.hpp"
 #include "stencil/cpu/kernel.hpp"
 #include "stencil/cpu/tape.hpp"
 #include "stencil/cpu/targets.hpp"
@@ -148,7 +148,7 @@ void run_two(const Extent& extent, const Sources<Real>& from, Real* to, std::int
 }
 
 /// Two operations in one pass, and perhaps a factor. All operands move along x: numbers are rows.
-template <Op op, Then then, bool scaled, class Real>
+template <Op op, SecondOp second, bool scaled, class Real>
 HWY_NOINLINE void run_pair(const Extent& extent, const Sources<Real>& from, Real factor, Real* to,
                            std::int64_t to_step) {
   for (std::int64_t row = 0; row < extent.rows; ++row) {
@@ -158,10 +158,10 @@ HWY_NOINLINE void run_pair(const Extent& extent, const Sources<Real>& from, Real
     Real* result = to + row * to_step;
     for_row<Real>(extent.cells, [&](auto d, std::int64_t x) HWY_ATTR {
       auto value = Apply<op>::two(d, hn::LoadU(d, a + x), hn::LoadU(d, b + x));
-      if constexpr (then == Then::add) value = hn::Add(value, hn::LoadU(d, c + x));
-      if constexpr (then == Then::subtract) value = hn::Sub(value, hn::LoadU(d, c + x));
-      if constexpr (then == Then::subtract_from) value = hn::Sub(hn::LoadU(d, c + x), value);
-      if constexpr (then == Then::multiply) value = hn::Mul(value, hn::LoadU(d, c + x));
+      if constexpr (second == SecondOp::add) value = hn::Add(value, hn::LoadU(d, c + x));
+      if constexpr (second == SecondOp::subtract) value = hn::Sub(value, hn::LoadU(d, c + x));
+      if constexpr (second == SecondOp::subtract_from) value = hn::Sub(hn::LoadU(d, c + x), value);
+      if constexpr (second == SecondOp::multiply) value = hn::Mul(value, hn::LoadU(d, c + x));
       if constexpr (scaled) value = hn::Mul(value, hn::Set(d, factor));
       hn::StoreU(value, d, result + x);
     });
@@ -172,28 +172,28 @@ template <class Real>
 using RunPair = void (*)(const Extent&, const Sources<Real>&, Real, Real*, std::int64_t);
 
 template <Op op, class Real>
-RunPair<Real> pair_of(Then then, bool scaled) {
-  switch (then) {
-#define HALOCLINE_THEN(name)                                            \
-  case Then::name:                                                      \
-    return scaled ? RunPair<Real>{run_pair<op, Then::name, true, Real>} \
-                  : RunPair<Real>{run_pair<op, Then::name, false, Real>};
+RunPair<Real> pair_of(SecondOp second, bool scaled) {
+  switch (second) {
+#define HALOCLINE_THEN(name)                                                \
+  case SecondOp::name:                                                      \
+    return scaled ? RunPair<Real>{run_pair<op, SecondOp::name, true, Real>} \
+                  : RunPair<Real>{run_pair<op, SecondOp::name, false, Real>};
     HALOCLINE_THEN(add)
     HALOCLINE_THEN(subtract)
     HALOCLINE_THEN(subtract_from)
     HALOCLINE_THEN(multiply)
 #undef HALOCLINE_THEN
     default:
-      return run_pair<op, Then::nothing, true, Real>;
+      return run_pair<op, SecondOp::nothing, true, Real>;
   }
 }
 
 template <class Real>
 RunPair<Real> pair_of(const Instruction& instruction) {
   const bool scaled = instruction.factor.has_value();
-  return instruction.op == Op::add        ? pair_of<Op::add, Real>(instruction.then, scaled)
-         : instruction.op == Op::subtract ? pair_of<Op::subtract, Real>(instruction.then, scaled)
-                                          : pair_of<Op::multiply, Real>(instruction.then, scaled);
+  return instruction.op == Op::add        ? pair_of<Op::add, Real>(instruction.second, scaled)
+         : instruction.op == Op::subtract ? pair_of<Op::subtract, Real>(instruction.second, scaled)
+                                          : pair_of<Op::multiply, Real>(instruction.second, scaled);
 }
 
 template <class Real>
@@ -436,7 +436,7 @@ class Machine {
     }
   }
 
-  problem::Place place(std::int64_t row) const {
+  problem::CellPosition place(std::int64_t row) const {
     return {model_, block_.cells.lower + at_ + Int3{0, row, 0}, block_.time};
   }
 
@@ -450,7 +450,7 @@ class Machine {
       Sources<Real> from;
       for (std::size_t i = 0; i < operands_of(instruction); ++i)
         from[i] = source(instruction.from[i]);
-      if (instruction.then == Then::nothing && !instruction.factor)
+      if (instruction.second == SecondOp::nothing && !instruction.factor)
         HWY_NAMESPACE::run(instruction.op, extent_, from, to, row_cells);
       else
         run_as_pair(instruction, from, to);
@@ -465,7 +465,7 @@ class Machine {
 
   static std::size_t operands_of(const Instruction& instruction) {
     return static_cast<std::size_t>(problem::operands_of(instruction.op)) +
-           (instruction.then == Then::nothing ? 0 : 1);
+           (instruction.second == SecondOp::nothing ? 0 : 1);
   }
 
   void run_as_pair(const Instruction& instruction, Sources<Real>& from, Real* to) {
@@ -494,7 +494,7 @@ class Machine {
   }
 
   void fill_along_x(const Instruction& instruction, Real* to) const {
-    problem::Place here = place(0);
+    problem::CellPosition here = place(0);
     for (std::int64_t x = 0; x < extent_.cells; ++x, ++here.at.x)
       to[x] =
           static_cast<Real>(instruction.op == Op::index ? here.index(0, instruction.offset)

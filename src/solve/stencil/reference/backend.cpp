@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "field/cells.hpp"
+#include "problem/cell_position.hpp"
 #include "problem/interpreter.hpp"
-#include "problem/place.hpp"
 #include "stencil/check.hpp"
 
 namespace halocline::stencil::reference {
@@ -41,11 +41,11 @@ class RowNorm {
 
 /// A place with all fields and coefficients.
 template <class Real>
-struct CellOfViews : problem::Place {
+struct CellOfViews : problem::CellPosition {
   const std::vector<BrickView<const Real>>& views;
 
-  CellOfViews(const problem::Place& place, const std::vector<BrickView<const Real>>& all)
-      : Place(place), views(all) {}
+  CellOfViews(const problem::CellPosition& position, const std::vector<BrickView<const Real>>& all)
+      : CellPosition(position), views(all) {}
   Real access(int symbol, const std::array<std::int8_t, 3>& offset) const {
     return views[static_cast<std::size_t>(symbol)](at.x + offset[0], at.y + offset[1],
                                                    at.z + offset[2]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "problem/slips.hpp"
+#include "problem/toml_mistakes.hpp"
 
 #include <algorithm>
 
@@ -15,6 +15,25 @@ namespace {
 constexpr std::size_t most_looked_at = 1000, most_ends = 16;
 
 constexpr std::string_view blanks = " \t\r";
+
+/// Returns the end of the string that begins at a quote. One that is not ended reaches to the end
+/// of its line, or of the text; nothing is read beyond it anyway.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const auto is_ended = [&](std::size_t count) {
+    const std::string_view next = text.substr(at, count);
+    return next.size() == count && next.find_first_not_of(quote) == next.npos;
+  };
+  const std::size_t quotes = is_ended(3) ? 3 : 1;
+  for (at += quotes; at < text.size() && !is_ended(quotes); ++at) {
+    if (quotes == 1 && text[at] == '\n') return at;
+    if (quote == '"' && text[at] == '\\') ++at;
+  }
+  at = std::min(at + quotes, text.size());
+  // A long string may have two quotes more at its end.
+  for (int more = 0; quotes == 3 && more < 2 && is_ended(1); ++more) ++at;
+  return at;
+}
 
 /// A line without its comment, and its text outside of strings.
 struct Line {
@@ -116,47 +135,66 @@ std::optional<std::string_view> bare_key(std::string_view code, std::size_t at) 
 
 /// Of .5, 5., 5.e3 and 01, which are numbers of formulas only.
 bool is_no_toml(std::string_view number) {
-  const auto is_digit = [&](std::size_t at) {
-    return at < number.size() && number[at] >= '0' && number[at] <= '9';
-  };
+  const auto has_digit = [&](std::size_t at) { return at < number.size() && is_digit(number[at]); };
   const std::size_t point = number.find('.');
-  if (point != number.npos) return point == 0 || !is_digit(point + 1);
-  return number[0] == '0' && is_digit(1);
+  if (point != number.npos) return point == 0 || !has_digit(point + 1);
+  return number[0] == '0' && has_digit(1);
 }
 
-std::optional<Slip> unquoted(const Line& line, std::string_view value) {
+std::optional<TomlMistake> unquoted(const Line& line, std::string_view value) {
   const auto at = line.begin + static_cast<std::size_t>(value.data() - line.code.data());
   const std::optional<Syntax> syntax = syntax_of(value);
   if (syntax && syntax->kind == Syntax::Kind::number) {
     if (!is_no_toml(value)) return std::nullopt;
-    return Slip{at, value.size(), "TOML writes numbers as 0.5, 5.0 and 1, not .5, 5. and 01"};
+    return TomlMistake{at, value.size(),
+                       "TOML writes numbers as 0.5, 5.0 and 1, not .5, 5. and 01"};
   }
   if (value == "true" || value == "false") return std::nullopt;
-  return Slip{at, value.size(), fmt::format("formulas and words stand in quotes: \"{}\"", value)};
+  return TomlMistake{at, value.size(),
+                     fmt::format("formulas and words stand in quotes: \"{}\"", value)};
 }
 
 }  // namespace
 
-std::optional<Slip> find_slip(std::string_view text, std::size_t at) {
+std::optional<std::size_t> find_long_key(std::string_view text) {
+  int dots = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '.' && ++dots == most_parts) return at;
+    if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) dots = 0;
+    ++at;
+  }
+  return std::nullopt;
+}
+
+std::optional<TomlMistake> find_toml_mistake(std::string_view text, std::size_t at) {
   const Line line = line_at(text, at);
   if (const auto strange =
           strange_byte(text.substr(line.begin, text.find('\n', line.begin) - line.begin))) {
     const std::size_t place = line.begin + *strange;
-    return Slip{place, 1,
-                fmt::format("byte {:#04x} is not UTF-8; save the file as UTF-8",
-                            static_cast<unsigned char>(text[place]))};
+    return TomlMistake{place, 1,
+                       fmt::format("byte {:#04x} is not UTF-8; save the file as UTF-8",
+                                   static_cast<unsigned char>(text[place]))};
   }
   if (ends_in_long_string(text.substr(0, line.begin))) return std::nullopt;
   if (line.foreign) {
     const std::size_t place = line.begin + *line.foreign;
-    const Foreign foreign = foreign_character(text.substr(place));
-    return Slip{place, 1,
-                fmt::format("there is a {} outside of quotes{}{}", foreign.name,
-                            foreign.advice.empty() ? "" : "; ", foreign.advice)};
+    const ForeignCharacter foreign = foreign_character(text.substr(place));
+    return TomlMistake{place, 1,
+                       fmt::format("there is a {} outside of quotes{}{}", foreign.name,
+                                   foreign.advice.empty() ? "" : "; ", foreign.advice)};
   }
   if (line.code.size() > most_looked_at) return std::nullopt;
   if (const auto key = bare_key(line.code, at - line.begin))
-    return Slip{at, 1, fmt::format("a key with this sign stands in quotes: \"{}\"", *key)};
+    return TomlMistake{at, 1, fmt::format("a key with this sign stands in quotes: \"{}\"", *key)};
   const std::size_t first = line.bare.find('=');
   if (first == line.bare.npos) return std::nullopt;
   if (const auto value = bare_value(line.code, first + 1)) return unquoted(line, *value);

@@ -11,7 +11,7 @@
 namespace halocline::problem {
 
 /// A function of other languages, as an expression of this one.
-struct Elsewhere {
+struct ForeignFunction {
   std::vector<std::string_view> names;  ///< that it has
   std::string_view arguments;           ///< "a, b"
   std::string text;                     ///< with these letters
@@ -20,7 +20,7 @@ struct Elsewhere {
   std::string_view accuracy = {};
 };
 
-std::span<const Elsewhere> functions_elsewhere();
+std::span<const ForeignFunction> foreign_functions();
 
 /// Returns "for tan(a) write sin(a)/cos(a)"; empty for functions that are not known.
 std::string advice_on_function(std::string_view name);

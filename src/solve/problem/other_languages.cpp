@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "problem/elsewhere.hpp"
+#include "problem/other_languages.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> rounder{"C", "1.5*2^52"};
 constexpr std::string_view rounder_note = " (1.5*2^23 in updates of precision f32)";
 
-std::vector<Elsewhere> functions_made() {
+std::vector<ForeignFunction> functions_made() {
   // 2 atan(p) for p from -1 to 1 (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions,
   // 4.4.49).
   const std::string twice_arc_tangent =
@@ -197,13 +197,13 @@ std::string advice_in(const std::array<Advice, count>& list, std::string_view na
 
 }  // namespace
 
-std::span<const Elsewhere> functions_elsewhere() {
-  static const std::vector<Elsewhere> all = functions_made();
+std::span<const ForeignFunction> foreign_functions() {
+  static const std::vector<ForeignFunction> all = functions_made();
   return all;
 }
 
 std::string advice_on_function(std::string_view name) {
-  for (const Elsewhere& one : functions_elsewhere()) {
+  for (const ForeignFunction& one : foreign_functions()) {
     if (std::find(one.names.begin(), one.names.end(), name) == one.names.end()) continue;
     std::string advice = fmt::format("for {}({}) write {}", name, one.arguments, one.text);
     const char* before = ", where ";

@@ -11,7 +11,7 @@
 namespace halocline::problem {
 
 /// A cell of the domain or beyond one of its sides. Along periodic axes, the cell that it images.
-struct Place {
+struct CellPosition {
   const Model& model;
   Int3 at;
   double now = 0;      ///< t

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "problem/rows.hpp"
+#include "problem/row_evaluator.hpp"
 
 #include <map>
 #include <utility>
 
+#include "problem/cell_position.hpp"
 #include "problem/operations.hpp"
-#include "problem/place.hpp"
 
 namespace halocline::problem {
 namespace {
 
-/// The value of a leaf at a place.
-double leaf(const Node& node, const Place& place) {
+/// The value of a leaf at a cell.
+double leaf(const Node& node, const CellPosition& cell) {
   const auto axis = static_cast<std::size_t>(node.symbol);
   switch (node.op) {
     case Op::constant:
       return node.value;
     case Op::coordinate:
-      return place.coordinate(node.symbol, node.offset[axis]);
+      return cell.coordinate(node.symbol, node.offset[axis]);
     case Op::index:
-      return place.index(node.symbol, node.offset[axis]);
+      return cell.index(node.symbol, node.offset[axis]);
     case Op::noise:
-      return place.noise(node.value);
+      return cell.noise(node.value);
     default:
       return 0;  // time begins at 0
   }
@@ -52,48 +52,43 @@ void compute(Op op, std::int64_t count, double* to, const std::array<Operand, 3>
 
 }  // namespace
 
-RowValues::RowValues(const Model& model, Ref expression, std::int64_t lower_x, std::int64_t upper_x)
+RowEvaluator::RowEvaluator(const Model& model, Ref expression, std::int64_t lower_x,
+                           std::int64_t upper_x)
     : model_(model), lower_x_(lower_x) {
   const Ref formulas[] = {expression};
-  std::map<Ref, std::size_t> places;
+  std::map<Ref, std::size_t> indices;
   for (const Ref at : nodes_of(model.tree, formulas)) {
-    const Node& node = model.tree[at];
-    std::array<std::size_t, 3> operands{};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(operands_of(node.op)); ++i)
-      operands[i] = places.at(node.operands[i]);
-    places[at] = parts_.size();
-    add(node, operands);
-    if (!parts_.back().on_row) fill_table(parts_.back(), upper_x - lower_x);
+    Part part{.node = model.tree[at]};
+    const bool is_place = part.node.op == Op::coordinate || part.node.op == Op::index;
+    part.on_x = part.node.op == Op::noise || (is_place && part.node.symbol == 0);
+    part.on_row = part.node.op == Op::noise || (is_place && part.node.symbol != 0);
+    for (const Ref operand : operands_of(model.tree[at])) {
+      const std::size_t index = indices.at(operand);
+      part.operands.push_back(index);
+      part.on_x |= parts_[index].on_x;
+      part.on_row |= parts_[index].on_row;
+    }
+    if (!part.on_row) fill_table(part, upper_x - lower_x);
+    indices[at] = parts_.size();
+    parts_.push_back(std::move(part));
   }
 }
 
-void RowValues::add(const Node& node, const std::array<std::size_t, 3>& operands) {
-  Part part{.node = node, .operands = operands};
-  const bool is_place = node.op == Op::coordinate || node.op == Op::index;
-  part.on_x = node.op == Op::noise || (is_place && node.symbol == 0);
-  part.on_row = node.op == Op::noise || (is_place && node.symbol != 0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(operands_of(node.op)); ++i) {
-    part.on_x |= parts_[operands[i]].on_x;
-    part.on_row |= parts_[operands[i]].on_row;
-  }
-  parts_.push_back(std::move(part));
-}
-
-void RowValues::fill_table(Part& part, std::int64_t cells) const {
+void RowEvaluator::fill_table(Part& part, std::int64_t cells) const {
   part.table.resize(part.on_x ? static_cast<std::size_t>(cells) : 1);
-  const auto operands = static_cast<std::size_t>(operands_of(part.node.op));
   std::array<Operand, 3> from{};
   from.fill({part.table.data(), 0});
-  for (std::size_t i = 0; i < operands; ++i) {
+  for (std::size_t i = 0; i < part.operands.size(); ++i) {
     const Part& operand = parts_[part.operands[i]];
     from[i] = {operand.table.data(), operand.on_x ? 1 : 0};
   }
-  if (operands > 0) return compute(part.node.op, std::ssize(part.table), part.table.data(), from);
+  if (!part.operands.empty())
+    return compute(part.node.op, std::ssize(part.table), part.table.data(), from);
   for (std::int64_t i = 0; i < std::ssize(part.table); ++i)
     part.table[static_cast<std::size_t>(i)] = leaf(part.node, {model_, {lower_x_ + i, 0, 0}});
 }
 
-void RowValues::row(Int3 first, std::int64_t count, double* values) const {
+void RowEvaluator::evaluate(Int3 first, std::int64_t count, double* values) const {
   // Parts that depend only on y and z have one value in a row.
   std::vector<std::vector<double>> here(parts_.size());
   const auto operand = [&](std::size_t at) -> Operand {
@@ -106,11 +101,10 @@ void RowValues::row(Int3 first, std::int64_t count, double* values) const {
     if (!part.on_row) continue;
     std::vector<double>& now = here[at];
     now.resize(part.on_x ? static_cast<std::size_t>(count) : 1);
-    const auto operands = static_cast<std::size_t>(operands_of(part.node.op));
     std::array<Operand, 3> from{};
     from.fill({now.data(), 0});
-    for (std::size_t i = 0; i < operands; ++i) from[i] = operand(part.operands[i]);
-    if (operands > 0)
+    for (std::size_t i = 0; i < part.operands.size(); ++i) from[i] = operand(part.operands[i]);
+    if (!part.operands.empty())
       compute(part.node.op, std::ssize(now), now.data(), from);
     else if (part.node.op == Op::noise)
       program::noise_row(model_.cells, model_.seed + static_cast<std::uint64_t>(part.node.value),
