@@ -35,7 +35,7 @@ CheckpointHead read_checkpoint_head(const std::string& path);
 std::string read_checkpoint_text(const std::string& path, const CheckpointHead& head,
                                  const std::string& name);
 
-/// Returns what a file with this text as its head begins with.
+/// Returns the first bytes of a file with this text as its head.
 std::string begin_of_file(const std::string& head);
 
 /// Returns a head as text, for other ranks.

@@ -28,38 +28,63 @@ constexpr Id by_default = 0, all_values = 0;
 
 /// The functions that are used of it, as its headers declare them from 1.10 on.
 struct Library {
-  int (*open)() = nullptr;
-  int (*set_error_handler)(Id stack, void* function, void* data) = nullptr;
-  Id (*create_file)(const char*, unsigned flags, Id creation, Id access) = nullptr;
-  int (*close_file)(Id) = nullptr;
-  Id (*create_group)(Id, const char*, Id link, Id creation, Id access) = nullptr;
-  int (*close_group)(Id) = nullptr;
-  Id (*create_space)(int kind) = nullptr;
-  Id (*create_simple_space)(int axes, const Size* shape, const Size* most) = nullptr;
-  int (*close_space)(Id) = nullptr;
-  Id (*create_properties)(Id of) = nullptr;
-  int (*set_layout)(Id, int) = nullptr;
-  int (*set_allocation)(Id, int) = nullptr;
-  int (*set_fill)(Id, int) = nullptr;
-  int (*keep_times)(Id, bool) = nullptr;
-  int (*set_user_block)(Id, Size) = nullptr;
-  int (*access_by_stdio)(Id) = nullptr;
-  int (*set_formats)(Id, int oldest, int newest) = nullptr;
-  int (*close_properties)(Id) = nullptr;
+  explicit Library(void* handle) : symbols(handle) {}
+
+  /// Converts to a pointer of any type.
+  struct Found {
+    Symbols& symbols;
+    const char* name;
+    template <class Any>
+    operator Any*() const {  // NOLINT: the member's type decides
+      Any* any = nullptr;
+      symbols.find(name, any);
+      return any;
+    }
+  };
+  Found found(const char* name) { return {symbols, name}; }
+
+  Symbols symbols;
+  int (*open)() = found("H5open");
+  int (*set_error_handler)(Id stack, void* function, void* data) = found("H5Eset_auto2");
+  Id (*create_file)(const char*, unsigned flags, Id creation, Id access) = found("H5Fcreate");
+  int (*close_file)(Id) = found("H5Fclose");
+  Id (*create_group)(Id, const char*, Id link, Id creation, Id access) = found("H5Gcreate2");
+  int (*close_group)(Id) = found("H5Gclose");
+  Id (*create_space)(int kind) = found("H5Screate");
+  Id (*create_simple_space)(int axes, const Size* shape,
+                            const Size* most) = found("H5Screate_simple");
+  int (*close_space)(Id) = found("H5Sclose");
+  Id (*create_properties)(Id of) = found("H5Pcreate");
+  int (*set_layout)(Id, int) = found("H5Pset_layout");
+  int (*set_allocation)(Id, int) = found("H5Pset_alloc_time");
+  int (*set_fill)(Id, int) = found("H5Pset_fill_time");
+  int (*keep_times)(Id, bool) = found("H5Pset_obj_track_times");
+  int (*set_user_block)(Id, Size) = found("H5Pset_userblock");
+  int (*access_by_stdio)(Id) = found("H5Pset_fapl_stdio");
+  int (*set_formats)(Id, int oldest, int newest) = found("H5Pset_libver_bounds");
+  int (*close_properties)(Id) = found("H5Pclose");
   Id (*create_dataset)(Id, const char*, Id type, Id space, Id link, Id creation,
-                       Id access) = nullptr;
-  int (*write_dataset)(Id, Id type, Id memory, Id file, Id transfer, const void*) = nullptr;
-  Size (*offset_of_dataset)(Id) = nullptr;
-  int (*close_dataset)(Id) = nullptr;
-  Id (*create_attribute)(Id, const char*, Id type, Id space, Id creation, Id access) = nullptr;
-  int (*write_attribute)(Id, Id type, const void*) = nullptr;
-  int (*close_attribute)(Id) = nullptr;
-  Id (*copy_type)(Id) = nullptr;
-  int (*set_type_size)(Id, std::size_t) = nullptr;
-  int (*close_type)(Id) = nullptr;
+                       Id access) = found("H5Dcreate2");
+  int (*write_dataset)(Id, Id type, Id memory, Id file, Id transfer,
+                       const void*) = found("H5Dwrite");
+  Size (*offset_of_dataset)(Id) = found("H5Dget_offset");
+  int (*close_dataset)(Id) = found("H5Dclose");
+  Id (*create_attribute)(Id, const char*, Id type, Id space, Id creation,
+                         Id access) = found("H5Acreate2");
+  int (*write_attribute)(Id, Id type, const void*) = found("H5Awrite");
+  int (*close_attribute)(Id) = found("H5Aclose");
+  Id (*copy_type)(Id) = found("H5Tcopy");
+  int (*set_type_size)(Id, std::size_t) = found("H5Tset_size");
+  int (*close_type)(Id) = found("H5Tclose");
   // Values that H5open() sets.
-  Id *f32 = nullptr, *f64 = nullptr, *i64 = nullptr, *byte = nullptr, *text_type = nullptr;
-  Id *of_files = nullptr, *of_access = nullptr, *of_datasets = nullptr;
+  Id* f32 = found("H5T_IEEE_F32LE_g");
+  Id* f64 = found("H5T_IEEE_F64LE_g");
+  Id* i64 = found("H5T_STD_I64LE_g");
+  Id* byte = found("H5T_STD_U8LE_g");
+  Id* text_type = found("H5T_C_S1_g");
+  Id* of_files = found("H5P_CLS_FILE_CREATE_ID_g");
+  Id* of_access = found("H5P_CLS_FILE_ACCESS_ID_g");
+  Id* of_datasets = found("H5P_CLS_DATASET_CREATE_ID_g");
 };
 
 std::string library_version(void* handle) {
@@ -77,51 +102,11 @@ constexpr std::array<const char*, 8> names{
     "libhdf5_serial.so.320", "libhdf5_serial.so.310", "libhdf5_serial.so.103", "libhdf5.so.320",
     "libhdf5.so.310",        "libhdf5.so.200",        "libhdf5.so.103",        "libhdf5.so"};
 
-void find_all(Symbols& symbols, Library& library) {
-  symbols.find("H5open", library.open);
-  symbols.find("H5Eset_auto2", library.set_error_handler);
-  symbols.find("H5Fcreate", library.create_file);
-  symbols.find("H5Fclose", library.close_file);
-  symbols.find("H5Gcreate2", library.create_group);
-  symbols.find("H5Gclose", library.close_group);
-  symbols.find("H5Screate", library.create_space);
-  symbols.find("H5Screate_simple", library.create_simple_space);
-  symbols.find("H5Sclose", library.close_space);
-  symbols.find("H5Pcreate", library.create_properties);
-  symbols.find("H5Pset_layout", library.set_layout);
-  symbols.find("H5Pset_alloc_time", library.set_allocation);
-  symbols.find("H5Pset_fill_time", library.set_fill);
-  symbols.find("H5Pset_obj_track_times", library.keep_times);
-  symbols.find("H5Pset_userblock", library.set_user_block);
-  symbols.find("H5Pset_fapl_stdio", library.access_by_stdio);
-  symbols.find("H5Pset_libver_bounds", library.set_formats);
-  symbols.find("H5Pclose", library.close_properties);
-  symbols.find("H5Dcreate2", library.create_dataset);
-  symbols.find("H5Dwrite", library.write_dataset);
-  symbols.find("H5Dget_offset", library.offset_of_dataset);
-  symbols.find("H5Dclose", library.close_dataset);
-  symbols.find("H5Acreate2", library.create_attribute);
-  symbols.find("H5Awrite", library.write_attribute);
-  symbols.find("H5Aclose", library.close_attribute);
-  symbols.find("H5Tcopy", library.copy_type);
-  symbols.find("H5Tset_size", library.set_type_size);
-  symbols.find("H5Tclose", library.close_type);
-  symbols.find("H5T_IEEE_F32LE_g", library.f32);
-  symbols.find("H5T_IEEE_F64LE_g", library.f64);
-  symbols.find("H5T_STD_I64LE_g", library.i64);
-  symbols.find("H5T_STD_U8LE_g", library.byte);
-  symbols.find("H5T_C_S1_g", library.text_type);
-  symbols.find("H5P_CLS_FILE_CREATE_ID_g", library.of_files);
-  symbols.find("H5P_CLS_FILE_ACCESS_ID_g", library.of_access);
-  symbols.find("H5P_CLS_DATASET_CREATE_ID_g", library.of_datasets);
-}
-
 /// Finds the functions, and starts HDF5 with them.
 std::string problem_of(void* handle) {
-  Library library;
-  Symbols symbols(handle);
-  find_all(symbols, library);
-  if (!symbols.problem().empty()) return symbols.problem();
+  const Library library(handle);
+  const std::string problem = library.symbols.problem();
+  if (!problem.empty()) return problem;
   return library.open() < 0 ? "does not start" : "";
 }
 
@@ -139,9 +124,7 @@ Loaded load() {
   const auto [wanted, files] = find_library(current_variables());
   const LoadedLibrary opened = load_library(wanted, files);
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
-  Library library;
-  Symbols symbols(opened.handle);
-  find_all(symbols, library);
+  const Library library(opened.handle);
   // It would print the errors that are reported here.
   library.set_error_handler(by_default, nullptr, nullptr);
   return {library, ""};

@@ -20,7 +20,7 @@
 
 namespace halocline::files::hdf5 {
 
-/// Returns why no HDF5 can be used, with what to do; nothing if one can. Loads it at the first
+/// Returns why no HDF5 can be used, and the remedy; nothing if one can. Loads it at the first
 /// call.
 std::optional<std::string> unavailable();
 /// The library under the name that it has on this machine, and its files.
@@ -62,7 +62,7 @@ class Group {
   /// An attribute that is one number, not an array of one.
   void add_number(const std::string& attribute, std::int64_t number) const;
   /// Makes a dataset whose values lie next to each other in the file, and returns the offset of the
-  /// first. What they are until they are written is not defined.
+  /// first. Their values are undefined until they are written.
   std::int64_t add_dataset(const std::string& name, Type type,
                            std::span<const std::int64_t> shape) const;
   std::int64_t add_dataset(const std::string& name, std::span<const std::int64_t> values) const;

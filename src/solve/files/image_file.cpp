@@ -76,7 +76,7 @@ ImageTimes::ImageTimes(const Communicator& communicator, const Grid& grid, Image
       path_(std::move(path)),
       most_(most) {}
 
-void ImageTimes::go_on(const Times& times) {
+void ImageTimes::resume(const Times& times) {
   const std::int64_t most = most_;
   std::vector<double> kept;  // on rank 0
   comm::on_first_rank(communicator_, [&] {
@@ -131,7 +131,7 @@ void ImageTimes::refuse(const std::string& why) const {
                           path_, why));
 }
 
-/// Where the parts of the file are, and of what.
+/// The places and kinds of the parts of the file.
 Json ImageTimes::head() const {
   const Int3 cells = image_.cells.values();
   return {{"cells", {cells.x, cells.y, cells.z}},
@@ -173,7 +173,7 @@ std::vector<double> ImageTimes::read_earlier() {
   return times;
 }
 
-/// An earlier run may itself have gone on, and begun its file later.
+/// An earlier run may itself be a restart, whose file begins later.
 std::int64_t ImageTimes::times_to_keep(const std::vector<double>& there, const Times& times) const {
   const std::vector<double>& before = times.before;
   if (there.empty() || there.front() == times.next) return 0;

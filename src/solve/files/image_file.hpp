@@ -34,7 +34,7 @@ class ImageTimes {
   ImageTimes(const Communicator& communicator, const Grid& grid, Image image, std::string path,
              std::int64_t most);
 
-  /// Goes on with the file of an earlier run, if there is one: keeps those `before`, all of them or
+  /// Continues the file of an earlier run, if there is one: keeps those `before`, all of them or
   /// the last ones, and none after them; a file that begins with the `next` time is replaced, and
   /// one without room for `more` times by a longer copy. To be called first. Throws, on every
   /// rank, usage for any other file; resource.
@@ -43,7 +43,7 @@ class ImageTimes {
     double next;
     std::int64_t more;
   };
-  void go_on(const Times& times);
+  void resume(const Times& times);
   /// Writes the fields at one more time. The first one replaces an old file. Throws as
   /// write_image(); the file then has the times before.
   void add(const FieldList& fields, double time, Otherwise otherwise = Otherwise::fail);

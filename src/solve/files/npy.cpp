@@ -50,7 +50,7 @@ struct HeaderInFile {
   std::int64_t file_bytes;
 };
 
-/// Throws usage for what is no .npy file.
+/// Throws usage unless it is a .npy file.
 HeaderInFile read_header(const std::string& path) {
   // Without O_NONBLOCK, opening a pipe would block until another process writes to it.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "comm/collectives.hpp"
-#include "field/cells.hpp"
+#include "field/elements.hpp"
 #include "files/png.hpp"
 #include "files/scalar_field.hpp"
 
@@ -73,19 +73,18 @@ class SampledPlane {
   SampledAxis x_{}, y_{};
 };
 
-double value_at(const FieldStorage& field, const Int3& cell) {
-  if (field.shape().element_bytes == sizeof(float))
-    return static_cast<double>(field::view_of<const float>(field)(cell.x, cell.y, cell.z));
-  return field::view_of<const double>(field)(cell.x, cell.y, cell.z);
-}
-
 std::vector<double> sample(const FieldStorage& field, const SampledPlane& plane) {
   const Box box = plane.among(field.shape().owned);
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(box.cells()));
-  for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
-    for (std::int64_t x = box.lower.x; x < box.upper.x; ++x)
-      values.push_back(value_at(field, plane.cell(x, y)));
+  field::with_real(field, [&]<class Real>() {
+    const FieldView<const Real> view = field::view_of<const Real>(field);
+    for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
+      for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) {
+        const Int3 cell = plane.cell(x, y);
+        values.push_back(static_cast<double>(view(cell.x, cell.y, cell.z)));
+      }
+  });
   return values;
 }
 

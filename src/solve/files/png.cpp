@@ -150,12 +150,12 @@ class PictureDrawing {
   void paint_axes(Canvas& canvas) const {
     plot::label_x(canvas, plot_, cells_x(picture_));
     const std::string ny = fmt::format("{}", cells_y(picture_));
-    const auto beside = [&](int top, const std::string& text, Colour colour) {
+    const auto write_left = [&](int top, const std::string& text, Colour colour) {
       canvas.write(plot_.left - gap - text_width(text), top, text, colour);
     };
-    beside(plot_.bottom() - text_height, "0", faint_ink);
-    beside(plot_.top + (plot_.height - text_height) / 2, "y", ink);
-    beside(plot_.top, ny, faint_ink);
+    write_left(plot_.bottom() - text_height, "0", faint_ink);
+    write_left(plot_.top + (plot_.height - text_height) / 2, "y", ink);
+    write_left(plot_.top, ny, faint_ink);
   }
 
   void paint_bar(Canvas& canvas) const {

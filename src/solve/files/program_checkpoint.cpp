@@ -87,7 +87,7 @@ void check(const CheckpointOptions& options) {
     if (!std::isfinite(place)) refuse(fmt::format("the origin of a checkpoint is {}", place));
 }
 
-/// Throws usage unless the file has what the program asks for.
+/// Throws usage unless the file has the fields of the program.
 void require_match(const files::CheckpointHead& head, const Grid& grid,
                    const std::vector<NamedField>& fields, const std::string& path) {
   if (!(head.cells == grid.cells()))

@@ -20,7 +20,7 @@ struct BuiltIn {
 /// Lists the built-in problems, simplest first.
 std::span<const BuiltIn> built_in_problems();
 
-/// A problem as text, and what errors call it.
+/// A problem as text, and its name in errors.
 struct ProblemText {
   std::string name;  ///< of a built-in problem, or the path of a file
   std::string text;

@@ -19,7 +19,7 @@ constexpr std::string_view leave_out = "leave it out";
 constexpr std::string_view ascii_minus = "write -", asterisk = "write *", slash = "write /";
 constexpr std::string_view name_letters = "names have letters a to z, digits and _";
 
-/// In order; of names only what is needed in formulas.
+/// In order; of letters only those frequent in formulas.
 constexpr std::array<Typed, 57> typed_instead{{
     {0xa0, 0xa0, plain_space},
     {0xad, 0xad, leave_out},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The characters of a text in UTF-8, and what to type for those that texts bring along that were
-// not typed: from a page, a PDF or a word processor.
+// The characters of a text in UTF-8, and substitutes for those that come with pasted text: from a
+// page, a PDF or a word processor.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,8 @@ std::optional<std::uint32_t> decoded(std::string_view point);
 /// Whether a terminal may obey it: a control character, or one that turns the direction of text.
 bool is_obeyed(std::uint32_t point);
 
-/// A character beyond ASCII: "'×' (U+00D7)", and what to do: "write *". Both are empty where it is
-/// not UTF-8; the advice is where nothing is known to be meant.
+/// A character beyond ASCII: "'×' (U+00D7)", and the remedy: "write *". Both are empty where it is
+/// not UTF-8; the advice also for unknown characters.
 struct ForeignCharacter {
   std::string name = {}, advice = {};
 };

@@ -107,7 +107,7 @@ inline constexpr std::size_t most_text = std::size_t{1} << 20;
 /// Fields and coefficients together are at most 256, the symbols of a tree.
 inline constexpr std::size_t most_fields = 16, most_coefficients = 128, most_parameters = 64;
 
-/// Reads the keys of a text; `name` is its path, or what else errors shall call it. Throws usage,
+/// Reads the keys of a text; `name` is its path, or another name for errors. Throws usage,
 /// with line and column, for TOML that is not well formed, keys that are not known, and values of
 /// the wrong type.
 File read_text(const std::string& name, std::string text);

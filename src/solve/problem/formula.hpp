@@ -11,7 +11,7 @@
 namespace halocline::problem {
 
 /// Returns the sections [locals] and [update] of a problem file with such updates: (field,
-/// formula). What several formulas use, or one several times, is a local. Throws usage for more
+/// formula). A part that is used more than once is a local. Throws usage for more
 /// text than a problem file may have.
 std::string text_of(const std::vector<std::pair<std::string, Formula>>& updates);
 

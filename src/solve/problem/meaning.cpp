@@ -266,7 +266,7 @@ class Meaning {
     if (!begun_.insert(name).second)
       throw Mistake(syntax.at, syntax.length,
                     fmt::format("'{}' of [locals] needs its own value", name));
-    // Not what is known by now: those that wait for their own locals.
+    // Only those that wait for their own locals.
     if (begun_.size() - locals_.size() > deepest)
       throw Mistake(syntax.at, syntax.length,
                     fmt::format("more than {} of [locals] need each other", deepest));

@@ -10,8 +10,8 @@
 
 namespace halocline::problem {
 
-/// Whose exp, log, sin, cos, tanh and pow: the C library's, for what the host computes once, or our
-/// own, which have the same bits wherever sweeps run.
+/// The source of exp, log, sin, cos, tanh and pow: the C library, for values that the host computes
+/// once, or our own, which have the same bits wherever sweeps run.
 enum class Functions { library, own };
 
 /// Returns the value of one of those functions.

@@ -216,7 +216,7 @@ class Parameters {
     });
   }
 
-  /// Refuses what could not be filled in, before anybody needs the message.
+  /// Refuses parts that cannot be filled in, even if the message is not needed.
   void check_message(const Requirement& requirement) {
     filled_in(requirement.message, [&](const std::string& inside) -> std::string {
       if (!inside.starts_with(largest_word)) return value_in_message(requirement, inside);

@@ -17,10 +17,10 @@ std::size_t code_points(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
 }
 
-/// A long line is cut around what is shown, and what a terminal would obey is replaced.
+/// A long line is cut around the marked part, and control characters are replaced.
 constexpr std::size_t most_before = 60, most_shown = 100;
 /// Of a message; those without a user's names have up to 300 bytes.
-constexpr std::size_t most_said = 1000;
+constexpr std::size_t most_bytes = 1000;
 
 /// Each code point in one column.
 std::string line_shown(std::string_view line) {
@@ -54,23 +54,23 @@ std::string marked(std::string_view line, std::size_t at, std::size_t length) {
 }  // namespace
 
 std::string printable(std::string_view text, Lines lines) {
-  std::string said;
+  std::string shown;
   while (!text.empty()) {
     const std::string_view point = take_point(text);
     const std::optional<std::uint32_t> value = decoded(point);
     const bool is_kept = lines == Lines::kept && (point == "\t" || point == "\n");
     if (!value)
-      said += '?';
+      shown += '?';
     else if (!is_obeyed(*value) || is_kept)
-      said += point;
+      shown += point;
     else
-      said += *value < 0x100 ? fmt::format("\\x{:02x}", *value) : fmt::format("\\u{:04x}", *value);
+      shown += *value < 0x100 ? fmt::format("\\x{:02x}", *value) : fmt::format("\\u{:04x}", *value);
   }
-  if (said.size() <= most_said) return said;
-  std::size_t first = most_said / 2, last = said.size() - most_said / 2;
-  while (continues_code_point(said[first])) --first;
-  while (continues_code_point(said[last])) ++last;
-  return fmt::format("{} ... {}", said.substr(0, first), said.substr(last));
+  if (shown.size() <= most_bytes) return shown;
+  std::size_t first = most_bytes / 2, last = shown.size() - most_bytes / 2;
+  while (continues_code_point(shown[first])) --first;
+  while (continues_code_point(shown[last])) ++last;
+  return fmt::format("{} ... {}", shown.substr(0, first), shown.substr(last));
 }
 
 Source::Source(std::string name, std::string text)

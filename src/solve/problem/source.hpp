@@ -25,7 +25,7 @@ struct Written {
 
 class Source {
  public:
-  /// `name` is what errors call it: a path.
+  /// Errors name it by `name`: a path.
   Source(std::string name, std::string text);
 
   const std::string& name() const { return name_; }

@@ -63,7 +63,7 @@ auto key_of(const Node& node) {
                     std::bit_cast<std::uint64_t>(node.value));
 }
 
-/// The nodes that those waiting need, operands first, without those known and what is below them.
+/// The nodes that those waiting need, operands first, without known ones and their operands.
 template <class IsKnown>
 std::vector<Ref> nodes_below(const Tree& tree, std::vector<Ref> waiting, const IsKnown& is_known) {
   std::set<Ref> needed;

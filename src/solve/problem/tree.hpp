@@ -87,7 +87,7 @@ inline std::span<const Ref> operands_of(const Node& node) {
 inline constexpr int farthest = 8;
 inline constexpr std::size_t most_nodes = 100'000;
 
-/// Makes nodes. Equal nodes are one. What is made of constants alone is evaluated at once, in
+/// Makes nodes. Equal nodes are one. Operations on constants alone are evaluated at once, in
 /// double precision and as written. Throws std::length_error where a limit is exceeded, with the
 /// reason; the caller adds the place.
 class Tree {

@@ -101,30 +101,24 @@ Extents brick_of(const std::string& layout, int axes) {
   }
   if (++read != axes)
     refuse(fmt::format("layout '{}' gives {}, but the grid has {}", layout, counted(read, "size"),
-                       axes == 1 ? "1 axis" : fmt::format("{} axes", axes)));
+                       counted(axes, "axis")));
   return Extents(cells, axes);
 }
 
 /// Refuses options that are wrong for every problem.
 void check_numbers(const SolveOptions& options) {
-  if (options.verify_every && *options.verify_every < 1)
-    refuse(fmt::format("cannot verify every {} sweeps; use at least 1 for option 'verify_every'",
-                       *options.verify_every));
-  if (options.output_every && *options.output_every < 1)
-    refuse(fmt::format("cannot write every {} sweeps; use at least 1 for option 'output_every'",
-                       *options.output_every));
-  if (options.series_every && *options.series_every < 1)
-    refuse(
-        fmt::format("cannot make a row every {} sweeps; use at least 1 for option "
-                    "'series_every'",
-                    *options.series_every));
-  if (options.sweeps && *options.sweeps < 0)
-    refuse(fmt::format("cannot run {} sweeps; use 0 or more", *options.sweeps));
-  if (options.norm_every && *options.norm_every < 1)
-    refuse(
-        fmt::format("cannot compute a norm every {} sweeps; use at least 1", *options.norm_every));
-  if (options.halo_depth < 1)
-    refuse(fmt::format("halo depth {} is invalid; use at least 1", options.halo_depth));
+  const auto require = [](const auto& value, std::int64_t least, const std::string& text) {
+    if (value && *value < least) refuse(fmt::format(fmt::runtime(text), *value));
+  };
+  require(options.verify_every, 1,
+          "cannot verify every {} sweeps; use at least 1 for option 'verify_every'");
+  require(options.output_every, 1,
+          "cannot write every {} sweeps; use at least 1 for option 'output_every'");
+  require(options.series_every, 1,
+          "cannot make a row every {} sweeps; use at least 1 for option 'series_every'");
+  require(options.sweeps, 0, "cannot run {} sweeps; use 0 or more");
+  require(options.norm_every, 1, "cannot compute a norm every {} sweeps; use at least 1");
+  require(std::optional(options.halo_depth), 1, "halo depth {} is invalid; use at least 1");
   if (options.tuning_seconds &&
       !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))
     refuse(
@@ -132,25 +126,36 @@ void check_numbers(const SolveOptions& options) {
   if (options.threads > machine::most_threads)
     refuse(fmt::format("{} threads per rank are too many; use at most {}", options.threads,
                        machine::most_threads));
-  if (options.threads < 0)
-    refuse(fmt::format("cannot run {} threads per rank; use 1 or more", options.threads));
+  require(std::optional(options.threads), 0, "cannot run {} threads per rank; use 1 or more");
 }
 
-std::size_t field_named(const Model& model, const std::string& name, const char* option) {
+template <class Named>
+std::vector<std::string> names_of(const std::vector<Named>& all) {
   std::vector<std::string> names;
-  for (const problem::ModelField& field : model.fields) {
-    if (field.name == name) return names.size();
-    names.push_back(field.name);
-  }
+  for (const Named& one : all) names.push_back(one.name);
+  return names;
+}
+
+/// Returns the index of a name, or the number of all.
+template <class Named>
+std::size_t index_in(const std::vector<Named>& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+std::size_t field_named(const Model& model, const std::string& name, std::string_view option) {
+  const std::size_t index = index_in(model.fields, name);
+  if (index < model.fields.size()) return index;
+  const std::vector<std::string> names = names_of(model.fields);
   // FIELD=FILE, or a file.
-  const std::string_view word = option;
-  const bool may_be_file = word == "output" || word == "initial";
+  const bool may_be_file = option == "output" || option == "initial";
   refuse(fmt::format("option '{}' names a field '{}', but {} has: {}{}{}", option, name, model.name,
                      fmt::join(names, ", "), do_you_mean(name, names),
                      may_be_file ? "; a file with = in its name is './NAME'" : ""));
 }
 
-std::size_t field_or_first(const Model& model, const std::string& name, const char* option) {
+std::size_t field_or_first(const Model& model, const std::string& name, std::string_view option) {
   return name.empty() ? 0 : field_named(model, name, option);
 }
 
@@ -176,13 +181,6 @@ void name_files(const SolveOptions& options, Case& the_case) {
     the_case.outputs.push_back(
         {name.empty() ? fields_for(path, model) : std::vector{field_named(model, name, "output")},
          path});
-}
-
-template <class Named>
-std::string names_of(const std::vector<Named>& all) {
-  std::vector<std::string> names;
-  for (const Named& one : all) names.push_back(one.name);
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 void check_array(const SolveOptions& options, const SolveOptions::Array& array,
@@ -223,19 +221,14 @@ void name_arrays(const SolveOptions& options, Case& the_case) {
     if (!arrays.emplace(index, array.cells).second)
       refuse(fmt::format("there are two arrays for '{}'; give one", array.name));
   };
-  const auto index_in = [](const auto& all, const std::string& name) {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
-    return static_cast<std::size_t>(found - all.begin());
-  };
   for (const SolveOptions::Array& array : options.arrays) {
     const std::size_t field = index_in(model.fields, array.name);
     const std::size_t coefficient = index_in(model.coefficients, array.name);
     if (field == model.fields.size() && coefficient == model.coefficients.size())
       refuse(fmt::format("there is an array for '{}', but {} has the fields {}{}{}", array.name,
-                         model.name, names_of(model.fields),
+                         model.name, fmt::join(names_of(model.fields), ", "),
                          model.coefficients.empty() ? "" : " and the coefficients ",
-                         names_of(model.coefficients)));
+                         fmt::join(names_of(model.coefficients), ", ")));
     check_array(options, array, model);
     if (field == model.fields.size()) {
       add(the_case.coefficient_arrays, coefficient, array);
@@ -384,7 +377,7 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
     result.grid.process_grid = Extents(parts, cells.axes());
   }
   const Grid grid(0, ranks, result.grid);
-  // Also where nobody sends such a halo: its cells would only take memory, or exceed 64 bits.
+  // Even if no rank sends such a halo: its cells would only take memory, or exceed 64 bits.
   const std::int64_t longest = std::max({cells.values().x, cells.values().y, cells.values().z});
   if (options.halo_depth > longest)
     refuse(fmt::format("halo depth {} is more than the {} of the longest axis; use at most {}",

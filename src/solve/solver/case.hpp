@@ -38,7 +38,7 @@ struct Case {
   /// The program's own arrays, by the number of the field or coefficient.
   using OwnArrays = std::map<std::size_t, FieldStorage>;
   OwnArrays start_arrays = {}, result_arrays = {}, coefficient_arrays = {};
-  /// A file to write, and what of it: numbers of fields.
+  /// A file to write, with the numbers of its fields.
   struct Output {
     std::vector<std::size_t> fields;
     std::string path;
@@ -60,7 +60,7 @@ struct Case {
   Precision precision() const { return model->precision; }
   std::int64_t element_bytes() const { return model->element_bytes(); }
   std::int64_t cells() const { return model->cells.x * model->cells.y * model->cells.z; }
-  /// Halo of fields and coefficients: what a sweep reads, `depth` times.
+  /// Halo of fields and coefficients: `depth` times the reach of a sweep.
   HaloWidths halo(std::int64_t depth) const;
   HaloWidths halo() const { return halo(halo_depth); }
   /// Whether an exchange fills halos across edges and corners, too.

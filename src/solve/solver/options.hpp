@@ -30,7 +30,7 @@ struct OptionValue {
 struct Option {
   std::string_view name;  ///< in programs and errors: "norm_every"
   std::string_view flag;  ///< of the command: "--norm-every"
-  std::string_view word;  ///< what help calls the value: "K"; empty: a switch, which takes "yes"
+  std::string_view word;  ///< the value in help: "K"; empty: a switch, which takes "yes"
   enum class Group { what, how, checkpoints, results } group;
   std::string help;
   OptionValue value;
@@ -40,9 +40,9 @@ struct Option {
     differ
   } ranks = Ranks::alike;
   enum class Restart {
-    free,     ///< as the run that continues says
-    same,     ///< as the checkpoint says; another one is an error
-    inherit,  ///< as the checkpoint says, unless it is given
+    free,     ///< as given to the run that continues
+    same,     ///< as in the checkpoint; another one is an error
+    inherit,  ///< as in the checkpoint, unless it is given
     refuse    ///< has no meaning for a run that continues
   } restart = Restart::free;
   enum class Times { once, any } times = Times::once;
@@ -54,7 +54,7 @@ struct Option {
 /// Returns the rows, those of a group in the order of help.
 std::span<const Option> options();
 
-/// Lists what every rank has to set alike, a line each.
+/// Lists the options that all ranks must set alike, a line each.
 std::vector<std::string> shared_options(const SolveOptions& options);
 
 }  // namespace halocline::solver

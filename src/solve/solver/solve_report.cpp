@@ -15,6 +15,13 @@
 namespace halocline::solver {
 namespace {
 
+/// Adds a section for JSON and returns it; null, and a null in JSON, where there is nothing.
+Section* section_if(Report& report, const char* key, bool has_values) {
+  if (has_values) return &report.add_section(key, "", Audience::json);
+  report.add_json(key, nullptr);
+  return nullptr;
+}
+
 MinMeanMax triple(const Spread& spread, double scale = 1) {
   return {spread.min * scale, spread.mean * scale, spread.max * scale};
 }
@@ -57,27 +64,21 @@ void add_fields(Report& report, const SolveResult& result) {
   report.add_table(std::move(table));
 }
 
-void add_what_is_not_finite(Report& report, const SolveResult& result) {
-  if (!result.not_finite) {
-    report.add_json("not_finite", nullptr);
-    return;
-  }
+void add_not_finite(Report& report, const SolveResult& result) {
+  Section* const section = section_if(report, "not_finite", result.not_finite.has_value());
+  if (section == nullptr) return;
   const auto& [field, cell] = *result.not_finite;
-  Section& section = report.add_section("not_finite", "", Audience::json);
-  section.add_json("field", field);
-  section.add_json("cell", program::list_of(Extents(cell, result.cells.axes())));
+  section->add_json("field", field);
+  section->add_json("cell", program::list_of(Extents(cell, result.cells.axes())));
 }
 
 /// In the text at most some rows, unless a file has all.
 void add_series(Report& report, const SolveResult& result) {
-  if (!result.series) {
-    report.add_json("series", nullptr);
-    return;
-  }
+  Section* const section = section_if(report, "series", result.series.has_value());
+  if (section == nullptr) return;
   const SolveResult::Series& series = *result.series;
-  Section& section = report.add_section("series", "", Audience::json);
-  section.add_json("every", series.every);
-  section.add_json("names", series.names);
+  section->add_json("every", series.every);
+  section->add_json("names", series.names);
   Table rows{.key = "rows",
              .title = "",
              .columns = {{"sweep", "sweep"}},
@@ -104,7 +105,7 @@ void add_series(Report& report, const SolveResult& result) {
                     ? "every " + interval
                     : fmt::format("{} of {} rows, one every {}", shown.rows.size(),
                                   series.rows.size(), interval);
-  section.add_table(std::move(rows));
+  section->add_table(std::move(rows));
   report.add_line("");
   report.add_table(std::move(shown));
 }
@@ -118,15 +119,12 @@ void add_verification(Report& report, const SolveResult& result) {
 }
 
 void add_spot_checks(Report& report, const SolveResult& result) {
-  if (!result.spot_checks) {
-    report.add_json("spot_checks", nullptr);
-    return;
-  }
+  Section* const section = section_if(report, "spot_checks", result.spot_checks.has_value());
+  if (section == nullptr) return;
   const auto& [sweeps, cells, wrong] = *result.spot_checks;
-  Section& section = report.add_section("spot_checks", "", Audience::json);
-  section.add_json("sweeps", sweeps);
-  section.add_json("cells", cells);
-  section.add_json("wrong", wrong.empty() ? Value(nullptr) : Value(wrong));
+  section->add_json("sweeps", sweeps);
+  section->add_json("cells", cells);
+  section->add_json("wrong", wrong.empty() ? Value(nullptr) : Value(wrong));
   report.add_text("spot checks", wrong.empty()
                                      ? fmt::format("{} of {} recomputed, no difference",
                                                    counted(cells, "cell"), counted(sweeps, "sweep"))
@@ -219,34 +217,28 @@ void add_choice(Report& report, const SolveResult& result) {
   if (!losers.empty()) report.add_text("slower", losers);
 }
 
-/// Where a run began and what stopped it, unless it is the problem's own start and end.
+/// Start and end of a run, if not the problem's own.
 void add_restart(Report& report, const SolveResult& result) {
   report.add_json("stopped_by",
                   result.stopped_by.empty() ? Value(nullptr) : Value(result.stopped_by));
   if (!result.stopped_by.empty()) report.add_text("stopped", "by " + result.stopped_by);
-  if (!result.restart) {
-    report.add_json("restart", nullptr);
-    return;
-  }
-  Section& restart = report.add_section("restart", "", Audience::json);
-  restart.add_json("path", result.restart->path);
-  restart.add_json("sweeps", result.restart->sweeps);
+  Section* const restart = section_if(report, "restart", result.restart.has_value());
+  if (restart == nullptr) return;
+  restart->add_json("path", result.restart->path);
+  restart->add_json("sweeps", result.restart->sweeps);
   report.add_text("restart",
                   fmt::format("from {} of '{}'", counted(result.restart->sweeps, "sweep"),
                               result.restart->path));
 }
 
 void add_checkpoints(Report& report, const SolveResult& result) {
-  if (!result.checkpoints) {
-    report.add_json("checkpoints", nullptr);
-    return;
-  }
+  Section* const checkpoints = section_if(report, "checkpoints", result.checkpoints.has_value());
+  if (checkpoints == nullptr) return;
   const SolveResult::Checkpoints& all = *result.checkpoints;
-  Section& checkpoints = report.add_section("checkpoints", "", Audience::json);
-  checkpoints.add_json("folder", all.folder);
-  checkpoints.add_json("written", all.written);
-  checkpoints.add_json("last", all.last);
-  checkpoints.add_json("ms", all.seconds * 1e3);
+  checkpoints->add_json("folder", all.folder);
+  checkpoints->add_json("written", all.written);
+  checkpoints->add_json("last", all.last);
+  checkpoints->add_json("ms", all.seconds * 1e3);
   const std::string time = write_number(all.seconds, Format::time());
   report.add_text("checkpoints",
                   all.written == 0
@@ -256,18 +248,15 @@ void add_checkpoints(Report& report, const SolveResult& result) {
 }
 
 void add_writing(Report& report, const SolveResult& result) {
-  if (!result.writing) {
-    report.add_json("writing", nullptr);
-    return;
-  }
+  Section* const writing = section_if(report, "writing", result.writing.has_value());
+  if (writing == nullptr) return;
   const auto& [waits_because, copies_in, bytes, seconds_waited] = *result.writing;
   const bool is_beside = waits_because.empty();
-  Section& writing = report.add_section("writing", "", Audience::json);
-  writing.add_json("beside_sweeps", is_beside);
-  writing.add_json("why_not", is_beside ? Value(nullptr) : Value(waits_because));
-  writing.add_json("copies_in", is_beside ? Value(copies_in) : Value(nullptr));
-  writing.add_json("copies_bytes", bytes);
-  writing.add_json("waited_ms", seconds_waited * 1e3);
+  writing->add_json("beside_sweeps", is_beside);
+  writing->add_json("why_not", is_beside ? Value(nullptr) : Value(waits_because));
+  writing->add_json("copies_in", is_beside ? Value(copies_in) : Value(nullptr));
+  writing->add_json("copies_bytes", bytes);
+  writing->add_json("waited_ms", seconds_waited * 1e3);
   const std::string waited = write_number(seconds_waited, Format::time());
   report.add_text("files", is_beside
                                ? fmt::format("during the sweeps, from {} of copies in {} memory; "
@@ -361,7 +350,7 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   else
     report.add_json("time", nullptr);
   add_fields(report, result);
-  add_what_is_not_finite(report, result);
+  add_not_finite(report, result);
   add_verification(report, result);
   add_spot_checks(report, result);
   add_series(report, result);

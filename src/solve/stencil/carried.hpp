@@ -30,7 +30,7 @@ struct Carried {
   int steps_before = 0;
 };
 
-/// Finds what is worth being carried along an axis: parts that read two cells or more, or have a
+/// Finds the values to carry along an axis: parts that read two cells or more, or have a
 /// division or a function. Their bits are those of the formulas: each is the same operations on the
 /// same values.
 Carried carried_along(const problem::Tree& tree, std::span<const problem::Ref> formulas, int axis);

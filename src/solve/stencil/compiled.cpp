@@ -25,7 +25,7 @@ struct Symbol {
   Symbol with(Op op, Symbol b) const { return {tree, tree->operation(op, node, b.node)}; }
 };
 
-/// A constant by its number: what a formula has in place of its coefficients here.
+/// A constant by its number, in place of a coefficient of a formula.
 struct Slot {
   int number = 0;
 };

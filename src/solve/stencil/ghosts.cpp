@@ -15,7 +15,7 @@ using problem::BoundaryKind;
 using problem::Model;
 using problem::SideRule;
 
-/// Owned cells, and what is held beyond the sides of the domain next to them.
+/// Owned cells, and those held beyond adjacent sides of the domain.
 Box owned_and_beyond(const Model& model, const FieldShape& shape) {
   Box box = shape.owned;
   const Box held = shape.held();

@@ -155,8 +155,8 @@ class Backend {
   /// sweep of this model is not.
   virtual std::unique_ptr<Sweep> make(const problem::Model& model,
                                       const SweepOptions& options) const = 0;
-  /// Makes what fills the ghosts that change, for sweeps of `ghosts.model()`. The ghosts must
-  /// outlive it. Collective if the options name a communicator. Throws as make().
+  /// Makes the object that fills the ghosts that change, for sweeps of `ghosts.model()`. The ghosts
+  /// must outlive it. Collective if the options name a communicator. Throws as make().
   virtual std::unique_ptr<ChangingGhosts> make_ghosts(const Ghosts& ghosts,
                                                       const SweepOptions& options) const;
   /// Whether kernels for persistent sweeps of the model came with the program; others are compiled

@@ -75,7 +75,7 @@ bool copy_own(const Communicator& communicator, const Case::OwnArrays& arrays, s
   return true;
 }
 
-/// Reads what the checkpoint has of a name, if there is one; returns whether. Collective.
+/// Reads the values of a name from the checkpoint, if it has them; returns whether. Collective.
 bool read_saved(const Case& the_case, const Communicator& communicator, const Grid& grid,
                 const FieldStorage& field, const std::string& name) {
   if (!the_case.restart || !the_case.restart->has(name)) return false;

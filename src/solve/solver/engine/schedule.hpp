@@ -38,7 +38,7 @@ class Schedule {
   /// Whether schedule_by_rule() prefers it to the schedules above it in the table, if available.
   /// Collective.
   virtual bool is_preferred(const Runner& runner) const = 0;
-  /// Whether a run is long enough for what it takes to make the stepper, where no user asks for it.
+  /// Whether a run is long enough for the cost of making the stepper, unless a user requests it.
   /// Collective.
   virtual bool is_worth_making(const Runner&) const { return true; }
   /// Whether it differs from others only in how halos of other subdomains arrive: without such
@@ -57,9 +57,9 @@ class Schedule {
 /// schedule_by_rule().
 std::span<const Schedule* const> schedules();
 
-/// Returns what auto takes without measuring: `persistent`, else `fused`, else `overlap` where the
-/// host has to move messages on, else `sequential`. In terms of the table: the last schedule that
-/// is preferred, may be tried and can be made. Collective.
+/// Returns the choice of auto without measurements: `persistent`, else `fused`, else `overlap`
+/// where the host has to move messages on, else `sequential`. In terms of the table: the last
+/// schedule that is preferred, may be tried and can be made. Collective.
 const Schedule& schedule_by_rule(Runner& runner,
                                  const std::function<bool(const Schedule&)>& may_be_tried);
 

@@ -276,7 +276,7 @@ std::vector<Extents> Chooser::other_process_grids() const {
   return grids;
 }
 
-/// Returns what to ask for to get the other transports that raced between nodes.
+/// Returns the words of option 'transport' for the others that raced between nodes.
 std::vector<std::string> Chooser::other_transports() const {
   std::vector<std::string> others;
   exchange::Choice choice = runner_->transports();

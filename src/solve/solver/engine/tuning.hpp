@@ -29,7 +29,7 @@ struct Chosen {
 
 /// Chooses process grid, schedule and graphs where the options leave them open; Exchange chooses
 /// transports, and between nodes sweeps decide among those that it compared. Reads the choice from
-/// the user's tuning file if it has one for this case, and stores there what it measured.
+/// the user's tuning file if it has one for this case, and stores its measurements there.
 /// Overwrites the levels: fill them afterwards. Collective; throws unavailable, the same on every
 /// rank, if a choice that the options name is not available.
 Chosen choose_execution(const TuningParts& parts, Notes& notes);

@@ -51,9 +51,8 @@ class Checkpoints {
     std::vector<std::pair<std::int64_t, double>> norms;
     std::vector<SolveResult::Series::Row> rows;
   };
-  /// Writes one of a level, with the coefficients that no formula gives, unless there is one of so
-  /// many sweeps. What fails is tried again at the next time; `attempts` gets the error of the last
-  /// one.
+  /// Writes one of a level, with the coefficients that no formula gives, unless there is one of
+  /// this number of sweeps. After a failure the next one is tried; `attempts` gets the last error.
   void write(const State& state, Attempts& attempts);
   /// Adds a note about checkpoints that could not be written, if any. Not collective, nor while one
   /// is written.

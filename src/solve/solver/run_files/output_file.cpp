@@ -163,7 +163,7 @@ class TimesFile final : public OutputFile {
       times.next = time_of(parts.the_case, sweeps + *parts.the_case.output_every);
     }
     times.more = most_outputs(parts.the_case) - std::ssize(times.before);
-    times_.go_on(times);
+    times_.resume(times);
   }
 
   void write(const Level& level, std::int64_t sweeps, Otherwise otherwise) override {

@@ -25,7 +25,7 @@ class Requests {
   /// Returns the request of any rank, the same on all, each request once. All must call it with the
   /// same numbers of sweeps.
   Request agreed(std::int64_t sweeps);
-  /// Ends what is in flight. Collective.
+  /// Ends the round in flight. Collective.
   void finish();
 
  private:

@@ -16,6 +16,7 @@
 #include "base/files/small_files.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
+#include "files/bytes_of.hpp"
 #include "grid/text.hpp"
 #include "solver/options.hpp"
 #include "text/refuse.hpp"
@@ -30,11 +31,6 @@ constexpr std::string_view before_number = "sweep-", after_number = ".vtkhdf";
 // ---- numbers of a run, in binary
 
 template <class Number>
-void append(std::string& bytes, Number number) {
-  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-template <class Number>
 Number take(std::string_view& bytes) {
   Number number{};
   std::memcpy(&number, bytes.data(), sizeof number);
@@ -45,8 +41,8 @@ Number take(std::string_view& bytes) {
 std::string bytes_of(const std::vector<std::pair<std::int64_t, double>>& norms) {
   std::string bytes;
   for (const auto& [sweep, norm] : norms) {
-    append(bytes, sweep);
-    append(bytes, norm);
+    bytes += files::bytes_of(sweep);
+    bytes += files::bytes_of(norm);
   }
   return bytes;
 }
@@ -66,9 +62,9 @@ std::vector<std::pair<std::int64_t, double>> norms_of(std::string_view bytes,
 std::string bytes_of(const std::vector<SolveResult::Series::Row>& rows) {
   std::string bytes;
   for (const auto& [sweeps, values] : rows) {
-    append(bytes, sweeps);
-    append(bytes, std::ssize(values));
-    for (const double value : values) append(bytes, value);
+    bytes += files::bytes_of(sweeps);
+    bytes += files::bytes_of(std::ssize(values));
+    for (const double value : values) bytes += files::bytes_of(value);
   }
   return bytes;
 }
@@ -113,7 +109,7 @@ std::vector<std::string> other_starts(const SolveOptions& options, const Case& t
 
 // ---- options
 
-/// Takes what the checkpoint has of options; throws usage for those that cannot differ.
+/// Takes the options of the checkpoint; throws usage for those that must not differ.
 void take_options(SolveOptions& options, const Restart& restart) {
   for (const Option& option : solver::options()) {
     const bool is_given = option.is_given(options);

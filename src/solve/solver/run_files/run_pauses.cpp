@@ -72,7 +72,7 @@ Pauses RunPauses::pauses() {
     pauses.intervals.push_back(*options_.checkpoint_every);
   if (case_.output_every) pauses.intervals.push_back(*case_.output_every);
   if (series_) pauses.intervals.push_back(case_.series_every);
-  if (looks_for_what_is_not_finite()) pauses.intervals.push_back(sweeps_between_looks);
+  if (checks_values()) pauses.intervals.push_back(sweeps_between_looks);
   if (spot_check_) pauses.intervals.push_back(*options_.verify_every);
   pauses.one_later = options_.verify_every;
   return pauses;
@@ -88,14 +88,13 @@ Pauses::Next RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& 
                    [&] { spot_check_->take(fields, runner_->coefficients(), sweeps); });
   const bool has_row = series_ && sweeps % case_.series_every == 0;
   const bool has_output = case_.output_every && sweeps % *case_.output_every == 0;
-  // Not for probes alone, which take no time. Outputs, the row and the place of what is not finite
+  // Not for probes alone, which take no time. Outputs, the row and the cell that is not finite
   // follow as at the end of every run.
   const bool is_time =
       has_output || (has_row && !case_.sums.empty()) || sweeps % sweeps_between_looks == 0;
-  if (sweeps > 0 && is_time && looks_for_what_is_not_finite() && !is_finite(fields))
-    return Next::end;
+  if (sweeps > 0 && is_time && checks_values() && !is_finite(fields)) return Next::end;
   if (has_row) series_->add(fields, sweeps);
-  std::optional<Due> due = what_is_due(sweeps, stopping);
+  std::optional<Due> due = due_after(sweeps, stopping);
   const bool ends_by_norm = !due;
   if (!due) due.emplace();
   due->output = has_output;
@@ -105,10 +104,9 @@ Pauses::Next RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& 
   return Next::end;
 }
 
-/// The norm finds it in the fields that it is of; from a GPU others would have to be copied.
-bool RunPauses::looks_for_what_is_not_finite() const {
-  return case_.model->fields.size() > 1 && !target_->gpu;
-}
+/// Searches for values that are not finite. The norm finds those of its fields; others would have
+/// to be copied from a GPU.
+bool RunPauses::checks_values() const { return case_.model->fields.size() > 1 && !target_->gpu; }
 
 bool RunPauses::is_finite(const Level& level) const {
   const bool is_here = std::all_of(level.begin(), level.end(), [&](const FieldStorage& field) {
@@ -130,8 +128,7 @@ void RunPauses::check_bits(std::int64_t sweeps, const Level& level) {
 
 /// Returns nothing if the run ends here by its norm, which the last sweep has and no rank has seen
 /// yet: then the end of the run saves it.
-std::optional<RunPauses::Due> RunPauses::what_is_due(std::int64_t sweeps,
-                                                     Stopping& stopping) const {
+std::optional<RunPauses::Due> RunPauses::due_after(std::int64_t sweeps, Stopping& stopping) const {
   const std::int64_t begun_at = case_.restart ? case_.restart->state.sweep : 0;
   const bool is_time =
       requested_ != Request::none || (checkpoints_ && checkpoints_->is_due_at(sweeps));
@@ -234,7 +231,7 @@ void RunPauses::report(SolveResult& result, Notes& notes) const {
         .sweeps = spot_check_->sweeps_checked(), .cells = cells_checked_, .wrong = wrong_bits_};
 }
 
-/// The end can be gone on from, too, with more sweeps.
+/// A run can also be continued from its end, with more sweeps.
 void RunPauses::save_end(const Level& result_level, const SolveResult& result, Attempts& attempts) {
   attempts = writing_;
   if (!checkpoints_) return;

@@ -39,7 +39,7 @@ class RunPauses {
   RunPauses(const RunPauses&) = delete;
   RunPauses& operator=(const RunPauses&) = delete;
 
-  /// Takes memory for what is to be done. The parts must outlive it.
+  /// Takes the memory that pauses need. The parts must outlive it.
   void open(const Runner& runner, const Target& target, int threads);
   /// Returns when a loop pauses, and for which work. Failures are kept, unless another rank is
   /// lost.
@@ -55,9 +55,9 @@ class RunPauses {
 
   /// Adds the row of the end, if there is a series, and the whole of it to the result.
   void end_series(const Level& result_level, SolveResult& result);
-  /// Adds what became of requests, checkpoints, files and checks. Not collective.
+  /// Adds the outcome of requests, checkpoints, files and checks. Not collective.
   void report(SolveResult& result, Notes& notes) const;
-  /// Writes the checkpoint of the end, unless a bit was wrong; keeps what failed, also before.
+  /// Writes the checkpoint of the end, unless a bit was wrong; keeps errors, also earlier ones.
   void save_end(const Level& result_level, const SolveResult& result, Attempts& attempts);
   /// Writes the files of the result.
   void write_end(const Level& result_level, std::int64_t sweeps, Attempts& attempts, Notes& notes);
@@ -73,10 +73,10 @@ class RunPauses {
   Request request() const;
   std::string reason_to_stop() const;
   Pauses::Next pause(std::int64_t sweeps, std::size_t level, Stopping& stopping);
-  bool looks_for_what_is_not_finite() const;
+  bool checks_values() const;
   bool is_finite(const Level& level) const;
   void check_bits(std::int64_t sweeps, const Level& level);
-  std::optional<Due> what_is_due(std::int64_t sweeps, Stopping& stopping) const;
+  std::optional<Due> due_after(std::int64_t sweeps, Stopping& stopping) const;
   std::set<std::size_t> fields_of(const Due& due) const;
   void write(std::int64_t sweeps, const Level& level, Due due);
   void report_trouble(std::int64_t sweeps, const Attempts& attempts, const char* then) const;

@@ -21,10 +21,10 @@
 namespace halocline::solver {
 namespace {
 
-using Wish = SolveOptions::Writing;
+using Writing = SolveOptions::Writing;
 
 /// Where copies lie; the later one wins if ranks differ.
-enum class Room { beside_fields, on_host, none };
+enum class Room { with_fields, on_host, none };
 
 /// Left free in a memory: others allocate, too, during a run.
 constexpr double share_left_free = 0.05;
@@ -38,21 +38,21 @@ Room room_for(const Communicator& communicator, double bytes, const Target& targ
     const device::GpuMemory gpu = device::gpu_memory();
     if (has_room(bytes * target.gpu->ranks_on_gpu, static_cast<double>(gpu.free_bytes),
                  static_cast<double>(gpu.total_bytes)))
-      return Room::beside_fields;
+      return Room::with_fields;
   }
   const NodeMemory node = node_memory();
   if (has_room(bytes * communicator.node_size(), static_cast<double>(node.available_bytes),
                static_cast<double>(node.total_bytes)))
-    return on_gpu ? Room::on_host : Room::beside_fields;
+    return on_gpu ? Room::on_host : Room::with_fields;
   return Room::none;
 }
 
 }  // namespace
 
-Writer::Writer(const Communicator& communicator, Wish wish)
-    : wish_(wish), communicator_(communicator) {
-  const std::string why_not = wish == Wish::between ? "option 'writing' asks for that"
-                                                    : files::no_thread_because(communicator);
+Writer::Writer(const Communicator& communicator, Writing option)
+    : option_(option), communicator_(communicator) {
+  const std::string why_not = option == Writing::between ? "option 'writing' asks for that"
+                                                         : files::no_thread_because(communicator);
   if (why_not.empty())
     communicator_ = files::for_thread(communicator);
   else
@@ -67,7 +67,7 @@ Writer::~Writer() {
 }
 
 void Writer::wait_between(const std::string& because) {
-  if (wish_ == Wish::beside)
+  if (option_ == Writing::beside)
     throw Error(
         ErrorKind::unavailable,
         fmt::format(
@@ -90,7 +90,7 @@ void Writer::take_room(const Grid& grid, const Level& level, const std::set<std:
   if (room == Room::none)
     return wait_between(
         fmt::format("there is no room for copies of the fields, {} per rank", bytes_text(bytes)));
-  const Memory memory = on_gpu && room == Room::beside_fields ? Memory::device : Memory::host;
+  const Memory memory = on_gpu && room == Room::with_fields ? Memory::device : Memory::host;
   comm::together(communicator_, [&] {
     copies_ = level;
     for (const std::size_t field : fields)

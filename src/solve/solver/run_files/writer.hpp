@@ -23,7 +23,7 @@ namespace halocline::solver {
 class Writer {
  public:
   /// Throws unavailable if the option 'writing' asks for a thread and MPI allows none.
-  Writer(const Communicator& communicator, SolveOptions::Writing wish);
+  Writer(const Communicator& communicator, SolveOptions::Writing option);
   /// Waits for the file being written, which is cancelled if an error unwinds the stack.
   ~Writer();
   Writer(const Writer&) = delete;
@@ -38,9 +38,8 @@ class Writer {
   void take_room(const Grid& grid, const Level& level, const std::set<std::size_t>& fields,
                  const Target& target);
 
-  /// Calls `write` with a level that has the values of these fields as they are now, once the last
-  /// call is done. It must not throw, and own or outlast what it uses; its end is known after
-  /// finish().
+  /// Calls `write` with a level that has the present values of these fields, once the last call is
+  /// done. It must not throw, and must own or outlast all that it uses. finish() waits for it.
   using Write = std::function<void(const Level& level)>;
   void start(const Level& level, const std::set<std::size_t>& fields, const Write& write);
   /// Waits until the last call is done.
@@ -55,7 +54,7 @@ class Writer {
  private:
   void wait_between(const std::string& because);
 
-  SolveOptions::Writing wish_;
+  SolveOptions::Writing option_;
   SolveResult::Writing so_far_;
   Communicator communicator_;
   Level copies_;  ///< by the number of the field; empty if the sweeps wait

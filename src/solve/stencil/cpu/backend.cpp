@@ -192,7 +192,7 @@ class CpuSweep final : public Sweep {
         }
   }
 
-  /// Copies a box with its neighbours to rows, updates it there, and copies what is new back.
+  /// Copies a box with its neighbours to rows, updates it there, and copies the new values back.
   void update_gathered(const Task& task, const Box& box, int thread, BlockNorm& norm) {
     const SweepArguments& arguments = task.arguments;
     Block& block = blocks_[static_cast<std::size_t>(thread)];

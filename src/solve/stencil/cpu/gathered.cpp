@@ -18,8 +18,8 @@ struct RowPieces {
   std::int64_t count;
 };
 
-/// Calls `copy` with what each row of the box has of its first brick, of all whole bricks, and of
-/// its last.
+/// Calls `copy` with the parts of each row of the box in its first brick, in all whole bricks, and
+/// in its last.
 template <class Copy>
 void for_each_piece(const FieldStorage& field, const Box& box, const Copy& copy) {
   const Bricks& bricks = *field.as_bricks();

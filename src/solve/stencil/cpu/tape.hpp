@@ -16,7 +16,7 @@ namespace halocline::stencil::cpu {
 struct Operand {
   enum class Kind : unsigned char {
     number,    ///< the same for all cells
-    row,       ///< one value for each row: what depends on y, z and t alone
+    row,       ///< one value for each row: depends on y, z and t alone
     cells,     ///< a field or coefficient at an offset
     register_  ///< the result of an earlier operation
   };
@@ -57,8 +57,8 @@ struct Tape {
   std::vector<Output> outputs;
 };
 
-/// Each node is one operation, computed once and rounded by itself; what only one other sum,
-/// difference or product needs may be computed in the same pass. Registers are used again once
+/// Each node is one operation, computed once and rounded by itself; an operand of only one
+/// sum, difference or product may be computed in its pass. Registers are used again once
 /// nothing reads them any more.
 Tape tape_of(const problem::Model& model);
 
