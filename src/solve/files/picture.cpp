@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "comm/collectives.hpp"
+#include "field/cells.hpp"
 #include "field/elements.hpp"
 #include "files/png.hpp"
 #include "files/scalar_field.hpp"
