@@ -87,9 +87,9 @@ class WholeDomain<Real>::State {
   };
 
   /// A cell in an update.
-  struct Cell : Place {
+  struct Cell : CellPosition {
     const State& state;
-    Cell(Place place, const State& all) : Place(place), state(all) {}
+    Cell(CellPosition position, const State& all) : CellPosition(position), state(all) {}
     Real access(int symbol, const std::array<std::int8_t, 3>& offset) const {
       const auto s = static_cast<std::size_t>(symbol);
       const std::size_t fields = state.fields_.size();
@@ -114,7 +114,7 @@ class WholeDomain<Real>::State {
     const Ref formulas[] = {expression};
     Interpreter<double> interpreter(model_.tree, formulas, Functions::library);
     for_each_cell(box, [&](Int3 at) {
-      interpreter.evaluate(Place{model_, at});
+      interpreter.evaluate(CellPosition{model_, at});
       array(at) = static_cast<Real>(interpreter.value(expression));
     });
   }
@@ -154,9 +154,9 @@ class WholeDomain<Real>::State {
     Interpreter<double> interpreter(model_.tree, std::span(rule.values.data(), count),
                                     rule.depends_on_time ? Functions::own : Functions::library);
     for_each_cell(beyond(field, axis, end), [&](Int3 at) {
-      Place place{model_, at, now()};
-      if (rule.kind != BoundaryKind::outside) place.move_to_face(axis, end);
-      interpreter.evaluate(place);
+      CellPosition position{model_, at, now()};
+      if (rule.kind != BoundaryKind::outside) position.move_to_face(axis, end);
+      interpreter.evaluate(position);
       std::array<double, 3> values{};
       for (std::size_t i = 0; i < count; ++i) values[i] = interpreter.value(rule.values[i]);
       const std::int64_t n = model_.cells[axis];
